@@ -1,0 +1,13 @@
+export type Health = { readonly ok: true } | { readonly ok: false; readonly reason: string };
+
+export const healthy: Health = { ok: true };
+
+/** A part of the agent with a life of its own. Constructors have no side effects: everything begins in start(). */
+export interface Component {
+  readonly name: string;
+  /** Resolves when the component is ready; its loops end when the signal is aborted. */
+  start(signal: AbortSignal): Promise<void>;
+  /** Resolves when all of its loops have ended. */
+  readonly done: Promise<void>;
+  health(): Health;
+}

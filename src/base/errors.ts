@@ -1,0 +1,31 @@
+/** An error with a stable code, a message that a user can act on, and what caused it. */
+export class KubeletError extends Error {
+  readonly code: string;
+  constructor(code: string, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = "KubeletError";
+    this.code = code;
+  }
+}
+
+/** The message of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The errno name of a failed system call ("ENOENT"), or undefined. */
+export function errnoOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | undefined)?.code;
+  return typeof code === "string" ? code : undefined;
+}
+
+/** True if the error only says that somebody aborted the work. */
+export function isAbort(error: unknown): boolean {
+  return error instanceof Error && (error.name === "AbortError" || errnoOf(error) === "ABORT_ERR");
+}
+
+export function abortError(reason?: unknown): Error {
+  const error = new Error("aborted", { cause: reason });
+  error.name = "AbortError";
+  return error;
+}

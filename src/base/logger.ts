@@ -1,0 +1,20 @@
+export type Fields = Record<string, unknown>;
+
+/** Structured logs with stable keys (pod, podUID, container, …), one line a fact. */
+export interface Logger {
+  info(message: string, fields?: Fields): void;
+  warn(message: string, fields?: Fields): void;
+  error(message: string, fields?: Fields): void;
+  /** Logs only at verbosity `level` (-v) or above. */
+  debug(level: number, message: string, fields?: Fields): void;
+  /** A logger that adds these fields to each of its lines. */
+  with(fields: Fields): Logger;
+}
+
+export const silentLogger: Logger = {
+  info() {},
+  warn() {},
+  error() {},
+  debug() {},
+  with: () => silentLogger,
+};

@@ -1,0 +1,83 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { Brand } from "../../base/brand.ts";
+import type * as api from "../../gen/runtime/v1/api_pb.js";
+
+export type SandboxId = Brand<string, "SandboxId">;
+export type ContainerId = Brand<string, "ContainerId">;
+
+export type PodSandboxConfigInit = MessageInitShape<typeof api.PodSandboxConfigSchema>;
+export type ContainerConfigInit = MessageInitShape<typeof api.ContainerConfigSchema>;
+export type LinuxContainerResourcesInit = MessageInitShape<typeof api.LinuxContainerResourcesSchema>;
+export type ImageSpecInit = MessageInitShape<typeof api.ImageSpecSchema>;
+export type AuthConfigInit = MessageInitShape<typeof api.AuthConfigSchema>;
+
+export interface CallOptions {
+  signal?: AbortSignal;
+  /** Overrides the deadline that the client would choose. */
+  timeoutMs?: number;
+}
+
+/** What a runtime can be asked about sandboxes and containers. Every call has a deadline and may be aborted. */
+export interface RuntimeService {
+  version(o?: CallOptions): Promise<api.VersionResponse>;
+  status(verbose: boolean, o?: CallOptions): Promise<api.StatusResponse>;
+  runtimeConfig(o?: CallOptions): Promise<api.RuntimeConfigResponse>;
+  updateRuntimeConfig(podCidr: string, o?: CallOptions): Promise<void>;
+
+  runPodSandbox(config: PodSandboxConfigInit, runtimeHandler: string, o?: CallOptions): Promise<SandboxId>;
+  stopPodSandbox(id: SandboxId, o?: CallOptions): Promise<void>;
+  removePodSandbox(id: SandboxId, o?: CallOptions): Promise<void>;
+  podSandboxStatus(id: SandboxId, o?: CallOptions): Promise<api.PodSandboxStatusResponse>;
+  listPodSandboxes(
+    filter?: MessageInitShape<typeof api.PodSandboxFilterSchema>,
+    o?: CallOptions,
+  ): Promise<api.PodSandbox[]>;
+
+  createContainer(
+    sandbox: SandboxId,
+    config: ContainerConfigInit,
+    sandboxConfig: PodSandboxConfigInit,
+    o?: CallOptions,
+  ): Promise<ContainerId>;
+  startContainer(id: ContainerId, o?: CallOptions): Promise<void>;
+  /** Sends the stop signal, and SIGKILL after the grace period. */
+  stopContainer(id: ContainerId, graceSeconds: number, o?: CallOptions): Promise<void>;
+  removeContainer(id: ContainerId, o?: CallOptions): Promise<void>;
+  listContainers(
+    filter?: MessageInitShape<typeof api.ContainerFilterSchema>,
+    o?: CallOptions,
+  ): Promise<api.Container[]>;
+  containerStatus(id: ContainerId, o?: CallOptions): Promise<api.ContainerStatusResponse>;
+  updateContainerResources(
+    id: ContainerId,
+    linux: LinuxContainerResourcesInit,
+    o?: CallOptions,
+  ): Promise<void>;
+  reopenContainerLog(id: ContainerId, o?: CallOptions): Promise<void>;
+
+  execSync(
+    id: ContainerId,
+    command: string[],
+    timeoutSeconds: number,
+    o?: CallOptions,
+  ): Promise<api.ExecSyncResponse>;
+
+  /** The runtime's event stream. Ends when aborted; throws when the stream breaks or the runtime has none. */
+  containerEvents(signal: AbortSignal): AsyncIterable<api.ContainerEventResponse>;
+}
+
+/** What a runtime can be asked about images. */
+export interface ImageService {
+  listImages(o?: CallOptions): Promise<api.Image[]>;
+  /** Undefined if the runtime does not have the image. */
+  imageStatus(image: ImageSpecInit, o?: CallOptions): Promise<api.Image | undefined>;
+  /** Resolves with the reference of what was pulled. */
+  pullImage(
+    image: ImageSpecInit,
+    auth: AuthConfigInit | undefined,
+    sandboxConfig: PodSandboxConfigInit | undefined,
+    o?: CallOptions,
+  ): Promise<string>;
+  removeImage(image: ImageSpecInit, o?: CallOptions): Promise<void>;
+  imageFsInfo(o?: CallOptions): Promise<api.ImageFsInfoResponse>;
+}

@@ -1,0 +1,81 @@
+import type * as core from "kubernetes-types/core/v1.d.ts";
+import type { ObjectMeta } from "kubernetes-types/meta/v1.d.ts";
+import type { Brand } from "../base/brand.ts";
+
+export type PodUid = Brand<string, "PodUid">;
+/** "name_namespace": what a static pod keeps when an edit gives it another UID. */
+export type PodFullName = Brand<string, "PodFullName">;
+
+export type PodSourceName = "file" | "http" | "api";
+
+export interface PodMeta extends ObjectMeta {
+  name: string;
+  namespace: string;
+  uid: PodUid;
+}
+
+/** Fields that are newer than the published types (1.30). */
+interface NewContainerFields {
+  restartPolicyRules?: {
+    action: string;
+    exitCodes?: { operator: "In" | "NotIn"; values: number[] };
+  }[];
+}
+
+export type Container = Omit<core.Container, "restartPolicy"> &
+  NewContainerFields & { restartPolicy?: string };
+export type EphemeralContainer = core.EphemeralContainer;
+export type EnvVar = core.EnvVar;
+export type Volume = core.Volume;
+export type VolumeMount = core.VolumeMount;
+export type SecurityContext = core.SecurityContext;
+export type PodSecurityContext = core.PodSecurityContext & { supplementalGroupsPolicy?: "Merge" | "Strict" };
+export type ResourceRequirements = core.ResourceRequirements;
+export type Lifecycle = core.Lifecycle & { stopSignal?: string };
+export type ContainerStatus = core.ContainerStatus;
+export type ContainerState = core.ContainerState;
+export type PodCondition = core.PodCondition & { observedGeneration?: number };
+export type PodStatus = Omit<core.PodStatus, "conditions"> & {
+  conditions?: PodCondition[];
+  observedGeneration?: number;
+};
+
+export interface PodSpec extends Omit<core.PodSpec, "containers" | "initContainers" | "securityContext"> {
+  containers: Container[];
+  initContainers?: Container[];
+  securityContext?: PodSecurityContext;
+  resources?: ResourceRequirements;
+  hostnameOverride?: string;
+}
+
+/** A pod that was defaulted and validated: what every component past pod-config works with. */
+export interface Pod {
+  apiVersion: "v1";
+  kind: "Pod";
+  metadata: PodMeta;
+  spec: PodSpec;
+  status?: PodStatus;
+}
+
+export const annotationSource = "kubernetes.io/config.source";
+export const annotationSeen = "kubernetes.io/config.seen";
+export const annotationHash = "kubernetes.io/config.hash";
+export const annotationMirror = "kubernetes.io/config.mirror";
+
+export function fullNameOf(pod: { metadata: { name: string; namespace: string } }): PodFullName {
+  return `${pod.metadata.name}_${pod.metadata.namespace}` as PodFullName;
+}
+
+/** "namespace/name", as logs and people write it. */
+export function podRef(pod: { metadata: { name: string; namespace: string } }): string {
+  return `${pod.metadata.namespace}/${pod.metadata.name}`;
+}
+
+export function sourceOf(pod: Pod): PodSourceName {
+  return (pod.metadata.annotations?.[annotationSource] as PodSourceName | undefined) ?? "api";
+}
+
+/** A pod from a file or a URL: it has no object of its own in the API. */
+export function isStatic(pod: Pod): boolean {
+  return sourceOf(pod) !== "api";
+}

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { compareQuantities, milliUnits, parseQuantity, wholeUnits } from "./quantity.ts";
+
+test("quantities in whole units and in thousandths", () => {
+  const table: [string | number, bigint, bigint][] = [
+    ["0", 0n, 0n],
+    ["1", 1n, 1000n],
+    [2, 2n, 2000n],
+    ["100m", 1n, 100n],
+    ["1500m", 2n, 1500n],
+    ["0.5", 1n, 500n],
+    [".5", 1n, 500n],
+    ["64Mi", 67108864n, 67108864000n],
+    ["1.5Gi", 1610612736n, 1610612736000n],
+    ["1k", 1000n, 1000000n],
+    ["1e3", 1000n, 1000000n],
+    ["12E-1", 2n, 1200n],
+    ["1E", 10n ** 18n, 10n ** 21n],
+    ["100u", 1n, 1n],
+    ["-1", -1n, -1000n],
+    ["9007199254740988Ki", 9223372036854771712n, 9223372036854771712000n],
+  ];
+  for (const [text, whole, milli] of table) {
+    assert.equal(wholeUnits(text), whole, `${text} in whole units`);
+    assert.equal(milliUnits(text), milli, `${text} in thousandths`);
+  }
+});
+
+test("what is not a quantity", () => {
+  for (const text of ["", "1QQ", "abc", "1 Mi", "1mi", "--1", "1.2.3", "0x10", "1Kib", "."])
+    assert.equal(parseQuantity(text), undefined, text);
+  assert.throws(() => wholeUnits("1QQ"), /"1QQ" is not a quantity/);
+});
+
+test("comparison ignores the notation", () => {
+  assert.equal(compareQuantities("1Gi", "1024Mi"), 0);
+  assert.equal(compareQuantities("999m", "1"), -1);
+  assert.equal(compareQuantities("1G", "1M"), 1);
+});
