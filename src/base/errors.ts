@@ -1,11 +1,18 @@
 /** An error with a stable code, a message that a user can act on, and what caused it. */
 export class KubeletError extends Error {
   readonly code: string;
-  constructor(code: string, message: string, options?: { cause?: unknown }) {
+  /** When trying again makes sense (milliseconds since the epoch), if that is known. */
+  readonly retryAt: number | undefined;
+  constructor(code: string, message: string, options?: { cause?: unknown; retryAt?: number }) {
     super(message, options);
     this.name = "KubeletError";
     this.code = code;
+    this.retryAt = options?.retryAt;
   }
+}
+
+export function retryAtOf(error: unknown): number | undefined {
+  return error instanceof KubeletError ? error.retryAt : undefined;
 }
 
 /** The message of anything that was thrown. */

@@ -81,3 +81,11 @@ export interface ImageService {
   removeImage(image: ImageSpecInit, o?: CallOptions): Promise<void>;
   imageFsInfo(o?: CallOptions): Promise<api.ImageFsInfoResponse>;
 }
+
+/** A client of one runtime. It connects when it is first asked something, and again whenever that is needed. */
+export interface CriClient extends RuntimeService, ImageService {
+  /** Calls back after each call that failed because nobody answers; the returned function ends that. */
+  onUnavailable(listener: () => void): () => void;
+  /** Ends the connection; calls that wait for an answer fail. */
+  close(): void;
+}

@@ -1,0 +1,55 @@
+// Runs under Node 24, which reads TypeScript: the list of what a node needs has one home, in src/local.
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { debianPackages, describeMissing, findRequirements } from "../../src/local/requirements.ts";
+import { say, seconds } from "./say.mjs";
+
+/**
+ * Installs what a private node needs and the machine lacks.
+ * Returns undefined when all is there, or a message for the user.
+ */
+export function installDebianPackages() {
+  const found = findRequirements();
+  if (found.ok) return undefined;
+  const packages = debianPackages(found.missing);
+  const lines = describeMissing(found.missing).map((line) => `  ${line}`);
+  const command = `apt-get install --no-install-recommends ${packages.join(" ")}`;
+  if (!existsSync("/usr/bin/apt-get")) {
+    return ["A node needs, and this machine does not have in PATH:", ...lines].join("\n");
+  }
+  if (process.getuid() !== 0) {
+    return ["A node needs, and this machine lacks:", ...lines, "As root, run:", `  ${command}`].join("\n");
+  }
+  say(`Installing from Debian: ${packages.join(", ")}`);
+  for (const line of lines) say(line);
+  if (existsSync("/run/systemd/system") && packages.includes("containerd")) {
+    say(
+      "  Debian's package starts a containerd of its own (containerd.service); this project leaves it alone.",
+    );
+  }
+  const started = Date.now();
+  const options = ["-qq", "-o", "Dpkg::Use-Pty=0"];
+  // The lists may be old or absent on a fresh machine; without network the ones that are there may still do.
+  aptGet([...options, "update"]);
+  const installed = aptGet([...options, "install", "-y", "--no-install-recommends", ...packages]);
+  if (installed !== undefined)
+    return `Could not install packages from Debian:\n${installed}\nThe command was: ${command}`;
+  const now = findRequirements();
+  if (!now.ok) {
+    return ["The packages are installed, but still missing:", ...describeMissing(now.missing)].join("\n  ");
+  }
+  say(`  done in ${seconds(started)}`);
+  return undefined;
+}
+
+/** The last lines of what apt-get said if it failed, else undefined. */
+export function aptGet(args, env = {}) {
+  const done = spawnSync("apt-get", args, {
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, LC_ALL: "C", DEBIAN_FRONTEND: "noninteractive", ...env },
+  });
+  if (done.status === 0) return undefined;
+  const said = `${done.stdout}${done.stderr}`.trim().split("\n").slice(-8).join("\n");
+  return said || String(done.error ?? `apt-get ended with ${done.status}`);
+}

@@ -1,0 +1,22 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "./node-packages.mjs";
+import { runTool } from "./run-tool.mjs";
+
+/** Generates src/gen again elsewhere and compares. Undefined if it is the same, else what differs. */
+export async function generatedCodeIsCurrent(scratch) {
+  const problem = await runTool("node_modules/@bufbuild/buf/bin/buf", ["generate", "--output", scratch]);
+  if (problem) return problem;
+  const fresh = list(join(scratch, "src/gen"));
+  const ours = list(join(root, "src/gen"));
+  const differing = [...new Set([...fresh.keys(), ...ours.keys()])].filter(
+    (file) => fresh.get(file) !== ours.get(file),
+  );
+  if (differing.length === 0) return undefined;
+  return `src/gen is not what proto/ says; run "npm run gen". Differs: ${differing.join(", ")}`;
+}
+
+function list(dir) {
+  const files = globSync("**/*.{js,ts}", { cwd: dir });
+  return new Map(files.map((file) => [file, readFileSync(join(dir, file), "utf8")]));
+}

@@ -1,0 +1,27 @@
+import { spawn } from "node:child_process";
+import { dirname } from "node:path";
+import { node24, root } from "./node-packages.mjs";
+
+/**
+ * Runs a program (a script with Node 24) in the project. Resolves with undefined, or with what it said if it failed;
+ * with `show`, what it says goes to the terminal as it comes.
+ */
+export function runTool(file, args, { show = false, env = {} } = {}) {
+  const command = file === node24 ? [node24, ...args] : [node24, file, ...args];
+  return new Promise((resolve) => {
+    const child = spawn(command[0], command.slice(1), {
+      cwd: root,
+      stdio: ["ignore", show ? "inherit" : "pipe", show ? "inherit" : "pipe"],
+      // Tools that start "node" shall get this one.
+      env: { ...process.env, PATH: `${dirname(node24)}:${process.env.PATH}`, ...env },
+    });
+    const said = [];
+    child.stdout?.on("data", (chunk) => said.push(chunk));
+    child.stderr?.on("data", (chunk) => said.push(chunk));
+    child.on("error", (error) => resolve(error.message));
+    child.on("close", (code, signal) => {
+      if (code === 0) resolve(undefined);
+      else resolve(Buffer.concat(said).toString().trim() || `ended with ${code ?? signal}`);
+    });
+  });
+}

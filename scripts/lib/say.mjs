@@ -1,0 +1,13 @@
+/** Short lines about what happens; nothing else is printed when all is well. */
+export function say(line) {
+  process.stdout.write(`${line}\n`);
+}
+
+export function fail(line) {
+  process.stderr.write(`${line}\n`);
+  process.exit(1);
+}
+
+export function seconds(sinceMs) {
+  return `${((Date.now() - sinceMs) / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,81 @@
+import { writeFileSync } from "node:fs";
+import { relative } from "node:path";
+import { inspect } from "node:util";
+
+/** One line for each file, all about each failure; the counts go into a file for the closing lines. */
+export default async function* report(source) {
+  const files = new Map();
+  for await (const { type, data } of source) {
+    switch (type) {
+      case "test:start":
+        names(files, data).splice(data.nesting, Number.POSITIVE_INFINITY, data.name);
+        break;
+      case "test:pass":
+        if (isTest(data)) {
+          const file = state(files, data);
+          if (data.skip === undefined && data.todo === undefined) file.passed++;
+          else file.skipped.push(`${data.name}${typeof data.skip === "string" ? `: ${data.skip}` : ""}`);
+        }
+        break;
+      case "test:fail": {
+        const cause = data.details.error?.cause ?? data.details.error;
+        // A suite fails with its tests, which were told already.
+        if (data.details.error?.failureType === "subtestsFailed") break;
+        const file = state(files, data);
+        file.failed++;
+        const title = [...names(files, data).slice(0, data.nesting), data.name].join(" > ");
+        yield `✖ ${where(data)}:${data.line ?? "?"} ${title}\n${indent(typeof cause === "string" ? cause : inspect(cause))}\n`;
+        break;
+      }
+      case "test:stdout":
+      case "test:stderr":
+        yield data.message;
+        break;
+      case "test:summary":
+        if (data.file !== undefined) break;
+        yield lines(files);
+        if (process.env.KUBELET_TS_TEST_COUNTS) {
+          writeFileSync(process.env.KUBELET_TS_TEST_COUNTS, JSON.stringify(data.counts));
+        }
+        break;
+    }
+  }
+}
+
+function isTest(data) {
+  // With a process for each file, Node reports the file itself as a test around the others.
+  return data.details.type !== "suite" && data.name !== data.file && !String(data.name).endsWith(".test.ts");
+}
+
+function state(files, data) {
+  const key = where(data);
+  if (!files.has(key)) files.set(key, { passed: 0, failed: 0, skipped: [], names: [] });
+  return files.get(key);
+}
+
+function names(files, data) {
+  return state(files, data).names;
+}
+
+function where(data) {
+  return data.file ? relative(process.cwd(), data.file) : "(no file)";
+}
+
+function lines(files) {
+  const out = [];
+  for (const [name, { passed, failed, skipped }] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (passed + failed + skipped.length === 0) continue;
+    const parts = [
+      `${passed} passed`,
+      failed > 0 && `${failed} failed`,
+      skipped.length > 0 && `${skipped.length} skipped`,
+    ];
+    out.push(`${failed > 0 ? "✖" : "✔"} ${name}: ${parts.filter(Boolean).join(", ")}`);
+    for (const reason of new Set(skipped)) out.push(`    skipped: ${reason}`);
+  }
+  return `${out.join("\n")}\n`;
+}
+
+function indent(text) {
+  return text.replace(/^/gm, "    ");
+}

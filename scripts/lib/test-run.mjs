@@ -1,0 +1,96 @@
+// Runs under Node 24: every check of the project, then all tests; a failure does not keep the rest from running.
+import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { build } from "./bundle.mjs";
+import { provideContainerd2 } from "./containerd-2.mjs";
+import { installDebianPackages } from "./debian-packages.mjs";
+import { generatedCodeIsCurrent } from "./generated-code.mjs";
+import { node24, root } from "./node-packages.mjs";
+import { runTool } from "./run-tool.mjs";
+import { say, seconds } from "./say.mjs";
+
+const filters = process.argv.slice(2).filter((arg) => !arg.startsWith("-"));
+const scratch = mkdtempSync(join(tmpdir(), "kubelet-ts-test-"));
+const steps = [];
+const totals = { tests: 0, passed: 0, failed: 0, skipped: 0, todo: 0, cancelled: 0 };
+const leftOut = [];
+
+try {
+  const isRoot = process.getuid() === 0;
+  if (isRoot) {
+    await step("Debian packages", installDebianPackages);
+    await step("containerd 2.x", provideContainerd2);
+  } else {
+    leftOut.push("tests against real containerd (1.6 and 2.x): they need root");
+  }
+  if (filters.length === 0) {
+    await step("format and lint", () =>
+      runTool("node_modules/@biomejs/biome/bin/biome", ["ci", "--colors=off", "."]),
+    );
+    await step("import rule", () => runTool("scripts/check-imports.mjs", []));
+    await step("types", () => runTool("node_modules/typescript/bin/tsc", ["--noEmit"]));
+    await step("generated code", () => generatedCodeIsCurrent(scratch));
+  }
+  await step("build", async () => void (await build()));
+  // Unit tests share a process, which is many times faster; those with processes of their own get one a file.
+  await tests("unit tests", "{src,scripts}/**/*.test.{ts,mjs}", [
+    "--test-isolation=none",
+    "--test-timeout=60000",
+  ]);
+  await tests("contract and node tests", "test/**/*.test.ts", [
+    "--test-concurrency=2",
+    "--test-timeout=600000",
+  ]);
+} finally {
+  rmSync(scratch, { recursive: true, force: true });
+}
+summary();
+
+async function step(name, work) {
+  const started = Date.now();
+  let problem;
+  try {
+    problem = await work();
+  } catch (error) {
+    problem = error.stack ?? String(error);
+  }
+  if (problem) say(`✖ ${name}\n${problem}`);
+  else say(`✔ ${name} (${seconds(started)})`);
+  steps.push({ name, ok: !problem, time: seconds(started) });
+}
+
+async function tests(name, pattern, options) {
+  const files = globSync(pattern, { cwd: root, exclude: ["src/gen/**", "test/fixtures/**"] })
+    .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
+    .sort();
+  if (files.length === 0) return;
+  say(`\n${name}`);
+  const counts = join(scratch, "counts.json");
+  rmSync(counts, { force: true });
+  await step(name, async () => {
+    const reporter = `--test-reporter=${root}scripts/lib/test-reporter.mjs`;
+    const args = ["--test", ...options, reporter, ...files];
+    const problem = await runTool(node24, args, { show: true, env: { KUBELET_TS_TEST_COUNTS: counts } });
+    const counted = JSON.parse(readFileSync(counts, "utf8"));
+    for (const key of Object.keys(totals)) totals[key] += counted[key];
+    return problem && "see above";
+  });
+}
+
+function summary() {
+  say("\nsteps");
+  for (const { name, ok, time } of steps) say(`  ${ok ? "✔" : "✖"} ${name.padEnd(26)} ${time.padStart(8)}`);
+  for (const what of leftOut) say(`\nLeft out: ${what}.`);
+  const failedSteps = steps.filter((s) => !s.ok).map((s) => s.name);
+  say("");
+  say(`ℹ tests ${totals.tests}`);
+  say(`ℹ pass ${totals.passed}`);
+  say(`ℹ fail ${totals.failed}`);
+  say(`ℹ cancelled ${totals.cancelled}`);
+  say(`ℹ skipped ${totals.skipped}`);
+  say(`ℹ todo ${totals.todo}`);
+  if (failedSteps.length > 0) say(`FAILED: ${failedSteps.join(", ")}`);
+  say(`${totals.passed} passed, ${totals.failed + totals.cancelled} failed, ${totals.skipped} skipped`);
+  process.exitCode = failedSteps.length > 0 ? 1 : 0;
+}

@@ -1,0 +1,26 @@
+// npm start: makes this machine ready for a private node and runs one. Begins under the Node that the machine has.
+import { spawn, spawnSync } from "node:child_process";
+import { constants } from "node:os";
+import { installPackages, needLinux, node24, root } from "./lib/node-packages.mjs";
+
+needLinux();
+installPackages();
+const prepared = spawnSync(node24, [`${root}scripts/prepare.mjs`], { stdio: "inherit" });
+if (prepared.status !== 0) process.exit(prepared.status ?? 1);
+
+const node = spawn(`${root}bin/kubelet`, ["up", ...process.argv.slice(2)], {
+  stdio: "inherit",
+  env: { ...process.env, KUBELET_NODE: node24 },
+});
+
+// Ctrl-C reaches the whole process group, so the child as well: this process only waits until it has cleaned up. A signal
+// to this process alone is passed on. SIGTERM for each of them, as a second SIGINT would ask the child to hurry.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => node.kill("SIGTERM"));
+
+node.on("error", (error) => {
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
+});
+node.on("exit", (code, signal) => {
+  process.exitCode = code ?? 128 + constants.signals[signal];
+});

@@ -1,0 +1,11 @@
+// npm test [-- <part of a file name> ...]: begins under the Node that the machine has, goes on under Node 24.
+import { spawnSync } from "node:child_process";
+import { installPackages, needLinux, node24, root } from "./lib/node-packages.mjs";
+
+needLinux();
+installPackages();
+const done = spawnSync(node24, [`${root}scripts/lib/test-run.mjs`, ...process.argv.slice(2)], {
+  stdio: "inherit",
+  cwd: root,
+});
+process.exitCode = done.status ?? 1;

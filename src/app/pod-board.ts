@@ -1,0 +1,87 @@
+import type { Clock } from "../base/clock.ts";
+import type { Health } from "../base/component.ts";
+import { type Pod, type PodStatus, type PodUid, sourceOf } from "../model/pod.ts";
+import type { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
+import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
+
+/** One pod as people want to see it. */
+export interface PodRow {
+  namespace: string;
+  name: string;
+  uid: string;
+  source: string;
+  phase: string;
+  /** Containers that are ready, of how many. */
+  ready: string;
+  restarts: number;
+  ip: string;
+  startTime: string;
+  /** What the pod waits for, in one line; empty if nothing. */
+  blockedOn: string;
+  blockedSince: string;
+  status: PodStatus | undefined;
+}
+
+export interface PodBoardOptions {
+  clock: Clock;
+  workers: PodWorkers;
+  statuses: StatusManager;
+  runtimeHealth: () => Health;
+}
+
+/** What the node runs, for the terminal and the local API. */
+export class PodBoard {
+  readonly #o: PodBoardOptions;
+  #listeners = new Set<() => void>();
+  #announced = false;
+
+  constructor(options: PodBoardOptions) {
+    this.#o = options;
+  }
+
+  rows(): PodRow[] {
+    const rows = [...this.#o.workers.all()].map((worker): PodRow => {
+      const status = this.#o.statuses.get(worker.id.uid);
+      const statuses = status?.containerStatuses ?? [];
+      const { blockedOn } = worker;
+      return {
+        namespace: worker.id.namespace,
+        name: worker.id.name,
+        uid: worker.id.uid,
+        source: worker.pod ? sourceOf(worker.pod) : "none",
+        phase: worker.phase === "terminating" ? "Terminating" : (status?.phase ?? "Unknown"),
+        ready: `${statuses.filter((c) => c.ready).length}/${worker.pod?.spec.containers.length ?? 0}`,
+        restarts: statuses.reduce((sum, c) => sum + c.restartCount, 0),
+        ip: status?.podIP ?? "",
+        startTime: String(status?.startTime ?? ""),
+        blockedOn: blockedOn?.text ?? "",
+        blockedSince: blockedOn ? new Date(blockedOn.since).toISOString() : "",
+        status,
+      };
+    });
+    return rows.sort((a, b) => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1));
+  }
+
+  pod(uid: PodUid): Pod | undefined {
+    return this.#o.workers.get(uid)?.pod;
+  }
+
+  runtime(): Health {
+    return this.#o.runtimeHealth();
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Many changes in one go are told once. */
+  changed(_uid: PodUid): void {
+    if (this.#announced || this.#listeners.size === 0) return;
+    this.#announced = true;
+    setImmediate(() => {
+      this.#announced = false;
+      for (const listener of [...this.#listeners]) listener();
+    });
+  }
+}

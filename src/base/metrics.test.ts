@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createMetrics, exponentialBuckets } from "./metrics.ts";
+
+describe("metrics", () => {
+  it("gives the same metric for the same name", async () => {
+    const metrics = createMetrics();
+    const options = { name: "a_total", help: "a", labels: ["x"] as const };
+    metrics.counter(options).inc({ x: "1" });
+    metrics.counter(options).inc({ x: "1" });
+    assert.match(await metrics.registry.metrics(), /^a_total\{x="1"\} 2$/m);
+  });
+
+  it("refuses one name for two kinds", () => {
+    const metrics = createMetrics();
+    metrics.counter({ name: "a", help: "a" });
+    assert.throws(() => metrics.gauge({ name: "a", help: "a" }), /already registered/);
+  });
+
+  it("does not share numbers between registries", async () => {
+    createMetrics().counter({ name: "a_total", help: "a" }).inc();
+    assert.equal(await createMetrics().registry.metrics(), "\n");
+  });
+
+  it("makes buckets that grow by a factor", () => {
+    assert.deepEqual(exponentialBuckets(1, 2, 4), [1, 2, 4, 8]);
+  });
+});

@@ -1,0 +1,34 @@
+import { type Clock, sleep } from "./clock.ts";
+
+/** A token bucket: `perSecond` on average, `burst` at once. Zero or less a second means no limit. */
+export class RateLimit {
+  readonly #perSecond: number;
+  readonly #burst: number;
+  readonly #clock: Clock;
+  #tokens: number;
+  #at: number;
+
+  constructor(perSecond: number, burst: number, clock: Clock) {
+    this.#perSecond = perSecond;
+    this.#burst = Math.max(1, burst);
+    this.#clock = clock;
+    this.#tokens = this.#burst;
+    this.#at = clock.now();
+  }
+
+  /** Resolves when one more may go. Those who wait go in the order they came. */
+  async take(signal?: AbortSignal): Promise<void> {
+    if (this.#perSecond <= 0) return;
+    const now = this.#clock.now();
+    this.#tokens = Math.min(this.#burst, this.#tokens + ((now - this.#at) / 1000) * this.#perSecond);
+    this.#at = now;
+    this.#tokens -= 1;
+    if (this.#tokens >= 0) return;
+    try {
+      await sleep(this.#clock, (-this.#tokens / this.#perSecond) * 1000, signal);
+    } catch (error) {
+      this.#tokens += 1;
+      throw error;
+    }
+  }
+}

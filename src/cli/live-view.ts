@@ -1,0 +1,67 @@
+import type { PodRow } from "../app/pod-board.ts";
+import { podTable } from "./pod-table.ts";
+
+export interface Screen {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  readonly rows?: number;
+  write(text: string): unknown;
+}
+
+/**
+ * Shows pods as they are: on a terminal as a table that is drawn over itself, elsewhere as lines, one for each pod
+ * that changed.
+ */
+export class LiveView {
+  readonly #screen: Screen;
+  readonly #now: () => number;
+  #drawn = 0;
+  #last = new Map<string, string>();
+
+  constructor(screen: Screen, now: () => number) {
+    this.#screen = screen;
+    this.#now = now;
+  }
+
+  show(rows: readonly PodRow[], notes: readonly string[] = []): void {
+    if (this.#screen.isTTY) this.#draw(rows, notes);
+    else this.#tell(rows, notes);
+  }
+
+  /** Leaves what is shown, and writes on below it. */
+  end(): void {
+    this.#drawn = 0;
+  }
+
+  #draw(rows: readonly PodRow[], notes: readonly string[]): void {
+    const width = this.#screen.columns || 80;
+    const height = Math.max(3, (this.#screen.rows || 24) - 1);
+    let lines = [...podTable(rows, this.#now(), width), ...notes.map((note) => note.slice(0, width))];
+    if (lines.length > height) {
+      const more = lines.length - height + 1;
+      lines = [...lines.slice(0, height - 1), `… and ${more} more lines`];
+    }
+    const up = this.#drawn > 0 ? `\x1b[${this.#drawn}A` : "";
+    this.#screen.write(`${up}${lines.map((line) => `\x1b[2K${line}\n`).join("")}\x1b[0J`);
+    this.#drawn = lines.length;
+  }
+
+  #tell(rows: readonly PodRow[], notes: readonly string[]): void {
+    const now = new Map<string, string>();
+    for (const row of rows) {
+      const blocked = row.blockedOn ? ` (${row.blockedOn})` : "";
+      const ip = row.ip ? ` ${row.ip}` : "";
+      now.set(
+        row.uid,
+        `${row.namespace}/${row.name}: ${row.phase}, ${row.ready} ready, ${row.restarts} restarts${ip}${blocked}`,
+      );
+    }
+    for (const [uid, line] of now) if (this.#last.get(uid) !== line) this.#screen.write(`${line}\n`);
+    for (const [uid, line] of this.#last)
+      if (!now.has(uid) && uid !== "") this.#screen.write(`${line.split(":")[0]}: gone\n`);
+    const noted = notes.join("\n");
+    if (noted && this.#last.get("") !== noted) this.#screen.write(`${noted}\n`);
+    if (noted) now.set("", noted);
+    this.#last = now;
+  }
+}

@@ -1,0 +1,36 @@
+import { KubeletError, messageOf } from "../base/errors.ts";
+import { agentCommand } from "./agent-command.ts";
+import { podsCommand } from "./pods-command.ts";
+import { runCommand } from "./run-command.ts";
+import { upCommand } from "./up-command.ts";
+
+/** `kubelet` with flags is the agent; with a word it is one of our own commands. */
+async function main(args: readonly string[]): Promise<number> {
+  const [word, ...rest] = args;
+  switch (word) {
+    case "up":
+      return upCommand(rest, process.stdout);
+    case "pods":
+      return podsCommand(rest, process.stdout);
+    case "run":
+      return runCommand(rest, process.stdout);
+    default:
+      if (word && !word.startsWith("-"))
+        throw new KubeletError(
+          "Usage",
+          `unknown command: ${word} (there are: up, pods, run; without a word: the agent)`,
+        );
+      return agentCommand(args);
+  }
+}
+
+main(process.argv.slice(2)).then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    const known = error instanceof KubeletError;
+    process.stderr.write(
+      `kubelet: ${known ? messageOf(error) : error instanceof Error ? error.stack : error}\n`,
+    );
+    process.exit(1);
+  },
+);

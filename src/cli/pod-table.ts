@@ -1,0 +1,49 @@
+import type { PodRow } from "../app/pod-board.ts";
+
+const columns: [title: string, value: (row: PodRow, now: number) => string][] = [
+  ["NAMESPACE", (row) => row.namespace],
+  ["NAME", (row) => row.name],
+  ["PHASE", (row) => row.phase],
+  ["READY", (row) => row.ready],
+  ["RESTARTS", (row) => String(row.restarts)],
+  ["IP", (row) => row.ip || "-"],
+  ["AGE", (row, now) => age(row.startTime, now)],
+  ["BLOCKED ON", (row) => row.blockedOn || "-"],
+];
+
+/** The pods as a table, a line each; no line longer than `width`. */
+export function podTable(rows: readonly PodRow[], now: number, width = Number.POSITIVE_INFINITY): string[] {
+  const cells = [
+    columns.map(([title]) => title),
+    ...rows.map((row) => columns.map(([, value]) => value(row, now))),
+  ];
+  const widths = columns.map((_, i) => Math.max(...cells.map((line) => line[i]!.length)));
+  return cells.map((line) =>
+    line
+      .map((cell, i) => (i === line.length - 1 ? printable(cell) : printable(cell).padEnd(widths[i]!)))
+      .join("  ")
+      .trimEnd()
+      .slice(0, width),
+  );
+}
+
+/** How long ago, in the two largest units that matter: 45s, 3m12s, 5h, 3d4h. */
+export function age(startTime: string, now: number): string {
+  const ms = now - Date.parse(startTime);
+  if (Number.isNaN(ms)) return "-";
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const minutes = Math.floor(seconds / 60);
+  const hours = Math.floor(minutes / 60);
+  const days = Math.floor(hours / 24);
+  if (seconds < 120) return `${seconds}s`;
+  if (minutes < 10) return `${minutes}m${seconds % 60}s`;
+  if (minutes < 180) return `${minutes}m`;
+  if (hours < 8) return `${hours}h${minutes % 60}m`;
+  if (hours < 48) return `${hours}h`;
+  return days < 8 ? `${days}d${hours % 24}h` : `${days}d`;
+}
+
+/** Messages of registries and runtimes end up here: nothing in them may steer the terminal. */
+function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}]+/gu, " ");
+}

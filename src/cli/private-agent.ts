@@ -1,0 +1,75 @@
+import { createWriteStream } from "node:fs";
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import { type Agent, type AgentOptions, startAgent } from "../app/agent.ts";
+import { systemClock } from "../base/clock.ts";
+import { KubeletError } from "../base/errors.ts";
+import { createLogger } from "../base/log-writer.ts";
+import type { Logger } from "../base/logger.ts";
+import { withDefaults } from "../config/defaults.ts";
+import { FeatureGates } from "../config/feature-gates.ts";
+import type { KubeletConfiguration } from "../config/kubelet-configuration.ts";
+import type { PrivateNode } from "../local/private-node.ts";
+import { type Binaries, describeMissing, findRequirements } from "../local/requirements.ts";
+
+/** The programs that a node of our own needs, or an error that names what is missing. */
+export function requireBinaries(): Binaries {
+  if (process.platform !== "linux")
+    throw new KubeletError(
+      "Platform",
+      `a kubelet runs containers of Linux: it needs Linux, and this is ${process.platform}`,
+    );
+  if (process.getuid?.() !== 0)
+    throw new KubeletError("Root", "running containers takes root: try again with sudo");
+  const found = findRequirements();
+  if (found.ok) return found.binaries;
+  throw new KubeletError(
+    "Missing",
+    `missing on this machine:\n  ${describeMissing(found.missing).join("\n  ")}`,
+  );
+}
+
+export async function privateConfiguration(node: PrivateNode): Promise<KubeletConfiguration> {
+  const config = withDefaults({}, new FeatureGates({}));
+  config.staticPodPath = node.files.manifests;
+  config.podLogsDir = node.files.podLogs;
+  config.containerRuntimeEndpoint = node.endpoint;
+  config.cgroupRoot = node.cgroupRoot;
+  config.failCgroupV1 = false;
+  config.serializeImagePulls = false;
+  const hasResolvConf = await access("/etc/resolv.conf").then(
+    () => true,
+    () => false,
+  );
+  if (!hasResolvConf) config.resolvConf = "";
+  return config;
+}
+
+/** An agent that runs its pods on a private node. Its log goes to a file beside the pods' logs. */
+export async function startPrivateAgent(
+  node: PrivateNode,
+  logger: Logger,
+  more: Partial<AgentOptions> = {},
+): Promise<Agent> {
+  return startAgent({
+    config: await privateConfiguration(node),
+    gates: new FeatureGates({}),
+    rootDir: node.files.kubelet,
+    containerLogsDir: node.files.containerLogs,
+    makesCgroupRoot: true,
+    healthPort: 0,
+    clock: systemClock,
+    logger,
+    ...more,
+  });
+}
+
+export function fileLogger(dir: string): { logger: Logger; path: string } {
+  const path = join(dir, "kubelet.log");
+  const stream = createWriteStream(path, { flags: "a" });
+  const write = (line: string) => stream.write(line);
+  return {
+    path,
+    logger: createLogger({ format: "text", verbosity: 2, write, now: () => new Date(), pid: process.pid }),
+  };
+}

@@ -1,0 +1,162 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { type Agent, startAgent } from "../app/agent.ts";
+import type { PodRow } from "../app/pod-board.ts";
+import { systemClock } from "../base/clock.ts";
+import { healthy } from "../base/component.ts";
+import { KubeletError } from "../base/errors.ts";
+import { createLogger } from "../base/log-writer.ts";
+import { type Logger, silentLogger } from "../base/logger.ts";
+import { loadConfiguration } from "../config/load.ts";
+import { startPrivateNode } from "../local/private-node.ts";
+import type { Pod } from "../model/pod.ts";
+import { decodeManifestOrList } from "../pipeline/sources/manifest.ts";
+import { formatProblem, type PodSource } from "../pipeline/sources/source.ts";
+import { parseOptions } from "./options.ts";
+import { requireBinaries, startPrivateAgent } from "./private-agent.ts";
+import { untilSignal } from "./signals.ts";
+
+export const runUsage = `kubelet run -f pod.yaml: runs pods once, to their end, and says how each ended
+
+  -f FILE            a Pod or a PodList; may be given several times
+  --keep             leave the pods in the runtime when they have ended
+  other flags        as for the agent; with --container-runtime-endpoint or --config the pods run in that runtime,
+                     without them in a private containerd that is there for this run only
+
+A pod that would be restarted for ever (restartPolicy Always) runs once. The exit status is 1 if a pod failed.
+`;
+
+export async function runCommand(args: readonly string[], out: NodeJS.WriteStream): Promise<number> {
+  const options = parseOptions(args, { f: "values", keep: "switch", help: "switch" }, true);
+  if (options.help) {
+    out.write(runUsage);
+    return 0;
+  }
+  const paths = options.f ?? [];
+  if (paths.length === 0) throw new KubeletError("Usage", "kubelet run: which pods? Name a manifest with -f");
+  const signalled = untilSignal(["SIGINT", "SIGTERM"]);
+  const loaded = await loadConfiguration({ args: options.rest });
+  const ownRuntime = !options.rest.some((arg) => /^--(container-runtime-endpoint|config)\b/.test(arg));
+  const verbosity = loaded.config.logging.verbosity;
+  const logger: Logger =
+    verbosity > 0
+      ? createLogger({
+          format: "text",
+          verbosity,
+          write: (line) => process.stderr.write(line),
+          now: () => new Date(),
+          pid: process.pid,
+        })
+      : silentLogger;
+  // The manifests are looked at before anything is started: a bad one starts nothing.
+  await readPods(paths, "check");
+  const pods: Pod[] = [];
+  const sources = (nodeName: string) => [onceSource(pods, () => readPods(paths, nodeName))];
+  if (ownRuntime) {
+    const binaries = requireBinaries();
+    const name = `run-${process.pid}`;
+    const scratch = await mkdtemp(join(tmpdir(), "kubelet-run-"));
+    const node = await startPrivateNode({ name, binaries, logger, baseDir: scratch });
+    try {
+      const agent = await startPrivateAgent(node, logger, { sources });
+      return await finish(agent, pods, signalled, out, false);
+    } finally {
+      await node.stop({ keep: "nothing" });
+      await rm(scratch, { recursive: true, force: true });
+    }
+  }
+  const { hostnameOverride, nodeIP, rootDir } = loaded.flags;
+  const agent = await startAgent({
+    config: { ...loaded.config, healthzPort: 0 },
+    gates: loaded.gates,
+    rootDir,
+    hostnameOverride,
+    nodeIp: nodeIP,
+    endsOrphans: false,
+    sources,
+    clock: systemClock,
+    logger,
+  });
+  return finish(agent, pods, signalled, out, options.keep === true);
+}
+
+async function readPods(paths: readonly string[], nodeName: string): Promise<Pod[]> {
+  const pods: Pod[] = [];
+  for (const path of paths) {
+    const bytes = await readFile(path).catch((error) => {
+      throw new KubeletError("Manifest", `${path}: ${error.message}`, { cause: error });
+    });
+    const manifest = decodeManifestOrList(bytes, {
+      nodeName,
+      origin: { source: "file", path: resolve(path) },
+    });
+    if ("problems" in manifest)
+      throw new KubeletError("Manifest", manifest.problems.map(formatProblem).join("\n"));
+    pods.push(...manifest.pods);
+  }
+  for (const pod of pods) if (pod.spec.restartPolicy !== "OnFailure") pod.spec.restartPolicy = "Never";
+  return pods;
+}
+
+/** A source that says once which pods there are. */
+function onceSource(told: Pod[], read: () => Promise<Pod[]>): PodSource {
+  const ended = Promise.withResolvers<void>();
+  return {
+    name: "file",
+    done: ended.promise,
+    health: () => healthy,
+    async start(signal, emit) {
+      signal.addEventListener("abort", () => ended.resolve());
+      told.push(...(await read()));
+      emit(told);
+    },
+  };
+}
+
+/** Waits for all pods to end, says how each did, and cleans up. */
+async function finish(
+  agent: Agent,
+  pods: readonly Pod[],
+  signalled: Promise<NodeJS.Signals>,
+  out: NodeJS.WriteStream,
+  keep: boolean,
+): Promise<number> {
+  try {
+    const ended = new Map<string, PodRow>();
+    const allEnded = new Promise<void>((resolve) => {
+      const look = () => {
+        for (const row of agent.board.rows()) {
+          if (ended.has(row.uid) || (row.status?.phase !== "Succeeded" && row.status?.phase !== "Failed"))
+            continue;
+          ended.set(row.uid, row);
+          out.write(`${result(row)}\n`);
+        }
+        if (pods.every((pod) => ended.has(pod.metadata.uid))) resolve();
+      };
+      agent.board.onChange(look);
+      look();
+    });
+    const signal = await Promise.race([allEnded, signalled]);
+    if (signal) {
+      for (const pod of pods)
+        if (!ended.has(pod.metadata.uid))
+          out.write(`${pod.metadata.namespace}/${pod.metadata.name}: interrupted\n`);
+    }
+    if (!keep) await agent.endPods({ graceSeconds: 2, withinMs: 30_000 });
+    return signal || [...ended.values()].some((row) => row.status?.phase === "Failed") ? 1 : 0;
+  } finally {
+    await agent.stop();
+  }
+}
+
+function result(row: PodRow): string {
+  const containers = [...(row.status?.initContainerStatuses ?? []), ...(row.status?.containerStatuses ?? [])];
+  const exits = containers.flatMap((c) => {
+    const end = c.state?.terminated;
+    return end
+      ? [`${c.name} exited ${end.exitCode}${end.reason === "Completed" ? "" : ` (${end.reason})`}`]
+      : [];
+  });
+  return `${row.namespace}/${row.name}: ${row.status?.phase}${exits.length > 0 ? `: ${exits.join(", ")}` : ""}`;
+}

@@ -1,0 +1,178 @@
+import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import type { Clock } from "../../base/clock.ts";
+import { isAbort } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { Metrics } from "../../base/metrics.ts";
+import { ImageService as Images, RuntimeService as Runtime } from "../../gen/runtime/v1/api_pb.js";
+import type { CallOptions, ContainerId, CriClient, SandboxId } from "./cri.ts";
+import { CriError, hasGrpcCode, toCriError } from "./cri-error.ts";
+import { socketPathOf } from "./endpoint.ts";
+import { streamEvents } from "./event-stream.ts";
+import { callUnary, openChannel } from "./grpc-call.ts";
+import { createOperationMetrics } from "./operation-metrics.ts";
+
+/** The version of the kubelet's side, which every runtime expects to be told. */
+const KUBELET_API_VERSION = "0.1.0";
+
+export interface CriClientOptions {
+  runtimeEndpoint: string;
+  /** Where images are asked for; the runtime's own endpoint unless told. */
+  imageEndpoint?: string;
+  /** The deadline of every call that has no reason to take longer. */
+  requestTimeoutMs: number;
+  logger: Logger;
+  clock: Clock;
+  metrics: Metrics;
+}
+
+type Limits = CallOptions & { defaultTimeoutMs?: number | "none" };
+
+export function createCriClient(options: CriClientOptions): CriClient {
+  const { requestTimeoutMs, clock } = options;
+  const logger = options.logger.with({ component: "cri" });
+  const operations = createOperationMetrics(options.metrics);
+  const runtimePath = socketPathOf(options.runtimeEndpoint);
+  const imagePath = options.imageEndpoint ? socketPathOf(options.imageEndpoint) : runtimePath;
+  const runtimeChannel = openChannel(runtimePath);
+  const imageChannel = imagePath === runtimePath ? runtimeChannel : openChannel(imagePath);
+  const unavailableListeners = new Set<() => void>();
+  let closed = false;
+
+  const onFailure = (method: string, error: unknown) => {
+    if (isAbort(error)) return;
+    logger.debug(4, "runtime call failed", { method, error });
+    if (hasGrpcCode(error, "UNAVAILABLE")) for (const listener of [...unavailableListeners]) listener();
+  };
+
+  const call = async <I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    request: MessageInitShape<I>,
+    o: Limits = {},
+  ): Promise<MessageShape<O>> => {
+    const standard = o.defaultTimeoutMs ?? requestTimeoutMs;
+    const timeoutMs = o.timeoutMs ?? (standard === "none" ? undefined : standard);
+    const channel = method.parent.typeName === Images.typeName ? imageChannel : runtimeChannel;
+    if (closed) throw new CriError("CANCELLED", method.name, "the connection to the runtime is closed");
+    const began = clock.now();
+    let failed = true;
+    try {
+      const answer = await callUnary(channel, method, request, { clock, timeoutMs, signal: o.signal });
+      failed = false;
+      return answer;
+    } catch (error) {
+      onFailure(method.name, error);
+      throw error;
+    } finally {
+      operations.record(method.name, (clock.now() - began) / 1000, failed);
+    }
+  };
+
+  /** CRI's stop and remove calls have succeeded when there is nothing left to stop or remove. */
+  const idempotent = async (answer: Promise<unknown>): Promise<void> => {
+    try {
+      await answer;
+    } catch (error) {
+      if (!hasGrpcCode(error, "NOT_FOUND")) throw error;
+    }
+  };
+
+  const r = Runtime.method;
+  const i = Images.method;
+  return {
+    version: (o) => call(r.version, { version: KUBELET_API_VERSION }, o),
+    status: (verbose, o) => call(r.status, { verbose }, o),
+    runtimeConfig: (o) => call(r.runtimeConfig, {}, o),
+    updateRuntimeConfig: async (podCidr, o) => {
+      await call(r.updateRuntimeConfig, { runtimeConfig: { networkConfig: { podCidr } } }, o);
+    },
+
+    runPodSandbox: async (config, runtimeHandler, o) => {
+      const began = clock.now();
+      let failed = true;
+      try {
+        // A sandbox may have to pull its image and set up a network first.
+        const limits = { ...o, defaultTimeoutMs: 2 * requestTimeoutMs };
+        const { podSandboxId } = await call(r.runPodSandbox, { config, runtimeHandler }, limits);
+        if (!podSandboxId)
+          throw toCriError(r.runPodSandbox.name, new Error("the runtime gave no sandbox id"));
+        failed = false;
+        return podSandboxId as SandboxId;
+      } finally {
+        operations.recordSandboxRun(runtimeHandler, (clock.now() - began) / 1000, failed);
+      }
+    },
+    stopPodSandbox: (id, o) => idempotent(call(r.stopPodSandbox, { podSandboxId: id }, o)),
+    removePodSandbox: (id, o) => idempotent(call(r.removePodSandbox, { podSandboxId: id }, o)),
+    podSandboxStatus: (id, o) => call(r.podSandboxStatus, { podSandboxId: id }, o),
+    listPodSandboxes: async (filter, o) => (await call(r.listPodSandbox, { filter }, o)).items,
+
+    createContainer: async (sandbox, config, sandboxConfig, o) => {
+      const { containerId } = await call(
+        r.createContainer,
+        { podSandboxId: sandbox, config, sandboxConfig },
+        o,
+      );
+      if (!containerId)
+        throw toCriError(r.createContainer.name, new Error("the runtime gave no container id"));
+      return containerId as ContainerId;
+    },
+    startContainer: async (id, o) => {
+      await call(r.startContainer, { containerId: id }, o);
+    },
+    stopContainer: (id, graceSeconds, o) =>
+      idempotent(
+        call(
+          r.stopContainer,
+          { containerId: id, timeout: BigInt(Math.max(0, Math.ceil(graceSeconds))) },
+          { ...o, defaultTimeoutMs: graceSeconds * 1000 + requestTimeoutMs },
+        ),
+      ),
+    removeContainer: (id, o) => idempotent(call(r.removeContainer, { containerId: id }, o)),
+    listContainers: async (filter, o) => (await call(r.listContainers, { filter }, o)).containers,
+    containerStatus: (id, o) => call(r.containerStatus, { containerId: id }, o),
+    updateContainerResources: async (id, linux, o) => {
+      await call(r.updateContainerResources, { containerId: id, linux }, o);
+    },
+    reopenContainerLog: async (id, o) => {
+      await call(r.reopenContainerLog, { containerId: id }, o);
+    },
+
+    // Without a timeout of its own a command may run for ever: lifecycle hooks do.
+    execSync: (id, command, timeoutSeconds, o) =>
+      call(
+        r.execSync,
+        { containerId: id, cmd: command, timeout: BigInt(Math.max(0, Math.ceil(timeoutSeconds))) },
+        { ...o, defaultTimeoutMs: timeoutSeconds > 0 ? timeoutSeconds * 1000 + requestTimeoutMs : "none" },
+      ),
+
+    containerEvents: (signal) => {
+      const began = clock.now();
+      return streamEvents(runtimeChannel, signal, (error) => {
+        operations.record(r.getContainerEvents.name, (clock.now() - began) / 1000, error !== undefined);
+        if (error) onFailure(r.getContainerEvents.name, error);
+      });
+    },
+
+    listImages: async (o) => (await call(i.listImages, {}, o)).images,
+    imageStatus: async (image, o) => (await call(i.imageStatus, { image }, o)).image,
+    // A large image on a slow line may take hours; whoever asks for it may give up, a timer may not.
+    pullImage: async (image, auth, sandboxConfig, o) => {
+      const limits: Limits = { ...o, defaultTimeoutMs: "none" };
+      const { imageRef } = await call(i.pullImage, { image, auth, sandboxConfig }, limits);
+      if (!imageRef) throw toCriError(i.pullImage.name, new Error("the runtime gave no image reference"));
+      return imageRef;
+    },
+    removeImage: (image, o) => idempotent(call(i.removeImage, { image }, o)),
+    imageFsInfo: (o) => call(i.imageFsInfo, {}, o),
+
+    onUnavailable: (listener) => {
+      unavailableListeners.add(listener);
+      return () => unavailableListeners.delete(listener);
+    },
+    close: () => {
+      closed = true;
+      runtimeChannel.close();
+      imageChannel.close();
+    },
+  };
+}

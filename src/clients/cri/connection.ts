@@ -1,0 +1,193 @@
+import { type Clock, sleep } from "../../base/clock.ts";
+import type { Component, Health } from "../../base/component.ts";
+import { abortError, isAbort, messageOf } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { StatusResponse } from "../../gen/runtime/v1/api_pb.js";
+import type { CriClient } from "./cri.ts";
+import {
+  networkHealth,
+  type RuntimeIdentity,
+  type RuntimeState,
+  runtimeHealth,
+  stateFrom,
+} from "./runtime-state.ts";
+
+const PROBE_EVERY_MS = 5_000;
+/** While the runtime is away or not ready: pods wait for it. */
+const RETRY_EVERY_MS = 300;
+/** A runtime that hangs is as good as away, well before the node is called not ready. */
+const PROBE_TIMEOUT_MS = 10_000;
+/** However many calls fail, the runtime is not asked more often than this. */
+const MIN_PAUSE_MS = 100;
+
+export interface RuntimeConnectionOptions {
+  client: Pick<CriClient, "version" | "status" | "onUnavailable">;
+  logger: Logger;
+  clock: Clock;
+}
+
+/** Watches whether the runtime is there. It being away is waited for, said once, and ends nothing. */
+export class RuntimeConnection implements Component {
+  readonly name = "runtime-connection";
+  readonly done: Promise<void>;
+  readonly #client: RuntimeConnectionOptions["client"];
+  readonly #logger: Logger;
+  readonly #clock: Clock;
+  readonly #ended = Promise.withResolvers<void>();
+  readonly #listeners = new Set<(state: RuntimeState) => void>();
+  #state: RuntimeState = { kind: "unknown" };
+  #runtime: RuntimeIdentity | undefined;
+  #lastStatus: StatusResponse | undefined;
+  #lastUp: number | undefined;
+  #wake: (() => void) | undefined;
+  #poked: boolean = false;
+
+  constructor({ client, logger, clock }: RuntimeConnectionOptions) {
+    this.#client = client;
+    this.#logger = logger.with({ component: this.name });
+    this.#clock = clock;
+    this.done = this.#ended.promise;
+  }
+
+  /** Begins to watch and does not wait for the runtime: that is what waitForRuntime is for. */
+  start(signal: AbortSignal): Promise<void> {
+    this.#run(signal).then(
+      () => this.#ended.resolve(),
+      (error: unknown) => this.#ended.reject(error),
+    );
+    return Promise.resolve();
+  }
+
+  /** Resolves as soon as the runtime answers and says that it is ready. */
+  waitForRuntime(signal: AbortSignal): Promise<RuntimeIdentity> {
+    if (this.#state.kind === "up") return Promise.resolve(this.#state.runtime);
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(abortError(signal.reason));
+      const unsubscribe = this.onChange((state) => {
+        if (state.kind !== "up") return;
+        leave();
+        resolve(state.runtime);
+      });
+      const onAbort = () => {
+        leave();
+        reject(abortError(signal.reason));
+      };
+      const leave = () => {
+        unsubscribe();
+        signal.removeEventListener("abort", onAbort);
+      };
+      signal.addEventListener("abort", onAbort, { once: true });
+    });
+  }
+
+  /** Calls back when the runtime came, went, or became ready or unready. */
+  onChange(listener: (state: RuntimeState) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  get state(): RuntimeState {
+    return this.#state;
+  }
+
+  /** What the runtime last called itself; undefined until it has answered once. */
+  get runtime(): RuntimeIdentity | undefined {
+    return this.#runtime;
+  }
+
+  health(): Health {
+    return runtimeHealth(this.#state, this.#lastUp, this.#clock.now());
+  }
+
+  networkHealth(): Health {
+    return networkHealth(this.#state, this.#lastStatus);
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const unsubscribe = this.#client.onUnavailable(() => this.#poke());
+    try {
+      while (!signal.aborted) {
+        this.#poked = false;
+        this.#become(await this.#ask(signal));
+        await sleep(this.#clock, MIN_PAUSE_MS, signal);
+        await this.#pause(
+          (this.#state.kind === "up" ? PROBE_EVERY_MS : RETRY_EVERY_MS) - MIN_PAUSE_MS,
+          signal,
+        );
+      }
+    } catch (error) {
+      if (!isAbort(error)) throw error;
+    } finally {
+      unsubscribe();
+    }
+  }
+
+  /** A call of somebody else found nobody there: look at once. Our own failed probes come here too and change nothing. */
+  #poke(): void {
+    if (this.#state.kind !== "up") return;
+    this.#poked = true;
+    this.#wake?.();
+  }
+
+  /** Waits, but not past a poke. */
+  #pause(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(abortError(signal.reason));
+      if (this.#poked) return resolve();
+      const end = () => {
+        cancelTimer();
+        signal.removeEventListener("abort", onAbort);
+        this.#wake = undefined;
+        resolve();
+      };
+      const onAbort = () => {
+        reject(abortError(signal.reason));
+        end();
+      };
+      const cancelTimer = this.#clock.after(ms, end);
+      this.#wake = end;
+      signal.addEventListener("abort", onAbort, { once: true });
+    });
+  }
+
+  async #ask(signal: AbortSignal): Promise<RuntimeState> {
+    const limits = { signal, timeoutMs: PROBE_TIMEOUT_MS };
+    try {
+      // Who comes back may be another version.
+      const known = this.#state.kind === "up" ? this.#runtime : undefined;
+      const runtime = known ?? (await this.#askVersion(limits));
+      const status = await this.#client.status(false, limits);
+      this.#runtime = runtime;
+      this.#lastStatus = status;
+      return stateFrom(runtime, status);
+    } catch (error) {
+      if (isAbort(error)) throw error;
+      return { kind: "away", reason: messageOf(error) };
+    }
+  }
+
+  async #askVersion(limits: { signal: AbortSignal; timeoutMs: number }): Promise<RuntimeIdentity> {
+    const answer = await this.#client.version(limits);
+    return { name: answer.runtimeName, version: answer.runtimeVersion, apiVersion: answer.runtimeApiVersion };
+  }
+
+  #become(state: RuntimeState): void {
+    const before = this.#state;
+    this.#state = state;
+    if (state.kind === "up") this.#lastUp = this.#clock.now();
+    if (before.kind === state.kind) return;
+    this.#say(state);
+    for (const listener of [...this.#listeners]) listener(state);
+  }
+
+  #say(state: RuntimeState): void {
+    if (state.kind === "up") {
+      const { name, version } = state.runtime;
+      this.#logger.info("container runtime is ready", { runtime: name, runtimeVersion: version });
+    } else if (state.kind === "not-ready") {
+      this.#logger.warn("container runtime is not ready, waiting for it", { reason: state.reason });
+    } else if (state.kind === "away") {
+      this.#logger.warn("container runtime is down, waiting for it", { reason: state.reason });
+    }
+  }
+}

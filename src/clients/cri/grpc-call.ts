@@ -1,0 +1,86 @@
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  type Message,
+  type MessageInitShape,
+  type MessageShape,
+} from "@bufbuild/protobuf";
+import { type Client, credentials, Client as GrpcClient, Metadata } from "@grpc/grpc-js";
+import type { Clock } from "../../base/clock.ts";
+import { abortError } from "../../base/errors.ts";
+import { CriError, toCriError } from "./cri-error.ts";
+import { methodDefinition } from "./service-definition.ts";
+
+const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+
+/** A connection that is made when it is needed and made again after it broke. */
+export function openChannel(socketPath: string): Client {
+  return new GrpcClient(`unix://${socketPath}`, credentials.createInsecure(), {
+    // Go's http2 refuses a socket path as :authority.
+    "grpc.default_authority": "localhost",
+    "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
+    "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
+    // To try a local socket costs next to nothing, and pods wait for it.
+    "grpc.initial_reconnect_backoff_ms": 100,
+    "grpc.max_reconnect_backoff_ms": 1000,
+    // Back-off and connection are this channel's own, not the process's.
+    "grpc.use_local_subchannel_pool": 1,
+    "grpc.enable_channelz": 0,
+    "grpc.enable_http_proxy": 0,
+    "grpc.service_config_disable_resolution": 1,
+  });
+}
+
+export interface CallLimits {
+  clock: Clock;
+  /** Undefined: the call may take as long as it likes. */
+  timeoutMs: number | undefined;
+  signal: AbortSignal | undefined;
+}
+
+/** One request, one answer. Aborting or running out of time also cancels the work in the runtime. */
+export function callUnary<I extends DescMessage, O extends DescMessage>(
+  channel: Client,
+  method: DescMethodUnary<I, O>,
+  request: MessageInitShape<I>,
+  { clock, timeoutMs, signal }: CallLimits,
+): Promise<MessageShape<O>> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(abortError(signal.reason));
+    const { path, requestSerialize, responseDeserialize } = methodDefinition(method);
+    let endedBy: "abort" | "deadline" | undefined;
+    let cancelTimer: (() => void) | undefined;
+    const cancel = (by: "abort" | "deadline") => {
+      endedBy ??= by;
+      call.cancel();
+    };
+    const onAbort = () => cancel("abort");
+    // The runtime is told of the deadline too, so that it ends the work even when this process cannot say so. It is
+    // a little later than ours: ours has the better message.
+    const deadline = timeoutMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + timeoutMs + 500;
+    const call = channel.makeUnaryRequest(
+      path,
+      requestSerialize,
+      responseDeserialize,
+      create(method.input, request) as Message,
+      new Metadata(),
+      { deadline },
+      (error, answer) => {
+        cancelTimer?.();
+        signal?.removeEventListener("abort", onAbort);
+        if (!error) return resolve(answer as MessageShape<O>);
+        if (endedBy === "abort") return reject(abortError(signal?.reason));
+        const failure = toCriError(method.name, error);
+        if (endedBy !== "deadline") return reject(failure);
+        reject(
+          new CriError("DEADLINE_EXCEEDED", method.name, `no answer within ${(timeoutMs ?? 0) / 1000} s`, {
+            cause: error,
+          }),
+        );
+      },
+    );
+    if (timeoutMs !== undefined) cancelTimer = clock.after(timeoutMs, () => cancel("deadline"));
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}

@@ -1,0 +1,70 @@
+import { type Health, healthy } from "../../base/component.ts";
+import type { RuntimeCondition, StatusResponse } from "../../gen/runtime/v1/api_pb.js";
+
+export interface RuntimeIdentity {
+  /** E.g. "containerd". */
+  readonly name: string;
+  readonly version: string;
+  readonly apiVersion: string;
+}
+
+/** What the last probe said of the runtime. */
+export type RuntimeState =
+  | { readonly kind: "unknown" }
+  | { readonly kind: "up"; readonly runtime: RuntimeIdentity; readonly status: StatusResponse }
+  | { readonly kind: "not-ready"; readonly reason: string; readonly status: StatusResponse }
+  | { readonly kind: "away"; readonly reason: string };
+
+/** How long a runtime may be silent before the node is called not ready: a restart of it is no reason to. */
+const DOWN_AFTER_MS = 30_000;
+
+/** The state that an answer of the runtime means. */
+export function stateFrom(runtime: RuntimeIdentity, status: StatusResponse): RuntimeState {
+  const ready = conditionOf(status, "RuntimeReady");
+  if (ready?.status) return { kind: "up", runtime, status };
+  return { kind: "not-ready", reason: describe("RuntimeReady", ready), status };
+}
+
+/** Whether pods can be run, as the node's Ready condition tells it. `lastUp` is when the runtime was last ready. */
+export function runtimeHealth(state: RuntimeState, lastUp: number | undefined, now: number): Health {
+  switch (state.kind) {
+    case "up":
+      return silentTooLong(lastUp, now)
+        ? bad("container runtime is down: it has stopped answering")
+        : healthy;
+    case "not-ready":
+      return bad(`container runtime not ready: ${state.reason}`);
+    case "away":
+      return silentTooLong(lastUp, now) ? bad(`container runtime is down: ${state.reason}`) : healthy;
+    case "unknown":
+      return bad("container runtime status check may not have completed yet");
+    default:
+      return state satisfies never;
+  }
+}
+
+/** Whether the pod network is ready: pods on the host's network run without it. */
+export function networkHealth(state: RuntimeState, lastStatus: StatusResponse | undefined): Health {
+  const status = state.kind === "up" || state.kind === "not-ready" ? state.status : lastStatus;
+  if (!status) return bad("network state unknown");
+  const ready = conditionOf(status, "NetworkReady");
+  if (ready?.status) return healthy;
+  return bad(`container runtime network not ready: ${describe("NetworkReady", ready)}`);
+}
+
+function silentTooLong(lastUp: number | undefined, now: number): boolean {
+  return lastUp === undefined || now - lastUp >= DOWN_AFTER_MS;
+}
+
+function conditionOf(status: StatusResponse, type: string): RuntimeCondition | undefined {
+  return status.status?.conditions.find((condition) => condition.type === type);
+}
+
+function describe(type: string, condition: RuntimeCondition | undefined): string {
+  if (!condition) return `the runtime does not report ${type}`;
+  return `${type}=${condition.status} reason:${condition.reason} message:${condition.message}`;
+}
+
+function bad(reason: string): Health {
+  return { ok: false, reason };
+}

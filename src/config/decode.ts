@@ -1,0 +1,123 @@
+import { parseQuantity } from "../model/quantity.ts";
+import { fromNanoseconds, parseDuration } from "./duration.ts";
+import { apiVersion, kind, kubeletFields, type PartialConfiguration } from "./kubelet-configuration.ts";
+import type { Path, Problem } from "./problems.ts";
+import type { Fields, IntSize, Kind } from "./schema.ts";
+
+export interface Decoded {
+  /** What was set and understood; fields with problems are left out. */
+  readonly config: PartialConfiguration;
+  readonly problems: readonly Problem[];
+}
+
+/** Reads a document strictly: an unknown field or a value of the wrong type is a problem, and all of them are found. */
+export function decodeConfiguration(raw: unknown): Decoded {
+  if (!isObject(raw)) {
+    return { config: {}, problems: [{ path: [], message: `must be an object, not ${describe(raw)}` }] };
+  }
+  const problems: Problem[] = [];
+  const { apiVersion: saidVersion, kind: saidKind, ...rest } = raw;
+  expect("apiVersion", saidVersion, apiVersion);
+  expect("kind", saidKind, kind);
+  const config = decodeFields(kubeletFields, rest, [], problems) as PartialConfiguration;
+  return { config, problems };
+
+  function expect(name: string, said: unknown, wanted: string) {
+    if (said === wanted) return;
+    const message =
+      said === undefined ? `is missing, must be "${wanted}"` : `must be "${wanted}", not ${describe(said)}`;
+    problems.push({ path: [name], message });
+  }
+}
+
+/** The value as its kind wants it, or undefined after a problem was noted. */
+export function decodeValue(type: Kind, raw: unknown, path: Path, problems: Problem[]): unknown {
+  const refuse = (message: string) => {
+    problems.push({ path, message });
+    return undefined;
+  };
+  switch (type.kind) {
+    case "bool":
+      return typeof raw === "boolean" ? raw : refuse(`must be true or false, not ${describe(raw)}`);
+    case "string":
+      return typeof raw === "string" ? raw : refuse(`must be a string, not ${describe(raw)}`);
+    case "float":
+      return typeof raw === "number" ? raw : refuse(`must be a number, not ${describe(raw)}`);
+    case "int": {
+      if (typeof raw !== "number" || !Number.isInteger(raw)) {
+        return refuse(`must be a whole number, not ${describe(raw)}`);
+      }
+      return fits(raw, type.size) ? raw : refuse(`${raw} is out of range`);
+    }
+    case "duration": {
+      if (type.orNanoseconds && typeof raw === "number" && Number.isSafeInteger(raw))
+        return fromNanoseconds(raw);
+      if (typeof raw !== "string") return refuse(`must be a duration such as "1m30s", not ${describe(raw)}`);
+      return parseDuration(raw) ?? refuse(`${JSON.stringify(raw)} is not a duration`);
+    }
+    case "quantity": {
+      if (typeof raw !== "string" && typeof raw !== "number") {
+        return refuse(`must be a quantity such as "1Gi", not ${describe(raw)}`);
+      }
+      const text = String(raw).trim();
+      return parseQuantity(text) === undefined ? refuse(`${JSON.stringify(raw)} is not a quantity`) : text;
+    }
+    case "list":
+      if (!Array.isArray(raw)) return refuse(`must be a list, not ${describe(raw)}`);
+      return whole(raw.map((item, index) => decodeValue(type.of, item, [...path, index], problems)));
+    case "map":
+      if (!isObject(raw)) return refuse(`must be an object, not ${describe(raw)}`);
+      return Object.fromEntries(
+        Object.entries(raw)
+          // In a drop-in, null takes the key away.
+          .filter(([, value]) => value !== null)
+          .map(([name, value]) => [name, decodeValue(type.of, value, [...path, name], problems)] as const)
+          .filter(([, value]) => value !== undefined),
+      );
+    case "object":
+      if (!isObject(raw)) return refuse(`must be an object, not ${describe(raw)}`);
+      return decodeFields(type.fields, raw, path, problems);
+    default:
+      return type satisfies never;
+  }
+}
+
+/** A list with a gap would only give rise to further problems. */
+function whole(items: unknown[]): unknown[] | undefined {
+  return items.includes(undefined) ? undefined : items;
+}
+
+function decodeFields(fields: Fields, raw: Record<string, unknown>, path: Path, problems: Problem[]) {
+  const result: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(raw)) {
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (!field) {
+      const near = Object.keys(fields).find((known) => known.toLowerCase() === name.toLowerCase());
+      const message = near ? `is not a known field, did you mean ${near}?` : "is not a known field";
+      problems.push({ path: [...path, name], message });
+      continue;
+    }
+    // null is the same as not saying anything.
+    if (value === null || value === undefined) continue;
+    const decoded = decodeValue(field.type, value, [...path, name], problems);
+    if (decoded !== undefined) result[name] = decoded;
+  }
+  return result;
+}
+
+function fits(value: number, size: IntSize): boolean {
+  if (size === "int32") return value >= -(2 ** 31) && value < 2 ** 31;
+  if (size === "uint32") return value >= 0 && value < 2 ** 32;
+  return Number.isSafeInteger(value);
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function describe(value: unknown): string {
+  if (value === null || value === undefined) return "nothing";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object") return "an object";
+  return typeof value === "string" ? `the string ${JSON.stringify(value)}` : `the ${typeof value} ${value}`;
+}

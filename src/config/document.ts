@@ -1,0 +1,113 @@
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseAllDocuments,
+  type ScalarTag,
+} from "yaml";
+import { Origins, type Path, type Problem } from "./problems.ts";
+
+export interface ConfigDocument {
+  /** Plain JSON-like data; undefined if the text could not be read. */
+  readonly value: unknown;
+  readonly origins: Origins;
+  readonly problems: readonly Problem[];
+}
+
+// Kubernetes reads these words as booleans too, although YAML 1.2 does not.
+const truthWord = (words: RegExp, value: boolean): ScalarTag => ({
+  tag: "tag:yaml.org,2002:bool",
+  default: true,
+  test: words,
+  resolve: () => value,
+});
+const customTags = [
+  truthWord(/^(?:y|Y|yes|Yes|YES|on|On|ON)$/, true),
+  truthWord(/^(?:n|N|no|No|NO|off|Off|OFF)$/, false),
+];
+
+// Aliases may name one another over and over; no honest configuration is this large.
+const maxNodes = 100_000;
+const maxDepth = 64;
+
+/** Reads one YAML or JSON document and remembers the line of every field. */
+export function parseDocument(text: string, file: string): ConfigDocument {
+  const origins = new Origins();
+  const problems: Problem[] = [];
+  if (text.trim() === "")
+    return { value: undefined, origins, problems: [{ path: [], message: "is empty", origin: file }] };
+
+  const lineCounter = new LineCounter();
+  const at = (offset: number) => `${file}:${lineCounter.linePos(offset).line}`;
+  const parsed = parseAllDocuments(text, {
+    lineCounter,
+    customTags: (tags) => [...customTags, ...tags],
+    uniqueKeys: false,
+    prettyErrors: false,
+  });
+  const documents =
+    "empty" in parsed ? [] : parsed.filter((d) => d.errors.length > 0 || !isNothing(d.contents));
+  const [document, second] = documents;
+  for (const { errors } of documents) {
+    for (const error of errors) problems.push({ path: [], message: error.message, origin: at(error.pos[0]) });
+  }
+  if (!document)
+    return { value: undefined, origins, problems: [{ path: [], message: "is empty", origin: file }] };
+  if (second) {
+    const origin = at(second.contents?.range?.[0] ?? second.range[0]);
+    problems.push({ path: [], message: "holds more than one document", origin });
+  }
+  if (problems.length > 0) return { value: undefined, origins, problems };
+
+  let nodes = 0;
+  function walk(node: Node | null | undefined, path: Path): unknown {
+    if (path.length > maxDepth) nodes = maxNodes;
+    if (++nodes > maxNodes) return null;
+    if (isAlias(node)) {
+      const target = node.resolve(document as never);
+      if (target) return walk(target, path);
+      const message = `*${node.source} refers to nothing`;
+      problems.push({ path, message, origin: at(node.range?.[0] ?? 0) });
+      return null;
+    }
+    if (isScalar(node)) return node.value;
+    if (isSeq(node)) {
+      return node.items.map((item, index) => {
+        const inner = [...path, index];
+        const range = (item as Node | null)?.range;
+        if (range) origins.set(inner, at(range[0]));
+        return walk(item as Node | null, inner);
+      });
+    }
+    if (!isMap(node)) return null;
+    const entries = new Map<string, unknown>();
+    const inherited = new Map<string, unknown>();
+    for (const { key, value } of node.items) {
+      const keyNode = key as Node | null;
+      const name = isScalar(keyNode) ? (keyNode.source ?? String(keyNode.value)) : String(keyNode);
+      const origin = at(keyNode?.range?.[0] ?? 0);
+      if (name === "<<") {
+        for (const source of [walk(value as Node | null, path)].flat()) {
+          for (const [k, v] of Object.entries(source ?? {})) if (!inherited.has(k)) inherited.set(k, v);
+        }
+        continue;
+      }
+      const inner = [...path, name];
+      if (entries.has(name)) problems.push({ path: inner, message: "is given more than once", origin });
+      origins.set(inner, origin);
+      entries.set(name, walk(value as Node | null, inner));
+    }
+    for (const [name, value] of inherited) if (!entries.has(name)) entries.set(name, value);
+    return Object.fromEntries(entries);
+  }
+  const value = walk(document.contents as Node, []);
+  if (nodes > maxNodes) problems.push({ path: [], message: "has too many values", origin: file });
+  return { value, origins, problems };
+}
+
+function isNothing(node: unknown): boolean {
+  return node === null || (isScalar(node) && node.value === null);
+}

@@ -1,0 +1,59 @@
+import type { Milliseconds } from "../duration.ts";
+
+/** Settings that exist on the command line only. */
+export interface KubeletFlags {
+  config: string;
+  configDir: string;
+  help: boolean;
+  /** "true" and "raw" ask for the version; "v1.2.3" changes the version that is reported; "" asks for nothing. */
+  version: string;
+  rootDir: string;
+  certDir: string;
+  kubeconfig: string;
+  bootstrapKubeconfig: string;
+  hostnameOverride: string;
+  nodeIP: string;
+  nodeLabels: Record<string, string>;
+  cloudProvider: string;
+  runtimeCgroups: string;
+  imageCredentialProviderConfig: string;
+  imageCredentialProviderBinDir: string;
+  seccompDefault: boolean;
+  lockFile: string;
+  exitOnLockContention: boolean;
+  minimumContainerTTLDuration: Milliseconds;
+  maximumDeadContainers: number;
+  maximumDeadContainersPerContainer: number;
+  experimentalMounterPath: string;
+  experimentalAllocatableIgnoreEviction: boolean;
+  housekeepingInterval: Milliseconds;
+}
+
+export function defaultFlags(): KubeletFlags {
+  return {
+    config: "",
+    configDir: "",
+    help: false,
+    version: "",
+    rootDir: "/var/lib/kubelet",
+    certDir: "/var/lib/kubelet/pki",
+    kubeconfig: "",
+    bootstrapKubeconfig: "",
+    hostnameOverride: "",
+    nodeIP: "",
+    nodeLabels: {},
+    cloudProvider: "",
+    runtimeCgroups: "",
+    imageCredentialProviderConfig: "",
+    imageCredentialProviderBinDir: "",
+    seccompDefault: false,
+    lockFile: "",
+    exitOnLockContention: false,
+    minimumContainerTTLDuration: 0,
+    maximumDeadContainers: -1,
+    maximumDeadContainersPerContainer: 1,
+    experimentalMounterPath: "",
+    experimentalAllocatableIgnoreEviction: false,
+    housekeepingInterval: 10_000,
+  };
+}

@@ -1,0 +1,39 @@
+import { isLabelValue, isQualifiedName } from "../names.ts";
+
+/** Labels of Kubernetes itself that a node may give itself. */
+const allowed = [
+  "beta.kubernetes.io/arch",
+  "beta.kubernetes.io/instance-type",
+  "beta.kubernetes.io/os",
+  "failure-domain.beta.kubernetes.io/region",
+  "failure-domain.beta.kubernetes.io/zone",
+  "kubernetes.io/arch",
+  "kubernetes.io/hostname",
+  "kubernetes.io/os",
+  "node.kubernetes.io/instance-type",
+  "topology.kubernetes.io/region",
+  "topology.kubernetes.io/zone",
+];
+const allowedPrefixes = ["kubelet.kubernetes.io", "node.kubernetes.io"];
+
+/** What is wrong with the labels a node wants to register with, or undefined. */
+export function nodeLabelProblem(labels: Readonly<Record<string, string>>): string | undefined {
+  const wrong: string[] = [];
+  for (const [key, value] of Object.entries(labels)) {
+    const prefix = key.includes("/") ? key.slice(0, key.indexOf("/")) : "";
+    if (!isQualifiedName(key)) wrong.push(`${JSON.stringify(key)} is not a label`);
+    else if (!isLabelValue(value)) wrong.push(`${JSON.stringify(value)} is not a label value`);
+    else if (
+      isWithin(prefix, ["kubernetes.io", "k8s.io"]) &&
+      !allowed.includes(key) &&
+      !isWithin(prefix, allowedPrefixes)
+    ) {
+      wrong.push(`a node may not give itself the label ${JSON.stringify(key)}`);
+    }
+  }
+  return wrong.length > 0 ? wrong.join(", ") : undefined;
+}
+
+function isWithin(prefix: string, domains: readonly string[]): boolean {
+  return domains.some((domain) => prefix === domain || prefix.endsWith(`.${domain}`));
+}

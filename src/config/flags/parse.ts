@@ -1,0 +1,116 @@
+import { KubeletError, messageOf } from "../../base/errors.ts";
+import { defaultFlags, type KubeletFlags } from "./kubelet-flags.ts";
+import { nodeLabelProblem } from "./node-labels.ts";
+import { type FlagSpec, flagTable } from "./table.ts";
+import { readerOf } from "./values.ts";
+
+/** A flag that sets a configuration field. */
+export interface ConfigOverride {
+  readonly flag: string;
+  readonly path: readonly string[];
+  readonly value: unknown;
+}
+
+export interface ParsedFlags {
+  readonly flags: KubeletFlags;
+  readonly configOverrides: readonly ConfigOverride[];
+  /** Names of the flags on the command line, in their usual spelling, each once. */
+  readonly given: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+const shorthands = new Map(
+  [...flagTable.values()].flatMap((flag) => (flag.shorthand ? [[flag.shorthand, flag] as const] : [])),
+);
+
+/** Reads a command line; throws one Usage error that names everything that is wrong with it. */
+export function parseFlags(args: readonly string[]): ParsedFlags {
+  const values = new Map<FlagSpec, unknown>();
+  const problems: string[] = [];
+  const rest = [...args];
+  // Not to be mistaken for commands: what follows an unknown flag is most likely its value.
+  const skipValue = () => {
+    if (rest[0] !== undefined && !rest[0].startsWith("-")) rest.shift();
+  };
+
+  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
+    if (arg === "--") {
+      problems.push(...rest.splice(0).map(unknownCommand));
+    } else if (!arg.startsWith("-") || arg === "-") {
+      problems.push(unknownCommand(arg));
+    } else if (arg.startsWith("--")) {
+      long(arg);
+    } else {
+      short(arg);
+    }
+  }
+
+  if (problems.length === 0) {
+    const wrongLabel = nodeLabelProblem(collect(values).flags.nodeLabels);
+    if (wrongLabel) problems.push(`--node-labels: ${wrongLabel}`);
+  }
+  if (problems.length > 0) throw new KubeletError("Usage", problems.join("\n"));
+  return collect(values);
+
+  function long(arg: string) {
+    const equals = arg.indexOf("=");
+    const spelled = equals < 0 ? arg.slice(2) : arg.slice(2, equals);
+    const flag = flagTable.get(spelled.replaceAll("_", "-"));
+    if (!flag) {
+      problems.push(/^[-=]|^$/.test(spelled) ? `bad flag: ${arg}` : `unknown flag: --${spelled}`);
+      if (equals < 0) skipValue();
+      return;
+    }
+    set(flag, `--${flag.name}`, equals < 0 ? undefined : arg.slice(equals + 1));
+  }
+
+  function short(arg: string) {
+    for (let at = 1; at < arg.length; at++) {
+      const letter = arg.charAt(at);
+      const flag = shorthands.get(letter);
+      if (!flag) {
+        problems.push(`unknown flag: -${letter} in ${arg}`);
+        if (at + 1 === arg.length) skipValue();
+        return;
+      }
+      const following = arg.slice(at + 1);
+      if (following.startsWith("=")) return set(flag, `-${letter}`, following.slice(1));
+      if (readerOf(flag.type).alone === undefined) return set(flag, `-${letter}`, following || undefined);
+      set(flag, `-${letter}`, undefined);
+    }
+  }
+
+  function set(flag: FlagSpec, shown: string, attached: string | undefined) {
+    const reader = readerOf(flag.type);
+    const text = attached ?? reader.alone ?? rest.shift();
+    if (text === undefined) {
+      problems.push(`${shown} needs a value`);
+      return;
+    }
+    try {
+      values.set(flag, reader.read(text, values.get(flag)));
+    } catch (error) {
+      problems.push(`${shown}: ${JSON.stringify(text)} ${messageOf(error)}`);
+    }
+  }
+}
+
+function unknownCommand(arg: string): string {
+  return `unknown command: ${arg}`;
+}
+
+function collect(values: ReadonlyMap<FlagSpec, unknown>): ParsedFlags {
+  const configOverrides: ConfigOverride[] = [];
+  const own: Partial<Record<keyof KubeletFlags, unknown>> = {};
+  for (const [{ name, target }, value] of values) {
+    if (value === undefined) continue;
+    if (target.in === "config") configOverrides.push({ flag: name, path: target.path, value });
+    if (target.in === "flags") own[target.key] = value;
+  }
+  return {
+    flags: { ...defaultFlags(), ...own } as KubeletFlags,
+    configOverrides,
+    given: [...values.keys()].map(({ name }) => name),
+    warnings: [],
+  };
+}

@@ -1,0 +1,201 @@
+import { readFile } from "node:fs/promises";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { messageOf } from "../base/errors.ts";
+import { notActedOn } from "./acted-on.ts";
+import { decodeConfiguration, isObject } from "./decode.ts";
+import { withCommandLineDefaults, withDefaults, withFileDefaults } from "./defaults.ts";
+import { parseDocument } from "./document.ts";
+import { listDropIns, mergePatch } from "./drop-ins.ts";
+import { encodeConfiguration } from "./encode.ts";
+import { FeatureGates } from "./feature-gates.ts";
+import type { KubeletFlags } from "./flags/kubelet-flags.ts";
+import { type ConfigOverride, parseFlags } from "./flags/parse.ts";
+import {
+  type KubeletConfiguration,
+  kubeletFields,
+  type PartialConfiguration,
+} from "./kubelet-configuration.ts";
+import { configError, Origins, type Path, type Problem } from "./problems.ts";
+import type { Fields } from "./schema.ts";
+import { validateConfiguration, validateForHost } from "./validate/validate.ts";
+
+export interface LoadOptions {
+  readonly args: readonly string[];
+  /** With it, settings that this host cannot serve are refused too. */
+  readonly cgroupVersion?: 1 | 2;
+}
+
+export interface LoadedConfiguration {
+  readonly config: KubeletConfiguration;
+  readonly flags: KubeletFlags;
+  readonly gates: FeatureGates;
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Defaults, then the --config file, then --config-dir drop-ins, then flags; the result is validated as a whole. Throws
+ * a Usage error for a bad command line and a Config error for everything else, a line for each problem.
+ */
+export async function loadConfiguration({ args, cgroupVersion }: LoadOptions): Promise<LoadedConfiguration> {
+  const { flags, configOverrides, given, warnings } = parseFlags(args);
+  // Nobody who asks for help wants to hear about a broken file.
+  const informative = flags.help || flags.version === "true" || flags.version === "raw";
+  const files = informative ? noFiles() : await readFiles(flags);
+  // A file that can be read but holds wrong fields is still checked further, to tell all problems at once.
+  if (files.unreadable) throw configError(files.problems);
+
+  const flagGates = overriddenGates(configOverrides);
+  const gatesOf = (partial: PartialConfiguration) =>
+    new FeatureGates({ ...partial.featureGates, ...flagGates });
+  const origins = new Origins();
+  const { main, dropIns } = files;
+  let config: KubeletConfiguration;
+  if (main) {
+    const partial = withFileDefaults(withAbsolutePaths(main.partial, dirname(main.path)));
+    config = withDefaults(partial, gatesOf(partial));
+    origins.overlay(main.origins);
+  } else {
+    config = withCommandLineDefaults(withDefaults({}, gatesOf({})));
+  }
+  if (dropIns.length > 0) {
+    let merged: unknown = encodeConfiguration(config);
+    for (const dropIn of dropIns) {
+      merged = mergePatch(merged, dropIn.raw);
+      origins.overlay(dropIn.origins, listPaths(dropIn.raw));
+    }
+    // Each drop-in was decoded by itself before, so that this brings up nothing new.
+    const { config: partial } = decodeConfiguration(merged);
+    config = withDefaults(partial, gatesOf(partial));
+  }
+  for (const override of configOverrides) apply(config, override, origins);
+  if (flags.seccompDefault) config.seccompDefault = true;
+
+  const gates = new FeatureGates(config.featureGates);
+  const problems = [...files.problems, ...validateConfiguration(config, gates)];
+  if (cgroupVersion) problems.push(...validateForHost(config, { cgroupVersion }));
+  if (problems.length > 0 && !informative) throw configError(problems, origins);
+
+  const setFields = [...(main ? [main.raw] : []), ...dropIns.map(({ raw }) => raw)].flatMap((raw) =>
+    leaves(raw),
+  );
+  const idle = notActedOn(given, setFields);
+  return { config, flags, gates, warnings: [...warnings, ...(idle ? [idle] : []), ...gates.warnings()] };
+}
+
+interface ConfigFile {
+  readonly path: string;
+  readonly raw: unknown;
+  readonly partial: PartialConfiguration;
+  readonly origins: Origins;
+}
+
+interface ConfigFiles {
+  readonly main: ConfigFile | undefined;
+  readonly dropIns: readonly ConfigFile[];
+  readonly problems: readonly Problem[];
+  readonly unreadable: boolean;
+}
+
+function noFiles(): ConfigFiles {
+  return { main: undefined, dropIns: [], problems: [], unreadable: false };
+}
+
+/** Reads and decodes every file, so that all of their problems are told at once. */
+async function readFiles(flags: KubeletFlags): Promise<ConfigFiles> {
+  const problems: Problem[] = [];
+  let unreadable = false;
+  const main = flags.config === "" ? undefined : await readConfigFile(resolve(flags.config), problems);
+  const dropIns: ConfigFile[] = [];
+  if (flags.configDir !== "") {
+    const folder = resolve(flags.configDir);
+    try {
+      for (const path of await listDropIns(folder)) {
+        const file = await readConfigFile(path, problems);
+        if (file) dropIns.push(file);
+        else unreadable = true;
+      }
+    } catch (error) {
+      problems.push({ path: [], message: `cannot be listed: ${messageOf(error)}`, origin: folder });
+      unreadable = true;
+    }
+  }
+  unreadable ||= flags.config !== "" && main === undefined;
+  return { main, dropIns, problems, unreadable };
+}
+
+async function readConfigFile(path: string, problems: Problem[]): Promise<ConfigFile | undefined> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    problems.push({ path: [], message: `cannot be read: ${messageOf(error)}`, origin: path });
+    return undefined;
+  }
+  const document = parseDocument(text, path);
+  problems.push(...document.problems);
+  if (document.value === undefined) return undefined;
+  const decoded = decodeConfiguration(document.value);
+  for (const problem of decoded.problems) {
+    problems.push({ ...problem, origin: document.origins.find(problem.path) ?? path });
+  }
+  return { path, raw: document.value, partial: decoded.config, origins: document.origins };
+}
+
+/** Paths in the main file start at its folder; elsewhere they start where the process runs. */
+function withAbsolutePaths(partial: PartialConfiguration, folder: string): PartialConfiguration {
+  const absolute = (path: string | undefined) => (path && !isAbsolute(path) ? join(folder, path) : path);
+  const result = structuredClone(partial);
+  for (const name of [
+    "staticPodPath",
+    "tlsCertFile",
+    "tlsPrivateKeyFile",
+    "resolvConf",
+    "volumePluginDir",
+    "podLogsDir",
+  ] as const) {
+    if (result[name] !== undefined) result[name] = absolute(result[name]);
+  }
+  const x509 = result.authentication?.x509;
+  if (x509?.clientCAFile !== undefined) x509.clientCAFile = absolute(x509.clientCAFile);
+  return result;
+}
+
+function overriddenGates(overrides: readonly ConfigOverride[]): Record<string, boolean> {
+  const gates = overrides.find(({ path }) => path[0] === "featureGates");
+  return (gates?.value ?? {}) as Record<string, boolean>;
+}
+
+/** A flag replaces what the files say, except that gates are merged and log patterns are added. */
+function apply(config: KubeletConfiguration, { flag, path, value }: ConfigOverride, origins: Origins): void {
+  const last = path.at(-1) ?? "";
+  let holder = config as unknown as Record<string, unknown>;
+  for (const step of path.slice(0, -1)) holder = holder[step] as Record<string, unknown>;
+  const given = new Origins();
+  if (last === "featureGates") {
+    holder[last] = { ...(holder[last] as object), ...(value as object) };
+    for (const name of Object.keys(value as object)) given.set([...path, name], `--${flag}`);
+    origins.overlay(given);
+    return;
+  }
+  holder[last] = last === "vmodule" ? [...(holder[last] as unknown[]), ...(value as unknown[])] : value;
+  given.set(path, `--${flag}`);
+  origins.overlay(given, [path]);
+}
+
+/** The lists in a document, which replace earlier lists as a whole. */
+function listPaths(raw: unknown, path: Path = []): Path[] {
+  if (Array.isArray(raw)) return [path];
+  if (!isObject(raw)) return [];
+  return Object.entries(raw).flatMap(([name, value]) => listPaths(value, [...path, name]));
+}
+
+/** Dotted names of the fields that a document sets; maps and lists count as one field. */
+function leaves(raw: unknown, fields: Fields = kubeletFields, prefix = ""): string[] {
+  if (!isObject(raw)) return [];
+  return Object.entries(raw).flatMap(([name, value]) => {
+    const field = fields[name];
+    if (!field || value === null) return [];
+    const path = `${prefix}${name}`;
+    return field.type.kind === "object" ? leaves(value, field.type.fields, `${path}.`) : [path];
+  });
+}

@@ -1,0 +1,62 @@
+import { KubeletError } from "../base/errors.ts";
+
+/** A field inside the configuration: keys of objects and maps, indexes of lists. */
+export type Path = readonly (string | number)[];
+
+/** One thing that is wrong, with the field it is about (an empty path is the document itself). */
+export interface Problem {
+  readonly path: Path;
+  readonly message: string;
+  /** Where the value came from, if it is known already: "/etc/kubelet.yaml:12" or "--eviction-hard". */
+  readonly origin?: string | undefined;
+}
+
+export function showPath(path: Path): string {
+  let text = "";
+  for (const step of path) {
+    if (typeof step === "number") text += `[${step}]`;
+    else text += text === "" ? step : `.${step}`;
+  }
+  return text;
+}
+
+/** Remembers which file and line, or which flag, gave each field its value. */
+export class Origins {
+  readonly #byPath = new Map<string, string>();
+
+  set(path: Path, origin: string): void {
+    this.#byPath.set(keyOf(path), origin);
+  }
+
+  /** Takes over what a later source says; whatever that source replaced as a whole is forgotten. */
+  overlay(later: Origins, replaced: readonly Path[] = []): void {
+    for (const path of replaced) {
+      const prefix = keyOf(path);
+      for (const key of this.#byPath.keys()) if (key.startsWith(prefix)) this.#byPath.delete(key);
+    }
+    for (const [key, origin] of later.#byPath) this.#byPath.set(key, origin);
+  }
+
+  /** The origin of the field, else that of the nearest field around it. */
+  find(path: Path): string | undefined {
+    for (let length = path.length; length > 0; length--) {
+      const origin = this.#byPath.get(keyOf(path.slice(0, length)));
+      if (origin !== undefined) return origin;
+    }
+    return undefined;
+  }
+}
+
+function keyOf(path: Path): string {
+  return path.map((step) => `${step}\0`).join("");
+}
+
+export function showProblem(problem: Problem, origins?: Origins): string {
+  const origin = problem.origin ?? origins?.find(problem.path);
+  return [origin, showPath(problem.path), problem.message].filter((part) => part).join(": ");
+}
+
+/** One error for all problems, a line each. */
+export function configError(problems: readonly Problem[], origins?: Origins): KubeletError {
+  return new KubeletError("Config", problems.map((problem) => showProblem(problem, origins)).join("\n"));
+}

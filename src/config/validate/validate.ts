@@ -1,0 +1,38 @@
+import type { FeatureGates } from "../feature-gates.ts";
+import { type KubeletConfiguration, kubeletFields } from "../kubelet-configuration.ts";
+import type { Problem } from "../problems.ts";
+import { choiceProblems } from "./choices.ts";
+import { evictionProblems } from "./eviction.ts";
+import { gatedProblems } from "./gated.ts";
+import { limitProblems } from "./limits.ts";
+import { reservationProblems } from "./reservations.ts";
+import { settingProblems } from "./settings.ts";
+import { tlsProblems } from "./tls.ts";
+
+/** Everything that is wrong with a complete configuration, whatever the host. */
+export function validateConfiguration(config: KubeletConfiguration, gates: FeatureGates): Problem[] {
+  return [
+    ...gates.problems(),
+    ...choiceProblems(kubeletFields, config),
+    ...limitProblems(config),
+    ...settingProblems(config),
+    ...gatedProblems(config, gates),
+    ...evictionProblems(config),
+    ...reservationProblems(config),
+    ...tlsProblems(config),
+  ];
+}
+
+/** What is wrong with it on this host. */
+export function validateForHost(config: KubeletConfiguration, host: { cgroupVersion: 1 | 2 }): Problem[] {
+  if (host.cgroupVersion === 2) return [];
+  const problems: Problem[] = [];
+  if (config.failCgroupV1) {
+    const message = "this host has cgroup v1; set failCgroupV1 to false (--fail-cgroupv1=false) to run on it";
+    problems.push({ path: ["failCgroupV1"], message });
+  }
+  if (config.singleProcessOOMKill === false) {
+    problems.push({ path: ["singleProcessOOMKill"], message: "cannot be false on a host with cgroup v1" });
+  }
+  return problems;
+}

@@ -1,0 +1,41 @@
+/** Limits of a cgroup; what is absent is left as it is. */
+export interface CgroupResources {
+  /** 2 to 262144, as cpu.shares counts; converted for v2. */
+  readonly cpuShares?: bigint;
+  /** Microseconds in each period; -1: no limit. */
+  readonly cpuQuota?: bigint;
+  readonly cpuPeriod?: bigint;
+  /** Bytes; -1: no limit. */
+  readonly memory?: bigint;
+  /** -1: no limit. */
+  readonly pids?: bigint;
+  readonly cpuset?: string;
+  /** Bytes by page size: "2MB" -> 0. Ignored where the kernel has no hugetlb controller. */
+  readonly hugepages?: ReadonlyMap<string, bigint>;
+  /** Other files of cgroup v2 ("memory.min"); ignored on v1. */
+  readonly unified?: Readonly<Record<string, string>>;
+}
+
+export interface RemoveOptions {
+  readonly signal?: AbortSignal;
+  /** How long to go on while the kernel says that the cgroup is busy. */
+  readonly deadlineMs?: number;
+}
+
+/** A path from the root of the hierarchies, such as "/kubepods/burstable". It is never the root itself. */
+export type CgroupPath = string;
+
+export interface CgroupDriver {
+  readonly version: 1 | 2;
+  /** True if the cgroup is there in every hierarchy, with every controller, that pods need. */
+  exists(path: CgroupPath): Promise<boolean>;
+  /** Makes the cgroup and what is missing above it, and sets its limits. */
+  create(path: CgroupPath, resources: CgroupResources): Promise<void>;
+  update(path: CgroupPath, resources: CgroupResources): Promise<void>;
+  /** Ends (SIGKILL) what still runs in the cgroup and below, and removes all of it. Absent is fine. */
+  remove(path: CgroupPath, options?: RemoveOptions): Promise<void>;
+  /** Processes in the cgroup and below. */
+  pids(path: CgroupPath): Promise<number[]>;
+  /** Names of the cgroups right below; none if it is absent. */
+  children(path: CgroupPath): Promise<string[]>;
+}

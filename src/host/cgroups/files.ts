@@ -1,0 +1,53 @@
+import { mkdir, open, readdir, readFile, rmdir } from "node:fs/promises";
+import { errnoOf } from "../../base/errors.ts";
+
+/** The few things one does with a cgroup file system. */
+export interface CgroupFiles {
+  read(file: string): Promise<string>;
+  /** Fails with ENOENT if the file does not exist: the kernel makes these files, nobody else can. */
+  write(file: string, text: string): Promise<void>;
+  /** Makes one folder; that it exists is fine. */
+  mkdir(dir: string): Promise<void>;
+  rmdir(dir: string): Promise<void>;
+  /** Names of folders; none if the folder is absent. */
+  folders(dir: string): Promise<string[]>;
+}
+
+export const hostCgroupFiles: CgroupFiles = {
+  read: (file) => readFile(file, "utf8"),
+  async write(file, text) {
+    const handle = await open(file, "r+").catch((error: unknown) => {
+      // Files such as cgroup.kill may only be written.
+      if (errnoOf(error) === "EACCES") return open(file, "w");
+      throw error;
+    });
+    try {
+      await handle.write(text);
+    } finally {
+      await handle.close();
+    }
+  },
+  async mkdir(dir) {
+    try {
+      await mkdir(dir, { mode: 0o755 });
+    } catch (error) {
+      if (errnoOf(error) !== "EEXIST") throw error;
+    }
+  },
+  rmdir,
+  async folders(dir) {
+    try {
+      const entries = await readdir(dir, { withFileTypes: true });
+      return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+    } catch (error) {
+      if (isGone(error)) return [];
+      throw error;
+    }
+  },
+};
+
+/** The kernel says ENODEV for files of a cgroup that is being removed. */
+export function isGone(error: unknown): boolean {
+  const code = errnoOf(error);
+  return code === "ENOENT" || code === "ENODEV";
+}

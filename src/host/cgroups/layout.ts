@@ -1,0 +1,78 @@
+import { readFile } from "node:fs/promises";
+import { KubeletError } from "../../base/errors.ts";
+
+/** How the host's cgroup hierarchies are mounted. */
+export type CgroupLayout =
+  | {
+      readonly version: 1 /** Mount point of each controller: "cpu" -> "/sys/fs/cgroup/cpu". */;
+      readonly mounts: ReadonlyMap<string, string>;
+    }
+  | { readonly version: 2; readonly root: string };
+
+const v1Controllers = new Set([
+  "blkio",
+  "cpu",
+  "cpuacct",
+  "cpuset",
+  "devices",
+  "freezer",
+  "hugetlb",
+  "memory",
+  "misc",
+  "net_cls",
+  "net_prio",
+  "perf_event",
+  "pids",
+  "rdma",
+]);
+
+const unifiedMount = "/sys/fs/cgroup";
+
+export async function detectLayout(mountinfo = "/proc/self/mountinfo"): Promise<CgroupLayout> {
+  return parseLayout(await readFile(mountinfo, "utf8"));
+}
+
+/**
+ * A host with any controller on v1 is a v1 host, even with a cgroup2 mount beside it (hybrid): the controllers that pods
+ * need are then not in the unified hierarchy.
+ */
+export function parseLayout(mountinfo: string): CgroupLayout {
+  const mounts = new Map<string, string>();
+  const unified: string[] = [];
+  for (const line of mountinfo.split("\n")) {
+    const [before = "", after = ""] = line.split(" - ");
+    const mountPoint = unescapeOctal(before.split(" ")[4] ?? "");
+    const [type, , options = ""] = after.split(" ");
+    if (type === "cgroup2") unified.push(mountPoint);
+    if (type === "cgroup")
+      for (const controller of controllersIn(options)) keepShortest(mounts, controller, mountPoint);
+  }
+  if (!unified.includes(unifiedMount) && [...mounts.keys()].some((name) => v1Controllers.has(name))) {
+    return { version: 1, mounts };
+  }
+  const root = unified.includes(unifiedMount) ? unifiedMount : unified[0];
+  if (root === undefined) {
+    throw new KubeletError("NotSupported", "no cgroup hierarchy is mounted: neither cgroup v1 nor v2");
+  }
+  return { version: 2, root };
+}
+
+function controllersIn(options: string): string[] {
+  return options.split(",").flatMap((option) => {
+    if (option === "name=systemd") return ["systemd"];
+    return v1Controllers.has(option) ? [option] : [];
+  });
+}
+
+/** A hierarchy may be mounted in several places; the shortest path is the same on every start. */
+function keepShortest(mounts: Map<string, string>, controller: string, mountPoint: string): void {
+  const old = mounts.get(controller);
+  if (old === undefined || mountPoint.length < old.length) mounts.set(controller, mountPoint);
+}
+
+/** mountinfo writes space, tab, newline and backslash as \ooo. */
+function unescapeOctal(text: string): string {
+  return text.replace(/\\([0-7]{3})/g, (_, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 8)),
+  );
+}

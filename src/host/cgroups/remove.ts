@@ -1,0 +1,92 @@
+import { join } from "node:path";
+import { type Clock, sleep } from "../../base/clock.ts";
+import { abortError, errnoOf, KubeletError } from "../../base/errors.ts";
+import type { RemoveOptions } from "./driver.ts";
+import { type CgroupFiles, isGone } from "./files.ts";
+import { foldersBelow, pidsBelow } from "./tree.ts";
+
+const defaultDeadlineMs = 10_000;
+const firstPauseMs = 5;
+const longestPauseMs = 250;
+
+export interface RemoveDeps {
+  readonly files: CgroupFiles;
+  readonly clock: Clock;
+  /** Sends SIGKILL. */
+  readonly kill: (pid: number) => void;
+}
+
+/**
+ * Removes the folders (one cgroup in each hierarchy) with everything below. What still runs in them is ended; the kernel
+ * frees a cgroup a moment after its last process, so "busy" is tried again until the deadline.
+ */
+export async function removeFolders(
+  dirs: readonly string[],
+  { files, clock, kill }: RemoveDeps,
+  { signal, deadlineMs = defaultDeadlineMs }: RemoveOptions = {},
+): Promise<void> {
+  const deadline = clock.now() + deadlineMs;
+  // Most are empty or gone already, and need no look inside.
+  let left = await busyOf(dirs, (dir) => removeOne(files, dir));
+  for (let pauseMs = firstPauseMs; left.length > 0; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    if (signal?.aborted) throw abortError(signal.reason);
+    const pids = await pidsBelow(files, left);
+    if (pids.length > 0) await endAll(left, pids, files, kill);
+    left = await busyOf(left, (dir) => removeTree(files, dir));
+    if (left.length === 0) return;
+    if (clock.now() >= deadline) {
+      const running = await pidsBelow(files, left);
+      const why = running.length > 0 ? `processes ${running.join(", ")} do not end` : "it stays busy";
+      throw new KubeletError("CgroupBusy", `cannot remove cgroup ${left.join(", ")}: ${why}`);
+    }
+    await sleep(clock, pauseMs, signal);
+  }
+}
+
+async function busyOf(dirs: readonly string[], remove: (dir: string) => Promise<boolean>): Promise<string[]> {
+  const removed = await Promise.all(dirs.map(remove));
+  return dirs.filter((_, index) => !removed[index]);
+}
+
+async function endAll(
+  dirs: readonly string[],
+  pids: readonly number[],
+  files: CgroupFiles,
+  kill: (pid: number) => void,
+): Promise<void> {
+  if (pids.includes(process.pid)) {
+    throw new KubeletError("CgroupBusy", `cannot remove cgroup ${dirs.join(", ")}: this process runs in it`);
+  }
+  // cgroup v2 ends all at once, without missing what is just being forked.
+  for (const dir of dirs) {
+    try {
+      await files.write(join(dir, "cgroup.kill"), "1");
+    } catch {
+      // Absent on v1 and on old kernels: one by one below.
+    }
+  }
+  for (const pid of pids) {
+    try {
+      kill(pid);
+    } catch (error) {
+      if (errnoOf(error) !== "ESRCH") throw error;
+    }
+  }
+}
+
+async function removeTree(files: CgroupFiles, dir: string): Promise<boolean> {
+  for (const folder of await foldersBelow(files, dir)) if (!(await removeOne(files, folder))) return false;
+  return true;
+}
+
+/** False if the kernel says that it is still in use, by processes or by a cgroup below. */
+async function removeOne(files: CgroupFiles, dir: string): Promise<boolean> {
+  try {
+    await files.rmdir(dir);
+    return true;
+  } catch (error) {
+    if (isGone(error)) return true;
+    if (errnoOf(error) === "EBUSY" || errnoOf(error) === "ENOTEMPTY") return false;
+    throw error;
+  }
+}

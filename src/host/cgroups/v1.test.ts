@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import type { CgroupResources } from "./driver.ts";
+import { detectLayout } from "./layout.ts";
+import { CgroupV1 } from "./v1.ts";
+
+const layout = await detectLayout();
+const skip =
+  layout.version !== 1
+    ? "this host has cgroup v2 only"
+    : process.getuid?.() !== 0
+      ? "only root may make cgroups"
+      : false;
+
+/** On the kernel's own cgroups, in one of this test's. */
+describe("cgroup v1", { skip }, () => {
+  const mounts = layout.version === 1 ? layout.mounts : new Map<string, string>();
+  const root = `/kubelet-ts-test-${process.pid}`;
+  const driver = new CgroupV1({ mounts });
+  const dirs = (path: string) => [...new Set(mounts.values())].map((mount) => join(mount, path));
+  const read = (controller: string, path: string, file: string) =>
+    readFileSync(join(mounts.get(controller)!, path, file), "utf8").trim();
+  after(() => driver.remove(root));
+
+  it("is made in every hierarchy, with the cpuset of its parent", async () => {
+    await driver.create(`${root}/a/b`, {});
+    for (const dir of dirs(`${root}/a/b`)) assert.ok(existsSync(dir), dir);
+    assert.equal(await driver.exists(`${root}/a/b`), true);
+    assert.equal(await driver.exists(`${root}/none`), false);
+    if (mounts.has("cpuset")) {
+      assert.equal(read("cpuset", `${root}/a/b`, "cpuset.cpus"), read("cpuset", "/", "cpuset.cpus"));
+      assert.notEqual(read("cpuset", `${root}/a/b`, "cpuset.mems"), "");
+    }
+  });
+
+  it("does not exist while one hierarchy lacks it", async () => {
+    await driver.create(`${root}/half`, {});
+    const one = new CgroupV1({ mounts: new Map([["memory", mounts.get("memory")!]]) });
+    await one.remove(`${root}/half`);
+    assert.equal(await driver.exists(`${root}/half`), false);
+    assert.deepEqual((await driver.children(root)).includes("half"), true);
+  });
+
+  const written: [controller: string, file: string, want: string, resources: CgroupResources][] = [
+    ["cpu", "cpu.shares", "102", { cpuShares: 102n }],
+    ["cpu", "cpu.cfs_quota_us", "20000", { cpuQuota: 20_000n, cpuPeriod: 100_000n }],
+    ["cpu", "cpu.cfs_period_us", "50000", { cpuPeriod: 50_000n }],
+    ["cpu", "cpu.cfs_quota_us", "-1", { cpuQuota: -1n }],
+    ["memory", "memory.limit_in_bytes", "33554432", { memory: 33_554_432n }],
+    ["pids", "pids.max", "7", { pids: 7n }],
+    ["pids", "pids.max", "max", { pids: -1n }],
+  ];
+  for (const [index, [controller, file, want, resources]] of written.entries()) {
+    it(`takes ${file} = ${want}`, {
+      skip: !mounts.has(controller) && `no ${controller} controller here`,
+    }, async () => {
+      const path = `${root}/w${index}`;
+      await driver.create(path, { ...resources, hugepages: new Map([["2MB", 0n]]) });
+      assert.equal(read(controller, path, file), want);
+    });
+  }
+
+  it("changes the quota first where the new period would not bear the old one", async () => {
+    const path = `${root}/quota`;
+    await driver.create(path, { cpuQuota: 1_000n, cpuPeriod: 1_000n });
+    await driver.update(path, { cpuQuota: 900_000n, cpuPeriod: 1_000_000n });
+    assert.equal(read("cpu", path, "cpu.cfs_quota_us"), "900000");
+    assert.equal(read("cpu", path, "cpu.cfs_period_us"), "1000000");
+  });
+
+  it("is removed with everything below and in it, and with nothing beside it", async () => {
+    await driver.create(`${root}/pod/container`, {});
+    await driver.create(`${root}/other`, {});
+    const inside = spawn("sleep", ["1000"], { stdio: "ignore" });
+    const beside = spawn("sleep", ["1000"], { stdio: "ignore" });
+    try {
+      const ended = once(inside, "exit");
+      for (const dir of dirs(`${root}/pod/container`))
+        await writeFile(join(dir, "cgroup.procs"), String(inside.pid));
+      for (const dir of dirs(`${root}/other`)) await writeFile(join(dir, "cgroup.procs"), String(beside.pid));
+      assert.deepEqual(await driver.pids(`${root}/pod`), [inside.pid]);
+      await driver.remove(`${root}/pod`);
+      assert.deepEqual(await ended, [null, "SIGKILL"]);
+      for (const dir of dirs(`${root}/pod`)) assert.ok(!existsSync(dir), dir);
+      assert.deepEqual(await driver.pids(`${root}/other`), [beside.pid]);
+      assert.equal(beside.exitCode, null);
+    } finally {
+      inside.kill("SIGKILL");
+      beside.kill("SIGKILL");
+    }
+  });
+
+  it("removing what is not there is fine", () => driver.remove(`${root}/none`));
+});

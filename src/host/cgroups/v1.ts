@@ -1,0 +1,142 @@
+import { join } from "node:path";
+import { type Clock, systemClock } from "../../base/clock.ts";
+import { errnoOf } from "../../base/errors.ts";
+import type { CgroupDriver, CgroupPath, CgroupResources, RemoveOptions } from "./driver.ts";
+import { type CgroupFiles, hostCgroupFiles } from "./files.ts";
+import { removeFolders } from "./remove.ts";
+import { checkPath, pathAndParents, pidsBelow } from "./tree.ts";
+
+/** The hierarchies that decide whether a cgroup exists; others may come and go. */
+const needed = new Set(["cpu", "cpuacct", "cpuset", "hugetlb", "memory", "pids", "systemd"]);
+
+export interface V1Options {
+  readonly mounts: ReadonlyMap<string, string>;
+  readonly files?: CgroupFiles;
+  readonly clock?: Clock;
+  readonly kill?: (pid: number) => void;
+}
+
+/** One cgroup is one folder in each mounted hierarchy. */
+export class CgroupV1 implements CgroupDriver {
+  readonly version = 1;
+  readonly #mounts: ReadonlyMap<string, string>;
+  readonly #files: CgroupFiles;
+  readonly #clock: Clock;
+  readonly #kill: (pid: number) => void;
+
+  constructor(options: V1Options) {
+    this.#mounts = options.mounts;
+    this.#files = options.files ?? hostCgroupFiles;
+    this.#clock = options.clock ?? systemClock;
+    this.#kill = options.kill ?? ((pid) => process.kill(pid, "SIGKILL"));
+  }
+
+  async exists(path: CgroupPath): Promise<boolean> {
+    const dirs = [...this.#mounts].filter(([name]) => needed.has(name)).map(([, mount]) => join(mount, path));
+    const found = await Promise.all(dirs.map((dir) => this.#present(dir)));
+    return found.every(Boolean);
+  }
+
+  async create(path: CgroupPath, resources: CgroupResources): Promise<void> {
+    checkPath(path);
+    await Promise.all(this.#mountPoints().map((mount) => this.#createIn(mount, path)));
+    await this.update(path, resources);
+  }
+
+  async update(path: CgroupPath, resources: CgroupResources): Promise<void> {
+    checkPath(path);
+    const { cpuShares, memory, pids, cpuset, hugepages } = resources;
+    if (cpuShares !== undefined) await this.#set("cpu", path, "cpu.shares", cpuShares);
+    await this.#setQuota(path, resources);
+    if (memory !== undefined) await this.#set("memory", path, "memory.limit_in_bytes", memory);
+    if (pids !== undefined) await this.#set("pids", path, "pids.max", pids < 0n ? "max" : pids);
+    if (cpuset !== undefined) await this.#set("cpuset", path, "cpuset.cpus", cpuset);
+    for (const [size, limit] of hugepages ?? []) {
+      await this.#set("hugetlb", path, `hugetlb.${size}.limit_in_bytes`, limit);
+      await this.#set("hugetlb", path, `hugetlb.${size}.rsvd.limit_in_bytes`, limit).catch(ignoreMissing);
+    }
+  }
+
+  async remove(path: CgroupPath, options?: RemoveOptions): Promise<void> {
+    checkPath(path);
+    await removeFolders(
+      this.#folders(path),
+      { files: this.#files, clock: this.#clock, kill: this.#kill },
+      options,
+    );
+  }
+
+  async pids(path: CgroupPath): Promise<number[]> {
+    return pidsBelow(this.#files, this.#folders(checkPath(path)));
+  }
+
+  async children(path: CgroupPath): Promise<string[]> {
+    const lists = await Promise.all(this.#folders(path).map((dir) => this.#files.folders(dir)));
+    return [...new Set(lists.flat())];
+  }
+
+  /** Controllers that are mounted together share one folder. */
+  #mountPoints(): string[] {
+    return [...new Set(this.#mounts.values())];
+  }
+
+  #folders(path: CgroupPath): string[] {
+    return this.#mountPoints().map((mount) => join(mount, path));
+  }
+
+  async #present(dir: string): Promise<boolean> {
+    try {
+      await this.#files.read(join(dir, "cgroup.procs"));
+      return true;
+    } catch (error) {
+      if (errnoOf(error) === "ENOENT") return false;
+      throw error;
+    }
+  }
+
+  async #createIn(mount: string, path: CgroupPath): Promise<void> {
+    const cpuset = mount === this.#mounts.get("cpuset");
+    for (const step of pathAndParents(path)) {
+      const dir = join(mount, step);
+      await this.#files.mkdir(dir);
+      // A new cpuset has no CPUs and no memory nodes, and nothing can run in it until it has.
+      if (cpuset) for (const file of ["cpuset.cpus", "cpuset.mems"]) await this.#inherit(dir, file);
+    }
+  }
+
+  async #inherit(dir: string, file: string): Promise<void> {
+    const own = (await this.#files.read(join(dir, file))).trim();
+    if (own === "")
+      await this.#files.write(join(dir, file), (await this.#files.read(join(dir, "..", file))).trim());
+  }
+
+  async #setQuota(path: CgroupPath, { cpuQuota, cpuPeriod }: CgroupResources): Promise<void> {
+    const setPeriod = async () => {
+      if (cpuPeriod) await this.#set("cpu", path, "cpu.cfs_period_us", cpuPeriod);
+    };
+    // A quota of 0 asks for nothing.
+    const setQuota = async () => {
+      if (cpuQuota) await this.#set("cpu", path, "cpu.cfs_quota_us", cpuQuota);
+    };
+    try {
+      await setPeriod();
+    } catch (error) {
+      // The old quota may be out of bounds with the new period: then the quota has to change first.
+      if (errnoOf(error) !== "EINVAL" || !cpuQuota) throw error;
+      await setQuota();
+      await setPeriod();
+      return;
+    }
+    await setQuota();
+  }
+
+  /** Does nothing on a host that does not have the controller. */
+  async #set(controller: string, path: CgroupPath, file: string, value: bigint | string): Promise<void> {
+    const mount = this.#mounts.get(controller);
+    if (mount !== undefined) await this.#files.write(join(mount, path, file), String(value));
+  }
+}
+
+function ignoreMissing(error: unknown): void {
+  if (errnoOf(error) !== "ENOENT") throw error;
+}

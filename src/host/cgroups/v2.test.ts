@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { FakeClock, settle } from "../../base/fake-clock.ts";
+import { FakeUnified } from "./fake-unified.ts";
+import { CgroupV2 } from "./v2.ts";
+
+/** Lets time pass only while somebody waits for it: the folders are real, and real work takes real time. */
+async function drive<T>(clock: FakeClock, work: Promise<T>): Promise<T> {
+  let ended = false;
+  const end = () => {
+    ended = true;
+  };
+  work.then(end, end);
+  while (!ended) await (clock.pending > 0 ? clock.advance(100) : settle());
+  return work;
+}
+
+describe("cgroup v2", () => {
+  let dir: string;
+  let count = 0;
+  before(async () => {
+    dir = await mkdtemp(join(tmpdir(), "cgroup2-"));
+  });
+  after(() => rm(dir, { recursive: true }));
+
+  async function setUp(controllers = "cpuset cpu io memory pids") {
+    const root = join(dir, String(count++));
+    const files = await new FakeUnified(root).start(controllers);
+    const clock = new FakeClock();
+    const killed: number[] = [];
+    const kill = (pid: number) => {
+      killed.push(pid);
+    };
+    const driver = new CgroupV2({ root, files, clock, kill });
+    const text = async (path: string) => (await readFile(join(root, path), "utf8")).trim();
+    return { root, files, clock, killed, driver, text };
+  }
+
+  it("hands the controllers that pods need down to a new cgroup, and no others", async () => {
+    const { driver, text } = await setUp();
+    await driver.create("/kubepods/burstable", {});
+    assert.equal(await text("cgroup.subtree_control"), "cpu cpuset memory pids");
+    assert.equal(await text("kubepods/cgroup.subtree_control"), "cpu cpuset memory pids");
+    assert.equal(await text("kubepods/burstable/cgroup.subtree_control"), "");
+    assert.equal(await driver.exists("/kubepods/burstable"), true);
+  });
+
+  it("does not exist without its controllers", async () => {
+    const { root, driver, files } = await setUp();
+    await files.mkdir(join(root, "bare"));
+    assert.equal(await driver.exists("/bare"), false);
+    assert.equal(await driver.exists("/none"), false);
+  });
+
+  const written: [rule: string, file: string, want: string, resources: object][] = [
+    ["shares become a weight", "cpu.weight", "4", { cpuShares: 102n }],
+    ["quota and period are one line", "cpu.max", "20000 100000", { cpuQuota: 20_000n, cpuPeriod: 100_000n }],
+    ["an open quota is max", "cpu.max", "max 100000", { cpuQuota: -1n }],
+    ["memory", "memory.max", "1024", { memory: 1024n }],
+    ["open memory is max", "memory.max", "max", { memory: -1n }],
+    ["pids", "pids.max", "7", { pids: 7n }],
+    ["cpuset", "cpuset.cpus", "0-1", { cpuset: "0-1" }],
+    ["other files as they are", "memory.low", "5", { unified: { "memory.low": "5" } }],
+  ];
+  for (const [rule, file, want, resources] of written) {
+    it(`writes ${rule}`, async () => {
+      const { driver, text } = await setUp();
+      await driver.create("/p", resources);
+      assert.equal(await text(`p/${file}`), want);
+    });
+  }
+
+  it("writes huge page limits where the kernel has them, and nothing where not", async () => {
+    const hugepages = new Map([["2MB", 0n]]);
+    const without = await setUp();
+    await without.driver.create("/p", { hugepages });
+    const { driver, text } = await setUp("cpu hugetlb");
+    await driver.create("/p", { hugepages });
+    assert.equal(await text("p/hugetlb.2MB.max"), "0");
+  });
+
+  it("leaves alone what is not said", async () => {
+    const { driver, text } = await setUp();
+    await driver.create("/p", { memory: 1n });
+    await driver.update("/p", { pids: 2n });
+    assert.deepEqual(
+      [await text("p/memory.max"), await text("p/cpu.max"), await text("p/pids.max")],
+      ["1", "", "2"],
+    );
+  });
+
+  it("lists processes of the cgroup and below, never 0", async () => {
+    const { root, driver } = await setUp();
+    await driver.create("/p/c", {});
+    await writeFile(join(root, "p/cgroup.procs"), "30\n0\n");
+    await writeFile(join(root, "p/c/cgroup.procs"), "7\n30\n");
+    assert.deepEqual(await driver.pids("/p"), [7, 30]);
+  });
+
+  it("ends what runs in it, waits while it is busy, and removes all of it", async () => {
+    const { root, driver, files, clock, killed } = await setUp();
+    await driver.create("/p/c", {});
+    await driver.create("/q", {});
+    await writeFile(join(root, "p/c/cgroup.procs"), "4242\n");
+    await writeFile(join(root, "q/cgroup.procs"), "4343\n");
+    files.busy.set(join(root, "p"), 3);
+    const removal = driver.remove("/p");
+    while (clock.pending === 0) await settle();
+    assert.deepEqual(killed, [4242]);
+    await writeFile(join(root, "p/c/cgroup.procs"), "");
+    await drive(clock, removal);
+    assert.deepEqual(await driver.children("/"), ["q"]);
+  });
+
+  it("gives up at its deadline and names who does not end", async () => {
+    const { root, driver, clock } = await setUp();
+    await driver.create("/p", {});
+    await writeFile(join(root, "p/cgroup.procs"), "4242\n");
+    const removal = driver.remove("/p", { deadlineMs: 1000 }).then(
+      () => "removed",
+      (error: Error) => error.message,
+    );
+    const result = await drive(clock, removal);
+    assert.match(result, /cannot remove cgroup .*\/p: processes 4242 do not end/);
+  });
+
+  it("stops trying when aborted", async () => {
+    const { root, driver, clock } = await setUp();
+    await driver.create("/p", {});
+    await writeFile(join(root, "p/cgroup.procs"), "4242\n");
+    const controller = new AbortController();
+    const removal = driver.remove("/p", { signal: controller.signal });
+    const failed = assert.rejects(removal, { name: "AbortError" });
+    while (clock.pending === 0) await settle();
+    controller.abort();
+    await failed;
+  });
+
+  it("never ends this process", async () => {
+    const { root, driver, killed } = await setUp();
+    await driver.create("/p", {});
+    await writeFile(join(root, "p/cgroup.procs"), `4242\n${process.pid}\n`);
+    await assert.rejects(driver.remove("/p"), /this process runs in it/);
+    assert.deepEqual(killed, []);
+  });
+
+  it("removing what is not there is fine", async () => {
+    const { driver } = await setUp();
+    await driver.remove("/none");
+    assert.deepEqual(await driver.children("/none"), []);
+  });
+
+  for (const path of ["/", "", "p", "/../p", "/p/..", "//p"]) {
+    it(`refuses ${JSON.stringify(path)} as a cgroup`, async () => {
+      const { driver } = await setUp();
+      await assert.rejects(driver.create(path, {}), { code: "InvalidCgroup" });
+      await assert.rejects(driver.remove(path), { code: "InvalidCgroup" });
+    });
+  }
+});

@@ -1,0 +1,122 @@
+import { join } from "node:path";
+import { type Clock, systemClock } from "../../base/clock.ts";
+import { errnoOf } from "../../base/errors.ts";
+import type { CgroupDriver, CgroupPath, CgroupResources, RemoveOptions } from "./driver.ts";
+import { type CgroupFiles, hostCgroupFiles, isGone } from "./files.ts";
+import { removeFolders } from "./remove.ts";
+import { checkPath, pathAndParents, pidsBelow } from "./tree.ts";
+import { sharesToWeight } from "./weight.ts";
+
+/** The controllers that pods need, as far as the kernel has them. */
+const wanted = ["cpu", "cpuset", "memory", "hugetlb", "pids"];
+const defaultPeriodUs = 100_000n;
+
+export interface V2Options {
+  /** Where the unified hierarchy is mounted. */
+  readonly root: string;
+  readonly files?: CgroupFiles;
+  readonly clock?: Clock;
+  readonly kill?: (pid: number) => void;
+}
+
+/** One cgroup is one folder; a controller works in it if its parent hands it down. */
+export class CgroupV2 implements CgroupDriver {
+  readonly version = 2;
+  readonly #root: string;
+  readonly #files: CgroupFiles;
+  readonly #clock: Clock;
+  readonly #kill: (pid: number) => void;
+  #available: Promise<string[]> | undefined;
+
+  constructor(options: V2Options) {
+    this.#root = options.root;
+    this.#files = options.files ?? hostCgroupFiles;
+    this.#clock = options.clock ?? systemClock;
+    this.#kill = options.kill ?? ((pid) => process.kill(pid, "SIGKILL"));
+  }
+
+  async exists(path: CgroupPath): Promise<boolean> {
+    try {
+      const there = await this.#controllers(join(this.#root, path));
+      return (await this.#usable()).every((name) => there.includes(name));
+    } catch (error) {
+      if (isGone(error)) return false;
+      throw error;
+    }
+  }
+
+  async create(path: CgroupPath, resources: CgroupResources): Promise<void> {
+    checkPath(path);
+    await this.#handDown(this.#root);
+    const steps = pathAndParents(path).map((step) => join(this.#root, step));
+    for (const [index, dir] of steps.entries()) {
+      await this.#files.mkdir(dir);
+      if (index < steps.length - 1) await this.#handDown(dir);
+    }
+    await this.update(path, resources);
+  }
+
+  async update(path: CgroupPath, resources: CgroupResources): Promise<void> {
+    checkPath(path);
+    const { cpuShares, cpuQuota, cpuPeriod, memory, pids, cpuset, hugepages, unified } = resources;
+    const set = (file: string, value: bigint | string) =>
+      this.#files.write(join(this.#root, path, file), String(value));
+    const limit = (value: bigint) => (value < 0n ? "max" : value);
+    if (cpuShares !== undefined) await set("cpu.weight", sharesToWeight(cpuShares));
+    if (cpuQuota || cpuPeriod) {
+      await set("cpu.max", `${cpuQuota && cpuQuota > 0n ? cpuQuota : "max"} ${cpuPeriod ?? defaultPeriodUs}`);
+    }
+    if (memory !== undefined) await set("memory.max", limit(memory));
+    if (pids !== undefined) await set("pids.max", limit(pids));
+    if (cpuset !== undefined) await set("cpuset.cpus", cpuset);
+    if (hugepages && (await this.#usable()).includes("hugetlb")) {
+      for (const [size, bytes] of hugepages) {
+        await set(`hugetlb.${size}.max`, bytes);
+        await set(`hugetlb.${size}.rsvd.max`, bytes).catch(ignoreMissing);
+      }
+    }
+    for (const [file, value] of Object.entries(unified ?? {})) await set(file, value);
+  }
+
+  async remove(path: CgroupPath, options?: RemoveOptions): Promise<void> {
+    const dir = join(this.#root, checkPath(path));
+    await removeFolders([dir], { files: this.#files, clock: this.#clock, kill: this.#kill }, options);
+  }
+
+  async pids(path: CgroupPath): Promise<number[]> {
+    return pidsBelow(this.#files, [join(this.#root, checkPath(path))]);
+  }
+
+  async children(path: CgroupPath): Promise<string[]> {
+    return this.#files.folders(join(this.#root, path));
+  }
+
+  async #controllers(dir: string): Promise<string[]> {
+    return (await this.#files.read(join(dir, "cgroup.controllers"))).split(/\s+/).filter(Boolean);
+  }
+
+  #usable(): Promise<string[]> {
+    this.#available ??= this.#controllers(this.#root).then((there) =>
+      wanted.filter((name) => there.includes(name)),
+    );
+    return this.#available;
+  }
+
+  /** Lets the children of this cgroup use the controllers. One that cannot be handed down does not keep the others. */
+  async #handDown(dir: string): Promise<void> {
+    const file = join(dir, "cgroup.subtree_control");
+    const enabled = (await this.#files.read(file)).split(/\s+/);
+    const missing = (await this.#usable()).filter((name) => !enabled.includes(name));
+    if (missing.length === 0) return;
+    try {
+      await this.#files.write(file, missing.map((name) => `+${name}`).join(" "));
+    } catch (error) {
+      if (missing.length === 1) throw error;
+      for (const name of missing) await this.#files.write(file, `+${name}`).catch(() => undefined);
+    }
+  }
+}
+
+function ignoreMissing(error: unknown): void {
+  if (errnoOf(error) !== "ENOENT") throw error;
+}

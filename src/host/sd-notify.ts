@@ -1,0 +1,76 @@
+import { createRequire } from "node:module";
+import type { Logger } from "../base/logger.ts";
+
+const familyUnix = 1;
+const typeDatagram = 2;
+const closeOnExec = 0o2000000;
+/** struct sockaddr_un: two bytes of family, 108 of path. */
+const longestPath = 107;
+
+type SendDatagram = (path: string, message: string) => void;
+
+/** Node has no datagram sockets of the unix family, so libc is called. Loaded only where it is used. */
+function datagramSender(): SendDatagram {
+  const koffi = createRequire(import.meta.url)("koffi") as typeof import("koffi").default;
+  const libc = koffi.load("libc.so.6");
+  const socket = libc.func("int socket(int domain, int type, int protocol)");
+  const sendto = libc.func(
+    "int64 sendto(int fd, const void *data, size_t size, int flags, const void *to, uint32 length)",
+  );
+  const close = libc.func("int close(int fd)");
+  return (path, message) => {
+    const name = Buffer.from(path);
+    if (name.length > longestPath) throw new Error(`socket path is too long: ${path}`);
+    if (name[0] === 0x40) name[0] = 0; // "@x" is the abstract socket "\0x"
+    const family = Buffer.alloc(2);
+    family.writeUInt16LE(familyUnix);
+    const to = Buffer.concat([family, name]);
+    const data = Buffer.from(message);
+    const fd = socket(familyUnix, typeDatagram | closeOnExec, 0) as number;
+    if (fd < 0) throw new Error("socket() failed");
+    try {
+      if ((sendto(fd, data, data.length, 0, to, to.length) as number) < 0)
+        throw new Error(`sendto(${path}) failed`);
+    } finally {
+      close(fd);
+    }
+  };
+}
+
+export interface ServiceManager {
+  ready(): void;
+  stopping(): void;
+  alive(): void;
+  /** How often alive() must be said at the least, if a watchdog waits for it. */
+  watchdogMs: number | undefined;
+}
+
+const nobody: ServiceManager = { ready() {}, stopping() {}, alive() {}, watchdogMs: undefined };
+
+/** Tells the service manager (systemd) how the agent is, if one has asked by NOTIFY_SOCKET. */
+export function serviceManager(env: NodeJS.ProcessEnv, pid: number, logger: Logger): ServiceManager {
+  const path = env.NOTIFY_SOCKET;
+  if (!path) return nobody;
+  let send: SendDatagram;
+  try {
+    send = datagramSender();
+  } catch (error) {
+    logger.warn("The service manager cannot be told anything", { err: String(error) });
+    return nobody;
+  }
+  const say = (message: string) => {
+    try {
+      send(path, message);
+    } catch (error) {
+      logger.debug(2, "The service manager did not hear us", { err: String(error) });
+    }
+  };
+  const meant = !env.WATCHDOG_PID || Number(env.WATCHDOG_PID) === pid;
+  const micros = Number(env.WATCHDOG_USEC);
+  return {
+    ready: () => say("READY=1"),
+    stopping: () => say("STOPPING=1"),
+    alive: () => say("WATCHDOG=1"),
+    watchdogMs: meant && micros > 0 ? micros / 1000 : undefined,
+  };
+}

@@ -1,0 +1,57 @@
+/** A change to the nat table: an iptables argument list (without -t nat). */
+export type RuleChange = readonly string[];
+
+const sharedChains = ["CNI-HOSTPORT-DNAT", "CNI-HOSTPORT-SETMARK", "CNI-HOSTPORT-MASQ"];
+
+/** True if some other user of the portmap plugin keeps its chains in this table. */
+export function hasSharedChains(natTable: string): boolean {
+  return sharedChains.some((chain) => natTable.includes(`\n:${chain} `));
+}
+
+/**
+ * What CNI plugins left of one network in the nat table, as changes that remove it. `natTable` is what
+ * `iptables-save -t nat` prints. The plugins write the network's name in the comment of each of their rules. The chains that
+ * all portmap users share go only if `removeShared` says that nobody had them before us, and they have become empty.
+ */
+export function planRuleRemoval(natTable: string, network: string, removeShared: boolean): RuleChange[] {
+  const rules = natTable
+    .split("\n")
+    .filter((line) => line.startsWith("-A "))
+    .map((line) => splitArguments(line).slice(1));
+  const mentions = (rule: readonly string[]) => rule.some((arg) => arg.includes(`name: "${network}"`));
+  const chainOf = (rule: readonly string[]) => rule[0] ?? "";
+  const targetOf = (rule: readonly string[]) => rule[rule.indexOf("-j") + 1] ?? "";
+
+  const ours = rules.filter(mentions);
+  const chains = new Set(ours.flatMap((r) => [chainOf(r), targetOf(r)]).filter(isPodChain));
+  const gone = (rule: readonly string[]) => mentions(rule) || chains.has(chainOf(rule));
+  const changes: RuleChange[] = [
+    ...ours.filter((rule) => !chains.has(chainOf(rule))).map((rule) => ["-D", ...rule]),
+    ...[...chains].map((chain) => ["-F", chain]),
+    ...[...chains].map((chain) => ["-X", chain]),
+  ];
+  const left = rules.filter((rule) => !gone(rule));
+  const inUse = left.some((rule) => chainOf(rule) === "CNI-HOSTPORT-DNAT");
+  if (!removeShared || inUse) return changes;
+  const present = sharedChains.filter((chain) => natTable.includes(`\n:${chain} `));
+  return [
+    ...changes,
+    ...left
+      .filter((rule) => !present.includes(chainOf(rule)) && present.includes(targetOf(rule)))
+      .map((r) => ["-D", ...r]),
+    ...present.map((chain) => ["-F", chain]),
+    ...present.map((chain) => ["-X", chain]),
+  ];
+}
+
+/** Chains that the bridge (CNI-<hash>) and portmap (CNI-DN-<hash>) plugins make for one pod. */
+function isPodChain(name: string): boolean {
+  return /^CNI-(DN-)?[0-9a-f]{8,}$/.test(name);
+}
+
+/** Words as iptables-save prints them: quoted where they hold spaces, with backslashes inside quotes. */
+function splitArguments(line: string): string[] {
+  return [...line.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map((m) =>
+    m[1] === undefined ? m[2]! : m[1].replace(/\\(.)/g, "$1"),
+  );
+}

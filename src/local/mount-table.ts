@@ -1,0 +1,38 @@
+import { readFileSync } from "node:fs";
+
+export interface MountPoint {
+  readonly path: string;
+  readonly fsType: string;
+}
+
+/** Mount points in the order in which they were mounted, from the text of a mountinfo file. */
+export function parseMountinfo(text: string): MountPoint[] {
+  return text
+    .split("\n")
+    .map((line) => line.split(" "))
+    .filter((fields) => fields.length > 6)
+    .map((fields) => ({
+      path: fields[4]!.replace(/\\([0-7]{3})/g, (_, code: string) =>
+        String.fromCharCode(Number.parseInt(code, 8)),
+      ),
+      fsType: fields[fields.indexOf("-", 6) + 1] ?? "",
+    }));
+}
+
+export function readMounts(): MountPoint[] {
+  return parseMountinfo(readFileSync("/proc/self/mountinfo", "utf8"));
+}
+
+/** Mount points at or below these folders, in the order in which they can be unmounted. */
+export function mountsBelow(mounts: readonly MountPoint[], dirs: readonly string[]): string[] {
+  const below = (path: string) => dirs.some((dir) => path === dir || path.startsWith(`${dir}/`));
+  return mounts
+    .map((mount) => mount.path)
+    .filter(below)
+    .reverse();
+}
+
+/** Where each cgroup hierarchy is mounted (version 1 has several, version 2 one, a hybrid both). */
+export function cgroupMounts(mounts: readonly MountPoint[]): string[] {
+  return mounts.filter((m) => m.fsType === "cgroup" || m.fsType === "cgroup2").map((m) => m.path);
+}

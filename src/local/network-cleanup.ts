@@ -1,0 +1,76 @@
+import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type Clock, sleep } from "../base/clock.ts";
+import { messageOf } from "../base/errors.ts";
+import { hasSharedChains, planRuleRemoval } from "./cni-rules.ts";
+import type { NodeFiles } from "./node-files.ts";
+import { findProgram } from "./requirements.ts";
+import { run } from "./run.ts";
+import { systemCalls } from "./system-calls.ts";
+
+/** libcni keeps its results here, whatever the configuration says. */
+const cniCache = "/var/lib/cni/results";
+
+/** Notes whether the chains that all users of host ports share were there before the node. */
+export async function noteSharedChains(files: NodeFiles): Promise<void> {
+  const save = findProgram("iptables-save");
+  if (save && hasSharedChains(await run(save, ["-t", "nat"]))) writeFileSync(sharedChainsNote(files), "");
+}
+
+/** Removes bridge, veth pairs, iptables rules and cached results of a node's network; resolves with what stayed. */
+export async function removeNetwork(files: NodeFiles, clock: Clock): Promise<string[]> {
+  const left: string[] = [];
+  try {
+    await removeRules(files);
+  } catch (error) {
+    left.push(`iptables rules of ${files.network}: ${messageOf(error)}`);
+  }
+  removeCachedResults(files.network);
+  left.push(...(await removeLinks(files.bridge, clock)));
+  return left;
+}
+
+async function removeRules(files: NodeFiles): Promise<void> {
+  const [iptables, save] = [findProgram("iptables"), findProgram("iptables-save")];
+  // Only a node that had a network can have left rules, and asking iptables would make its tables.
+  if (!iptables || !save || !existsSync(files.cni.conf)) return;
+  const table = await run(save, ["-t", "nat"]);
+  const removeShared = !existsSync(sharedChainsNote(files));
+  for (const change of planRuleRemoval(table, files.network, removeShared)) {
+    await run(iptables, ["-w", "5", "-t", "nat", ...change]);
+  }
+}
+
+function sharedChainsNote(files: NodeFiles): string {
+  return join(dirname(files.cni.conf), "host-ports-in-use-before");
+}
+
+function removeCachedResults(network: string): void {
+  if (!existsSync(cniCache)) return;
+  const names = readdirSync(cniCache);
+  const ours = names.filter((name) => name.startsWith(`${network}-`) && isResultOf(name, network));
+  const ids = ours.map((name) => name.slice(network.length + 1).split("-")[0]!);
+  const loopbacks = names.filter((name) => ids.some((id) => name === `cni-loopback-${id}-lo`));
+  for (const name of [...ours, ...loopbacks]) rmSync(join(cniCache, name), { force: true });
+}
+
+/** "<network>-<sandbox id>-<interface>": a node "a" must not take the results of a node "a-b". */
+function isResultOf(name: string, network: string): boolean {
+  return /^[0-9a-f]{12,64}-[^-]+$/.test(name.slice(network.length + 1));
+}
+
+async function removeLinks(bridge: string, clock: Clock): Promise<string[]> {
+  const ports = `/sys/class/net/${bridge}/brif`;
+  if (!existsSync(ports)) return [];
+  const veths = readdirSync(ports);
+  // The kernel takes veth pairs away with their network namespace, soon but not at once.
+  const deadline = clock.now() + 5000;
+  const present = () => veths.filter((name) => existsSync(`/sys/class/net/${name}`));
+  while (present().length > 0 && clock.now() < deadline) await sleep(clock, 10);
+  try {
+    (await systemCalls()).removeBridge(bridge);
+  } catch (error) {
+    return [messageOf(error)];
+  }
+  return present().map((name) => `link ${name}`);
+}

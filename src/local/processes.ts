@@ -1,0 +1,103 @@
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import type { NodeFiles } from "./node-files.ts";
+
+/** What /proc says about one process, as far as it matters to whom the process belongs. */
+export interface ProcessFacts {
+  readonly pid: number;
+  readonly parent: number;
+  /** In clock ticks since boot: with the pid it names a process for good. */
+  readonly startTime: string;
+  readonly zombie: boolean;
+  readonly args: readonly string[];
+  /** Lines of /proc/<pid>/cgroup. */
+  readonly cgroups: readonly string[];
+  /** The mount that is the process's root, from its own mountinfo; only read for other mount namespaces. */
+  readonly rootMount: string | undefined;
+}
+
+export interface NodeProcesses {
+  readonly containerd: readonly ProcessFacts[];
+  readonly shims: readonly ProcessFacts[];
+  readonly containers: readonly ProcessFacts[];
+}
+
+/**
+ * The processes of one node, and no others: its containerd by its config file, shims by the socket they were given, and
+ * containers by descent from such a shim, by the node's cgroup, or by a root file system on the node's disk.
+ */
+export function processesOfNode(files: NodeFiles, all: readonly ProcessFacts[], self: number): NodeProcesses {
+  const hasPair = (p: ProcessFacts, flag: string, value: string) =>
+    p.args.some((arg, i) => arg === flag && p.args[i + 1] === value);
+  const containerd = all.filter((p) => hasPair(p, "--config", files.containerd.config));
+  const shims = all.filter((p) => hasPair(p, "-address", files.containerd.socket));
+  const known = new Set([self, ...containerd, ...shims].map((p) => (typeof p === "number" ? p : p.pid)));
+  const below = descendants(all, new Set(shims.map((p) => p.pid)));
+  const inCgroup = new RegExp(`:${escapePattern(files.cgroupRoot)}(/|$)`);
+  const containers = all.filter(
+    (p) =>
+      !known.has(p.pid) &&
+      (below.has(p.pid) ||
+        p.cgroups.some((line) => inCgroup.test(line)) ||
+        (p.rootMount?.includes(`upperdir=${files.containerd.root}/`) ?? false)),
+  );
+  return { containerd, shims, containers };
+}
+
+function descendants(all: readonly ProcessFacts[], roots: ReadonlySet<number>): Set<number> {
+  const children = new Map<number, number[]>();
+  for (const p of all) children.set(p.parent, [...(children.get(p.parent) ?? []), p.pid]);
+  const found = new Set<number>();
+  const queue = [...roots];
+  for (let pid = queue.pop(); pid !== undefined; pid = queue.pop()) {
+    for (const child of children.get(pid) ?? []) {
+      if (found.has(child)) continue;
+      found.add(child);
+      queue.push(child);
+    }
+  }
+  return found;
+}
+
+export function readProcesses(): ProcessFacts[] {
+  const ownMounts = readlinkSync("/proc/self/ns/mnt");
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => readProcess(Number(name), ownMounts))
+    .filter((p) => p !== undefined);
+}
+
+/** Undefined if there is no such process (any more). */
+export function readProcess(pid: number, ownMounts?: string): ProcessFacts | undefined {
+  const read = (file: string) => readFileSync(`/proc/${pid}/${file}`, "utf8");
+  try {
+    const stat = read("stat");
+    // The name in parentheses may hold anything; the fields after it are plain.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const zombie = fields[0] === "Z" || fields[0] === "X";
+    return {
+      pid,
+      parent: Number(fields[1]),
+      startTime: fields[19] ?? "",
+      zombie,
+      args: read("cmdline").split("\0").slice(0, -1),
+      cgroups: read("cgroup").split("\n").filter(Boolean),
+      rootMount: ownMounts && !zombie ? foreignRoot(pid, ownMounts) : undefined,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+function foreignRoot(pid: number, ownMounts: string): string | undefined {
+  try {
+    if (readlinkSync(`/proc/${pid}/ns/mnt`) === ownMounts) return undefined;
+    const lines = readFileSync(`/proc/${pid}/mountinfo`, "utf8").split("\n");
+    return lines.find((line) => line.split(" ")[4] === "/");
+  } catch {
+    return undefined;
+  }
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}

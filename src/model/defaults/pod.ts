@@ -1,0 +1,38 @@
+import type { Container, PodSpec } from "../pod.ts";
+import { defaultContainer, requestLimits, roundList, roundResources } from "./container.ts";
+import { defaultPodResources } from "./pod-resources.ts";
+import { defaultVolume } from "./volume.ts";
+
+/** A copy of the pod with every default that the API server would fill in for a v1 Pod. */
+export function applyPodDefaults<P extends { spec: PodSpec }>(pod: P): P {
+  const copy = structuredClone(pod);
+  const { spec } = copy;
+  const containers: Container[] = [...spec.containers, ...(spec.initContainers ?? [])];
+
+  for (const container of containers) requestLimits(container);
+  defaultPodResources(spec);
+  spec.enableServiceLinks ??= true;
+  if (spec.hostNetwork) for (const container of containers) copyHostPorts(container);
+
+  spec.dnsPolicy ||= "ClusterFirst";
+  spec.restartPolicy ||= "Always";
+  spec.securityContext ??= {};
+  spec.terminationGracePeriodSeconds ??= 30;
+  spec.schedulerName ||= "default-scheduler";
+  // Two names for one thing: the older one is still written by some tools.
+  spec.serviceAccountName ||= spec.serviceAccount;
+  if (spec.serviceAccountName) spec.serviceAccount = spec.serviceAccountName;
+  else delete spec.serviceAccountName;
+
+  for (const volume of spec.volumes ?? []) defaultVolume(volume);
+  for (const container of containers) defaultContainer(container);
+  for (const container of spec.ephemeralContainers ?? []) defaultContainer(container as Container);
+  roundList(spec.overhead as Record<string, string> | undefined);
+  if (spec.resources) roundResources(spec.resources);
+  return copy;
+}
+
+/** With the host's network, a container port is a port of the host. */
+function copyHostPorts(container: Container): void {
+  for (const port of container.ports ?? []) port.hostPort ||= port.containerPort;
+}

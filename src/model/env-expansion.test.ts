@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { expandVariables } from "./env-expansion.ts";
+
+const known: Record<string, string> = { A: "a", B: "$(A)", EMPTY: "", "x y": "odd" };
+const expand = (text: string) =>
+  expandVariables(text, (name) => (Object.hasOwn(known, name) ? known[name] : undefined));
+
+const rows: [rule: string, text: string, want: string][] = [
+  ["a known name is replaced", "-$(A)-", "-a-"],
+  ["an unknown name stays", "$(MISSING)", "$(MISSING)"],
+  ["an empty value is a value", "[$(EMPTY)]", "[]"],
+  ["two dollars make one, and no variable", "$$(A)", "$(A)"],
+  ["three dollars are a dollar and a variable", "$$$(A)", "$a"],
+  ["four dollars are two", "$$$$(A)", "$$(A)"],
+  ["values are not expanded again", "$(B)", "$(A)"],
+  ["an open parenthesis without end stays", "$(A", "$(A"],
+  ["a dollar before anything else stays", "$A ${A} $", "$A ${A} $"],
+  ["any text may be a name", "$(x y)", "odd"],
+  ["the first closing parenthesis ends a name", "$(A))", "a)"],
+  ["a name may not be empty and known", "$()", "$()"],
+  ["all in one", "$(A)-$(MISSING)-$$(A)", "a-$(MISSING)-$(A)"],
+];
+
+describe("expandVariables", () => {
+  for (const [rule, text, want] of rows) it(rule, () => assert.equal(expand(text), want));
+
+  it("never throws, and leaves text without dollars alone", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom("$", "(", ")", "A", "{", "é", "\n") }), (text) => {
+        const result = expand(text);
+        if (!text.includes("$")) assert.equal(result, text);
+      }),
+    );
+  });
+  it("doubling every dollar keeps any text as it is", () => {
+    fc.assert(fc.property(fc.string(), (text) => assert.equal(expand(text.replaceAll("$", "$$$$")), text)));
+  });
+});

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { fakeContainer, fakePod } from "./fake-pod.ts";
+import {
+  containerAnnotations,
+  containerLabels,
+  readContainerNotes,
+  readIdentity,
+  sandboxAnnotations,
+  sandboxLabels,
+} from "./labels.ts";
+
+const pod = fakePod({
+  metadata: { labels: { app: "x", "io.kubernetes.pod.name": "forged" }, annotations: { note: "hi" } },
+  spec: { terminationGracePeriodSeconds: 30 },
+});
+const container = fakeContainer({
+  terminationMessagePath: "/dev/termination-log",
+  terminationMessagePolicy: "File",
+  ports: [{ protocol: "TCP", containerPort: 80, name: "http" }],
+  lifecycle: { preStop: { httpGet: { port: 80, path: "/bye" } } },
+});
+
+describe("labels", () => {
+  it("of a sandbox are the pod's, with its identity over them", () => {
+    assert.deepEqual(sandboxLabels(pod), {
+      app: "x",
+      "io.kubernetes.pod.name": "web",
+      "io.kubernetes.pod.namespace": "default",
+      "io.kubernetes.pod.uid": pod.metadata.uid,
+    });
+    assert.deepEqual(sandboxAnnotations(pod), { note: "hi" });
+  });
+  it("of a container are its identity alone", () => {
+    assert.equal(containerLabels(pod, container)["io.kubernetes.container.name"], "c0");
+    assert.equal(Object.hasOwn(containerLabels(pod, container), "app"), false);
+  });
+  it("say whose a container is, unless no kubelet made it", () => {
+    assert.deepEqual(readIdentity(containerLabels(pod, container)), {
+      name: "web",
+      namespace: "default",
+      uid: pod.metadata.uid,
+    });
+    assert.equal(readIdentity({ app: "x" }), undefined);
+  });
+});
+
+describe("container annotations", () => {
+  const annotations = containerAnnotations(pod, container, 3, {
+    "dev/x": "1",
+    "io.kubernetes.container.hash": "forged",
+  });
+  it("win over those of devices", () => {
+    assert.equal(annotations["dev/x"], "1");
+    assert.notEqual(annotations["io.kubernetes.container.hash"], "forged");
+  });
+  it("write fields in the order of the API, whatever the manifest's", () => {
+    assert.equal(
+      annotations["io.kubernetes.container.ports"],
+      '[{"name":"http","containerPort":80,"protocol":"TCP"}]',
+    );
+    assert.equal(
+      annotations["io.kubernetes.container.preStopHandler"],
+      '{"httpGet":{"path":"/bye","port":80}}',
+    );
+  });
+  it("are read back", () => {
+    const notes = readContainerNotes(annotations);
+    assert.equal(notes.restartCount, 3);
+    assert.equal(notes.terminationGracePeriodSeconds, 30);
+    assert.equal(notes.deletionGracePeriodSeconds, undefined);
+    assert.equal(notes.terminationMessagePath, "/dev/termination-log");
+    assert.deepEqual(notes.preStop, { httpGet: { path: "/bye", port: 80 } });
+    assert.equal(notes.ports[0]?.containerPort, 80);
+  });
+  it("that are damaged count as absent", () => {
+    const notes = readContainerNotes({
+      "io.kubernetes.container.restartCount": "many",
+      "io.kubernetes.container.preStopHandler": "{",
+    });
+    assert.deepEqual(
+      [notes.restartCount, notes.preStop, notes.hash, notes.ports],
+      [0, undefined, undefined, []],
+    );
+  });
+  it("remember a grace period that a deletion came with", () => {
+    const deleted = fakePod({ metadata: { deletionGracePeriodSeconds: 5 } });
+    const notes = readContainerNotes(containerAnnotations(deleted, container, 0));
+    assert.equal(notes.deletionGracePeriodSeconds, 5);
+  });
+});

@@ -1,0 +1,148 @@
+import { apiJson, containerHash } from "./container-hash.ts";
+import type { Container, Pod, PodUid } from "./pod.ts";
+
+/** What a kubelet writes on its sandboxes and containers, and finds them by after a restart. */
+export const labelPodName = "io.kubernetes.pod.name";
+export const labelPodNamespace = "io.kubernetes.pod.namespace";
+export const labelPodUid = "io.kubernetes.pod.uid";
+export const labelContainerName = "io.kubernetes.container.name";
+
+export const annotationContainerHash = "io.kubernetes.container.hash";
+export const annotationRestartCount = "io.kubernetes.container.restartCount";
+export const annotationTerminationMessagePath = "io.kubernetes.container.terminationMessagePath";
+export const annotationTerminationMessagePolicy = "io.kubernetes.container.terminationMessagePolicy";
+export const annotationPreStopHandler = "io.kubernetes.container.preStopHandler";
+export const annotationContainerPorts = "io.kubernetes.container.ports";
+export const annotationDeletionGracePeriod = "io.kubernetes.pod.deletionGracePeriod";
+export const annotationTerminationGracePeriod = "io.kubernetes.pod.terminationGracePeriod";
+
+type Handler = NonNullable<NonNullable<Container["lifecycle"]>["preStop"]>;
+type Port = NonNullable<Container["ports"]>[number];
+
+export function sandboxLabels(pod: Pod): Record<string, string> {
+  return { ...pod.metadata.labels, ...identity(pod) };
+}
+
+export function sandboxAnnotations(pod: Pod): Record<string, string> {
+  return { ...pod.metadata.annotations };
+}
+
+export function containerLabels(pod: Pod, container: Container): Record<string, string> {
+  return { ...identity(pod), [labelContainerName]: container.name };
+}
+
+/** `extra` comes from device plugins; ours win over it. */
+export function containerAnnotations(
+  pod: Pod,
+  container: Container,
+  restartCount: number,
+  extra: Readonly<Record<string, string>> = {},
+): Record<string, string> {
+  const annotations: Record<string, string> = {
+    ...extra,
+    [annotationContainerHash]: containerHash(container),
+    [annotationRestartCount]: String(restartCount),
+    [annotationTerminationMessagePath]: container.terminationMessagePath ?? "",
+    [annotationTerminationMessagePolicy]: container.terminationMessagePolicy ?? "",
+  };
+  const { deletionGracePeriodSeconds } = pod.metadata;
+  const { terminationGracePeriodSeconds } = pod.spec;
+  const preStop = container.lifecycle?.preStop;
+  if (deletionGracePeriodSeconds != null) {
+    annotations[annotationDeletionGracePeriod] = String(deletionGracePeriodSeconds);
+  }
+  if (terminationGracePeriodSeconds != null) {
+    annotations[annotationTerminationGracePeriod] = String(terminationGracePeriodSeconds);
+  }
+  if (preStop) annotations[annotationPreStopHandler] = apiJson(orderedHandler(preStop));
+  if (container.ports?.length)
+    annotations[annotationContainerPorts] = apiJson(container.ports.map(orderedPort));
+  return annotations;
+}
+
+function identity(pod: Pod): Record<string, string> {
+  return {
+    [labelPodName]: pod.metadata.name,
+    [labelPodNamespace]: pod.metadata.namespace,
+    [labelPodUid]: pod.metadata.uid,
+  };
+}
+
+/** Fields in the order of the API types, whatever order a manifest has them in. */
+function orderedHandler(handler: Handler): object {
+  const { exec, httpGet, tcpSocket, sleep } = handler;
+  return {
+    exec,
+    httpGet: httpGet && {
+      path: httpGet.path,
+      port: httpGet.port,
+      host: httpGet.host,
+      scheme: httpGet.scheme,
+      httpHeaders: httpGet.httpHeaders?.map(({ name, value }) => ({ name, value })),
+    },
+    tcpSocket: tcpSocket && { port: tcpSocket.port, host: tcpSocket.host },
+    sleep,
+  };
+}
+
+function orderedPort({ name, hostPort, containerPort, protocol, hostIP }: Port): object {
+  return { name, hostPort, containerPort, protocol, hostIP };
+}
+
+export interface SandboxIdentity {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: PodUid;
+}
+
+/** Whose sandbox or container this is; undefined if no kubelet made it. */
+export function readIdentity(
+  labels: Readonly<Record<string, string | undefined>>,
+): SandboxIdentity | undefined {
+  const uid = labels[labelPodUid];
+  const name = labels[labelPodName];
+  const namespace = labels[labelPodNamespace];
+  if (!uid || !name || !namespace) return undefined;
+  return { name, namespace, uid: uid as PodUid };
+}
+
+export interface ContainerNotes {
+  /** Hexadecimal, as containerHash gives it. */
+  readonly hash: string | undefined;
+  readonly restartCount: number;
+  readonly terminationMessagePath: string;
+  readonly terminationMessagePolicy: string;
+  readonly deletionGracePeriodSeconds: number | undefined;
+  readonly terminationGracePeriodSeconds: number | undefined;
+  readonly preStop: Handler | undefined;
+  readonly ports: readonly Port[];
+}
+
+/** What a container's annotations remember of a pod spec that may be gone by now. Damaged ones count as absent. */
+export function readContainerNotes(
+  annotations: Readonly<Record<string, string | undefined>>,
+): ContainerNotes {
+  return {
+    hash: annotations[annotationContainerHash] || undefined,
+    restartCount: integer(annotations[annotationRestartCount]) ?? 0,
+    terminationMessagePath: annotations[annotationTerminationMessagePath] ?? "",
+    terminationMessagePolicy: annotations[annotationTerminationMessagePolicy] ?? "",
+    deletionGracePeriodSeconds: integer(annotations[annotationDeletionGracePeriod]),
+    terminationGracePeriodSeconds: integer(annotations[annotationTerminationGracePeriod]),
+    preStop: json<Handler>(annotations[annotationPreStopHandler]),
+    ports: json<Port[]>(annotations[annotationContainerPorts]) ?? [],
+  };
+}
+
+function integer(text: string | undefined): number | undefined {
+  return text !== undefined && /^-?\d+$/.test(text) ? Number(text) : undefined;
+}
+
+function json<T>(text: string | undefined): T | undefined {
+  if (!text) return undefined;
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    return undefined;
+  }
+}

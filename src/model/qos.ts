@@ -1,0 +1,56 @@
+import type { Pod } from "./pod.ts";
+import { amountsOf, type ResourceAmounts } from "./resources.ts";
+
+export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
+
+export interface QosOptions {
+  /** False if the PodLevelResources gate is off. */
+  podLevel?: boolean;
+}
+
+/** The class in the status wins: it is settled at creation and a later resize does not move a pod to another tier. */
+export function podQos(pod: Pod, options: QosOptions = {}): QosClass {
+  const settled = pod.status?.qosClass;
+  return settled ? (settled as QosClass) : computeQos(pod, options);
+}
+
+/**
+ * BestEffort asks for no CPU and no memory at all; Guaranteed limits both in every container, to exactly what it
+ * requests; everything else is Burstable. With pod-level resources only those count.
+ */
+export function computeQos(pod: Pod, options: QosOptions = {}): QosClass {
+  const requests = new Map<string, bigint>();
+  const limits = new Map<string, bigint>();
+  let everyLimitSet = true;
+
+  if (options.podLevel !== false && pod.spec.resources) {
+    addPositive(requests, pod.spec.resources.requests);
+    const found = addPositive(limits, pod.spec.resources.limits);
+    if (Object.keys(pod.spec.resources.limits ?? {}).length > 0) everyLimitSet = found === 2;
+  } else {
+    for (const container of [...pod.spec.containers, ...(pod.spec.initContainers ?? [])]) {
+      addPositive(requests, container.resources?.requests);
+      if (addPositive(limits, container.resources?.limits) < 2) everyLimitSet = false;
+    }
+  }
+
+  if (requests.size === 0 && limits.size === 0) return "BestEffort";
+  return everyLimitSet && equal(requests, limits) ? "Guaranteed" : "Burstable";
+}
+
+/** Adds what is above zero of CPU and memory, and says how many of the two it found. */
+function addPositive(to: Map<string, bigint>, list: Record<string, string> | undefined): number {
+  const amounts = amountsOf(list);
+  let found = 0;
+  for (const name of ["cpu", "memory"]) {
+    const amount = amounts.get(name) ?? 0n;
+    if (amount <= 0n) continue;
+    to.set(name, (to.get(name) ?? 0n) + amount);
+    found++;
+  }
+  return found;
+}
+
+function equal(a: ResourceAmounts, b: ResourceAmounts): boolean {
+  return a.size === b.size && [...a].every(([name, amount]) => b.get(name) === amount);
+}

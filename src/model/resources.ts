@@ -1,0 +1,198 @@
+import type { Container, Pod } from "./pod.ts";
+import { parseQuantity } from "./quantity.ts";
+
+/** Amounts of named resources ("cpu", "memory", "hugepages-2Mi") in billionths, as parseQuantity gives them. */
+export type ResourceAmounts = ReadonlyMap<string, bigint>;
+
+export interface PodResourceOptions {
+  /** Leaves out what the pod's runtime class costs by itself. */
+  excludeOverhead?: boolean;
+  /** False if the PodLevelResources gate is off: spec.resources is then ignored. */
+  podLevel?: boolean;
+}
+
+const milli = 1_000_000n;
+const unit = 1_000_000_000n;
+const podLevelNames = new Set(["cpu", "memory"]);
+const hugepagesPrefix = "hugepages-";
+
+export function amountsOf(list: Readonly<Record<string, string | number>> | undefined): Map<string, bigint> {
+  const amounts = new Map<string, bigint>();
+  for (const [name, text] of Object.entries(list ?? {})) {
+    const value = parseQuantity(text);
+    if (value === undefined) throw new RangeError(`${name}: "${text}" is not a quantity`);
+    amounts.set(name, value);
+  }
+  return amounts;
+}
+
+/** Whole units (bytes, pages), rounded up; 0 if absent. */
+export function wholeOf(amounts: ResourceAmounts, name: string): bigint {
+  return ceilDivide(amounts.get(name) ?? 0n, unit);
+}
+
+/** Thousandths (millicores), rounded up; 0 if absent. */
+export function milliOf(amounts: ResourceAmounts, name: string): bigint {
+  return ceilDivide(amounts.get(name) ?? 0n, milli);
+}
+
+function ceilDivide(a: bigint, b: bigint): bigint {
+  return a > 0n ? (a + b - 1n) / b : a / b;
+}
+
+export function isSidecar(container: { restartPolicy?: string }): boolean {
+  return container.restartPolicy === "Always";
+}
+
+/** True if spec.resources says anything that counts at pod level. */
+export function hasPodLevelResources(pod: Pod): boolean {
+  return hasPodLevel(pod.spec.resources?.requests) || hasPodLevel(pod.spec.resources?.limits);
+}
+
+export function hasPodLevelRequests(pod: Pod): boolean {
+  return hasPodLevel(pod.spec.resources?.requests);
+}
+
+export function isPodLevelResource(name: string): boolean {
+  return podLevelNames.has(name) || name.startsWith(hugepagesPrefix);
+}
+
+function hasPodLevel(list: object | undefined): boolean {
+  return Object.keys(list ?? {}).some(isPodLevelResource);
+}
+
+/** What the pod asks for: the most it needs at any moment of its life, plus overhead. */
+export function podRequests(pod: Pod, options: PodResourceOptions = {}): Map<string, bigint> {
+  const total = aggregate(pod, "requests").total;
+  if (options.podLevel !== false && hasPodLevelRequests(pod)) override(total, pod.spec.resources?.requests);
+  if (!options.excludeOverhead) add(total, amountsOf(pod.spec.overhead));
+  return total;
+}
+
+/** What the pod may use. Overhead is added only to resources that have a limit. */
+export function podLimits(pod: Pod, options: PodResourceOptions = {}): Map<string, bigint> {
+  const total = aggregate(pod, "limits").total;
+  if (options.podLevel !== false && hasPodLevelResources(pod)) override(total, pod.spec.resources?.limits);
+  if (!options.excludeOverhead) {
+    for (const [name, amount] of amountsOf(pod.spec.overhead)) {
+      const limit = total.get(name) ?? 0n;
+      if (limit !== 0n) total.set(name, limit + amount);
+    }
+  }
+  return total;
+}
+
+/** The sum over containers alone, by the same rules, without pod level and overhead. */
+export function containerRequests(pod: Pod): Map<string, bigint> {
+  return aggregate(pod, "requests").total;
+}
+
+/**
+ * Limits at each step of the pod's life: one for each container, and for each init container what holds while it
+ * runs (its own and those of the sidecars before it). A resource is limited only if no step lacks it.
+ */
+export function limitsByStep(pod: Pod): ResourceAmounts[] {
+  return aggregate(pod, "limits").steps;
+}
+
+function aggregate(
+  pod: Pod,
+  kind: "requests" | "limits",
+): { total: Map<string, bigint>; steps: ResourceAmounts[] } {
+  const of = (container: Container) => amountsOf(container.resources?.[kind]);
+  const total = new Map<string, bigint>();
+  const steps: ResourceAmounts[] = [];
+  for (const container of pod.spec.containers) {
+    const own = of(container);
+    add(total, own);
+    steps.push(own);
+  }
+  const sidecars = new Map<string, bigint>();
+  const highest = new Map<string, bigint>();
+  for (const container of pod.spec.initContainers ?? []) {
+    const own = of(container);
+    const step = new Map(sidecars);
+    add(step, own);
+    if (isSidecar(container)) {
+      add(total, own);
+      add(sidecars, own);
+    }
+    steps.push(step);
+    raise(highest, step);
+  }
+  raise(total, highest);
+  return { total, steps };
+}
+
+function add(to: Map<string, bigint>, from: ResourceAmounts): void {
+  for (const [name, amount] of from) to.set(name, (to.get(name) ?? 0n) + amount);
+}
+
+function raise(to: Map<string, bigint>, from: ResourceAmounts): void {
+  for (const [name, amount] of from) {
+    const old = to.get(name);
+    if (old === undefined || amount > old) to.set(name, amount);
+  }
+}
+
+function override(to: Map<string, bigint>, list: Readonly<Record<string, string>> | undefined): void {
+  for (const [name, amount] of amountsOf(list)) if (isPodLevelResource(name)) to.set(name, amount);
+}
+
+/** The kernel's bounds of cpu.shares, and the shortest quota it takes. */
+export const minCpuShares = 2n;
+export const maxCpuShares = 262_144n;
+export const defaultQuotaPeriodUs = 100_000n;
+const minQuotaUs = 1_000n;
+
+export function milliCpuToShares(milliCpu: bigint): bigint {
+  const shares = (milliCpu * 1024n) / 1000n;
+  return shares < minCpuShares ? minCpuShares : shares > maxCpuShares ? maxCpuShares : shares;
+}
+
+/** Microseconds of CPU in each period; 0 (no quota) for no limit. */
+export function milliCpuToQuota(milliCpu: bigint, periodUs: bigint = defaultQuotaPeriodUs): bigint {
+  if (milliCpu === 0n) return 0n;
+  const quota = (milliCpu * periodUs) / 1000n;
+  return quota < minQuotaUs ? minQuotaUs : quota;
+}
+
+export function sharesToMilliCpu(shares: bigint): bigint {
+  return shares < minCpuShares ? 0n : (shares * 1000n + 1023n) / 1024n;
+}
+
+export function quotaToMilliCpu(quotaUs: bigint, periodUs: bigint): bigint {
+  return quotaUs < 0n || periodUs === 0n ? 0n : (quotaUs * 1000n) / periodUs;
+}
+
+/** The page size that a resource name speaks of, in bytes; undefined if it is not about huge pages. */
+export function hugepageBytes(resourceName: string): bigint | undefined {
+  if (!resourceName.startsWith(hugepagesPrefix)) return undefined;
+  const size = parseQuantity(resourceName.slice(hugepagesPrefix.length));
+  return size === undefined ? undefined : ceilDivide(size, unit);
+}
+
+const sizeUnits = ["B", "KB", "MB", "GB", "TB", "PB"];
+
+/** A page size as cgroup file names write it: "2MB", "1GB". */
+export function hugepageUnit(bytes: bigint): string {
+  let size = bytes;
+  let power = 0;
+  while (size > 0n && size % 1024n === 0n && power < sizeUnits.length - 1) {
+    size /= 1024n;
+    power++;
+  }
+  return `${size}${sizeUnits[power]}`;
+}
+
+/** Huge page amounts by page size ("2MB") in bytes. Names that mean the same size are added up. */
+export function hugepageAmounts(amounts: ResourceAmounts): Map<string, bigint> {
+  const bySize = new Map<string, bigint>();
+  for (const name of amounts.keys()) {
+    const bytes = hugepageBytes(name);
+    if (bytes === undefined) continue;
+    const size = hugepageUnit(bytes);
+    bySize.set(size, (bySize.get(size) ?? 0n) + wholeOf(amounts, name));
+  }
+  return bySize;
+}

@@ -1,0 +1,80 @@
+import { createHash } from "node:crypto";
+import { applyPodDefaults } from "./defaults/pod.ts";
+import { annotationHash, annotationSource, type Pod, type PodUid } from "./pod.ts";
+import { checkNoApiReferences } from "./validation/api-references.ts";
+import { decodePod, type WrittenPod } from "./validation/decode-pod.ts";
+import type { Problem } from "./validation/problem.ts";
+import { checkPod } from "./validation/validate-pod.ts";
+
+/** Where a manifest came from. The origin is part of the pod's identity: the same text in two files is two pods. */
+export type ManifestOrigin = { source: "file"; path: string } | { source: "http"; url: string };
+
+export interface StaticPodOptions {
+  nodeName: string;
+  origin: ManifestOrigin;
+  /** Feature gate PreventStaticPodAPIReferences. */
+  allowApiReferences?: boolean;
+}
+
+export type StaticPodResult = { pod: Pod; unknownFields: string[] } | { problems: Problem[] };
+
+/** Makes the Pod that a manifest means on this node, or says all that is wrong with it. */
+export function makeStaticPod(input: unknown, options: StaticPodOptions, at = ""): StaticPodResult {
+  const decoded = decodePod(input, at);
+  if ("problems" in decoded) return decoded;
+  const written = decoded.pod;
+  const prefix = at === "" ? "" : `${at}.`;
+  if (!written.metadata.name) {
+    const message = "Required value: name is needed for the pod";
+    return { problems: [{ path: `${prefix}metadata.name`, message }] };
+  }
+  const pod = onThisNode(written, options);
+  const problems = checkPod(pod);
+  if (!options.allowApiReferences) problems.push(...checkNoApiReferences(pod));
+  if (problems.length === 0) return { pod, unknownFields: decoded.unknownFields };
+  return { problems: problems.map(({ path, message }) => ({ path: prefix + path, message })) };
+}
+
+function onThisNode(written: WrittenPod, { nodeName, origin }: StaticPodOptions): Pod {
+  const uid = (written.metadata.uid || staticPodUid(written, nodeName, origin)) as PodUid;
+  const pod = applyPodDefaults(written) as Pod;
+  pod.metadata.uid = uid;
+  // Unique in the cluster, for the mirror pod.
+  pod.metadata.name = `${pod.metadata.name}-${nodeName.toLowerCase()}`;
+  pod.metadata.namespace ||= "default";
+  pod.metadata.annotations = {
+    ...pod.metadata.annotations,
+    [annotationHash]: uid,
+    [annotationSource]: origin.source,
+  };
+  pod.spec.nodeName = nodeName;
+  if (origin.source === "file") tolerateNoExecute(pod);
+  pod.status = { phase: "Pending" };
+  return pod;
+}
+
+/** A pod from a file is not evicted by taints of its node. */
+function tolerateNoExecute(pod: Pod): void {
+  const others = (pod.spec.tolerations ?? []).filter(
+    (t) => t.key || t.value || t.operator !== "Exists" || t.effect !== "NoExecute",
+  );
+  pod.spec.tolerations = [...others, { operator: "Exists", effect: "NoExecute" }];
+}
+
+/**
+ * The same for the same pod in the same place on the same node, and another when any of them changes. It is taken
+ * before defaults, so that a release with new defaults does not replace running pods; comments do not count.
+ */
+export function staticPodUid(written: WrittenPod, nodeName: string, origin: ManifestOrigin): string {
+  const place = origin.source === "file" ? `host:${nodeName}file:${origin.path}` : `url:${origin.url}`;
+  return createHash("sha256").update(canonicalJson(written)).update(place).digest("hex").slice(0, 32);
+}
+
+/** JSON with sorted keys: the order in which somebody wrote fields does not matter. */
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    typeof inner === "object" && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
+}

@@ -1,0 +1,66 @@
+import type { Container, Pod, PodSpec, Volume } from "../pod.ts";
+import type { Problem } from "./problem.ts";
+
+type Found = { path: string; resource: string };
+
+/** Volumes that a node cannot fill without asking the API for an object. */
+const volumeResources: [keyof Volume, string][] = [
+  ["configMap", "configmaps"],
+  ["secret", "secrets"],
+  ["csi", "csidrivers (via CSI volumes)"],
+  ["glusterfs", "endpoints (via glusterFS volumes)"],
+  ["persistentVolumeClaim", "persistentvolumeclaims"],
+  ["ephemeral", "persistentvolumeclaims (via ephemeral volumes)"],
+  ["azureFile", "secrets"],
+];
+const projectedResources: Record<string, string> = {
+  configMap: "configmaps",
+  secret: "secrets",
+  serviceAccountToken: "serviceaccounts (via projected volumes)",
+  clusterTrustBundle: "clustertrustbundles",
+  podCertificate: "podcertificates",
+};
+const secretRefVolumes = ["cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos"] as const;
+
+/** A static pod must run when there is no API server: it may not refer to objects that live there. */
+export function checkNoApiReferences(pod: Pod): Problem[] {
+  return [...references(pod.spec)].map(({ path, resource }) => ({
+    path,
+    message: `Forbidden: static pods may not reference ${resource}`,
+  }));
+}
+
+function* references(spec: PodSpec): Generator<Found> {
+  if (spec.serviceAccountName) yield { path: "spec.serviceAccountName", resource: "serviceaccounts" };
+  for (const [i, secret] of (spec.imagePullSecrets ?? []).entries())
+    if (secret.name) yield { path: `spec.imagePullSecrets[${i}]`, resource: "secrets" };
+  for (const kind of ["initContainers", "containers"] as const)
+    for (const [i, container] of (spec[kind] ?? []).entries())
+      yield* containerReferences(container, `spec.${kind}[${i}]`);
+  if (spec.resourceClaims?.length) yield { path: "spec.resourceClaims", resource: "resourceclaims" };
+  for (const [i, volume] of (spec.volumes ?? []).entries())
+    yield* volumeReferences(volume, `spec.volumes[${i}]`);
+}
+
+function* containerReferences(container: Container, at: string): Generator<Found> {
+  for (const [i, source] of (container.envFrom ?? []).entries()) {
+    if (source.secretRef?.name) yield { path: `${at}.envFrom[${i}].secretRef`, resource: "secrets" };
+    if (source.configMapRef?.name) yield { path: `${at}.envFrom[${i}].configMapRef`, resource: "configmaps" };
+  }
+  for (const [i, { valueFrom }] of (container.env ?? []).entries()) {
+    const path = `${at}.env[${i}].valueFrom`;
+    if (valueFrom?.secretKeyRef?.name) yield { path: `${path}.secretKeyRef`, resource: "secrets" };
+    if (valueFrom?.configMapKeyRef?.name) yield { path: `${path}.configMapKeyRef`, resource: "configmaps" };
+  }
+}
+
+function* volumeReferences(volume: Volume, at: string): Generator<Found> {
+  for (const [kind, resource] of volumeResources) if (volume[kind]) yield { path: `${at}.${kind}`, resource };
+  for (const kind of secretRefVolumes)
+    if (volume[kind]?.secretRef?.name) yield { path: `${at}.${kind}.secretRef`, resource: "secrets" };
+  for (const [i, source] of (volume.projected?.sources ?? []).entries())
+    for (const kind of Object.keys(source)) {
+      const resource = projectedResources[kind];
+      if (resource) yield { path: `${at}.projected.sources[${i}].${kind}`, resource };
+    }
+}

@@ -1,0 +1,55 @@
+import type { Pod } from "../pod.ts";
+import { podShape } from "./pod-shape.ts";
+import type { Problem } from "./problem.ts";
+import { decode, isRecord } from "./schema.ts";
+
+/** A pod of the right types, as somebody wrote it: nothing is defaulted, and nothing else is checked yet. */
+export type WrittenPod = Omit<Pod, "metadata"> & {
+  metadata: Omit<Pod["metadata"], "name" | "namespace" | "uid"> & {
+    name?: string;
+    namespace?: string;
+    uid?: string;
+  };
+};
+
+export type DecodeResult = { pod: WrittenPod; unknownFields: string[] } | { problems: Problem[] };
+
+/** The structural half of validation: is this a v1 Pod, and is every field of the type that it should be? */
+export function decodePod(input: unknown, at = ""): DecodeResult {
+  const wrongKind = kindProblem(input, at);
+  if (wrongKind) return { problems: [wrongKind] };
+  const { value, problems, unknown } = decode(podShape, input, at);
+  if (problems.list.length > 0) return { problems: problems.list };
+  const pod = value as WrittenPod;
+  pod.metadata ??= {};
+  pod.spec ??= { containers: [] };
+  pod.spec.containers ??= [];
+  delete pod.status;
+  // Bookkeeping of the API server, of no meaning on a node.
+  delete pod.metadata.managedFields;
+  return { pod, unknownFields: unknown };
+}
+
+function kindProblem(input: unknown, at: string): Problem | undefined {
+  if (!isRecord(input))
+    return {
+      path: at,
+      message: "expected a Pod, which is an object with apiVersion, kind, metadata and spec",
+    };
+  const prefix = at === "" ? "" : `${at}.`;
+  const { kind, apiVersion } = input;
+  if (kind === undefined || kind === null)
+    return { path: `${prefix}kind`, message: 'Required value: expected "Pod"' };
+  if (kind !== "Pod") {
+    const why =
+      typeof kind === "string" && kind.endsWith("List")
+        ? "a list is not a Pod; write one Pod a file"
+        : "a node runs Pods from its manifests, and nothing else";
+    return { path: `${prefix}kind`, message: `expected "Pod", got ${JSON.stringify(kind)}: ${why}` };
+  }
+  if (apiVersion === undefined || apiVersion === null)
+    return { path: `${prefix}apiVersion`, message: 'Required value: expected "v1"' };
+  if (apiVersion !== "v1")
+    return { path: `${prefix}apiVersion`, message: `expected "v1", got ${JSON.stringify(apiVersion)}` };
+  return undefined;
+}

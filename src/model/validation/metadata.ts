@@ -1,0 +1,39 @@
+import type { Pod } from "../pod.ts";
+import { dnsLabel, dnsSubdomain, labelValue, qualifiedName } from "./names.ts";
+import type { Problems } from "./problem.ts";
+
+/** All annotations of an object together. */
+const annotationBytes = 256 * 1024;
+
+export function checkMetadata(pod: Pod, problems: Problems): void {
+  const { name, namespace, labels, annotations } = pod.metadata;
+  if (!name) problems.required("metadata.name", "name is needed for the pod");
+  else problems.check("metadata.name", name, dnsSubdomain(name));
+  if (!namespace) problems.required("metadata.namespace");
+  else problems.check("metadata.namespace", namespace, dnsLabel(namespace));
+  checkLabels(labels, "metadata.labels", problems);
+  checkAnnotations(annotations, problems);
+  for (const [i, finalizer] of (pod.metadata.finalizers ?? []).entries())
+    problems.check(`metadata.finalizers[${i}]`, finalizer, qualifiedName(finalizer));
+}
+
+export function checkLabels(
+  labels: Record<string, string> | undefined,
+  at: string,
+  problems: Problems,
+): void {
+  for (const [key, value] of Object.entries(labels ?? {})) {
+    problems.check(`${at}[${key}]`, key, qualifiedName(key));
+    problems.check(`${at}[${key}]`, value, labelValue(value));
+  }
+}
+
+function checkAnnotations(annotations: Record<string, string> | undefined, problems: Problems): void {
+  let bytes = 0;
+  for (const [key, value] of Object.entries(annotations ?? {})) {
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
+    // Case does not matter in the keys of annotations.
+    problems.check(`metadata.annotations[${key}]`, key, qualifiedName(key.toLowerCase()));
+  }
+  if (bytes > annotationBytes) problems.tooLong("metadata.annotations", annotationBytes);
+}

@@ -1,0 +1,124 @@
+/** Checks of single strings. Each returns what is wrong, or undefined. */
+type Complaint = string | undefined;
+
+const label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+const labelShape = new RegExp(`^${label}$`);
+const subdomainShape = new RegExp(`^${label}(\\.${label})*$`);
+const searchShape = /^[a-z0-9_]([-_a-z0-9]*[a-z0-9_])?(\.[a-z0-9_]([-_a-z0-9]*[a-z0-9_])?)*$/;
+const qualifiedShape = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
+const sysctlShape = /^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$/;
+
+function tooLong(value: string, most: number): Complaint {
+  return Buffer.byteLength(value) > most ? `must be no more than ${most} bytes` : undefined;
+}
+
+export function dnsLabel(value: string): Complaint {
+  if (!labelShape.test(value))
+    return "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character";
+  return tooLong(value, 63);
+}
+
+export function dnsSubdomain(value: string): Complaint {
+  if (!subdomainShape.test(value))
+    return "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
+  return tooLong(value, 253);
+}
+
+/** A DNS search path may have underscores. */
+export function dnsSearch(value: string): Complaint {
+  if (!searchShape.test(value))
+    return "a DNS search path must consist of lower case alphanumeric characters, '-', '_' or '.'";
+  return tooLong(value, 253);
+}
+
+/** "name" or "prefix.example/name", as label and annotation keys are. */
+export function qualifiedName(value: string): Complaint {
+  const parts = value.split("/");
+  const name = parts.pop() ?? "";
+  if (parts.length > 1) return "a qualified name must have at most one '/'";
+  const prefix = parts[0];
+  if (prefix !== undefined) {
+    if (prefix === "") return "prefix part must be non-empty";
+    const bad = dnsSubdomain(prefix);
+    if (bad) return `prefix part ${bad}`;
+  }
+  if (name === "") return "name part must be non-empty";
+  if (name.length > 63) return "name part must be no more than 63 bytes";
+  if (!qualifiedShape.test(name))
+    return "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
+  return undefined;
+}
+
+export function labelValue(value: string): Complaint {
+  if (value === "") return undefined;
+  if (value.length > 63) return "must be no more than 63 bytes";
+  if (!qualifiedShape.test(value))
+    return "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
+  return undefined;
+}
+
+export function portName(value: string): Complaint {
+  if (value.length > 15) return "must be no more than 15 characters";
+  if (!/^[-a-z0-9]+$/.test(value))
+    return "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)";
+  if (!/[a-z]/.test(value)) return "must contain at least one letter (a-z)";
+  if (value.includes("--")) return "must not contain consecutive hyphens";
+  if (value.startsWith("-") || value.endsWith("-")) return "must not begin or end with a hyphen";
+  return undefined;
+}
+
+export function portNumber(value: number): Complaint {
+  return value >= 1 && value <= 65535 ? undefined : "must be between 1 and 65535, inclusive";
+}
+
+/** Any printable ASCII but "=". */
+export function envName(value: string): Complaint {
+  return /^[ -<>-~]+$/.test(value)
+    ? undefined
+    : "a valid environment variable name must consist only of printable ASCII characters other than '='";
+}
+
+/** The key of an entry in a ConfigMap or Secret. */
+export function configMapKey(value: string): Complaint {
+  if (value.length > 253) return "must be no more than 253 characters";
+  if (!/^[-._a-zA-Z0-9]+$/.test(value))
+    return "a valid config key must consist of alphanumeric characters, '-', '_' or '.'";
+  if (value === "." || value === "..") return `must not be '${value}'`;
+  return value.startsWith("..") ? "must not start with '..'" : undefined;
+}
+
+export function sysctlName(value: string): Complaint {
+  return value.length <= 253 && sysctlShape.test(value)
+    ? undefined
+    : "must have at most 253 characters and consist of lower case alphanumeric segments, '-' and '_' inside, separated by '.' or '/'";
+}
+
+export function httpHeaderName(value: string): Complaint {
+  return /^[-A-Za-z0-9]+$/.test(value)
+    ? undefined
+    : "a valid HTTP header must consist of alphanumeric characters or '-'";
+}
+
+export function idNumber(value: number): Complaint {
+  return value >= 0 && value <= 2147483647 ? undefined : "must be between 0 and 2147483647, inclusive";
+}
+
+export function fileMode(value: number): Complaint {
+  return value >= 0 && value <= 0o777
+    ? undefined
+    : "must be a number between 0 and 0777 (octal), both inclusive";
+}
+
+export function noBacksteps(value: string): Complaint {
+  return value.split("/").includes("..") ? "must not contain '..'" : undefined;
+}
+
+/** A relative path that stays inside of the folder it is relative to. */
+export function descendingPath(value: string): Complaint {
+  return value.startsWith("/") ? "must be a relative path" : noBacksteps(value);
+}
+
+/** As `descendingPath`; names that begin with ".." are kept for the atomic writer of volumes. */
+export function volumeFilePath(value: string): Complaint {
+  return descendingPath(value) ?? (value.startsWith("..") ? "must not start with '..'" : undefined);
+}

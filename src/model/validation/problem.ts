@@ -1,0 +1,59 @@
+/** One thing wrong with an object: where ("spec.containers[0].name") and what, in the words Kubernetes uses. */
+export interface Problem {
+  path: string;
+  message: string;
+}
+
+/** Collects problems. One method for each kind that the API server knows, so that messages read the same. */
+export class Problems {
+  readonly list: Problem[] = [];
+
+  add(path: string, message: string): void {
+    this.list.push({ path, message });
+  }
+
+  required(path: string, detail?: string): void {
+    this.add(path, detail ? `Required value: ${detail}` : "Required value");
+  }
+
+  invalid(path: string, value: unknown, detail: string): void {
+    this.add(path, `Invalid value: ${shown(value)}: ${detail}`);
+  }
+
+  unsupported(path: string, value: unknown, supported: Iterable<string>): void {
+    const names = [...supported].sort((a, b) => (a < b ? -1 : 1)).map((name) => JSON.stringify(name));
+    this.add(path, `Unsupported value: ${shown(value)}: supported values: ${names.join(", ")}`);
+  }
+
+  duplicate(path: string, value: unknown): void {
+    this.add(path, `Duplicate value: ${shown(value)}`);
+  }
+
+  notFound(path: string, value: unknown): void {
+    this.add(path, `Not found: ${shown(value)}`);
+  }
+
+  forbidden(path: string, detail: string): void {
+    this.add(path, `Forbidden: ${detail}`);
+  }
+
+  tooMany(path: string, count: number, most: number): void {
+    this.add(path, `Too many: ${count}: must have at most ${most} items`);
+  }
+
+  tooLong(path: string, most: number): void {
+    this.add(path, `Too long: may not be more than ${most} bytes`);
+  }
+
+  /** Adds an "Invalid value" if a check such as `dnsLabel` has something to say. */
+  check(path: string, value: string, complaint: string | undefined): void {
+    if (complaint !== undefined) this.invalid(path, value, complaint);
+  }
+}
+
+/** A value as it appears in a message: short, on one line. */
+export function shown(value: unknown): string {
+  if (typeof value === "number" || typeof value === "bigint") return String(value);
+  const text = value === undefined ? "null" : JSON.stringify(value);
+  return text.length > 120 ? `${text.slice(0, 117)}...` : text;
+}

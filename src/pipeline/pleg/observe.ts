@@ -1,0 +1,169 @@
+import type { ContainerId, SandboxId } from "../../clients/cri/cri.ts";
+import {
+  type Container,
+  ContainerState,
+  type ContainerStatus,
+  NamespaceMode,
+  type PodSandbox,
+  PodSandboxState,
+  type PodSandboxStatus,
+} from "../../gen/runtime/v1/api_pb.js";
+import {
+  annotationContainerHash,
+  labelContainerName,
+  labelPodName,
+  labelPodNamespace,
+  labelPodUid,
+} from "../../model/labels.ts";
+import type { PodUid } from "../../model/pod.ts";
+import type { ObservedContainer, ObservedPod, ObservedSandbox } from "../../state/observed-pods.ts";
+
+const nanosPerMilli = 1_000_000n;
+
+const containerStates: Record<ContainerState, ObservedContainer["state"]> = {
+  [ContainerState.CONTAINER_CREATED]: "created",
+  [ContainerState.CONTAINER_RUNNING]: "running",
+  [ContainerState.CONTAINER_EXITED]: "exited",
+  [ContainerState.CONTAINER_UNKNOWN]: "unknown",
+};
+
+/** A pod as two lists of the runtime show it: ids and states, no details. */
+export interface ListedPod {
+  uid: PodUid;
+  name: string;
+  namespace: string;
+  sandboxes: PodSandbox[];
+  containers: Container[];
+}
+
+/** Puts the sandboxes and containers of a listing together by pod. What no kubelet made is left out. */
+export function groupByPod(sandboxes: PodSandbox[], containers: Container[]): Map<PodUid, ListedPod> {
+  const pods = new Map<PodUid, ListedPod>();
+  const podFor = (
+    labels: Record<string, string>,
+    fallback?: { uid: string; name: string; namespace: string },
+  ) => {
+    const uid = (labels[labelPodUid] ?? fallback?.uid ?? "") as PodUid;
+    if (!uid) return undefined;
+    let pod = pods.get(uid);
+    if (!pod) {
+      pod = {
+        uid,
+        name: labels[labelPodName] ?? fallback?.name ?? "",
+        namespace: labels[labelPodNamespace] ?? fallback?.namespace ?? "",
+        sandboxes: [],
+        containers: [],
+      };
+      pods.set(uid, pod);
+    }
+    return pod;
+  };
+  for (const sandbox of sandboxes) podFor(sandbox.labels, sandbox.metadata)?.sandboxes.push(sandbox);
+  for (const container of containers) podFor(container.labels)?.containers.push(container);
+  for (const pod of pods.values()) {
+    pod.sandboxes.sort((a, b) => newestFirst(a.createdAt, b.createdAt));
+    pod.containers.sort((a, b) => newestFirst(a.createdAt, b.createdAt));
+  }
+  return pods;
+}
+
+function newestFirst(a: bigint, b: bigint): number {
+  return a < b ? 1 : a > b ? -1 : 0;
+}
+
+/** True if the details that are known of this sandbox still hold. */
+export function sandboxStillSo(known: ObservedSandbox | undefined, listed: PodSandbox): boolean {
+  return known?.state === sandboxState(listed.state);
+}
+
+/** True if the details that are known of this container still hold: they only change with its state. */
+export function containerStillSo(known: ObservedContainer | undefined, listed: Container): boolean {
+  return known?.state === containerStates[listed.state];
+}
+
+export function observedContainer(sandboxId: SandboxId, status: ContainerStatus): ObservedContainer {
+  return {
+    id: status.id as ContainerId,
+    name: status.labels[labelContainerName] ?? status.metadata?.name ?? "",
+    sandboxId,
+    state: containerStates[status.state] ?? "unknown",
+    attempt: status.metadata?.attempt ?? 0,
+    hash: status.annotations[annotationContainerHash] ?? "",
+    image: status.image?.userSpecifiedImage || status.image?.image || "",
+    imageRef: status.imageId || status.imageRef,
+    createdAt: millis(status.createdAt),
+    startedAt: millis(status.startedAt),
+    finishedAt: millis(status.finishedAt),
+    exitCode: status.exitCode,
+    reason: status.reason,
+    message: status.message,
+    logPath: status.logPath,
+    annotations: status.annotations,
+  };
+}
+
+export function observedSandbox(status: PodSandboxStatus): ObservedSandbox {
+  const ips = [status.network?.ip ?? "", ...(status.network?.additionalIps ?? []).map((a) => a.ip)];
+  return {
+    id: status.id as SandboxId,
+    state: sandboxState(status.state),
+    attempt: status.metadata?.attempt ?? 0,
+    createdAt: millis(status.createdAt),
+    ips: ips.filter((ip) => ip !== ""),
+    hostNetwork: status.linux?.namespaces?.options?.network === NamespaceMode.NODE,
+    annotations: status.annotations,
+  };
+}
+
+function sandboxState(state: PodSandboxState): ObservedSandbox["state"] {
+  return state === PodSandboxState.SANDBOX_READY ? "ready" : "notready";
+}
+
+function millis(nanos: bigint): number {
+  return Number(nanos / nanosPerMilli);
+}
+
+export interface PodEvent {
+  uid: PodUid;
+  kind: "ContainerStarted" | "ContainerDied" | "ContainerRemoved" | "ContainerChanged" | "SandboxChanged";
+  container?: ContainerId;
+}
+
+/** What happened to a pod between two observations. */
+export function podEvents(
+  uid: PodUid,
+  before: ObservedPod | undefined,
+  after: ObservedPod | undefined,
+): PodEvent[] {
+  const events: PodEvent[] = [];
+  const old = new Map(before?.containers.map((c) => [c.id, c]));
+  for (const container of after?.containers ?? []) {
+    const was = old.get(container.id)?.state;
+    old.delete(container.id);
+    if (was === container.state) continue;
+    events.push({ uid, kind: eventOf(container), container: container.id });
+  }
+  for (const gone of old.values()) {
+    if (gone.state !== "exited" && gone.state !== "created")
+      events.push({ uid, kind: "ContainerDied", container: gone.id });
+    events.push({ uid, kind: "ContainerRemoved", container: gone.id });
+  }
+  const sandboxes = (pod: ObservedPod | undefined) =>
+    pod?.sandboxes.map((s) => `${s.id}:${s.state}`).join() ?? "";
+  if (sandboxes(before) !== sandboxes(after)) events.push({ uid, kind: "SandboxChanged" });
+  return events;
+}
+
+function eventOf(container: ObservedContainer): PodEvent["kind"] {
+  switch (container.state) {
+    case "running":
+      return "ContainerStarted";
+    case "exited":
+      return "ContainerDied";
+    case "created":
+    case "unknown":
+      return "ContainerChanged";
+    default:
+      return container.state satisfies never;
+  }
+}

@@ -1,0 +1,247 @@
+import { type Clock, sleep } from "../../base/clock.ts";
+import { type Component, type Health, healthy } from "../../base/component.ts";
+import { isAbort, messageOf } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { ContainerId, RuntimeService, SandboxId } from "../../clients/cri/cri.ts";
+import { labelPodUid } from "../../model/labels.ts";
+import type { PodUid } from "../../model/pod.ts";
+import type {
+  ObservedContainer,
+  ObservedPod,
+  ObservedPods,
+  ObservedSandbox,
+} from "../../state/observed-pods.ts";
+import {
+  containerStillSo,
+  groupByPod,
+  type ListedPod,
+  observedContainer,
+  observedSandbox,
+  type PodEvent,
+  podEvents,
+  sandboxStillSo,
+} from "./observe.ts";
+
+type Runtime = Pick<
+  RuntimeService,
+  "listPodSandboxes" | "listContainers" | "podSandboxStatus" | "containerStatus"
+>;
+
+export interface PlegOptions {
+  runtime: Runtime;
+  observed: ObservedPods;
+  clock: Clock;
+  logger: Logger;
+  /** How long to wait between two relists, asked before each wait: short without runtime events, long with them. */
+  relistEveryMs: () => number;
+  onEvent: (event: PodEvent) => void;
+  onRelist?: (durationMs: number) => void;
+}
+
+const unhealthyAfterMs = 3 * 60_000;
+
+/**
+ * The pod lifecycle event generator: finds out what the runtime has, writes it into the observed pods (nobody else
+ * does) and says what changed. A relist looks at all pods, refresh() at one.
+ */
+export class Pleg implements Component {
+  readonly name = "pleg";
+  readonly #o: PlegOptions;
+  #loop: Promise<void> = Promise.resolve();
+  #signal = AbortSignal.abort();
+  #sequence = 0;
+  /** The sequence number of the listing that a pod's entry was made from: an older listing must not overwrite it. */
+  #appliedFrom = new Map<PodUid, number>();
+  #lastRelistAt: number | undefined;
+  #startedAt = 0;
+  #lastError = "";
+  #wake: (() => void) | undefined;
+  #refreshes = new Map<PodUid, { running: Promise<void>; next?: Promise<void> }>();
+  #firstRelist = Promise.withResolvers<void>();
+
+  constructor(options: PlegOptions) {
+    this.#o = options;
+  }
+
+  get done(): Promise<void> {
+    return this.#loop;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    this.#signal = signal;
+    this.#startedAt = this.#o.clock.now();
+    this.#loop = this.#run(signal);
+  }
+
+  /** Resolves after the first complete look at the runtime: before it, "nothing observed" means nothing. */
+  get synced(): Promise<void> {
+    return this.#firstRelist.promise;
+  }
+
+  health(): Health {
+    const { clock } = this.#o;
+    const idleMs = clock.now() - (this.#lastRelistAt ?? this.#startedAt);
+    if (idleMs <= unhealthyAfterMs) return healthy;
+    const seconds = Math.round(idleMs / 1000);
+    return {
+      ok: false,
+      reason: `pleg was last seen active ${seconds}s ago; threshold is 3m0s: ${this.#lastError}`,
+    };
+  }
+
+  /** Asks for a relist of everything now. */
+  relistSoon(): void {
+    this.#wake?.();
+  }
+
+  /**
+   * Looks at one pod again. Resolves when what the runtime had at the time of this call, or later, is in the
+   * observed pods.
+   */
+  refresh(uid: PodUid): Promise<void> {
+    const entry = this.#refreshes.get(uid);
+    if (!entry) {
+      const running = this.#refreshOne(uid).finally(() => {
+        const current = this.#refreshes.get(uid);
+        if (current?.running === running && !current.next) this.#refreshes.delete(uid);
+      });
+      this.#refreshes.set(uid, { running });
+      return running;
+    }
+    // One that is under way may have listed before the caller's change: it takes another one, shared by all who wait.
+    entry.next ??= entry.running
+      .catch(() => {})
+      .then(() => {
+        this.#refreshes.delete(uid);
+        return this.refresh(uid);
+      });
+    return entry.next;
+  }
+
+  async #refreshOne(uid: PodUid): Promise<void> {
+    const sequence = ++this.#sequence;
+    const { runtime } = this.#o;
+    const filter = { labelSelector: { [labelPodUid]: uid } };
+    const [sandboxes, containers] = await Promise.all([
+      runtime.listPodSandboxes(filter, { signal: this.#signal }),
+      runtime.listContainers(filter, { signal: this.#signal }),
+    ]);
+    await this.#apply(uid, groupByPod(sandboxes, containers).get(uid), sequence);
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#o;
+    let failing = false;
+    while (!signal.aborted) {
+      try {
+        await this.#relist();
+        if (failing) logger.info("Relisting works again");
+        failing = false;
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#lastError = messageOf(error);
+        if (!failing) logger.warn("Relisting the runtime's pods failed", { err: this.#lastError });
+        failing = true;
+      }
+      const wait = failing ? 1000 : this.#o.relistEveryMs();
+      await this.#pause(clock, wait, signal);
+    }
+  }
+
+  async #pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+    const woken = new AbortController();
+    this.#wake = () => woken.abort();
+    try {
+      await sleep(clock, ms, AbortSignal.any([signal, woken.signal]));
+    } catch (error) {
+      if (!isAbort(error)) throw error;
+    } finally {
+      this.#wake = undefined;
+    }
+  }
+
+  async #relist(): Promise<void> {
+    const { runtime, observed, clock, logger } = this.#o;
+    const startedAt = clock.now();
+    const sequence = ++this.#sequence;
+    const [sandboxes, containers] = await Promise.all([
+      runtime.listPodSandboxes(undefined, { signal: this.#signal }),
+      runtime.listContainers(undefined, { signal: this.#signal }),
+    ]);
+    const listed = groupByPod(sandboxes, containers);
+    const uids = new Set([...listed.keys(), ...[...observed.all()].map((p) => p.uid)]);
+    let complete = true;
+    for (const uid of uids) {
+      try {
+        await this.#apply(uid, listed.get(uid), sequence);
+      } catch (error) {
+        // One pod that cannot be inspected must not hide the others; it is tried again at the next relist.
+        complete = false;
+        this.#lastError = messageOf(error);
+        logger.debug(2, "Inspecting a pod failed", { podUID: uid, err: this.#lastError });
+        if (this.#signal.aborted) throw error;
+      }
+    }
+    for (const [uid, from] of this.#appliedFrom)
+      if (from <= sequence && !observed.get(uid)) this.#appliedFrom.delete(uid);
+    this.#lastRelistAt = clock.now();
+    this.#o.onRelist?.(this.#lastRelistAt - startedAt);
+    if (complete) this.#firstRelist.resolve();
+  }
+
+  async #apply(uid: PodUid, listed: ListedPod | undefined, sequence: number): Promise<void> {
+    const { observed, onEvent } = this.#o;
+    if ((this.#appliedFrom.get(uid) ?? 0) > sequence) return;
+    const after = listed && (await this.#inspect(listed, observed.get(uid)));
+    if ((this.#appliedFrom.get(uid) ?? 0) > sequence) return;
+    const before = observed.get(uid);
+    this.#appliedFrom.set(uid, sequence);
+    if (after) observed.set(after);
+    else observed.delete(uid);
+    for (const event of podEvents(uid, before, after)) onEvent(event);
+  }
+
+  /** Asks for the details of what is new or changed since the last look, and keeps those of the rest. */
+  async #inspect(listed: ListedPod, before: ObservedPod | undefined): Promise<ObservedPod | undefined> {
+    const { runtime } = this.#o;
+    const o = { signal: this.#signal };
+    const knownSandboxes = new Map<string, ObservedSandbox>(before?.sandboxes.map((s) => [s.id, s]));
+    const knownContainers = new Map<string, ObservedContainer>(before?.containers.map((c) => [c.id, c]));
+    const [sandboxes, containers] = await Promise.all([
+      Promise.all(
+        listed.sandboxes.map(async (s) => {
+          const known = knownSandboxes.get(s.id);
+          if (known && sandboxStillSo(known, s)) return known;
+          const status = (await ifThere(runtime.podSandboxStatus(s.id as SandboxId, o)))?.status;
+          return status && observedSandbox(status);
+        }),
+      ),
+      Promise.all(
+        listed.containers.map(async (c) => {
+          const known = knownContainers.get(c.id);
+          if (known && containerStillSo(known, c)) return known;
+          const status = (await ifThere(runtime.containerStatus(c.id as ContainerId, o)))?.status;
+          return status && observedContainer(c.podSandboxId as SandboxId, status);
+        }),
+      ),
+    ]);
+    const pod: ObservedPod = {
+      uid: listed.uid,
+      name: listed.name,
+      namespace: listed.namespace,
+      sandboxes: sandboxes.filter((s) => s !== undefined),
+      containers: containers.filter((c) => c !== undefined),
+    };
+    return pod.sandboxes.length + pod.containers.length > 0 ? pod : undefined;
+  }
+}
+
+/** What was removed between the list and the question is simply gone. */
+async function ifThere<T>(call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if ((error as { grpcCode?: string }).grpcCode === "NOT_FOUND") return undefined;
+    throw error;
+  }
+}

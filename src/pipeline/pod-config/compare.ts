@@ -1,0 +1,39 @@
+import { isDeepStrictEqual } from "node:util";
+import { annotationMirror, annotationSeen, annotationSource, type Pod } from "../../model/pod.ts";
+
+/** Annotations that this node writes itself: no news when they differ. */
+const local = [annotationSource, annotationMirror, annotationSeen];
+
+export type Difference = "none" | "status" | "deletion" | "spec";
+
+/** What a new version of a known pod (same UID) means. */
+export function compare(known: Pod, next: Pod): Difference {
+  if (sameMeaning(known, next)) return isDeepStrictEqual(known.status, next.status) ? "none" : "status";
+  return next.metadata.deletionTimestamp === undefined ? "spec" : "deletion";
+}
+
+function sameMeaning(known: Pod, next: Pod): boolean {
+  return (
+    isDeepStrictEqual(known.spec, next.spec) &&
+    isDeepStrictEqual(known.metadata.labels ?? {}, next.metadata.labels ?? {}) &&
+    known.metadata.deletionTimestamp === next.metadata.deletionTimestamp &&
+    known.metadata.deletionGracePeriodSeconds === next.metadata.deletionGracePeriodSeconds &&
+    isDeepStrictEqual(foreignAnnotations(known), foreignAnnotations(next))
+  );
+}
+
+function foreignAnnotations(pod: Pod): Record<string, string> {
+  const annotations = { ...pod.metadata.annotations };
+  for (const key of local) delete annotations[key];
+  return annotations;
+}
+
+/** The new version, with what this node had noted on the known one. */
+export function carryOver(known: Pod, next: Pod): Pod {
+  const annotations = { ...next.metadata.annotations };
+  for (const key of local) {
+    const value = known.metadata.annotations?.[key];
+    if (value !== undefined) annotations[key] = value;
+  }
+  return { ...next, metadata: { ...next.metadata, annotations } };
+}

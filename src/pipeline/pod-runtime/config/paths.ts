@@ -1,0 +1,32 @@
+import { join } from "node:path";
+import type { Pod } from "../../../model/pod.ts";
+
+/** Where a pod's files are on the node. Tools outside of the kubelet rely on these paths. */
+export function podDir(rootDir: string, pod: Pod): string {
+  return join(rootDir, "pods", pod.metadata.uid);
+}
+
+export function etcHostsFile(rootDir: string, pod: Pod): string {
+  return join(podDir(rootDir, pod), "etc-hosts");
+}
+
+export function containerDir(rootDir: string, pod: Pod, containerName: string): string {
+  return join(podDir(rootDir, pod), "containers", containerName);
+}
+
+export function podLogDir(podLogsDir: string, pod: Pod): string {
+  const { namespace, name, uid } = pod.metadata;
+  return join(podLogsDir, `${namespace}_${name}_${uid}`);
+}
+
+/** Relative to the pod's log folder. */
+export function containerLogPath(containerName: string, attempt: number): string {
+  return join(containerName, `${attempt}.log`);
+}
+
+/** A name for a termination message file that no earlier start of the container used. `random` is in [0, 1). */
+export function terminationFileName(random: () => number = Math.random): string {
+  return Math.floor(random() * 0x1_0000_0000)
+    .toString(16)
+    .padStart(8, "0");
+}

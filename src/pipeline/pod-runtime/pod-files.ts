@@ -1,0 +1,120 @@
+import { mkdir, readdir, readlink, rm, symlink, unlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { errnoOf, KubeletError } from "../../base/errors.ts";
+import type { ContainerId } from "../../clients/cri/cri.ts";
+import { mountsBelow } from "../../host/mounts.ts";
+import type { Pod, PodUid } from "../../model/pod.ts";
+
+export interface PodFilesOptions {
+  /** The agent's own folder: pods/<uid> lives here. */
+  rootDir: string;
+  /** Log files: <namespace>_<name>_<uid>/<container>/<attempt>.log */
+  podLogsDir: string;
+  /** One link a container, with names that log collectors know. */
+  containerLogsDir: string;
+}
+
+type PodId = { uid: PodUid; name: string; namespace: string };
+
+/** The longest file name that Linux allows, less the ".log" at its end. */
+const longestLinkName = 255 - ".log".length;
+
+/** The folders and links that the agent keeps for pods. */
+export class PodFiles {
+  readonly #o: PodFilesOptions;
+
+  constructor(options: PodFilesOptions) {
+    this.#o = options;
+  }
+
+  podDir(uid: PodUid): string {
+    return join(this.#o.rootDir, "pods", uid);
+  }
+
+  logDir(pod: PodId): string {
+    return join(this.#o.podLogsDir, `${pod.namespace}_${pod.name}_${pod.uid}`);
+  }
+
+  async make(pod: Pod): Promise<void> {
+    const dir = this.podDir(pod.metadata.uid);
+    await mkdir(dir, { recursive: true, mode: 0o750 });
+    await mkdir(join(dir, "volumes"), { recursive: true, mode: 0o750 });
+    await mkdir(join(dir, "plugins"), { recursive: true, mode: 0o750 });
+    await mkdir(this.logDir(pod.metadata), { recursive: true, mode: 0o755 });
+  }
+
+  async makeContainer(pod: Pod, container: string): Promise<void> {
+    await mkdir(join(this.logDir(pod.metadata), container), { recursive: true, mode: 0o755 });
+  }
+
+  async linkLog(pod: Pod, container: string, attempt: number, id: ContainerId): Promise<void> {
+    const target = join(this.logDir(pod.metadata), container, `${attempt}.log`);
+    await mkdir(this.#o.containerLogsDir, { recursive: true, mode: 0o755 });
+    try {
+      await symlink(target, this.#linkOf(pod.metadata, container, id));
+    } catch (error) {
+      if (errnoOf(error) !== "EEXIST") throw error;
+    }
+  }
+
+  /** Removes the logs of a container that was removed, rotated ones too. */
+  async dropLogs(pod: Pod, container: { name: string; id: ContainerId; logPath: string }): Promise<void> {
+    await rm(this.#linkOf(pod.metadata, container.name, container.id), { force: true });
+    if (!container.logPath.startsWith(`${this.logDir(pod.metadata)}/`)) return;
+    const dir = dirname(container.logPath);
+    const file = basename(container.logPath);
+    for (const name of await list(dir))
+      if (name === file || name.startsWith(`${file}.`)) await rm(join(dir, name), { force: true });
+  }
+
+  #linkOf(pod: PodId, container: string, id: ContainerId): string {
+    const full = `${pod.name}_${pod.namespace}_${container}-${id}`;
+    return join(this.#o.containerLogsDir, `${full.slice(0, longestLinkName)}.log`);
+  }
+
+  /** Removes all that was kept for a pod. What is not there is as good as removed. */
+  async remove(pod: PodId): Promise<void> {
+    const dir = this.podDir(pod.uid);
+    const mounted = await mountsBelow(dir);
+    // To delete through a mount would delete what is mounted.
+    if (mounted.length > 0)
+      throw new KubeletError("Mounted", `${dir} still has mounts: ${mounted.join(", ")}`);
+    await rm(this.logDir(pod), { recursive: true, force: true });
+    await this.removeDeadLinks();
+    await rm(dir, { recursive: true, force: true });
+  }
+
+  /** Removes the links that point to the logs of pods that are gone. */
+  async removeDeadLinks(): Promise<void> {
+    const { containerLogsDir, podLogsDir } = this.#o;
+    for (const name of await list(containerLogsDir)) {
+      if (!name.endsWith(".log")) continue;
+      const link = join(containerLogsDir, name);
+      const target = await readlink(link).catch(() => undefined);
+      if (!target?.startsWith(`${podLogsDir}/`)) continue;
+      const folder = target.split("/").slice(0, -2).join("/");
+      if ((await list(folder)).length === 0) await unlink(link).catch(() => {});
+    }
+  }
+
+  /** The pods that have a folder or logs here. */
+  async known(): Promise<PodId[]> {
+    const pods = new Map<string, PodId>();
+    for (const uid of await list(join(this.#o.rootDir, "pods")))
+      pods.set(uid, { uid: uid as PodUid, name: "", namespace: "" });
+    for (const entry of await list(this.#o.podLogsDir)) {
+      const [namespace, name, uid] = entry.split("_");
+      if (namespace && name && uid) pods.set(uid, { uid: uid as PodUid, name, namespace });
+    }
+    return [...pods.values()];
+  }
+}
+
+async function list(dir: string): Promise<string[]> {
+  try {
+    return await readdir(dir);
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return [];
+    throw error;
+  }
+}

@@ -1,0 +1,156 @@
+import type { Clock } from "../../base/clock.ts";
+import { type Component, type Health, healthy } from "../../base/component.ts";
+import type { Logger } from "../../base/logger.ts";
+import { fullNameOf, isStatic, type Pod, type PodUid } from "../../model/pod.ts";
+import { type PodId, type PodWork, PodWorker, type TerminateOptions } from "./pod-worker.ts";
+
+export interface PodWorkersOptions {
+  work: PodWork;
+  clock: Clock;
+  logger: Logger;
+  syncEveryMs: () => number;
+  /** What the runtime still has of a former version of this static pod. */
+  formerVersions: (pod: Pod) => PodId[];
+  onChange: (uid: PodUid) => void;
+  /** A pod is gone for good, with all that belonged to it. */
+  onGone: (uid: PodUid) => void;
+}
+
+/** One serial worker a pod UID; workers of different pods run side by side. */
+export class PodWorkers implements Component {
+  readonly name = "pod-workers";
+  readonly #o: PodWorkersOptions;
+  #workers = new Map<PodUid, PodWorker>();
+  /** Pods that were taken away and came back, with the same UID, before their worker had finished. */
+  #successors = new Map<PodUid, Pod>();
+  #held = true;
+  #stopping = false;
+  #ended = Promise.withResolvers<void>();
+
+  constructor(options: PodWorkersOptions) {
+    this.#o = options;
+  }
+
+  get done(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  health(): Health {
+    return healthy;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    signal.addEventListener("abort", () => this.#abandonAll(), { once: true });
+  }
+
+  /** Lets the workers begin. Before it, they only collect: without a first look at the runtime any start could be a second one. */
+  release(): void {
+    this.#held = false;
+    for (const worker of this.#workers.values()) worker.start();
+  }
+
+  get(uid: PodUid): PodWorker | undefined {
+    return this.#workers.get(uid);
+  }
+
+  all(): IterableIterator<PodWorker> {
+    return this.#workers.values();
+  }
+
+  /** The pod should run, with this spec. */
+  update(pod: Pod): void {
+    const worker = this.#workers.get(pod.metadata.uid);
+    if (!worker) this.#add(idOf(pod), pod);
+    else if (worker.removed) this.#successors.set(pod.metadata.uid, pod);
+    else worker.update(pod);
+  }
+
+  /** The pod should end. */
+  terminate(uid: PodUid, options: TerminateOptions): void {
+    this.#successors.delete(uid);
+    this.#workers.get(uid)?.terminate(options);
+  }
+
+  /** The runtime has this pod and nobody wants it. */
+  terminateOrphan(id: PodId): void {
+    if (!this.#workers.has(id.uid)) this.#add(id, undefined);
+  }
+
+  poke(uid: PodUid): void {
+    this.#workers.get(uid)?.poke();
+  }
+
+  pokeAll(): void {
+    for (const worker of this.#workers.values()) worker.poke();
+  }
+
+  #add(id: PodId, pod: Pod | undefined): void {
+    if (this.#stopping) return;
+    const { work, clock, logger, syncEveryMs } = this.#o;
+    const worker: PodWorker = new PodWorker({
+      id,
+      pod,
+      work,
+      clock,
+      logger,
+      syncEveryMs,
+      mayStart: () => this.#obstacle(worker),
+      onChange: () => {
+        this.#o.onChange(id.uid);
+        if (worker.phase === "terminated") this.#pokeNamesake(worker);
+      },
+      onFinished: () => this.#finished(worker),
+    });
+    this.#workers.set(id.uid, worker);
+    if (!this.#held) worker.start();
+    this.#o.onChange(id.uid);
+  }
+
+  #finished(worker: PodWorker): void {
+    const { uid } = worker.id;
+    this.#workers.delete(uid);
+    const successor = this.#successors.get(uid);
+    this.#successors.delete(uid);
+    this.#o.onGone(uid);
+    if (successor) this.#add(idOf(successor), successor);
+    this.#pokeNamesake(worker);
+  }
+
+  /** A static pod that was edited has a new UID and the old name: it starts when the one before it has ended. */
+  #obstacle(worker: PodWorker): string | undefined {
+    if (!worker.pod || !isStatic(worker.pod)) return undefined;
+    for (const former of this.#o.formerVersions(worker.pod)) this.terminateOrphan(former);
+    for (const other of this.#workers.values()) {
+      if (other === worker || !sameName(other, worker)) continue;
+      if (other.begun && other.phase !== "terminated")
+        return `waiting for pod ${other.id.uid} of the same name to end`;
+    }
+    return undefined;
+  }
+
+  #pokeNamesake(worker: PodWorker): void {
+    for (const other of this.#workers.values())
+      if (other !== worker && !other.begun && sameName(other, worker)) other.poke();
+  }
+
+  #abandonAll(): void {
+    this.#stopping = true;
+    const loops = [...this.#workers.values()].map((worker) => {
+      worker.abandon();
+      return worker.done;
+    });
+    Promise.allSettled(loops).then(
+      () => this.#ended.resolve(),
+      () => this.#ended.resolve(),
+    );
+  }
+}
+
+function idOf(pod: Pod): PodId {
+  const { uid, name, namespace } = pod.metadata;
+  return { uid, name, namespace };
+}
+
+function sameName(a: PodWorker, b: PodWorker): boolean {
+  return fullNameOf({ metadata: a.id }) === fullNameOf({ metadata: b.id });
+}

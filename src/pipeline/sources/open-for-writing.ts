@@ -1,0 +1,24 @@
+import koffi from "koffi";
+
+const setSignal = 10; // F_SETSIG
+const setLease = 1024; // F_SETLEASE
+const readLease = 0; // F_RDLCK
+const noLease = 2; // F_UNLCK
+const urgent = 23; // SIGURG
+
+type Fcntl = (fd: number, command: number, argument: number) => number;
+let fcntl: Fcntl | undefined;
+
+/**
+ * Does any process still have this file open for writing? The kernel grants a read lease on a file only when nobody
+ * has: we ask for one, and give it back at once. Undefined where the file system knows no leases.
+ */
+export function isOpenForWriting(fd: number): boolean | undefined {
+  fcntl ??= koffi.load("libc.so.6").func("int fcntl(int fd, int command, int argument)") as Fcntl;
+  // A writer that comes between the two calls makes the kernel send a signal: one that is ignored by default, since
+  // the usual SIGIO would end the process.
+  if (fcntl(fd, setSignal, urgent) !== 0) return undefined;
+  if (fcntl(fd, setLease, readLease) !== 0) return koffi.errno() === koffi.os.errno.EAGAIN ? true : undefined;
+  fcntl(fd, setLease, noLease);
+  return false;
+}

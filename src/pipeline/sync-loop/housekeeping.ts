@@ -1,0 +1,93 @@
+import { type Clock, sleep } from "../../base/clock.ts";
+import { type Component, type Health, healthy } from "../../base/component.ts";
+import { isAbort, messageOf } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { PodUid } from "../../model/pod.ts";
+
+interface PodId {
+  uid: PodUid;
+  name: string;
+  namespace: string;
+}
+
+export interface HousekeepingOptions {
+  clock: Clock;
+  logger: Logger;
+  /** False until every source has said what it wants: before that, nothing may be called an orphan. */
+  mayJudge: () => boolean;
+  /** True if somebody wants the pod or is busy ending it. */
+  isKnown: (uid: PodUid) => boolean;
+  inRuntime: () => Iterable<PodId>;
+  terminateOrphan: (pod: PodId) => void;
+  files: { known(): Promise<PodId[]>; remove(pod: PodId): Promise<void>; removeDeadLinks(): Promise<void> };
+  cgroups: { list(): Promise<PodUid[]>; remove(uid: PodUid): Promise<void> };
+}
+
+const orphanEveryMs = 2000;
+const filesEvery = 30;
+
+/** Finds what belongs to no pod that anyone wants, and has it ended and removed. */
+export class Housekeeping implements Component {
+  readonly name = "housekeeping";
+  readonly #o: HousekeepingOptions;
+  #loop: Promise<void> = Promise.resolve();
+
+  constructor(options: HousekeepingOptions) {
+    this.#o = options;
+  }
+
+  get done(): Promise<void> {
+    return this.#loop;
+  }
+
+  health(): Health {
+    return healthy;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    this.#loop = this.#run(signal);
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#o;
+    for (let round = 0; !signal.aborted; ) {
+      try {
+        if (this.#o.mayJudge()) {
+          this.#endOrphans();
+          if (round++ % filesEvery === 0) await this.#removeLeftovers();
+        }
+        await sleep(clock, orphanEveryMs, signal);
+      } catch (error) {
+        if (isAbort(error)) return;
+        logger.warn("Housekeeping failed", { err: messageOf(error) });
+        await sleep(clock, orphanEveryMs, signal).catch(() => {});
+      }
+    }
+  }
+
+  #endOrphans(): void {
+    const { inRuntime, isKnown, terminateOrphan, logger } = this.#o;
+    for (const { uid, name, namespace } of [...inRuntime()]) {
+      if (isKnown(uid)) continue;
+      logger.info("Ending a pod that no source wants", { pod: `${namespace}/${name}`, podUID: uid });
+      terminateOrphan({ uid, name, namespace });
+    }
+  }
+
+  /** Folders, logs and cgroups of pods that even the runtime does not know any more. */
+  async #removeLeftovers(): Promise<void> {
+    const { files, cgroups, isKnown, inRuntime, logger } = this.#o;
+    const stillThere = (uid: PodUid) => isKnown(uid) || [...inRuntime()].some((pod) => pod.uid === uid);
+    for (const pod of await files.known()) {
+      if (stillThere(pod.uid)) continue;
+      logger.info("Removing the folders of a pod that is gone", { podUID: pod.uid });
+      await files.remove(pod);
+    }
+    for (const uid of await cgroups.list()) {
+      if (stillThere(uid)) continue;
+      logger.info("Removing the cgroup of a pod that is gone", { podUID: uid });
+      await cgroups.remove(uid);
+    }
+    await files.removeDeadLinks();
+  }
+}

@@ -1,0 +1,155 @@
+import type { Clock } from "../../base/clock.ts";
+import { type Component, type Health, healthy } from "../../base/component.ts";
+import { messageOf } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import { type Pod, type PodSourceName, type PodUid, podRef } from "../../model/pod.ts";
+
+export interface PodChange {
+  op: "ADD" | "UPDATE" | "REMOVE" | "RECONCILE" | "DELETE";
+  source: PodSourceName;
+  pods: readonly Pod[];
+}
+
+export type SyncEvent =
+  | { kind: "pods"; change: PodChange }
+  | { kind: "runtime"; uid: PodUid; what: string }
+  | { kind: "runtime-up" }
+  | { kind: "tick" };
+
+export interface SyncLoopOptions {
+  clock: Clock;
+  logger: Logger;
+  desired: { set(pod: Pod): void; remove(uid: PodUid): void };
+  workers: {
+    update(pod: Pod): void;
+    terminate(uid: PodUid, options: { removed: boolean; graceSeconds?: number }): void;
+    poke(uid: PodUid): void;
+    pokeAll(): void;
+  };
+  /** How late the loop was, each time it was measured. */
+  onLag?: (ms: number) => void;
+}
+
+const tickMs = 1000;
+const unhealthyAfterMs = 2 * 60_000;
+
+/** Takes what happened, in order, and tells who has to act on it. Never waits for anything. */
+export class SyncLoop implements Component {
+  readonly name = "syncloop";
+  readonly #o: SyncLoopOptions;
+  #queue: SyncEvent[] = [];
+  #scheduled = false;
+  #running = false;
+  #lastTickAt = 0;
+  #cancelTick: (() => void) | undefined;
+  #ended = Promise.withResolvers<void>();
+
+  constructor(options: SyncLoopOptions) {
+    this.#o = options;
+  }
+
+  get done(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    this.#running = true;
+    this.#lastTickAt = this.#o.clock.now();
+    this.#scheduleTick();
+    signal.addEventListener("abort", () => {
+      this.#running = false;
+      this.#cancelTick?.();
+      this.#ended.resolve();
+    });
+    this.#schedule();
+  }
+
+  health(): Health {
+    const idleMs = this.#o.clock.now() - this.#lastTickAt;
+    if (idleMs <= unhealthyAfterMs) return healthy;
+    return {
+      ok: false,
+      reason: `sync loop was last seen active ${Math.round(idleMs / 1000)}s ago; threshold is 2m0s`,
+    };
+  }
+
+  post(event: SyncEvent): void {
+    this.#queue.push(event);
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || !this.#running || this.#queue.length === 0) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      if (!this.#running) return;
+      const batch = this.#queue;
+      this.#queue = [];
+      for (const event of batch) this.#dispatchSafely(event);
+    });
+  }
+
+  #scheduleTick(): void {
+    const { clock } = this.#o;
+    const due = clock.now() + tickMs;
+    this.#cancelTick = clock.after(tickMs, () => {
+      this.#o.onLag?.(Math.max(0, clock.now() - due));
+      this.post({ kind: "tick" });
+      this.#scheduleTick();
+    });
+  }
+
+  /** A fault costs one event at most, never the loop. */
+  #dispatchSafely(event: SyncEvent): void {
+    try {
+      this.#dispatch(event);
+    } catch (error) {
+      this.#o.logger.error("Dispatching an event failed", { kind: event.kind, err: messageOf(error) });
+    }
+  }
+
+  #dispatch(event: SyncEvent): void {
+    const { workers, logger, clock } = this.#o;
+    switch (event.kind) {
+      case "pods":
+        return this.#dispatchPods(event.change);
+      case "runtime":
+        logger.debug(4, "Pod changed in the runtime", { podUID: event.uid, event: event.what });
+        return workers.poke(event.uid);
+      case "runtime-up":
+        return workers.pokeAll();
+      case "tick":
+        this.#lastTickAt = clock.now();
+        return;
+      default:
+        event satisfies never;
+    }
+  }
+
+  #dispatchPods({ op, source, pods }: PodChange): void {
+    const { desired, workers, logger } = this.#o;
+    logger.debug(2, `SyncLoop ${op}`, { source, pods: pods.map(podRef) });
+    for (const pod of pods) {
+      const { uid } = pod.metadata;
+      switch (op) {
+        case "ADD":
+        case "UPDATE":
+        case "RECONCILE":
+          desired.set(pod);
+          workers.update(pod);
+          break;
+        case "DELETE":
+          desired.set(pod);
+          workers.terminate(uid, { removed: false, graceSeconds: pod.metadata.deletionGracePeriodSeconds });
+          break;
+        case "REMOVE":
+          desired.remove(uid);
+          workers.terminate(uid, { removed: true });
+          break;
+        default:
+          op satisfies never;
+      }
+    }
+  }
+}

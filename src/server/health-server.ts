@@ -1,0 +1,92 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { type Component, type Health, healthy } from "../base/component.ts";
+import { KubeletError, messageOf } from "../base/errors.ts";
+import type { Logger } from "../base/logger.ts";
+
+export interface HealthCheck {
+  name: string;
+  health(): Health;
+}
+
+export interface HealthServerOptions {
+  address: string;
+  /** Zero or less: no server. */
+  port: number;
+  checks: () => readonly HealthCheck[];
+  logger: Logger;
+}
+
+/** Answers /healthz and /healthz/<check> on a port of its own, as `ok` or with what is wrong. */
+export class HealthServer implements Component {
+  readonly name = "healthz";
+  readonly #o: HealthServerOptions;
+  #server: Server | undefined;
+  #ended = Promise.withResolvers<void>();
+
+  constructor(options: HealthServerOptions) {
+    this.#o = options;
+  }
+
+  get done(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  health(): Health {
+    return healthy;
+  }
+
+  /** The port that the server listens on, also when any free one was asked for. */
+  get port(): number | undefined {
+    const address = this.#server?.address();
+    return address && typeof address === "object" ? address.port : undefined;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const { address, port, logger } = this.#o;
+    if (port < 0) return this.#ended.resolve();
+    const server = createServer((request, response) => this.#answer(request, response));
+    server.requestTimeout = 10_000;
+    server.maxConnections = 100;
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", (error) =>
+        reject(
+          new KubeletError("Healthz", `health server on ${address}:${port}: ${messageOf(error)}`, {
+            cause: error,
+          }),
+        ),
+      );
+      server.listen({ host: address, port, signal }, resolve);
+    });
+    server.on("error", (error) => logger.error("Health server failed", { err: messageOf(error) }));
+    server.on("close", () => this.#ended.resolve());
+    signal.addEventListener("abort", () => server.closeAllConnections());
+    this.#server = server;
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    const url = new URL(request.url ?? "/", "http://localhost");
+    const name = /^\/healthz(?:\/([\w-]+))?\/?$/.exec(url.pathname);
+    const all = this.#o.checks();
+    const checks = name?.[1] ? all.filter((c) => c.name === name[1]) : all;
+    if (!name || (name[1] && checks.length === 0)) return reply(response, 404, "404 page not found\n");
+    if (request.method !== "GET" && request.method !== "HEAD")
+      return reply(response, 405, "Method Not Allowed\n");
+    const results = checks.map((c) => ({ name: c.name, health: c.health() }));
+    const ok = results.every((r) => r.health.ok);
+    const lines = results.map(({ name, health }) =>
+      health.ok ? `[+]${name} ok` : `[-]${name} failed: ${health.reason}`,
+    );
+    if (!ok) return reply(response, 500, `${lines.join("\n")}\nhealthz check failed\n`);
+    if (url.searchParams.has("verbose"))
+      return reply(response, 200, `${lines.join("\n")}\nhealthz check passed\n`);
+    reply(response, 200, "ok");
+  }
+}
+
+function reply(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, {
+    "content-type": "text/plain; charset=utf-8",
+    "x-content-type-options": "nosniff",
+  });
+  response.end(body);
+}

@@ -1,0 +1,114 @@
+import { mkdir, rm } from "node:fs/promises";
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { dirname } from "node:path";
+import { type Component, type Health, healthy } from "../base/component.ts";
+import { errnoOf, KubeletError, messageOf } from "../base/errors.ts";
+import type { Logger } from "../base/logger.ts";
+
+export interface Board {
+  rows(): object[];
+  runtime(): Health;
+  onChange(listener: () => void): () => void;
+}
+
+export interface LocalApiOptions {
+  socketPath: string;
+  board: Board;
+  logger: Logger;
+}
+
+/** HTTP on a unix socket that only root can open: what `kubelet pods` and the like ask the running agent. */
+export class LocalApi implements Component {
+  readonly name = "local-api";
+  readonly #o: LocalApiOptions;
+  #ended = Promise.withResolvers<void>();
+
+  constructor(options: LocalApiOptions) {
+    this.#o = options;
+  }
+
+  get done(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  health(): Health {
+    return healthy;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const { socketPath, logger } = this.#o;
+    await mkdir(dirname(socketPath), { recursive: true, mode: 0o750 });
+    if (await answers(socketPath))
+      throw new KubeletError(
+        "AlreadyRunning",
+        `another kubelet answers on ${socketPath}: it uses the same root folder`,
+      );
+    await rm(socketPath, { force: true });
+    const server: Server = createServer((request, response) => this.#answer(request, response));
+    const umask = process.umask(0o177);
+    try {
+      await new Promise<void>((resolve, reject) => {
+        server.once("error", reject);
+        server.listen(socketPath, resolve);
+      });
+    } finally {
+      process.umask(umask);
+    }
+    server.on("error", (error) => logger.error("Local API failed", { err: messageOf(error) }));
+    signal.addEventListener("abort", () => {
+      server.close(() => this.#ended.resolve());
+      server.closeAllConnections();
+    });
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    const url = new URL(request.url ?? "/", "http://localhost");
+    if (request.method !== "GET" || url.pathname !== "/pods") {
+      response.writeHead(404).end();
+      return;
+    }
+    const body = () =>
+      `${JSON.stringify({ runtime: this.#o.board.runtime(), pods: this.#o.board.rows() })}\n`;
+    if (!url.searchParams.has("watch")) {
+      response.writeHead(200, { "content-type": "application/json" }).end(body());
+      return;
+    }
+    response.writeHead(200, { "content-type": "application/x-ndjson" });
+    response.write(body());
+    let blocked = false;
+    response.on("drain", () => {
+      if (blocked) response.write(body());
+      blocked = false;
+    });
+    const stop = this.#o.board.onChange(() => {
+      // A slow reader gets the newest state when it is ready for it, not a queue of old ones.
+      if (response.writableNeedDrain) blocked = true;
+      else response.write(body());
+    });
+    response.on("close", stop);
+  }
+}
+
+/** True if somebody listens there: a socket file alone may be left over. */
+function answers(socketPath: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const probe = httpRequest({ socketPath, path: "/pods", method: "HEAD" }, (response) => {
+      response.resume();
+      resolve(true);
+    });
+    probe.setTimeout(2000, () => probe.destroy(new Error("no answer")));
+    probe.on("error", (error) => {
+      const code = errnoOf(error);
+      if (code === "ENOENT" || code === "ECONNREFUSED" || code === "ENOTSOCK") resolve(false);
+      else if (code === "ECONNRESET") resolve(true);
+      else reject(new KubeletError("LocalApi", `${socketPath}: ${messageOf(error)}`, { cause: error }));
+    });
+    probe.end();
+  });
+}

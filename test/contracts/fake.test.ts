@@ -1,0 +1,47 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "../../src/base/clock.ts";
+import { silentLogger } from "../../src/base/logger.ts";
+import { createMetrics } from "../../src/base/metrics.ts";
+import { createCriClient } from "../../src/clients/cri/client.ts";
+import { fakeImages, startFakeRuntime } from "../fake-runtime/fake-runtime.ts";
+import { type ContractRuntime, describeRuntimeContract } from "./cri-contract.ts";
+
+async function fake(events: boolean): Promise<ContractRuntime> {
+  const dir = await mkdtemp(join(tmpdir(), "fake-cri-"));
+  const runtime = await startFakeRuntime({
+    socketPath: join(dir, "cri.sock"),
+    events,
+    registry: {
+      "127.0.0.1:9/no-such-image:1": {
+        error: {
+          code: "UNKNOWN",
+          message:
+            'failed to pull and unpack image "127.0.0.1:9/no-such-image:1": failed to resolve image: connection refused',
+        },
+      },
+    },
+  });
+  const client = createCriClient({
+    runtimeEndpoint: runtime.endpoint,
+    requestTimeoutMs: 10_000,
+    logger: silentLogger,
+    clock: systemClock,
+    metrics: createMetrics(),
+  });
+  return {
+    client,
+    busybox: fakeImages.busybox,
+    logDir: join(dir, "pods"),
+    podNetwork: true,
+    stop: async () => {
+      client.close();
+      await runtime.close();
+      await rm(dir, { recursive: true });
+    },
+  };
+}
+
+describeRuntimeContract("fake runtime", () => fake(false));
+describeRuntimeContract("fake runtime with events", () => fake(true));

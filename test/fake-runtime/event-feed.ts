@@ -1,0 +1,29 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import {
+  type ContainerEventResponse,
+  ContainerEventResponseSchema,
+} from "../../src/gen/runtime/v1/api_pb.js";
+
+const MAX_KEPT = 1000;
+
+/** Gives events to everyone who listens. Like containerd 2, it keeps what happens while nobody does. */
+export class EventFeed {
+  readonly #listeners = new Set<(event: ContainerEventResponse) => void>();
+  #kept: ContainerEventResponse[] = [];
+
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
+  emit(init: MessageInitShape<typeof ContainerEventResponseSchema>): void {
+    const event = create(ContainerEventResponseSchema, init);
+    if (this.#listeners.size === 0) this.#kept = [...this.#kept, event].slice(-MAX_KEPT);
+    for (const listener of this.#listeners) listener(event);
+  }
+
+  listen(listener: (event: ContainerEventResponse) => void): () => void {
+    for (const event of this.#kept.splice(0)) listener(event);
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}

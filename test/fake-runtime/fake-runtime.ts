@@ -1,0 +1,227 @@
+import { rm } from "node:fs/promises";
+import { createServer, type Server as NetServer, type Socket } from "node:net";
+import { type DescMethod, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
+import {
+  Server,
+  ServerCredentials,
+  type ServerUnaryCall,
+  type ServerWritableStream,
+  type sendUnaryData,
+  status,
+} from "@grpc/grpc-js";
+import { type Clock, systemClock } from "../../src/base/clock.ts";
+import { abortError, isAbort, messageOf } from "../../src/base/errors.ts";
+import { serviceDefinition } from "../../src/clients/cri/service-definition.ts";
+import {
+  type ContainerConfig,
+  type ContainerEventResponse,
+  ImageService,
+  type PodSandboxConfig,
+  RuntimeService,
+} from "../../src/gen/runtime/v1/api_pb.js";
+import { EventFeed } from "./event-feed.ts";
+import { RuntimeFailure } from "./failure.ts";
+import { type Fault, Faults } from "./faults.ts";
+import { type FakeImage, FakeImages, type RegistryEntry } from "./images.ts";
+import { methodHandlers, type World } from "./methods.ts";
+import { FakePods } from "./pods.ts";
+import type { Program } from "./program.ts";
+
+/** The images that every fake runtime has, unless told otherwise. */
+export const fakeImages = { pause: "localhost/fake/pause:1", busybox: "localhost/fake/busybox:1" };
+
+export interface FakeRuntimeOptions {
+  socketPath: string;
+  /** Moves scripted containers, grace periods and timestamps; the system's unless told. */
+  clock?: Clock;
+  /** Offers the event stream, which old runtimes do not. */
+  events?: boolean;
+  images?: Record<string, FakeImage>;
+  registry?: Record<string, RegistryEntry>;
+  /** Decides what a container does, before its command is looked at. */
+  program?: (config: ContainerConfig, sandbox: PodSandboxConfig) => Program | undefined;
+  faults?: Fault[];
+  version?: string;
+}
+
+export interface RecordedCall {
+  readonly method: string;
+  /** The request in protobuf's JSON, names in camelCase, zero values left out. */
+  readonly request: JsonValue;
+  readonly atMs: number;
+  /** Undefined while the call waits; "OK" or the name of a gRPC code after that. */
+  result?: string;
+}
+
+/** A container runtime in memory behind a real gRPC socket. What it holds survives stop() and start(). */
+export interface FakeRuntime {
+  readonly endpoint: string;
+  readonly calls: RecordedCall[];
+  readonly faults: Faults;
+  readonly pods: FakePods;
+  readonly images: FakeImages;
+  readonly conditions: World["conditions"];
+  /** How many read the event stream. */
+  readonly eventReaders: number;
+  /** Calls of these methods, in order. */
+  callsOf(...methods: string[]): RecordedCall[];
+  /** Ends a container by itself. */
+  exit(containerId: string, code: number): void;
+  /** Breaks every connection; new ones are taken. */
+  dropConnections(): void;
+  /** The runtime goes away and its containers go on. */
+  stop(): Promise<void>;
+  start(): Promise<void>;
+  /** Ends everything, for good. */
+  close(): Promise<void>;
+}
+
+export async function startFakeRuntime(options: FakeRuntimeOptions): Promise<FakeRuntime> {
+  const { socketPath, clock = systemClock, events = false } = options;
+  const feed = new EventFeed();
+  const images = new FakeImages(
+    clock,
+    options.images ?? {
+      [fakeImages.pause]: { pinned: true },
+      [fakeImages.busybox]: { command: ["/bin/sh"] },
+    },
+    options.registry ?? {},
+  );
+  const pods = new FakePods({ clock, images, events: feed, program: options.program });
+  const conditions = { runtimeReady: true, networkReady: true };
+  const sockets = new Set<Socket>();
+  const calls: RecordedCall[] = [];
+  const dropConnections = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  const faults = new Faults(clock, dropConnections);
+  faults.add(...(options.faults ?? []));
+
+  const grpc = new Server({
+    "grpc.max_receive_message_length": 16 * 1024 * 1024,
+    "grpc.max_send_message_length": -1,
+    "grpc.enable_channelz": 0,
+  });
+  const handlers = methodHandlers({
+    clock,
+    pods,
+    images,
+    conditions,
+    events,
+    version: options.version ?? "1.0.0",
+  });
+  const serve =
+    (method: DescMethod) =>
+    async (request: Message, signal: AbortSignal): Promise<Message> => {
+      const call: RecordedCall = {
+        method: method.name,
+        request: toJson(method.input, request),
+        atMs: clock.now(),
+      };
+      calls.push(call);
+      try {
+        const fault = faults.take(method.name, request);
+        if (fault && !fault.after) await faults.strike(fault, signal);
+        const handler = handlers.get(method.name);
+        if (!handler) throw new RuntimeFailure("UNIMPLEMENTED", `method ${method.name} not implemented`);
+        const answer = await handler(request, signal);
+        if (fault?.after) await faults.strike(fault, signal);
+        call.result = "OK";
+        return answer;
+      } catch (error) {
+        call.result = codeOf(error);
+        throw error;
+      }
+    };
+  for (const service of [RuntimeService, ImageService]) {
+    const implementation = Object.fromEntries(
+      service.methods.map((method) => [
+        method.name,
+        method.methodKind === "unary" ? unary(serve(method)) : unimplemented(method.name),
+      ]),
+    );
+    if (events && service === RuntimeService) implementation.GetContainerEvents = streaming(feed);
+    grpc.addService(serviceDefinition(service), implementation as never);
+  }
+  const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
+
+  let listener: NetServer | undefined;
+  const start = async () => {
+    await rm(socketPath, { force: true });
+    const server = createServer((socket) => {
+      sockets.add(socket);
+      socket.once("close", () => sockets.delete(socket));
+      // A connection that breaks is what tests of this runtime are about.
+      socket.on("error", () => {});
+      injector.injectConnection(socket);
+    });
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(socketPath, resolve);
+    });
+    listener = server;
+  };
+  const stop = async () => {
+    const server = listener;
+    listener = undefined;
+    if (!server) return;
+    const closed = new Promise((resolve) => server.close(resolve));
+    dropConnections();
+    await closed;
+  };
+  await start();
+  return {
+    endpoint: `unix://${socketPath}`,
+    calls,
+    faults,
+    pods,
+    images,
+    conditions,
+    get eventReaders() {
+      return feed.listeners;
+    },
+    callsOf: (...methods) => calls.filter(({ method }) => methods.includes(method)),
+    exit: (containerId, code) => pods.container(containerId).process?.end(code),
+    dropConnections,
+    stop,
+    start,
+    close: async () => {
+      await stop();
+      pods.end();
+      injector.destroy();
+      grpc.forceShutdown();
+    },
+  };
+}
+
+function unary(serve: (request: Message, signal: AbortSignal) => Promise<Message>) {
+  return (call: ServerUnaryCall<Message, Message>, answer: sendUnaryData<Message>) => {
+    const cancelled = new AbortController();
+    call.once("cancelled", () => cancelled.abort(abortError("cancelled by the caller")));
+    serve(call.request, cancelled.signal).then(
+      (message) => answer(null, message),
+      (error: unknown) => answer({ code: status[codeOf(error)], details: messageOf(error) }),
+    );
+  };
+}
+
+function unimplemented(method: string) {
+  return (call: ServerWritableStream<Message, Message>) => {
+    call.emit("error", { code: status.UNIMPLEMENTED, details: `method ${method} not implemented` });
+  };
+}
+
+function streaming(feed: EventFeed) {
+  return (call: ServerWritableStream<Message, ContainerEventResponse>) => {
+    const leave = feed.listen((event) => call.write(event));
+    call.once("cancelled", () => {
+      leave();
+      call.end();
+    });
+  };
+}
+
+function codeOf(error: unknown): Exclude<keyof typeof status, "OK"> {
+  if (error instanceof RuntimeFailure) return error.grpcCode;
+  return isAbort(error) ? "CANCELLED" : "INTERNAL";
+}

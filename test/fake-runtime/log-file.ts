@@ -1,0 +1,34 @@
+import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Clock } from "../../src/base/clock.ts";
+
+/** The log of a container in the CRI format: time, stream, F for a full line, text. */
+export class LogFile {
+  readonly #path: string;
+  readonly #clock: Clock;
+  #fd: number | undefined;
+
+  constructor(path: string, clock: Clock) {
+    this.#path = path;
+    this.#clock = clock;
+  }
+
+  open(): void {
+    this.close();
+    if (this.#path === "") return;
+    mkdirSync(dirname(this.#path), { recursive: true });
+    this.#fd = openSync(this.#path, "a", 0o640);
+  }
+
+  write(stream: "stdout" | "stderr", line: string): void {
+    if (this.#fd === undefined) return;
+    // As Go writes it: without the zeros at the end.
+    const time = new Date(this.#clock.now()).toISOString().replace(/\.?0*Z$/, "Z");
+    writeSync(this.#fd, `${time} ${stream} F ${line}\n`);
+  }
+
+  close(): void {
+    if (this.#fd !== undefined) closeSync(this.#fd);
+    this.#fd = undefined;
+  }
+}

@@ -1,0 +1,194 @@
+import {
+  create,
+  type DescMethodUnary,
+  type Message,
+  type MessageInitShape,
+  type MessageShape,
+} from "@bufbuild/protobuf";
+import { type Clock, sleep } from "../../src/base/clock.ts";
+import { ContainerState, ImageService, RuntimeService } from "../../src/gen/runtime/v1/api_pb.js";
+import { RuntimeFailure } from "./failure.ts";
+import type { FakeImages } from "./images.ts";
+import { containerStatus, type FakeContainer, sandboxStatus } from "./pod-records.ts";
+import type { FakePods } from "./pods.ts";
+import { parseCommand } from "./program.ts";
+
+export type Handler = (request: Message, signal: AbortSignal) => Promise<Message>;
+
+export interface World {
+  clock: Clock;
+  pods: FakePods;
+  images: FakeImages;
+  /** What Status says; tests may change it. */
+  conditions: { runtimeReady: boolean; networkReady: boolean };
+  /** Whether pod statuses carry those of their containers, as runtimes with events do. */
+  events: boolean;
+  version: string;
+}
+
+/** What the fake does for each method, by its name in the .proto file. */
+export function methodHandlers(world: World): Map<string, Handler> {
+  const { pods, images, clock, conditions } = world;
+  const handlers = new Map<string, Handler>();
+  const on = <M extends DescMethodUnary>(
+    method: M,
+    handle: (
+      request: MessageShape<M["input"]>,
+      signal: AbortSignal,
+    ) => MessageInitShape<M["output"]> | Promise<MessageInitShape<M["output"]>>,
+  ) => {
+    handlers.set(method.name, async (request, signal) =>
+      create(method.output, await handle(request as MessageShape<M["input"]>, signal)),
+    );
+  };
+  const r = RuntimeService.method;
+  const i = ImageService.method;
+
+  on(r.version, () => ({
+    version: "0.1.0",
+    runtimeName: "fake",
+    runtimeVersion: world.version,
+    runtimeApiVersion: "v1",
+  }));
+  on(r.status, () => ({
+    status: {
+      conditions: [
+        {
+          type: "RuntimeReady",
+          status: conditions.runtimeReady,
+          reason: conditions.runtimeReady ? "" : "FakeNotReady",
+        },
+        conditions.networkReady
+          ? { type: "NetworkReady", status: true }
+          : {
+              type: "NetworkReady",
+              status: false,
+              reason: "NetworkPluginNotReady",
+              message: "Network plugin returns error: cni plugin not initialized",
+            },
+      ],
+    },
+    runtimeHandlers: [{ name: "" }, { name: "runc" }],
+  }));
+  on(r.runtimeConfig, () => ({ linux: { cgroupDriver: 1 } }));
+  on(r.updateRuntimeConfig, () => ({}));
+
+  on(r.runPodSandbox, ({ config, runtimeHandler }) => {
+    if (!config) throw new RuntimeFailure("UNKNOWN", "sandbox config must include metadata");
+    return { podSandboxId: pods.run(config, runtimeHandler).id };
+  });
+  on(r.stopPodSandbox, async ({ podSandboxId }) => {
+    await pods.stopSandbox(podSandboxId);
+    return {};
+  });
+  on(r.removePodSandbox, async ({ podSandboxId }) => {
+    await pods.removeSandbox(podSandboxId);
+    return {};
+  });
+  on(r.podSandboxStatus, ({ podSandboxId }) => {
+    const sandbox = pods.sandbox(podSandboxId);
+    const status = sandboxStatus(sandbox);
+    if (!world.events) return { status };
+    return {
+      status,
+      containersStatuses: pods.statusesIn(sandbox),
+      timestamp: BigInt(clock.now()) * 1_000_000n,
+    };
+  });
+  on(r.listPodSandbox, ({ filter }) => ({ items: pods.listSandboxes(filter) }));
+
+  on(r.createContainer, ({ podSandboxId, config }) => {
+    if (!config) throw new RuntimeFailure("UNKNOWN", "container config must include metadata");
+    return { containerId: pods.create(podSandboxId, config).id };
+  });
+  on(r.startContainer, ({ containerId }) => {
+    pods.start(containerId);
+    return {};
+  });
+  on(r.stopContainer, async ({ containerId, timeout }, signal) => {
+    await pods.stop(containerId, Number(timeout), signal);
+    return {};
+  });
+  on(r.removeContainer, async ({ containerId }) => {
+    await pods.remove(containerId);
+    return {};
+  });
+  on(r.listContainers, ({ filter }) => ({ containers: pods.listContainers(filter) }));
+  on(r.containerStatus, ({ containerId }) => ({ status: containerStatus(pods.container(containerId)) }));
+  on(r.updateContainerResources, ({ containerId, linux }) => {
+    const { config } = pods.container(containerId);
+    if (config.linux) config.linux.resources = linux;
+    return {};
+  });
+  on(r.reopenContainerLog, ({ containerId }) => {
+    pods.reopenLog(containerId);
+    return {};
+  });
+  on(r.execSync, ({ containerId, cmd, timeout }, signal) =>
+    exec(clock, pods.container(containerId), cmd, Number(timeout), signal),
+  );
+
+  on(i.listImages, ({ filter }) => {
+    if (!filter?.image?.image) return { images: images.list() };
+    const image = images.status(filter.image);
+    return { images: image ? [image] : [] };
+  });
+  on(i.imageStatus, ({ image }) => ({ image: images.status(image) }));
+  on(i.pullImage, async ({ image }, signal) => ({ imageRef: await images.pull(image, signal) }));
+  on(i.removeImage, ({ image }) => {
+    images.remove(image);
+    return {};
+  });
+  on(i.imageFsInfo, () => ({
+    imageFilesystems: [
+      {
+        timestamp: BigInt(clock.now()) * 1_000_000n,
+        fsId: { mountpoint: "/fake/images" },
+        usedBytes: { value: images.usedBytes() },
+        inodesUsed: { value: BigInt(images.list().length) },
+      },
+    ],
+  }));
+  return handlers;
+}
+
+async function exec(
+  clock: Clock,
+  container: FakeContainer,
+  command: string[],
+  timeoutSeconds: number,
+  signal: AbortSignal,
+): Promise<MessageInitShape<typeof RuntimeService.method.execSync.output>> {
+  if (container.state !== ContainerState.CONTAINER_RUNNING) {
+    const state = ContainerState[container.state];
+    throw new RuntimeFailure("UNKNOWN", `failed to exec in container: container is in ${state} state`);
+  }
+  const program = parseCommand(command);
+  if (!program) {
+    throw new RuntimeFailure(
+      "UNKNOWN",
+      `failed to exec in container: failed to start exec "fake": OCI runtime exec failed: exec failed: unable to start container process: exec: "${command[0]}": stat ${command[0]}: no such file or directory: unknown`,
+    );
+  }
+  const written = { stdout: "", stderr: "" };
+  let left = timeoutSeconds > 0 ? timeoutSeconds * 1000 : Number.POSITIVE_INFINITY;
+  let exitCode = 0;
+  for (const step of program.steps) {
+    if (step.do === "print") written[step.to] += `${step.line}\n`;
+    if (step.do === "exit") {
+      exitCode = step.code;
+      break;
+    }
+    if (step.do === "print") continue;
+    const ms = step.do === "wait" ? step.ms : Number.POSITIVE_INFINITY;
+    if (ms > 0) await sleep(clock, Math.min(ms, left), signal);
+    left -= ms;
+    if (left < 0) {
+      throw new RuntimeFailure(
+        "DEADLINE_EXCEEDED",
+        `failed to exec in container: timeout ${timeoutSeconds}s exceeded: context deadline exceeded`,
+      );
+    }
+  }
+  return { stdout: Buffer.from(written.stdout), stderr: Buffer.from(written.stderr), exitCode };
+}

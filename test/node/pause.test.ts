@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { sleep, systemClock } from "../../src/base/clock.ts";
+import { pauseElf } from "../../src/local/pause-elf.ts";
+import { readProcess, readProcesses } from "../../src/local/processes.ts";
+
+let dir: string;
+let program: string;
+before(() => {
+  dir = mkdtempSync(join(tmpdir(), "pause-"));
+  program = join(dir, "pause");
+  writeFileSync(program, pauseElf(), { mode: 0o755 });
+});
+after(() => rmSync(dir, { recursive: true, force: true }));
+
+/** Waits until the condition gives something. */
+async function until<T>(what: string, condition: () => T | undefined | false): Promise<T> {
+  const deadline = Date.now() + 10_000;
+  for (;;) {
+    const value = condition();
+    if (value) return value;
+    if (Date.now() > deadline) throw new Error(`${what}: not within 10 s`);
+    await sleep(systemClock, 5);
+  }
+}
+
+/** Blocked signals as the kernel shows them: the program is ready to be asked when TERM is among them. */
+function blocksTerm(pid: number): boolean {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  return (BigInt(`0x${/SigBlk:\s*([0-9a-f]+)/.exec(status)?.[1]}`) & (1n << 14n)) !== 0n;
+}
+
+async function exitOf(child: ChildProcess): Promise<unknown> {
+  const [code, signal] = await once(child, "exit");
+  return code ?? signal;
+}
+
+describe("the pause program", () => {
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    test(`ends with status 0 on ${signal}`, async () => {
+      const child = spawn(program);
+      await until("blocks SIGTERM", () => blocksTerm(child.pid!));
+      const ended = exitOf(child);
+      child.kill(signal);
+      assert.equal(await ended, 0);
+    });
+  }
+
+  test("does not end on a signal it has no part in (SIGCHLD)", async () => {
+    const child = spawn(program);
+    await until("blocks SIGTERM", () => blocksTerm(child.pid!));
+    const ended = exitOf(child);
+    child.kill("SIGCHLD");
+    await until("took SIGCHLD", () =>
+      /SigPnd:\s*0+\nShdPnd:\s*0+\n/i.test(readFileSync(`/proc/${child.pid}/status`, "utf8")),
+    );
+    child.kill("SIGTERM");
+    assert.equal(await ended, 0);
+  });
+
+  test("as pid 1 reaps orphans and ends on SIGTERM", {
+    skip: process.getuid?.() === 0 ? false : "needs root",
+  }, async () => {
+    // A shell becomes pid 1, leaves children behind that end as orphans' parents do, and turns into pause.
+    const script = `(sleep 0.01 & sleep 0.01 &) ; (true &) ; exec ${program}`;
+    const child = spawn("unshare", ["--pid", "--fork", "sh", "-c", script]);
+    const ended = exitOf(child);
+    const first = await until("pid 1 of the namespace", () =>
+      readProcesses().find((p) => p.parent === child.pid && p.args[0] === program),
+    );
+    await until("blocks SIGTERM", () => blocksTerm(first.pid));
+    await until("no child left, dead or alive", () => childrenOf(first.pid).length === 0);
+    const orphan = spawn("nsenter", ["--target", String(first.pid), "--pid", "sh", "-c", "(sleep 0.05 &)"]);
+    await exitOf(orphan);
+    await until("the late orphan was reaped", () => childrenOf(first.pid).length === 0);
+    process.kill(first.pid, "SIGTERM");
+    assert.equal(await ended, 0);
+  });
+});
+
+function childrenOf(pid: number): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => readProcess(Number(name)))
+    .filter((p) => p?.parent === pid)
+    .map((p) => p!.pid);
+}

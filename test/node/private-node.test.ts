@@ -1,0 +1,201 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { sleep, systemClock } from "../../src/base/clock.ts";
+import { silentLogger } from "../../src/base/logger.ts";
+import { createMetrics } from "../../src/base/metrics.ts";
+import { createCriClient } from "../../src/clients/cri/client.ts";
+import type { CriClient, PodSandboxConfigInit } from "../../src/clients/cri/cri.ts";
+import { cleanUpNode } from "../../src/local/cleanup.ts";
+import { nodeFiles } from "../../src/local/node-files.ts";
+import { processesOfNode, readProcesses } from "../../src/local/processes.ts";
+import { leaks, mentions, snapshot } from "./leaks.ts";
+import { type ContainerdVersion, describeOnContainerd, startTestNode, type TestNode } from "./test-node.ts";
+
+const namespaceModePod = 0;
+
+function sandboxConfig(node: TestNode, name: string, hostPort = 0): PodSandboxConfigInit {
+  return {
+    metadata: { name, uid: `uid-${name}`, namespace: "default", attempt: 0 },
+    hostname: name,
+    logDirectory: join(node.logDir, name),
+    portMappings: hostPort ? [{ protocol: 0, containerPort: 80, hostPort, hostIp: "" }] : [],
+    linux: {
+      cgroupParent: join(node.cgroupRoot, `pod-${name}`),
+      securityContext: { namespaceOptions: { network: namespaceModePod, pid: namespaceModePod } },
+    },
+  };
+}
+
+function client(node: TestNode): CriClient {
+  return createCriClient({
+    runtimeEndpoint: node.endpoint,
+    requestTimeoutMs: 30_000,
+    logger: silentLogger,
+    clock: systemClock,
+    metrics: createMetrics(),
+  });
+}
+
+/** Starts a pod with a host port and one container that sleeps. */
+async function runPod(node: TestNode, cri: CriClient, name: string, hostPort = 0) {
+  const config = sandboxConfig(node, name, hostPort);
+  const sandbox = await cri.runPodSandbox(config, "");
+  const container = await cri.createContainer(
+    sandbox,
+    {
+      metadata: { name: "main", attempt: 0 },
+      image: { image: node.images.busybox },
+      command: ["sleep", "100000"],
+      logPath: "main.log",
+    },
+    config,
+  );
+  await cri.startContainer(container);
+  return { sandbox, container };
+}
+
+const natTable = async () => {
+  const { run } = await import("../../src/local/run.ts");
+  return run("/usr/sbin/iptables-save", ["-t", "nat"]);
+};
+
+function ownTraces(name: string) {
+  const files = nodeFiles(name);
+  return mentions(`/${name}/`, `/${name} `, files.bridge, `kubelet-ts-${name}`);
+}
+
+describeOnContainerd("a private node", (version) => {
+  let node: TestNode;
+  let cri: CriClient;
+  const first = snapshot();
+  before(async () => {
+    node = await startTestNode({ containerd: version });
+    cri = client(node);
+  });
+  after(async () => {
+    cri.close();
+    await node.stop(); // throws if something stayed
+    assert.deepEqual(leaks(first, snapshot(), ownTraces(node.name)), []);
+  });
+
+  test("is the version that was asked for", async () => {
+    const { runtimeVersion } = await cri.version();
+    assert.match(runtimeVersion, version === "1.6" ? /^v?1\.6\./ : /^v?2\./);
+  });
+
+  test("has a network and the pause, demo and busybox images", async () => {
+    const { status } = await cri.status(false);
+    assert.deepEqual(status?.conditions.map((c) => [c.type, c.status]).slice(0, 2), [
+      ["RuntimeReady", true],
+      ["NetworkReady", true],
+    ]);
+    for (const image of [node.images.pause, node.images.busybox, "localhost/kubelet-ts/demo:1"]) {
+      assert.ok(await cri.imageStatus({ image }), image);
+    }
+  });
+
+  test("runs a pod with an address of its subnet, in its cgroup, with its own network namespace", async () => {
+    const { sandbox, container } = await runPod(node, cri, "one");
+    const { status } = await cri.podSandboxStatus(sandbox);
+    const [network] = node.podSubnet.split(".0/24");
+    assert.ok(status?.network?.ip.startsWith(`${network}.`), `${status?.network?.ip} in ${node.podSubnet}`);
+    const said = await cri.execSync(container, ["cat", "/proc/1/cgroup"], 10);
+    assert.match(Buffer.from(said.stdout).toString(), new RegExp(`:${node.cgroupRoot}/pod-one/`));
+    assert.ok(readdirSync("/sys/class/net").includes(nodeFiles(node.name).bridge));
+    await cri.stopPodSandbox(sandbox);
+    await cri.removePodSandbox(sandbox);
+  });
+
+  test("keeps containers while containerd is stopped and started again", async () => {
+    const { sandbox, container } = await runPod(node, cri, "stays");
+    const pidOf = async () => (await node.ctr(["tasks", "list"])).match(`${container}\\s+(\\d+)`)?.[1];
+    const pid = await pidOf();
+    assert.ok(pid);
+    await node.stopRuntime();
+    assert.ok(existsSync(`/proc/${pid}`), "the container lives without containerd");
+    await node.startRuntime();
+    assert.equal(await pidOf(), pid);
+    await cri.stopPodSandbox(sandbox);
+    await cri.removePodSandbox(sandbox);
+  });
+});
+
+describeOnContainerd("stopping a private node", (version) => {
+  test("with pods still running leaves no process, mount, namespace, link, cgroup, rule or file", async () => {
+    const first = snapshot();
+    const node = await startTestNode({ containerd: version });
+    const cri = client(node);
+    await runPod(node, cri, "left-one", 18_080);
+    await runPod(node, cri, "left-two");
+    cri.close();
+    const files = nodeFiles(node.name);
+    const during = leaks(first, snapshot(), ownTraces(node.name));
+    for (const kind of ["processes", "mounts", "links", "cgroups"] as const) {
+      assert.ok(
+        during.some((leak) => leak.kind === kind),
+        `a running node shows ${kind}`,
+      );
+    }
+    assert.match(await natTable(), new RegExp(files.network));
+    await node.stop();
+    assert.deepEqual(leaks(first, snapshot(), ownTraces(node.name)), []);
+    assert.doesNotMatch(await natTable(), new RegExp(files.network));
+    assert.equal(existsSync(files.base) || existsSync(files.run) || existsSync(files.lock), false);
+    const cached = existsSync("/var/lib/cni/results") ? readdirSync("/var/lib/cni/results") : [];
+    assert.deepEqual(
+      cached.filter((name) => name.startsWith(`${files.network}-`)),
+      [],
+    );
+  });
+
+  test("that was killed, with its containerd and one shim, is made up for by the next start", async () => {
+    const first = snapshot();
+    const name = await nodeOfKilledProcess(version);
+    const files = nodeFiles(name);
+    const shims = () => processesOfNode(files, readProcesses(), process.pid).shims.filter((p) => !p.zombie);
+    const containers = () => processesOfNode(files, readProcesses(), process.pid).containers;
+    process.kill(shims()[0]!.pid, "SIGKILL");
+    assert.ok(containers().length >= 2, "containers outlive the process that started them");
+    const node = await startTestNode({ containerd: version, name });
+    assert.deepEqual(containers(), []);
+    await node.stop();
+    assert.deepEqual(leaks(first, snapshot(), ownTraces(name)), []);
+  });
+});
+
+/** Starts a node with a pod in another process, which kills itself and its containerd when the pod runs. */
+async function nodeOfKilledProcess(version: ContainerdVersion): Promise<string> {
+  const child = spawn(process.execPath, [import.meta.filename.replace(/[^/]+$/, "killed-node.ts"), version], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let said = "";
+  child.stdout.on("data", (chunk) => {
+    said += chunk;
+  });
+  const [, signal] = await once(child, "close");
+  assert.equal(signal, "SIGKILL");
+  return said.trim();
+}
+
+test("two nodes with one name do not run at once", {
+  skip: process.getuid?.() === 0 ? false : "needs root",
+}, async () => {
+  const { takeNode, releaseNode } = await import("../../src/local/node-lock.ts");
+  const files = nodeFiles(`t-${process.pid}-0`);
+  takeNode(files);
+  try {
+    assert.throws(() => takeNode(files), {
+      code: "NodeInUse",
+      message: new RegExp(`process ${process.pid}`),
+    });
+    assert.match(readFileSync(files.lock, "utf8"), new RegExp(`^${process.pid} \\d+$`));
+  } finally {
+    releaseNode(files);
+  }
+  const report = await cleanUpNode(files, { keep: "nothing" });
+  assert.deepEqual(report, { ended: 0, unmounted: 0, left: [] });
+});

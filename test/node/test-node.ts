@@ -1,0 +1,126 @@
+import { readdirSync } from "node:fs";
+import { describe } from "node:test";
+import { fileURLToPath } from "node:url";
+import { silentLogger } from "../../src/base/logger.ts";
+import { cleanUpNode } from "../../src/local/cleanup.ts";
+import { defaultBaseDir, nodeFiles } from "../../src/local/node-files.ts";
+import { ownerOf } from "../../src/local/node-lock.ts";
+import { startPrivateNode } from "../../src/local/private-node.ts";
+import { type Binaries, findRequirements } from "../../src/local/requirements.ts";
+
+export type ContainerdVersion = "1.6" | "2.x";
+
+/** A private node without an agent, for tests: containerd of a chosen version, images, a pod network. */
+export interface TestNode {
+  readonly name: string;
+  readonly containerd: ContainerdVersion;
+  /** For --container-runtime-endpoint. */
+  readonly endpoint: string;
+  readonly images: { readonly pause: string; readonly busybox: string };
+  readonly logDir: string;
+  readonly containerLogDir: string;
+  /** For --root-dir. */
+  readonly rootDir: string;
+  readonly manifests: string;
+  readonly cgroupRoot: string;
+  readonly podSubnet: string;
+  ctr(args: readonly string[]): Promise<string>;
+  /** Ends containerd only: containers and their shims stay. */
+  stopRuntime(): Promise<void>;
+  startRuntime(): Promise<void>;
+  /** Ends everything and removes all traces and files; throws if something stayed. */
+  stop(): Promise<void>;
+}
+
+export const busyboxName = "docker.io/library/busybox:1.35";
+const containerd2Dir = fileURLToPath(new URL("../../.cache/containerd-2/usr/bin", import.meta.url));
+
+/** Both versions that the project is tested with; `available` says why one cannot be used here. */
+export function containerdVersions(): { name: ContainerdVersion; available: true | string }[] {
+  return (["1.6", "2.x"] as const).map((name) => {
+    const found = binariesOf(name);
+    return { name, available: typeof found === "string" ? found : true };
+  });
+}
+
+/** One suite for each version of containerd; skipped, with the reason, where it cannot run. */
+export function describeOnContainerd(title: string, suite: (version: ContainerdVersion) => void): void {
+  for (const { name, available } of containerdVersions()) {
+    describe(`${title} (containerd ${name})`, { skip: available === true ? false : available }, () =>
+      suite(name),
+    );
+  }
+}
+
+let started = 0;
+
+export async function startTestNode(options: {
+  containerd: ContainerdVersion;
+  name?: string;
+  signal?: AbortSignal;
+}): Promise<TestNode> {
+  const binaries = binariesOf(options.containerd);
+  if (typeof binaries === "string") throw new Error(`containerd ${options.containerd}: ${binaries}`);
+  await removeAbandoned();
+  const name = options.name ?? `t-${process.pid}-${++started}`;
+  const node = await startPrivateNode({
+    name,
+    binaries,
+    logger: silentLogger,
+    demoNames: [busyboxName],
+    signal: options.signal,
+  });
+  return {
+    name,
+    containerd: options.containerd,
+    endpoint: node.endpoint,
+    images: { pause: node.images.pause, busybox: busyboxName },
+    logDir: node.files.podLogs,
+    containerLogDir: node.files.containerLogs,
+    rootDir: node.files.kubelet,
+    manifests: node.files.manifests,
+    cgroupRoot: node.cgroupRoot,
+    podSubnet: node.podSubnet,
+    ctr: (args) => node.containerd.ctr(args),
+    stopRuntime: () => node.containerd.stop(),
+    startRuntime: () => node.containerd.start(),
+    stop: async () => {
+      const { left } = await node.stop({ keep: "nothing" });
+      if (left.length > 0) throw new Error(`node ${name} left behind: ${left.join("; ")}`);
+    },
+  };
+}
+
+function binariesOf(version: ContainerdVersion): Binaries | string {
+  if (process.getuid?.() !== 0) return "needs root";
+  const found = findRequirements(version === "2.x" ? { containerdDir: containerd2Dir } : {});
+  return found.ok ? found.binaries : `missing: ${found.missing.map((m) => m.what).join(", ")}`;
+}
+
+/** Nodes of test processes that were killed: their name says that they are a test's, their lock that nobody owns them. */
+async function removeAbandoned(): Promise<void> {
+  for (const name of abandonedNames()) {
+    const files = nodeFiles(name);
+    if (ownerOf(files) === undefined) await cleanUpNode(files, { keep: "nothing" });
+  }
+}
+
+function abandonedNames(): string[] {
+  try {
+    return readdirSync(defaultBaseDir).filter((name) => {
+      const pid = /^t-(\d+)-\d+$/.exec(name)?.[1];
+      return pid !== undefined && Number(pid) !== process.pid && !isAlive(Number(pid));
+    });
+  } catch {
+    return [];
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
