@@ -2,7 +2,8 @@ import { withCommandLineDefaults, withDefaults } from "../config/defaults.ts";
 import { formatDuration } from "../config/duration.ts";
 import { FeatureGates, settableGates } from "../config/feature-gates.ts";
 import { defaultFlags } from "../config/flags/kubelet-flags.ts";
-import { type FlagSpec, flagGroups } from "../config/flags/table.ts";
+import type { FlagSpec } from "../config/flags/spec.ts";
+import { flagGroups } from "../config/flags/table.ts";
 import { readerOf } from "../config/flags/values.ts";
 
 export type { KubeletFlags } from "../config/flags/kubelet-flags.ts";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import { parseDocument } from "./document.ts";
 import { showProblem } from "./problems.ts";
 
@@ -53,3 +54,37 @@ for (const [name, text, shown] of bad) {
     assert.match(showProblem(problem), shown);
   });
 }
+
+test("no text whatever makes the reader throw", () => {
+  const scrap = fc.constantFrom(
+    "a",
+    ":",
+    " ",
+    "\n",
+    "-",
+    "{",
+    "}",
+    "[",
+    "]",
+    "&x",
+    "*x",
+    "<<",
+    '"',
+    "'",
+    "#",
+    "!",
+    "|",
+    ",",
+    "?",
+    "\t",
+    "\0",
+    "é",
+  );
+  fc.assert(
+    fc.property(fc.array(scrap, { maxLength: 30 }), (parts) => {
+      const { value, problems } = parseDocument(parts.join(""), "f");
+      assert.ok(value !== undefined || problems.length > 0);
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -62,12 +62,13 @@ export function parseDocument(text: string, file: string): ConfigDocument {
   }
   if (problems.length > 0) return { value: undefined, origins, problems };
 
+  const root = document;
   let nodes = 0;
   function walk(node: Node | null | undefined, path: Path): unknown {
     if (path.length > maxDepth) nodes = maxNodes;
     if (++nodes > maxNodes) return null;
     if (isAlias(node)) {
-      const target = node.resolve(document as never);
+      const target = node.resolve(root);
       if (target) return walk(target, path);
       const message = `*${node.source} refers to nothing`;
       problems.push({ path, message, origin: at(node.range?.[0] ?? 0) });
@@ -103,7 +104,7 @@ export function parseDocument(text: string, file: string): ConfigDocument {
     for (const [name, value] of inherited) if (!entries.has(name)) entries.set(name, value);
     return Object.fromEntries(entries);
   }
-  const value = walk(document.contents as Node, []);
+  const value = walk(root.contents as Node, []);
   if (nodes > maxNodes) problems.push({ path: [], message: "has too many values", origin: file });
   return { value, origins, problems };
 }

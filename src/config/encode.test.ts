@@ -8,6 +8,7 @@ import { encodeConfiguration } from "./encode.ts";
 import { FeatureGates } from "./feature-gates.ts";
 import { apiVersion, kind, kubeletFields } from "./kubelet-configuration.ts";
 import type { Fields, Kind } from "./schema.ts";
+import { validateConfiguration } from "./validate/validate.ts";
 
 const gates = new FeatureGates();
 
@@ -62,6 +63,18 @@ test("what is written is read back and written the same", () => {
       const once = encodeConfiguration(read(raw));
       const twice = encodeConfiguration(read(JSON.parse(JSON.stringify(once))));
       assert.equal(JSON.stringify(twice), JSON.stringify(once));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("any values of the right types can be validated", () => {
+  fc.assert(
+    fc.property(record(kubeletFields), (fields) => {
+      const config = read({ ...fields, apiVersion, kind });
+      for (const { path, message } of validateConfiguration(config, new FeatureGates(config.featureGates))) {
+        assert.ok(path.length > 0 && message !== "");
+      }
     }),
     { numRuns: 60 },
   );

@@ -37,7 +37,7 @@ export interface LoadedConfiguration {
  * a Usage error for a bad command line and a Config error for everything else, a line for each problem.
  */
 export async function loadConfiguration({ args, cgroupVersion }: LoadOptions): Promise<LoadedConfiguration> {
-  const { flags, configOverrides, given, warnings } = parseFlags(args);
+  const { flags, configOverrides, given } = parseFlags(args);
   // Nobody who asks for help wants to hear about a broken file.
   const informative = flags.help || flags.version === "true" || flags.version === "raw";
   const files = informative ? noFiles() : await readFiles(flags);
@@ -79,7 +79,7 @@ export async function loadConfiguration({ args, cgroupVersion }: LoadOptions): P
     leaves(raw),
   );
   const idle = notActedOn(given, setFields);
-  return { config, flags, gates, warnings: [...warnings, ...(idle ? [idle] : []), ...gates.warnings()] };
+  return { config, flags, gates, warnings: [...(idle ? [idle] : []), ...gates.warnings()] };
 }
 
 interface ConfigFile {

@@ -88,25 +88,22 @@ export function object<const F extends Fields>(fields: F) {
   return { kind: "object", fields } as const;
 }
 
-type Default = boolean | number | string | string[] | undefined;
+type Default = boolean | number | string | string[];
 
-export function plain<const K extends Kind, D extends Default = undefined>(
-  type: K,
-  fallback?: D,
-): Field<K, "plain", D> {
-  return { type, presence: "plain", default: fallback as D };
+export function plain<const K extends Kind>(type: K): Field<K, "plain", undefined>;
+export function plain<const K extends Kind>(type: K, fallback: Default): Field<K, "plain", Default>;
+export function plain(type: Kind, fallback?: Default): Field {
+  return { type, presence: "plain", default: fallback };
 }
 
-export function kept<const K extends Kind, D extends Default = undefined>(
-  type: K,
-  fallback?: D,
-): Field<K, "kept", D> {
-  return { type, presence: "kept", default: fallback as D };
+export function kept<const K extends Kind>(type: K): Field<K, "kept", undefined>;
+export function kept<const K extends Kind>(type: K, fallback: Default): Field<K, "kept", Default>;
+export function kept(type: Kind, fallback?: Default): Field {
+  return { type, presence: "kept", default: fallback };
 }
 
-export function nullable<const K extends Kind, D extends Default = undefined>(
-  type: K,
-  fallback?: D,
-): Field<K, "nullable", D> {
-  return { type, presence: "nullable", default: fallback as D };
+export function nullable<const K extends Kind>(type: K): Field<K, "nullable", undefined>;
+export function nullable<const K extends Kind>(type: K, fallback: Default): Field<K, "nullable", Default>;
+export function nullable(type: Kind, fallback?: Default): Field {
+  return { type, presence: "nullable", default: fallback };
 }

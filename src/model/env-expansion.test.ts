@@ -16,7 +16,7 @@ const rows: [rule: string, text: string, want: string][] = [
   ["four dollars are two", "$$$$(A)", "$$(A)"],
   ["values are not expanded again", "$(B)", "$(A)"],
   ["an open parenthesis without end stays", "$(A", "$(A"],
-  ["a dollar before anything else stays", "$A ${A} $", "$A ${A} $"],
+  ["a dollar before anything else stays", "$A $[A] $", "$A $[A] $"],
   ["any text may be a name", "$(x y)", "odd"],
   ["the first closing parenthesis ends a name", "$(A))", "a)"],
   ["a name may not be empty and known", "$()", "$()"],

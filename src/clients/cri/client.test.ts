@@ -202,9 +202,13 @@ describe("CRI client: errors", () => {
   ];
   for (const [method, call] of idempotent) {
     it(`${method} has succeeded when the runtime knows nothing of it, and only then`, async (t) => {
-      const { runtime, client } = await connected(t);
+      const { runtime, client, metrics } = await connected(t);
       runtime.faults.add({ method, effect: { kind: "fail", code: "NOT_FOUND" } });
       await call(client);
+      assert.equal(
+        /^kubelet_runtime_operations_errors_total\{/m.test(await metrics.registry.metrics()),
+        false,
+      );
       runtime.faults.add({ method, effect: { kind: "fail", code: "UNKNOWN" } });
       assert.ok(hasGrpcCode(await failureOf(call(client)), "UNKNOWN"));
     });
@@ -222,6 +226,10 @@ describe("CRI client: errors", () => {
     const { client } = await connected(t);
     client.close();
     assert.ok(hasGrpcCode(await failureOf(client.version()), "CANCELLED"));
+    const { signal } = new AbortController();
+    const events = client.containerEvents(signal)[Symbol.asyncIterator]();
+    assert.ok((await failureOf(events.next())) instanceof CriError);
+    assert.equal(getEventListeners(signal, "abort").length, 0);
   });
 });
 

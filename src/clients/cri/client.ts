@@ -25,7 +25,11 @@ export interface CriClientOptions {
   metrics: Metrics;
 }
 
-type Limits = CallOptions & { defaultTimeoutMs?: number | "none" };
+interface Limits extends CallOptions {
+  defaultTimeoutMs?: number | "none";
+  /** NOT_FOUND is what the caller wanted, and no failure. */
+  mayBeGone?: boolean;
+}
 
 export function createCriClient(options: CriClientOptions): CriClient {
   const { requestTimeoutMs, clock } = options;
@@ -54,13 +58,12 @@ export function createCriClient(options: CriClientOptions): CriClient {
     const channel = method.parent.typeName === Images.typeName ? imageChannel : runtimeChannel;
     if (closed) throw new CriError("CANCELLED", method.name, "the connection to the runtime is closed");
     const began = clock.now();
-    let failed = true;
+    let failed = false;
     try {
-      const answer = await callUnary(channel, method, request, { clock, timeoutMs, signal: o.signal });
-      failed = false;
-      return answer;
+      return await callUnary(channel, method, request, { clock, timeoutMs, signal: o.signal });
     } catch (error) {
-      onFailure(method.name, error);
+      failed = !(o.mayBeGone && hasGrpcCode(error, "NOT_FOUND"));
+      if (failed) onFailure(method.name, error);
       throw error;
     } finally {
       operations.record(method.name, (clock.now() - began) / 1000, failed);
@@ -68,9 +71,13 @@ export function createCriClient(options: CriClientOptions): CriClient {
   };
 
   /** CRI's stop and remove calls have succeeded when there is nothing left to stop or remove. */
-  const idempotent = async (answer: Promise<unknown>): Promise<void> => {
+  const end = async <I extends DescMessage>(
+    method: DescMethodUnary<I, DescMessage>,
+    request: MessageInitShape<I>,
+    o?: Limits,
+  ): Promise<void> => {
     try {
-      await answer;
+      await call(method, request, { ...o, mayBeGone: true });
     } catch (error) {
       if (!hasGrpcCode(error, "NOT_FOUND")) throw error;
     }
@@ -101,8 +108,8 @@ export function createCriClient(options: CriClientOptions): CriClient {
         operations.recordSandboxRun(runtimeHandler, (clock.now() - began) / 1000, failed);
       }
     },
-    stopPodSandbox: (id, o) => idempotent(call(r.stopPodSandbox, { podSandboxId: id }, o)),
-    removePodSandbox: (id, o) => idempotent(call(r.removePodSandbox, { podSandboxId: id }, o)),
+    stopPodSandbox: (id, o) => end(r.stopPodSandbox, { podSandboxId: id }, o),
+    removePodSandbox: (id, o) => end(r.removePodSandbox, { podSandboxId: id }, o),
     podSandboxStatus: (id, o) => call(r.podSandboxStatus, { podSandboxId: id }, o),
     listPodSandboxes: async (filter, o) => (await call(r.listPodSandbox, { filter }, o)).items,
 
@@ -120,14 +127,12 @@ export function createCriClient(options: CriClientOptions): CriClient {
       await call(r.startContainer, { containerId: id }, o);
     },
     stopContainer: (id, graceSeconds, o) =>
-      idempotent(
-        call(
-          r.stopContainer,
-          { containerId: id, timeout: BigInt(Math.max(0, Math.ceil(graceSeconds))) },
-          { ...o, defaultTimeoutMs: graceSeconds * 1000 + requestTimeoutMs },
-        ),
+      end(
+        r.stopContainer,
+        { containerId: id, timeout: BigInt(Math.max(0, Math.ceil(graceSeconds))) },
+        { ...o, defaultTimeoutMs: graceSeconds * 1000 + requestTimeoutMs },
       ),
-    removeContainer: (id, o) => idempotent(call(r.removeContainer, { containerId: id }, o)),
+    removeContainer: (id, o) => end(r.removeContainer, { containerId: id }, o),
     listContainers: async (filter, o) => (await call(r.listContainers, { filter }, o)).containers,
     containerStatus: (id, o) => call(r.containerStatus, { containerId: id }, o),
     updateContainerResources: async (id, linux, o) => {
@@ -162,7 +167,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
       if (!imageRef) throw toCriError(i.pullImage.name, new Error("the runtime gave no image reference"));
       return imageRef;
     },
-    removeImage: (image, o) => idempotent(call(i.removeImage, { image }, o)),
+    removeImage: (image, o) => end(i.removeImage, { image }, o),
     imageFsInfo: (o) => call(i.imageFsInfo, {}, o),
 
     onUnavailable: (listener) => {

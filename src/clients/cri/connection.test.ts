@@ -286,9 +286,10 @@ describe("runtime connection", () => {
     await runtime.stop();
     await client.listContainers().catch(() => undefined);
     await eventually(() => (connection.state.kind === "away" ? true : undefined), 1000);
-    // Long enough for the back-off to have grown to its full length.
-    const goneSince = Date.now();
-    await eventually(() => (Date.now() - goneSince > 2500 ? true : undefined));
+    // So many tries in vain let the back-off grow to its full length.
+    let tries = 0;
+    client.onUnavailable(() => tries++);
+    await eventually(() => (tries >= 8 ? true : undefined));
     const back = Date.now();
     await runtime.start();
     await connection.waitForRuntime(stop.signal);

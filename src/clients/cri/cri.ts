@@ -86,6 +86,6 @@ export interface ImageService {
 export interface CriClient extends RuntimeService, ImageService {
   /** Calls back after each call that failed because nobody answers; the returned function ends that. */
   onUnavailable(listener: () => void): () => void;
-  /** Ends the connection; calls that wait for an answer fail. */
+  /** Takes no more calls, and ends the connection when none waits for an answer any more. */
   close(): void;
 }

@@ -83,7 +83,11 @@ function iterate(channel: Client, signal: AbortSignal, onEnd: OnEnd): AsyncItera
   if (signal.aborted) end = { error: undefined };
   else {
     signal.addEventListener("abort", onAbort, { once: true });
-    open();
+    try {
+      open();
+    } catch (error) {
+      finish(toCriError(METHOD.name, error));
+    }
   }
   return {
     next() {

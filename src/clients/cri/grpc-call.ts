@@ -23,7 +23,7 @@ export function openChannel(socketPath: string): Client {
     "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
     // To try a local socket costs next to nothing, and pods wait for it.
     "grpc.initial_reconnect_backoff_ms": 100,
-    "grpc.max_reconnect_backoff_ms": 1000,
+    "grpc.max_reconnect_backoff_ms": 500,
     // Back-off and connection are this channel's own, not the process's.
     "grpc.use_local_subchannel_pool": 1,
     "grpc.enable_channelz": 0,

@@ -35,7 +35,8 @@ const listed = readFileSync(new URL("../../../test/fixtures/config/flags.txt", i
   .map((line) => line.split(" ") as [string, string]);
 
 test("exactly the flags of a real kubelet are known", () => {
-  assert.deepEqual([...flagTable.keys()].toSorted(), listed.map(([name]) => name).toSorted());
+  assert.deepEqual(new Set(flagTable.keys()), new Set(listed.map(([name]) => name)));
+  assert.equal(flagTable.size, 149);
 });
 
 for (const [name, type] of listed) {
@@ -131,9 +132,9 @@ for (const [args, name, value] of accepted) {
   test(`${args.join(" ")} is read as ${JSON.stringify(value)}`, () => {
     const { configOverrides, given } = parseFlags(args);
     assert.deepEqual(given, [name]);
-    assert.deepEqual(configOverrides, [
-      { flag: name, path: (flagTable.get(name)?.target as { path: string[] }).path, value },
-    ]);
+    const target = flagTable.get(name)?.target;
+    assert.ok(target?.in === "config");
+    assert.deepEqual(configOverrides, [{ flag: name, path: target.path, value }]);
   });
 }
 

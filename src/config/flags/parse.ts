@@ -1,7 +1,8 @@
 import { KubeletError, messageOf } from "../../base/errors.ts";
 import { defaultFlags, type KubeletFlags } from "./kubelet-flags.ts";
 import { nodeLabelProblem } from "./node-labels.ts";
-import { type FlagSpec, flagTable } from "./table.ts";
+import type { FlagSpec } from "./spec.ts";
+import { flagTable } from "./table.ts";
 import { readerOf } from "./values.ts";
 
 /** A flag that sets a configuration field. */
@@ -16,7 +17,6 @@ export interface ParsedFlags {
   readonly configOverrides: readonly ConfigOverride[];
   /** Names of the flags on the command line, in their usual spelling, each once. */
   readonly given: readonly string[];
-  readonly warnings: readonly string[];
 }
 
 const shorthands = new Map(
@@ -111,6 +111,5 @@ function collect(values: ReadonlyMap<FlagSpec, unknown>): ParsedFlags {
     flags: { ...defaultFlags(), ...own } as KubeletFlags,
     configOverrides,
     given: [...values.keys()].map(({ name }) => name),
-    warnings: [],
   };
 }

@@ -48,6 +48,8 @@ export function parseLayout(mountinfo: string): CgroupLayout {
       for (const controller of controllersIn(options)) keepShortest(mounts, controller, mountPoint);
   }
   if (!unified.includes(unifiedMount) && [...mounts.keys()].some((name) => v1Controllers.has(name))) {
+    // Runtimes put the containers of a hybrid host into the unified hierarchy too, so pods have a folder there.
+    if (unified[0] !== undefined) mounts.set("unified", unified[0]);
     return { version: 1, mounts };
   }
   const root = unified.includes(unifiedMount) ? unifiedMount : unified[0];

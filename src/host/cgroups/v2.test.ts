@@ -48,6 +48,22 @@ describe("cgroup v2", () => {
     assert.equal(await driver.exists("/kubepods/burstable"), true);
   });
 
+  it("hands down what it can when the kernel refuses one of them, and fails when it refuses all", async () => {
+    const { root, files, clock, text } = await setUp();
+    const refuse = (pattern: RegExp) => {
+      const write = async (file: string, value: string) => {
+        if (pattern.test(value)) throw Object.assign(new Error("busy"), { code: "EBUSY" });
+        await files.write(file, value);
+      };
+      const { read, folders, mkdir, rmdir } = files;
+      const picky = { read, folders, write, mkdir: mkdir.bind(files), rmdir: rmdir.bind(files) };
+      return new CgroupV2({ root, files: picky, clock });
+    };
+    await assert.rejects(refuse(/\+/).create("/p", {}), { code: "EBUSY" });
+    await refuse(/\+cpuset/).create("/p", {});
+    assert.equal(await text("p/cgroup.controllers"), "cpu memory pids");
+  });
+
   it("does not exist without its controllers", async () => {
     const { root, driver, files } = await setUp();
     await files.mkdir(join(root, "bare"));

@@ -108,11 +108,18 @@ export class CgroupV2 implements CgroupDriver {
     const enabled = (await this.#files.read(file)).split(/\s+/);
     const missing = (await this.#usable()).filter((name) => !enabled.includes(name));
     if (missing.length === 0) return;
+    const enable = (names: string[]) => this.#files.write(file, names.map((name) => `+${name}`).join(" "));
     try {
-      await this.#files.write(file, missing.map((name) => `+${name}`).join(" "));
+      await enable(missing);
     } catch (error) {
-      if (missing.length === 1) throw error;
-      for (const name of missing) await this.#files.write(file, `+${name}`).catch(() => undefined);
+      let enabledOne = false;
+      for (const name of missing) {
+        enabledOne = await enable([name]).then(
+          () => true,
+          () => enabledOne,
+        );
+      }
+      if (!enabledOne) throw error;
     }
   }
 }

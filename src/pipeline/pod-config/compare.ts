@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { annotationMirror, annotationSeen, annotationSource, type Pod } from "../../model/pod.ts";
+import { annotationMirror, annotationSeen, annotationSource, fullNameOf, type Pod } from "../../model/pod.ts";
 
 /** Annotations that this node writes itself: no news when they differ. */
 const local = [annotationSource, annotationMirror, annotationSeen];
@@ -14,6 +14,8 @@ export function compare(known: Pod, next: Pod): Difference {
 
 function sameMeaning(known: Pod, next: Pod): boolean {
   return (
+    // A UID that was written into a manifest stays when its name is changed.
+    fullNameOf(known) === fullNameOf(next) &&
     isDeepStrictEqual(known.spec, next.spec) &&
     isDeepStrictEqual(known.metadata.labels ?? {}, next.metadata.labels ?? {}) &&
     known.metadata.deletionTimestamp === next.metadata.deletionTimestamp &&

@@ -449,6 +449,8 @@ export declare type PodSandboxMetadata = Message<"runtime.v1.PodSandboxMetadata"
   namespace: string;
 
   /**
+   * Counts up each time the pod gets a new sandbox; name, namespace, uid and attempt together are unique.
+   *
    * @generated from field: uint32 attempt = 4;
    */
   attempt: number;
@@ -470,11 +472,15 @@ export declare type PodSandboxConfig = Message<"runtime.v1.PodSandboxConfig"> & 
   metadata?: PodSandboxMetadata | undefined;
 
   /**
+   * Empty for a pod on the network of the host.
+   *
    * @generated from field: string hostname = 2;
    */
   hostname: string;
 
   /**
+   * Where the logs of the containers go; each container names a path below it.
+   *
    * @generated from field: string log_directory = 3;
    */
   logDirectory: string;
@@ -651,6 +657,8 @@ export declare const PodIPSchema: GenMessage<PodIP>;
  */
 export declare type PodSandboxNetworkStatus = Message<"runtime.v1.PodSandboxNetworkStatus"> & {
   /**
+   * Empty for a pod on the network of the host.
+   *
    * @generated from field: string ip = 1;
    */
   ip: string;
@@ -770,6 +778,8 @@ export declare type PodSandboxStatusResponse = Message<"runtime.v1.PodSandboxSta
   info: { [key: string]: string };
 
   /**
+   * Only from runtimes with events; timestamp says when all of this was true.
+   *
    * @generated from field: repeated runtime.v1.ContainerStatus containers_statuses = 3;
    */
   containersStatuses: ContainerStatus[];
@@ -1360,6 +1370,8 @@ export declare const WindowsProcessUsageSchema: GenMessage<WindowsProcessUsage>;
  */
 export declare type ImageSpec = Message<"runtime.v1.ImageSpec"> & {
   /**
+   * The name as in the pod, or the id that a pull gave.
+   *
    * @generated from field: string image = 1;
    */
   image: string;
@@ -1370,6 +1382,8 @@ export declare type ImageSpec = Message<"runtime.v1.ImageSpec"> & {
   annotations: { [key: string]: string };
 
   /**
+   * The name as in the pod, where image is an id.
+   *
    * @generated from field: string user_specified_image = 18;
    */
   userSpecifiedImage: string;
@@ -1417,11 +1431,15 @@ export declare const KeyValueSchema: GenMessage<KeyValue>;
  */
 export declare type LinuxContainerResources = Message<"runtime.v1.LinuxContainerResources"> & {
   /**
+   * Microseconds.
+   *
    * @generated from field: int64 cpu_period = 1;
    */
   cpuPeriod: bigint;
 
   /**
+   * Microseconds of CPU time in a period.
+   *
    * @generated from field: int64 cpu_quota = 2;
    */
   cpuQuota: bigint;
@@ -1876,6 +1894,8 @@ export declare type ContainerMetadata = Message<"runtime.v1.ContainerMetadata"> 
   name: string;
 
   /**
+   * Counts up each time the container is created again in its pod.
+   *
    * @generated from field: uint32 attempt = 2;
    */
   attempt: number;
@@ -1984,6 +2004,8 @@ export declare type ContainerConfig = Message<"runtime.v1.ContainerConfig"> & {
   annotations: { [key: string]: string };
 
   /**
+   * Below the log_directory of the sandbox.
+   *
    * @generated from field: string log_path = 11;
    */
   logPath: string;
@@ -2110,6 +2132,8 @@ export declare type StopContainerRequest = Message<"runtime.v1.StopContainerRequ
   containerId: string;
 
   /**
+   * Seconds between the stop signal and SIGKILL.
+   *
    * @generated from field: int64 timeout = 2;
    */
   timeout: bigint;
@@ -2379,11 +2403,15 @@ export declare type ContainerStatus = Message<"runtime.v1.ContainerStatus"> & {
   createdAt: bigint;
 
   /**
+   * 0 if it never ran.
+   *
    * @generated from field: int64 started_at = 5;
    */
   startedAt: bigint;
 
   /**
+   * 0 while it has not ended.
+   *
    * @generated from field: int64 finished_at = 6;
    */
   finishedAt: bigint;
@@ -2399,11 +2427,15 @@ export declare type ContainerStatus = Message<"runtime.v1.ContainerStatus"> & {
   image?: ImageSpec | undefined;
 
   /**
+   * What the runtime knows the image by: an id or a digest.
+   *
    * @generated from field: string image_ref = 9;
    */
   imageRef: string;
 
   /**
+   * A word such as Completed, Error, OOMKilled or StartError.
+   *
    * @generated from field: string reason = 10;
    */
   reason: string;
@@ -2576,6 +2608,8 @@ export declare type ExecSyncRequest = Message<"runtime.v1.ExecSyncRequest"> & {
   cmd: string[];
 
   /**
+   * Seconds; 0 for no end.
+   *
    * @generated from field: int64 timeout = 3;
    */
   timeout: bigint;
@@ -3004,6 +3038,8 @@ export declare const PullImageRequestSchema: GenMessage<PullImageRequest>;
  */
 export declare type PullImageResponse = Message<"runtime.v1.PullImageResponse"> & {
   /**
+   * What the runtime knows the image by: an id or a digest.
+   *
    * @generated from field: string image_ref = 1;
    */
   imageRef: string;
@@ -3108,6 +3144,8 @@ export declare const UpdateRuntimeConfigResponseSchema: GenMessage<UpdateRuntime
  */
 export declare type RuntimeCondition = Message<"runtime.v1.RuntimeCondition"> & {
   /**
+   * RuntimeReady and NetworkReady are what every runtime reports.
+   *
    * @generated from field: string type = 1;
    */
   type: string;
@@ -3933,6 +3971,8 @@ export declare const GetEventsRequestSchema: GenMessage<GetEventsRequest>;
  */
 export declare type ContainerEventResponse = Message<"runtime.v1.ContainerEventResponse"> & {
   /**
+   * The id of a container, or of a sandbox.
+   *
    * @generated from field: string container_id = 1;
    */
   containerId: string;
@@ -4800,6 +4840,8 @@ export enum CgroupDriver {
 export declare const CgroupDriverSchema: GenEnum<CgroupDriver>;
 
 /**
+ * Sandboxes (the shared part of a pod) and containers. Times are nanoseconds since the epoch, timeouts are seconds.
+ *
  * @generated from service runtime.v1.RuntimeService
  */
 export declare const RuntimeService: GenService<{
@@ -4820,6 +4862,8 @@ export declare const RuntimeService: GenService<{
     output: typeof RunPodSandboxResponseSchema;
   },
   /**
+   * Ends all containers of the sandbox and frees its network. May be asked again.
+   *
    * @generated from rpc runtime.v1.RuntimeService.StopPodSandbox
    */
   stopPodSandbox: {
@@ -4828,6 +4872,8 @@ export declare const RuntimeService: GenService<{
     output: typeof StopPodSandboxResponseSchema;
   },
   /**
+   * Removes the sandbox with all of its containers, stopped or not. May be asked again.
+   *
    * @generated from rpc runtime.v1.RuntimeService.RemovePodSandbox
    */
   removePodSandbox: {
@@ -4876,6 +4922,8 @@ export declare const RuntimeService: GenService<{
     output: typeof StartContainerResponseSchema;
   },
   /**
+   * Sends the stop signal, and SIGKILL when the timeout is over. May be asked again.
+   *
    * @generated from rpc runtime.v1.RuntimeService.StopContainer
    */
   stopContainer: {
@@ -4884,6 +4932,8 @@ export declare const RuntimeService: GenService<{
     output: typeof StopContainerResponseSchema;
   },
   /**
+   * Removes the container, running or not. May be asked again.
+   *
    * @generated from rpc runtime.v1.RuntimeService.RemoveContainer
    */
   removeContainer: {
@@ -4940,6 +4990,8 @@ export declare const RuntimeService: GenService<{
     output: typeof ExecSyncResponseSchema;
   },
   /**
+   * Exec, Attach and PortForward answer with a URL of the runtime's own streaming server.
+   *
    * @generated from rpc runtime.v1.RuntimeService.Exec
    */
   exec: {
@@ -5036,6 +5088,8 @@ export declare const RuntimeService: GenService<{
     output: typeof CheckpointContainerResponseSchema;
   },
   /**
+   * Not offered by every runtime.
+   *
    * @generated from rpc runtime.v1.RuntimeService.GetContainerEvents
    */
   getContainerEvents: {
@@ -5086,6 +5140,8 @@ export declare const RuntimeService: GenService<{
 }>;
 
 /**
+ * Images, which may be served at another endpoint.
+ *
  * @generated from service runtime.v1.ImageService
  */
 export declare const ImageService: GenService<{
@@ -5106,6 +5162,8 @@ export declare const ImageService: GenService<{
     output: typeof StreamImagesResponseSchema;
   },
   /**
+   * Without an image in the answer, there is none: that is not an error.
+   *
    * @generated from rpc runtime.v1.ImageService.ImageStatus
    */
   imageStatus: {

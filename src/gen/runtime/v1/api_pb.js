@@ -1335,12 +1335,16 @@ export const CgroupDriver = /*@__PURE__*/
   tsEnum(CgroupDriverSchema);
 
 /**
+ * Sandboxes (the shared part of a pod) and containers. Times are nanoseconds since the epoch, timeouts are seconds.
+ *
  * @generated from service runtime.v1.RuntimeService
  */
 export const RuntimeService = /*@__PURE__*/
   serviceDesc(file_runtime_v1_api, 0);
 
 /**
+ * Images, which may be served at another endpoint.
+ *
  * @generated from service runtime.v1.ImageService
  */
 export const ImageService = /*@__PURE__*/

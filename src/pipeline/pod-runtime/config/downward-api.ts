@@ -120,10 +120,9 @@ export function resourceValue(
   if ((kind !== "limits" && kind !== "requests") || !known) {
     throw containerConfigError(`Unsupported container resource : ${ref.resource}`);
   }
-  const initByName =
-    ref.containerName !== undefined && !pod.spec.containers.includes(target) && target !== container;
-  const amounts =
-    kind === "requests" || initByName ? amountsOf(target.resources?.[kind]) : limitsOf(pod, target, facts);
+  // An init container that is asked for by name has the limits that it says, and no others.
+  const defaulted = kind === "limits" && (!ref.containerName || pod.spec.containers.includes(target));
+  const amounts = defaulted ? limitsOf(pod, target, facts) : amountsOf(target.resources?.[kind]);
   const read = name === "cpu" ? milliOf : wholeOf;
   const divisor =
     read(amountsOf({ [name]: ref.divisor || "1" }), name) || read(amountsOf({ [name]: "1" }), name);

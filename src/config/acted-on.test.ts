@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { actedOnFields, actedOnFlags, notActedOn } from "./acted-on.ts";
+import { flagTable } from "./flags/table.ts";
+import { kubeletFields } from "./kubelet-configuration.ts";
+import type { Fields } from "./schema.ts";
+
+function leaves(fields: Fields, prefix = ""): string[] {
+  return Object.entries(fields).flatMap(([name, { type }]) =>
+    type.kind === "object" ? leaves(type.fields, `${prefix}${name}.`) : [`${prefix}${name}`],
+  );
+}
+
+test("only flags and fields that exist are acted on", () => {
+  const fields = leaves(kubeletFields);
+  for (const name of actedOnFields) assert.ok(fields.includes(name), name);
+  for (const name of actedOnFlags) assert.ok(flagTable.has(name), name);
+});
+
+test("a flag is acted on exactly if its configuration field is", () => {
+  for (const { name, target } of flagTable.values()) {
+    if (target.in === "config")
+      assert.equal(actedOnFlags.has(name), actedOnFields.has(target.path.join(".")), name);
+    if (target.in === "nowhere") assert.equal(actedOnFlags.has(name), false, name);
+  }
+});
+
+test("one line names all that is not acted on, each once", () => {
+  assert.equal(
+    notActedOn(
+      ["config", "max-pods", "vmodule", "max-pods"],
+      ["staticPodPath", "memorySwap.swapBehavior", "maxPods", "maxPods"],
+    ),
+    "accepted but not acted on yet: --max-pods, --vmodule, config memorySwap.swapBehavior, config maxPods",
+  );
+});
+
+test("no line if everything is acted on", () => {
+  assert.equal(
+    notActedOn(["config", "v"], ["staticPodPath", "crashLoopBackOff.maxContainerRestartPeriod"]),
+    undefined,
+  );
+});

@@ -1,0 +1,32 @@
+import type { KubeletFlags } from "./kubelet-flags.ts";
+import type { FlagType } from "./values.ts";
+
+/** Where the value goes: a configuration field, a command-line setting, or nowhere. */
+export type FlagTarget =
+  | { readonly in: "config"; readonly path: readonly string[] }
+  | { readonly in: "flags"; readonly key: keyof KubeletFlags }
+  | { readonly in: "nowhere"; readonly default: string };
+
+export interface FlagSpec {
+  readonly name: string;
+  readonly shorthand?: string;
+  readonly type: FlagType;
+  readonly target: FlagTarget;
+  readonly help: string;
+}
+
+export interface FlagGroup {
+  readonly title: string;
+  readonly flags: readonly FlagSpec[];
+}
+
+export function field(name: string, type: FlagType, path: string, help: string): FlagSpec {
+  return { name, type, target: { in: "config", path: path.split(".") }, help };
+}
+export function own(name: string, type: FlagType, key: keyof KubeletFlags, help: string): FlagSpec {
+  return { name, type, target: { in: "flags", key }, help };
+}
+export function unused(name: string, type: FlagType, fallback: string): FlagSpec {
+  const help = "no effect, accepted so that old command lines work";
+  return { name, type, target: { in: "nowhere", default: fallback }, help };
+}

@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { makeStaticPod, type StaticPodOptions } from "./static-pod.ts";
+
+type Loose = Record<string, unknown>;
+
+const fromFile: StaticPodOptions = { nodeName: "node-1", origin: { source: "file", path: "/m/web.yaml" } };
+
+function written(spec: Loose = {}, metadata: Loose = {}): Loose {
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "web", ...metadata },
+    spec: { containers: [{ name: "c", image: "i:1" }], ...spec },
+  };
+}
+
+function made(input: unknown, options = fromFile) {
+  const result = makeStaticPod(input, options);
+  if ("problems" in result) assert.fail(JSON.stringify(result.problems));
+  return result.pod;
+}
+
+test("a static pod gets the identity of its node", () => {
+  const pod = made(written());
+  assert.equal(pod.metadata.name, "web-node-1");
+  assert.equal(pod.metadata.namespace, "default");
+  assert.match(pod.metadata.uid, /^[0-9a-f]{32}$/);
+  assert.equal(pod.spec.nodeName, "node-1");
+  assert.deepEqual(pod.status, { phase: "Pending" });
+  assert.deepEqual(pod.metadata.annotations, {
+    "kubernetes.io/config.hash": pod.metadata.uid,
+    "kubernetes.io/config.source": "file",
+  });
+  assert.deepEqual(pod.spec.tolerations, [{ operator: "Exists", effect: "NoExecute" }]);
+});
+
+test("a pod from a URL gets no toleration of its own", () => {
+  const pod = made(written(), { nodeName: "n", origin: { source: "http", url: "http://x/" } });
+  assert.equal(pod.spec.tolerations, undefined);
+  assert.equal(pod.metadata.annotations?.["kubernetes.io/config.source"], "http");
+});
+
+test("the toleration is not repeated", () => {
+  const tolerations = [{ operator: "Exists", effect: "NoExecute" }];
+  assert.equal(made(written({ tolerations })).spec.tolerations?.length, 1);
+});
+
+test("the UID changes with the pod, the file and the node, and with nothing else", () => {
+  const uid = (input: unknown, options = fromFile) => made(input, options).metadata.uid;
+  const base = uid(written());
+  assert.equal(uid(written()), base);
+  const reordered = Object.fromEntries(Object.entries(written()).reverse());
+  assert.equal(uid(reordered), base, "the order of fields");
+  assert.equal(uid({ ...written(), status: { phase: "Running" } }), base, "a status");
+  assert.equal(uid(written({ unknown: 1 })), base, "an unknown field");
+  assert.notEqual(uid(written({ hostPID: true })), base, "the spec");
+  assert.notEqual(uid(written({}, { labels: { a: "b" } })), base, "labels");
+  assert.notEqual(
+    uid(written(), { ...fromFile, origin: { source: "file", path: "/m/x" } }),
+    base,
+    "the file",
+  );
+  assert.notEqual(uid(written(), { ...fromFile, nodeName: "other" }), base, "the node");
+});
+
+test("a UID that was written stays", () => {
+  assert.equal(made(written({}, { uid: "mine" })).metadata.uid, "mine");
+});
+
+test("a name is needed, and must be valid with that of the node", () => {
+  const problems = (input: unknown, nodeName: string) => {
+    const result = makeStaticPod(input, { ...fromFile, nodeName });
+    return "problems" in result ? result.problems.map((p) => p.path) : [];
+  };
+  assert.deepEqual(problems(written({}, { name: "" }), "n"), ["metadata.name"]);
+  assert.deepEqual(problems(written({}, { name: "", generateName: "x-" }), "n"), ["metadata.name"]);
+  assert.deepEqual(problems(written({}, { name: "a".repeat(250) }), "node"), ["metadata.name"]);
+});
+
+test("a static pod may not refer to objects of the API", async (t) => {
+  const container = { name: "c", image: "i:1" };
+  const volume = (source: Loose): Loose => ({ volumes: [{ name: "v", ...source }] });
+  const rows: [spec: Loose, path: string, resource: string][] = [
+    [{ serviceAccountName: "x" }, "spec.serviceAccountName", "serviceaccounts"],
+    [{ serviceAccount: "x" }, "spec.serviceAccountName", "serviceaccounts"],
+    [{ imagePullSecrets: [{ name: "x" }] }, "spec.imagePullSecrets[0]", "secrets"],
+    [volume({ secret: { secretName: "x" } }), "spec.volumes[0].secret", "secrets"],
+    [volume({ configMap: { name: "x" } }), "spec.volumes[0].configMap", "configmaps"],
+    [
+      volume({ persistentVolumeClaim: { claimName: "x" } }),
+      "spec.volumes[0].persistentVolumeClaim",
+      "persistentvolumeclaims",
+    ],
+    [
+      volume({ projected: { sources: [{ secret: { name: "x" } }] } }),
+      "spec.volumes[0].projected.sources[0].secret",
+      "secrets",
+    ],
+    [
+      { containers: [{ ...container, envFrom: [{ configMapRef: { name: "x" } }] }] },
+      "spec.containers[0].envFrom[0].configMapRef",
+      "configmaps",
+    ],
+    [
+      {
+        containers: [
+          { ...container, env: [{ name: "A", valueFrom: { secretKeyRef: { name: "x", key: "k" } } }] },
+        ],
+      },
+      "spec.containers[0].env[0].valueFrom.secretKeyRef",
+      "secrets",
+    ],
+  ];
+  for (const [spec, path, resource] of rows) {
+    await t.test(path, () => {
+      const result = makeStaticPod(written(spec), fromFile);
+      assert.deepEqual("problems" in result && result.problems, [
+        { path, message: `Forbidden: static pods may not reference ${resource}` },
+      ]);
+      assert.ok("pod" in makeStaticPod(written(spec), { ...fromFile, allowApiReferences: true }));
+    });
+  }
+});

@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseDocument } from "./document.ts";
+
+const parse = (text: string) => parseDocument(Buffer.from(text));
+
+test("scalars are read as Kubernetes tools read them", () => {
+  for (const [text, value] of [
+    ["yes", true],
+    ["off", false],
+    ['"yes"', "yes"],
+    ["0644", 420],
+    ["0o644", 420],
+    ["0x1f", 31],
+    ["1_000", 1000],
+    ["1e3", 1000],
+    ["12:30", "12:30"],
+    ["2026-01-01", "2026-01-01"],
+    ["~", null],
+    ["!!str 5", "5"],
+    [".nan", Number.NaN],
+  ] as const) {
+    const parsed = parse(`a: ${text}\n`);
+    assert.deepEqual("value" in parsed && parsed.value, { a: value }, text);
+  }
+});
+
+test("documents that are fine", () => {
+  for (const [text, value] of [
+    ['{\n\t"a":\n\t\t1\n}', { a: 1 }],
+    ["---\na: 1\n---\n", { a: 1 }],
+    ["# comment\n---\na: 1\n...\n", { a: 1 }],
+    ["\ufeffa: 1", { a: 1 }],
+    ["a: &x [1]\nb: *x\nc: {<<: {z: 1}}", { a: [1], b: [1], c: { z: 1 } }],
+  ] as const) {
+    const parsed = parse(text);
+    assert.deepEqual("value" in parsed && parsed.value, value, text);
+  }
+});
+
+test("whatever else it is, it is one problem with a line", () => {
+  let bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n";
+  for (let i = 1; i < 12; i++)
+    bomb += `a${i}: &a${i} [${Array(10)
+      .fill(`*a${i - 1}`)
+      .join(",")}]\n`;
+  for (const [name, text, line, message] of [
+    ["empty", "", undefined, /is empty/],
+    ["blanks", " \n\n", undefined, /is empty/],
+    ["only comments", "# nothing\n", undefined, /no document/],
+    ["duplicate key", "a:\n  b: 1\n  b: 2\n", 3, /duplicate key "b"/],
+    ["tab", "a:\n\t- b\n", 2, /[Tt]abs/],
+    ["unclosed", "a: 1\nb: [1,\n", 3, /Flow sequence/],
+    ["two documents", "a: 1\n---\nb: 2\n", 3, /second document/],
+    ["alias to nothing", "a: *x\n", undefined, /[Uu]nresolved alias/],
+    ["alias bomb", bomb, undefined, /alias/],
+    ["deep", "[".repeat(100_000), undefined, /too deeply/],
+    ["binary", "a: \0b", undefined, /not a text file: byte 0x00 at offset 3/],
+    ["large YAML", `a: ${"x".repeat(1024 * 1024)}`, undefined, /1\.0 MiB of YAML/],
+  ] as const) {
+    const parsed = parse(text);
+    assert.ok("problem" in parsed, name);
+    if (line !== undefined) assert.equal(parsed.problem.line, line, name);
+    assert.match(parsed.problem.message, message, name);
+  }
+  const latin1 = parseDocument(Buffer.from([0x61, 0x3a, 0x20, 0xe4]));
+  assert.match("problem" in latin1 ? latin1.problem.message : "", /not UTF-8/);
+});
+
+test("large JSON is read", () => {
+  const parsed = parse(JSON.stringify({ a: "x".repeat(2 * 1024 * 1024) }));
+  assert.ok("value" in parsed);
+});
+
+test("a path is found, or the nearest thing around it", () => {
+  const text = [
+    "metadata:",
+    "  labels:",
+    "    example.com/a: b",
+    "spec:",
+    "  containers:",
+    "    - name: x",
+    "      ports:",
+    "        - {containerPort: 1,",
+    "           name: y}",
+  ].join("\n");
+  const parsed = parse(text);
+  assert.ok("lineOf" in parsed);
+  for (const [path, line] of [
+    ["metadata.labels[example.com/a]", 3],
+    ["spec.containers[0].name", 6],
+    ["spec.containers[0].image", 6],
+    ["spec.containers[0].ports[0].name", 9],
+    ["spec.containers[7]", 5],
+    ["spec", 4],
+    ["", 1],
+  ] as const)
+    assert.equal(parsed.lineOf(path), line, path);
+});

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { hasGrpcCode } from "../../src/clients/cri/cri-error.ts";
+import { type ContainerEventResponse, ContainerEventType } from "../../src/gen/runtime/v1/api_pb.js";
+import type { Bench } from "./bench.ts";
+import { eventually } from "./eventually.ts";
+
+/** What the agent relies on of the event stream. */
+export function eventContract(bench: Bench): void {
+  describe("events", () => {
+    it("tell of each change of a container, or the runtime says that it has none", async (t) => {
+      const ended = new AbortController();
+      t.after(() => ended.abort());
+      const seen: ContainerEventResponse[] = [];
+      let failure: unknown;
+      const reading = (async () => {
+        for await (const event of bench.client.containerEvents(ended.signal)) seen.push(event);
+      })().catch((error: unknown) => {
+        failure = error;
+      });
+      const pod = await bench.pod(t);
+      const id = await bench.start(pod, ["/bin/true"]);
+      await bench.exit(id);
+      await bench.client.removeContainer(id);
+      const types = await eventually(() => {
+        if (failure) return "none" as const;
+        const mine = seen.filter((event) => event.containerId === id);
+        return mine.some((event) => event.containerEventType === ContainerEventType.CONTAINER_DELETED_EVENT)
+          ? mine.map((event) => ContainerEventType[event.containerEventType])
+          : undefined;
+      });
+      if (types === "none") {
+        assert.ok(hasGrpcCode(failure, "UNIMPLEMENTED"), String(failure));
+        return t.diagnostic("the runtime offers no events");
+      }
+      assert.deepEqual(types, [
+        "CONTAINER_CREATED_EVENT",
+        "CONTAINER_STARTED_EVENT",
+        "CONTAINER_STOPPED_EVENT",
+        "CONTAINER_DELETED_EVENT",
+      ]);
+      assert.ok(seen.every(({ createdAt }) => createdAt > 0n));
+      const started = seen.find(
+        (e) => e.containerId === id && e.containerEventType === ContainerEventType.CONTAINER_STARTED_EVENT,
+      );
+      assert.equal(started?.podSandboxStatus?.id, pod.id);
+      ended.abort();
+      await reading;
+      assert.equal(failure, undefined);
+    });
+  });
+}

@@ -1,0 +1,178 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, openSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { PodRow } from "../../src/app/pod-board.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { silentLogger } from "../../src/base/logger.ts";
+import { createMetrics } from "../../src/base/metrics.ts";
+import { createCriClient } from "../../src/clients/cri/client.ts";
+import type { CriClient } from "../../src/clients/cri/cri.ts";
+import type { TestNode } from "../node/test-node.ts";
+
+export const repoDir = fileURLToPath(new URL("../..", import.meta.url));
+const main = join(repoDir, "src/cli/main.ts");
+
+/** The kubelet as a process of its own on a test node: started, killed and started again as a user would. */
+export class AgentProcess {
+  readonly node: TestNode;
+  readonly configFile: string;
+  readonly logFile: string;
+  readonly healthPort: number;
+  #child: ChildProcess | undefined;
+
+  private constructor(node: TestNode, healthPort: number, config: Record<string, unknown>) {
+    this.node = node;
+    this.healthPort = healthPort;
+    mkdirSync(node.rootDir, { recursive: true });
+    this.configFile = join(node.rootDir, "..", "kubelet.json");
+    this.logFile = join(node.rootDir, "..", "kubelet.log");
+    writeFileSync(
+      this.configFile,
+      JSON.stringify({
+        apiVersion: "kubelet.config.k8s.io/v1beta1",
+        kind: "KubeletConfiguration",
+        staticPodPath: node.manifests,
+        // Long, so that a test that passes shows that nothing waited for it.
+        fileCheckFrequency: "1h",
+        containerRuntimeEndpoint: node.endpoint,
+        podLogsDir: node.logDir,
+        cgroupRoot: node.cgroupRoot,
+        failCgroupV1: false,
+        healthzPort: healthPort,
+        ...config,
+      }),
+    );
+  }
+
+  static async create(node: TestNode, config: Record<string, unknown> = {}): Promise<AgentProcess> {
+    makeCgroupRoot(node.cgroupRoot);
+    return new AgentProcess(node, await freePort(), config);
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** Starts it; resolves as soon as the process exists. */
+  start(extra: readonly string[] = [], env: NodeJS.ProcessEnv = process.env): void {
+    const log = openSync(this.logFile, "a");
+    this.#child = spawn(
+      process.execPath,
+      [main, `--config=${this.configFile}`, `--root-dir=${this.node.rootDir}`, "-v=4", ...extra],
+      { stdio: ["ignore", log, log], env },
+    );
+  }
+
+  /** Sends a signal and waits for the end of the process. */
+  async end(signal: NodeJS.Signals): Promise<number | null> {
+    const child = this.#child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
+    const ended = once(child, "exit");
+    child.kill(signal);
+    await ended;
+    return child.exitCode;
+  }
+
+  /** The pods as `kubelet pods -o json` would show them; undefined while the agent is not there. */
+  async pods(): Promise<PodRow[] | undefined> {
+    const answer = await get({ socketPath: join(this.node.rootDir, "kubelet.sock"), path: "/pods" });
+    return answer && (JSON.parse(answer.body) as { pods: PodRow[] }).pods;
+  }
+
+  health(path = "/healthz"): Promise<{ status: number; body: string } | undefined> {
+    return get({ host: "127.0.0.1", port: this.healthPort, path });
+  }
+
+  log(): string {
+    return readFileSync(this.logFile, "utf8");
+  }
+
+  /** The links that this node's pods left where all kubelets of a machine put them. */
+  links(): string[] {
+    const dir = "/var/log/containers";
+    return names(dir)
+      .map((name) => join(dir, name))
+      .filter((link) => {
+        try {
+          return readlinkSync(link).startsWith(`${this.node.logDir}/`);
+        } catch {
+          return false;
+        }
+      });
+  }
+
+  /** Ends agent and node, and removes what they leave on the machine. */
+  async destroy(): Promise<void> {
+    await this.end("SIGKILL");
+    for (const link of this.links()) rmSync(link, { force: true });
+    await this.node.stop();
+  }
+}
+
+/** The runtime itself, asked without a kubelet in between. */
+export function askRuntime(endpoint: string): CriClient {
+  return createCriClient({
+    runtimeEndpoint: endpoint,
+    requestTimeoutMs: 10_000,
+    logger: silentLogger,
+    clock: systemClock,
+    metrics: createMetrics(),
+  });
+}
+
+function names(dir: string): string[] {
+  try {
+    return readdirSync(dir);
+  } catch {
+    return [];
+  }
+}
+
+/** As an operator would have to: a kubelet does not make the cgroup that it was told to stay in. */
+function makeCgroupRoot(cgroupRoot: string): void {
+  const mounts = readFileSync("/proc/self/mountinfo", "utf8")
+    .split("\n")
+    .filter((line) => / - cgroup2? /.test(line))
+    .map((line) => line.split(" ")[4]!);
+  for (const mount of mounts) mkdirSync(join(mount, cgroupRoot), { recursive: true });
+}
+
+/** Folders of a cgroup in every hierarchy that has it. */
+export function cgroupFolders(path: string): string[] {
+  const mounts = readFileSync("/proc/self/mountinfo", "utf8")
+    .split("\n")
+    .filter((line) => / - cgroup2? /.test(line))
+    .map((line) => line.split(" ")[4]!);
+  return mounts.flatMap((mount) => names(join(mount, path)).map((name) => join(mount, path, name)));
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+function get(options: object): Promise<{ status: number; body: string } | undefined> {
+  return new Promise((resolve) => {
+    const call = request({ timeout: 5000, ...options }, (response) => {
+      let body = "";
+      response.setEncoding("utf8");
+      response.on("data", (chunk) => {
+        body += chunk;
+      });
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, body }));
+      response.on("error", () => resolve(undefined));
+    });
+    call.on("timeout", () => call.destroy());
+    call.on("error", () => resolve(undefined));
+    call.end();
+  });
+}

@@ -1,0 +1,42 @@
+import { renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { busyboxName } from "../node/test-node.ts";
+
+export interface ManifestOptions {
+  name: string;
+  /** Something that makes the content, and so the UID, another one. */
+  note?: string;
+  command?: string[];
+  hostNetwork?: boolean;
+  restartPolicy?: string;
+  graceSeconds?: number;
+}
+
+/** Ends on SIGTERM at once, which a plain sleep as process 1 would not. */
+export const sleeper = ["sh", "-c", "trap 'exit 0' TERM; while true; do sleep 1000 & wait; done"];
+
+export function manifest(o: ManifestOptions): string {
+  return `apiVersion: v1
+kind: Pod
+metadata:
+  name: ${o.name}
+  labels: { test: "${o.note ?? "0"}" }
+spec:
+  hostNetwork: ${o.hostNetwork ?? false}
+  restartPolicy: ${o.restartPolicy ?? "Always"}
+  terminationGracePeriodSeconds: ${o.graceSeconds ?? 1}
+  dnsPolicy: Default
+  containers:
+    - name: c
+      image: ${busyboxName}
+      imagePullPolicy: Never
+      command: ${JSON.stringify(o.command ?? sleeper)}
+`;
+}
+
+/** Puts a manifest into the folder in one step, as one should. */
+export function place(dir: string, file: string, content: string | Uint8Array): void {
+  const hidden = join(dir, `.${file}.tmp`);
+  writeFileSync(hidden, content);
+  renameSync(hidden, join(dir, file));
+}

@@ -1,0 +1,258 @@
+import assert from "node:assert/strict";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { PodRow } from "../../src/app/pod-board.ts";
+import type { CriClient } from "../../src/clients/cri/cri.ts";
+import { PodSandboxState } from "../../src/gen/runtime/v1/api_pb.js";
+import { describeOnContainerd, startTestNode, type TestNode } from "../node/test-node.ts";
+import { AgentProcess, askRuntime, cgroupFolders } from "./agent-process.ts";
+import { holds } from "./holds.ts";
+import { manifest, place } from "./manifests.ts";
+
+describeOnContainerd("static pods", (version) => {
+  let node: TestNode;
+  let agent: AgentProcess;
+  let runtime: CriClient;
+
+  before(async () => {
+    node = await startTestNode({ containerd: version });
+    agent = await AgentProcess.create(node);
+    runtime = askRuntime(node.endpoint);
+    // The witness: whatever happens to other manifests, this pod must not notice.
+    place(node.manifests, "witness.yaml", manifest({ name: "witness" }));
+    agent.start();
+    await running("witness");
+  });
+
+  after(async () => {
+    runtime?.close();
+    await agent?.destroy();
+  });
+
+  async function podNamed(name: string): Promise<PodRow | undefined> {
+    return (await agent.pods())?.find((row) => row.name.startsWith(`${name}-`));
+  }
+
+  const running = (name: string) =>
+    holds(async () => {
+      const row = await podNamed(name);
+      assert.equal(row?.status?.phase, "Running", `${name} is ${row?.status?.phase}: ${row?.blockedOn}`);
+      assert.equal(row?.ready, "1/1");
+      return row!;
+    });
+
+  const gone = (name: string) => holds(async () => assert.equal(await podNamed(name), undefined));
+
+  const containerIdOf = (row: PodRow) => row.status?.containerStatuses?.[0]?.containerID;
+
+  /** Does something to the folder, and shows that the witness ran on as it was. */
+  async function unnoticed(act: () => Promise<void>): Promise<void> {
+    const before = await running("witness");
+    await act();
+    const after = await running("witness");
+    assert.equal(containerIdOf(after), containerIdOf(before));
+    assert.equal(after.restarts, 0);
+  }
+
+  const said = (pattern: RegExp) => holds(async () => assert.match(agent.log(), pattern));
+
+  test("a manifest dropped into the folder starts at once, not at the next rescan", async () => {
+    await unnoticed(async () => {
+      place(node.manifests, "a.yaml", manifest({ name: "a" }));
+      const row = await running("a");
+      assert.match(row.ip, /^\d+\.\d+\.\d+\.\d+$/);
+      const log = join(node.logDir, `default_${row.name}_${row.uid}`, "c", "0.log");
+      assert.ok(existsSync(log), `${log} is missing`);
+      assert.ok(
+        agent.links().some((link) => link.includes(row.name)),
+        "no link to the log",
+      );
+    });
+  });
+
+  test("edited, the pod is replaced", async () => {
+    await unnoticed(async () => {
+      const before = await running("a");
+      place(node.manifests, "a.yaml", manifest({ name: "a", note: "edited" }));
+      await holds(async () => {
+        const row = await running("a");
+        assert.notEqual(row.uid, before.uid);
+      });
+      await holds(async () => {
+        const rows = (await agent.pods())!.filter((row) => row.name === before.name);
+        assert.equal(rows.length, 1, "both versions are there");
+      });
+      const sandboxes = await runtime.listPodSandboxes();
+      assert.equal(
+        sandboxes.filter((s) => s.metadata?.uid === before.uid).length,
+        0,
+        "the old sandbox is still there",
+      );
+    });
+  });
+
+  test("removed, it is gone, and so are its logs, folders, sandbox and cgroup", async () => {
+    await unnoticed(async () => {
+      const row = await running("a");
+      assert.ok(
+        podCgroups().some((dir) => dir.includes(row.uid)),
+        "it had no cgroup",
+      );
+      rmSync(join(node.manifests, "a.yaml"));
+      await gone("a");
+      assert.ok(!existsSync(join(node.logDir, `default_${row.name}_${row.uid}`)), "logs are left");
+      assert.ok(!existsSync(join(node.rootDir, "pods", row.uid)), "the pod's folder is left");
+      assert.equal(agent.links().filter((link) => link.includes(row.name)).length, 0, "a log link is left");
+      assert.equal(podCgroups().filter((dir) => dir.includes(row.uid)).length, 0, "a cgroup is left");
+      assert.equal((await runtime.listPodSandboxes()).filter((s) => s.metadata?.uid === row.uid).length, 0);
+      assert.equal(
+        (await runtime.listContainers()).filter((c) => c.labels["io.kubernetes.pod.uid"] === row.uid).length,
+        0,
+      );
+    });
+  });
+
+  test("taken away and put back unchanged, it runs again", async () => {
+    await unnoticed(async () => {
+      const content = manifest({ name: "back" });
+      place(node.manifests, "back.yaml", content);
+      const first = await running("back");
+      rmSync(join(node.manifests, "back.yaml"));
+      await holds(async () => assert.notEqual((await podNamed("back"))?.phase, "Running"));
+      place(node.manifests, "back.yaml", content);
+      await holds(async () => {
+        const row = await running("back");
+        assert.equal(row.uid, first.uid, "the same content and file give the same UID");
+        assert.notEqual(containerIdOf(row), containerIdOf(first));
+      });
+      rmSync(join(node.manifests, "back.yaml"));
+      await gone("back");
+    });
+  });
+
+  test("broken YAML is reported with file and line, once, and a corrected file runs", async () => {
+    await unnoticed(async () => {
+      place(node.manifests, "broken.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: broken\nspec: [\n");
+      await said(/broken\.yaml:\d+/);
+      const times = agent.log().match(/broken\.yaml:\d+/g)!.length;
+      writeFileSync(join(node.manifests, ".poke"), "");
+      place(node.manifests, "broken.yaml", manifest({ name: "broken" }));
+      await running("broken");
+      assert.equal(agent.log().match(/broken\.yaml:\d+/g)!.length, times, "it was reported more than once");
+      rmSync(join(node.manifests, "broken.yaml"));
+      await gone("broken");
+    });
+  });
+
+  test("a pod without containers is reported with file, line and field", async () => {
+    await unnoticed(async () => {
+      place(
+        node.manifests,
+        "empty.yaml",
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: empty\nspec:\n  containers: []\n",
+      );
+      await said(/empty\.yaml:6: spec\.containers: /);
+      assert.equal(await podNamed("empty"), undefined);
+      rmSync(join(node.manifests, "empty.yaml"));
+    });
+  });
+
+  test("of two files with the same pod one runs, and the other takes over when it is removed", async () => {
+    await unnoticed(async () => {
+      place(node.manifests, "one.yaml", manifest({ name: "twin", note: "one" }));
+      const first = await running("twin");
+      place(node.manifests, "two.yaml", manifest({ name: "twin", note: "two" }));
+      await said(/two\.yaml.*one\.yaml|one\.yaml.*two\.yaml/);
+      assert.equal((await agent.pods())!.filter((row) => row.name === first.name).length, 1);
+      assert.equal(containerIdOf(await running("twin")), containerIdOf(first), "the first was disturbed");
+      rmSync(join(node.manifests, "one.yaml"));
+      await holds(async () => assert.notEqual((await running("twin")).uid, first.uid));
+      rmSync(join(node.manifests, "two.yaml"));
+      await gone("twin");
+    });
+  });
+
+  test("a file of 100 MiB is refused by its size", async () => {
+    await unnoticed(async () => {
+      const path = join(node.manifests, ".huge");
+      writeFileSync(path, "kind: Pod\n");
+      truncateSync(path, 100 * 1024 * 1024);
+      place(node.manifests, "huge.yaml", "x");
+      rmSync(join(node.manifests, "huge.yaml"));
+      const { renameSync } = await import("node:fs");
+      renameSync(path, join(node.manifests, "huge.yaml"));
+      await said(/huge\.yaml.*(large|big|MiB|bytes)/i);
+      rmSync(join(node.manifests, "huge.yaml"));
+    });
+  });
+
+  test("a binary file is refused", async () => {
+    await unnoticed(async () => {
+      place(node.manifests, "binary.yaml", new Uint8Array([0x7f, 0x45, 0x4c, 0x46, 0, 1, 2, 255, 254]));
+      await said(/binary\.yaml/);
+      rmSync(join(node.manifests, "binary.yaml"));
+    });
+  });
+
+  test("a manifest that is being written starts when it is whole, and then only as it is meant", async () => {
+    await unnoticed(async () => {
+      const text = manifest({ name: "slow" });
+      // Cut so that each part but the last is a valid manifest of another pod, or none.
+      const cuts = [0, text.indexOf("  dnsPolicy"), text.indexOf("      command:"), text.length];
+      const file = openSync(join(node.manifests, "slow.yaml"), "w");
+      for (let i = 1; i < cuts.length; i++) {
+        writeSync(file, text.slice(cuts[i - 1], cuts[i]));
+        fsyncSync(file);
+        // Long enough for a hasty reader to act on what is there.
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        if (i < cuts.length - 1)
+          assert.equal(await podNamed("slow"), undefined, "it started from a half-written file");
+      }
+      closeSync(file);
+      await running("slow");
+      const { length } = agent.log().match(/SyncLoop ADD[^\n]*slow/g) ?? [];
+      assert.equal(length, 1, "more than one pod came of the file");
+      rmSync(join(node.manifests, "slow.yaml"));
+      await gone("slow");
+    });
+  });
+
+  test("a pod of the runtime that no manifest names is ended", async () => {
+    await unnoticed(async () => {
+      const orphan = await runtime.runPodSandbox(
+        {
+          metadata: { name: "stray", uid: "stray-uid", namespace: "default", attempt: 0 },
+          logDirectory: join(node.logDir, "default_stray_stray-uid"),
+          labels: {
+            "io.kubernetes.pod.name": "stray",
+            "io.kubernetes.pod.uid": "stray-uid",
+            "io.kubernetes.pod.namespace": "default",
+          },
+          linux: { cgroupParent: `${node.cgroupRoot}/kubepods/besteffort` },
+        },
+        "",
+      );
+      await holds(async () => {
+        const left = await runtime.listPodSandboxes({ id: orphan });
+        assert.equal(left.filter((s) => s.state === PodSandboxState.SANDBOX_READY).length, 0);
+        assert.equal(left.length, 0);
+      });
+    });
+  });
+
+  function podCgroups(): string[] {
+    return ["", "/burstable", "/besteffort"].flatMap((tier) =>
+      cgroupFolders(`${node.cgroupRoot}/kubepods${tier}`),
+    );
+  }
+});
