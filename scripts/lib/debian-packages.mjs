@@ -20,8 +20,11 @@ export function installDebianPackages() {
   if (process.getuid() !== 0) {
     return ["A node needs, and this machine lacks:", ...lines, "As root, run:", `  ${command}`].join("\n");
   }
-  say(`Installing from Debian: ${packages.join(", ")}`);
-  for (const line of lines) say(line);
+  say("Installing from Debian ...");
+  for (const name of packages) {
+    const reasons = found.missing.filter((m) => m.debianPackage === name).map((m) => m.why);
+    say(`  ${name}: ${reasons.join(", ")}`);
+  }
   if (existsSync("/run/systemd/system") && packages.includes("containerd")) {
     say(
       "  Debian's package starts a containerd of its own (containerd.service); this project leaves it alone.",

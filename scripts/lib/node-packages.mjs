@@ -30,16 +30,16 @@ export function packagesAreCurrent() {
 
 export function installPackages() {
   if (packagesAreCurrent()) return;
-  say("Installing npm packages, Node 24 among them (npm ci) ...");
+  say("Installing npm packages, Node 24 among them ...");
   const started = Date.now();
-  const done = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
-    cwd: root,
-    stdio: "inherit",
-  });
-  if (done.status !== 0) fail("npm ci failed: see its messages above.");
+  // Not npm ci: it refuses a lock file without the binaries of foreign platforms, which some registries do not carry.
+  // This takes the same versions from the lock file and leaves the file as it is.
+  const args = ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"];
+  const done = spawnSync("npm", args, { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
+  if (done.status !== 0) fail("npm could not install the packages: see its messages above.");
   if (!existsSync(node24)) {
     fail(
-      `npm ci did not bring Node 24 (${node24}); optional dependencies may be switched off (npm config get omit).`,
+      `npm did not bring Node 24 (${node24}); optional dependencies may be switched off (npm config get omit).`,
     );
   }
   say(`  done in ${seconds(started)}`);

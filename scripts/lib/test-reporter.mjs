@@ -11,7 +11,8 @@ export default async function* report(source) {
         names(files, data).splice(data.nesting, Number.POSITIVE_INFINITY, data.name);
         break;
       case "test:pass":
-        if (isTest(data)) {
+        // A suite that is skipped hides its tests: it is told in their place.
+        if (isTest(data) || data.skip !== undefined) {
           const file = state(files, data);
           if (data.skip === undefined && data.todo === undefined) file.passed++;
           else file.skipped.push(`${data.name}${typeof data.skip === "string" ? `: ${data.skip}` : ""}`);

@@ -183,7 +183,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
   const housekeeping = new Housekeeping({
     clock,
     logger,
-    mayJudge: () => podConfig.sourcesReady() && plegSynced,
+    mayJudge: () => plegSynced && podConfig.sourcesReady() && sources.every((source) => loop.hasHeard(source.name)),
     isKnown: (uid) => desired.get(uid) !== undefined || workers.get(uid) !== undefined,
     inRuntime: () => observed.all(),
     terminateOrphan: (pod) => workers.terminateOrphan(pod),

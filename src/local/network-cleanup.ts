@@ -14,7 +14,10 @@ const cniCache = "/var/lib/cni/results";
 /** Notes whether the chains that all users of host ports share were there before the node. */
 export async function noteSharedChains(files: NodeFiles): Promise<void> {
   const save = findProgram("iptables-save");
-  if (save && hasSharedChains(await run(save, ["-t", "nat"]))) writeFileSync(sharedChainsNote(files), "");
+  if (!save) return;
+  // A kernel without a nat table has no chains either; the first pod will say what is wrong with it.
+  const table = await run(save, ["-t", "nat"]).catch(() => "");
+  if (hasSharedChains(table)) writeFileSync(sharedChainsNote(files), "");
 }
 
 /** Removes bridge, veth pairs, iptables rules and cached results of a node's network; resolves with what stayed. */

@@ -38,7 +38,7 @@ export function processesOfNode(files: NodeFiles, all: readonly ProcessFacts[], 
       !known.has(p.pid) &&
       (below.has(p.pid) ||
         p.cgroups.some((line) => inCgroup.test(line)) ||
-        (p.rootMount?.includes(`upperdir=${files.containerd.root}/`) ?? false)),
+        (p.rootMount?.includes(`${files.containerd.root}/io.containerd.snapshotter`) ?? false)),
   );
   return { containerd, shims, containers };
 }

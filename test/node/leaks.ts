@@ -1,15 +1,18 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { join } from "node:path";
 import { cgroupTree } from "../../src/local/cgroup-trees.ts";
 import { cgroupMounts, parseMountinfo } from "../../src/local/mount-table.ts";
+import { type ProcessFacts, readProcesses } from "../../src/local/processes.ts";
 
-/** What of a machine a node could leave behind: one line for each thing, by kind. */
+/** Things of one kind, each with the words by which one can tell whose it is. */
+type Things = ReadonlyMap<string, string>;
+
+/** What of a machine a node could leave behind. */
 export interface Snapshot {
-  readonly processes: ReadonlySet<string>;
-  readonly mounts: ReadonlySet<string>;
-  readonly networkNamespaces: ReadonlySet<string>;
-  readonly links: ReadonlySet<string>;
-  readonly cgroups: ReadonlySet<string>;
+  readonly processes: Things;
+  readonly mounts: Things;
+  readonly networkNamespaces: Things;
+  readonly links: Things;
+  readonly cgroups: Things;
 }
 
 export type Kind = keyof Snapshot;
@@ -17,17 +20,24 @@ export type Kind = keyof Snapshot;
 export interface Leak {
   readonly kind: Kind;
   readonly what: string;
+  readonly about: string;
 }
 
 export function snapshot(): Snapshot {
   const mountinfo = readFileSync("/proc/self/mountinfo", "utf8");
   const mounts = parseMountinfo(mountinfo);
+  // Zombies are their parent's matter; kernel threads (no arguments) and this process nobody's.
+  const processes = readProcesses().filter((p) => !p.zombie && p.args.length > 0 && p.pid !== process.pid);
   return {
-    processes: new Set(processes()),
-    mounts: new Set(mounts.map((mount) => `${mount.path} (${mount.fsType})`)),
-    networkNamespaces: new Set([...processNamespaces(), ...mountedNamespaces(mountinfo)]),
-    links: new Set(readdirSync("/sys/class/net")),
-    cgroups: new Set(cgroupMounts(mounts).flatMap(cgroupTree)),
+    processes: new Map(processes.map((p) => [`${p.pid} ${p.args.join(" ")}`, p.cgroups.join(" ")])),
+    mounts: new Map(mounts.map((mount) => [`${mount.path} (${mount.fsType})`, ""])),
+    networkNamespaces: new Map([...namespacesOf(processes), ...namespacesIn(mountinfo)]),
+    links: new Map(readdirSync("/sys/class/net").map((name) => [name, bridgeOf(name)])),
+    cgroups: new Map(
+      cgroupMounts(mounts)
+        .flatMap(cgroupTree)
+        .map((dir) => [dir, ""]),
+    ),
   };
 }
 
@@ -39,46 +49,36 @@ export function leaks(
 ): Leak[] {
   return (Object.keys(after) as Kind[]).flatMap((kind) =>
     [...after[kind]]
-      .filter((what) => !before[kind].has(what))
-      .map((what) => ({ kind, what }))
+      .filter(([what]) => !before[kind].has(what))
+      .map(([what, about]) => ({ kind, what, about }))
       .filter(isOurs),
   );
 }
 
-/** True for what carries one of these words (a node's name, bridge, folder) in its path, arguments or name. */
+/** True for what carries one of these words (a node's folder, bridge, cgroup) in its name or in what is known about it. */
 export function mentions(...words: string[]): (leak: Leak) => boolean {
-  return ({ what }) => words.some((word) => what.includes(word));
+  return ({ what, about }) => words.some((word) => what.includes(word) || about.includes(word));
 }
 
-/** Zombies are their parent's matter; kernel threads and this process nobody's. */
-function processes(): string[] {
-  return pids().flatMap((pid) => {
+function namespacesOf(processes: readonly ProcessFacts[]): [string, string][] {
+  return processes.flatMap((p): [string, string][] => {
     try {
-      const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-      const state = stat.slice(stat.lastIndexOf(")") + 2, stat.lastIndexOf(")") + 3);
-      const args = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").join(" ").trim();
-      return state === "Z" || args === "" || Number(pid) === process.pid ? [] : [`${pid} ${args}`];
+      return [[readlinkSync(`/proc/${p.pid}/ns/net`), p.cgroups.join(" ")]];
     } catch {
-      return [];
+      return []; // ended meanwhile
     }
   });
 }
 
-function processNamespaces(): string[] {
-  return pids().flatMap((pid) => {
-    try {
-      return [readlinkSync(`/proc/${pid}/ns/net`)];
-    } catch {
-      return [];
-    }
-  });
+/** A namespace without a process lives on in a mount, whose root is "net:[inode]". */
+function namespacesIn(mountinfo: string): [string, string][] {
+  return [...mountinfo.matchAll(/ (net:\[\d+\]) (\S+) /g)].map((match) => [match[1]!, match[2]!]);
 }
 
-/** A namespace without a process lives on in a mount: its root is "net:[inode]". */
-function mountedNamespaces(mountinfo: string): string[] {
-  return [...mountinfo.matchAll(/ (net:\[\d+\]) /g)].map((match) => match[1]!);
-}
-
-function pids(): string[] {
-  return readdirSync(join("/proc")).filter((name) => /^\d+$/.test(name));
+function bridgeOf(link: string): string {
+  try {
+    return readlinkSync(`/sys/class/net/${link}/master`);
+  } catch {
+    return "";
+  }
 }

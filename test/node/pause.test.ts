@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { after, before, describe, type TestContext, test } from "node:test";
 import { sleep, systemClock } from "../../src/base/clock.ts";
 import { pauseElf } from "../../src/local/pause-elf.ts";
 import { readProcess, readProcesses } from "../../src/local/processes.ts";
@@ -29,10 +29,16 @@ async function until<T>(what: string, condition: () => T | undefined | false): P
   }
 }
 
-/** Blocked signals as the kernel shows them: the program is ready to be asked when TERM is among them. */
-function blocksTerm(pid: number): boolean {
-  const status = readFileSync(`/proc/${pid}/status`, "utf8");
-  return (BigInt(`0x${/SigBlk:\s*([0-9a-f]+)/.exec(status)?.[1]}`) & (1n << 14n)) !== 0n;
+/** Asleep under its own name, the program can only be waiting for a signal: from then on it may be asked. */
+function waits(pid: number): boolean {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  return stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")") + 3) === "pause) S";
+}
+
+function start(t: TestContext, file: string, args: string[] = []): ChildProcess {
+  const child = spawn(file, args, { stdio: "ignore" });
+  t.after(() => child.kill("SIGKILL"));
+  return child;
 }
 
 async function exitOf(child: ChildProcess): Promise<unknown> {
@@ -42,18 +48,18 @@ async function exitOf(child: ChildProcess): Promise<unknown> {
 
 describe("the pause program", () => {
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    test(`ends with status 0 on ${signal}`, async () => {
-      const child = spawn(program);
-      await until("blocks SIGTERM", () => blocksTerm(child.pid!));
+    test(`ends with status 0 on ${signal}`, async (t) => {
+      const child = start(t, program);
+      await until("waits", () => waits(child.pid!));
       const ended = exitOf(child);
       child.kill(signal);
       assert.equal(await ended, 0);
     });
   }
 
-  test("does not end on a signal it has no part in (SIGCHLD)", async () => {
-    const child = spawn(program);
-    await until("blocks SIGTERM", () => blocksTerm(child.pid!));
+  test("does not end on a signal it has no part in (SIGCHLD)", async (t) => {
+    const child = start(t, program);
+    await until("waits", () => waits(child.pid!));
     const ended = exitOf(child);
     child.kill("SIGCHLD");
     await until("took SIGCHLD", () =>
@@ -65,17 +71,24 @@ describe("the pause program", () => {
 
   test("as pid 1 reaps orphans and ends on SIGTERM", {
     skip: process.getuid?.() === 0 ? false : "needs root",
-  }, async () => {
+  }, async (t) => {
     // A shell becomes pid 1, leaves children behind that end as orphans' parents do, and turns into pause.
     const script = `(sleep 0.01 & sleep 0.01 &) ; (true &) ; exec ${program}`;
-    const child = spawn("unshare", ["--pid", "--fork", "sh", "-c", script]);
+    const child = start(t, "unshare", ["--pid", "--fork", "--kill-child", "sh", "-c", script]);
     const ended = exitOf(child);
     const first = await until("pid 1 of the namespace", () =>
       readProcesses().find((p) => p.parent === child.pid && p.args[0] === program),
     );
-    await until("blocks SIGTERM", () => blocksTerm(first.pid));
+    await until("waits", () => waits(first.pid));
     await until("no child left, dead or alive", () => childrenOf(first.pid).length === 0);
-    const orphan = spawn("nsenter", ["--target", String(first.pid), "--pid", "sh", "-c", "(sleep 0.05 &)"]);
+    const orphan = start(t, "nsenter", [
+      "--target",
+      String(first.pid),
+      "--pid",
+      "sh",
+      "-c",
+      "(sleep 0.05 &)",
+    ]);
     await exitOf(orphan);
     await until("the late orphan was reaped", () => childrenOf(first.pid).length === 0);
     process.kill(first.pid, "SIGTERM");

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { sleep, systemClock } from "../../src/base/clock.ts";
+import { systemClock } from "../../src/base/clock.ts";
 import { silentLogger } from "../../src/base/logger.ts";
 import { createMetrics } from "../../src/base/metrics.ts";
 import { createCriClient } from "../../src/clients/cri/client.ts";
@@ -16,6 +16,7 @@ import { leaks, mentions, snapshot } from "./leaks.ts";
 import { type ContainerdVersion, describeOnContainerd, startTestNode, type TestNode } from "./test-node.ts";
 
 const namespaceModePod = 0;
+const hostPort = { "1.6": 18_016, "2.x": 18_020 } as const;
 
 function sandboxConfig(node: TestNode, name: string, hostPort = 0): PodSandboxConfigInit {
   return {
@@ -125,16 +126,17 @@ describeOnContainerd("a private node", (version) => {
 });
 
 describeOnContainerd("stopping a private node", (version) => {
-  test("with pods still running leaves no process, mount, namespace, link, cgroup, rule or file", async () => {
+  test("with pods still running leaves no process, mount, namespace, link, cgroup, rule or file", async (t) => {
     const first = snapshot();
     const node = await startTestNode({ containerd: version });
+    t.after(() => node.stop());
     const cri = client(node);
-    await runPod(node, cri, "left-one", 18_080);
+    await runPod(node, cri, "left-one", hostPort[version]);
     await runPod(node, cri, "left-two");
     cri.close();
     const files = nodeFiles(node.name);
     const during = leaks(first, snapshot(), ownTraces(node.name));
-    for (const kind of ["processes", "mounts", "links", "cgroups"] as const) {
+    for (const kind of ["processes", "mounts", "networkNamespaces", "links", "cgroups"] as const) {
       assert.ok(
         during.some((leak) => leak.kind === kind),
         `a running node shows ${kind}`,
@@ -156,13 +158,14 @@ describeOnContainerd("stopping a private node", (version) => {
     const first = snapshot();
     const name = await nodeOfKilledProcess(version);
     const files = nodeFiles(name);
-    const shims = () => processesOfNode(files, readProcesses(), process.pid).shims.filter((p) => !p.zombie);
-    const containers = () => processesOfNode(files, readProcesses(), process.pid).containers;
-    process.kill(shims()[0]!.pid, "SIGKILL");
-    assert.ok(containers().length >= 2, "containers outlive the process that started them");
+    const alive = (kind: "shims" | "containers") =>
+      processesOfNode(files, readProcesses(), process.pid)[kind].filter((p) => !p.zombie);
+    process.kill(alive("shims")[0]!.pid, "SIGKILL");
+    assert.ok(alive("containers").length >= 2, "containers outlive the process that started them");
     const node = await startTestNode({ containerd: version, name });
-    assert.deepEqual(containers(), []);
+    const stillAlive = alive("containers");
     await node.stop();
+    assert.deepEqual(stillAlive, []);
     assert.deepEqual(leaks(first, snapshot(), ownTraces(name)), []);
   });
 });

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { silentLogger } from "../../src/base/logger.ts";
 import { cleanUpNode } from "../../src/local/cleanup.ts";
 import { defaultBaseDir, nodeFiles } from "../../src/local/node-files.ts";
-import { ownerOf } from "../../src/local/node-lock.ts";
+import { ownerOf, releaseNode } from "../../src/local/node-lock.ts";
 import { startPrivateNode } from "../../src/local/private-node.ts";
 import { type Binaries, findRequirements } from "../../src/local/requirements.ts";
 
@@ -101,7 +101,9 @@ function binariesOf(version: ContainerdVersion): Binaries | string {
 async function removeAbandoned(): Promise<void> {
   for (const name of abandonedNames()) {
     const files = nodeFiles(name);
-    if (ownerOf(files) === undefined) await cleanUpNode(files, { keep: "nothing" });
+    if (ownerOf(files) !== undefined) continue;
+    await cleanUpNode(files, { keep: "nothing" });
+    releaseNode(files);
   }
 }
 

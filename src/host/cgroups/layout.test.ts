@@ -29,6 +29,7 @@ describe("parseLayout", () => {
       cpu: "/sys/fs/cgroup/cpu,cpuacct",
       cpuacct: "/sys/fs/cgroup/cpu,cpuacct",
       systemd: "/sys/fs/cgroup/systemd",
+      unified: "/sys/fs/cgroup/unified",
     });
   });
   it("a name=systemd hierarchy alone does not make a host v1", () => {

@@ -4,7 +4,8 @@ import { KubeletError } from "../../base/errors.ts";
 /** How the host's cgroup hierarchies are mounted. */
 export type CgroupLayout =
   | {
-      readonly version: 1 /** Mount point of each controller: "cpu" -> "/sys/fs/cgroup/cpu". */;
+      readonly version: 1;
+      /** Where each controller is mounted: "cpu" -> "/sys/fs/cgroup/cpu". "systemd" and "unified" control nothing. */
       readonly mounts: ReadonlyMap<string, string>;
     }
   | { readonly version: 2; readonly root: string };
@@ -27,6 +28,7 @@ const v1Controllers = new Set([
 ]);
 
 const unifiedMount = "/sys/fs/cgroup";
+const hybridMount = "/sys/fs/cgroup/unified";
 
 export async function detectLayout(mountinfo = "/proc/self/mountinfo"): Promise<CgroupLayout> {
   return parseLayout(await readFile(mountinfo, "utf8"));
@@ -50,6 +52,8 @@ export function parseLayout(mountinfo: string): CgroupLayout {
   if (!unified.includes(unifiedMount) && [...mounts.keys()].some((name) => v1Controllers.has(name))) {
     // Runtimes put the containers of a hybrid host into the unified hierarchy too, so pods have a folder there.
     if (unified[0] !== undefined) mounts.set("unified", unified[0]);
+    // Runtimes put containers into this hierarchy too, so that it has to be cleaned up like the others.
+    if (unified.includes(hybridMount)) mounts.set("unified", hybridMount);
     return { version: 1, mounts };
   }
   const root = unified.includes(unifiedMount) ? unifiedMount : unified[0];

@@ -42,6 +42,7 @@ export class SyncLoop implements Component {
   #running = false;
   #lastTickAt = 0;
   #cancelTick: (() => void) | undefined;
+  #heard = new Set<PodSourceName>();
   #ended = Promise.withResolvers<void>();
 
   constructor(options: SyncLoopOptions) {
@@ -71,6 +72,11 @@ export class SyncLoop implements Component {
       ok: false,
       reason: `sync loop was last seen active ${Math.round(idleMs / 1000)}s ago; threshold is 2m0s`,
     };
+  }
+
+  /** True once what the source wants was not only said but also passed on: before that, its pods look like nobody's. */
+  hasHeard(source: PodSourceName): boolean {
+    return this.#heard.has(source);
   }
 
   post(event: SyncEvent): void {
@@ -129,6 +135,7 @@ export class SyncLoop implements Component {
 
   #dispatchPods({ op, source, pods }: PodChange): void {
     const { desired, workers, logger } = this.#o;
+    this.#heard.add(source);
     logger.debug(2, `SyncLoop ${op}`, { source, pods: pods.map(podRef) });
     for (const pod of pods) {
       const { uid } = pod.metadata;

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+let root;
+const launcher = fileURLToPath(new URL("../../bin/kubelet", import.meta.url));
+
+before(() => {
+  root = mkdtempSync(join(tmpdir(), "launcher-"));
+  mkdirSync(join(root, "project/bin"), { recursive: true });
+  mkdirSync(join(root, "elsewhere"));
+  cpSync(launcher, join(root, "project/bin/kubelet"));
+  symlinkSync("../project/bin/kubelet", join(root, "elsewhere/one"));
+  symlinkSync(join(root, "elsewhere/one"), join(root, "elsewhere/two"));
+});
+after(() => rmSync(root, { recursive: true, force: true }));
+
+function launch(path, args = [], env = {}) {
+  return spawnSync(join(root, path), args, { encoding: "utf8", env: { PATH: process.env.PATH, ...env } });
+}
+
+test("bin/kubelet says what to do when packages or the bundle are missing, then runs, in this order", () => {
+  const bare = launch("project/bin/kubelet");
+  assert.equal(bare.status, 1);
+  assert.match(bare.stderr, /Node 24 is not installed: run "npm install" in .*project/);
+
+  const node = join(root, `project/node_modules/node-linux-${process.arch}/bin/node`);
+  mkdirSync(join(node, ".."), { recursive: true });
+  writeFileSync(node, '#!/bin/sh\nfor a in "$@"; do echo "[$a]"; done\nexit 7\n');
+  chmodSync(node, 0o755);
+  const unbuilt = launch("project/bin/kubelet");
+  assert.equal(unbuilt.status, 1);
+  assert.match(unbuilt.stderr, /not built yet: run "npm run build"/);
+
+  mkdirSync(join(root, "project/dist"));
+  writeFileSync(join(root, "project/dist/kubelet.cjs"), "");
+  for (const path of ["project/bin/kubelet", "elsewhere/one", "elsewhere/two"]) {
+    const run = launch(path, ["pods", "a b"]);
+    assert.equal(run.status, 7, `${path}: the exit status is the kubelet's`);
+    assert.deepEqual(run.stdout.trim().split("\n"), [
+      "[--max-semi-space-size=1]",
+      `[${join(root, "project/dist/kubelet.cjs")}]`,
+      "[pods]",
+      "[a b]",
+    ]);
+  }
+});
+
+test("KUBELET_NODE names another Node; one that is not there is said", () => {
+  const run = launch("project/bin/kubelet", [], { KUBELET_NODE: "/no/such/node" });
+  assert.equal(run.status, 1);
+  assert.match(run.stderr, /Node 24 is not installed \(\/no\/such\/node\)/);
+});

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { nodeFiles } from "./node-files.ts";
+import { type ProcessFacts, processesOfNode, readProcess } from "./processes.ts";
+
+const files = nodeFiles("demo");
+const facts = (
+  pid: number,
+  parent: number,
+  args: string,
+  more: Partial<ProcessFacts> = {},
+): ProcessFacts => ({
+  pid,
+  parent,
+  startTime: "1",
+  zombie: false,
+  args: args.split(" "),
+  cgroups: ["0::/"],
+  rootMount: undefined,
+  ...more,
+});
+const shim = "containerd-shim-runc-v2 -namespace k8s.io -id x -address /run/kubelet-ts/demo/containerd.sock";
+const pidsOf = (all: ProcessFacts[], self = 999) => {
+  const { containerd, shims, containers } = processesOfNode(files, all, self);
+  return [containerd, shims, containers].map((list) => list.map((p) => p.pid));
+};
+
+test("containerd is known by its config, shims by the socket, containers by descent from a shim", () => {
+  const all = [
+    facts(10, 1, "/usr/bin/containerd --config /run/kubelet-ts/demo/containerd.toml"),
+    facts(20, 1, shim),
+    facts(21, 20, "/pause"),
+    facts(22, 21, "sh"),
+    facts(30, 1, "bash"),
+  ];
+  assert.deepEqual(pidsOf(all), [[10], [20], [21, 22]]);
+});
+
+test("the host's containerd, another node's shims and their containers are not ours", () => {
+  const all = [
+    facts(10, 1, "/usr/bin/containerd"),
+    facts(20, 1, shim.replace("/demo/", "/demo-2/")),
+    facts(21, 20, "/pause", { cgroups: ["0::/kubelet-ts-demo-2/kubepods"] }),
+    facts(30, 1, shim.replace("/run/kubelet-ts/demo", "/run/containerd")),
+    facts(31, 30, "/pause", { cgroups: ["4:memory:/k8s.io/abc"] }),
+    facts(40, 1, "vi /run/kubelet-ts/demo/containerd.toml"),
+  ];
+  assert.deepEqual(pidsOf(all), [[], [], []]);
+});
+
+const orphans: [string, Partial<ProcessFacts>][] = [
+  ["its cgroup", { cgroups: ["4:memory:/kubelet-ts-demo/kubepods/podx/y"] }],
+  [
+    "a root on the node's disk",
+    {
+      rootMount:
+        "1 2 0:3 / / rw - overlay overlay rw,upperdir=/var/lib/kubelet-ts/demo/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/5/fs",
+    },
+  ],
+];
+for (const [how, more] of orphans) {
+  test(`a container whose shim was killed is known by ${how}`, () => {
+    assert.deepEqual(pidsOf([facts(50, 1, "sleep 1000", more)]), [[], [], [50]]);
+  });
+}
+
+test("the process that asks is never one of them", () => {
+  assert.deepEqual(pidsOf([facts(50, 1, "node", { cgroups: ["0::/kubelet-ts-demo"] })], 50), [[], [], []]);
+});
+
+test("/proc tells parent and start time of this process, and nothing of one that is gone", () => {
+  const self = readProcess(process.pid);
+  assert.equal(self?.parent, process.ppid);
+  assert.match(self?.startTime ?? "", /^\d+$/);
+  assert.equal(readProcess(0x7fffffff), undefined);
+});

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseCidr, parseRoutes, pickSubnet } from "./subnet.ts";
+
+const procNetRoute = `Iface	Destination	Gateway 	Flags	RefCnt	Use	Metric	Mask		MTU	Window	IRTT
+eth0	00000000	010200C0	0003	0	0	0	00000000	0	0	0
+eth0	000200C0	00000000	0001	0	0	0	00FFFFFF	0	0	0
+tun0	0000400A	00000000	0001	0	0	0	0000C0FF	0	0	0
+`;
+
+test("the kernel's routes are read, the default route takes nothing", () => {
+  assert.deepEqual(parseRoutes(procNetRoute), [
+    { address: 0xc0000200, bits: 24 },
+    { address: 0x0a400000, bits: 10 },
+  ]);
+});
+
+test("a name always gives the same subnet, names give different ones", () => {
+  assert.match(pickSubnet("a", []), /^10\.\d+\.\d+\.0\/24$/);
+  assert.equal(pickSubnet("a", []), pickSubnet("a", []));
+  assert.notEqual(pickSubnet("a", []), pickSubnet("b", []));
+});
+
+test("a subnet that is taken, in whole or in part or by a wider one, is passed over", () => {
+  const first = pickSubnet("a", []);
+  for (const taken of [
+    first,
+    first.replace("/24", "/32"),
+    first.replace("/24", "/20"),
+    first.replace(".0/24", ".128/25"),
+  ]) {
+    assert.notEqual(pickSubnet("a", [parseCidr(taken)]), first, taken);
+  }
+  assert.equal(pickSubnet("a", [parseCidr("192.0.2.0/24")]), first);
+});
+
+test("the search goes round to the start of the pool", () => {
+  const taken = Array.from({ length: 63 }, (_, i) => parseCidr(`10.${65 + i}.0.0/16`));
+  assert.match(pickSubnet("a", taken), /^10\.64\./);
+});
+
+test("a host that routes the whole pool has no room", () => {
+  assert.throws(() => pickSubnet("a", parseRoutes(procNetRoute)), { code: "NoSubnet" });
+});

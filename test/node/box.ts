@@ -1,0 +1,85 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { systemClock } from "../../src/base/clock.ts";
+import { removeCgroups } from "../../src/local/cgroup-trees.ts";
+import { parseMountinfo } from "../../src/local/mount-table.ts";
+
+/**
+ * A box is a small machine of its own for one command: process, mount, network and cgroup namespaces, with empty /run,
+ * /var/log and state folders. What runs in it sees nobody else's processes, links and cgroups, so that a test may compare
+ * all there is. The end of its first process ends everything in it.
+ */
+export interface Box {
+  readonly child: ChildProcess;
+  /** The exit status of the command; resolves when the box and its cgroups are gone. */
+  readonly ended: Promise<number | NodeJS.Signals | null>;
+}
+
+export const boxUnavailable: string | false = process.getuid?.() === 0 ? false : "needs root";
+
+let boxes = 0;
+
+export function startBox(command: readonly string[], env: NodeJS.ProcessEnv = {}): Box {
+  const hierarchies = parseMountinfo(readFileSync("/proc/self/mountinfo", "utf8")).filter((mount) =>
+    mount.fsType.startsWith("cgroup"),
+  );
+  const name = `kubelet-ts-box-${process.pid}-${++boxes}`;
+  const cgroups = hierarchies.map((mount) => join(mount.path, name));
+  for (const dir of cgroups) makeCgroup(dir);
+  const mounts = mountCommands(hierarchies.map(({ path }) => path));
+  // The shell joins its cgroups first: the cgroup namespace takes them for the root of each hierarchy.
+  const join_ = cgroups.map((dir) => `echo $$ > ${dir}/cgroup.procs`);
+  const unshare = "exec unshare --mount --net --pid --cgroup --fork --kill-child --propagation private";
+  const outer = [...join_, `${unshare} sh -ec "$INSIDE" sh "$@"`].join("\n");
+  const child = spawn("sh", ["-ec", outer, "sh", ...command], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...env, INSIDE: [...mounts, "busybox ip link set lo up", '"$@"'].join("\n") },
+  });
+  const ended = new Promise<number | NodeJS.Signals | null>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code, signal) => resolve(code ?? signal));
+  }).finally(() => removeCgroups(cgroups, systemClock));
+  return { child, ended };
+}
+
+/** In version 1, a cpuset takes no process before it has CPUs and memory nodes. */
+function makeCgroup(dir: string): void {
+  mkdirSync(dir);
+  for (const file of ["cpuset.cpus", "cpuset.mems"]) {
+    try {
+      writeFileSync(join(dir, file), readFileSync(join(dir, "..", file)));
+    } catch {
+      // another hierarchy
+    }
+  }
+}
+
+/** A box's own /proc, /sys with the cgroups as they were laid out outside, and empty folders for state. */
+function mountCommands(cgroupPaths: readonly string[]): string[] {
+  const mountinfo = readFileSync("/proc/self/mountinfo", "utf8").split("\n");
+  const optionsOf = (path: string) => {
+    const fields =
+      (mountinfo.findLast((line) => line.split(" ")[4] === path) ?? "").split(" - ")[1]?.split(" ") ?? [];
+    const controllers = (fields[2] ?? "")
+      .split(",")
+      .filter((option) => !/^(rw|ro|.*=.*)$/.test(option) || option.startsWith("name="));
+    return { type: fields[0] ?? "cgroup", controllers };
+  };
+  const unified = cgroupPaths.includes("/sys/fs/cgroup");
+  return [
+    "mount -t proc proc /proc",
+    "mount -t sysfs sysfs /sys",
+    ...(unified ? [] : ["mount -t tmpfs -o mode=755 cgroups /sys/fs/cgroup"]),
+    ...cgroupPaths.flatMap((path) => {
+      const { type, controllers } = optionsOf(path);
+      const options = type === "cgroup" ? `-o ${["rw", ...controllers].join(",")}` : "";
+      return [`mkdir -p ${path}`, `mount -t ${type} ${options} ${type} ${path}`];
+    }),
+    "mount -t tmpfs -o mode=755 run /run",
+    ...["/var/lib/kubelet-ts", "/var/lib/cni", "/var/lib/kubelet", "/var/log"].flatMap((dir) => [
+      `mkdir -p ${dir}`,
+      `mount -t tmpfs -o mode=755 state ${dir}`,
+    ]),
+  ];
+}

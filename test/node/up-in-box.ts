@@ -1,0 +1,33 @@
+// Runs in a box: what `npm start` runs, until the demo pod runs; then the signal; then what is there that was not before.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { sleep, systemClock } from "../../src/base/clock.ts";
+import { type Leak, leaks, snapshot } from "./leaks.ts";
+
+export interface UpReport {
+  readonly ran: Leak[];
+  readonly left: Leak[];
+  readonly status: number | null;
+  readonly said: string;
+}
+
+const start = fileURLToPath(new URL("../../scripts/start.mjs", import.meta.url));
+const before = snapshot();
+const up = spawn(process.execPath, [start], { stdio: ["ignore", "pipe", "pipe"] });
+let said = "";
+up.stdout.on("data", (chunk) => {
+  said += chunk;
+});
+up.stderr.on("data", (chunk) => {
+  said += chunk;
+});
+const ended = once(up, "exit");
+const deadline = Date.now() + 60_000;
+while (!/Running.* 1\/1/.test(said) && up.exitCode === null && Date.now() < deadline)
+  await sleep(systemClock, 20);
+const ran = leaks(before, snapshot());
+up.kill(process.argv[2] as NodeJS.Signals);
+const [status] = await ended;
+const report: UpReport = { ran, left: leaks(before, snapshot()), status, said };
+process.stdout.write(JSON.stringify(report));
