@@ -84,7 +84,12 @@ export interface SyncResult {
 /** A stage plans again after it acted; a pod that needs more stages than this in one go is looked at later. */
 const mostStages = 50;
 
-/** Makes the runtime run a pod as its spec says: plans, acts, looks, and plans again until nothing is left to do. */
+/**
+ * Makes the runtime run a pod as its spec says: plans, acts, looks, and plans again until nothing is left to do.
+ *
+ * A call that makes something is never cancelled: a runtime that is cut off in the middle of a start may keep half a
+ * container that it then cannot remove. An abort takes effect between two calls.
+ */
 export class PodRuntime {
   readonly #o: PodRuntimeOptions;
   readonly #restarts: RestartBackoff;
@@ -148,10 +153,13 @@ export class PodRuntime {
     const { runtime, observe, files } = this.#o;
     await observe.refresh(id.uid);
     const seen = observe.get(id.uid);
-    await Promise.all(seen?.containers.map((c) => runtime.removeContainer(c.id, { signal })) ?? []);
-    await Promise.all(seen?.sandboxes.map((s) => runtime.removePodSandbox(s.id, { signal })) ?? []);
+    const failures: unknown[] = [];
+    const attempt = (work: Promise<void>) => work.catch((error) => void failures.push(error));
+    await Promise.all(seen?.containers.map((c) => attempt(runtime.removeContainer(c.id, { signal }))) ?? []);
+    await Promise.all(seen?.sandboxes.map((s) => attempt(runtime.removePodSandbox(s.id, { signal }))) ?? []);
     await files.remove(id);
     if (seen) await observe.refresh(id.uid);
+    if (failures.length > 0) throw failures[0];
   }
 
   #context(pod: Pod): PlanContext {
@@ -196,17 +204,27 @@ export class PodRuntime {
         return runtime.stopContainer(container.id, graceSecondsOf(pod, container), { signal });
       }),
     );
-    await Promise.all(
-      plan.removeContainers.map(async (container) => {
-        await runtime.removeContainer(container.id, { signal });
-        await this.#o.files.dropLogs(pod, container);
-      }),
-    );
-    for (const sandbox of plan.removeSandboxes) {
-      await runtime.stopPodSandbox(sandbox.id, { signal });
-      await runtime.removePodSandbox(sandbox.id, { signal });
-    }
+    const failures = await this.#removeLeftovers(pod, plan);
     await this.#startAll(pod, plan, report, signal);
+    if (failures.length > 0) throw failures[0];
+  }
+
+  /** What cannot be removed must not keep the rest of the pod from running: it is tried again with the next sync. */
+  async #removeLeftovers(pod: Pod, plan: PodPlan): Promise<unknown[]> {
+    const { runtime, files } = this.#o;
+    const failures: unknown[] = [];
+    const attempt = (work: Promise<void>) => work.catch((error) => void failures.push(error));
+    await Promise.all(
+      plan.removeContainers.map((container) =>
+        attempt(runtime.removeContainer(container.id).then(() => files.dropLogs(pod, container))),
+      ),
+    );
+    await Promise.all(
+      plan.removeSandboxes.map((sandbox) =>
+        attempt(runtime.stopPodSandbox(sandbox.id).then(() => runtime.removePodSandbox(sandbox.id))),
+      ),
+    );
+    return failures;
   }
 
   async #createSandbox(pod: Pod, attempt: number, report: SyncReport, signal: AbortSignal): Promise<void> {
@@ -216,9 +234,7 @@ export class PodRuntime {
     await cgroups.ensure(pod);
     const config = await requests.sandbox(pod, attempt);
     try {
-      await gate.run(() => runtime.runPodSandbox(config, requests.runtimeHandler(pod), { signal }), {
-        signal,
-      });
+      await gate.run(() => runtime.runPodSandbox(config, requests.runtimeHandler(pod)), { signal });
     } catch (error) {
       if (isAbort(error)) throw error;
       events.warning(pod, "FailedCreatePodSandBox", `Failed to create pod sandbox: ${messageOf(error)}`);
@@ -281,14 +297,14 @@ export class PodRuntime {
       async () => {
         let id: ContainerId;
         try {
-          id = await runtime.createContainer(sandbox.id, config, sandboxConfig, { signal });
+          id = await runtime.createContainer(sandbox.id, config, sandboxConfig);
         } catch (error) {
           failed(error);
           throw named(error, "CreateContainerError");
         }
         events.normal(pod, "Created", `Container created: ${container.name}`);
         try {
-          await runtime.startContainer(id, { signal });
+          await runtime.startContainer(id);
         } catch (error) {
           failed(error);
           throw named(error, "RunContainerError");

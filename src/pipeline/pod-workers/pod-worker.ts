@@ -80,6 +80,7 @@ export class PodWorker {
   #wake: (() => void) | undefined;
   #cancelTimer: (() => void) | undefined;
   #failures = 0;
+  #lastError = "";
   #stopped = false;
   #loop: Promise<void>;
 
@@ -173,6 +174,7 @@ export class PodWorker {
       try {
         await this.#onePass(pass.signal);
         this.#failures = 0;
+        this.#lastError = "";
       } catch (error) {
         if (!pass.signal.aborted || !isAbort(error)) this.#retry(error);
       } finally {
@@ -256,13 +258,18 @@ export class PodWorker {
     const delay = Math.min(firstRetryMs * 2 ** this.#failures++, longestRetryMs);
     const retryAt = retryAtOf(error) ?? clock.now() + delay;
     this.#wakeAt(retryAt);
-    this.#report.blockedOn(messageOf(error));
-    logger.info("Error syncing pod, skipping", {
+    const message = messageOf(error);
+    this.#report.blockedOn(message);
+    const fields = {
       pod: `${this.id.namespace}/${this.id.name}`,
       podUID: this.id.uid,
       phase: this.#phase,
-      err: messageOf(error),
-    });
+      err: message,
+    };
+    // The same trouble again is news to nobody.
+    if (message === this.#lastError) logger.debug(4, "Error syncing pod, skipping", fields);
+    else logger.info("Error syncing pod, skipping", fields);
+    this.#lastError = message;
   }
 
   #wakeAt(at: number): void {

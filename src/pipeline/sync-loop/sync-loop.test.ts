@@ -22,14 +22,16 @@ async function setUp() {
         if (pod.metadata.name === "bad") throw new Error("a fault");
         calls.push(`update ${pod.metadata.uid}`);
       },
-      terminate: (uid, o) => calls.push(`terminate ${uid} ${o.removed ? "removed" : "deleted"} ${o.graceSeconds ?? ""}`),
+      terminate: (uid, o) =>
+        calls.push(`terminate ${uid} ${o.removed ? "removed" : "deleted"} ${o.graceSeconds ?? ""}`),
       poke: (uid) => calls.push(`poke ${uid}`),
       pokeAll: () => calls.push("poke all"),
     },
     onLag: (ms) => lags.push(ms),
   });
   await loop.start(stop.signal);
-  const change = (op: PodChange["op"], ...pods: Pod[]) => loop.post({ kind: "pods", change: { op, source: "file", pods } });
+  const change = (op: PodChange["op"], ...pods: Pod[]) =>
+    loop.post({ kind: "pods", change: { op, source: "file", pods } });
   return { clock, calls, desired, loop, change, stop, lags };
 }
 
@@ -42,7 +44,13 @@ test("changes reach the desired pods and the workers, in order", async () => {
   change("DELETE", pod("2", { deletionGracePeriodSeconds: 5 }));
   change("REMOVE", pod("1"));
   await settle();
-  assert.deepEqual(calls, ["update 1", "update 2", "update 1", "terminate 2 deleted 5", "terminate 1 removed "]);
+  assert.deepEqual(calls, [
+    "update 1",
+    "update 2",
+    "update 1",
+    "terminate 2 deleted 5",
+    "terminate 1 removed ",
+  ]);
   assert.deepEqual([...desired.keys()], ["2"]);
 });
 
