@@ -27,6 +27,7 @@ import { criRequests } from "./cri-requests.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { readNode } from "./node.ts";
 import { PodBoard } from "./pod-board.ts";
+import { withQosShares } from "./qos-shares.ts";
 import { configuredSources } from "./sources.ts";
 
 export interface AgentOptions {
@@ -85,6 +86,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
   const events = loggedEvents(logger);
   const desired = new DesiredPods();
   const observed = new ObservedPods();
+  const cgroups = withQosShares(node.cgroups, () => [...desired.all()], logger);
   const loop: SyncLoop = new SyncLoop({
     clock,
     logger,
@@ -128,10 +130,10 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       clusterDns: config.clusterDNS,
       clusterDomain: config.clusterDomain,
       resolvConf: config.resolvConf ?? "",
-      cgroupParentOf: (pod) => node.cgroups.parentFor(pod),
+      cgroupParentOf: (pod) => cgroups.parentFor(pod),
       events,
     }),
-    cgroups: node.cgroups,
+    cgroups,
     files,
     observe: { get: (uid) => observed.get(uid), refresh: (uid) => pleg.refresh(uid) },
     gate: new ConcurrencyGate(Math.max(4, node.cpus * 2)),
@@ -183,12 +185,13 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
   const housekeeping = new Housekeeping({
     clock,
     logger,
-    mayJudge: () => plegSynced && podConfig.sourcesReady() && sources.every((source) => loop.hasHeard(source.name)),
+    mayJudge: () =>
+      plegSynced && podConfig.sourcesReady() && sources.every((source) => loop.hasHeard(source.name)),
     isKnown: (uid) => desired.get(uid) !== undefined || workers.get(uid) !== undefined,
     inRuntime: () => observed.all(),
     terminateOrphan: (pod) => workers.terminateOrphan(pod),
     files,
-    cgroups: node.cgroups,
+    cgroups,
   });
   const health = new HealthServer({
     address: config.healthzBindAddress,
@@ -218,7 +221,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     () => {},
   );
 
-  await node.cgroups.start();
+  await cgroups.start();
   for (const part of [health, localApi, connection, loop, workers, pleg, eventStream, podConfig])
     await lifecycle.start(part);
   if (o.endsOrphans !== false) await lifecycle.start(housekeeping);
@@ -233,8 +236,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     get healthPort() {
       return health.port;
     },
-    problems: () =>
-      sources.flatMap((source) => ("problems" in source ? (source.problems as () => SourceProblem[])() : [])),
+    problems: () => sources.flatMap((source) => source.problems?.() ?? []),
     async endPods({ graceSeconds, withinMs }) {
       for (const worker of [...workers.all()])
         workers.terminate(worker.id.uid, { removed: true, graceSeconds });

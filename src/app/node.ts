@@ -1,7 +1,9 @@
 import { KubeletError } from "../base/errors.ts";
 import { cgroupDriver, detectLayout, hasSwapAccounting, readHugepageSizes } from "../host/cgroups/index.ts";
 import { nodeAddresses, nodeName, readMachineFacts } from "../host/node-facts.ts";
+import { readThermalThrottlePaths } from "../host/thermal-throttle.ts";
 import type { NodeFacts, RuntimeSettings } from "../pipeline/pod-runtime/config/context.ts";
+import { rootLimits } from "../resources/cgroups/limits.ts";
 import { createPodCgroups, type PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
 import type { AgentOptions } from "./agent.ts";
 
@@ -27,6 +29,7 @@ export async function readNode(o: AgentOptions): Promise<Node> {
   if (o.makesCgroupRoot) await driver.create(config.cgroupRoot, {});
   const settings = runtimeSettings(o, layout.version);
   const hugepageSizes = await readHugepageSizes();
+  const allocatable = { cpu: String(machine.cpus), memory: String(machine.memoryBytes) };
   return {
     name: nodeName(o.hostnameOverride),
     cpus: machine.cpus,
@@ -35,13 +38,13 @@ export async function readNode(o: AgentOptions): Promise<Node> {
       hostIps: await nodeAddresses(o.nodeIp),
       memoryCapacity: machine.memoryBytes,
       swapCapacity: machine.swapBytes,
-      allocatable: { cpu: String(machine.cpus), memory: String(machine.memoryBytes) },
+      allocatable,
       cgroupVersion: layout.version,
       swapAccounting: await hasSwapAccounting(layout),
       hugepageSizes,
       pageSize: machine.pageSize,
       selinux: machine.selinux,
-      extraMaskedPaths: machine.thermalPaths,
+      extraMaskedPaths: await readThermalThrottlePaths(),
     },
     cgroups: createPodCgroups({
       driver,
@@ -57,6 +60,7 @@ export async function readNode(o: AgentOptions): Promise<Node> {
         memoryReservationPolicy: settings.memoryReservationPolicy,
         hugepageSizes,
       },
+      root: (config.enforceNodeAllocatable ?? []).includes("pods") ? rootLimits(allocatable) : undefined,
       logger,
     }),
   };

@@ -76,7 +76,7 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
     out.write("Ending containerd and removing mounts, networks and cgroups …\n");
     const { left } = await node.stop();
     for (const what of left) out.write(`could not remove ${what}\n`);
-    out.write("Nothing is left running.\n");
+    if (left.length === 0) out.write("Nothing is left running.\n");
   }
 }
 

@@ -8,8 +8,6 @@ export interface MachineFacts {
   cpus: number;
   pageSize: bigint;
   selinux: boolean;
-  /** /sys paths of CPUs that tell how warm the host is, and nothing of the container's business. */
-  thermalPaths: string[];
 }
 
 export async function readMachineFacts(): Promise<MachineFacts> {
@@ -23,18 +21,7 @@ export async function readMachineFacts(): Promise<MachineFacts> {
     cpus: Math.max(1, cpus.length),
     pageSize: 4096n,
     selinux: (await list("/sys/fs/selinux")).includes("enforce"),
-    thermalPaths: await thermalPaths(cpus),
   };
-}
-
-async function thermalPaths(cpus: readonly string[]): Promise<string[]> {
-  const found = await Promise.all(
-    cpus.map(async (cpu) => {
-      const dir = `/sys/devices/system/cpu/${cpu}/thermal_throttle`;
-      return (await list(dir)).length > 0 ? [dir] : [];
-    }),
-  );
-  return found.flat();
 }
 
 async function list(dir: string): Promise<string[]> {

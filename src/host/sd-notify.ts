@@ -12,7 +12,7 @@ type SendDatagram = (path: string, message: string) => void;
 /** Node has no datagram sockets of the unix family, so libc is called. Loaded only where it is used. */
 function datagramSender(): SendDatagram {
   const koffi = createRequire(import.meta.url)("koffi") as typeof import("koffi").default;
-  const libc = koffi.load("libc.so.6");
+  const libc = koffi.load(null);
   const socket = libc.func("int socket(int domain, int type, int protocol)");
   const sendto = libc.func(
     "int64 sendto(int fd, const void *data, size_t size, int flags, const void *to, uint32 length)",

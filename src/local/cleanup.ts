@@ -3,12 +3,12 @@ import { basename, dirname, join } from "node:path";
 import { type Clock, sleep, systemClock } from "../base/clock.ts";
 import { messageOf } from "../base/errors.ts";
 import { type Logger, silentLogger } from "../base/logger.ts";
+import { cgroupMounts, mountsBelow, readMounts } from "../host/mount-table.ts";
+import { systemCalls } from "../host/system-calls.ts";
 import { removeCgroups } from "./cgroup-trees.ts";
-import { cgroupMounts, mountsBelow, readMounts } from "./mount-table.ts";
 import { removeNetwork } from "./network-cleanup.ts";
 import { derivedPaths, type NodeFiles } from "./node-files.ts";
 import { type ProcessFacts, processesOfNode, readProcesses } from "./processes.ts";
-import { systemCalls } from "./system-calls.ts";
 
 export interface CleanupOptions {
   /** "manifests and logs" stay for the next start of the node, or nothing of it does. */

@@ -2,11 +2,11 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Clock, sleep } from "../base/clock.ts";
 import { messageOf } from "../base/errors.ts";
+import { systemCalls } from "../host/system-calls.ts";
 import { hasSharedChains, planRuleRemoval } from "./cni-rules.ts";
 import type { NodeFiles } from "./node-files.ts";
 import { findProgram } from "./requirements.ts";
 import { run } from "./run.ts";
-import { systemCalls } from "./system-calls.ts";
 
 /** libcni keeps its results here, whatever the configuration says. */
 const cniCache = "/var/lib/cni/results";

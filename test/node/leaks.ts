@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { cgroupMounts, parseMountinfo } from "../../src/host/mount-table.ts";
 import { cgroupTree } from "../../src/local/cgroup-trees.ts";
-import { cgroupMounts, parseMountinfo } from "../../src/local/mount-table.ts";
 import { type ProcessFacts, readProcesses } from "../../src/local/processes.ts";
 
 /** Things of one kind, each with the words by which one can tell whose it is. */

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { KubeletError } from "../../base/errors.ts";
+import { parseMountinfo } from "../mount-table.ts";
 
 /** How the host's cgroup hierarchies are mounted. */
 export type CgroupLayout =
@@ -41,13 +42,10 @@ export async function detectLayout(mountinfo = "/proc/self/mountinfo"): Promise<
 export function parseLayout(mountinfo: string): CgroupLayout {
   const mounts = new Map<string, string>();
   const unified: string[] = [];
-  for (const line of mountinfo.split("\n")) {
-    const [before = "", after = ""] = line.split(" - ");
-    const mountPoint = unescapeOctal(before.split(" ")[4] ?? "");
-    const [type, , options = ""] = after.split(" ");
-    if (type === "cgroup2") unified.push(mountPoint);
-    if (type === "cgroup")
-      for (const controller of controllersIn(options)) keepShortest(mounts, controller, mountPoint);
+  for (const { path, fsType, options } of parseMountinfo(mountinfo)) {
+    if (fsType === "cgroup2") unified.push(path);
+    if (fsType === "cgroup")
+      for (const controller of controllersIn(options)) keepShortest(mounts, controller, path);
   }
   if (!unified.includes(unifiedMount) && [...mounts.keys()].some((name) => v1Controllers.has(name))) {
     // Runtimes put the containers of a hybrid host into the unified hierarchy too, so pods have a folder there.
@@ -63,8 +61,8 @@ export function parseLayout(mountinfo: string): CgroupLayout {
   return { version: 2, root };
 }
 
-function controllersIn(options: string): string[] {
-  return options.split(",").flatMap((option) => {
+function controllersIn(options: readonly string[]): string[] {
+  return options.flatMap((option) => {
     if (option === "name=systemd") return ["systemd"];
     return v1Controllers.has(option) ? [option] : [];
   });
@@ -74,11 +72,4 @@ function controllersIn(options: string): string[] {
 function keepShortest(mounts: Map<string, string>, controller: string, mountPoint: string): void {
   const old = mounts.get(controller);
   if (old === undefined || mountPoint.length < old.length) mounts.set(controller, mountPoint);
-}
-
-/** mountinfo writes space, tab, newline and backslash as \ooo. */
-function unescapeOctal(text: string): string {
-  return text.replace(/\\([0-7]{3})/g, (_, digits: string) =>
-    String.fromCharCode(Number.parseInt(digits, 8)),
-  );
 }

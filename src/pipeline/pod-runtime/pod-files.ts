@@ -2,7 +2,7 @@ import { mkdir, readdir, readlink, rm, symlink, unlink } from "node:fs/promises"
 import { basename, dirname, join } from "node:path";
 import { errnoOf, KubeletError } from "../../base/errors.ts";
 import type { ContainerId } from "../../clients/cri/cri.ts";
-import { mountsBelow } from "../../host/mounts.ts";
+import { mountsBelow, readMounts } from "../../host/mount-table.ts";
 import type { Pod, PodUid } from "../../model/pod.ts";
 
 export interface PodFilesOptions {
@@ -75,7 +75,7 @@ export class PodFiles {
   /** Removes all that was kept for a pod. What is not there is as good as removed. */
   async remove(pod: PodId): Promise<void> {
     const dir = this.podDir(pod.uid);
-    const mounted = await mountsBelow(dir);
+    const mounted = mountsBelow(readMounts(), [dir]);
     // To delete through a mount would delete what is mounted.
     if (mounted.length > 0)
       throw new KubeletError("Mounted", `${dir} still has mounts: ${mounted.join(", ")}`);

@@ -312,9 +312,17 @@ test("in any order of events: work on a pod is serial, namesakes never overlap, 
       await clock.advance(100_000);
       look();
       assert.deepEqual(work.violations, []);
-      const shouldRun = [...wanted.values()].filter((id) => !work.ended.has(id)).sort();
-      assert.deepEqual([...work.running.keys()].sort(), shouldRun);
-      assert.deepEqual([...workers.all()].map((w) => w.id.uid).sort(), [...wanted.values()].sort());
+      const shouldRun = [...wanted.values()]
+        .filter((id) => !work.ended.has(id))
+        .toSorted((a, b) => (a < b ? -1 : 1));
+      assert.deepEqual(
+        [...work.running.keys()].toSorted((a, b) => (a < b ? -1 : 1)),
+        shouldRun,
+      );
+      assert.deepEqual(
+        [...workers.all()].map((w) => w.id.uid).toSorted((a, b) => (a < b ? -1 : 1)),
+        [...wanted.values()].sort(),
+      );
     }),
     { numRuns: Number(process.env.PROPERTY_RUNS ?? 300) },
   );

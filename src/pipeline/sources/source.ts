@@ -9,6 +9,8 @@ export interface PodSource {
   /** Resolves when the source has ended, after the signal was aborted. */
   readonly done: Promise<void>;
   health(): Health;
+  /** What is wrong with what the source was given, as it is now. */
+  problems?(): SourceProblem[];
 }
 
 /** Something wrong with what a source was given, for people. */

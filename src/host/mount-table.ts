@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs";
 export interface MountPoint {
   readonly path: string;
   readonly fsType: string;
+  /** Of the file system, not of this mount of it: for cgroup v1 the controllers. */
+  readonly options: readonly string[];
 }
 
 /** Mount points in the order in which they were mounted, from the text of a mountinfo file. */
@@ -11,12 +13,19 @@ export function parseMountinfo(text: string): MountPoint[] {
     .split("\n")
     .map((line) => line.split(" "))
     .filter((fields) => fields.length > 6)
-    .map((fields) => ({
-      path: fields[4]!.replace(/\\([0-7]{3})/g, (_, code: string) =>
-        String.fromCharCode(Number.parseInt(code, 8)),
-      ),
-      fsType: fields[fields.indexOf("-", 6) + 1] ?? "",
-    }));
+    .map((fields) => {
+      const dash = fields.indexOf("-", 6);
+      return {
+        path: unescapeOctal(fields[4]!),
+        fsType: fields[dash + 1] ?? "",
+        options: (fields[dash + 3] ?? "").split(","),
+      };
+    });
+}
+
+/** The kernel writes space, tab, newline and backslash as \ooo. */
+function unescapeOctal(text: string): string {
+  return text.replace(/\\([0-7]{3})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 8)));
 }
 
 export function readMounts(): MountPoint[] {

@@ -14,7 +14,7 @@ let fcntl: Fcntl | undefined;
  * has: we ask for one, and give it back at once. Undefined where the file system knows no leases.
  */
 export function isOpenForWriting(fd: number): boolean | undefined {
-  fcntl ??= koffi.load("libc.so.6").func("int fcntl(int fd, int command, int argument)") as Fcntl;
+  fcntl ??= koffi.load(null).func("int fcntl(int fd, int command, int argument)") as Fcntl;
   // A writer that comes between the two calls makes the kernel send a signal: one that is ignored by default, since
   // the usual SIGIO would end the process.
   if (fcntl(fd, setSignal, urgent) !== 0) return undefined;
