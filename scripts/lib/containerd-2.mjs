@@ -1,9 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { aptGet } from "./debian-packages.mjs";
 import { root } from "./node-packages.mjs";
 import { say, seconds } from "./say.mjs";
+import { unpackPackage } from "./unpack-package.mjs";
 
 // trixie has 1.7; the suite after it is the first with a containerd 2.
 const suite = "forky";
@@ -26,7 +27,7 @@ export function provideContainerd2() {
   const started = Date.now();
   const work = `${cache}apt`;
   try {
-    const problem = download(work) ?? unpack(work);
+    const problem = download(work) ?? unpackPackage(join(work, "debs"), home);
     if (problem) return problem;
   } finally {
     rmSync(work, { recursive: true, force: true });
@@ -74,15 +75,4 @@ function download(work) {
     encoding: "utf8",
   });
   return done.status === 0 ? undefined : `apt-get download containerd: ${done.stderr.trim()}`;
-}
-
-function unpack(work) {
-  const deb = readdirSync(join(work, "debs")).find((name) => name.endsWith(".deb"));
-  if (!deb) return "apt-get downloaded nothing";
-  const target = join(work, "unpacked");
-  const done = spawnSync("dpkg-deb", ["-x", join(work, "debs", deb), target], { encoding: "utf8" });
-  if (done.status !== 0) return `dpkg-deb -x ${deb}: ${done.stderr.trim()}`;
-  rmSync(home, { recursive: true, force: true });
-  renameSync(target, home);
-  return undefined;
 }

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { build } from "./bundle.mjs";
 import { provideContainerd2 } from "./containerd-2.mjs";
 import { installDebianPackages } from "./debian-packages.mjs";
+import { provideRegistry } from "./docker-registry.mjs";
 import { generatedCodeIsCurrent } from "./generated-code.mjs";
 import { node24, root } from "./node-packages.mjs";
 import { runTool } from "./run-tool.mjs";
@@ -21,6 +22,7 @@ try {
   if (isRoot) {
     await step("Debian packages", installDebianPackages);
     await step("containerd 2.x", provideContainerd2);
+    await step("docker-registry", provideRegistry);
   } else {
     leftOut.push("tests against real containerd (1.6 and 2.x): they need root");
   }

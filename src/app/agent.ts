@@ -221,10 +221,19 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     () => {},
   );
 
-  await cgroups.start();
-  for (const part of [health, localApi, connection, loop, workers, pleg, eventStream, podConfig])
-    await lifecycle.start(part);
-  if (o.endsOrphans !== false) await lifecycle.start(housekeeping);
+  const startAll = async () => {
+    await cgroups.start();
+    for (const part of [health, localApi, connection, loop, workers, pleg, eventStream, podConfig])
+      await lifecycle.start(part);
+    if (o.endsOrphans !== false) await lifecycle.start(housekeeping);
+  };
+  try {
+    await startAll();
+  } catch (error) {
+    await lifecycle.stop(stopWithinMs);
+    cri.close();
+    throw error;
+  }
   const stopWatchdog = watchdog(o.serviceManager, clock, () => loop.health().ok);
   o.serviceManager?.ready();
   logger.info("Started kubelet", { node: node.name, cgroupVersion: node.facts.cgroupVersion });

@@ -25,6 +25,7 @@ export interface CriRequestsOptions {
 
 /** Joins what a pod asks for with what the node is, and writes the files that its containers mount. */
 export function criRequests(o: CriRequestsOptions): PodRuntimeOptions["requests"] {
+  const noticed = new WeakSet<Pod>();
   return {
     hashOf: containerHash,
     runtimeHandler: () => "",
@@ -33,7 +34,9 @@ export function criRequests(o: CriRequestsOptions): PodRuntimeOptions["requests"
       const host = o.resolvConf === "" ? undefined : parseResolvConf(await readFile(o.resolvConf, "utf8"));
       const { clusterDns, clusterDomain, node } = o;
       const dns = podDns(pod, { clusterDns, clusterDomain, host, nodeIps: node.hostIps });
-      for (const notice of dns.notices) o.events.warning(pod, notice.reason, notice.message);
+      if (!noticed.has(pod))
+        for (const { reason, message } of dns.notices) o.events.warning(pod, reason, message);
+      noticed.add(pod);
       return buildSandboxConfig(pod, {
         node,
         settings: o.settings,

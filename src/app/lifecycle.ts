@@ -19,8 +19,13 @@ export class Lifecycle {
 
   async start(component: Component): Promise<void> {
     const controller = new AbortController();
+    try {
+      await component.start(controller.signal);
+    } catch (error) {
+      controller.abort();
+      throw error;
+    }
     this.#started.push({ component, controller });
-    await component.start(controller.signal);
     this.#logger.debug(2, "Started", { component: component.name });
   }
 

@@ -1,4 +1,4 @@
-import { createRequire } from "node:module";
+import koffi from "koffi";
 import type { Logger } from "../base/logger.ts";
 
 const familyUnix = 1;
@@ -9,9 +9,8 @@ const longestPath = 107;
 
 type SendDatagram = (path: string, message: string) => void;
 
-/** Node has no datagram sockets of the unix family, so libc is called. Loaded only where it is used. */
+/** Node has no datagram sockets of the unix family, so libc is called. */
 function datagramSender(): SendDatagram {
-  const koffi = createRequire(import.meta.url)("koffi") as typeof import("koffi").default;
   const libc = koffi.load(null);
   const socket = libc.func("int socket(int domain, int type, int protocol)");
   const sendto = libc.func(

@@ -76,9 +76,12 @@ export interface PodRuntimeOptions {
   maxRestartDelayMs: number;
 }
 
-/** The state of a pod after a sync: all in order, or when to look again. */
+/** The state of a pod after a sync that had nothing left to do. */
 export interface SyncResult {
+  /** When there will be something to do. */
   wakeAt?: number;
+  /** What the pod waits for, if it does. */
+  waitingFor?: string;
 }
 
 /** A stage plans again after it acted; a pod that needs more stages than this in one go is looked at later. */
@@ -105,8 +108,9 @@ export class PodRuntime {
     for (let stage = 0; stage < mostStages; stage++) {
       signal.throwIfAborted();
       const plan = planPod(pod, observe.get(uid), this.#context(pod));
-      this.#explain(pod, plan, report);
-      if (isEmpty(plan)) return { wakeAt: plan.delays.reduce<number | undefined>(earliest, undefined) };
+      const waitingFor = this.#explain(pod, plan, report);
+      if (isEmpty(plan))
+        return { wakeAt: plan.delays.reduce<number | undefined>(earliest, undefined), waitingFor };
       try {
         await this.#apply(pod, plan, report, signal);
       } finally {
@@ -175,8 +179,9 @@ export class PodRuntime {
     return `${pod.metadata.uid}/${container.name}/${this.#o.requests.hashOf(container)}`;
   }
 
-  #explain(pod: Pod, plan: PodPlan, report: SyncReport): void {
-    if (plan.waitingFor) report.blockedOn(plan.waitingFor);
+  /** Tells why containers wait; returns it in one line. */
+  #explain(pod: Pod, plan: PodPlan, report: SyncReport): string | undefined {
+    let { waitingFor } = plan;
     for (const delay of plan.delays) {
       const container = allContainers(pod).find((c) => c.name === delay.container)!;
       const seconds = Math.round(this.#restarts.delayMs(this.#key(pod, container)) / 1000);
@@ -185,8 +190,9 @@ export class PodRuntime {
       const message = `back-off ${pause} restarting failed container=${delay.container} pod=${name}`;
       report.waiting(delay.container, { reason: "CrashLoopBackOff", message });
       const until = new Date(delay.until).toISOString();
-      report.blockedOn(`back-off ${pause} until ${until} before restarting ${delay.container}`);
+      waitingFor = `back-off ${pause} until ${until} before restarting ${delay.container}`;
     }
+    return waitingFor;
   }
 
   async #apply(pod: Pod, plan: PodPlan, report: SyncReport, signal: AbortSignal): Promise<void> {

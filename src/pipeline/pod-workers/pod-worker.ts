@@ -23,7 +23,7 @@ interface Report {
 
 /** What a worker needs done; pod-runtime does it. */
 export interface PodWork {
-  sync(pod: Pod, report: Report, signal: AbortSignal): Promise<{ wakeAt?: number }>;
+  sync(pod: Pod, report: Report, signal: AbortSignal): Promise<{ wakeAt?: number; waitingFor?: string }>;
   stop(
     uid: PodUid,
     pod: Pod | undefined,
@@ -224,11 +224,12 @@ export class PodWorker {
       this.#begun = true;
     }
     if (!work.hasEnded(pod)) {
-      const { wakeAt } = await work.sync(pod, this.#report, signal);
+      const { wakeAt, waitingFor } = await work.sync(pod, this.#report, signal);
       if (!work.hasEnded(pod)) {
         const next = clock.now() + this.#o.syncEveryMs();
         this.#wakeAt(wakeAt === undefined ? next : Math.min(wakeAt, next));
-        if (wakeAt === undefined) this.#clearBlocked();
+        if (waitingFor) this.#report.blockedOn(waitingFor);
+        else this.#clearBlocked();
         this.#o.onChange();
         return;
       }

@@ -209,6 +209,8 @@ test("an agent that stops leaves its pods alone", async () => {
   assert.deepEqual(work.calls, ["sync u1"]);
 });
 
+const byText = (a: string, b: string) => (a < b ? -1 : 1);
+
 type Step =
   | { kind: "add" | "remove" | "poke" | "end" | "orphan"; pod: number }
   | { kind: "fail"; times: number }
@@ -312,16 +314,11 @@ test("in any order of events: work on a pod is serial, namesakes never overlap, 
       await clock.advance(100_000);
       look();
       assert.deepEqual(work.violations, []);
-      const shouldRun = [...wanted.values()]
-        .filter((id) => !work.ended.has(id))
-        .toSorted((a, b) => (a < b ? -1 : 1));
+      const shouldRun = [...wanted.values()].filter((id) => !work.ended.has(id)).toSorted(byText);
+      assert.deepEqual([...work.running.keys()].toSorted(byText), shouldRun);
       assert.deepEqual(
-        [...work.running.keys()].toSorted((a, b) => (a < b ? -1 : 1)),
-        shouldRun,
-      );
-      assert.deepEqual(
-        [...workers.all()].map((w) => w.id.uid).toSorted((a, b) => (a < b ? -1 : 1)),
-        [...wanted.values()].sort(),
+        [...workers.all()].map((w) => w.id.uid).toSorted(byText),
+        [...wanted.values()].toSorted(byText),
       );
     }),
     { numRuns: Number(process.env.PROPERTY_RUNS ?? 300) },
