@@ -1,4 +1,4 @@
-import { canonicalQuantity } from "./canonical-quantity.ts";
+import { canonicalQuantity } from "../model/quantity-form.ts";
 import { formatDuration } from "./duration.ts";
 import { apiVersion, type KubeletConfiguration, kind, kubeletFields } from "./kubelet-configuration.ts";
 import type { Field, Fields, Kind } from "./schema.ts";

@@ -33,7 +33,8 @@ export interface TestNode {
 }
 
 export const busyboxName = "docker.io/library/busybox:1.35";
-const containerd2Dir = fileURLToPath(new URL("../../.cache/containerd-2/usr/bin", import.meta.url));
+/** Where `npm test` unpacks containerd 2.x. */
+export const containerd2Dir = fileURLToPath(new URL("../../.cache/containerd-2/usr/bin", import.meta.url));
 
 /** Both versions that the project is tested with; `available` says why one cannot be used here. */
 export function containerdVersions(): { name: ContainerdVersion; available: true | string }[] {

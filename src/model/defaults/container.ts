@@ -1,6 +1,6 @@
 import type { Container } from "../pod.ts";
+import { roundedToMilli } from "../quantity-form.ts";
 import { defaultPullPolicy } from "./image-tag.ts";
-import { roundedToMilli } from "./quantity-form.ts";
 
 type Probe = NonNullable<Container["livenessProbe"]>;
 type HttpGet = NonNullable<Probe["httpGet"]>;

@@ -1,6 +1,6 @@
 import type { Container, PodSpec } from "../pod.ts";
 import { parseQuantity } from "../quantity.ts";
-import { formatQuantity } from "./quantity-form.ts";
+import { formatQuantity } from "../quantity-form.ts";
 
 type ResourceList = Record<string, string>;
 type Amounts = Map<string, bigint>;

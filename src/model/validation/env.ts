@@ -1,5 +1,5 @@
-import { canonicalQuantity } from "../defaults/quantity-form.ts";
 import type { Container } from "../pod.ts";
+import { canonicalQuantity } from "../quantity-form.ts";
 import { configMapKey, dnsLabel, dnsSubdomain, envName, noBacksteps, qualifiedName } from "./names.ts";
 import type { Problems } from "./problem.ts";
 

@@ -4,9 +4,9 @@ import {
   isPodLevelResource,
   mayOvercommit,
 } from "../defaults/pod-resources.ts";
-import { formatQuantity } from "../defaults/quantity-form.ts";
 import type { PodSpec, ResourceRequirements } from "../pod.ts";
 import { compareQuantities, parseQuantity } from "../quantity.ts";
+import { formatQuantity } from "../quantity-form.ts";
 import { dnsLabel, qualifiedName } from "./names.ts";
 import type { Problems } from "./problem.ts";
 

@@ -1,4 +1,4 @@
-import { canonicalQuantity } from "../defaults/quantity-form.ts";
+import { canonicalQuantity } from "../quantity-form.ts";
 import { Problems, shown } from "./problem.ts";
 
 /** The shape of a value, as far as decoding is concerned. */

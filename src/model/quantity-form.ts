@@ -1,4 +1,4 @@
-import { parseQuantity } from "../quantity.ts";
+import { parseQuantity } from "./quantity.ts";
 
 type Form = "binary" | "decimal" | "exponent";
 
@@ -28,9 +28,14 @@ function formOf(text: string): Form {
 export function formatQuantity(nano: bigint, form: Form = "decimal"): string {
   if (nano === 0n) return "0";
   const magnitude = nano < 0n ? -nano : nano;
-  if (form === "binary" && magnitude >= 1024n * 10n ** 9n && magnitude % 10n ** 9n === 0n) {
-    for (const [suffix, unit] of binarySteps) if (nano % unit === 0n) return `${nano / unit}${suffix}`;
-    return String(nano / 10n ** 9n);
+  if (form === "binary" && magnitude >= 1024n * 10n ** 9n) {
+    // Bytes are whole: what is left over counts as one more.
+    const whole =
+      nano -
+      (nano % 10n ** 9n) +
+      (nano % 10n ** 9n > 0n ? 10n ** 9n : nano % 10n ** 9n < 0n ? -(10n ** 9n) : 0n);
+    const [suffix, unit] = binarySteps.find(([, step]) => whole % step === 0n) ?? ["", 10n ** 9n];
+    return `${whole / unit}${suffix}`;
   }
   const [suffix, unit] = decimalSteps.find(([, step]) => nano % step === 0n) ?? ["n", 1n];
   if (form !== "exponent") return `${nano / unit}${suffix}`;

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import type { PodRow } from "../../src/app/pod-board.ts";
+import type { ContainerStatus } from "../../src/model/pod.ts";
+import type { AgentProcess } from "./agent-process.ts";
+import { holds } from "./holds.ts";
+
+/** The pods of an agent by the name in their manifest, which the node's name follows. */
+export function podsOf(agent: AgentProcess) {
+  const find = async (name: string): Promise<PodRow | undefined> =>
+    (await agent.pods())?.find((row) => row.name.startsWith(`${name}-`));
+
+  const is = (name: string, check: (row: PodRow) => void, withinMs?: number) =>
+    holds(async () => {
+      const row = await find(name);
+      assert.ok(row, `there is no pod ${name}`);
+      check(row);
+      return row;
+    }, withinMs);
+
+  const inPhase = (name: string, phase: string, withinMs?: number) =>
+    is(name, (row) => assert.equal(row.phase, phase, `${name}: ${row.blockedOn || "nothing in the way"}`), withinMs);
+
+  return {
+    find,
+    is,
+    inPhase,
+    running: (name: string, withinMs?: number) =>
+      is(
+        name,
+        (row) => {
+          assert.equal(row.phase, "Running", `${name}: ${row.blockedOn || "nothing in the way"}`);
+          const [ready, all] = row.ready.split("/");
+          assert.equal(ready, all, `${name} is not ready: ${row.blockedOn}`);
+        },
+        withinMs,
+      ),
+    gone: (name: string, withinMs?: number) =>
+      holds(async () => {
+        const rows = await agent.pods();
+        assert.ok(rows, "the agent does not answer");
+        assert.equal(
+          rows.find((row) => row.name.startsWith(`${name}-`))?.phase,
+          undefined,
+          `${name} is still there`,
+        );
+      }, withinMs),
+  };
+}
+
+export function containerOf(row: PodRow, name = "c"): ContainerStatus {
+  const all = [...(row.status?.initContainerStatuses ?? []), ...(row.status?.containerStatuses ?? [])];
+  const found = all.find((status) => status.name === name);
+  assert.ok(found, `${row.name} has no status of ${name}`);
+  return found;
+}
+
+/** The id that the runtime gave a container, without the runtime's name before it. */
+export function containerIdOf(row: PodRow, name = "c"): string {
+  return (containerOf(row, name).containerID ?? "").replace(/^.*:\/\//, "");
+}

@@ -1,0 +1,63 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { dirname, join } from "node:path";
+import { type ContainerdVersion, containerd2Dir } from "../node/test-node.ts";
+import { repoDir } from "./agent-process.ts";
+
+export const mainFile = join(repoDir, "src/cli/main.ts");
+
+export interface CliOptions {
+  env?: NodeJS.ProcessEnv;
+  /** Instead of Node alone: what runs it, up to the program's own file. */
+  launcher?: readonly string[];
+  /** After this long it is killed: a command that hangs fails its test by itself. */
+  withinMs?: number;
+}
+
+/** A command of the kubelet as a user would type it, under way. */
+export class CliProcess {
+  readonly child: ChildProcess;
+  readonly #closed: Promise<unknown>;
+  stdout = "";
+  stderr = "";
+
+  constructor(args: readonly string[], options: CliOptions = {}) {
+    const [program, ...before] = options.launcher ?? [process.execPath];
+    this.child = spawn(program!, [...before, mainFile, ...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: options.env ?? process.env,
+    });
+    this.child.stdout!.on("data", (chunk) => {
+      this.stdout += chunk;
+    });
+    this.child.stderr!.on("data", (chunk) => {
+      this.stderr += chunk;
+    });
+    const timer = setTimeout(() => this.child.kill("SIGKILL"), options.withinMs ?? 60_000);
+    this.#closed = once(this.child, "close").finally(() => clearTimeout(timer));
+  }
+
+  async ended(): Promise<CliResult> {
+    await this.#closed;
+    const { stdout, stderr } = this;
+    return { status: this.child.exitCode ?? this.child.signalCode, stdout, stderr, pid: this.child.pid! };
+  }
+}
+
+export interface CliResult {
+  status: number | NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+  pid: number;
+}
+
+/** Runs a command to its end. */
+export function cli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  return new CliProcess(args, options).ended();
+}
+
+/** An environment in which commands that look for containerd find the one of this version. */
+export function environmentFor(version: ContainerdVersion): NodeJS.ProcessEnv {
+  if (version === "1.6") return process.env;
+  return { ...process.env, PATH: `${containerd2Dir}:${dirname(process.execPath)}:${process.env.PATH}` };
+}

@@ -1,0 +1,181 @@
+import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { CriClient } from "../../src/clients/cri/cri.ts";
+import { nodeFiles } from "../../src/local/node-files.ts";
+import { processesOfNode, readProcesses } from "../../src/local/processes.ts";
+import { containerIdOf, podsOf } from "../e2e/agent-pods.ts";
+import { AgentProcess, askRuntime } from "../e2e/agent-process.ts";
+import { cli } from "../e2e/cli-process.ts";
+import { holds } from "../e2e/holds.ts";
+import { manifest, place } from "../e2e/manifests.ts";
+import { describeOnContainerd, startTestNode, type TestNode } from "../node/test-node.ts";
+
+const outageMs = 20_000;
+const survivors = ["stays", "stays-on-host"];
+
+describeOnContainerd("the runtime away", (version) => {
+  let node: TestNode;
+  let agent: AgentProcess;
+  let runtime: CriClient;
+  let pods: ReturnType<typeof podsOf>;
+  /** Where in the log the current test begins. */
+  let mark = 0;
+
+  before(async () => {
+    node = await startTestNode({ containerd: version });
+    agent = await AgentProcess.create(node);
+    pods = podsOf(agent);
+    runtime = askRuntime(node.endpoint);
+    for (const name of ["stays", "dies", "edited", "removed"])
+      place(node.manifests, `${name}.yaml`, manifest({ name }));
+    place(node.manifests, "host.yaml", manifest({ name: "stays-on-host", hostNetwork: true }));
+    start();
+    for (const name of [...survivors, "dies", "edited", "removed"]) await pods.running(name);
+  });
+
+  after(async () => {
+    runtime?.close();
+    await agent?.destroy();
+  });
+
+  /** At this level the same trouble again is not told again. */
+  function start(): void {
+    agent.start(["-v=2"]);
+  }
+
+  const said = (pattern: RegExp) =>
+    agent
+      .log()
+      .slice(mark)
+      .split("\n")
+      .filter((line) => pattern.test(line));
+
+  /** What must not change for pods that nobody touched: sandboxes, containers and their restarts. */
+  async function traces(names: readonly string[]): Promise<string[]> {
+    const mine = (name: string | undefined) => names.some((n) => name?.startsWith(`${n}-`));
+    const sandboxes = await runtime.listPodSandboxes();
+    const containers = await runtime.listContainers();
+    return [
+      ...sandboxes.filter((s) => mine(s.metadata?.name)).map((s) => `sandbox ${s.id} is ${s.state}`),
+      ...containers
+        .filter((c) => mine(c.labels["io.kubernetes.pod.name"]))
+        .map((c) => `container ${c.id}, attempt ${c.metadata?.attempt}, is ${c.state}`),
+    ].sort((a, b) => (a < b ? -1 : 1));
+  }
+
+  const pidOf = async (container: string) =>
+    Number((await node.ctr(["tasks", "list"])).match(`${container}\\s+(\\d+)`)?.[1]);
+
+  async function healthyAgain(): Promise<void> {
+    await holds(async () => assert.equal((await agent.health())?.status, 200));
+    const verbose = await agent.health("/healthz?verbose");
+    for (const check of ["syncloop", "pleg", "runtime"])
+      assert.match(verbose?.body ?? "", new RegExp(`^\\[\\+\\]${check} ok$`, "m"));
+  }
+
+  test(`stopped for ${outageMs / 1000} s and started again: survivors are not touched, the rest is made up for`, async () => {
+    mark = agent.log().length;
+    const pid = agent.pid;
+    const survived = await traces(survivors);
+    assert.equal(survived.length, 4, "two pods with a sandbox and a container each");
+    const doomed = containerIdOf(await pods.running("dies"));
+    const doomedPid = await pidOf(doomed);
+    const formerUid = (await pods.running("edited")).uid;
+
+    const awayUntil = Date.now() + outageMs;
+    await node.stopRuntime();
+    process.kill(doomedPid, "SIGKILL");
+    place(node.manifests, "edited.yaml", manifest({ name: "edited", note: "anew" }));
+    rmSync(join(node.manifests, "removed.yaml"));
+    place(node.manifests, "added.yaml", manifest({ name: "added" }));
+    await holds(() => assert.equal(said(/container runtime is down, waiting for it/).length, 1));
+    // The command answers with what was last known, and with what each pod waits for.
+    await pods.is("added", (row) => assert.notEqual(row.blockedOn, "", "a pod that cannot start says why"));
+    const table = await cli(["pods", `--root-dir=${node.rootDir}`]);
+    assert.equal(table.status, 0, table.stderr);
+    assert.match(table.stdout, /^default +stays-\S+ +Running +1\/1 +0 /m);
+    // Nobody is to restart the agent or move pods away because containerd is being restarted.
+    assert.equal((await agent.health())?.status, 200);
+    await new Promise((resolve) => setTimeout(resolve, awayUntil - Date.now()));
+    await node.startRuntime();
+
+    const edited = await holds(async () => {
+      const row = await pods.running("edited");
+      assert.notEqual(row.uid, formerUid, "the old version runs");
+      return row;
+    });
+    assert.equal(edited.restarts, 0);
+    assert.equal((await pods.running("added")).restarts, 0);
+    await pods.gone("removed");
+    await pods.is("dies", (row) => {
+      assert.notEqual(containerIdOf(row), doomed);
+      assert.equal(row.restarts, 1);
+      assert.equal(row.phase, "Running");
+      assert.equal(row.ready, "1/1");
+    });
+    assert.deepEqual(await traces(survivors), survived);
+    for (const name of survivors) assert.equal((await pods.running(name)).restarts, 0);
+    await healthyAgain();
+    assert.equal(agent.pid, pid);
+    assert.equal(said(/container runtime is down/).length, 1, "told once, not for every try");
+    assert.equal(said(/container runtime is ready/).length, 1);
+    assert.ok(said(/Relisting the runtime's pods failed/).length <= 1);
+    assert.ok(said(/Event stream broke/).length <= 1);
+    const perPod = said(/Error syncing pod/);
+    // Three pods had something to do; each may meet a refused and a dropped connection.
+    assert.ok(perPod.length <= 9, `the log repeats itself:\n${perPod.join("\n")}`);
+  });
+
+  test("killed with SIGKILL in the middle of work: the work is taken up again, the survivors are not touched", async () => {
+    mark = agent.log().length;
+    const pid = agent.pid;
+    const survived = await traces(survivors);
+    for (let i = 0; i < 4; i++) place(node.manifests, `busy${i}.yaml`, manifest({ name: `busy${i}` }));
+    await pods.is("busy3", (row) => assert.notEqual(row.blockedOn, ""));
+    for (const { pid } of processesOfNode(nodeFiles(node.name), readProcesses(), process.pid).containerd)
+      process.kill(pid, "SIGKILL");
+    await node.stopRuntime(); // waits for its end
+    await node.startRuntime();
+    for (let i = 0; i < 4; i++) await pods.running(`busy${i}`);
+    assert.deepEqual(await traces(survivors), survived);
+    await healthyAgain();
+    assert.equal(agent.pid, pid);
+    assert.ok(said(/container runtime is down/).length <= 1);
+    for (let i = 0; i < 4; i++) rmSync(join(node.manifests, `busy${i}.yaml`));
+    for (let i = 0; i < 4; i++) await pods.gone(`busy${i}`);
+  });
+
+  test("away when the agent starts: it waits, says so, and starts the pods when the runtime comes", async () => {
+    const survived = await traces(survivors);
+    await agent.end("SIGTERM");
+    await node.stopRuntime();
+    mark = agent.log().length;
+    place(node.manifests, "waits.yaml", manifest({ name: "waits" }));
+    start();
+    const { pid } = agent;
+    await holds(() => assert.equal(said(/container runtime is down, waiting for it/).length, 1));
+    const health = await holds(async () => {
+      const answer = await agent.health("/healthz/runtime");
+      assert.equal(answer?.status, 500);
+      return answer;
+    });
+    assert.match(health?.body ?? "", /^\[-\]runtime failed: container runtime is down: /m);
+    await pods.is("waits", (row) => {
+      assert.notEqual(row.phase, "Running");
+      assert.match(row.blockedOn, /runtime/, "it says what it waits for");
+    });
+    const table = await cli(["pods", `--root-dir=${node.rootDir}`]);
+    assert.equal(table.status, 0, table.stderr);
+    assert.match(table.stdout, /^default +waits-\S+ .*runtime/m);
+
+    await node.startRuntime();
+    assert.equal((await pods.running("waits")).restarts, 0);
+    for (const name of survivors) await pods.running(name);
+    assert.deepEqual(await traces(survivors), survived);
+    await healthyAgain();
+    assert.equal(agent.pid, pid);
+    assert.equal(said(/container runtime is down/).length, 1);
+  });
+});
