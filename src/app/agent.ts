@@ -1,4 +1,5 @@
 import type { Clock } from "../base/clock.ts";
+import { messageOf } from "../base/errors.ts";
 import { ConcurrencyGate } from "../base/gate.ts";
 import type { Logger } from "../base/logger.ts";
 import { createMetrics, type Metrics } from "../base/metrics.ts";
@@ -6,7 +7,15 @@ import { createCriClient } from "../clients/cri/client.ts";
 import { RuntimeConnection } from "../clients/cri/connection.ts";
 import type { KubeletConfiguration } from "../config/kubelet-configuration.ts";
 import type { ServiceManager } from "../host/sd-notify.ts";
-import { annotationSource, fullNameOf, isStatic, type Pod, type PodUid, sourceOf } from "../model/pod.ts";
+import {
+  annotationSource,
+  fullNameOf,
+  isStatic,
+  type Pod,
+  type PodUid,
+  podRef,
+  sourceOf,
+} from "../model/pod.ts";
 import { EventStream } from "../pipeline/pleg/event-stream.ts";
 import { Pleg } from "../pipeline/pleg/pleg.ts";
 import { PodConfig } from "../pipeline/pod-config/pod-config.ts";
@@ -22,10 +31,11 @@ import { ImageManager } from "../pods/images/image-manager.ts";
 import { HealthServer } from "../server/health-server.ts";
 import { LocalApi } from "../server/local-api.ts";
 import { DesiredPods } from "../state/desired-pods.ts";
-import { ObservedPods } from "../state/observed-pods.ts";
+import { type ObservedPod, ObservedPods } from "../state/observed-pods.ts";
 import { criRequests } from "./cri-requests.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { readNode } from "./node.ts";
+import { notActedOn } from "./not-acted-on.ts";
 import { PodBoard } from "./pod-board.ts";
 import { withQosShares } from "./qos-shares.ts";
 import { configuredSources } from "./sources.ts";
@@ -45,6 +55,8 @@ export interface AgentOptions {
   healthPort?: number;
   /** False if others may run pods in the same runtime: what is not ours is then left alone. */
   endsOrphans?: boolean;
+  /** True if an API server may want pods that we do not hear of: those that came from one are then left alone. */
+  leavesApiPods?: boolean;
   clock: Clock;
   logger: Logger;
   serviceManager?: ServiceManager;
@@ -170,7 +182,12 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
   const board = new PodBoard({ clock, workers, statuses, runtimeHealth: () => connection.health() });
   const statusOf = (uid: PodUid) => {
     const worker = workers.get(uid);
-    if (worker?.pod) statuses.refresh(worker.pod, worker.waiting);
+    try {
+      if (worker?.pod) statuses.refresh(worker.pod, worker.waiting);
+    } catch (error) {
+      // Whoever asked goes on: a status that cannot be made is that pod's trouble only.
+      logger.error("The status of a pod could not be made", { podUID: uid, err: messageOf(error) });
+    }
     board.changed(uid);
   };
   const sources = (o.sources ?? ((name: string) => configuredSources(config, name, clock, logger)))(
@@ -180,7 +197,10 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     sources,
     clock,
     logger,
-    onChange: (change) => loop.post({ kind: "pods", change }),
+    onChange: (change) => {
+      if (change.op === "ADD") for (const pod of change.pods) warnOfIdleFields(pod, logger);
+      loop.post({ kind: "pods", change });
+    },
   });
   const housekeeping = new Housekeeping({
     clock,
@@ -188,7 +208,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     mayJudge: () =>
       plegSynced && podConfig.sourcesReady() && sources.every((source) => loop.hasHeard(source.name)),
     isKnown: (uid) => desired.get(uid) !== undefined || workers.get(uid) !== undefined,
-    inRuntime: () => observed.all(),
+    inRuntime: () => [...observed.all()].filter((pod) => !o.leavesApiPods || !isFromApi(pod)),
     terminateOrphan: (pod) => workers.terminateOrphan(pod),
     files,
     cgroups,
@@ -293,6 +313,16 @@ function formerVersions(pod: Pod, observed: ObservedPods, desired: DesiredPods) 
       other.sandboxes.some((s) => s.annotations[annotationSource] === source) &&
       desired.get(other.uid) === undefined,
   );
+}
+
+function isFromApi(pod: ObservedPod): boolean {
+  return pod.sandboxes.some((sandbox) => sandbox.annotations[annotationSource] === "api");
+}
+
+function warnOfIdleFields(pod: Pod, logger: Logger): void {
+  const idle = notActedOn(pod);
+  if (idle.length > 0)
+    logger.warn("accepted but not acted on yet", { pod: podRef(pod), fields: idle.join(", ") });
 }
 
 /** Events go to the log until there is an API to send them to. */

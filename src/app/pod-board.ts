@@ -29,6 +29,11 @@ export interface PodBoardOptions {
   runtimeHealth: () => Health;
 }
 
+/** On its way out: being stopped, or stopped and being removed. */
+function isEnding(worker: { phase: string; removed: boolean }): boolean {
+  return worker.phase === "terminating" || (worker.phase === "terminated" && worker.removed);
+}
+
 /** What the node runs, for the terminal and the local API. */
 export class PodBoard {
   readonly #o: PodBoardOptions;
@@ -49,7 +54,7 @@ export class PodBoard {
         name: worker.id.name,
         uid: worker.id.uid,
         source: worker.pod ? sourceOf(worker.pod) : "none",
-        phase: worker.phase === "terminating" ? "Terminating" : (status?.phase ?? "Unknown"),
+        phase: isEnding(worker) ? "Terminating" : (status?.phase ?? "Unknown"),
         ready: `${statuses.filter((c) => c.ready).length}/${worker.pod?.spec.containers.length ?? 0}`,
         restarts: statuses.reduce((sum, c) => sum + c.restartCount, 0),
         ip: status?.podIP ?? "",

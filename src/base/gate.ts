@@ -14,7 +14,7 @@ export class ConcurrencyGate {
   #waiting: Waiter[] = [];
 
   constructor(width: number) {
-    if (width < 1) throw new RangeError(`a gate of width ${width} lets nothing through`);
+    if (!(width >= 1)) throw new RangeError(`a gate of width ${width} lets nothing through`);
     this.#width = width;
   }
 

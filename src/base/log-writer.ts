@@ -44,7 +44,18 @@ function textLine(o: LogWriterOptions, severity: Severity, message: string, fiel
 
 function quoted(value: unknown): string {
   if (value instanceof Error) return JSON.stringify(value.message);
-  return typeof value === "number" || typeof value === "boolean" ? String(value) : JSON.stringify(value);
+  return typeof value === "string" ? JSON.stringify(value) : typeof value === "object" ? json(value) : String(value);
+}
+
+/** A line that cannot be written must not end the one who wanted to write it. */
+function json(value: unknown): string {
+  try {
+    return JSON.stringify(value, (_, inner) =>
+      typeof inner === "bigint" ? String(inner) : inner instanceof Error ? inner.message : inner,
+    );
+  } catch {
+    return JSON.stringify(String(value));
+  }
 }
 
 function jsonLine(
@@ -55,12 +66,14 @@ function jsonLine(
   fields: Fields,
 ): string {
   const { err, ...rest } = fields;
-  return JSON.stringify({
+  const head = {
     ts: o.now().getTime(),
     caller: "kubelet",
     msg: message,
     ...(severity === "I" ? { v: level } : severity === "W" ? { level: "warning" } : {}),
-    ...rest,
-    ...(err === undefined ? {} : { err: err instanceof Error ? err.message : err }),
-  });
+  };
+  const tail = Object.entries({ ...rest, err })
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => `,${JSON.stringify(key)}:${json(value) ?? "null"}`);
+  return `${JSON.stringify(head).slice(0, -1)}${tail.join("")}}`;
 }

@@ -34,6 +34,7 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
     rootDir: flags.rootDir,
     hostnameOverride: flags.hostnameOverride,
     nodeIp: flags.nodeIP,
+    leavesApiPods: flags.kubeconfig !== "" || flags.bootstrapKubeconfig !== "",
     clock: systemClock,
     logger,
     serviceManager: serviceManager(process.env, process.pid, logger),

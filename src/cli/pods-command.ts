@@ -1,5 +1,6 @@
-import { readdir, stat } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { request } from "node:http";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { PodRow } from "../app/pod-board.ts";
@@ -58,13 +59,8 @@ async function findSocket(node: string | undefined, rootDir: string | undefined)
     ...nodes.map((name) => join(defaultBaseDir, name, "kubelet", "kubelet.sock")),
   ];
   const found: string[] = [];
-  for (const path of candidates) {
-    const isSocket = await stat(path).then(
-      (s) => s.isSocket(),
-      () => false,
-    );
-    if (isSocket) found.push(path);
-  }
+  // A kubelet that was killed leaves its socket behind.
+  for (const path of candidates) if (await listens(path)) found.push(path);
   if (found.length === 0)
     throw new KubeletError("NotRunning", "no kubelet runs here: start one with `kubelet up`");
   if (found.length > 1)
@@ -75,15 +71,28 @@ async function findSocket(node: string | undefined, rootDir: string | undefined)
   return found[0]!;
 }
 
+function listens(socketPath: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(socketPath);
+    socket.on("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on("error", () => resolve(false));
+  });
+}
+
 function ask(socketPath: string, watch: boolean, onAnswer: (answer: Answer) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) =>
       reject(new KubeletError("NotRunning", `no kubelet answers on ${socketPath}: ${messageOf(error)}`));
+    const ended = () => reject(new KubeletError("NotRunning", `the kubelet on ${socketPath} has ended`));
     const call = request({ socketPath, path: watch ? "/pods?watch" : "/pods" }, (response) => {
       const lines = createInterface({ input: response });
       lines.on("line", (line) => onAnswer(JSON.parse(line) as Answer));
-      lines.on("close", resolve);
-      response.on("error", fail);
+      // A watch has no end of its own.
+      lines.on("close", watch ? ended : resolve);
+      response.on("error", watch ? ended : fail);
     });
     call.on("error", fail);
     call.end();

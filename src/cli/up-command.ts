@@ -95,8 +95,8 @@ async function showUntil(end: Promise<unknown>, agent: Agent, out: NodeJS.WriteS
     view.show(agent.board.rows(), [...(runtime.ok ? [] : [runtime.reason]), ...problems]);
   };
   const stop = agent.board.onChange(show);
-  // Ages grow without anything happening.
-  const timer = out.isTTY ? setInterval(show, 1000) : undefined;
+  // Ages grow, and manifests turn out to be bad, without any change of a pod.
+  const timer = setInterval(show, 1000);
   show();
   await end;
   clearInterval(timer);

@@ -29,9 +29,9 @@ test("one line names all that is not acted on, each once", () => {
   assert.equal(
     notActedOn(
       ["config", "max-pods", "vmodule", "max-pods"],
-      ["staticPodPath", "memorySwap.swapBehavior", "maxPods", "maxPods"],
+      ["staticPodPath", "evictionHard", "maxPods", "maxPods"],
     ),
-    "accepted but not acted on yet: --max-pods, --vmodule, config memorySwap.swapBehavior, config maxPods",
+    "accepted but not acted on yet: --max-pods, --vmodule, config evictionHard, config maxPods",
   );
 });
 

@@ -70,7 +70,6 @@ test("host ports go, and the shared chains with them when nobody had them before
       "-D PREROUTING",
       "-D OUTPUT",
       "-D POSTROUTING",
-      "-F CNI-HOSTPORT-DNAT",
       "-F CNI-HOSTPORT-SETMARK",
       "-F CNI-HOSTPORT-MASQ",
       "-X CNI-HOSTPORT-DNAT",

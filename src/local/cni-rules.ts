@@ -8,6 +8,10 @@ export function hasSharedChains(natTable: string): boolean {
   return sharedChains.some((chain) => natTable.includes(`\n:${chain} `));
 }
 
+export function isAboutSharedChain(change: RuleChange): boolean {
+  return change.some((word) => sharedChains.includes(word));
+}
+
 /**
  * What CNI plugins left of one network in the nat table, as changes that remove it. `natTable` is what
  * `iptables-save -t nat` prints. The plugins write the network's name in the comment of each of their rules. The chains that
@@ -39,7 +43,8 @@ export function planRuleRemoval(natTable: string, network: string, removeShared:
     ...left
       .filter((rule) => !present.includes(chainOf(rule)) && present.includes(targetOf(rule)))
       .map((r) => ["-D", ...r]),
-    ...present.map((chain) => ["-F", chain]),
+    // Rules of pods are in this chain only, and there are none: if one has come since, the chain must not be emptied.
+    ...present.filter((chain) => chain !== "CNI-HOSTPORT-DNAT").map((chain) => ["-F", chain]),
     ...present.map((chain) => ["-X", chain]),
   ];
 }

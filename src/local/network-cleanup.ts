@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { type Clock, sleep } from "../base/clock.ts";
 import { messageOf } from "../base/errors.ts";
 import { systemCalls } from "../host/system-calls.ts";
-import { hasSharedChains, planRuleRemoval } from "./cni-rules.ts";
+import { hasSharedChains, isAboutSharedChain, planRuleRemoval } from "./cni-rules.ts";
 import type { NodeFiles } from "./node-files.ts";
 import { findProgram } from "./requirements.ts";
 import { run } from "./run.ts";
@@ -40,7 +40,9 @@ async function removeRules(files: NodeFiles): Promise<void> {
   const table = await run(save, ["-t", "nat"]);
   const removeShared = !existsSync(sharedChainsNote(files));
   for (const change of planRuleRemoval(table, files.network, removeShared)) {
-    await run(iptables, ["-w", "5", "-t", "nat", ...change]);
+    const removal = run(iptables, ["-w", "5", "-t", "nat", ...change]);
+    // Another node may have begun to use the shared chains since we looked: then they are its to remove.
+    await (isAboutSharedChain(change) ? removal.catch(() => {}) : removal);
   }
 }
 

@@ -132,25 +132,31 @@ function names(dir: string): string[] {
   }
 }
 
-/** As an operator would have to: a kubelet does not make the cgroup that it was told to stay in. */
-function makeCgroupRoot(cgroupRoot: string): void {
-  const mounts = readFileSync("/proc/self/mountinfo", "utf8")
+/** Where the cgroup hierarchies are: one, or one for each controller. */
+function cgroupMounts(): string[] {
+  return readFileSync("/proc/self/mountinfo", "utf8")
     .split("\n")
     .filter((line) => / - cgroup2? /.test(line))
     .map((line) => line.split(" ")[4]!);
-  for (const mount of mounts) mkdirSync(join(mount, cgroupRoot), { recursive: true });
+}
+
+/** As an operator would have to: a kubelet does not make the cgroup that it was told to stay in. */
+function makeCgroupRoot(cgroupRoot: string): void {
+  for (const mount of cgroupMounts()) mkdirSync(join(mount, cgroupRoot), { recursive: true });
 }
 
 /** Folders of a cgroup in every hierarchy that has it. */
 export function cgroupFolders(path: string): string[] {
-  const mounts = readFileSync("/proc/self/mountinfo", "utf8")
-    .split("\n")
-    .filter((line) => / - cgroup2? /.test(line))
-    .map((line) => line.split(" ")[4]!);
-  return mounts.flatMap((mount) => names(join(mount, path)).map((name) => join(mount, path, name)));
+  return cgroupMounts().flatMap((mount) => names(join(mount, path)).map((name) => join(mount, path, name)));
 }
 
-async function freePort(): Promise<number> {
+/** What a file of a cgroup says, in the hierarchy that has it. */
+export function cgroupFile(path: string, file: string): string | undefined {
+  const found = cgroupMounts().find((mount) => names(join(mount, path)).includes(file));
+  return found && readFileSync(join(found, path, file), "utf8").trim();
+}
+
+export async function freePort(): Promise<number> {
   const server = createServer();
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -160,7 +166,8 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-function get(options: object): Promise<{ status: number; body: string } | undefined> {
+/** A GET; undefined if nobody answers. */
+export function get(options: object): Promise<{ status: number; body: string } | undefined> {
   return new Promise((resolve) => {
     const call = request({ timeout: 5000, ...options }, (response) => {
       let body = "";

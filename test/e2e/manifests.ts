@@ -40,3 +40,31 @@ export function place(dir: string, file: string, content: string | Uint8Array): 
   writeFileSync(hidden, content);
   renameSync(hidden, join(dir, file));
 }
+
+/** A manifest with any spec; containers without an image get busybox, and one that is there already. */
+export function podManifest(name: string, spec: PodSpecInit): string {
+  const complete = (c: ContainerInit) => ({ image: busyboxName, imagePullPolicy: "Never", command: sleeper, ...c });
+  return JSON.stringify(
+    {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name },
+      spec: {
+        terminationGracePeriodSeconds: 1,
+        dnsPolicy: "Default",
+        ...spec,
+        containers: spec.containers.map(complete),
+        ...(spec.initContainers ? { initContainers: spec.initContainers.map(complete) } : {}),
+      },
+    },
+    undefined,
+    2,
+  );
+}
+
+type ContainerInit = { name: string } & Record<string, unknown>;
+
+export interface PodSpecInit extends Record<string, unknown> {
+  containers: ContainerInit[];
+  initContainers?: ContainerInit[];
+}

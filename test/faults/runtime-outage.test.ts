@@ -13,7 +13,7 @@ import { manifest, place } from "../e2e/manifests.ts";
 import { describeOnContainerd, startTestNode, type TestNode } from "../node/test-node.ts";
 
 const outageMs = 20_000;
-const survivors = ["stays", "stays-on-host"];
+const survivors = ["stays", "hosted"];
 
 describeOnContainerd("the runtime away", (version) => {
   let node: TestNode;
@@ -30,7 +30,7 @@ describeOnContainerd("the runtime away", (version) => {
     runtime = askRuntime(node.endpoint);
     for (const name of ["stays", "dies", "edited", "removed"])
       place(node.manifests, `${name}.yaml`, manifest({ name }));
-    place(node.manifests, "host.yaml", manifest({ name: "stays-on-host", hostNetwork: true }));
+    place(node.manifests, "hosted.yaml", manifest({ name: "hosted", hostNetwork: true }));
     start();
     for (const name of [...survivors, "dies", "edited", "removed"]) await pods.running(name);
   });

@@ -61,19 +61,22 @@ export function groupByPod(sandboxes: PodSandbox[], containers: Container[]): Ma
   for (const sandbox of sandboxes) podFor(sandbox.labels, sandbox.metadata)?.sandboxes.push(sandbox);
   for (const container of containers) podFor(container.labels)?.containers.push(container);
   for (const pod of pods.values()) {
-    pod.sandboxes.sort((a, b) => newestFirst(a.createdAt, b.createdAt));
-    pod.containers.sort((a, b) => newestFirst(a.createdAt, b.createdAt));
+    pod.sandboxes.sort(newestFirst);
+    pod.containers.sort(newestFirst);
   }
   return pods;
 }
 
-function newestFirst(a: bigint, b: bigint): number {
-  return a < b ? 1 : a > b ? -1 : 0;
+/** By attempt, which only ever grows, before time, which a node's clock may turn back. */
+function newestFirst(a: PodSandbox | Container, b: PodSandbox | Container): number {
+  const attempts = (b.metadata?.attempt ?? 0) - (a.metadata?.attempt ?? 0);
+  return attempts || (a.createdAt < b.createdAt ? 1 : a.createdAt > b.createdAt ? -1 : 0);
 }
 
-/** True if the details that are known of this sandbox still hold. */
+/** True if the details that are known of this sandbox still hold: all but an address that may yet come. */
 export function sandboxStillSo(known: ObservedSandbox | undefined, listed: PodSandbox): boolean {
-  return known?.state === sandboxState(listed.state);
+  if (known?.state !== sandboxState(listed.state)) return false;
+  return known.state !== "ready" || known.hostNetwork || known.ips.length > 0;
 }
 
 /** True if the details that are known of this container still hold: they only change with its state. */

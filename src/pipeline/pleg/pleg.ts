@@ -52,10 +52,13 @@ export class Pleg implements Component {
   #sequence = 0;
   /** The sequence number of the listing that a pod's entry was made from: an older listing must not overwrite it. */
   #appliedFrom = new Map<PodUid, number>();
+  /** The last listing of everything that was applied as a whole: it also speaks for the pods that it did not find. */
+  #completeFrom = 0;
   #lastRelistAt: number | undefined;
   #startedAt = 0;
   #lastError = "";
   #wake: (() => void) | undefined;
+  #again = false;
   #refreshes = new Map<PodUid, { running: Promise<void>; next?: Promise<void> }>();
   #firstRelist = Promise.withResolvers<void>();
 
@@ -91,6 +94,8 @@ export class Pleg implements Component {
 
   /** Asks for a relist of everything now. */
   relistSoon(): void {
+    // A relist that is under way may have listed before what the caller knows of.
+    this.#again = true;
     this.#wake?.();
   }
 
@@ -133,6 +138,7 @@ export class Pleg implements Component {
     const { clock, logger } = this.#o;
     let failing = false;
     while (!signal.aborted) {
+      this.#again = false;
       try {
         await this.#relist();
         if (failing) logger.info("Relisting works again");
@@ -143,6 +149,7 @@ export class Pleg implements Component {
         if (!failing) logger.warn("Relisting the runtime's pods failed", { err: this.#lastError });
         failing = true;
       }
+      if (this.#again && !failing) continue;
       const wait = failing ? 1000 : this.#o.relistEveryMs();
       await this.#pause(clock, wait, signal);
     }
@@ -182,8 +189,9 @@ export class Pleg implements Component {
         if (this.#signal.aborted) throw error;
       }
     }
+    if (complete) this.#completeFrom = sequence;
     for (const [uid, from] of this.#appliedFrom)
-      if (from <= sequence && !observed.get(uid)) this.#appliedFrom.delete(uid);
+      if (from <= this.#completeFrom && !observed.get(uid)) this.#appliedFrom.delete(uid);
     this.#lastRelistAt = clock.now();
     this.#o.onRelist?.(this.#lastRelistAt - startedAt);
     if (complete) this.#firstRelist.resolve();
@@ -191,9 +199,10 @@ export class Pleg implements Component {
 
   async #apply(uid: PodUid, listed: ListedPod | undefined, sequence: number): Promise<void> {
     const { observed, onEvent } = this.#o;
-    if ((this.#appliedFrom.get(uid) ?? 0) > sequence) return;
+    const isOld = () => (this.#appliedFrom.get(uid) ?? this.#completeFrom) > sequence;
+    if (isOld()) return;
     const after = listed && (await this.#inspect(listed, observed.get(uid)));
-    if ((this.#appliedFrom.get(uid) ?? 0) > sequence) return;
+    if (isOld()) return;
     const before = observed.get(uid);
     this.#appliedFrom.set(uid, sequence);
     if (after) observed.set(after);

@@ -123,6 +123,11 @@ export class PodWorker {
     return this.#loop;
   }
 
+  /** Not to be started yet: says why. */
+  hold(reason: string): void {
+    this.#report.blockedOn(reason);
+  }
+
   start(): void {
     this.poke();
     this.#loop = this.#run();

@@ -102,7 +102,8 @@ export class PodWorkers implements Component {
       onFinished: () => this.#finished(worker),
     });
     this.#workers.set(id.uid, worker);
-    if (!this.#held) worker.start();
+    if (this.#held) worker.hold("waiting for a first answer of the container runtime");
+    else worker.start();
     this.#o.onChange(id.uid);
   }
 

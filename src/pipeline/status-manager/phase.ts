@@ -1,5 +1,5 @@
 import type { Container, Pod } from "../../model/pod.ts";
-import { newestContainer, type ObservedPod } from "../../state/observed-pods.ts";
+import { newestContainer, type ObservedContainer, type ObservedPod } from "../../state/observed-pods.ts";
 
 export type PodPhase = "Pending" | "Running" | "Succeeded" | "Failed";
 
@@ -11,11 +11,16 @@ export function podPhase(pod: Pod, seen: ObservedPod | undefined): PodPhase {
   const states = pod.spec.containers.map((c) => newestContainer(seen, c.name));
   // A regular container is only ever made when the init containers are through.
   if (init !== "done" && states.every((s) => s === undefined)) return "Pending";
-  if (states.some((s) => s === undefined || s.state === "created")) return "Pending";
+  if (states.some((s) => s === undefined || isFirst(s))) return "Pending";
   if (states.some((s) => s!.state !== "exited")) return "Running";
   if (policy === "Always") return "Running";
   if (states.every((s) => s!.exitCode === 0)) return "Succeeded";
   return policy === "Never" ? "Failed" : "Running";
+}
+
+/** Made and not yet started, for the first time: one that is being restarted does not take its pod back to Pending. */
+function isFirst({ state, attempt }: ObservedContainer): boolean {
+  return state === "created" && attempt === 0;
 }
 
 function initState(containers: Container[], seen: ObservedPod | undefined): "done" | "pending" | "failed" {

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createLogger, type LogFormat } from "./log-writer.ts";
+import type { Fields, Logger } from "./logger.ts";
+
+function setUp(format: LogFormat, verbosity = 2) {
+  const lines: string[] = [];
+  const log = createLogger({
+    format,
+    verbosity,
+    write: (line) => lines.push(line),
+    now: () => new Date(2026, 10, 15, 5, 8, 1, 123),
+    pid: 42,
+  });
+  return { log, lines };
+}
+
+const loop: Record<string, unknown> = {};
+loop.self = loop;
+
+const text: [rule: string, say: (log: Logger) => void, expected: string][] = [
+  ["severity, time, pid and message", (log) => log.info("hello"), 'I1115 05:08:01.123000      42 kubelet] "hello"'],
+  ["warnings", (log) => log.warn("hm"), 'W1115 05:08:01.123000      42 kubelet] "hm"'],
+  ["errors", (log) => log.error("oh"), 'E1115 05:08:01.123000      42 kubelet] "oh"'],
+  [
+    "fields: strings quoted, numbers and truth not, what is undefined left out",
+    (log) => log.info("m", { pod: "a/b", count: 3, ok: true, none: undefined }),
+    'I1115 05:08:01.123000      42 kubelet] "m" pod="a/b" count=3 ok=true',
+  ],
+  [
+    "errors as fields give their message",
+    (log) => log.info("m", { err: new Error('x "y"') }),
+    'I1115 05:08:01.123000      42 kubelet] "m" err="x \\"y\\""',
+  ],
+  [
+    "a message stays in its line, whatever is in it",
+    (log) => log.info("a\nb", { k: "c\nd" }),
+    'I1115 05:08:01.123000      42 kubelet] "a\\nb" k="c\\nd"',
+  ],
+  [
+    "bound fields come first, and a later one wins",
+    (log) => log.with({ pod: "p", podUID: "u" }).with({ podUID: "v" }).info("m", { x: [1, "2"] }),
+    'I1115 05:08:01.123000      42 kubelet] "m" pod="p" podUID="v" x=[1,"2"]',
+  ],
+  ["large numbers", (log) => log.info("m", { bytes: 1n << 60n }), 'I1115 05:08:01.123000      42 kubelet] "m" bytes=1152921504606846976'],
+];
+for (const [rule, say, expected] of text)
+  test(`text log: ${rule}`, () => {
+    const { log, lines } = setUp("text");
+    say(log);
+    assert.deepEqual(lines, [`${expected}\n`]);
+  });
+
+const ts = new Date(2026, 10, 15, 5, 8, 1, 123).getTime();
+const json: [rule: string, say: (log: Logger) => void, expected: Fields][] = [
+  ["info has its verbosity", (log) => log.info("m", { pod: "p" }), { ts, caller: "kubelet", msg: "m", v: 0, pod: "p" }],
+  ["debug too", (log) => log.debug(2, "m"), { ts, caller: "kubelet", msg: "m", v: 2 }],
+  ["warnings say so", (log) => log.warn("m"), { ts, caller: "kubelet", msg: "m", level: "warning" }],
+  ["errors have what went wrong", (log) => log.error("m", { err: new Error("x") }), { ts, caller: "kubelet", msg: "m", err: "x" }],
+  ["large numbers", (log) => log.info("m", { bytes: 5n }), { ts, caller: "kubelet", msg: "m", v: 0, bytes: "5" }],
+];
+for (const [rule, say, expected] of json)
+  test(`JSON log: ${rule}`, () => {
+    const { log, lines } = setUp("json");
+    say(log);
+    assert.equal(lines.length, 1);
+    assert.deepEqual(JSON.parse(lines[0]!), expected);
+    assert.ok(lines[0]!.endsWith("}\n"));
+  });
+
+for (const format of ["text", "json"] as const)
+  test(`${format} log: what cannot be written down is no reason to fail`, () => {
+    const { log, lines } = setUp(format);
+    log.info("m", { loop });
+    log.info("m", { deep: { size: 1n } });
+    assert.equal(lines.length, 2);
+  });
+
+test("debug lines above the verbosity are not written", () => {
+  const { log, lines } = setUp("text", 3);
+  log.debug(4, "no");
+  log.debug(3, "yes");
+  log.with({ a: 1 }).debug(4, "no");
+  assert.equal(lines.length, 1);
+  assert.match(lines[0]!, /^I.*"yes"\n$/);
+});

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isAbort } from "./errors.ts";
+import { FakeClock } from "./fake-clock.ts";
+import { RateLimit } from "./rate-limit.ts";
+
+/** Asks `count` times at once, and notes when each may go. */
+function setUp(perSecond: number, burst: number) {
+  const clock = new FakeClock(0);
+  const limit = new RateLimit(perSecond, burst, clock);
+  const wentAt: number[] = [];
+  const ask = async (count: number, signal?: AbortSignal) => {
+    for (let i = 0; i < count; i++)
+      limit.take(signal).then(
+        () => wentAt.push(clock.now()),
+        () => wentAt.push(-1),
+      );
+    await clock.advance(0);
+  };
+  return { clock, limit, wentAt, ask };
+}
+
+test("a burst goes at once, the rest at the rate, in order", async () => {
+  const { clock, wentAt, ask } = setUp(2, 3);
+  await ask(6);
+  assert.deepEqual(wentAt, [0, 0, 0]);
+  await clock.advance(10_000);
+  assert.deepEqual(wentAt, [0, 0, 0, 500, 1000, 1500]);
+});
+
+test("what is not used is saved, up to a burst", async () => {
+  const { clock, wentAt, ask } = setUp(1, 2);
+  await ask(2);
+  await clock.advance(60_000);
+  await ask(3);
+  await clock.advance(60_000);
+  assert.deepEqual(wentAt, [0, 0, 60_000, 60_000, 61_000]);
+});
+
+test("a rate of zero is no limit", async () => {
+  const { wentAt, ask } = setUp(0, 1);
+  await ask(50);
+  assert.equal(wentAt.length, 50);
+});
+
+test("a burst of zero still lets one go at a time", async () => {
+  const { clock, wentAt, ask } = setUp(1, 0);
+  await ask(2);
+  await clock.advance(1000);
+  assert.deepEqual(wentAt, [0, 1000]);
+});
+
+test("who gives up uses nothing up", async () => {
+  const { clock, wentAt, limit, ask } = setUp(1, 1);
+  await ask(1);
+  const stop = new AbortController();
+  const given = limit.take(stop.signal);
+  stop.abort();
+  await assert.rejects(given, isAbort);
+  await ask(1);
+  await clock.advance(1000);
+  assert.deepEqual(wentAt, [0, 1000]);
+});

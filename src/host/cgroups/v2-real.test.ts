@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import type { CgroupResources } from "./driver.ts";
+import { readHugepageSizes } from "./host-facts.ts";
+import { detectLayout } from "./layout.ts";
+import { CgroupV2 } from "./v2.ts";
+
+const layout = await detectLayout();
+const skip =
+  layout.version !== 2
+    ? "this host has cgroup v1"
+    : process.getuid?.() !== 0
+      ? "only root may make cgroups"
+      : false;
+
+/** On the kernel's own cgroups, in one of this test's. */
+describe("cgroup v2 on this host", { skip }, async () => {
+  const mount = layout.version === 2 ? layout.root : "";
+  const root = `/kubelet-ts-test-v2-${process.pid}`;
+  const driver = new CgroupV2({ root: mount });
+  const read = (path: string, file: string) => readFileSync(join(mount, path, file), "utf8").trim();
+  const controllers = skip ? [] : read("/", "cgroup.controllers").split(" ");
+  const without = (controller: string) =>
+    !controllers.includes(controller) && `no ${controller} controller here`;
+  after(() => driver.remove(root));
+
+  it("is made with the controllers that the kernel has for pods", async () => {
+    await driver.create(`${root}/a/b`, {});
+    const there = read(`${root}/a/b`, "cgroup.controllers").split(" ");
+    for (const name of ["cpu", "cpuset", "memory", "hugetlb", "pids"])
+      assert.equal(there.includes(name), controllers.includes(name), name);
+    assert.equal(await driver.exists(`${root}/a/b`), true);
+    assert.equal(await driver.exists(`${root}/none`), false);
+    assert.deepEqual(await driver.children(root), ["a"]);
+    assert.deepEqual(await driver.children(`${root}/none`), []);
+  });
+
+  it("made a second time, it keeps what it has", async () => {
+    await driver.create(`${root}/again`, { pids: 5n });
+    await driver.create(`${root}/again`, {});
+    assert.equal(read(`${root}/again`, "pids.max"), "5");
+  });
+
+  const written: [file: string, want: string, resources: CgroupResources][] = [
+    ["cpu.weight", "4", { cpuShares: 102n }],
+    ["cpu.weight", "1", { cpuShares: 2n }],
+    ["cpu.weight", "10000", { cpuShares: 262_144n }],
+    ["cpu.max", "20000 100000", { cpuQuota: 20_000n, cpuPeriod: 100_000n }],
+    ["cpu.max", "max 50000", { cpuPeriod: 50_000n }],
+    ["cpu.max", "max 100000", { cpuQuota: -1n }],
+    ["memory.max", "33554432", { memory: 33_554_432n }],
+    ["memory.max", "max", { memory: -1n }],
+    ["memory.low", "4194304", { unified: { "memory.low": "4194304" } }],
+    ["pids.max", "7", { pids: 7n }],
+    ["pids.max", "max", { pids: -1n }],
+    ["cpuset.cpus", "0", { cpuset: "0" }],
+  ];
+  for (const [index, [file, want, resources]] of written.entries()) {
+    it(`takes ${file} = ${want}`, { skip: without(file.split(".")[0]!) }, async () => {
+      const path = `${root}/w${index}`;
+      await driver.create(path, resources);
+      assert.equal(read(path, file), want);
+    });
+  }
+
+  it("takes a limit for every size of huge pages, none and open", { skip: without("hugetlb") }, async () => {
+    const sizes = await readHugepageSizes();
+    await driver.create(`${root}/huge`, { hugepages: new Map(sizes.map((size) => [size, 0n])) });
+    for (const size of sizes) assert.equal(read(`${root}/huge`, `hugetlb.${size}.max`), "0");
+    await driver.update(`${root}/huge`, { hugepages: new Map(sizes.map((size) => [size, 1n << 62n])) });
+    for (const size of sizes) assert.notEqual(read(`${root}/huge`, `hugetlb.${size}.max`), "0");
+  });
+
+  it("an update changes what it names and nothing else", async () => {
+    const path = `${root}/update`;
+    await driver.create(path, { cpuQuota: 1_000n, cpuPeriod: 1_000n, memory: 33_554_432n, pids: 3n });
+    await driver.update(path, { cpuQuota: 900_000n, cpuPeriod: 1_000_000n, pids: -1n });
+    const now = ["cpu.max", "memory.max", "pids.max"].map((file) => read(path, file));
+    assert.deepEqual(now, ["900000 1000000", "33554432", "max"]);
+  });
+
+  it("is removed with everything below and in it, and with nothing beside it", async () => {
+    await driver.create(`${root}/pod/container`, {});
+    await driver.create(`${root}/other`, {});
+    const inside = spawn("sleep", ["1000"], { stdio: "ignore" });
+    const beside = spawn("sleep", ["1000"], { stdio: "ignore" });
+    try {
+      const ended = once(inside, "exit");
+      await writeFile(join(mount, root, "pod/container/cgroup.procs"), String(inside.pid));
+      await writeFile(join(mount, root, "other/cgroup.procs"), String(beside.pid));
+      assert.deepEqual(await driver.pids(`${root}/pod`), [inside.pid]);
+      await driver.remove(`${root}/pod`);
+      assert.deepEqual(await ended, [null, "SIGKILL"]);
+      assert.ok(!existsSync(join(mount, root, "pod")));
+      assert.deepEqual(await driver.pids(`${root}/other`), [beside.pid]);
+      assert.equal(beside.exitCode, null);
+    } finally {
+      inside.kill("SIGKILL");
+      beside.kill("SIGKILL");
+    }
+  });
+
+  it("removing what is not there is fine", () => driver.remove(`${root}/none`));
+});

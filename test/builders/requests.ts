@@ -1,0 +1,24 @@
+import { containerHash } from "../../src/model/container-hash.ts";
+import { buildContainerConfig } from "../../src/pipeline/pod-runtime/config/container-config.ts";
+import {
+  fakeContainerContext,
+  fakeSandboxContext,
+  fakeSettings,
+} from "../../src/pipeline/pod-runtime/config/fake-context.ts";
+import { buildSandboxConfig } from "../../src/pipeline/pod-runtime/config/sandbox-config.ts";
+import type { PodRuntimeOptions } from "../../src/pipeline/pod-runtime/pod-runtime.ts";
+
+/** What pods ask of the runtime, on a plain node. With "" for the folder of the logs there are none. */
+export function plainRequests(podLogsDir: string): PodRuntimeOptions["requests"] {
+  const settings = { ...fakeSettings, podLogsDir };
+  return {
+    sandbox: async (pod, attempt) => {
+      const config = buildSandboxConfig(pod, fakeSandboxContext({ attempt, settings }));
+      return podLogsDir === "" ? { ...config, logDirectory: "" } : config;
+    },
+    container: async (pod, container, { attempt, image }) =>
+      buildContainerConfig(pod, container, fakeContainerContext({ attempt, settings, imageRef: image.ref })),
+    hashOf: containerHash,
+    runtimeHandler: () => "",
+  };
+}

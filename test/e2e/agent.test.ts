@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import { describeOnContainerd, startTestNode, type TestNode } from "../node/test-node.ts";
+import { containerIdOf, podsOf } from "./agent-pods.ts";
+import { AgentProcess } from "./agent-process.ts";
+import { cli } from "./cli-process.ts";
+import { holds } from "./holds.ts";
+import { manifest, place } from "./manifests.ts";
+import { NotifySocket } from "./notify-socket.ts";
+
+describeOnContainerd("the agent", (version) => {
+  let node: TestNode;
+  let agent: AgentProcess;
+  let pods: ReturnType<typeof podsOf>;
+
+  before(async () => {
+    node = await startTestNode({ containerd: version });
+    agent = await AgentProcess.create(node);
+    pods = podsOf(agent);
+    place(node.manifests, "a.yaml", manifest({ name: "a" }));
+    place(node.manifests, "b.yaml", manifest({ name: "b", hostNetwork: true }));
+  });
+
+  after(() => agent?.destroy());
+  afterEach(() => agent.end("SIGTERM"));
+
+  const healthy = () => holds(async () => assert.equal((await agent.health())?.status, 200));
+
+  const ids = async () => [containerIdOf(await pods.running("a")), containerIdOf(await pods.running("b"))];
+
+  test("answers /healthz with ok, each check by its name, and all of them with ?verbose", async () => {
+    agent.start();
+    await healthy();
+    assert.deepEqual(await agent.health(), { status: 200, body: "ok" });
+    for (const check of ["ping", "syncloop", "pleg", "runtime"])
+      assert.deepEqual(await agent.health(`/healthz/${check}`), { status: 200, body: "ok" });
+    const verbose = await agent.health("/healthz?verbose");
+    assert.match(verbose?.body ?? "", /^\[\+\]ping ok\n\[\+\]syncloop ok\n\[\+\]pleg ok\n/);
+    assert.match(verbose?.body ?? "", /healthz check passed\n$/);
+    assert.equal((await agent.health("/healthz/nonsense"))?.status, 404);
+  });
+
+  for (const [signal, exitCode] of [
+    ["SIGTERM", 0],
+    ["SIGINT", 0],
+    ["SIGKILL", null],
+  ] as const) {
+    test(`ends on ${signal} at once and leaves pods running; started again it adopts them`, async () => {
+      agent.start();
+      const ran = await ids();
+      const begun = Date.now();
+      assert.equal(await agent.end(signal), exitCode);
+      assert.ok(Date.now() - begun < 2000, `it took ${Date.now() - begun} ms`);
+      const tasks = await node.ctr(["tasks", "list"]);
+      for (const id of ran) assert.match(tasks, new RegExp(`${id}\\s+\\d+\\s+RUNNING`));
+      agent.start();
+      assert.deepEqual(await ids(), ran);
+      for (const row of (await agent.pods()) ?? []) assert.equal(row.restarts, 0);
+    });
+  }
+
+  test("tells the service manager READY=1, WATCHDOG=1 again and again, and STOPPING=1", async (t) => {
+    const socket = new NotifySocket(join(node.rootDir, "..", "notify"));
+    t.after(() => socket.close());
+    agent.start([], { ...process.env, NOTIFY_SOCKET: socket.path, WATCHDOG_USEC: "200000" });
+    const count = (message: string) => socket.heard().filter((m) => m === message).length;
+    await holds(() => assert.equal(count("READY=1"), 1));
+    assert.equal((await agent.health())?.status, 200, "ready means that it answers");
+    await holds(() => assert.ok(count("WATCHDOG=1") >= 5));
+    assert.equal(count("STOPPING=1"), 0);
+    await agent.end("SIGTERM");
+    assert.deepEqual([count("READY=1"), count("STOPPING=1")], [1, 1]);
+    assert.equal(socket.heard().at(-1), "STOPPING=1", "one that is stopping is not watched any more");
+  });
+
+  test("sends no watchdog messages that are meant for another process", async (t) => {
+    const socket = new NotifySocket(join(node.rootDir, "..", "notify"));
+    t.after(() => socket.close());
+    const env = { NOTIFY_SOCKET: socket.path, WATCHDOG_USEC: "1000", WATCHDOG_PID: String(process.pid) };
+    agent.start([], { ...process.env, ...env });
+    await holds(() => assert.ok(socket.heard().includes("READY=1")));
+    await agent.end("SIGTERM");
+    assert.deepEqual(socket.heard(), ["READY=1", "STOPPING=1"]);
+  });
+
+  test("a second one with the same root folder, or the same port, is refused and changes nothing", async () => {
+    agent.start();
+    const ran = await ids();
+    const same = [`--config=${agent.configFile}`, `--root-dir=${node.rootDir}`];
+    const second = await cli([...same, "--healthz-port=0"]);
+    assert.equal(second.status, 1);
+    assert.match(second.stderr, /another kubelet answers on \S+\/kubelet\.sock: it uses the same root folder/);
+    assert.doesNotMatch(second.stderr, /\n\s+at /, "a message, not a stack");
+    const port = await cli([`--config=${agent.configFile}`, `--root-dir=${node.rootDir}-2`]);
+    rmSync(`${node.rootDir}-2`, { recursive: true, force: true });
+    assert.equal(port.status, 1);
+    assert.match(port.stderr, new RegExp(`health server on 127.0.0.1:${agent.healthPort}: .*EADDRINUSE`));
+    assert.deepEqual(await ids(), ran);
+    assert.equal((await agent.health())?.status, 200);
+  });
+
+  test("names in one warning line what it accepts and does not act on", async () => {
+    const mark = agent.log().length;
+    agent.start(["--event-qps=7", "--image-gc-high-threshold=90"]);
+    await healthy();
+    const lines = agent.log().slice(mark).split("\n");
+    const warnings = lines.filter((line) => line.includes("accepted but not acted on yet"));
+    assert.equal(warnings.length, 1);
+    assert.match(warnings[0]!, /^W.*--event-qps, --image-gc-high-threshold/);
+  });
+
+  test("with --logging-format=json writes one JSON object a line and nothing else", async () => {
+    const mark = agent.log().length;
+    agent.start(["--logging-format=json"]);
+    await ids();
+    place(node.manifests, "bad.yaml", "kind: [");
+    await holds(() => assert.match(agent.log().slice(mark), /bad\.yaml/));
+    rmSync(join(node.manifests, "bad.yaml"));
+    await agent.end("SIGTERM");
+    const lines = agent.log().slice(mark).trimEnd().split("\n");
+    assert.ok(lines.length > 5);
+    for (const line of lines) {
+      const entry = JSON.parse(line) as { ts: unknown; msg: unknown };
+      assert.equal(typeof entry.ts, "number");
+      assert.equal(typeof entry.msg, "string");
+    }
+  });
+});
+
+describe("an agent that cannot start", () => {
+  let dir: string;
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), "kubelet-"));
+  });
+  afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+  test("--version says which kubelet this is", async () => {
+    const { status, stdout, stderr } = await cli(["--version"]);
+    assert.deepEqual([status, stderr], [0, ""]);
+    assert.match(stdout, /^Kubernetes v1\.36\.\d+\n$/);
+  });
+
+  test("--help shows the flags", async () => {
+    const { status, stdout } = await cli(["--help"]);
+    assert.equal(status, 0);
+    assert.match(stdout, /--container-runtime-endpoint/);
+  });
+
+  const refused: [what: string, args: (dir: string) => string[], config: string, message: RegExp][] = [
+    ["an unknown flag, by its name", () => ["--no-such-flag=1"], "", /unknown flag: --no-such-flag/],
+    ["a bad value, with its flag", () => ["--max-pods=many"], "", /--max-pods.*many/],
+    [
+      "a configuration file that is not there, by its path",
+      (dir) => [`--config=${dir}/missing.yaml`],
+      "",
+      /missing\.yaml: cannot be read: /,
+    ],
+    [
+      "a bad quantity in the configuration, with file, line and path",
+      (dir) => [`--config=${dir}/config.yaml`],
+      'evictionHard:\n  memory.available: "1QQ"\n',
+      /config\.yaml:4: evictionHard\.memory\.available: "1QQ" is not a quantity/,
+    ],
+    [
+      "an unknown field in the configuration, with file, line and path",
+      (dir) => [`--config=${dir}/config.yaml`],
+      "maxPods: 10\nmaxPodz: 10\n",
+      /config\.yaml:4: maxPodz: /,
+    ],
+    [
+      "a field of the wrong type, with file, line and path",
+      (dir) => [`--config=${dir}/config.yaml`],
+      "maxPods: [1]\n",
+      /config\.yaml:3: maxPods: /,
+    ],
+  ];
+  for (const [what, args, config, message] of refused) {
+    test(`names ${what}, and starts nothing`, async () => {
+      const head = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
+      writeFileSync(join(dir, "config.yaml"), head + config);
+      const { status, stdout, stderr } = await cli([...args(dir), `--root-dir=${dir}/root`], { withinMs: 10_000 });
+      assert.deepEqual([status, stdout], [1, ""]);
+      assert.match(stderr, message);
+      assert.doesNotMatch(stderr, /\n\s+at /, "a message, not a stack");
+      assert.equal(existsSync(join(dir, "root")), false);
+    });
+  }
+});

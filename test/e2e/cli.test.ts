@@ -1,0 +1,229 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { PodRow } from "../../src/app/pod-board.ts";
+import { nodeFiles } from "../../src/local/node-files.ts";
+import { boxUnavailable, startBox } from "../node/box.ts";
+import { leaks, mentions, snapshot } from "../node/leaks.ts";
+import { containerdVersions, describeOnContainerd, startTestNode, type TestNode } from "../node/test-node.ts";
+import { podsOf } from "./agent-pods.ts";
+import { AgentProcess } from "./agent-process.ts";
+import { CliProcess, cli, environmentFor, mainFile } from "./cli-process.ts";
+import { holds } from "./holds.ts";
+import { manifest, place, podManifest } from "./manifests.ts";
+import type { NodesReport } from "./nodes-in-box.ts";
+
+const sh = (script: string) => ["sh", "-c", script];
+const demo = "localhost/kubelet-ts/demo:1";
+
+/** Ends with this status; on the host's network, which is quicker to make. */
+const ends = (name: string, status: number) =>
+  podManifest(name, { hostNetwork: true, containers: [{ name: "c", image: demo, command: sh(`exit ${status}`) }] });
+
+describe("commands that start nothing", () => {
+  const cases: [what: string, args: string[], status: number, stdout: RegExp, stderr: RegExp][] = [
+    ["an unknown command names those that there are", ["fly"], 1, /^$/, /unknown command: fly \(there are: up, pods, run/],
+    ["an unknown option is named", ["pods", "--nope"], 1, /^$/, /unknown option: --nope/],
+    ["an unknown format is refused", ["pods", "-o", "xml"], 1, /^$/, /-o xml: only json is known/],
+    ["run without a manifest asks for one", ["run"], 1, /^$/, /Name a manifest with -f/],
+    ["pods of a kubelet that is not there", ["pods", "--root-dir=/no/such"], 1, /^$/, /no kubelet answers on \/no\/such\/kubelet\.sock/],
+    ["up has help", ["up", "--help"], 0, /--name NAME/, /^$/],
+    ["pods has help", ["pods", "--help"], 0, /-o json/, /^$/],
+    ["run has help", ["run", "--help"], 0, /-f FILE/, /^$/],
+    ["a name that no node can have is refused", ["up", "--name=A_B"], 1, /^$/, /"A_B" is no name for a node/],
+  ];
+  for (const [what, args, status, stdout, stderr] of cases) {
+    test(what, async () => {
+      const done = await cli(args, { withinMs: 10_000 });
+      assert.equal(done.status, status, done.stderr);
+      assert.match(done.stdout, stdout);
+      assert.match(done.stderr, stderr);
+      assert.doesNotMatch(done.stderr, /\n\s+at /, "a message, not a stack");
+    });
+  }
+
+  // In a user namespace without a mapping a process of root is somebody else, and can still read the project.
+  const foreign = ["unshare", "--user", process.execPath];
+  const elsewhere = new URL("./not-linux.ts", import.meta.url).href;
+  for (const command of [["up"], ["run", "-f", "pod.yaml"]]) {
+    test(`${command[0]} without root says that it takes root`, { skip: boxUnavailable }, async () => {
+      const done = await cli(manifestIn(command), { launcher: foreign });
+      assert.deepEqual([done.status, done.stdout], [1, ""]);
+      assert.match(done.stderr, /takes root: try again with sudo/);
+    });
+
+    test(`${command[0]} elsewhere says that it needs Linux`, async () => {
+      const done = await cli(manifestIn(command), { launcher: [process.execPath, "--import", elsewhere] });
+      assert.deepEqual([done.status, done.stdout], [1, ""]);
+      assert.match(done.stderr, /needs Linux, and this is darwin/);
+    });
+  }
+
+  let dir: string;
+  before(() => {
+    dir = mkdtempSync(join(tmpdir(), "kubelet-cli-"));
+    writeFileSync(join(dir, "pod.yaml"), ends("p", 0));
+  });
+  after(() => rmSync(dir, { recursive: true, force: true }));
+  const manifestIn = (args: readonly string[]) => args.map((a) => (a === "pod.yaml" ? join(dir, a) : a));
+});
+
+describeOnContainerd("kubelet run", (version) => {
+  let dir: string;
+  const env = environmentFor(version);
+
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), "kubelet-cli-"));
+  });
+  afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+  /** Runs manifests in a private containerd, and checks that nothing of it stays. */
+  async function run(files: Record<string, string>) {
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(dir, name), content);
+    const first = snapshot();
+    const done = await cli(["run", ...Object.keys(files).map((name) => `-f=${join(dir, name)}`)], { env });
+    const own = nodeFiles(`run-${done.pid}`);
+    assert.deepEqual(leaks(first, snapshot(), mentions(own.network, own.bridge, own.run)), []);
+    assert.equal(existsSync(own.run) || existsSync(own.base), false, "files are left");
+    return done;
+  }
+
+  test("says how each pod ended, is content if all succeeded, and removes its containerd", async () => {
+    const [one, two] = [ends("one", 0), ends("two", 0)];
+    const items = [one, two].map((manifest) => JSON.parse(manifest) as object);
+    const done = await run({
+      "list.json": JSON.stringify({ apiVersion: "v1", kind: "PodList", items }),
+      "always.yaml": ends("always", 0),
+    });
+    assert.equal(done.status, 0, done.stderr);
+    const lines = done.stdout.trimEnd().split("\n").sort();
+    assert.equal(lines.length, 3, done.stdout);
+    for (const [i, name] of ["always", "one", "two"].entries())
+      assert.match(lines[i]!, new RegExp(`^default/${name}-\\S+: Succeeded: c exited 0$`));
+  });
+
+  test("ends with status 1 if one failed, and tells of all", async () => {
+    const done = await run({ "good.yaml": ends("good", 0), "bad.yaml": ends("bad", 3) });
+    assert.equal(done.status, 1);
+    assert.match(done.stdout, /^default\/good-\S+: Succeeded: c exited 0$/m);
+    assert.match(done.stdout, /^default\/bad-\S+: Failed: c exited 3 \(Error\)$/m);
+  });
+
+  test("a bad manifest is told with file and line, and nothing is started", async () => {
+    const begun = Date.now();
+    const done = await run({
+      "good.yaml": ends("good", 0),
+      "bad.yaml": "apiVersion: v1\nkind: Pod\nmetadata:\n  name: bad\nspec:\n  containers: []\n",
+    });
+    assert.deepEqual([done.status, done.stdout], [1, ""]);
+    assert.match(done.stderr, /bad\.yaml:6: spec\.containers: /);
+    assert.ok(Date.now() - begun < 5000);
+  });
+
+  test("interrupted, it says which pods had not ended, and removes them", async () => {
+    writeFileSync(join(dir, "long.yaml"), manifest({ name: "long" }).replace(/image: .*/, `image: ${demo}`));
+    const first = snapshot();
+    const running = new CliProcess(["run", "-v=2", "-f", join(dir, "long.yaml")], { env });
+    await holds(() => assert.match(running.stderr, /Container started/));
+    running.child.kill("SIGINT");
+    const done = await running.ended();
+    assert.equal(done.status, 1);
+    assert.match(done.stdout, /^default\/long-\S+: interrupted$/m);
+    const own = nodeFiles(`run-${done.pid}`);
+    assert.deepEqual(leaks(first, snapshot(), mentions(own.network, own.bridge, own.run)), []);
+  });
+});
+
+describeOnContainerd("kubelet pods and run beside an agent", (version) => {
+  let node: TestNode;
+  let agent: AgentProcess;
+
+  before(async () => {
+    node = await startTestNode({ containerd: version });
+    agent = await AgentProcess.create(node);
+    place(node.manifests, "a.yaml", manifest({ name: "a" }));
+    agent.start();
+    await podsOf(agent).running("a");
+  });
+  after(() => agent?.destroy());
+
+  test("pods shows a table", async () => {
+    const { status, stdout } = await cli(["pods", `--node=${node.name}`]);
+    assert.equal(status, 0);
+    const [head, row, ...more] = stdout.trimEnd().split("\n");
+    assert.equal(head!.trimEnd(), head);
+    assert.match(head!, /^NAMESPACE +NAME +PHASE +READY +RESTARTS +IP +AGE +BLOCKED ON$/);
+    assert.match(row!, /^default +a-\S+ +Running +1\/1 +0 +\d+\.\d+\.\d+\.\d+ +\d+s +-$/);
+    assert.deepEqual(more, []);
+  });
+
+  test("pods -o json shows the whole status of each", async () => {
+    const { status, stdout } = await cli(["pods", "-o", "json", `--root-dir=${node.rootDir}`]);
+    assert.equal(status, 0);
+    const [row, ...more] = JSON.parse(stdout) as PodRow[];
+    assert.deepEqual(more, []);
+    assert.equal(row?.phase, "Running");
+    assert.ok(row?.status?.containerStatuses?.[0]?.state?.running);
+    assert.equal(row?.blockedOn, "");
+  });
+
+  test("pods -w goes on with what changes, until the agent ends", async () => {
+    const watch = new CliProcess(["pods", "-w", `--root-dir=${node.rootDir}`]);
+    const json = new CliProcess(["pods", "-w", "-o", "json", `--root-dir=${node.rootDir}`]);
+    await holds(() => assert.match(watch.stdout, /^default\/a-\S+: Running, 1\/1 ready, 0 restarts \S+$/m));
+    place(node.manifests, "b.yaml", manifest({ name: "b" }));
+    await holds(() => assert.match(watch.stdout, /^default\/b-\S+: Running, 1\/1 ready/m));
+    rmSync(join(node.manifests, "b.yaml"));
+    await holds(() => assert.match(watch.stdout, /^default\/b-\S+: gone$/m));
+    await agent.end("SIGTERM");
+    const done = await watch.ended();
+    assert.equal(done.status, 1);
+    assert.match(done.stderr, /the kubelet on \S+\/kubelet\.sock has ended/);
+    const lines = (await json.ended()).stdout.trimEnd().split("\n");
+    const counts = lines.map((line) => (JSON.parse(line) as PodRow[]).length);
+    assert.ok(counts.includes(2) && counts.at(-1) === 1, String(counts));
+  });
+
+  test("run in the runtime of an agent leaves the agent's pods alone, and none of its own", async () => {
+    const before = (await node.ctr(["tasks", "list"])).split("\n").sort();
+    const dir = mkdtempSync(join(tmpdir(), "kubelet-cli-"));
+    try {
+      writeFileSync(join(dir, "pod.yaml"), ends("guest", 0));
+      const done = await cli(["run", `-f=${join(dir, "pod.yaml")}`, `--config=${agent.configFile}`, `--root-dir=${dir}/root`]);
+      assert.equal(done.status, 0, done.stderr);
+      assert.match(done.stdout, /^default\/guest-\S+: Succeeded: c exited 0$/m);
+      assert.deepEqual((await node.ctr(["tasks", "list"])).split("\n").sort(), before);
+      assert.doesNotMatch(await node.ctr(["containers", "list"]), /guest/);
+    } finally {
+      rmSync(dir, { recursive: true, force: true });
+    }
+  });
+});
+
+const available = [boxUnavailable || true, containerdVersions()[0]!.available].find((a) => a !== true);
+
+test("kubelet up beside another one, and pods with none, one or several of them", { skip: available ?? false }, async () => {
+  const script = fileURLToPath(new URL("./nodes-in-box.ts", import.meta.url));
+  const box = startBox([process.execPath, script, mainFile]);
+  const [out, err] = await Promise.all([text(box.child.stdout!), text(box.child.stderr!), box.ended]);
+  assert.match(out, /^\{/, err);
+  const report = JSON.parse(out) as NodesReport;
+  assert.deepEqual([report.none.status, report.none.stdout], [1, ""]);
+  assert.match(report.none.stderr, /no kubelet runs here: start one with `kubelet up`/);
+  assert.deepEqual(report.one.status, 0, report.one.stderr);
+  assert.match(report.one.stdout, /^default +demo-\S+ +Running +1\/1 /m);
+  assert.equal(report.sameName.status, 1);
+  assert.match(report.sameName.stderr, /process \d+/, "who has it");
+  assert.equal(report.several.status, 1);
+  assert.match(report.several.stderr, /several kubelets run here; say which with --root-dir/);
+  for (const name of ["default", "other"]) assert.ok(report.several.stderr.includes(`/${name}/kubelet`));
+  assert.match(report.chosen.stdout, /^default +demo-\S+ +Running +1\/1 /m);
+  assert.equal(report.afterKill.status, 0, "one that was killed is not there any more");
+  assert.match(report.afterKill.stdout, /^default +demo-\S+ +Running +1\/1 /m);
+  assert.equal(report.ended, 0);
+  assert.deepEqual(report.left, []);
+});

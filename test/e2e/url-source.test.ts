@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
+import { after, before, test } from "node:test";
+import { describeOnContainerd, startTestNode, type TestNode } from "../node/test-node.ts";
+import { containerIdOf, podsOf } from "./agent-pods.ts";
+import { AgentProcess } from "./agent-process.ts";
+import { holds } from "./holds.ts";
+import { manifest, place, podManifest } from "./manifests.ts";
+
+describeOnContainerd("pods from a URL", (version) => {
+  let node: TestNode;
+  let agent: AgentProcess;
+  let pods: ReturnType<typeof podsOf>;
+  let server: Server;
+  let answer = { status: 200, body: "" };
+  let asked = 0;
+  let lastHeaders: IncomingHttpHeaders = {};
+
+  const pod = (name: string, note = "0") =>
+    JSON.parse(podManifest(name, { containers: [{ name: "c", env: [{ name: "NOTE", value: note }] }] })) as object;
+  const list = (...items: object[]) => JSON.stringify({ apiVersion: "v1", kind: "PodList", items });
+
+  before(async () => {
+    server = createServer((request, response) => {
+      asked++;
+      lastHeaders = request.headers;
+      response.writeHead(answer.status, { "content-type": "application/json" }).end(answer.body);
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as { port: number };
+    node = await startTestNode({ containerd: version });
+    agent = await AgentProcess.create(node, { httpCheckFrequency: "250ms" });
+    pods = podsOf(agent);
+    answer.body = JSON.stringify(pod("single"));
+    place(node.manifests, "filed.yaml", manifest({ name: "filed" }));
+    agent.start([`--manifest-url=http://127.0.0.1:${port}/pods`, "--manifest-url-header=X-Token:abc"]);
+  });
+
+  after(async () => {
+    await agent?.destroy();
+    server?.close();
+  });
+
+  /** Until the agent has read what is served now. */
+  async function served(body: string, status = 200): Promise<void> {
+    answer = { status, body };
+    const before = asked;
+    await holds(() => assert.ok(asked >= before + 2));
+  }
+
+  test("a Pod runs beside those of files, and the URL is asked with the headers given", async () => {
+    const row = await pods.running("single");
+    assert.equal(row.source, "http");
+    assert.equal((await pods.running("filed")).source, "file");
+    assert.equal(lastHeaders["x-token"], "abc");
+  });
+
+  test("a PodList takes its place; what is in it no more ends, what is unchanged runs on", async () => {
+    await served(list(pod("one"), pod("two")));
+    await pods.gone("single");
+    const one = containerIdOf(await pods.running("one"));
+    await pods.running("two");
+    await served(list(pod("one"), pod("three")));
+    await pods.gone("two");
+    await pods.running("three");
+    assert.equal(containerIdOf(await pods.running("one")), one);
+  });
+
+  test("a pod whose spec changed is replaced", async () => {
+    const { uid } = await pods.running("one");
+    await served(list(pod("one", "changed"), pod("three")));
+    await holds(async () => assert.notEqual((await pods.running("one")).uid, uid));
+  });
+
+  const accidents: [what: string, status: number, body: string, said: RegExp][] = [
+    ["a body that is no manifest", 200, "<html>sorry</html>", /127\.0\.0\.1:\d+\/pods/],
+    ["a list with one bad pod", 200, list(pod("one"), { kind: "Pod", metadata: { name: "x" } }), /spec/],
+    ["an error of the server", 503, "", /503/],
+    ["an empty body", 200, "", /zero-length/],
+  ];
+  for (const [what, status, body, said] of accidents) {
+    test(`${what} is told once and changes nothing`, async () => {
+      const ran = await Promise.all(["one", "three", "filed"].map(async (n) => containerIdOf(await pods.running(n))));
+      const mark = agent.log().length;
+      await served(body, status);
+      const told = () =>
+        agent
+          .log()
+          .slice(mark)
+          .split("\n")
+          .filter((line) => line.includes("/pods") && said.test(line));
+      await holds(() => assert.ok(told().length > 0, agent.log().slice(mark)));
+      await served(body, status);
+      assert.equal(told().length, 1, told().join("\n"));
+      const now = await Promise.all(["one", "three", "filed"].map(async (n) => containerIdOf(await pods.running(n))));
+      assert.deepEqual(now, ran);
+    });
+  }
+
+  test("an empty list ends the pods of the URL and no others", async () => {
+    const filed = containerIdOf(await pods.running("filed"));
+    await served(list());
+    await pods.gone("one");
+    await pods.gone("three");
+    assert.equal(containerIdOf(await pods.running("filed")), filed);
+  });
+});

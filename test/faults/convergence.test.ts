@@ -1,0 +1,330 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { FakeClock, settle } from "../../src/base/fake-clock.ts";
+import { ContainerState, PodSandboxState } from "../../src/gen/runtime/v1/api_pb.js";
+import type { Pod, PodUid } from "../../src/model/pod.ts";
+import { aContainer, aPod } from "../builders/pods.ts";
+import { type Fate, InMemoryRuntime } from "../fake-runtime/in-memory.ts";
+import type { Program } from "../fake-runtime/program.ts";
+import { type Random, seededRandom } from "./seeded-random.ts";
+import { SimulatedAgent } from "./simulated-node.ts";
+
+const calls = ["RunPodSandbox", "CreateContainer", "StartContainer", "StopContainer", "RemoveContainer"];
+const changes = new Set([...calls, "StopPodSandbox", "RemovePodSandbox"]);
+
+/** What the main process of a container does, by the name of the container. */
+function programOf(container: string): Program {
+  if (container.startsWith("once"))
+    return { steps: [{ do: "wait", ms: 1500 }, { do: "exit", code: 0 }], onTerm: 0 };
+  if (container.startsWith("stubborn")) return { steps: [{ do: "run-forever" }], onTerm: "ignore" };
+  return { steps: [{ do: "run-forever" }], onTerm: 0 };
+}
+
+/** Six manifests; each has versions that differ in UID and not in name, like a static pod that is edited. */
+const kinds: ((uid: PodUid, name: string) => Pod)[] = [
+  (uid, name) => aPod({ containers: [aContainer("server"), aContainer("stubborn")] }, { uid, name }),
+  (uid, name) =>
+    aPod(
+      { initContainers: [aContainer("once-init")], containers: [aContainer("server")] },
+      { uid, name },
+    ),
+  (uid, name) =>
+    aPod({ restartPolicy: "Never", containers: [aContainer("once")] }, { uid, name }),
+  (uid, name) =>
+    aPod({ restartPolicy: "OnFailure", containers: [aContainer("once"), aContainer("server")] }, { uid, name }),
+  (uid, name) =>
+    aPod(
+      { initContainers: [aContainer("side", { restartPolicy: "Always" })], containers: [aContainer("server")] },
+      { uid, name },
+    ),
+];
+
+function podOf(manifest: number, version: number): Pod {
+  const name = `m${manifest}`;
+  return kinds[manifest % kinds.length]!(`${name}-v${version}` as PodUid, name);
+}
+
+/** The node: a runtime that outlives agents, manifests that change, trouble that comes and goes, and who watches. */
+class World {
+  readonly clock = new FakeClock();
+  readonly manifests = new Map<number, Pod>();
+  readonly violations: string[] = [];
+  readonly changed: string[] = [];
+  readonly runtime: InMemoryRuntime;
+  agent: SimulatedAgent | undefined;
+  /** In a hundred calls. */
+  troubles = 0;
+  slow = 0;
+  readonly #random: Random;
+  /** Containers that somebody had a reason to end. */
+  readonly #excused = new Set<string>();
+  /** How many containers of a name were started in a pod that must not restart them. */
+  readonly #started = new Map<string, number>();
+  #twoReadySince = new Map<string, number>();
+
+  constructor(seed: number) {
+    this.#random = seededRandom(seed);
+    this.runtime = new InMemoryRuntime({
+      clock: this.clock,
+      program: (config) => programOf(config.metadata?.name ?? ""),
+    });
+  }
+
+  async startAgent(): Promise<void> {
+    this.agent = new SimulatedAgent({
+      runtime: this.runtime,
+      clock: this.clock,
+      fate: (method) => this.#fate(method),
+      onCall: (method, request) => this.#onCall(method, request as Record<string, string>),
+    });
+    await this.agent.start([...this.manifests.values()]);
+  }
+
+  want(manifest: number, version: number): void {
+    const pod = podOf(manifest, version);
+    const former = this.manifests.get(manifest);
+    if (former?.metadata.uid === pod.metadata.uid) return;
+    if (former) this.#drop(former);
+    this.manifests.set(manifest, pod);
+    this.agent?.add(pod);
+  }
+
+  unwant(manifest: number): void {
+    const former = this.manifests.get(manifest);
+    if (!former) return;
+    this.manifests.delete(manifest);
+    this.#drop(former);
+  }
+
+  #drop(pod: Pod): void {
+    for (const c of this.#containersOf(pod.metadata.uid)) this.#excused.add(c.id);
+    this.#unwantedOnce.add(pod.metadata.uid);
+    this.agent?.remove(pod);
+  }
+  readonly #unwantedOnce = new Set<string>();
+
+  /** Some container that runs ends by itself. */
+  crash(nth: number, code: number): void {
+    const running = this.#running();
+    running[nth % Math.max(1, running.length)]?.process?.end(code);
+  }
+
+  loseSandbox(nth: number): void {
+    const ready = [...this.runtime.pods.sandboxes.values()].filter(
+      (s) => s.state === PodSandboxState.SANDBOX_READY,
+    );
+    const lost = ready[nth % Math.max(1, ready.length)];
+    if (lost) this.runtime.pods.loseSandbox(lost.id);
+  }
+
+  look(): void {
+    const running = new Set<string>();
+    for (const c of this.#running()) {
+      const key = `${uidOf(c)}/${c.config.metadata?.name}`;
+      if (running.has(key)) this.violations.push(`two containers run as ${key}`);
+      running.add(key);
+    }
+    const ready = new Map<string, number>();
+    for (const s of this.runtime.pods.sandboxes.values())
+      if (s.state === PodSandboxState.SANDBOX_READY)
+        ready.set(s.config.metadata!.uid, (ready.get(s.config.metadata!.uid) ?? 0) + 1);
+    const since = new Map<string, number>();
+    for (const [uid, count] of ready) {
+      if (count < 2) continue;
+      since.set(uid, this.#twoReadySince.get(uid) ?? this.clock.now());
+      if (this.agent && this.clock.now() - since.get(uid)! > 60_000)
+        this.violations.push(`two sandboxes of ${uid} are ready for a minute`);
+    }
+    this.#twoReadySince = since;
+  }
+
+  /** What there is, pod by pod, as a sentence each. */
+  summary(): Record<string, string> {
+    const pods: Record<string, string> = {};
+    for (const s of this.runtime.pods.sandboxes.values()) {
+      const uid = s.config.metadata!.uid;
+      const state = s.state === PodSandboxState.SANDBOX_READY ? "ready" : "stopped";
+      const inside = this.#containersOf(uid)
+        .filter((c) => c.sandbox === s && c.state === ContainerState.CONTAINER_RUNNING)
+        .map((c) => c.config.metadata!.name)
+        .sort((a, b) => (a < b ? -1 : 1));
+      if (state === "stopped" && inside.length === 0) pods[uid] ??= "stopped";
+      else pods[uid] = `${pods[uid]?.startsWith("ready") ? `${pods[uid]} and ` : ""}${state}: ${inside.join(" ")}`;
+    }
+    return pods;
+  }
+
+  /** What there should be. */
+  wanted(): Record<string, string> {
+    const expected: Record<string, string> = {};
+    for (const [manifest, pod] of this.manifests) {
+      const { uid } = pod.metadata;
+      expected[uid] = [
+        "ready: server stubborn",
+        "ready: server",
+        "stopped",
+        "ready: server",
+        "ready: server side",
+      ][manifest % kinds.length]!;
+    }
+    return expected;
+  }
+
+  #onCall(method: string, request: Record<string, string>): void {
+    if (changes.has(method)) this.changed.push(method);
+    if (method === "StopContainer" || method === "RemoveContainer") this.#mayEnd(request.containerId ?? "", method);
+    if (method === "StopPodSandbox" || method === "RemovePodSandbox") {
+      for (const c of this.runtime.pods.containers.values())
+        if (c.sandbox.id === request.podSandboxId) this.#mayEnd(c.id, method);
+    }
+    if (method === "StartContainer") this.#mayStart(request.containerId ?? "");
+  }
+
+  /** A container that runs, of a pod that is wanted, in a sandbox that is ready, is nobody's to end. */
+  #mayEnd(id: string, method: string): void {
+    const container = this.runtime.pods.containers.get(id);
+    if (container?.state !== ContainerState.CONTAINER_RUNNING || this.#excused.has(id)) return;
+    const uid = uidOf(container);
+    const wanted = [...this.manifests.values()].some((p) => p.metadata.uid === uid);
+    if (!wanted || container.sandbox.state !== PodSandboxState.SANDBOX_READY) return;
+    const pod = [...this.manifests.values()].find((p) => p.metadata.uid === uid)!;
+    // A pod whose regular containers are through ends its sidecars.
+    if (pod.spec.restartPolicy !== "Always") return;
+    this.violations.push(`${method} of ${uid}/${container.config.metadata?.name}, which runs and is wanted`);
+  }
+
+  #mayStart(id: string): void {
+    const container = this.runtime.pods.containers.get(id);
+    if (!container || container.state !== ContainerState.CONTAINER_CREATED) return;
+    const uid = uidOf(container);
+    const pod = [...this.manifests.values()].find((p) => p.metadata.uid === uid);
+    if (pod?.spec.restartPolicy !== "Never" || this.#unwantedOnce.has(uid)) return;
+    if (container.sandbox.state !== PodSandboxState.SANDBOX_READY) return;
+    const key = `${uid}/${container.config.metadata?.name}`;
+    const count = (this.#started.get(key) ?? 0) + 1;
+    this.#started.set(key, count);
+    if (count > 1) this.violations.push(`${key} is started a second time`);
+  }
+
+  #fate(method: string): Fate {
+    const { below } = this.#random;
+    const fate: Fate = { beforeMs: below(1 + this.slow), afterMs: below(1 + this.slow) };
+    if (below(100) >= this.troubles) return fate;
+    const kinds = changes.has(method)
+      ? (["not done", "answer lost", "done late"] as const)
+      : (["not done", "answer lost"] as const);
+    return { ...fate, trouble: kinds[below(kinds.length)] };
+  }
+
+  #running() {
+    return [...this.runtime.pods.containers.values()].filter(
+      (c) => c.state === ContainerState.CONTAINER_RUNNING,
+    );
+  }
+
+  #containersOf(uid: string) {
+    return [...this.runtime.pods.containers.values()].filter((c) => uidOf(c) === uid);
+  }
+}
+
+function uidOf(container: { sandbox: { config: { metadata?: { uid: string } } } }): string {
+  return container.sandbox.config.metadata!.uid;
+}
+
+type Step =
+  | { kind: "want"; manifest: number; version: number }
+  | { kind: "unwant"; manifest: number }
+  | { kind: "trouble"; percent: number }
+  | { kind: "slow"; ms: number }
+  | { kind: "crash"; nth: number; code: number }
+  | { kind: "lose-sandbox"; nth: number }
+  | { kind: "kill"; downMs: number }
+  | { kind: "restart" }
+  | { kind: "wait"; ms: number };
+
+const nat = (max: number) => fc.integer({ min: 0, max });
+const is = <K extends string>(kind: K) => fc.constant(kind);
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({ kind: is("want"), manifest: nat(4), version: nat(2) }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: is("unwant"), manifest: nat(4) }) },
+  { weight: 2, arbitrary: fc.record({ kind: is("trouble"), percent: nat(50) }) },
+  { weight: 1, arbitrary: fc.record({ kind: is("slow"), ms: nat(400) }) },
+  { weight: 2, arbitrary: fc.record({ kind: is("crash"), nth: nat(20), code: fc.constantFrom(1, 137) }) },
+  { weight: 1, arbitrary: fc.record({ kind: is("lose-sandbox"), nth: nat(20) }) },
+  { weight: 2, arbitrary: fc.record({ kind: is("kill"), downMs: nat(5000) }) },
+  { weight: 1, arbitrary: fc.record({ kind: is("restart") }) },
+  { weight: 8, arbitrary: fc.record({ kind: is("wait"), ms: nat(4000) }) },
+);
+
+async function carryOut(world: World, s: Step): Promise<void> {
+  switch (s.kind) {
+    case "want":
+      return world.want(s.manifest, s.version);
+    case "unwant":
+      return world.unwant(s.manifest);
+    case "trouble":
+      world.troubles = s.percent;
+      return;
+    case "slow":
+      world.slow = s.ms;
+      return;
+    case "crash":
+      return world.crash(s.nth, s.code);
+    case "lose-sandbox":
+      return world.loseSandbox(s.nth);
+    case "kill": {
+      const { agent } = world;
+      world.agent = undefined;
+      await agent?.kill();
+      await world.clock.advance(s.downMs);
+      return world.startAgent();
+    }
+    case "restart": {
+      const stopped = world.agent?.stop();
+      world.agent = undefined;
+      await world.clock.advance(40_000);
+      await stopped;
+      return world.startAgent();
+    }
+    case "wait":
+      for (let left = s.ms; left > 0; left -= 100) {
+        await world.clock.advance(Math.min(left, 100));
+        world.look();
+      }
+      return;
+    default:
+      s satisfies never;
+  }
+}
+
+test("whatever fails, whoever is killed: the node becomes what its manifests say, and nothing that should run is ended", async () => {
+  await fc.assert(
+    fc.asyncProperty(nat(0x7fffffff), fc.array(step, { maxLength: 40 }), async (seed, steps) => {
+      const world = new World(seed);
+      await world.startAgent();
+      for (const s of steps) {
+        await carryOut(world, s);
+        await settle(1);
+        world.look();
+        assert.deepEqual(world.violations, []);
+      }
+      world.troubles = 0;
+      world.slow = 0;
+      for (let i = 0; i < 12; i++) {
+        await world.clock.advance(10_000);
+        world.look();
+      }
+      assert.deepEqual(world.violations, []);
+      assert.deepEqual(world.summary(), world.wanted());
+      world.changed.length = 0;
+      await world.clock.advance(120_000);
+      assert.deepEqual(world.changed, [], "a node that is as it should be is left alone");
+      await world.agent?.kill();
+    }),
+    { numRuns: Number(process.env.PROPERTY_RUNS ?? 25), endOnFailure: Boolean(process.env.PROPERTY_QUICK) },
+  );
+});
