@@ -208,7 +208,9 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     mayJudge: () =>
       plegSynced && podConfig.sourcesReady() && sources.every((source) => loop.hasHeard(source.name)),
     isKnown: (uid) => desired.get(uid) !== undefined || workers.get(uid) !== undefined,
-    inRuntime: () => [...observed.all()].filter((pod) => !o.leavesApiPods || !isFromApi(pod)),
+    inRuntime: () => observed.all(),
+    mayEnd: (uid) => !o.leavesApiPods || !isFromApi(observed.get(uid)),
+    removesLeftovers: !o.leavesApiPods,
     terminateOrphan: (pod) => workers.terminateOrphan(pod),
     files,
     cgroups,
@@ -315,8 +317,8 @@ function formerVersions(pod: Pod, observed: ObservedPods, desired: DesiredPods) 
   );
 }
 
-function isFromApi(pod: ObservedPod): boolean {
-  return pod.sandboxes.some((sandbox) => sandbox.annotations[annotationSource] === "api");
+function isFromApi(pod: ObservedPod | undefined): boolean {
+  return pod?.sandboxes.some((sandbox) => sandbox.annotations[annotationSource] === "api") ?? false;
 }
 
 function warnOfIdleFields(pod: Pod, logger: Logger): void {

@@ -24,6 +24,12 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
+// Who reads us may have seen enough: `kubelet pods -w | head -1`.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit(0);
+});
+
 main(process.argv.slice(2)).then(
   (code) => process.exit(code),
   (error: unknown) => {

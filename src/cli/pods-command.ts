@@ -92,7 +92,7 @@ function ask(socketPath: string, watch: boolean, onAnswer: (answer: Answer) => v
       lines.on("line", (line) => onAnswer(JSON.parse(line) as Answer));
       // A watch has no end of its own.
       lines.on("close", watch ? ended : resolve);
-      response.on("error", watch ? ended : fail);
+      lines.on("error", watch ? ended : fail);
     });
     call.on("error", fail);
     call.end();

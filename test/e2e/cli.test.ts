@@ -138,7 +138,7 @@ describeOnContainerd("kubelet run", (version) => {
   });
 });
 
-describeOnContainerd("kubelet pods and run beside an agent", (version) => {
+describeOnContainerd("kubelet pods, and run beside other pods", (version) => {
   let node: TestNode;
   let agent: AgentProcess;
 
@@ -171,6 +171,17 @@ describeOnContainerd("kubelet pods and run beside an agent", (version) => {
     assert.equal(row?.blockedOn, "");
   });
 
+  test("pods -w ends quietly when nobody reads it any more", async () => {
+    const launcher = ["sh", "-c", '"$@" | head -n 1', "sh", process.execPath];
+    const watch = new CliProcess(["pods", "-w", `--root-dir=${node.rootDir}`], { launcher });
+    await holds(() => assert.match(watch.stdout, /^default\/a-/));
+    place(node.manifests, "b.yaml", manifest({ name: "b" })); // something to write
+    const done = await watch.ended();
+    assert.deepEqual([done.status, done.stderr], [0, ""]);
+    rmSync(join(node.manifests, "b.yaml"));
+    await podsOf(agent).gone("b");
+  });
+
   test("pods -w goes on with what changes, until the agent ends", async () => {
     const watch = new CliProcess(["pods", "-w", `--root-dir=${node.rootDir}`]);
     const json = new CliProcess(["pods", "-w", "-o", "json", `--root-dir=${node.rootDir}`]);
@@ -188,7 +199,7 @@ describeOnContainerd("kubelet pods and run beside an agent", (version) => {
     assert.ok(counts.includes(2) && counts.at(-1) === 1, String(counts));
   });
 
-  test("run in the runtime of an agent leaves the agent's pods alone, and none of its own", async () => {
+  test("run in a runtime that has other pods leaves those alone, and none of its own", async () => {
     const before = (await node.ctr(["tasks", "list"])).split("\n").sort();
     const dir = mkdtempSync(join(tmpdir(), "kubelet-cli-"));
     try {

@@ -105,6 +105,8 @@ export class SimulatedAgent {
       mayJudge: () => synced && this.#loop.hasHeard("file"),
       isKnown: (uid) => desired.get(uid) !== undefined || this.workers.get(uid) !== undefined,
       inRuntime: () => observed.all(),
+      mayEnd: () => true,
+      removesLeftovers: true,
       terminateOrphan: (pod) => this.workers.terminateOrphan(pod),
       files: new NoFiles(),
       cgroups: { list: async () => [], remove: async () => {} },

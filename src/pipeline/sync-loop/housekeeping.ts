@@ -18,9 +18,13 @@ export interface HousekeepingOptions {
   /** True if somebody wants the pod or is busy ending it. */
   isKnown: (uid: PodUid) => boolean;
   inRuntime: () => Iterable<PodId>;
+  /** False for what may be wanted by somebody that we do not hear. */
+  mayEnd: (uid: PodUid) => boolean;
   terminateOrphan: (pod: PodId) => void;
   files: { known(): Promise<PodId[]>; remove(pod: PodId): Promise<void>; removeDeadLinks(): Promise<void> };
   cgroups: { list(): Promise<PodUid[]>; remove(uid: PodUid): Promise<void> };
+  /** False if folders and cgroups may belong to pods that we do not hear of. */
+  removesLeftovers: boolean;
 }
 
 const orphanEveryMs = 2000;
@@ -54,7 +58,7 @@ export class Housekeeping implements Component {
       try {
         if (this.#o.mayJudge()) {
           this.#endOrphans();
-          if (round++ % filesEvery === 0) await this.#removeLeftovers();
+          if (this.#o.removesLeftovers && round++ % filesEvery === 0) await this.#removeLeftovers();
         }
         await sleep(clock, orphanEveryMs, signal);
       } catch (error) {
@@ -68,7 +72,7 @@ export class Housekeeping implements Component {
   #endOrphans(): void {
     const { inRuntime, isKnown, terminateOrphan, logger } = this.#o;
     for (const { uid, name, namespace } of [...inRuntime()]) {
-      if (isKnown(uid)) continue;
+      if (isKnown(uid) || !this.#o.mayEnd(uid)) continue;
       logger.info("Ending a pod that no source wants", { pod: `${namespace}/${name}`, podUID: uid });
       terminateOrphan({ uid, name, namespace });
     }

@@ -103,13 +103,15 @@ test("nothing is called an orphan before all sources were heard; then it is ende
     logger: silentLogger,
     mayJudge: () => mayJudge,
     isKnown: (uid) => known.has(uid),
-    inRuntime: () => [id("wanted"), id("stray")],
+    inRuntime: () => [id("wanted"), id("stray"), id("others")],
+    mayEnd: (uid) => uid !== "others",
+    removesLeftovers: true,
     terminateOrphan: (p) => {
       orphans.push(p.uid);
       known.add(p.uid);
     },
     files: {
-      known: async () => [id("wanted"), id("stray"), id("old")],
+      known: async () => [id("wanted"), id("stray"), id("others"), id("old")],
       remove: async (p) => void removed.push(`files of ${p.uid}`),
       removeDeadLinks: async () => {},
     },
