@@ -19,7 +19,11 @@ const loop: Record<string, unknown> = {};
 loop.self = loop;
 
 const text: [rule: string, say: (log: Logger) => void, expected: string][] = [
-  ["severity, time, pid and message", (log) => log.info("hello"), 'I1115 05:08:01.123000      42 kubelet] "hello"'],
+  [
+    "severity, time, pid and message",
+    (log) => log.info("hello"),
+    'I1115 05:08:01.123000      42 kubelet] "hello"',
+  ],
   ["warnings", (log) => log.warn("hm"), 'W1115 05:08:01.123000      42 kubelet] "hm"'],
   ["errors", (log) => log.error("oh"), 'E1115 05:08:01.123000      42 kubelet] "oh"'],
   [
@@ -39,10 +43,18 @@ const text: [rule: string, say: (log: Logger) => void, expected: string][] = [
   ],
   [
     "bound fields come first, and a later one wins",
-    (log) => log.with({ pod: "p", podUID: "u" }).with({ podUID: "v" }).info("m", { x: [1, "2"] }),
+    (log) =>
+      log
+        .with({ pod: "p", podUID: "u" })
+        .with({ podUID: "v" })
+        .info("m", { x: [1, "2"] }),
     'I1115 05:08:01.123000      42 kubelet] "m" pod="p" podUID="v" x=[1,"2"]',
   ],
-  ["large numbers", (log) => log.info("m", { bytes: 1n << 60n }), 'I1115 05:08:01.123000      42 kubelet] "m" bytes=1152921504606846976'],
+  [
+    "large numbers",
+    (log) => log.info("m", { bytes: 1n << 60n }),
+    'I1115 05:08:01.123000      42 kubelet] "m" bytes=1152921504606846976',
+  ],
 ];
 for (const [rule, say, expected] of text)
   test(`text log: ${rule}`, () => {
@@ -53,11 +65,23 @@ for (const [rule, say, expected] of text)
 
 const ts = new Date(2026, 10, 15, 5, 8, 1, 123).getTime();
 const json: [rule: string, say: (log: Logger) => void, expected: Fields][] = [
-  ["info has its verbosity", (log) => log.info("m", { pod: "p" }), { ts, caller: "kubelet", msg: "m", v: 0, pod: "p" }],
+  [
+    "info has its verbosity",
+    (log) => log.info("m", { pod: "p" }),
+    { ts, caller: "kubelet", msg: "m", v: 0, pod: "p" },
+  ],
   ["debug too", (log) => log.debug(2, "m"), { ts, caller: "kubelet", msg: "m", v: 2 }],
   ["warnings say so", (log) => log.warn("m"), { ts, caller: "kubelet", msg: "m", level: "warning" }],
-  ["errors have what went wrong", (log) => log.error("m", { err: new Error("x") }), { ts, caller: "kubelet", msg: "m", err: "x" }],
-  ["large numbers", (log) => log.info("m", { bytes: 5n }), { ts, caller: "kubelet", msg: "m", v: 0, bytes: "5" }],
+  [
+    "errors have what went wrong",
+    (log) => log.error("m", { err: new Error("x") }),
+    { ts, caller: "kubelet", msg: "m", err: "x" },
+  ],
+  [
+    "large numbers",
+    (log) => log.info("m", { bytes: 5n }),
+    { ts, caller: "kubelet", msg: "m", v: 0, bytes: "5" },
+  ],
 ];
 for (const [rule, say, expected] of json)
   test(`JSON log: ${rule}`, () => {

@@ -44,7 +44,11 @@ function textLine(o: LogWriterOptions, severity: Severity, message: string, fiel
 
 function quoted(value: unknown): string {
   if (value instanceof Error) return JSON.stringify(value.message);
-  return typeof value === "string" ? JSON.stringify(value) : typeof value === "object" ? json(value) : String(value);
+  return typeof value === "string"
+    ? JSON.stringify(value)
+    : typeof value === "object"
+      ? json(value)
+      : String(value);
 }
 
 /** A line that cannot be written must not end the one who wanted to write it. */

@@ -1,5 +1,5 @@
 import type { PodRow } from "../app/pod-board.ts";
-import { podTable } from "./pod-table.ts";
+import { podTable, printable } from "./pod-table.ts";
 
 export interface Screen {
   readonly isTTY?: boolean;
@@ -24,8 +24,9 @@ export class LiveView {
   }
 
   show(rows: readonly PodRow[], notes: readonly string[] = []): void {
-    if (this.#screen.isTTY) this.#draw(rows, notes);
-    else this.#tell(rows, notes);
+    const clean = notes.map(printable);
+    if (this.#screen.isTTY) this.#draw(rows, clean);
+    else this.#tell(rows, clean);
   }
 
   /** Leaves what is shown, and writes on below it. */
@@ -53,7 +54,9 @@ export class LiveView {
       const ip = row.ip ? ` ${row.ip}` : "";
       now.set(
         row.uid,
-        `${row.namespace}/${row.name}: ${row.phase}, ${row.ready} ready, ${row.restarts} restarts${ip}${blocked}`,
+        printable(
+          `${row.namespace}/${row.name}: ${row.phase}, ${row.ready} ready, ${row.restarts} restarts${ip}${blocked}`,
+        ),
       );
     }
     for (const [uid, line] of now) if (this.#last.get(uid) !== line) this.#screen.write(`${line}\n`);

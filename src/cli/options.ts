@@ -18,7 +18,8 @@ export function parseOptions<S extends Record<string, Kind>>(
     const name = match?.[1] ?? match?.[2] ?? "";
     const kind = Object.hasOwn(known, name) ? known[name] : undefined;
     if (!match || !kind) {
-      if (match && !passOn) throw new KubeletError("Usage", `unknown option: ${arg}`);
+      if (arg.startsWith("-") && arg !== "-" && !passOn)
+        throw new KubeletError("Usage", `unknown option: ${arg}`);
       parsed.rest.push(arg);
       continue;
     }

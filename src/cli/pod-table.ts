@@ -36,14 +36,18 @@ export function age(startTime: string, now: number): string {
   const hours = Math.floor(minutes / 60);
   const days = Math.floor(hours / 24);
   if (seconds < 120) return `${seconds}s`;
-  if (minutes < 10) return `${minutes}m${seconds % 60}s`;
+  if (minutes < 10) return `${minutes}m${rest(seconds % 60, "s")}`;
   if (minutes < 180) return `${minutes}m`;
-  if (hours < 8) return `${hours}h${minutes % 60}m`;
+  if (hours < 8) return `${hours}h${rest(minutes % 60, "m")}`;
   if (hours < 48) return `${hours}h`;
-  return days < 8 ? `${days}d${hours % 24}h` : `${days}d`;
+  return days < 8 ? `${days}d${rest(hours % 24, "h")}` : `${days}d`;
+}
+
+function rest(amount: number, unit: string): string {
+  return amount === 0 ? "" : `${amount}${unit}`;
 }
 
 /** Messages of registries and runtimes end up here: nothing in them may steer the terminal. */
-function printable(text: string): string {
+export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]+/gu, " ");
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import { hasSharedChains, planRuleRemoval } from "./cni-rules.ts";
+import { hasSharedChains, planRuleRemoval, restoreScript } from "./cni-rules.ts";
 
 const id = "0895d7f69c2979d169425268b5154c36ac5022aca08c7019c9a47bddadc86584";
 const comment = (network: string) => `-m comment --comment "name: \\"${network}\\" id: \\"${id}\\""`;
@@ -31,12 +32,12 @@ const theirs = "CNI-aaaabbbbccccddddeeeeffff";
 test("nothing of ours means nothing to do", () => {
   assert.deepEqual(
     planRuleRemoval(table(masquerade("podman", theirs), portmap, hostPort("podman", theirs)), "n", true),
-    [],
+    { own: [], shared: [] },
   );
 });
 
 test("rules of the network go before its chains, with their comment unquoted", () => {
-  assert.deepEqual(planRuleRemoval(table(masquerade("n", ours)), "n", false), [
+  assert.deepEqual(planRuleRemoval(table(masquerade("n", ours)), "n", false).own, [
     [
       "-D",
       "POSTROUTING",
@@ -55,28 +56,25 @@ test("rules of the network go before its chains, with their comment unquoted", (
 });
 
 test("a network whose name only begins like ours is not ours", () => {
-  assert.deepEqual(planRuleRemoval(table(masquerade("n-2", theirs)), "n", false), []);
+  assert.deepEqual(planRuleRemoval(table(masquerade("n-2", theirs)), "n", false).own, []);
 });
 
 test("host ports go, and the shared chains with them when nobody had them before", () => {
   const dn = "CNI-DN-1234567890abcdef12345";
-  const changes = planRuleRemoval(table(portmap, hostPort("n", dn)), "n", true);
-  assert.deepEqual(
-    changes.map((change) => change.slice(0, 2).join(" ")),
-    [
-      "-D CNI-HOSTPORT-DNAT",
-      `-F ${dn}`,
-      `-X ${dn}`,
-      "-D PREROUTING",
-      "-D OUTPUT",
-      "-D POSTROUTING",
-      "-F CNI-HOSTPORT-SETMARK",
-      "-F CNI-HOSTPORT-MASQ",
-      "-X CNI-HOSTPORT-DNAT",
-      "-X CNI-HOSTPORT-SETMARK",
-      "-X CNI-HOSTPORT-MASQ",
-    ],
-  );
+  const { own, shared } = planRuleRemoval(table(portmap, hostPort("n", dn)), "n", true);
+  const heads = (changes: readonly (readonly string[])[]) =>
+    changes.map((change) => change.slice(0, 2).join(" "));
+  assert.deepEqual(heads(own), ["-D CNI-HOSTPORT-DNAT", `-F ${dn}`, `-X ${dn}`]);
+  assert.deepEqual(heads(shared), [
+    "-D PREROUTING",
+    "-D OUTPUT",
+    "-D POSTROUTING",
+    "-F CNI-HOSTPORT-SETMARK",
+    "-F CNI-HOSTPORT-MASQ",
+    "-X CNI-HOSTPORT-DNAT",
+    "-X CNI-HOSTPORT-SETMARK",
+    "-X CNI-HOSTPORT-MASQ",
+  ]);
 });
 
 const keepShared: [string, string, boolean][] = [
@@ -93,13 +91,50 @@ const keepShared: [string, string, boolean][] = [
 ];
 for (const [when, nat, removeShared] of keepShared) {
   test(`shared chains stay when they ${when}`, () => {
-    const changes = planRuleRemoval(nat, "n", removeShared);
-    assert.ok(changes.length > 0);
-    assert.ok(!changes.some(([verb, chain]) => verb === "-X" && chain?.startsWith("CNI-HOSTPORT")));
+    const { own, shared } = planRuleRemoval(nat, "n", removeShared);
+    assert.ok(own.length > 0);
+    assert.deepEqual(shared, []);
   });
 }
 
 test("shared chains are noticed", () => {
   assert.equal(hasSharedChains(table(portmap)), true);
   assert.equal(hasSharedChains(table(masquerade("n", ours))), false);
+});
+
+test("in a script, words with spaces and quotes are quoted", () => {
+  assert.equal(
+    restoreScript([
+      ["-D", "A", "--comment", 'a "b"'],
+      ["-X", "B"],
+    ]),
+    '*nat\n-D A --comment "a \\"b\\""\n-X B\nCOMMIT\n',
+  );
+});
+
+/** What a real iptables, in a network namespace of its own, makes of a table and then of a script; else why there is none. */
+function natAfter(nat: string, script: string): { table: string } | { unavailable: string } {
+  if (process.getuid?.() !== 0) return { unavailable: "needs root" };
+  const commands =
+    'printf "%s" "$1" | iptables-restore && { printf "%s" "$2" | iptables-restore --noflush || true; iptables-save -t nat; }';
+  const done = spawnSync("unshare", ["--net", "sh", "-c", commands, "sh", nat, script], {
+    encoding: "utf8",
+    env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" },
+  });
+  return done.status === 0 ? { table: done.stdout } : { unavailable: `no iptables here: ${done.stderr}` };
+}
+
+test("the shared chains go at once, or stay whole when another node came to use them meanwhile", (t) => {
+  const mine = "CNI-DN-1234567890abcdef12345";
+  const { shared } = planRuleRemoval(table(portmap, hostPort("n", mine)), "n", true);
+  const script = restoreScript(shared);
+  const unused = natAfter(table(portmap), script);
+  if ("unavailable" in unused) return t.skip(unused.unavailable);
+  assert.equal(hasSharedChains(unused.table), false);
+  assert.doesNotMatch(unused.table, /^-A/m);
+  const used = natAfter(table(portmap, hostPort("other", "CNI-DN-ffffffffffffffffffff")), script);
+  assert.ok("table" in used);
+  for (const rule of portmap.split("\n").filter((line) => line.startsWith("-A")))
+    assert.ok(used.table.includes(rule), `${rule} is gone`);
+  assert.match(used.table, /^-A CNI-HOSTPORT-DNAT .*other/m);
 });

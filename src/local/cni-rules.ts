@@ -8,8 +8,10 @@ export function hasSharedChains(natTable: string): boolean {
   return sharedChains.some((chain) => natTable.includes(`\n:${chain} `));
 }
 
-export function isAboutSharedChain(change: RuleChange): boolean {
-  return change.some((word) => sharedChains.includes(word));
+export interface RuleRemoval {
+  readonly own: readonly RuleChange[];
+  /** To be made all at once or not at all: another node may have begun to use the chains since the table was read. */
+  readonly shared: readonly RuleChange[];
 }
 
 /**
@@ -17,7 +19,7 @@ export function isAboutSharedChain(change: RuleChange): boolean {
  * `iptables-save -t nat` prints. The plugins write the network's name in the comment of each of their rules. The chains that
  * all portmap users share go only if `removeShared` says that nobody had them before us, and they have become empty.
  */
-export function planRuleRemoval(natTable: string, network: string, removeShared: boolean): RuleChange[] {
+export function planRuleRemoval(natTable: string, network: string, removeShared: boolean): RuleRemoval {
   const rules = natTable
     .split("\n")
     .filter((line) => line.startsWith("-A "))
@@ -29,24 +31,29 @@ export function planRuleRemoval(natTable: string, network: string, removeShared:
   const ours = rules.filter(mentions);
   const chains = new Set(ours.flatMap((r) => [chainOf(r), targetOf(r)]).filter(isPodChain));
   const gone = (rule: readonly string[]) => mentions(rule) || chains.has(chainOf(rule));
-  const changes: RuleChange[] = [
+  const own: RuleChange[] = [
     ...ours.filter((rule) => !chains.has(chainOf(rule))).map((rule) => ["-D", ...rule]),
     ...[...chains].map((chain) => ["-F", chain]),
     ...[...chains].map((chain) => ["-X", chain]),
   ];
   const left = rules.filter((rule) => !gone(rule));
   const inUse = left.some((rule) => chainOf(rule) === "CNI-HOSTPORT-DNAT");
-  if (!removeShared || inUse) return changes;
+  if (!removeShared || inUse) return { own, shared: [] };
   const present = sharedChains.filter((chain) => natTable.includes(`\n:${chain} `));
-  return [
-    ...changes,
-    ...left
-      .filter((rule) => !present.includes(chainOf(rule)) && present.includes(targetOf(rule)))
-      .map((r) => ["-D", ...r]),
-    // Rules of pods are in this chain only, and there are none: if one has come since, the chain must not be emptied.
+  const jumps = left.filter((rule) => !present.includes(chainOf(rule)) && present.includes(targetOf(rule)));
+  const shared: RuleChange[] = [
+    ...jumps.map((rule) => ["-D", ...rule]),
+    // Not the chain with the rules of pods: while it has one, it cannot be removed, and nothing else is then.
     ...present.filter((chain) => chain !== "CNI-HOSTPORT-DNAT").map((chain) => ["-F", chain]),
     ...present.map((chain) => ["-X", chain]),
   ];
+  return { own, shared };
+}
+
+/** The changes as one transaction for `iptables-restore --noflush`. */
+export function restoreScript(changes: readonly RuleChange[]): string {
+  const quoted = (word: string) => (/[\s"\\]/.test(word) ? `"${word.replace(/["\\]/g, "\\$&")}"` : word);
+  return ["*nat", ...changes.map((change) => change.map(quoted).join(" ")), "COMMIT", ""].join("\n");
 }
 
 /** Chains that the bridge (CNI-<hash>) and portmap (CNI-DN-<hash>) plugins make for one pod. */

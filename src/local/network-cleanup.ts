@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { type Clock, sleep } from "../base/clock.ts";
 import { messageOf } from "../base/errors.ts";
 import { systemCalls } from "../host/system-calls.ts";
-import { hasSharedChains, isAboutSharedChain, planRuleRemoval } from "./cni-rules.ts";
+import { hasSharedChains, planRuleRemoval, restoreScript } from "./cni-rules.ts";
 import type { NodeFiles } from "./node-files.ts";
 import { findProgram } from "./requirements.ts";
 import { run } from "./run.ts";
@@ -38,12 +38,13 @@ async function removeRules(files: NodeFiles): Promise<void> {
   // Only a node that had a network can have left rules, and asking iptables would make its tables.
   if (!iptables || !save || !existsSync(files.cni.conf)) return;
   const table = await run(save, ["-t", "nat"]);
-  const removeShared = !existsSync(sharedChainsNote(files));
-  for (const change of planRuleRemoval(table, files.network, removeShared)) {
-    const removal = run(iptables, ["-w", "5", "-t", "nat", ...change]);
-    // Another node may have begun to use the shared chains since we looked: then they are its to remove.
-    await (isAboutSharedChain(change) ? removal.catch(() => {}) : removal);
-  }
+  const removal = planRuleRemoval(table, files.network, !existsSync(sharedChainsNote(files)));
+  for (const change of removal.own) await run(iptables, ["-w", "5", "-t", "nat", ...change]);
+  const restore = findProgram("iptables-restore");
+  if (!restore || removal.shared.length === 0) return;
+  const input = restoreScript(removal.shared);
+  // It fails if another node has begun to use the chains: then they are its to remove.
+  await run(restore, ["-w", "5", "--noflush"], { input }).catch(() => {});
 }
 
 function sharedChainsNote(files: NodeFiles): string {
@@ -68,8 +69,8 @@ async function removeLinks(bridge: string, clock: Clock): Promise<string[]> {
   const ports = `/sys/class/net/${bridge}/brif`;
   if (!existsSync(ports)) return [];
   const veths = readdirSync(ports);
-  // The kernel takes veth pairs away with their network namespace, soon but not at once.
-  const deadline = clock.now() + 5000;
+  // The kernel takes veth pairs away with their network namespace, soon but not at once; on a busy machine after seconds.
+  const deadline = clock.now() + 30_000;
   const present = () => veths.filter((name) => existsSync(`/sys/class/net/${name}`));
   while (present().length > 0 && clock.now() < deadline) await sleep(clock, 10);
   try {

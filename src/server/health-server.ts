@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type Component, type Health, healthy } from "../base/component.ts";
 import { KubeletError, messageOf } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
+import { requestUrl } from "./request-url.ts";
 
 export interface HealthCheck {
   name: string;
@@ -10,7 +11,7 @@ export interface HealthCheck {
 
 export interface HealthServerOptions {
   address: string;
-  /** Zero or less: no server. */
+  /** 0 for any that is free; less for no server. */
   port: number;
   checks: () => readonly HealthCheck[];
   logger: Logger;
@@ -64,14 +65,15 @@ export class HealthServer implements Component {
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
-    const url = new URL(request.url ?? "/", "http://localhost");
-    const name = /^\/healthz(?:\/([\w-]+))?\/?$/.exec(url.pathname);
+    const url = requestUrl(request);
+    const name = /^\/healthz(?:\/([\w-]+))?\/?$/.exec(url?.pathname ?? "");
     const all = this.#o.checks();
     const checks = name?.[1] ? all.filter((c) => c.name === name[1]) : all;
-    if (!name || (name[1] && checks.length === 0)) return reply(response, 404, "404 page not found\n");
+    if (!url || !name || (name[1] && checks.length === 0))
+      return reply(response, 404, "404 page not found\n");
     if (request.method !== "GET" && request.method !== "HEAD")
       return reply(response, 405, "Method Not Allowed\n");
-    const results = checks.map((c) => ({ name: c.name, health: c.health() }));
+    const results = checks.map((c) => ({ name: c.name, health: ask(c) }));
     const ok = results.every((r) => r.health.ok);
     const lines = results.map(({ name, health }) =>
       health.ok ? `[+]${name} ok` : `[-]${name} failed: ${health.reason}`,
@@ -80,6 +82,15 @@ export class HealthServer implements Component {
     if (url.searchParams.has("verbose"))
       return reply(response, 200, `${lines.join("\n")}\nhealthz check passed\n`);
     reply(response, 200, "ok");
+  }
+}
+
+/** A check that cannot say how things are has failed. */
+function ask(check: HealthCheck): Health {
+  try {
+    return check.health();
+  } catch (error) {
+    return { ok: false, reason: messageOf(error) };
   }
 }
 

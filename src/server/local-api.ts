@@ -10,6 +10,7 @@ import { dirname } from "node:path";
 import { type Component, type Health, healthy } from "../base/component.ts";
 import { errnoOf, KubeletError, messageOf } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
+import { requestUrl } from "./request-url.ts";
 
 export interface Board {
   rows(): object[];
@@ -51,15 +52,13 @@ export class LocalApi implements Component {
       );
     await rm(socketPath, { force: true });
     const server: Server = createServer((request, response) => this.#answer(request, response));
-    const umask = process.umask(0o177);
-    try {
-      await new Promise<void>((resolve, reject) => {
-        server.once("error", reject);
-        server.listen(socketPath, resolve);
-      });
-    } finally {
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      // The mask is the whole process's: it is back before anybody else can make a file.
+      const umask = process.umask(0o177);
+      server.listen(socketPath, resolve);
       process.umask(umask);
-    }
+    });
     server.on("error", (error) => logger.error("Local API failed", { err: messageOf(error) }));
     signal.addEventListener("abort", () => {
       server.close(() => this.#ended.resolve());
@@ -68,8 +67,8 @@ export class LocalApi implements Component {
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
-    const url = new URL(request.url ?? "/", "http://localhost");
-    if (request.method !== "GET" || url.pathname !== "/pods") {
+    const url = requestUrl(request);
+    if (request.method !== "GET" || url?.pathname !== "/pods") {
       response.writeHead(404).end();
       return;
     }

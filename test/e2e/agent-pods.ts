@@ -18,7 +18,11 @@ export function podsOf(agent: AgentProcess) {
     }, withinMs);
 
   const inPhase = (name: string, phase: string, withinMs?: number) =>
-    is(name, (row) => assert.equal(row.phase, phase, `${name}: ${row.blockedOn || "nothing in the way"}`), withinMs);
+    is(
+      name,
+      (row) => assert.equal(row.phase, phase, `${name}: ${row.blockedOn || "nothing in the way"}`),
+      withinMs,
+    );
 
   return {
     find,

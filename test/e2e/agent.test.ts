@@ -92,7 +92,10 @@ describeOnContainerd("the agent", (version) => {
     const same = [`--config=${agent.configFile}`, `--root-dir=${node.rootDir}`];
     const second = await cli([...same, "--healthz-port=0"]);
     assert.equal(second.status, 1);
-    assert.match(second.stderr, /another kubelet answers on \S+\/kubelet\.sock: it uses the same root folder/);
+    assert.match(
+      second.stderr,
+      /another kubelet answers on \S+\/kubelet\.sock: it uses the same root folder/,
+    );
     assert.doesNotMatch(second.stderr, /\n\s+at /, "a message, not a stack");
     const port = await cli([`--config=${agent.configFile}`, `--root-dir=${node.rootDir}-2`]);
     rmSync(`${node.rootDir}-2`, { recursive: true, force: true });
@@ -181,7 +184,9 @@ describe("an agent that cannot start", () => {
     test(`names ${what}, and starts nothing`, async () => {
       const head = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
       writeFileSync(join(dir, "config.yaml"), head + config);
-      const { status, stdout, stderr } = await cli([...args(dir), `--root-dir=${dir}/root`], { withinMs: 10_000 });
+      const { status, stdout, stderr } = await cli([...args(dir), `--root-dir=${dir}/root`], {
+        withinMs: 10_000,
+      });
       assert.deepEqual([status, stdout], [1, ""]);
       assert.match(stderr, message);
       assert.doesNotMatch(stderr, /\n\s+at /, "a message, not a stack");

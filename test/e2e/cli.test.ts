@@ -22,15 +22,30 @@ const demo = "localhost/kubelet-ts/demo:1";
 
 /** Ends with this status; on the host's network, which is quicker to make. */
 const ends = (name: string, status: number) =>
-  podManifest(name, { hostNetwork: true, containers: [{ name: "c", image: demo, command: sh(`exit ${status}`) }] });
+  podManifest(name, {
+    hostNetwork: true,
+    containers: [{ name: "c", image: demo, command: sh(`exit ${status}`) }],
+  });
 
 describe("commands that start nothing", () => {
   const cases: [what: string, args: string[], status: number, stdout: RegExp, stderr: RegExp][] = [
-    ["an unknown command names those that there are", ["fly"], 1, /^$/, /unknown command: fly \(there are: up, pods, run/],
+    [
+      "an unknown command names those that there are",
+      ["fly"],
+      1,
+      /^$/,
+      /unknown command: fly \(there are: up, pods, run/,
+    ],
     ["an unknown option is named", ["pods", "--nope"], 1, /^$/, /unknown option: --nope/],
     ["an unknown format is refused", ["pods", "-o", "xml"], 1, /^$/, /-o xml: only json is known/],
     ["run without a manifest asks for one", ["run"], 1, /^$/, /Name a manifest with -f/],
-    ["pods of a kubelet that is not there", ["pods", "--root-dir=/no/such"], 1, /^$/, /no kubelet answers on \/no\/such\/kubelet\.sock/],
+    [
+      "pods of a kubelet that is not there",
+      ["pods", "--root-dir=/no/such"],
+      1,
+      /^$/,
+      /no kubelet answers on \/no\/such\/kubelet\.sock/,
+    ],
     ["up has help", ["up", "--help"], 0, /--name NAME/, /^$/],
     ["pods has help", ["pods", "--help"], 0, /-o json/, /^$/],
     ["run has help", ["run", "--help"], 0, /-f FILE/, /^$/],
@@ -148,6 +163,7 @@ describeOnContainerd("kubelet pods, and run beside other pods", (version) => {
     place(node.manifests, "a.yaml", manifest({ name: "a" }));
     agent.start();
     await podsOf(agent).running("a");
+    await podsOf(agent).is("a", (row) => assert.equal(row.blockedOn, ""));
   });
   after(() => agent?.destroy());
 
@@ -204,7 +220,12 @@ describeOnContainerd("kubelet pods, and run beside other pods", (version) => {
     const dir = mkdtempSync(join(tmpdir(), "kubelet-cli-"));
     try {
       writeFileSync(join(dir, "pod.yaml"), ends("guest", 0));
-      const done = await cli(["run", `-f=${join(dir, "pod.yaml")}`, `--config=${agent.configFile}`, `--root-dir=${dir}/root`]);
+      const done = await cli([
+        "run",
+        `-f=${join(dir, "pod.yaml")}`,
+        `--config=${agent.configFile}`,
+        `--root-dir=${dir}/root`,
+      ]);
       assert.equal(done.status, 0, done.stderr);
       assert.match(done.stdout, /^default\/guest-\S+: Succeeded: c exited 0$/m);
       assert.deepEqual((await node.ctr(["tasks", "list"])).split("\n").sort(), before);
@@ -217,7 +238,9 @@ describeOnContainerd("kubelet pods, and run beside other pods", (version) => {
 
 const available = [boxUnavailable || true, containerdVersions()[0]!.available].find((a) => a !== true);
 
-test("kubelet up beside another one, and pods with none, one or several of them", { skip: available ?? false }, async () => {
+test("kubelet up beside another one, and pods with none, one or several of them", {
+  skip: available ?? false,
+}, async () => {
   const script = fileURLToPath(new URL("./nodes-in-box.ts", import.meta.url));
   const box = startBox([process.execPath, script, mainFile]);
   const [out, err] = await Promise.all([text(box.child.stdout!), text(box.child.stderr!), box.ended]);

@@ -43,7 +43,12 @@ export function place(dir: string, file: string, content: string | Uint8Array): 
 
 /** A manifest with any spec; containers without an image get busybox, and one that is there already. */
 export function podManifest(name: string, spec: PodSpecInit): string {
-  const complete = (c: ContainerInit) => ({ image: busyboxName, imagePullPolicy: "Never", command: sleeper, ...c });
+  const complete = (c: ContainerInit) => ({
+    image: busyboxName,
+    imagePullPolicy: "Never",
+    command: sleeper,
+    ...c,
+  });
   return JSON.stringify(
     {
       apiVersion: "v1",

@@ -1,7 +1,8 @@
 // Runs in a box: `kubelet pods` with no node, with one, with two, and after one of them was killed.
+
+import { type Leak, leaks, snapshot } from "../node/leaks.ts";
 import { CliProcess, type CliResult, cli } from "./cli-process.ts";
 import { holds } from "./holds.ts";
-import { type Leak, leaks, snapshot } from "../node/leaks.ts";
 
 export interface NodesReport {
   none: CliResult;
@@ -17,7 +18,8 @@ export interface NodesReport {
 async function up(...args: string[]): Promise<CliProcess> {
   const node = new CliProcess(["up", ...args], { withinMs: 120_000 });
   await holds(() => {
-    if (!/Running, 1\/1 ready/.test(node.stdout)) throw new Error(`no pod runs: ${node.stdout}${node.stderr}`);
+    if (!/Running, 1\/1 ready/.test(node.stdout))
+      throw new Error(`no pod runs: ${node.stdout}${node.stderr}`);
   });
   return node;
 }

@@ -18,7 +18,9 @@ describeOnContainerd("pods from a URL", (version) => {
   let lastHeaders: IncomingHttpHeaders = {};
 
   const pod = (name: string, note = "0") =>
-    JSON.parse(podManifest(name, { containers: [{ name: "c", env: [{ name: "NOTE", value: note }] }] })) as object;
+    JSON.parse(
+      podManifest(name, { containers: [{ name: "c", env: [{ name: "NOTE", value: note }] }] }),
+    ) as object;
   const list = (...items: object[]) => JSON.stringify({ apiVersion: "v1", kind: "PodList", items });
 
   before(async () => {
@@ -82,7 +84,9 @@ describeOnContainerd("pods from a URL", (version) => {
   ];
   for (const [what, status, body, said] of accidents) {
     test(`${what} is told once and changes nothing`, async () => {
-      const ran = await Promise.all(["one", "three", "filed"].map(async (n) => containerIdOf(await pods.running(n))));
+      const ran = await Promise.all(
+        ["one", "three", "filed"].map(async (n) => containerIdOf(await pods.running(n))),
+      );
       const mark = agent.log().length;
       await served(body, status);
       const told = () =>
@@ -94,7 +98,9 @@ describeOnContainerd("pods from a URL", (version) => {
       await holds(() => assert.ok(told().length > 0, agent.log().slice(mark)));
       await served(body, status);
       assert.equal(told().length, 1, told().join("\n"));
-      const now = await Promise.all(["one", "three", "filed"].map(async (n) => containerIdOf(await pods.running(n))));
+      const now = await Promise.all(
+        ["one", "three", "filed"].map(async (n) => containerIdOf(await pods.running(n))),
+      );
       assert.deepEqual(now, ran);
     });
   }

@@ -33,8 +33,8 @@ export interface InMemoryOptions {
 
 export interface InMemoryClientOptions {
   fate?: (method: string) => Fate;
-  /** Before a call takes effect. */
-  onCall?: (method: string, request: unknown) => void;
+  /** Before a call takes effect; late if its caller was told before that it had failed. */
+  onCall?: (method: string, request: unknown, late: boolean) => void;
 }
 
 type Client = RuntimeService & Pick<ImageService, "imageStatus" | "pullImage">;
@@ -69,8 +69,9 @@ export class InMemoryRuntime {
     const act = async <M extends DescMethodUnary>(
       method: M,
       request: MessageInitShape<M["input"]>,
+      late = false,
     ): Promise<MessageShape<M["output"]>> => {
-      options.onCall?.(method.name, request);
+      options.onCall?.(method.name, request, late);
       const handler = this.#handlers.get(method.name)!;
       try {
         const message = create(method.input, request);
@@ -91,7 +92,7 @@ export class InMemoryRuntime {
         if (trouble === "not done") throw new CriError("UNAVAILABLE", method.name, "not done");
         if (trouble === "done late") {
           void sleep(this.#clock, 2000 + beforeMs)
-            .then(() => act(method, request))
+            .then(() => act(method, request, true))
             .catch(() => {});
           throw new CriError("DEADLINE_EXCEEDED", method.name, "will be done late");
         }

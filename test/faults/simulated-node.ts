@@ -1,4 +1,4 @@
-import { FakeClock, settle } from "../../src/base/fake-clock.ts";
+import { type FakeClock, settle } from "../../src/base/fake-clock.ts";
 import { ConcurrencyGate } from "../../src/base/gate.ts";
 import { silentLogger } from "../../src/base/logger.ts";
 import { fullNameOf, type Pod, type PodUid } from "../../src/model/pod.ts";
@@ -34,7 +34,7 @@ export interface SimulatedAgentOptions {
   runtime: InMemoryRuntime;
   clock: FakeClock;
   fate: (method: string) => Fate;
-  onCall: (method: string, request: unknown) => void;
+  onCall: (method: string, request: unknown, late: boolean) => void;
 }
 
 /** The pipeline of one agent, from pods that are wanted to calls of the runtime, without a host around it. */

@@ -29,6 +29,8 @@ export interface CgroupDriver {
   readonly version: 1 | 2;
   /** True if the cgroup is there in every hierarchy, with every controller, that pods need. */
   exists(path: CgroupPath): Promise<boolean>;
+  /** Controllers that pods need and the cgroup is without; undefined if there is no such cgroup. */
+  lacks(path: CgroupPath): Promise<string[] | undefined>;
   /** Makes the cgroup and what is missing above it, and sets its limits. */
   create(path: CgroupPath, resources: CgroupResources): Promise<void>;
   update(path: CgroupPath, resources: CgroupResources): Promise<void>;

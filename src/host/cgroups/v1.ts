@@ -32,9 +32,14 @@ export class CgroupV1 implements CgroupDriver {
   }
 
   async exists(path: CgroupPath): Promise<boolean> {
-    const dirs = [...this.#mounts].filter(([name]) => needed.has(name)).map(([, mount]) => join(mount, path));
-    const found = await Promise.all(dirs.map((dir) => this.#present(dir)));
-    return found.every(Boolean);
+    return (await this.lacks(path))?.length === 0;
+  }
+
+  async lacks(path: CgroupPath): Promise<string[] | undefined> {
+    const mounts = [...this.#mounts].filter(([name]) => needed.has(name));
+    const found = await Promise.all(mounts.map(([, mount]) => this.#present(join(mount, path))));
+    if (mounts.length > 0 && !found.includes(true)) return undefined;
+    return mounts.filter((_, index) => !found[index]).map(([name]) => name);
   }
 
   async create(path: CgroupPath, resources: CgroupResources): Promise<void> {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
@@ -36,8 +36,21 @@ describe("cgroup v2 on this host", { skip }, async () => {
       assert.equal(there.includes(name), controllers.includes(name), name);
     assert.equal(await driver.exists(`${root}/a/b`), true);
     assert.equal(await driver.exists(`${root}/none`), false);
+    assert.equal(await driver.lacks(`${root}/none`), undefined);
     assert.deepEqual(await driver.children(root), ["a"]);
     assert.deepEqual(await driver.children(`${root}/none`), []);
+  });
+
+  it("says which controllers a cgroup lacks that somebody else made", async () => {
+    await driver.create(`${root}/foreign`, {});
+    mkdirSync(join(mount, root, "foreign/bare"));
+    const wanted = ["cpu", "cpuset", "memory", "hugetlb", "pids"].filter((name) =>
+      controllers.includes(name),
+    );
+    assert.deepEqual(await driver.lacks(`${root}/foreign/bare`), wanted);
+    assert.equal(await driver.exists(`${root}/foreign/bare`), false);
+    await driver.create(`${root}/foreign/bare`, {});
+    assert.deepEqual(await driver.lacks(`${root}/foreign/bare`), []);
   });
 
   it("made a second time, it keeps what it has", async () => {

@@ -36,11 +36,15 @@ export class CgroupV2 implements CgroupDriver {
   }
 
   async exists(path: CgroupPath): Promise<boolean> {
+    return (await this.lacks(path))?.length === 0;
+  }
+
+  async lacks(path: CgroupPath): Promise<string[] | undefined> {
     try {
       const there = await this.#controllers(join(this.#root, path));
-      return (await this.#usable()).every((name) => there.includes(name));
+      return (await this.#usable()).filter((name) => !there.includes(name));
     } catch (error) {
-      if (isGone(error)) return false;
+      if (isGone(error)) return undefined;
       throw error;
     }
   }

@@ -53,9 +53,7 @@ export class FakeRuntimeView {
       const uid = filter?.labelSelector?.[labelPodUid];
       const shown = this.sandboxes
         .filter((s) => uid === undefined || s.uid === uid)
-        .map((s) =>
-          create(PodSandboxSchema, this.#sandbox(s)),
-        );
+        .map((s) => create(PodSandboxSchema, this.#sandbox(s)));
       await this.#called(`list sandboxes${uid ? ` of ${uid}` : ""}`);
       return shown;
     },

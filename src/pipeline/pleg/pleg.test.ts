@@ -9,7 +9,10 @@ import { Pleg } from "./pleg.ts";
 
 const u = (text: string) => text as PodUid;
 
-async function setUp(t: TestContext, options: { everyMs?: number; view?: (view: FakeRuntimeView) => void } = {}) {
+async function setUp(
+  t: TestContext,
+  options: { everyMs?: number; view?: (view: FakeRuntimeView) => void } = {},
+) {
   const view = new FakeRuntimeView();
   options.view?.(view);
   const clock = new FakeClock();
@@ -35,7 +38,11 @@ async function setUp(t: TestContext, options: { everyMs?: number; view?: (view: 
     await pleg.done;
   });
   await settle();
-  const state = (uid: string) => observed.get(u(uid))?.containers.map((c) => `${c.id} ${c.state}`).join();
+  const state = (uid: string) =>
+    observed
+      .get(u(uid))
+      ?.containers.map((c) => `${c.id} ${c.state}`)
+      .join();
   return { view, clock, observed, events, pleg, state, stop, isSynced: () => synced };
 }
 

@@ -16,10 +16,16 @@ export function graceSecondsOf(
   container: ObservedContainer,
   override?: number,
 ): number {
-  if (override !== undefined) return override;
-  if (pod) return pod.metadata.deletionGracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 30;
+  return Math.max(shortestGraceSeconds, override ?? (pod ? graceOfPod(pod) : recordedGrace(container)));
+}
+
+function graceOfPod({ metadata, spec }: Pod): number {
+  return metadata.deletionGracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? 30;
+}
+
+function recordedGrace(container: ObservedContainer): number {
   const recorded = Number(container.annotations[annotationTerminationGracePeriod]);
-  return Number.isInteger(recorded) && recorded >= 0 ? recorded : shortestGraceSeconds;
+  return Number.isInteger(recorded) ? recorded : shortestGraceSeconds;
 }
 
 /**

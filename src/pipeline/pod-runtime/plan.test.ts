@@ -98,6 +98,12 @@ const table: [rule: string, pod: Pod, observed: ObservedPod | undefined, expecte
     seen([done("a", { attempt: 2, sandboxId: "old" as SandboxId })]),
     "start regular a#3",
   ],
+  [
+    "OnFailure: what succeeded in a former sandbox is done",
+    aPod({ restartPolicy: "OnFailure", containers: [aContainer("a"), aContainer("b")] }),
+    seen([done("a", { sandboxId: "old" as SandboxId }), failed("b", { sandboxId: "old" as SandboxId })]),
+    "start regular b#1",
+  ],
   // leftovers
   [
     "created and never started: removed, not started",
@@ -133,6 +139,33 @@ const table: [rule: string, pod: Pod, observed: ObservedPod | undefined, expecte
       [aSandbox({ id: "s1" as SandboxId, attempt: 1 }), deadSandbox],
     ),
     "",
+  ],
+  [
+    "Never and the sandbox died while containers run: they are ended, and no sandbox made",
+    never,
+    seen([seenContainer("a")], [deadSandbox]),
+    "kill all",
+  ],
+  [
+    "Never and the sandbox died after the container: nothing is left to do",
+    never,
+    seen([done("a")], [deadSandbox]),
+    "",
+  ],
+  [
+    "sandboxes that were made in vain do not pile up",
+    aPod(),
+    seen(
+      [],
+      [2, 1, 0].map((attempt) => aSandbox({ id: `s${attempt}` as SandboxId, attempt, state: "notready" })),
+    ),
+    "sandbox 3, remove s1, remove s0",
+  ],
+  [
+    "two run under one name: the older one is ended",
+    aPod(),
+    seen([seenContainer("a", { attempt: 1 }), seenContainer("a")]),
+    "kill a-0",
   ],
   // init containers
   ["init containers start one by one", inits, seen([]), "start init i#0"],

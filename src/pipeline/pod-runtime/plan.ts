@@ -54,14 +54,20 @@ export function planPod(pod: Pod, seen: ObservedPod | undefined, context: PlanCo
   const newest = seen?.sandboxes[0];
   const replace = reasonToReplaceSandbox(pod, seen);
   if (replace !== undefined) {
-    if (!wantsSandbox(pod, seen, newest)) return plan;
     if (runningContainers(seen).length > 0 || seen?.sandboxes.some((s) => s.state === "ready"))
       plan.killAll = replace;
-    plan.createSandbox = { attempt: newest ? newest.attempt + 1 : 0 };
+    if (seen && newest) planCleanup(plan, seen, newest);
+    if (wantsSandbox(pod, seen, newest)) plan.createSandbox = { attempt: newest ? newest.attempt + 1 : 0 };
     return plan;
   }
   plan.sandbox = newest;
   planCleanup(plan, seen!, newest!);
+  for (const container of runningContainers(seen))
+    if (container !== newestContainer(seen, container.name))
+      plan.kill.push({
+        container,
+        reason: `Container ${container.name} runs twice, the older one is stopped`,
+      });
   const ready = planInit(plan, pod, seen!, context);
   if (ready) for (const container of pod.spec.containers) planRegular(plan, pod, container, seen!, context);
   return plan;
@@ -85,12 +91,13 @@ function wantsSandbox(pod: Pod, seen: ObservedPod | undefined, newest: ObservedS
   const policy = pod.spec.restartPolicy ?? "Always";
   if (policy === "Never" && newest) return false;
   if (policy === "OnFailure") {
-    return pod.spec.containers.some((c) => {
-      const last = newestContainer(seen, c.name);
-      return !(last?.state === "exited" && last.exitCode === 0);
-    });
+    return pod.spec.containers.some((c) => !succeeded(newestContainer(seen, c.name)));
   }
   return true;
+}
+
+function succeeded(container: ObservedContainer | undefined): boolean {
+  return container?.state === "exited" && container.exitCode === 0;
 }
 
 /** What only takes up room: containers that were created and never started, and all but the last dead of a name. */
@@ -146,6 +153,9 @@ function planRegular(
 ): void {
   const sandbox = seen.sandboxes[0]!;
   const last = seen.containers.find((c) => c.name === container.name && c.sandboxId === sandbox.id);
+  // In a new sandbox all start again, except what has done its work for good.
+  if (!last && pod.spec.restartPolicy === "OnFailure" && succeeded(newestContainer(seen, container.name)))
+    return;
   planRunning(plan, container, "regular", last, seen, context, (exitCode) => {
     switch (pod.spec.restartPolicy) {
       case "Never":

@@ -1,8 +1,8 @@
-import { mkdir, readdir, readlink, rm, symlink, unlink } from "node:fs/promises";
+import { mkdir, readdir, readlink, realpath, rm, symlink, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { errnoOf, KubeletError } from "../../base/errors.ts";
 import type { ContainerId } from "../../clients/cri/cri.ts";
-import { mountsBelow, readMounts } from "../../host/mount-table.ts";
+import { readMounts } from "../../host/mount-table.ts";
 import type { Pod, PodUid } from "../../model/pod.ts";
 
 export interface PodFilesOptions {
@@ -12,6 +12,8 @@ export interface PodFilesOptions {
   podLogsDir: string;
   /** One link a container, with names that log collectors know. */
   containerLogsDir: string;
+  /** The host's mount points, unless told otherwise. */
+  mountPoints?: () => string[];
 }
 
 type PodId = { uid: PodUid; name: string; namespace: string };
@@ -74,14 +76,22 @@ export class PodFiles {
 
   /** Removes all that was kept for a pod. What is not there is as good as removed. */
   async remove(pod: PodId): Promise<void> {
+    if (!pod.uid) throw new KubeletError("NoPod", "a pod without a UID has no folder of its own");
     const dir = this.podDir(pod.uid);
-    const mounted = mountsBelow(readMounts(), [dir]);
+    const mounted = await this.#mountsIn(dir);
     // To delete through a mount would delete what is mounted.
     if (mounted.length > 0)
       throw new KubeletError("Mounted", `${dir} still has mounts: ${mounted.join(", ")}`);
     await rm(this.logDir(pod), { recursive: true, force: true });
     await this.removeDeadLinks();
     await rm(dir, { recursive: true, force: true });
+  }
+
+  /** The kernel names mount points by their real path, which the configured one may only lead to. */
+  async #mountsIn(dir: string): Promise<string[]> {
+    const { mountPoints = () => readMounts().map((mount) => mount.path) } = this.#o;
+    const real = await realpath(dir).catch(() => dir);
+    return mountPoints().filter((path) => path === real || path.startsWith(`${real}/`));
   }
 
   /** Removes the links that point to the logs of pods that are gone. */

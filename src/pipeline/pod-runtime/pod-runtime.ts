@@ -96,6 +96,8 @@ const mostStages = 50;
 export class PodRuntime {
   readonly #o: PodRuntimeOptions;
   readonly #restarts: RestartBackoff;
+  /** Pods that were changed and could not be looked at since: what is known of them is older than what was done. */
+  #unseen = new Set<PodUid>();
 
   constructor(options: PodRuntimeOptions) {
     this.#o = options;
@@ -105,6 +107,7 @@ export class PodRuntime {
   async sync(pod: Pod, report: SyncReport, signal: AbortSignal): Promise<SyncResult> {
     const { observe } = this.#o;
     const uid = pod.metadata.uid;
+    if (this.#unseen.has(uid)) await this.#look(uid);
     for (let stage = 0; stage < mostStages; stage++) {
       signal.throwIfAborted();
       const plan = planPod(pod, observe.get(uid), this.#context(pod));
@@ -115,10 +118,16 @@ export class PodRuntime {
         await this.#apply(pod, plan, report, signal);
       } finally {
         // Whatever was done or half done must be seen before anyone plans again.
-        await observe.refresh(uid);
+        await this.#look(uid);
       }
     }
     return { wakeAt: this.#o.clock.now() + 1000 };
+  }
+
+  async #look(uid: PodUid): Promise<void> {
+    this.#unseen.add(uid);
+    await this.#o.observe.refresh(uid);
+    this.#unseen.delete(uid);
   }
 
   /** Ends all containers and sandboxes of a pod. Done when none of them runs. */
@@ -148,6 +157,7 @@ export class PodRuntime {
   /** Removes the cgroup of a pod whose containers have ended. */
   async release(uid: PodUid): Promise<void> {
     await this.#o.cgroups.remove(uid);
+    this.#unseen.delete(uid);
     this.#restarts.forget(`${uid}/`);
     this.#o.images.forget(uid);
   }
@@ -182,6 +192,13 @@ export class PodRuntime {
   /** Tells why containers wait; returns it in one line. */
   #explain(pod: Pod, plan: PodPlan, report: SyncReport): string | undefined {
     let { waitingFor } = plan;
+    if (plan.sandbox) {
+      const waits = new Set([
+        ...plan.delays.map((d) => d.container),
+        ...plan.start.map((a) => a.container.name),
+      ]);
+      for (const { name } of allContainers(pod)) if (!waits.has(name)) report.waiting(name, undefined);
+    }
     for (const delay of plan.delays) {
       const container = allContainers(pod).find((c) => c.name === delay.container)!;
       const seconds = Math.round(this.#restarts.delayMs(this.#key(pod, container)) / 1000);
@@ -203,14 +220,18 @@ export class PodRuntime {
       events.normal(pod, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
       await killPod(runtime, seen, pod, { signal });
     }
-    if (plan.createSandbox) return this.#createSandbox(pod, plan.createSandbox.attempt, report, signal);
+    const failures: unknown[] = [];
     await Promise.all(
       plan.kill.map(({ container, reason }) => {
         events.normal(pod, "Killing", reason);
-        return runtime.stopContainer(container.id, graceSecondsOf(pod, container), { signal });
+        return runtime
+          .stopContainer(container.id, graceSecondsOf(pod, container), { signal })
+          .catch((error) => void failures.push(error));
       }),
     );
-    const failures = await this.#removeLeftovers(pod, plan);
+    signal.throwIfAborted();
+    failures.push(...(await this.#removeLeftovers(pod, plan)));
+    if (plan.createSandbox) await this.#createSandbox(pod, plan.createSandbox.attempt, report, signal);
     await this.#startAll(pod, plan, report, signal);
     if (failures.length > 0) throw failures[0];
   }
@@ -309,6 +330,9 @@ export class PodRuntime {
           throw named(error, "CreateContainerError");
         }
         events.normal(pod, "Created", `Container created: ${container.name}`);
+        // A start that fails counts too, or a container that cannot start would never wait.
+        if (ended?.state === "exited")
+          this.#restarts.restarted(this.#key(pod, container), ended, clock.now());
         try {
           await runtime.startContainer(id);
         } catch (error) {
@@ -321,7 +345,6 @@ export class PodRuntime {
       },
       { signal },
     );
-    if (ended?.state === "exited") this.#restarts.restarted(this.#key(pod, container), ended, clock.now());
     events.normal(pod, "Started", `Container started: ${container.name}`);
     logger.debug(2, "Container started", { pod: podRef(pod), container: container.name, id, attempt });
   }

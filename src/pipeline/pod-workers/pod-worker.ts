@@ -203,21 +203,21 @@ export class PodWorker {
     switch (this.#phase) {
       case "syncing":
         return this.#sync(signal);
-      case "terminating": {
-        await this.#o.work.stop(this.id.uid, this.#pod, {
-          graceSeconds: this.#graceSeconds,
-          signal,
-          report: this.#report,
-        });
+      case "terminating":
+        await this.#stop(signal);
         this.#enter("terminated");
         this.poke();
         return;
-      }
       case "terminated":
         return this.#cleanUp(signal);
       default:
         this.#phase satisfies never;
     }
+  }
+
+  #stop(signal: AbortSignal): Promise<void> {
+    const graceSeconds = this.#graceSeconds;
+    return this.#o.work.stop(this.id.uid, this.#pod, { graceSeconds, signal, report: this.#report });
   }
 
   async #sync(signal: AbortSignal): Promise<void> {
@@ -249,6 +249,9 @@ export class PodWorker {
     if (!this.#released) {
       await work.release(this.id.uid);
       this.#released = true;
+    } else if (!this.#removed) {
+      // A runtime that was slow may have brought something up after the pod had ended.
+      await this.#stop(signal);
     }
     if (this.#removed) {
       this.#report.blockedOn("removing containers, logs and folders");
@@ -281,6 +284,7 @@ export class PodWorker {
   #wakeAt(at: number): void {
     const { clock } = this.#o;
     this.#cancelTimer?.();
+    if (this.#stopped) return;
     this.#cancelTimer = clock.after(Math.max(0, at - clock.now()), () => this.poke());
   }
 
@@ -302,6 +306,8 @@ export class PodWorker {
       this.#o.onChange();
     },
     waiting: (container, waiting) => {
+      const known = this.#waiting.get(container);
+      if (known?.reason === waiting?.reason && known?.message === waiting?.message) return;
       if (waiting) this.#waiting.set(container, waiting);
       else this.#waiting.delete(container);
       this.#o.onChange();

@@ -245,7 +245,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 test("in any order of events: work on a pod is serial, namesakes never overlap, and what is wanted at the end runs", async () => {
   const rank = { syncing: 0, terminating: 1, terminated: 2 };
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+    fc.asyncProperty(fc.array(step, { maxLength: 40, size: "max" }), async (steps) => {
       const { clock, work, workers } = setUp();
       // Pods 0/1 and 2/3 are two versions of the same static pod.
       const podOf = (n: number) => pod(`u${n}`, `name${Math.floor(n / 2)}`);

@@ -46,7 +46,12 @@ export function podStatus(input: StatusInput): PodStatus {
   const status: PodStatus = {
     observedGeneration: pod.metadata.generation,
     phase,
-    conditions: conditions(input, phase, { initialized, sandbox: sandbox !== undefined, needed }),
+    conditions: conditions(input, phase, {
+      initialized,
+      incomplete: initContainerStatuses.filter((c) => !c.ready).map((c) => c.name),
+      sandbox: sandbox !== undefined,
+      needed,
+    }),
     ...(input.hostIPs[0] ? { hostIP: input.hostIPs[0], hostIPs: input.hostIPs.map((ip) => ({ ip })) } : {}),
     ...(ips[0] ? { podIP: ips[0], podIPs: ips.map((ip) => ({ ip })) } : {}),
     startTime: isoSeconds(input.startTime),
@@ -133,7 +138,7 @@ function stateOf(container: ObservedContainer, runtimeName: string): ContainerSt
 function conditions(
   input: StatusInput,
   phase: PodPhase,
-  facts: { initialized: boolean; sandbox: boolean; needed: ContainerStatus[] },
+  facts: { initialized: boolean; incomplete: string[]; sandbox: boolean; needed: ContainerStatus[] },
 ): PodCondition[] {
   const unready = facts.needed.filter((c) => !c.ready).map((c) => c.name);
   const notReady: Partial<PodCondition> =
@@ -143,26 +148,22 @@ function conditions(
         ? { reason: "PodFailed" }
         : { reason: "ContainersNotReady", message: `containers with unready status: [${unready.join(" ")}]` };
   const ready = unready.length === 0 && phase === "Running";
-  const uninitialized = (input.pod.spec.initContainers ?? [])
-    .filter(
-      (c) => newestContainer(input.seen, c.name)?.exitCode !== 0 || !newestContainer(input.seen, c.name),
-    )
-    .map((c) => c.name);
+  const initialized: Partial<PodCondition> = facts.initialized
+    ? phase === "Succeeded"
+      ? { reason: "PodCompleted" }
+      : {}
+    : {
+        reason: "ContainersNotInitialized",
+        message: `containers with incomplete status: [${facts.incomplete.join(" ")}]`,
+      };
   const list: [string, boolean, Partial<PodCondition>][] = [
     ["PodReadyToStartContainers", facts.sandbox, {}],
-    [
-      "Initialized",
-      facts.initialized,
-      {
-        reason: "ContainersNotInitialized",
-        message: `containers with incomplete status: [${uninitialized.join(" ")}]`,
-      },
-    ],
-    ["Ready", ready, notReady],
-    ["ContainersReady", ready, notReady],
+    ["Initialized", facts.initialized, initialized],
+    ["Ready", ready, ready ? {} : notReady],
+    ["ContainersReady", ready, ready ? {} : notReady],
     ["PodScheduled", true, {}],
   ];
-  return list.map(([type, ok, otherwise]) => condition(input, type, ok, ok ? {} : otherwise));
+  return list.map(([type, ok, more]) => condition(input, type, ok, more));
 }
 
 function condition(input: StatusInput, type: string, ok: boolean, more: Partial<PodCondition>): PodCondition {

@@ -82,16 +82,16 @@ export class Housekeeping implements Component {
   async #removeLeftovers(): Promise<void> {
     const { files, cgroups, isKnown, inRuntime, logger } = this.#o;
     const stillThere = (uid: PodUid) => isKnown(uid) || [...inRuntime()].some((pod) => pod.uid === uid);
-    for (const pod of await files.known()) {
-      if (stillThere(pod.uid)) continue;
-      logger.info("Removing the folders of a pod that is gone", { podUID: pod.uid });
-      await files.remove(pod);
-    }
-    for (const uid of await cgroups.list()) {
-      if (stillThere(uid)) continue;
-      logger.info("Removing the cgroup of a pod that is gone", { podUID: uid });
-      await cgroups.remove(uid);
-    }
+    const remove = async (what: string, uid: PodUid, work: () => Promise<void>) => {
+      if (stillThere(uid)) return;
+      logger.info(`Removing the ${what} of a pod that is gone`, { podUID: uid });
+      // One that cannot be removed yet must not keep the others.
+      await work().catch((error) =>
+        logger.warn(`The ${what} of a pod cannot be removed`, { podUID: uid, err: messageOf(error) }),
+      );
+    };
+    for (const pod of await files.known()) await remove("folders", pod.uid, () => files.remove(pod));
+    for (const uid of await cgroups.list()) await remove("cgroup", uid, () => cgroups.remove(uid));
     await files.removeDeadLinks();
   }
 }

@@ -71,6 +71,14 @@ test("a fault in one event does not keep the next from being handled", async () 
   assert.deepEqual(calls, ["update 2"]);
 });
 
+test("a fault with one pod does not keep the others of the same change from being handled", async () => {
+  const { calls, desired, change } = await setUp();
+  change("ADD", pod("1", { name: "bad" }), pod("2"));
+  await settle();
+  assert.deepEqual(calls, ["update 2"]);
+  assert.deepEqual([...desired.keys()], ["1", "2"]);
+});
+
 test("runtime events wake one worker, a runtime that is back wakes all", async () => {
   const { calls, loop } = await setUp();
   loop.post({ kind: "runtime", uid: "1" as PodUid, what: "ContainerDied" });

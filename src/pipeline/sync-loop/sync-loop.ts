@@ -92,7 +92,7 @@ export class SyncLoop implements Component {
       if (!this.#running) return;
       const batch = this.#queue;
       this.#queue = [];
-      for (const event of batch) this.#dispatchSafely(event);
+      for (const event of batch) this.#safely(event.kind, () => this.#dispatch(event));
     });
   }
 
@@ -106,12 +106,12 @@ export class SyncLoop implements Component {
     });
   }
 
-  /** A fault costs one event at most, never the loop. */
-  #dispatchSafely(event: SyncEvent): void {
+  /** A fault costs one event or one pod at most, never the loop. */
+  #safely(kind: string, dispatch: () => void): void {
     try {
-      this.#dispatch(event);
+      dispatch();
     } catch (error) {
-      this.#o.logger.error("Dispatching an event failed", { kind: event.kind, err: messageOf(error) });
+      this.#o.logger.error("Dispatching an event failed", { kind, err: messageOf(error) });
     }
   }
 
@@ -134,29 +134,29 @@ export class SyncLoop implements Component {
   }
 
   #dispatchPods({ op, source, pods }: PodChange): void {
-    const { desired, workers, logger } = this.#o;
+    const { logger } = this.#o;
     this.#heard.add(source);
     logger.debug(2, `SyncLoop ${op}`, { source, pods: pods.map(podRef) });
-    for (const pod of pods) {
-      const { uid } = pod.metadata;
-      switch (op) {
-        case "ADD":
-        case "UPDATE":
-        case "RECONCILE":
-          desired.set(pod);
-          workers.update(pod);
-          break;
-        case "DELETE":
-          desired.set(pod);
-          workers.terminate(uid, { removed: false, graceSeconds: pod.metadata.deletionGracePeriodSeconds });
-          break;
-        case "REMOVE":
-          desired.remove(uid);
-          workers.terminate(uid, { removed: true });
-          break;
-        default:
-          op satisfies never;
-      }
+    for (const pod of pods) this.#safely(`pods ${op}`, () => this.#dispatchPod(op, pod));
+  }
+
+  #dispatchPod(op: PodChange["op"], pod: Pod): void {
+    const { desired, workers } = this.#o;
+    const { uid, deletionGracePeriodSeconds } = pod.metadata;
+    switch (op) {
+      case "ADD":
+      case "UPDATE":
+      case "RECONCILE":
+        desired.set(pod);
+        return workers.update(pod);
+      case "DELETE":
+        desired.set(pod);
+        return workers.terminate(uid, { removed: false, graceSeconds: deletionGracePeriodSeconds });
+      case "REMOVE":
+        desired.remove(uid);
+        return workers.terminate(uid, { removed: true });
+      default:
+        op satisfies never;
     }
   }
 }

@@ -130,9 +130,10 @@ export class ImageManager {
       if (isAbort(error)) throw error;
       const message = messageOf(error);
       this.#lastErrors.set(key, message);
-      const retryAt = clock.now() + this.#backoff.failed(key, clock.now());
+      this.#backoff.failed(key, clock.now());
       events.warning(pod, "Failed", `Failed to pull image "${image}": ${message}`);
-      throw new KubeletError("ErrImagePull", message, { cause: error, retryAt });
+      // Without a time to retry: the next look, soon, finds the back-off and says so until it is over.
+      throw new KubeletError("ErrImagePull", message, { cause: error });
     }
   }
 }

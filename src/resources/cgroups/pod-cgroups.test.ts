@@ -7,11 +7,15 @@ import type { PodUid } from "../../model/pod.ts";
 import { createPodCgroups, type PodCgroupsOptions } from "./pod-cgroups.ts";
 
 class FakeDriver implements CgroupDriver {
-  readonly version = 1;
+  readonly version: 1 | 2 = 2;
   readonly cgroups = new Map<string, CgroupResources>();
   updateError: Error | undefined;
+  without: string[] = [];
   async exists(path: string) {
     return this.cgroups.has(path);
+  }
+  async lacks(path: string) {
+    return this.cgroups.has(path) ? this.without : undefined;
   }
   async create(path: string, resources: CgroupResources) {
     this.cgroups.set(path, { ...this.cgroups.get(path), ...resources });
@@ -129,12 +133,23 @@ describe("pod cgroups", () => {
     assert.equal(driver.cgroups.get("/kubepods/burstable")?.cpuShares, 2n);
     assert.equal(driver.cgroups.get("/kubepods")?.cpuShares, 2048n);
   });
-  it("go below cgroupRoot, which must exist", async () => {
+  it("go below cgroupRoot, which must exist with the controllers that pods need", async () => {
     const { driver, cgroups } = setUp({ cgroupRoot: "/node" });
     await assert.rejects(cgroups.start(), /cgroupRoot: "\/node" doesn't exist/);
     await driver.create("/node", {});
+    driver.without = ["cpuset", "hugetlb"];
+    await assert.rejects(
+      cgroups.start(),
+      /cgroupRoot: "\/node" has some missing controllers: cpuset, hugetlb/,
+    );
+    driver.without = [];
     await cgroups.start();
     assert.equal(cgroups.parentFor(bestEffort), "/node/kubepods/besteffort/podu-2");
+  });
+  it("are refused where the cgroup of all pods does not get the controllers that pods need", async () => {
+    const { driver, cgroups } = setUp();
+    driver.without = ["memory"];
+    await assert.rejects(cgroups.start(), /cgroup "\/kubepods" has some missing controllers: memory \(/);
   });
   it("with systemd are named, but cannot be made yet", async () => {
     const { cgroups } = setUp({ naming: "systemd" });

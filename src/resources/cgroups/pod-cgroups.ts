@@ -71,15 +71,32 @@ class QosPodCgroups implements PodCgroups {
           'set cgroupDriver to "cgroupfs" here and in the container runtime',
       );
     }
-    if (this.#base.length > 0 && !(await this.#driver.exists(this.#path(this.#base)))) {
-      throw new KubeletError("InvalidCgroup", `cgroupRoot: "${this.#o.cgroupRoot}" doesn't exist`);
-    }
+    if (this.#base.length > 0) await this.#check(this.#base, `cgroupRoot: "${this.#o.cgroupRoot}"`);
     const { root, burstable, bestEffort } = tierLimits([], this.#o.limits);
-    await this.#driver.create(this.#path(this.#root), { ...this.#o.root, ...root });
+    await this.#driver.create(this.#path(this.#root), {});
+    await this.#check(this.#root, `cgroup "${this.#path(this.#root)}"`);
+    await this.#driver.update(this.#path(this.#root), { ...this.#o.root, ...root });
     // What Burstable pods of an earlier run need is known only when there are pods: until then it keeps its share.
     const { cpuShares: _, ...keepShares } = burstable;
     await this.#driver.create(this.#path(qosName(this.#root, "Burstable")), keepShares);
     await this.#driver.create(this.#path(qosName(this.#root, "BestEffort")), bestEffort);
+  }
+
+  /**
+   * A cgroup without its controllers would take no limits, and seem absent at every look. On v2 that is easily had: systemd
+   * does not hand hugetlb down, and nobody can hand memory down from a cgroup with processes, as in many a container.
+   */
+  async #check(name: CgroupName, title: string): Promise<void> {
+    const lacks = await this.#driver.lacks(this.#path(name));
+    if (lacks?.length === 0) return;
+    const why =
+      this.#driver.version === 2
+        ? " (the cgroup above has to name them in cgroup.subtree_control; unless it is the root, it can only while no process is in it)"
+        : "";
+    throw new KubeletError(
+      "InvalidCgroup",
+      lacks ? `${title} has some missing controllers: ${lacks.join(", ")}${why}` : `${title} doesn't exist`,
+    );
   }
 
   parentFor(pod: Pod): string {

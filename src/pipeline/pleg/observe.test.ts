@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { create } from "@bufbuild/protobuf";
+import { aSandbox, seen, seenContainer, testUid } from "../../../test/builders/pods.ts";
+import type { SandboxId } from "../../clients/cri/cri.ts";
+import {
+  ContainerSchema,
+  ContainerState,
+  ContainerStatusSchema,
+  NamespaceMode,
+  PodSandboxSchema,
+  PodSandboxStatusSchema,
+} from "../../gen/runtime/v1/api_pb.js";
+import { labelPodName, labelPodNamespace, labelPodUid } from "../../model/labels.ts";
+import type { ObservedPod } from "../../state/observed-pods.ts";
+import { groupByPod, observedContainer, observedSandbox, podEvents } from "./observe.ts";
+
+const run = (attempt = 0) => seenContainer("a", { attempt });
+const done = (attempt = 0) => seenContainer("a", { attempt, state: "exited" });
+const made = () => seenContainer("a", { state: "created" });
+const dead = aSandbox({ state: "notready" });
+
+const events: [
+  rule: string,
+  before: ObservedPod | undefined,
+  after: ObservedPod | undefined,
+  expected: string[],
+][] = [
+  ["nothing and nothing", undefined, undefined, []],
+  ["nothing changed", seen([run()]), seen([run()]), []],
+  ["a sandbox appears", undefined, seen([]), ["SandboxChanged"]],
+  ["a container is made", seen([]), seen([made()]), ["ContainerChanged a-0"]],
+  ["a container starts", seen([made()]), seen([run()]), ["ContainerStarted a-0"]],
+  ["a container ends", seen([run()]), seen([done()]), ["ContainerDied a-0"]],
+  ["a container ended before it was ever seen", seen([]), seen([done()]), ["ContainerDied a-0"]],
+  ["one replaces the other", seen([done()]), seen([run(1), done()]), ["ContainerStarted a-1"]],
+  ["a dead one is removed", seen([run(1), done()]), seen([run(1)]), ["ContainerRemoved a-0"]],
+  ["one that ran is gone", seen([run()]), seen([]), ["ContainerDied a-0", "ContainerRemoved a-0"]],
+  ["the sandbox ends", seen([]), seen([], [dead]), ["SandboxChanged"]],
+  ["all is gone", seen([done()], [dead]), undefined, ["ContainerRemoved a-0", "SandboxChanged"]],
+];
+for (const [rule, before, after, expected] of events)
+  test(`events: ${rule}`, () =>
+    assert.deepEqual(
+      podEvents(testUid, before, after).map((e) => `${e.kind}${e.container ? ` ${e.container}` : ""}`),
+      expected,
+    ));
+
+test("sandboxes and containers are put together by pod; what no kubelet made is left out", () => {
+  const labels = { [labelPodUid]: "u1", [labelPodName]: "web", [labelPodNamespace]: "default" };
+  const pods = groupByPod(
+    [
+      create(PodSandboxSchema, { id: "s1", labels }),
+      create(PodSandboxSchema, { id: "s2", metadata: { uid: "u2", name: "bare", namespace: "n" } }),
+      create(PodSandboxSchema, { id: "s3" }),
+    ],
+    [create(ContainerSchema, { id: "c1", labels }), create(ContainerSchema, { id: "c2" })],
+  );
+  assert.deepEqual(
+    [...pods.values()].map((p) => [
+      `${p.namespace}/${p.name} ${p.uid}`,
+      p.sandboxes.map((s) => s.id),
+      p.containers.map((c) => c.id),
+    ]),
+    [
+      ["default/web u1", ["s1"], ["c1"]],
+      ["n/bare u2", ["s2"], []],
+    ],
+  );
+});
+
+test("of containers of the same attempt the later one is the newer", () => {
+  const labels = { [labelPodUid]: "u1" };
+  const pods = groupByPod(
+    [],
+    [1n, 3n, 2n].map((createdAt) => create(ContainerSchema, { id: `c${createdAt}`, labels, createdAt })),
+  );
+  assert.deepEqual(
+    [...pods.values()][0]?.containers.map((c) => c.id),
+    ["c3", "c2", "c1"],
+  );
+});
+
+test("a container is told with times in milliseconds, and the image as the user wrote it", () => {
+  const container = observedContainer(
+    "s1" as SandboxId,
+    create(ContainerStatusSchema, {
+      id: "c1",
+      metadata: { name: "a", attempt: 2 },
+      state: ContainerState.CONTAINER_EXITED,
+      createdAt: 1_500_000_000n,
+      finishedAt: 2_999_999n,
+      exitCode: 3,
+      image: { image: "sha256:2", userSpecifiedImage: "busybox:1" },
+      imageId: "sha256:id",
+      imageRef: "sha256:ref",
+    }),
+  );
+  const { name, attempt, state, createdAt, startedAt, finishedAt, exitCode, image, imageRef } = container;
+  assert.deepEqual(
+    { name, attempt, state, createdAt, startedAt, finishedAt, exitCode, image, imageRef },
+    {
+      name: "a",
+      attempt: 2,
+      state: "exited",
+      createdAt: 1500,
+      startedAt: 0,
+      finishedAt: 2,
+      exitCode: 3,
+      image: "busybox:1",
+      imageRef: "sha256:id",
+    },
+  );
+});
+
+test("a sandbox has all of its addresses, or the node's network", () => {
+  const own = observedSandbox(
+    create(PodSandboxStatusSchema, {
+      id: "s1",
+      network: { ip: "10.0.0.1", additionalIps: [{ ip: "fd00::1" }] },
+    }),
+  );
+  assert.deepEqual([own.ips, own.hostNetwork], [["10.0.0.1", "fd00::1"], false]);
+  const host = observedSandbox(
+    create(PodSandboxStatusSchema, {
+      id: "s1",
+      linux: { namespaces: { options: { network: NamespaceMode.NODE } } },
+    }),
+  );
+  assert.deepEqual([host.ips, host.hostNetwork], [[], true]);
+});

@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { request } from "node:http";
+import { connect } from "node:net";
+import { type TestContext, test } from "node:test";
+import type { Health } from "../base/component.ts";
+import type { KubeletError } from "../base/errors.ts";
+import { silentLogger } from "../base/logger.ts";
+import { HealthServer } from "./health-server.ts";
+
+async function setUp(t: TestContext) {
+  const health: Record<string, () => Health> = {
+    ping: () => ({ ok: true }),
+    pleg: () => ({ ok: true }),
+  };
+  const stop = new AbortController();
+  const server = new HealthServer({
+    address: "127.0.0.1",
+    port: 0,
+    checks: () => Object.entries(health).map(([name, check]) => ({ name, health: check })),
+    logger: silentLogger,
+  });
+  await server.start(stop.signal);
+  t.after(async () => {
+    stop.abort();
+    await server.done;
+  });
+  const port = server.port!;
+  const ask = (path: string, method = "GET") =>
+    new Promise<{ status: number; body: string }>((resolve, reject) => {
+      const call = request({ host: "127.0.0.1", port, path, method, agent: false }, (response) => {
+        let body = "";
+        response.setEncoding("utf8");
+        response.on("data", (part: string) => {
+          body += part;
+        });
+        response.on("end", () => resolve({ status: response.statusCode ?? 0, body }));
+      });
+      call.on("error", reject);
+      call.end();
+    });
+  return { health, ask, port, stop, server };
+}
+
+const broken = () => ({ ok: false, reason: "no relist for 200s" }) as const;
+const table: [
+  rule: string,
+  method: string,
+  path: string,
+  status: number,
+  well: string,
+  brokenStatus: number,
+  ill: string,
+][] = [
+  [
+    "all is well",
+    "GET",
+    "/healthz",
+    200,
+    "ok",
+    500,
+    "[+]ping ok\n[-]pleg failed: no relist for 200s\nhealthz check failed\n",
+  ],
+  [
+    "with details",
+    "GET",
+    "/healthz?verbose",
+    200,
+    "[+]ping ok\n[+]pleg ok\nhealthz check passed\n",
+    500,
+    "[+]ping ok\n[-]pleg failed: no relist for 200s\nhealthz check failed\n",
+  ],
+  ["one check that is well", "GET", "/healthz/ping", 200, "ok", 200, "ok"],
+  [
+    "one check that is not",
+    "GET",
+    "/healthz/pleg",
+    200,
+    "ok",
+    500,
+    "[-]pleg failed: no relist for 200s\nhealthz check failed\n",
+  ],
+  [
+    "a slash at the end",
+    "GET",
+    "/healthz/",
+    200,
+    "ok",
+    500,
+    "[+]ping ok\n[-]pleg failed: no relist for 200s\nhealthz check failed\n",
+  ],
+  ["no body for HEAD", "HEAD", "/healthz", 200, "", 500, ""],
+  ["no such check", "GET", "/healthz/nothing", 404, "404 page not found\n", 404, "404 page not found\n"],
+  ["no such page", "GET", "/", 404, "404 page not found\n", 404, "404 page not found\n"],
+  [
+    "no such page, though it begins so",
+    "GET",
+    "/healthzz",
+    404,
+    "404 page not found\n",
+    404,
+    "404 page not found\n",
+  ],
+  ["only to be read", "POST", "/healthz", 405, "Method Not Allowed\n", 405, "Method Not Allowed\n"],
+  ["a path that is no URL", "GET", "//", 404, "404 page not found\n", 404, "404 page not found\n"],
+  [
+    "another path that is no URL",
+    "GET",
+    "//[/healthz",
+    404,
+    "404 page not found\n",
+    404,
+    "404 page not found\n",
+  ],
+];
+for (const [rule, method, path, status, well, brokenStatus, ill] of table)
+  test(`healthz: ${rule} (${method} ${path})`, async (t) => {
+    const { health, ask } = await setUp(t);
+    assert.deepEqual(await ask(path, method), { status, body: well });
+    health.pleg = broken;
+    assert.deepEqual(await ask(path, method), { status: brokenStatus, body: ill });
+    health.pleg = () => ({ ok: true });
+    assert.equal((await ask(path, method)).status, status);
+  });
+
+test("a check that throws is a check that failed", async (t) => {
+  const { health, ask } = await setUp(t);
+  health.pleg = () => {
+    throw new Error("a fault");
+  };
+  assert.deepEqual(await ask("/healthz/pleg"), {
+    status: 500,
+    body: "[-]pleg failed: a fault\nhealthz check failed\n",
+  });
+  assert.equal((await ask("/healthz/ping")).status, 200);
+});
+
+test("a request for another host, or for nonsense, does not end the server", async (t) => {
+  const { ask, port } = await setUp(t);
+  for (const line of ["GET http://[ HTTP/1.1", "GET http://elsewhere/healthz HTTP/1.1", "NONSENSE"]) {
+    const socket = connect(port, "127.0.0.1");
+    socket.write(`${line}\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    socket.resume();
+    await new Promise((resolve) => socket.on("close", resolve));
+  }
+  assert.equal((await ask("/healthz")).status, 200);
+});
+
+test("a port that is taken is said plainly", async (t) => {
+  const { port } = await setUp(t);
+  const second = new HealthServer({ address: "127.0.0.1", port, checks: () => [], logger: silentLogger });
+  await assert.rejects(
+    second.start(new AbortController().signal),
+    (e: KubeletError) => e.code === "Healthz" && e.message.startsWith(`health server on 127.0.0.1:${port}: `),
+  );
+});
+
+test("without a port there is no server", async () => {
+  const server = new HealthServer({ address: "127.0.0.1", port: -1, checks: () => [], logger: silentLogger });
+  await server.start(new AbortController().signal);
+  await server.done;
+  assert.equal(server.port, undefined);
+});
+
+test("ends though a client keeps its connection open", async (t) => {
+  const { port, stop, server } = await setUp(t);
+  const socket = connect(port, "127.0.0.1");
+  const closed = new Promise((resolve) => socket.on("close", resolve));
+  socket.on("error", () => {});
+  await new Promise((resolve) => socket.on("connect", resolve));
+  stop.abort();
+  await server.done;
+  await closed;
+});

@@ -1,0 +1,143 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { systemClock } from "../../src/base/clock.ts";
+import { FakeClock } from "../../src/base/fake-clock.ts";
+import { ConcurrencyGate } from "../../src/base/gate.ts";
+import { silentLogger } from "../../src/base/logger.ts";
+import { createMetrics } from "../../src/base/metrics.ts";
+import { createCriClient } from "../../src/clients/cri/client.ts";
+import { ContainerState, PodSandboxState } from "../../src/gen/runtime/v1/api_pb.js";
+import type { Pod } from "../../src/model/pod.ts";
+import { Pleg } from "../../src/pipeline/pleg/pleg.ts";
+import { PodFiles } from "../../src/pipeline/pod-runtime/pod-files.ts";
+import { PodRuntime, type Waiting } from "../../src/pipeline/pod-runtime/pod-runtime.ts";
+import { ImageManager } from "../../src/pods/images/image-manager.ts";
+import { ObservedPods } from "../../src/state/observed-pods.ts";
+import { startFakeRuntime } from "../fake-runtime/fake-runtime.ts";
+import type { RegistryEntry } from "../fake-runtime/images.ts";
+import { testUid } from "./pods.ts";
+import { plainRequests } from "./requests.ts";
+
+/** PodRuntime with everything that it works with, on the fake runtime behind a real socket. */
+export async function podRuntimeOnFake(
+  t: TestContext,
+  options: { registry?: Record<string, RegistryEntry> } = {},
+) {
+  const dir = await mkdtemp(join(tmpdir(), "pod-runtime-"));
+  const clock = new FakeClock();
+  const fake = await startFakeRuntime({ socketPath: join(dir, "cri.sock"), clock, ...options });
+  const client = createCriClient({
+    runtimeEndpoint: fake.endpoint,
+    requestTimeoutMs: 10_000,
+    logger: silentLogger,
+    clock: systemClock,
+    metrics: createMetrics(),
+  });
+  const stop = new AbortController();
+  t.after(async () => {
+    stop.abort();
+    client.close();
+    await fake.close();
+    await rm(dir, { recursive: true });
+  });
+  const observed = new ObservedPods();
+  const pleg = new Pleg({
+    runtime: client,
+    observed,
+    clock,
+    logger: silentLogger,
+    relistEveryMs: () => 3_600_000,
+    onEvent: () => {},
+  });
+  await pleg.start(stop.signal);
+  await pleg.synced;
+  const said: string[] = [];
+  const events = {
+    normal: (_pod: Pod, reason: string, message: string) => void said.push(`${reason}: ${message}`),
+    warning: (_pod: Pod, reason: string, message: string) => void said.push(`${reason}! ${message}`),
+  };
+  const podLogsDir = join(dir, "logs");
+  const files = new PodFiles({ rootDir: dir, podLogsDir, containerLogsDir: join(dir, "links") });
+  const cgroups: string[] = [];
+  const make = () =>
+    new PodRuntime({
+      runtime: client,
+      images: new ImageManager({
+        images: client,
+        clock,
+        parallelPulls: 2,
+        pullsPerSecond: 0,
+        pullBurst: 1,
+        events,
+      }),
+      requests: plainRequests(podLogsDir),
+      cgroups: {
+        ensure: async (pod) => void cgroups.push(`make ${pod.metadata.uid}`),
+        remove: async (uid) => void cgroups.push(`remove ${uid}`),
+      },
+      files,
+      observe: { get: (uid) => observed.get(uid), refresh: (uid) => pleg.refresh(uid) },
+      gate: new ConcurrencyGate(4),
+      clock,
+      logger: silentLogger,
+      events,
+      maxRestartDelayMs: 300_000,
+    });
+  const waiting = new Map<string, Waiting>();
+  const blocked: string[] = [];
+  const report = {
+    blockedOn: (text: string) => void blocked.push(text),
+    waiting: (name: string, why: Waiting | undefined) =>
+      void (why ? waiting.set(name, why) : waiting.delete(name)),
+  };
+  const { signal } = stop;
+  let runtime = make();
+  const reasons = () => Object.fromEntries([...waiting].map(([name, why]) => [name, why.reason]));
+  const names = () =>
+    [...fake.pods.containers.values()]
+      .map(
+        (c) =>
+          `${c.config.metadata?.name}#${c.config.metadata?.attempt} ${ContainerState[c.state].slice(10).toLowerCase()}`,
+      )
+      .sort((a, b) => (a < b ? -1 : 1));
+  return {
+    dir,
+    clock,
+    fake,
+    said,
+    files,
+    cgroups,
+    waiting,
+    reasons,
+    blocked,
+    names,
+    observed,
+    pleg,
+    report,
+    signal,
+    sync: (pod: Pod) => runtime.sync(pod, report, signal),
+    syncWith: (pod: Pod, pass: AbortSignal) => runtime.sync(pod, report, pass),
+    end: (pod: Pod) => runtime.stop(pod.metadata.uid, pod, { signal, report }),
+    remove: (pod: Pod) => runtime.remove(pod.metadata, signal),
+    /** An agent that knows nothing takes over. */
+    newAgent: () => {
+      runtime = make();
+    },
+    /** Ends the running container of that name, and looks. */
+    exit: async (name: string, code: number) => {
+      const found = [...fake.pods.containers.values()].find(
+        (c) => c.config.metadata?.name === name && c.state === ContainerState.CONTAINER_RUNNING,
+      );
+      fake.exit(found!.id, code);
+      await clock.advance(0);
+      await pleg.refresh(testUid);
+    },
+    sandboxes: () =>
+      [...fake.pods.sandboxes.values()].map(
+        (s) =>
+          `#${s.config.metadata?.attempt} ${s.state === PodSandboxState.SANDBOX_READY ? "ready" : "stopped"}`,
+      ),
+  };
+}

@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { after, afterEach, before, describe, test } from "node:test";
+import type { PodRow } from "../../src/app/pod-board.ts";
+import { buildImage } from "../../src/local/oci-image.ts";
+import { pauseElf } from "../../src/local/pause-elf.ts";
+import { describeOnContainerd, startTestNode, type TestNode } from "../node/test-node.ts";
+import { containerOf, podsOf } from "./agent-pods.ts";
+import { AgentProcess } from "./agent-process.ts";
+import { CliProcess } from "./cli-process.ts";
+import { holds } from "./holds.ts";
+import { place, podManifest } from "./manifests.ts";
+import { Registry, registryUnavailable } from "./registry.ts";
+
+/** An image that does nothing, with a content of its own. */
+function image(content: string) {
+  return buildImage({
+    names: ["localhost/test:1"],
+    layers: [
+      [
+        { type: "file", name: "pause", mode: 0o755, data: pauseElf() },
+        { type: "file", name: "content", data: Buffer.from(content) },
+      ],
+    ],
+    config: { Entrypoint: ["/pause"] },
+  });
+}
+
+const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0]) => {
+  let node: TestNode;
+  let agent: AgentProcess;
+  let registry: Registry;
+  let pods: ReturnType<typeof podsOf>;
+  const placed: string[] = [];
+
+  before(async () => {
+    registry = await Registry.start();
+    node = await startTestNode({ containerd: version });
+    registry.makeKnownTo(node);
+    agent = await AgentProcess.create(node, { serializeImagePulls: false });
+    pods = podsOf(agent);
+    agent.start();
+    await holds(async () => assert.ok(await agent.pods()));
+  });
+
+  after(async () => {
+    await agent?.destroy();
+    await registry?.stop();
+  });
+
+  afterEach(() => {
+    registry.gate = () => Promise.resolve();
+    for (const file of placed.splice(0)) rmSync(join(node.manifests, file));
+  });
+
+  function run(name: string, repository: string, imagePullPolicy: string): void {
+    const container = {
+      name: "c",
+      image: registry.nameOf(repository, "1"),
+      imagePullPolicy,
+      command: ["/pause"],
+    };
+    placed.push(`${name}.json`);
+    place(node.manifests, `${name}.json`, podManifest(name, { hostNetwork: true, containers: [container] }));
+  }
+
+  const imageOf = async (name: string) => containerOf(await pods.running(name)).imageID;
+
+  test("IfNotPresent pulls what is not there, and asks nobody for what is", async () => {
+    await registry.push(image("there"), "there", "1");
+    run("first", "there", "IfNotPresent");
+    await pods.running("first");
+    assert.ok(registry.askedFor("there").length > 0);
+    const asked = registry.requests.length;
+    run("second", "there", "IfNotPresent");
+    await pods.running("second");
+    assert.equal(registry.requests.length, asked);
+  });
+
+  test("Always asks the registry each time, and runs what the tag means then", async () => {
+    await registry.push(image("old"), "moving", "1");
+    run("old", "moving", "Always");
+    const old = await imageOf("old");
+    const asked = registry.askedFor("moving").length;
+    run("same", "moving", "Always");
+    assert.equal(await imageOf("same"), old);
+    const again = registry.askedFor("moving").slice(asked);
+    assert.ok(again.length > 0, "it was not asked");
+    assert.deepEqual(
+      again.filter((r) => r.kind === "blobs" && r.method === "GET"),
+      [],
+      "what is there already is not fetched again",
+    );
+    await registry.push(image("new"), "moving", "1");
+    run("stale", "moving", "IfNotPresent");
+    assert.equal(await imageOf("stale"), old);
+    run("new", "moving", "Always");
+    assert.notEqual(await imageOf("new"), old);
+  });
+
+  test("Never asks nobody, whether the image is there or not", async () => {
+    await registry.push(image("distant"), "distant", "1");
+    const asked = registry.requests.length;
+    run("present", "there", "Never");
+    run("absent", "distant", "Never");
+    await pods.running("present");
+    await pods.is("absent", (row) =>
+      assert.equal(containerOf(row).state?.waiting?.reason, "ErrImageNeverPull"),
+    );
+    assert.equal(registry.requests.length, asked);
+  });
+
+  const three = ["p0", "p1", "p2"];
+
+  test("pulls run side by side with serializeImagePulls: false", async () => {
+    const waiting = new Set<string>();
+    const all = Promise.withResolvers<void>();
+    // Nobody is served before all three have come: one after the other, none would ever be.
+    registry.gate = ({ repository }) => {
+      waiting.add(repository);
+      if (waiting.size === three.length) all.resolve();
+      return all.promise;
+    };
+    for (const name of three) await registry.push(image(name), `wide/${name}`, "1");
+    for (const name of three) run(name, `wide/${name}`, "IfNotPresent");
+    await pods.is("p0", (row) => assert.match(row.blockedOn, /^pulling image localhost:\d+\/wide\/p0:1$/));
+    for (const name of three) await pods.running(name);
+  });
+
+  test("a tag that is not there: ErrImagePull and ImagePullBackOff in turn; once it is there, it runs", async (t) => {
+    const watch = new CliProcess(["pods", "-w", "-o", "json", `--root-dir=${node.rootDir}`]);
+    t.after(() => watch.child.kill());
+    await holds(() => assert.match(watch.stdout, /\n/));
+    run("missing", "missing", "IfNotPresent");
+    run("absent", "absent", "IfNotPresent");
+    const name = registry.nameOf("missing", "1");
+    const row = await pods.is("missing", (row) => {
+      const waiting = containerOf(row).state?.waiting;
+      assert.equal(waiting?.reason, "ImagePullBackOff");
+      const begin = `Back-off pulling image "${name}": ErrImagePull: `;
+      assert.ok(waiting?.message?.startsWith(begin), waiting?.message);
+      assert.equal(row.blockedOn, waiting?.message);
+    });
+    assert.equal(row.phase, "Pending");
+    const tries = registry.askedFor("missing").length;
+    await registry.push(image("late"), "missing", "1");
+    assert.equal(registry.askedFor("missing").length, tries, "the back-off holds");
+    assert.equal((await pods.running("missing")).restarts, 0);
+    const turns = ["ErrImagePull", "ImagePullBackOff", "ErrImagePull", "ImagePullBackOff"];
+    await holds(() => assert.deepEqual(reasonsOf("absent", watch.stdout).slice(0, 4), turns));
+  });
+
+  /** The reasons that a pod's container had for waiting, one after the other, from what `pods -w -o json` says. */
+  function reasonsOf(name: string, said: string): string[] {
+    const lines = said.split("\n").slice(0, -1);
+    const rows = lines.flatMap((line) =>
+      (JSON.parse(line) as PodRow[]).filter((r) => r.name.startsWith(`${name}-`)),
+    );
+    const reasons = rows.map((r) => r.status?.containerStatuses?.[0]?.state?.waiting?.reason ?? "");
+    return reasons.filter((reason, i) => /Pull/.test(reason) && reason !== reasons[i - 1]);
+  }
+
+  test("pulls run one after the other with serializeImagePulls: true", async () => {
+    for (const name of three) await registry.push(image(`${name} again`), `narrow/${name}`, "1");
+    await agent.end("SIGTERM");
+    agent.start(["--serialize-image-pulls=true"]);
+    const mark = registry.requests.length;
+    const release = Promise.withResolvers<void>();
+    registry.gate = () => release.promise;
+    for (const name of three) run(`n${name}`, `narrow/${name}`, "IfNotPresent");
+    for (const name of three)
+      await pods.is(`n${name}`, (row) => assert.match(row.blockedOn, /^pulling image/));
+    await holds(() => assert.ok(registry.requests.length > mark));
+    release.resolve();
+    for (const name of three) await pods.running(`n${name}`);
+    const order = registry.requests.slice(mark).map((r) => r.repository);
+    const turns = order.filter((repository, i) => repository !== order[i - 1]);
+    assert.equal(turns.length, three.length, `each was done before the next began: ${order.join(" ")}`);
+  });
+};
+
+if (registryUnavailable) describe("pulling images", { skip: registryUnavailable }, () => {});
+else describeOnContainerd("pulling images", suite);

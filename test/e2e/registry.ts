@@ -1,0 +1,152 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { nodeFiles } from "../../src/local/node-files.ts";
+import type { OciImage } from "../../src/local/oci-image.ts";
+import type { TestNode } from "../node/test-node.ts";
+import { freePort, get, repoDir } from "./agent-process.ts";
+import { holds } from "./holds.ts";
+
+const program = join(repoDir, ".cache/docker-registry/usr/bin/docker-registry");
+
+export const registryUnavailable: string | false = existsSync(program)
+  ? false
+  : "docker-registry is not unpacked (npm test does that, as root on Debian)";
+
+export interface RegistryRequest {
+  method: string;
+  repository: string;
+  /** "manifests" or "blobs". */
+  kind: string;
+}
+
+/** Debian's docker-registry on loopback, behind a door that counts who comes and can keep them waiting. */
+export class Registry {
+  readonly port: number;
+  readonly requests: RegistryRequest[] = [];
+  /** A request goes on when this resolves. */
+  gate: (asked: RegistryRequest) => Promise<void> = () => Promise.resolve();
+  readonly #child: ChildProcess;
+  readonly #door: Server;
+  readonly #dir: string;
+  readonly #innerPort: number;
+
+  private constructor(child: ChildProcess, door: Server, dir: string, innerPort: number) {
+    this.#child = child;
+    this.#door = door;
+    this.#dir = dir;
+    this.#innerPort = innerPort;
+    this.port = (door.address() as { port: number }).port;
+    door.on("request", (incoming, outgoing) => void this.#pass(incoming, outgoing));
+  }
+
+  static async start(): Promise<Registry> {
+    const dir = mkdtempSync(join(tmpdir(), "registry-"));
+    const port = await freePort();
+    const config = {
+      version: 0.1,
+      log: { level: "error" },
+      storage: { filesystem: { rootdirectory: join(dir, "data") } },
+      http: { addr: `127.0.0.1:${port}` },
+    };
+    writeFileSync(join(dir, "config.yml"), JSON.stringify(config));
+    const child = spawn(program, ["serve", join(dir, "config.yml")], { stdio: "ignore" });
+    const door = createServer();
+    door.listen(0, "127.0.0.1");
+    await once(door, "listening");
+    await holds(async () => {
+      const answer = await get({ host: "127.0.0.1", port, path: "/v2/" });
+      if (answer?.status !== 200) throw new Error(`the registry does not answer: ${answer?.status}`);
+    });
+    return new Registry(child, door, dir, port);
+  }
+
+  /** The name that a pod calls an image by. */
+  nameOf(repository: string, tag: string): string {
+    return `localhost:${this.port}/${repository}:${tag}`;
+  }
+
+  /** Tells the node's containerd that this registry speaks plain HTTP. */
+  makeKnownTo(node: TestNode): void {
+    const url = `http://localhost:${this.port}`;
+    const dir = join(nodeFiles(node.name).containerd.certs, `localhost:${this.port}`);
+    mkdirSync(dir, { recursive: true });
+    writeFileSync(
+      join(dir, "hosts.toml"),
+      `server = "${url}"\n[host."${url}"]\n  capabilities = ["pull", "resolve"]\n`,
+    );
+  }
+
+  async push(image: OciImage, repository: string, tag: string): Promise<void> {
+    const blobs = blobsOf(image.archive);
+    const base = `http://127.0.0.1:${this.#innerPort}/v2/${repository}`;
+    for (const [digest, data] of blobs) {
+      if (digest === image.digest) continue;
+      const begun = await fetch(`${base}/blobs/uploads/`, { method: "POST" });
+      const location = new URL(begun.headers.get("location") ?? "", base);
+      location.searchParams.set("digest", digest);
+      await put(location, data, "application/octet-stream");
+    }
+    const manifest = blobs.get(image.digest)!;
+    await put(new URL(`${base}/manifests/${tag}`), manifest, "application/vnd.oci.image.manifest.v1+json");
+  }
+
+  askedFor(repository: string): RegistryRequest[] {
+    return this.requests.filter((asked) => asked.repository === repository);
+  }
+
+  async stop(): Promise<void> {
+    this.#door.close();
+    this.#door.closeAllConnections();
+    if (this.#child.exitCode === null) {
+      const ended = once(this.#child, "exit");
+      this.#child.kill("SIGKILL");
+      await ended;
+    }
+    rmSync(this.#dir, { recursive: true, force: true });
+  }
+
+  async #pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const [, repository, kind] = /^\/v2\/(.+)\/(manifests|blobs)\//.exec(incoming.url ?? "") ?? [];
+    if (repository && kind) {
+      const asked = { method: incoming.method ?? "", repository, kind };
+      this.requests.push(asked);
+      await this.gate(asked);
+    }
+    const { method, url, headers } = incoming;
+    const inner = request(
+      { host: "127.0.0.1", port: this.#innerPort, method, path: url, headers },
+      (answer) => {
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(outgoing);
+      },
+    );
+    inner.on("error", () => outgoing.destroy());
+    incoming.pipe(inner);
+  }
+}
+
+async function put(url: URL, body: Buffer, type: string): Promise<void> {
+  const answer = await fetch(url, {
+    method: "PUT",
+    body: new Uint8Array(body),
+    headers: { "content-type": type },
+  });
+  if (answer.status !== 201) throw new Error(`PUT ${url.pathname}: ${answer.status} ${await answer.text()}`);
+}
+
+/** The blobs of an OCI layout in a tar archive, by digest. */
+function blobsOf(archive: Buffer): Map<string, Buffer> {
+  const blobs = new Map<string, Buffer>();
+  for (let at = 0; archive[at] !== 0 && at < archive.length; ) {
+    const name = archive.toString("utf8", at, archive.indexOf(0, at));
+    const size = Number.parseInt(archive.toString("latin1", at + 124, at + 135), 8);
+    const digest = /^blobs\/(sha256)\/(\w{64})$/.exec(name);
+    if (digest) blobs.set(`${digest[1]}:${digest[2]}`, archive.subarray(at + 512, at + 512 + size));
+    at += 512 + Math.ceil(size / 512) * 512;
+  }
+  return blobs;
+}
