@@ -347,6 +347,6 @@ test("whatever fails, whoever is killed: the node becomes what its manifests say
       assert.deepEqual(done, [], "also by an agent that finds it so");
       await world.killAgent();
     }),
-    { numRuns: Number(process.env.PROPERTY_RUNS ?? 25), endOnFailure: Boolean(process.env.PROPERTY_QUICK) },
+    { numRuns: Number(process.env.PROPERTY_RUNS ?? 25) },
   );
 });

@@ -175,20 +175,23 @@ test("a pod that cannot be inspected any more stays as it was last seen", async 
   assert.equal(state("p"), "c-p running");
 });
 
-test("the first look counts only when it was complete", async (t) => {
-  const { view, clock, isSynced } = await setUp(t, {
+test("the first look counts when all was listed; a pod that cannot be inspected holds up no other", async (t) => {
+  const { view, clock, isSynced, state } = await setUp(t, {
     view: (v) => {
       v.show("p");
+      v.show("q");
       failAt(v, "list containers");
     },
   });
   assert.equal(isSynced(), false);
-  failAt(view, "container");
-  await clock.advance(1000);
-  assert.equal(isSynced(), false, "a pod could not be inspected");
-  view.before = () => {};
+  failAt(view, "container c-p");
   await clock.advance(1000);
   assert.equal(isSynced(), true);
+  assert.equal(state("p"), undefined, "it could not be inspected");
+  assert.equal(state("q"), "c-q running");
+  view.before = () => {};
+  await clock.advance(1000);
+  assert.equal(state("p"), "c-p running");
 });
 
 test("refresh looks at one pod, at once", async (t) => {

@@ -76,7 +76,10 @@ export class Pleg implements Component {
     this.#loop = this.#run(signal);
   }
 
-  /** Resolves after the first complete look at the runtime: before it, "nothing observed" means nothing. */
+  /**
+   * Resolves after the first look at the runtime: before it, "nothing observed" means nothing. A pod that could not be
+   * inspected then holds up no other; who acts on a pod looks at it first.
+   */
   get synced(): Promise<void> {
     return this.#firstRelist.promise;
   }
@@ -194,7 +197,7 @@ export class Pleg implements Component {
       if (from <= this.#completeFrom && !observed.get(uid)) this.#appliedFrom.delete(uid);
     this.#lastRelistAt = clock.now();
     this.#o.onRelist?.(this.#lastRelistAt - startedAt);
-    if (complete) this.#firstRelist.resolve();
+    this.#firstRelist.resolve();
   }
 
   async #apply(uid: PodUid, listed: ListedPod | undefined, sequence: number): Promise<void> {

@@ -208,8 +208,10 @@ test("while looks fail, nothing is done", async (t) => {
   const s = await setUp(t);
   s.fake.faults.add({ method: "ListContainers", times: 3, effect: fail("away") });
   for (let i = 0; i < 3; i++) await assert.rejects(s.sync(onePod()), /away/);
-  assert.equal(s.fake.callsOf("RunPodSandbox").length, 1);
+  assert.equal(s.fake.callsOf("RunPodSandbox").length, 0);
   assert.equal(s.fake.callsOf("CreateContainer").length, 0);
+  await s.sync(onePod());
+  assert.deepEqual(s.names(), ["a#0 running"]);
 });
 
 test("a sandbox that is lost is replaced; its containers are ended first and the count goes on", async (t) => {

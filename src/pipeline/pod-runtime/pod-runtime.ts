@@ -96,8 +96,8 @@ const mostStages = 50;
 export class PodRuntime {
   readonly #o: PodRuntimeOptions;
   readonly #restarts: RestartBackoff;
-  /** Pods that were changed and could not be looked at since: what is known of them is older than what was done. */
-  #unseen = new Set<PodUid>();
+  /** Pods that were looked at since they were last changed. What is known of any other may be older, or nothing. */
+  #seen = new Set<PodUid>();
 
   constructor(options: PodRuntimeOptions) {
     this.#o = options;
@@ -107,7 +107,7 @@ export class PodRuntime {
   async sync(pod: Pod, report: SyncReport, signal: AbortSignal): Promise<SyncResult> {
     const { observe } = this.#o;
     const uid = pod.metadata.uid;
-    if (this.#unseen.has(uid)) await this.#look(uid);
+    if (!this.#seen.has(uid)) await this.#look(uid);
     for (let stage = 0; stage < mostStages; stage++) {
       signal.throwIfAborted();
       const plan = planPod(pod, observe.get(uid), this.#context(pod));
@@ -125,9 +125,9 @@ export class PodRuntime {
   }
 
   async #look(uid: PodUid): Promise<void> {
-    this.#unseen.add(uid);
+    this.#seen.delete(uid);
     await this.#o.observe.refresh(uid);
-    this.#unseen.delete(uid);
+    this.#seen.add(uid);
   }
 
   /** Ends all containers and sandboxes of a pod. Done when none of them runs. */
@@ -156,8 +156,8 @@ export class PodRuntime {
 
   /** Removes the cgroup of a pod whose containers have ended. */
   async release(uid: PodUid): Promise<void> {
+    this.#seen.delete(uid);
     await this.#o.cgroups.remove(uid);
-    this.#unseen.delete(uid);
     this.#restarts.forget(`${uid}/`);
     this.#o.images.forget(uid);
   }
