@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { hostname, networkInterfaces } from "node:os";
 import { test } from "node:test";
-import { nodeAddresses, nodeName, readMachineFacts } from "./node-facts.ts";
+import { countRanges, nodeAddresses, nodeName, pageSizeOf, readMachineFacts } from "./node-facts.ts";
 
 const names: [told: string | undefined, name: string][] = [
   ["Node-1", "node-1"],
@@ -31,4 +31,25 @@ test("the machine has the memory and processors that the kernel says", async () 
   assert.equal(facts.memoryBytes, total);
   assert.equal(facts.swapBytes, BigInt(/^SwapTotal:\s+(\d+)/m.exec(meminfo)![1]!) * 1024n);
   assert.ok(facts.cpus >= 1);
+});
+
+test("CPUs are counted by those that are online", () => {
+  for (const [text, count] of [
+    ["0\n", 1],
+    ["0-3\n", 4],
+    ["0-1,4,6-7", 5],
+    ["", 0],
+  ] as const)
+    assert.equal(countRanges(text), count, text);
+});
+
+test("the page size is what the kernel told the process", () => {
+  const pair = (key: bigint, value: bigint) => {
+    const bytes = Buffer.alloc(16);
+    bytes.writeBigUInt64LE(key);
+    bytes.writeBigUInt64LE(value, 8);
+    return bytes;
+  };
+  assert.equal(pageSizeOf(Buffer.concat([pair(3n, 64n), pair(6n, 65536n), pair(0n, 0n)])), 65536n);
+  assert.equal(pageSizeOf(Buffer.alloc(0)), 4096n);
 });

@@ -1,5 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
-import { hostname, networkInterfaces, totalmem } from "node:os";
+import { availableParallelism, hostname, networkInterfaces, totalmem } from "node:os";
 
 /** What is asked of the machine once, at the start. */
 export interface MachineFacts {
@@ -14,14 +14,36 @@ export async function readMachineFacts(): Promise<MachineFacts> {
   const meminfo = await readFile("/proc/meminfo", "utf8");
   const kib = (key: string) =>
     BigInt(new RegExp(`^${key}:\\s+(\\d+) kB`, "m").exec(meminfo)?.[1] ?? 0) * 1024n;
-  const cpus = (await list("/sys/devices/system/cpu")).filter((name) => /^cpu\d+$/.test(name));
   return {
     memoryBytes: kib("MemTotal") || BigInt(totalmem()),
     swapBytes: kib("SwapTotal"),
-    cpus: Math.max(1, cpus.length),
-    pageSize: 4096n,
+    cpus: countRanges(await read("/sys/devices/system/cpu/online")) || availableParallelism(),
+    pageSize: pageSizeOf(await readFile("/proc/self/auxv")),
     selinux: (await list("/sys/fs/selinux")).includes("enforce"),
   };
+}
+
+/** How many numbers a list such as "0-3,8" names. */
+export function countRanges(text: string): number {
+  return text
+    .trim()
+    .split(",")
+    .filter((range) => range !== "")
+    .map((range) => range.split("-").map(Number))
+    .reduce((sum, [first = 0, last = first]) => sum + last - first + 1, 0);
+}
+
+const auxPageSize = 6n;
+
+/** From what the kernel tells a process at its start: pairs of 64-bit words, a key and a value. */
+export function pageSizeOf(auxv: Buffer): bigint {
+  for (let at = 0; at + 16 <= auxv.length; at += 16)
+    if (auxv.readBigUInt64LE(at) === auxPageSize) return auxv.readBigUInt64LE(at + 8);
+  return 4096n;
+}
+
+async function read(path: string): Promise<string> {
+  return readFile(path, "utf8").catch(() => "");
 }
 
 async function list(dir: string): Promise<string[]> {

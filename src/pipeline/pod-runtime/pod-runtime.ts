@@ -261,7 +261,10 @@ export class PodRuntime {
     await cgroups.ensure(pod);
     const config = await requests.sandbox(pod, attempt);
     try {
-      await gate.run(() => runtime.runPodSandbox(config, requests.runtimeHandler(pod)), { signal });
+      await gate.run(() => runtime.runPodSandbox(config, requests.runtimeHandler(pod)), {
+        signal,
+        priority: pod.spec.priority,
+      });
     } catch (error) {
       if (isAbort(error)) throw error;
       events.warning(pod, "FailedCreatePodSandBox", `Failed to create pod sandbox: ${messageOf(error)}`);
@@ -343,7 +346,7 @@ export class PodRuntime {
         }
         return id;
       },
-      { signal },
+      { signal, priority: pod.spec.priority },
     );
     events.normal(pod, "Started", `Container started: ${container.name}`);
     logger.debug(2, "Container started", { pod: podRef(pod), container: container.name, id, attempt });
