@@ -1,4 +1,5 @@
 import type { Clock } from "../base/clock.ts";
+import { healthy } from "../base/component.ts";
 import { messageOf } from "../base/errors.ts";
 import { ConcurrencyGate } from "../base/gate.ts";
 import type { Logger } from "../base/logger.ts";
@@ -7,15 +8,7 @@ import { createCriClient } from "../clients/cri/client.ts";
 import { RuntimeConnection } from "../clients/cri/connection.ts";
 import type { KubeletConfiguration } from "../config/kubelet-configuration.ts";
 import type { ServiceManager } from "../host/sd-notify.ts";
-import {
-  annotationSource,
-  fullNameOf,
-  isStatic,
-  type Pod,
-  type PodUid,
-  podRef,
-  sourceOf,
-} from "../model/pod.ts";
+import type { PodUid } from "../model/pod.ts";
 import { EventStream } from "../pipeline/pleg/event-stream.ts";
 import { Pleg } from "../pipeline/pleg/pleg.ts";
 import { PodConfig } from "../pipeline/pod-config/pod-config.ts";
@@ -31,14 +24,17 @@ import { ImageManager } from "../pods/images/image-manager.ts";
 import { HealthServer } from "../server/health-server.ts";
 import { LocalApi } from "../server/local-api.ts";
 import { DesiredPods } from "../state/desired-pods.ts";
-import { type ObservedPod, ObservedPods } from "../state/observed-pods.ts";
+import { ObservedPods } from "../state/observed-pods.ts";
 import { criRequests } from "./cri-requests.ts";
 import { Lifecycle } from "./lifecycle.ts";
+import { loggedEvents } from "./logged-events.ts";
 import { readNode } from "./node.ts";
-import { notActedOn } from "./not-acted-on.ts";
+import { warnOfIdleFields } from "./not-acted-on.ts";
+import { formerVersions, isFromApi } from "./other-pods.ts";
 import { PodBoard } from "./pod-board.ts";
 import { withQosShares } from "./qos-shares.ts";
 import { configuredSources } from "./sources.ts";
+import { watchdog } from "./watchdog.ts";
 
 export interface AgentOptions {
   config: KubeletConfiguration;
@@ -223,7 +219,11 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       { name: "ping", health: () => ({ ok: true }) as const },
       { name: "syncloop", health: () => loop.health() },
       { name: "pleg", health: () => pleg.health() },
-      { name: "runtime", health: () => connection.health() },
+      // Before the first answer there is nothing to say of it.
+      {
+        name: "runtime",
+        health: () => (connection.state.kind === "unknown" ? healthy : connection.health()),
+      },
     ],
   });
   const localApi = new LocalApi({ socketPath: `${o.rootDir}/kubelet.sock`, logger, board });
@@ -271,7 +271,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     async endPods({ graceSeconds, withinMs }) {
       for (const worker of [...workers.all()])
         workers.terminate(worker.id.uid, { removed: true, graceSeconds });
-      await until(clock, withinMs, board, () => [...workers.all()].length === 0);
+      await board.until(() => [...workers.all()].length === 0, withinMs);
     },
     async stop() {
       if (stopping) return;
@@ -302,65 +302,4 @@ function imageManager(
 
 function isFinal(phase: string): boolean {
   return phase === "Succeeded" || phase === "Failed";
-}
-
-/** What the runtime still has of a static pod as it was before an edit that this agent did not see. */
-function formerVersions(pod: Pod, observed: ObservedPods, desired: DesiredPods) {
-  const source = sourceOf(pod);
-  return [...observed.all()].filter(
-    (other) =>
-      other.uid !== pod.metadata.uid &&
-      isStatic(pod) &&
-      fullNameOf({ metadata: other }) === fullNameOf(pod) &&
-      other.sandboxes.some((s) => s.annotations[annotationSource] === source) &&
-      desired.get(other.uid) === undefined,
-  );
-}
-
-function isFromApi(pod: ObservedPod | undefined): boolean {
-  return pod?.sandboxes.some((sandbox) => sandbox.annotations[annotationSource] === "api") ?? false;
-}
-
-function warnOfIdleFields(pod: Pod, logger: Logger): void {
-  const idle = notActedOn(pod);
-  if (idle.length > 0)
-    logger.warn("accepted but not acted on yet", { pod: podRef(pod), fields: idle.join(", ") });
-}
-
-/** Events go to the log until there is an API to send them to. */
-function loggedEvents(logger: Logger): PodEvents {
-  const say = (type: string) => (pod: Pod, reason: string, message: string) =>
-    logger.debug(type === "Warning" ? 0 : 2, message, {
-      event: type,
-      reason,
-      pod: `${pod.metadata.namespace}/${pod.metadata.name}`,
-    });
-  return { normal: say("Normal"), warning: say("Warning") };
-}
-
-/** Waits until a condition on the pods holds, or until it has taken too long. */
-function until(clock: Clock, withinMs: number, board: PodBoard, holds: () => boolean): Promise<void> {
-  if (holds()) return Promise.resolve();
-  return new Promise((resolve) => {
-    const end = () => {
-      unsubscribe();
-      cancel();
-      resolve();
-    };
-    const unsubscribe = board.onChange(() => holds() && end());
-    const cancel = clock.after(withinMs, end);
-  });
-}
-
-/** Tells the service manager, twice as often as it asks, that the sync loop turns. */
-function watchdog(manager: ServiceManager | undefined, clock: Clock, alive: () => boolean): () => void {
-  const every = manager?.watchdogMs && manager.watchdogMs / 2;
-  if (!every) return () => {};
-  let cancel = () => {};
-  const beat = () => {
-    if (alive()) manager?.alive();
-    cancel = clock.after(every, beat);
-  };
-  beat();
-  return () => cancel();
 }

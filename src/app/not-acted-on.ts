@@ -1,4 +1,5 @@
-import type { Container, Pod } from "../model/pod.ts";
+import type { Logger } from "../base/logger.ts";
+import { type Container, type Pod, podRef } from "../model/pod.ts";
 
 const ofContainers: (keyof Container)[] = [
   "livenessProbe",
@@ -26,6 +27,13 @@ export function notActedOn(pod: Pod): string[] {
       ofContainers.filter((field) => isSet(container[field])).map((field) => `spec.${name}[${i}].${field}`),
     );
   return [...found, ...look(initContainers, "initContainers"), ...look(containers, "containers")];
+}
+
+/** One line a pod, when it arrives. */
+export function warnOfIdleFields(pod: Pod, logger: Logger): void {
+  const idle = notActedOn(pod);
+  if (idle.length > 0)
+    logger.warn("accepted but not acted on yet", { pod: podRef(pod), fields: idle.join(", ") });
 }
 
 function isSet(value: unknown): boolean {

@@ -80,6 +80,20 @@ export class PodBoard {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Waits until a condition on the pods holds, or until it has taken too long. */
+  until(holds: () => boolean, withinMs: number): Promise<void> {
+    if (holds()) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = () => {
+        unsubscribe();
+        cancel();
+        resolve();
+      };
+      const unsubscribe = this.onChange(() => holds() && end());
+      const cancel = this.#o.clock.after(withinMs, end);
+    });
+  }
+
   /** Many changes in one go are told once. */
   changed(_uid: PodUid): void {
     if (this.#announced || this.#listeners.size === 0) return;

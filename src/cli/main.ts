@@ -1,8 +1,18 @@
+import { writeFileSync } from "node:fs";
 import { KubeletError, messageOf } from "../base/errors.ts";
 import { agentCommand } from "./agent-command.ts";
 import { podsCommand } from "./pods-command.ts";
 import { runCommand } from "./run-command.ts";
 import { upCommand } from "./up-command.ts";
+
+/** Node calls its processes by the name of a thread; whoever looks for a kubelet looks for this name. */
+function nameProcess(): void {
+  try {
+    writeFileSync("/proc/self/comm", "kubelet");
+  } catch {
+    // Not Linux: the command says so itself.
+  }
+}
 
 /** `kubelet` with flags is the agent; with a word it is one of our own commands. */
 async function main(args: readonly string[]): Promise<number> {
@@ -30,6 +40,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(0);
 });
 
+nameProcess();
 main(process.argv.slice(2)).then(
   (code) => process.exit(code),
   (error: unknown) => {

@@ -11,6 +11,7 @@ import { silentLogger } from "../../src/base/logger.ts";
 import { createMetrics } from "../../src/base/metrics.ts";
 import { createCriClient } from "../../src/clients/cri/client.ts";
 import type { CriClient } from "../../src/clients/cri/cri.ts";
+import { cgroupDriver, detectLayout } from "../../src/host/cgroups/index.ts";
 import type { TestNode } from "../node/test-node.ts";
 
 export const repoDir = fileURLToPath(new URL("../..", import.meta.url));
@@ -49,7 +50,7 @@ export class AgentProcess {
   }
 
   static async create(node: TestNode, config: Record<string, unknown> = {}): Promise<AgentProcess> {
-    makeCgroupRoot(node.cgroupRoot);
+    await makeCgroupRoot(node.cgroupRoot);
     return new AgentProcess(node, await freePort(), config);
   }
 
@@ -141,8 +142,8 @@ function cgroupMounts(): string[] {
 }
 
 /** As an operator would have to: a kubelet does not make the cgroup that it was told to stay in. */
-function makeCgroupRoot(cgroupRoot: string): void {
-  for (const mount of cgroupMounts()) mkdirSync(join(mount, cgroupRoot), { recursive: true });
+async function makeCgroupRoot(cgroupRoot: string): Promise<void> {
+  await cgroupDriver(await detectLayout()).create(cgroupRoot, {});
 }
 
 /** Folders of a cgroup in every hierarchy that has it. */

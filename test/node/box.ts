@@ -27,14 +27,22 @@ export function startBox(command: readonly string[], env: NodeJS.ProcessEnv = {}
   const name = `kubelet-ts-box-${process.pid}-${++boxes}`;
   const cgroups = hierarchies.map((mount) => join(mount.path, name));
   for (const dir of cgroups) makeCgroup(dir);
-  const mounts = mountCommands(hierarchies.map(({ path }) => path));
+  const { system, state } = mountCommands(hierarchies.map(({ path }) => path));
   // The shell joins its cgroups first: the cgroup namespace takes them for the root of each hierarchy.
   const join_ = cgroups.map((dir) => `echo $$ > ${dir}/cgroup.procs`);
-  const unshare = "exec unshare --mount --net --pid --cgroup --fork --kill-child --propagation private";
-  const outer = [...join_, `${unshare} sh -ec "$INSIDE" sh "$@"`].join("\n");
+  const unshare = "exec unshare --mount --net --cgroup --propagation private";
+  const outer = [...join_, `${unshare} sh -ec "$ENTER" sh "$@"`].join("\n");
+  // In version 2, only a cgroup without processes hands controllers down, unless it is the real root: make room.
+  const unified = hierarchies.filter(({ path, fsType }) => fsType === "cgroup2" && path === "/sys/fs/cgroup");
+  const makeRoom = unified.flatMap(({ path }) => [
+    `mkdir ${path}/init`,
+    `echo $$ > ${path}/init/cgroup.procs`,
+  ]);
+  const enter = [...system, ...makeRoom, 'exec unshare --pid --fork --kill-child sh -ec "$INSIDE" sh "$@"'];
+  const inside = [...state, "busybox ip link set lo up", '"$@"'];
   const child = spawn("sh", ["-ec", outer, "sh", ...command], {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, ...env, INSIDE: [...mounts, "busybox ip link set lo up", '"$@"'].join("\n") },
+    env: { ...process.env, ...env, ENTER: enter.join("\n"), INSIDE: inside.join("\n") },
   });
   const ended = new Promise<number | NodeJS.Signals | null>((resolve, reject) => {
     child.once("error", reject);
@@ -56,7 +64,7 @@ function makeCgroup(dir: string): void {
 }
 
 /** A box's own /proc, /sys with the cgroups as they were laid out outside, and empty folders for state. */
-function mountCommands(cgroupPaths: readonly string[]): string[] {
+function mountCommands(cgroupPaths: readonly string[]): { system: string[]; state: string[] } {
   const mountinfo = readFileSync("/proc/self/mountinfo", "utf8").split("\n");
   const optionsOf = (path: string) => {
     const fields =
@@ -67,8 +75,7 @@ function mountCommands(cgroupPaths: readonly string[]): string[] {
     return { type: fields[0] ?? "cgroup", controllers };
   };
   const unified = cgroupPaths.includes("/sys/fs/cgroup");
-  return [
-    "mount -t proc proc /proc",
+  const system = [
     "mount -t sysfs sysfs /sys",
     ...(unified ? [] : ["mount -t tmpfs -o mode=755 cgroups /sys/fs/cgroup"]),
     ...cgroupPaths.flatMap((path) => {
@@ -76,10 +83,14 @@ function mountCommands(cgroupPaths: readonly string[]): string[] {
       const options = type === "cgroup" ? `-o ${["rw", ...controllers].join(",")}` : "";
       return [`mkdir -p ${path}`, `mount -t ${type} ${options} ${type} ${path}`];
     }),
+  ];
+  const state = [
+    "mount -t proc proc /proc",
     "mount -t tmpfs -o mode=755 run /run",
     ...["/var/lib/kubelet-ts", "/var/lib/cni", "/var/lib/kubelet", "/var/log"].flatMap((dir) => [
       `mkdir -p ${dir}`,
       `mount -t tmpfs -o mode=755 state ${dir}`,
     ]),
   ];
+  return { system, state };
 }

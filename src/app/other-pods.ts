@@ -1,0 +1,24 @@
+import { annotationSource, fullNameOf, isStatic, type Pod, type PodUid, sourceOf } from "../model/pod.ts";
+import type { ObservedPod, ObservedPods } from "../state/observed-pods.ts";
+
+/** What the runtime still has of a static pod as it was before an edit that this agent did not see. */
+export function formerVersions(
+  pod: Pod,
+  observed: ObservedPods,
+  desired: { get(uid: PodUid): Pod | undefined },
+): ObservedPod[] {
+  const source = sourceOf(pod);
+  return [...observed.all()].filter(
+    (other) =>
+      other.uid !== pod.metadata.uid &&
+      isStatic(pod) &&
+      fullNameOf({ metadata: other }) === fullNameOf(pod) &&
+      other.sandboxes.some((s) => s.annotations[annotationSource] === source) &&
+      desired.get(other.uid) === undefined,
+  );
+}
+
+/** True if an API server asked for this pod. */
+export function isFromApi(pod: ObservedPod | undefined): boolean {
+  return pod?.sandboxes.some((sandbox) => sandbox.annotations[annotationSource] === "api") ?? false;
+}
