@@ -12,7 +12,10 @@ export { type ConfigOverride, type ParsedFlags, parseFlags } from "../config/fla
 const head = `kubelet runs the pods of a node.
 
 Usage:
-  kubelet [flags]
+  kubelet [flags]            the agent
+  kubelet up                 a private node on this machine, with a demo pod
+  kubelet pods               the pods of the kubelet that runs here
+  kubelet run -f pod.yaml    runs pods once, to their end
 `;
 
 /** The help text: every flag by subject, with its type and default. */
