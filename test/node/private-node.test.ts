@@ -104,8 +104,8 @@ describeOnContainerd("a private node", (version) => {
     const { status } = await cri.podSandboxStatus(sandbox);
     const [network] = node.podSubnet.split(".0/24");
     assert.ok(status?.network?.ip.startsWith(`${network}.`), `${status?.network?.ip} in ${node.podSubnet}`);
-    const said = await cri.execSync(container, ["cat", "/proc/1/cgroup"], 10);
-    assert.match(Buffer.from(said.stdout).toString(), new RegExp(`:${node.cgroupRoot}/pod-one/`));
+    const pid = (await node.ctr(["tasks", "list"])).match(`${container}\\s+(\\d+)`)?.[1];
+    assert.match(readFileSync(`/proc/${pid}/cgroup`, "utf8"), new RegExp(`:${node.cgroupRoot}/pod-one/`));
     assert.ok(readdirSync("/sys/class/net").includes(nodeFiles(node.name).bridge));
     await cri.stopPodSandbox(sandbox);
     await cri.removePodSandbox(sandbox);
