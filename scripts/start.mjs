@@ -4,9 +4,17 @@ import { constants } from "node:os";
 import { installPackages, needLinux, node24, root } from "./lib/node-packages.mjs";
 
 needLinux();
+// Ctrl-C reaches npm and apt as well: this process waits until they have ended, or the next start would meet them.
+let interrupted = false;
+const onSignal = () => {
+  interrupted = true;
+};
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, onSignal);
 installPackages();
 const prepared = spawnSync(node24, [`${root}scripts/prepare.mjs`], { stdio: "inherit" });
 if (prepared.status !== 0) process.exit(prepared.status ?? 1);
+await new Promise((resolve) => setImmediate(resolve)); // what arrived meanwhile is delivered now
+if (interrupted) process.exit(130);
 
 const node = spawn(`${root}bin/kubelet`, ["up", ...process.argv.slice(2)], {
   stdio: "inherit",
@@ -14,7 +22,7 @@ const node = spawn(`${root}bin/kubelet`, ["up", ...process.argv.slice(2)], {
 });
 
 // Ctrl-C reaches the whole process group, so the child as well: this process only waits until it has cleaned up. A signal
-// to this process alone is passed on. SIGTERM for each of them, as a second SIGINT would ask the child to hurry.
+// to this process alone is passed on, as SIGTERM.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => node.kill("SIGTERM"));
 
 node.on("error", (error) => {

@@ -75,6 +75,8 @@ export interface Agent {
 const relistMs = 1000;
 const relistWithEventsMs = 10_000;
 const stopWithinMs = 10_000;
+/** A start that takes longer hangs on a network or a disk; it must not keep others from starting. */
+const longestTurnMs = 10_000;
 
 /** Builds the agent from its parts and starts it. The only place that knows all of them. */
 export async function startAgent(o: AgentOptions): Promise<Agent> {
@@ -144,7 +146,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     cgroups,
     files,
     observe: { get: (uid) => observed.get(uid), refresh: (uid) => pleg.refresh(uid) },
-    gate: new ConcurrencyGate(Math.max(4, node.cpus * 2)),
+    gate: new ConcurrencyGate(Math.max(4, node.cpus * 2), { clock, longestMs: longestTurnMs }),
     clock,
     logger,
     events,

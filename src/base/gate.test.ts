@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isAbort } from "./errors.ts";
-import { settle } from "./fake-clock.ts";
+import { FakeClock, settle } from "./fake-clock.ts";
 import { ConcurrencyGate } from "./gate.ts";
 
 /** Work that lasts until it is told to end. */
@@ -110,3 +110,31 @@ test("work that fails leaves its place to the next", async () => {
 for (const width of [0, -1, Number.NaN])
   test(`a gate of width ${width} is refused`, () =>
     assert.throws(() => new ConcurrencyGate(width), RangeError));
+
+test("work that hangs gives its place to the next, and leaves only once", async () => {
+  const clock = new FakeClock();
+  const gate = new ConcurrencyGate(1, { clock, longestMs: 10_000 });
+  const hang = Promise.withResolvers<void>();
+  const order: string[] = [];
+  const run = (name: string, until: Promise<void>) =>
+    gate.run(async () => {
+      order.push(name);
+      await until;
+    });
+  const hanging = run("hangs", hang.promise);
+  const slow = Promise.withResolvers<void>();
+  const second = run("second", slow.promise);
+  const third = run("third", Promise.resolve());
+  await clock.advance(9_999);
+  assert.deepEqual(order, ["hangs"]);
+  await clock.advance(1);
+  assert.deepEqual(order, ["hangs", "second"]);
+  hang.resolve();
+  await hanging;
+  await settle();
+  assert.deepEqual(order, ["hangs", "second"], "its place was given away already");
+  slow.resolve();
+  await Promise.all([second, third]);
+  assert.deepEqual(order, ["hangs", "second", "third"]);
+  assert.equal(clock.pending, 0, "no timer is left");
+});

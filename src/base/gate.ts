@@ -1,3 +1,4 @@
+import type { Clock } from "./clock.ts";
 import { abortError } from "./errors.ts";
 
 interface Waiter {
@@ -6,16 +7,24 @@ interface Waiter {
   admit: () => void;
 }
 
+export interface Patience {
+  clock: Clock;
+  /** Work that takes longer waits for something else than its share of the machine: its place goes to the next. */
+  longestMs: number;
+}
+
 /** Lets at most `width` pieces of work run at once; the most important waits least, then the oldest. */
 export class ConcurrencyGate {
   readonly #width: number;
+  readonly #patience: Patience | undefined;
   #running = 0;
   #order = 0;
   #waiting: Waiter[] = [];
 
-  constructor(width: number) {
+  constructor(width: number, patience?: Patience) {
     if (!(width >= 1)) throw new RangeError(`a gate of width ${width} lets nothing through`);
     this.#width = width;
+    this.#patience = patience;
   }
 
   get waiting(): number {
@@ -28,10 +37,17 @@ export class ConcurrencyGate {
     options: { priority?: number; signal?: AbortSignal } = {},
   ): Promise<T> {
     await this.#enter(options.priority ?? 0, options.signal);
+    let inside = true;
+    const leave = () => {
+      if (inside) this.#leave();
+      inside = false;
+    };
+    const cancel = this.#patience?.clock.after(this.#patience.longestMs, leave);
     try {
       return await work();
     } finally {
-      this.#leave();
+      cancel?.();
+      leave();
     }
   }
 

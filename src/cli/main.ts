@@ -44,7 +44,8 @@ nameProcess();
 main(process.argv.slice(2)).then(
   (code) => process.exit(code),
   (error: unknown) => {
-    const known = error instanceof KubeletError;
+    // What a system call said is for users too; anything else is a fault of ours, and the stack tells where.
+    const known = error instanceof KubeletError || (error as NodeJS.ErrnoException | undefined)?.syscall;
     process.stderr.write(
       `kubelet: ${known ? messageOf(error) : error instanceof Error ? error.stack : error}\n`,
     );

@@ -82,19 +82,30 @@ function listens(socketPath: string): Promise<boolean> {
   });
 }
 
+/** An agent that is there answers at once, unless somebody stopped the process. */
+const answerWithinMs = 5000;
+
 function ask(socketPath: string, watch: boolean, onAnswer: (answer: Answer) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) =>
       reject(new KubeletError("NotRunning", `no kubelet answers on ${socketPath}: ${messageOf(error)}`));
     const ended = () => reject(new KubeletError("NotRunning", `the kubelet on ${socketPath} has ended`));
     const call = request({ socketPath, path: watch ? "/pods?watch" : "/pods" }, (response) => {
+      clearTimeout(timer);
       const lines = createInterface({ input: response });
       lines.on("line", (line) => onAnswer(JSON.parse(line) as Answer));
       // A watch has no end of its own.
       lines.on("close", watch ? ended : resolve);
       lines.on("error", watch ? ended : fail);
     });
-    call.on("error", fail);
+    const timer = setTimeout(
+      () => call.destroy(new Error(`nothing heard within ${answerWithinMs / 1000} s`)),
+      answerWithinMs,
+    );
+    call.on("error", (error) => {
+      clearTimeout(timer);
+      fail(error);
+    });
     call.end();
   });
 }

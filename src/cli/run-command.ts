@@ -1,6 +1,5 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { type Agent, startAgent } from "../app/agent.ts";
 import type { PodRow } from "../app/pod-board.ts";
 import { systemClock } from "../base/clock.ts";
@@ -9,6 +8,7 @@ import { KubeletError } from "../base/errors.ts";
 import { createLogger } from "../base/log-writer.ts";
 import { type Logger, silentLogger } from "../base/logger.ts";
 import { loadConfiguration } from "../config/load.ts";
+import { removeAbandonedNodes } from "../local/abandoned.ts";
 import { startPrivateNode } from "../local/private-node.ts";
 import type { Pod } from "../model/pod.ts";
 import { decodeManifestOrList } from "../pipeline/sources/manifest.ts";
@@ -35,7 +35,7 @@ export async function runCommand(args: readonly string[], out: NodeJS.WriteStrea
   }
   const paths = options.f ?? [];
   if (paths.length === 0) throw new KubeletError("Usage", "kubelet run: which pods? Name a manifest with -f");
-  const signalled = untilSignal(["SIGINT", "SIGTERM"]);
+  const signalled = untilSignal(["SIGINT", "SIGTERM", "SIGHUP"]);
   const loaded = await loadConfiguration({ args: options.rest });
   const ownRuntime = !options.rest.some((arg) => /^--(container-runtime-endpoint|config)\b/.test(arg));
   const verbosity = loaded.config.logging.verbosity;
@@ -55,15 +55,13 @@ export async function runCommand(args: readonly string[], out: NodeJS.WriteStrea
   const sources = (nodeName: string) => [onceSource(pods, () => readPods(paths, nodeName))];
   if (ownRuntime) {
     const binaries = requireBinaries();
-    const name = `run-${process.pid}`;
-    const scratch = await mkdtemp(join(tmpdir(), "kubelet-run-"));
-    const node = await startPrivateNode({ name, binaries, logger, baseDir: scratch });
+    await removeAbandonedNodes(/^run-(\d+)$/); // of runs that were killed
+    const node = await startPrivateNode({ name: `run-${process.pid}`, binaries, logger });
     try {
       const agent = await startPrivateAgent(node, logger, { sources });
       return await finish(agent, pods, signalled, out, false);
     } finally {
       await node.stop({ keep: "nothing" });
-      await rm(scratch, { recursive: true, force: true });
     }
   }
   const { hostnameOverride, nodeIP, rootDir } = loaded.flags;

@@ -19,6 +19,8 @@ test("quantities in whole units and in thousandths", () => {
     ["1E", 10n ** 18n, 10n ** 21n],
     ["100u", 1n, 1n],
     ["-1", -1n, -1000n],
+    ["8Ei", 2n ** 63n - 1n, (2n ** 63n - 1n) * 1000n],
+    ["1e300", 2n ** 63n - 1n, (2n ** 63n - 1n) * 1000n],
     ["9007199254740988Ki", 9223372036854771712n, 9223372036854771712000n],
   ];
   for (const [text, whole, milli] of table) {

@@ -23,6 +23,9 @@ const scale: Record<string, bigint> = {
   Ei: nano << 60n,
 };
 
+/** No quantity is larger than a signed 64-bit number of units. */
+const largest = ((1n << 63n) - 1n) * nano;
+
 const shape = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:([eE][+-]?\d{1,3})|([numkMGTPE]|[KMGTPE]i))?$/;
 
 /** The quantity in billionths, rounded away from zero; undefined if it is not a quantity. */
@@ -38,7 +41,8 @@ export function parseQuantity(text: string | number): bigint | undefined {
     if (power > 0) numerator *= 10n ** BigInt(power);
     else denominator *= 10n ** BigInt(-power);
   }
-  const value = ceilDivide(numerator, denominator);
+  let value = ceilDivide(numerator, denominator);
+  if (value > largest) value = largest;
   return sign === "-" ? -value : value;
 }
 

@@ -127,14 +127,12 @@ describeOnContainerd("kubelet run", (version) => {
   });
 
   test("a bad manifest is told with file and line, and nothing is started", async () => {
-    const begun = Date.now();
     const done = await run({
       "good.yaml": ends("good", 0),
       "bad.yaml": "apiVersion: v1\nkind: Pod\nmetadata:\n  name: bad\nspec:\n  containers: []\n",
     });
     assert.deepEqual([done.status, done.stdout], [1, ""]);
     assert.match(done.stderr, /bad\.yaml:6: spec\.containers: /);
-    assert.ok(Date.now() - begun < 5000);
   });
 
   test("interrupted, it says which pods had not ended, and removes them", async () => {
@@ -148,6 +146,20 @@ describeOnContainerd("kubelet run", (version) => {
     assert.match(done.stdout, /^default\/long-\S+: interrupted$/m);
     const own = nodeFiles(`run-${done.pid}`);
     assert.deepEqual(leaks(first, snapshot(), mentions(own.network, own.bridge, own.run)), []);
+  });
+
+  test("killed, it leaves things behind, which the next run removes", async () => {
+    writeFileSync(join(dir, "long.yaml"), manifest({ name: "long" }).replace(/image: .*/, `image: ${demo}`));
+    const first = snapshot();
+    const running = new CliProcess(["run", "-v=2", "-f", join(dir, "long.yaml")], { env });
+    await holds(() => assert.match(running.stderr, /Container started/));
+    running.child.kill("SIGKILL");
+    const { pid } = await running.ended();
+    const own = nodeFiles(`run-${pid}`);
+    assert.ok(existsSync(own.base), "there is something to remove");
+    assert.equal((await run({ "next.yaml": ends("next", 0) })).status, 0);
+    assert.deepEqual(leaks(first, snapshot(), mentions(own.network, own.bridge, own.run)), []);
+    assert.equal(existsSync(own.run) || existsSync(own.base), false, "files are left");
   });
 });
 

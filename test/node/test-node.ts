@@ -1,10 +1,7 @@
-import { readdirSync } from "node:fs";
 import { describe } from "node:test";
 import { fileURLToPath } from "node:url";
 import { silentLogger } from "../../src/base/logger.ts";
-import { cleanUpNode } from "../../src/local/cleanup.ts";
-import { defaultBaseDir, nodeFiles } from "../../src/local/node-files.ts";
-import { ownerOf, releaseNode } from "../../src/local/node-lock.ts";
+import { removeAbandonedNodes } from "../../src/local/abandoned.ts";
 import { startPrivateNode } from "../../src/local/private-node.ts";
 import { type Binaries, findRequirements } from "../../src/local/requirements.ts";
 
@@ -62,7 +59,7 @@ export async function startTestNode(options: {
 }): Promise<TestNode> {
   const binaries = binariesOf(options.containerd);
   if (typeof binaries === "string") throw new Error(`containerd ${options.containerd}: ${binaries}`);
-  await removeAbandoned();
+  await removeAbandonedNodes(/^t-(\d+)-\d+$/);
   const name = options.name ?? `t-${process.pid}-${++started}`;
   const node = await startPrivateNode({
     name,
@@ -96,34 +93,4 @@ function binariesOf(version: ContainerdVersion): Binaries | string {
   if (process.getuid?.() !== 0) return "needs root";
   const found = findRequirements(version === "2.x" ? { containerdDir: containerd2Dir } : {});
   return found.ok ? found.binaries : `missing: ${found.missing.map((m) => m.what).join(", ")}`;
-}
-
-/** Nodes of test processes that were killed: their name says that they are a test's, their lock that nobody owns them. */
-async function removeAbandoned(): Promise<void> {
-  for (const name of abandonedNames()) {
-    const files = nodeFiles(name);
-    if (ownerOf(files) !== undefined) continue;
-    await cleanUpNode(files, { keep: "nothing" });
-    releaseNode(files);
-  }
-}
-
-function abandonedNames(): string[] {
-  try {
-    return readdirSync(defaultBaseDir).filter((name) => {
-      const pid = /^t-(\d+)-\d+$/.exec(name)?.[1];
-      return pid !== undefined && Number(pid) !== process.pid && !isAlive(Number(pid));
-    });
-  } catch {
-    return [];
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }

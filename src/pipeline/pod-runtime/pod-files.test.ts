@@ -167,3 +167,12 @@ test("a pod without a UID is never removed: its folder would be that of all pods
   await assert.rejects(files.remove({ uid: "" as PodUid, name: "", namespace: "" }), KubeletError);
   assert.ok(existsSync(files.podDir(testUid)));
 });
+
+test("a pod whose name is too long for a log folder can be removed all the same", async (t) => {
+  const { files } = await setUp(t);
+  const long = aPod({}, { name: "n".repeat(250) });
+  await assert.rejects(files.make(long), /ENAMETOOLONG/);
+  assert.ok(existsSync(files.podDir(testUid)));
+  await files.remove(long.metadata);
+  assert.ok(!existsSync(files.podDir(testUid)));
+});

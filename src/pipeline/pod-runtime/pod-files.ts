@@ -82,7 +82,10 @@ export class PodFiles {
     // To delete through a mount would delete what is mounted.
     if (mounted.length > 0)
       throw new KubeletError("Mounted", `${dir} still has mounts: ${mounted.join(", ")}`);
-    await rm(this.logDir(pod), { recursive: true, force: true });
+    await rm(this.logDir(pod), { recursive: true, force: true }).catch((error) => {
+      // With such a name there never was a folder.
+      if (errnoOf(error) !== "ENAMETOOLONG") throw error;
+    });
     await this.removeDeadLinks();
     await rm(dir, { recursive: true, force: true });
   }

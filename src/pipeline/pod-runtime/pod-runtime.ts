@@ -256,15 +256,16 @@ export class PodRuntime {
 
   async #createSandbox(pod: Pod, attempt: number, report: SyncReport, signal: AbortSignal): Promise<void> {
     const { runtime, requests, cgroups, files, gate, events } = this.#o;
-    report.blockedOn("creating the sandbox");
+    report.blockedOn("waiting for its turn to start");
     await files.make(pod);
     await cgroups.ensure(pod);
     const config = await requests.sandbox(pod, attempt);
+    const create = () => {
+      report.blockedOn("creating the sandbox");
+      return runtime.runPodSandbox(config, requests.runtimeHandler(pod));
+    };
     try {
-      await gate.run(() => runtime.runPodSandbox(config, requests.runtimeHandler(pod)), {
-        signal,
-        priority: pod.spec.priority,
-      });
+      await gate.run(create, { signal, priority: pod.spec.priority });
     } catch (error) {
       if (isAbort(error)) throw error;
       events.warning(pod, "FailedCreatePodSandBox", `Failed to create pod sandbox: ${messageOf(error)}`);

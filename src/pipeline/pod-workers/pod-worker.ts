@@ -154,7 +154,10 @@ export class PodWorker {
     if (!news) return;
     if (shorter) this.#graceSeconds = graceSeconds;
     this.#removed ||= options.removed;
-    if (this.#phase === "syncing") this.#enter("terminating");
+    if (this.#phase === "syncing") {
+      this.#enter("terminating");
+      if (this.#pass) this.#report.blockedOn("waiting for the runtime to finish what was begun");
+    }
     if (this.#phase !== "terminated") this.#pass?.abort(abortError("the pod is being terminated"));
     this.#failures = 0;
     this.poke();

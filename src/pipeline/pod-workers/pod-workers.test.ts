@@ -324,3 +324,20 @@ test("in any order of events: work on a pod is serial, namesakes never overlap, 
     { numRuns: Number(process.env.PROPERTY_RUNS ?? 300) },
   );
 });
+
+test("a pod that is to end while the runtime is busy with its start says what it waits for", async () => {
+  const { work, workers, clock } = setUp();
+  workers.release();
+  const busy = Promise.withResolvers<void>();
+  work.sync = async () => {
+    await busy.promise;
+    return {};
+  };
+  workers.update(pod("u1"));
+  await settle();
+  workers.terminate(uid("u1"), { removed: true });
+  assert.equal(workers.get(uid("u1"))?.blockedOn?.text, "waiting for the runtime to finish what was begun");
+  busy.resolve();
+  await clock.advance(10);
+  assert.equal(workers.get(uid("u1")), undefined);
+});
