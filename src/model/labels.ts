@@ -1,5 +1,5 @@
 import { apiJson, containerHash } from "./container-hash.ts";
-import type { Container, Pod, PodUid } from "./pod.ts";
+import type { Container, Pod, PodId, PodUid } from "./pod.ts";
 
 /** What a kubelet writes on its sandboxes and containers, and finds them by after a restart. */
 export const labelPodName = "io.kubernetes.pod.name";
@@ -89,16 +89,8 @@ function orderedPort({ name, hostPort, containerPort, protocol, hostIP }: Port):
   return { name, hostPort, containerPort, protocol, hostIP };
 }
 
-export interface SandboxIdentity {
-  readonly name: string;
-  readonly namespace: string;
-  readonly uid: PodUid;
-}
-
 /** Whose sandbox or container this is; undefined if no kubelet made it. */
-export function readIdentity(
-  labels: Readonly<Record<string, string | undefined>>,
-): SandboxIdentity | undefined {
+export function readIdentity(labels: Readonly<Record<string, string | undefined>>): PodId | undefined {
   const uid = labels[labelPodUid];
   const name = labels[labelPodName];
   const namespace = labels[labelPodNamespace];

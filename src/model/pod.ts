@@ -6,6 +6,13 @@ export type PodUid = Brand<string, "PodUid">;
 /** "name_namespace": what a static pod keeps when an edit gives it another UID. */
 export type PodFullName = Brand<string, "PodFullName">;
 
+/** Which pod, for those who need nothing else of it. */
+export interface PodId {
+  readonly uid: PodUid;
+  readonly name: string;
+  readonly namespace: string;
+}
+
 export type PodSourceName = "file" | "http" | "api";
 
 export interface PodMeta extends ObjectMeta {

@@ -12,6 +12,7 @@ import { createMetrics } from "../../src/base/metrics.ts";
 import { createCriClient } from "../../src/clients/cri/client.ts";
 import type { CriClient } from "../../src/clients/cri/cri.ts";
 import { cgroupDriver, detectLayout } from "../../src/host/cgroups/index.ts";
+import { cgroupMounts, readMounts } from "../../src/host/mount-table.ts";
 import type { TestNode } from "../node/test-node.ts";
 
 export const repoDir = fileURLToPath(new URL("../..", import.meta.url));
@@ -133,14 +134,6 @@ function names(dir: string): string[] {
   }
 }
 
-/** Where the cgroup hierarchies are: one, or one for each controller. */
-function cgroupMounts(): string[] {
-  return readFileSync("/proc/self/mountinfo", "utf8")
-    .split("\n")
-    .filter((line) => / - cgroup2? /.test(line))
-    .map((line) => line.split(" ")[4]!);
-}
-
 /** As an operator would have to: a kubelet does not make the cgroup that it was told to stay in. */
 async function makeCgroupRoot(cgroupRoot: string): Promise<void> {
   await cgroupDriver(await detectLayout()).create(cgroupRoot, {});
@@ -148,12 +141,14 @@ async function makeCgroupRoot(cgroupRoot: string): Promise<void> {
 
 /** Folders of a cgroup in every hierarchy that has it. */
 export function cgroupFolders(path: string): string[] {
-  return cgroupMounts().flatMap((mount) => names(join(mount, path)).map((name) => join(mount, path, name)));
+  return cgroupMounts(readMounts()).flatMap((mount) =>
+    names(join(mount, path)).map((name) => join(mount, path, name)),
+  );
 }
 
 /** What a file of a cgroup says, in the hierarchy that has it. */
 export function cgroupFile(path: string, file: string): string | undefined {
-  const found = cgroupMounts().find((mount) => names(join(mount, path)).includes(file));
+  const found = cgroupMounts(readMounts()).find((mount) => names(join(mount, path)).includes(file));
   return found && readFileSync(join(found, path, file), "utf8").trim();
 }
 

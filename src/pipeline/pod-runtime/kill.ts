@@ -1,6 +1,6 @@
 import { isAbort, messageOf } from "../../base/errors.ts";
 import type { RuntimeService } from "../../clients/cri/cri.ts";
-import { annotationTerminationGracePeriod } from "../../model/labels.ts";
+import { readContainerNotes } from "../../model/labels.ts";
 import type { Pod } from "../../model/pod.ts";
 import { type ObservedContainer, type ObservedPod, runningContainers } from "../../state/observed-pods.ts";
 import { isSidecar } from "./plan.ts";
@@ -24,8 +24,7 @@ function graceOfPod({ metadata, spec }: Pod): number {
 }
 
 function recordedGrace(container: ObservedContainer): number {
-  const recorded = Number(container.annotations[annotationTerminationGracePeriod]);
-  return Number.isInteger(recorded) ? recorded : shortestGraceSeconds;
+  return readContainerNotes(container.annotations).terminationGracePeriodSeconds ?? shortestGraceSeconds;
 }
 
 /**

@@ -3,7 +3,8 @@ import { basename, dirname, join } from "node:path";
 import { errnoOf, KubeletError } from "../../base/errors.ts";
 import type { ContainerId } from "../../clients/cri/cri.ts";
 import { readMounts } from "../../host/mount-table.ts";
-import type { Pod, PodUid } from "../../model/pod.ts";
+import type { Pod, PodId, PodUid } from "../../model/pod.ts";
+import { containerLogPath, podDir, podLogDir } from "./config/paths.ts";
 
 export interface PodFilesOptions {
   /** The agent's own folder: pods/<uid> lives here. */
@@ -15,8 +16,6 @@ export interface PodFilesOptions {
   /** The host's mount points, unless told otherwise. */
   mountPoints?: () => string[];
 }
-
-type PodId = { uid: PodUid; name: string; namespace: string };
 
 /** The longest file name that Linux allows, less the ".log" at its end. */
 const longestLinkName = 255 - ".log".length;
@@ -30,11 +29,11 @@ export class PodFiles {
   }
 
   podDir(uid: PodUid): string {
-    return join(this.#o.rootDir, "pods", uid);
+    return podDir(this.#o.rootDir, uid);
   }
 
   logDir(pod: PodId): string {
-    return join(this.#o.podLogsDir, `${pod.namespace}_${pod.name}_${pod.uid}`);
+    return podLogDir(this.#o.podLogsDir, pod);
   }
 
   async make(pod: Pod): Promise<void> {
@@ -50,7 +49,7 @@ export class PodFiles {
   }
 
   async linkLog(pod: Pod, container: string, attempt: number, id: ContainerId): Promise<void> {
-    const target = join(this.logDir(pod.metadata), container, `${attempt}.log`);
+    const target = join(this.logDir(pod.metadata), containerLogPath(container, attempt));
     await mkdir(this.#o.containerLogsDir, { recursive: true, mode: 0o755 });
     try {
       await symlink(target, this.#linkOf(pod.metadata, container, id));

@@ -8,6 +8,7 @@ import type {
   PodSandboxConfigInit,
   RuntimeService,
 } from "../../clients/cri/cri.ts";
+import { formatDuration } from "../../config/duration.ts";
 import { type Container, type Pod, type PodUid, podRef } from "../../model/pod.ts";
 import { newestContainer, type ObservedPod } from "../../state/observed-pods.ts";
 import { graceSecondsOf, killPod } from "./kill.ts";
@@ -201,8 +202,7 @@ export class PodRuntime {
     }
     for (const delay of plan.delays) {
       const container = allContainers(pod).find((c) => c.name === delay.container)!;
-      const seconds = Math.round(this.#restarts.delayMs(this.#key(pod, container)) / 1000);
-      const pause = goSeconds(seconds);
+      const pause = formatDuration(this.#restarts.delayMs(this.#key(pod, container)));
       const name = `${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})`;
       const message = `back-off ${pause} restarting failed container=${delay.container} pod=${name}`;
       report.waiting(delay.container, { reason: "CrashLoopBackOff", message });
@@ -365,10 +365,4 @@ function named(error: unknown, code: string): unknown {
 
 function earliest(best: number | undefined, delay: { until: number }): number {
   return best === undefined ? delay.until : Math.min(best, delay.until);
-}
-
-/** Seconds as Go prints a duration: 10s, 1m20s, 5m0s. */
-function goSeconds(seconds: number): string {
-  const minutes = Math.floor(seconds / 60);
-  return minutes > 0 ? `${minutes}m${seconds % 60}s` : `${seconds}s`;
 }

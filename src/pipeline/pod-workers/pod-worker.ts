@@ -1,19 +1,13 @@
 import type { Clock } from "../../base/clock.ts";
 import { abortError, isAbort, messageOf, retryAtOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import type { Pod, PodUid } from "../../model/pod.ts";
+import type { Pod, PodId, PodUid } from "../../model/pod.ts";
 
 export type WorkerPhase = "syncing" | "terminating" | "terminated";
 
 export interface Waiting {
   reason: string;
   message: string;
-}
-
-export interface PodId {
-  uid: PodUid;
-  name: string;
-  namespace: string;
 }
 
 interface Report {

@@ -1,8 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
 import { type Component, type Health, healthy } from "../../base/component.ts";
 import type { Logger } from "../../base/logger.ts";
-import { fullNameOf, isStatic, type Pod, type PodUid } from "../../model/pod.ts";
-import { type PodId, type PodWork, PodWorker, type TerminateOptions } from "./pod-worker.ts";
+import { fullNameOf, isStatic, type Pod, type PodId, type PodUid } from "../../model/pod.ts";
+import { type PodWork, PodWorker, type TerminateOptions } from "./pod-worker.ts";
 
 export interface PodWorkersOptions {
   work: PodWork;

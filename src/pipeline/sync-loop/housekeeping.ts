@@ -2,13 +2,7 @@ import { type Clock, sleep } from "../../base/clock.ts";
 import { type Component, type Health, healthy } from "../../base/component.ts";
 import { isAbort, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import type { PodUid } from "../../model/pod.ts";
-
-interface PodId {
-  uid: PodUid;
-  name: string;
-  namespace: string;
-}
+import type { PodId, PodUid } from "../../model/pod.ts";
 
 export interface HousekeepingOptions {
   clock: Clock;

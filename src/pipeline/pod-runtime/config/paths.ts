@@ -1,21 +1,20 @@
 import { join } from "node:path";
-import type { Pod } from "../../../model/pod.ts";
+import type { Pod, PodId, PodUid } from "../../../model/pod.ts";
 
 /** Where a pod's files are on the node. Tools outside of the kubelet rely on these paths. */
-export function podDir(rootDir: string, pod: Pod): string {
-  return join(rootDir, "pods", pod.metadata.uid);
+export function podDir(rootDir: string, uid: PodUid): string {
+  return join(rootDir, "pods", uid);
 }
 
 export function etcHostsFile(rootDir: string, pod: Pod): string {
-  return join(podDir(rootDir, pod), "etc-hosts");
+  return join(podDir(rootDir, pod.metadata.uid), "etc-hosts");
 }
 
 export function containerDir(rootDir: string, pod: Pod, containerName: string): string {
-  return join(podDir(rootDir, pod), "containers", containerName);
+  return join(podDir(rootDir, pod.metadata.uid), "containers", containerName);
 }
 
-export function podLogDir(podLogsDir: string, pod: Pod): string {
-  const { namespace, name, uid } = pod.metadata;
+export function podLogDir(podLogsDir: string, { namespace, name, uid }: PodId): string {
   return join(podLogsDir, `${namespace}_${name}_${uid}`);
 }
 

@@ -26,7 +26,7 @@ function sandboxConfig(pod: Pod, ctx: SandboxContext): PodSandboxConfigInit {
   return {
     metadata: { name, namespace, uid, attempt: ctx.attempt },
     hostname: pod.spec.hostNetwork ? "" : ctx.hostname,
-    logDirectory: podLogDir(ctx.settings.podLogsDir, pod),
+    logDirectory: podLogDir(ctx.settings.podLogsDir, pod.metadata),
     dnsConfig: { servers: [...dns.servers], searches: [...dns.searches], options: [...dns.options] },
     portMappings: pod.spec.containers.flatMap(portMappings),
     labels: sandboxLabels(pod),
