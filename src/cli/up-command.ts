@@ -33,9 +33,9 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
     out.write(upUsage);
     return 0;
   }
-  const binaries = requireBinaries();
   const name = options.name ?? "default";
   const files = nodeFiles(name, options["base-dir"], options["run-dir"]);
+  const binaries = requireBinaries();
   const signalled = untilSignal(["SIGINT", "SIGTERM", "SIGHUP"]);
   const aborted = new AbortController();
   void signalled.then(() => aborted.abort());
