@@ -5,6 +5,7 @@ import { inspect } from "node:util";
 /** One line for each file, all about each failure; the counts go into a file for the closing lines. */
 export default async function* report(source) {
   const files = new Map();
+  const failures = [];
   for await (const { type, data } of source) {
     switch (type) {
       case "test:start":
@@ -25,7 +26,9 @@ export default async function* report(source) {
         const file = state(files, data);
         file.failed++;
         const title = [...names(files, data).slice(0, data.nesting), data.name].join(" > ");
-        yield `✖ ${where(data)}:${data.line ?? "?"} ${title}\n${indent(typeof cause === "string" ? cause : inspect(cause))}\n`;
+        const told = typeof cause === "string" ? cause : inspect(cause);
+        failures.push({ where: `${where(data)}:${data.line ?? "?"}`, title, cause: told });
+        yield `✖ ${where(data)}:${data.line ?? "?"} ${title}\n${indent(told)}\n`;
         break;
       }
       case "test:stdout":
@@ -39,7 +42,10 @@ export default async function* report(source) {
           // Node does not count a suite that failed in a hook; we do.
           const told = [...files.values()].reduce((sum, file) => sum + file.failed, 0);
           const failed = Math.max(data.counts.failed, told - data.counts.cancelled);
-          writeFileSync(process.env.KUBELET_TS_TEST_COUNTS, JSON.stringify({ ...data.counts, failed }));
+          writeFileSync(
+            process.env.KUBELET_TS_TEST_COUNTS,
+            JSON.stringify({ ...data.counts, failed, failures }),
+          );
         }
         break;
     }

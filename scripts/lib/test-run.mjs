@@ -16,6 +16,7 @@ const scratch = mkdtempSync(join(tmpdir(), "kubelet-ts-test-"));
 const steps = [];
 const totals = { tests: 0, passed: 0, failed: 0, skipped: 0, todo: 0, cancelled: 0 };
 const leftOut = [];
+const failures = [];
 
 try {
   const isRoot = process.getuid() === 0;
@@ -76,6 +77,7 @@ async function tests(name, pattern, options) {
     const problem = await runTool(node24, args, { show: true, env: { KUBELET_TS_TEST_COUNTS: counts } });
     const counted = JSON.parse(readFileSync(counts, "utf8"));
     for (const key of Object.keys(totals)) totals[key] += counted[key];
+    failures.push(...counted.failures);
     return problem && "see above";
   });
 }
@@ -92,6 +94,10 @@ function summary() {
   say(`ℹ cancelled ${totals.cancelled}`);
   say(`ℹ skipped ${totals.skipped}`);
   say(`ℹ todo ${totals.todo}`);
+  // The last lines are often the only ones kept: they name what failed and why.
+  for (const { where, title, cause } of failures.slice(0, 10)) {
+    say(`✖ ${where} ${title}\n${cause.split("\n").slice(0, 12).join("\n").slice(0, 1200)}`);
+  }
   if (failedSteps.length > 0) say(`FAILED: ${failedSteps.join(", ")}`);
   say(`${totals.passed} passed, ${totals.failed + totals.cancelled} failed, ${totals.skipped} skipped`);
   process.exitCode = failedSteps.length > 0 ? 1 : 0;
