@@ -10,6 +10,7 @@ import type {
 } from "../../clients/cri/cri.ts";
 import { formatDuration } from "../../config/duration.ts";
 import { type Container, type Pod, type PodUid, podRef } from "../../model/pod.ts";
+import type { PodEvents } from "../../model/pod-events.ts";
 import { newestContainer, type ObservedPod } from "../../state/observed-pods.ts";
 import { graceSecondsOf, killPod } from "./kill.ts";
 import { isEmpty, type PlanContext, type PodPlan, planPod, type StartAction } from "./plan.ts";
@@ -26,11 +27,6 @@ export interface Waiting {
 export interface SyncReport {
   blockedOn(text: string): void;
   waiting(container: string, waiting: Waiting | undefined): void;
-}
-
-export interface PodEvents {
-  normal(pod: Pod, reason: string, message: string): void;
-  warning(pod: Pod, reason: string, message: string): void;
 }
 
 export interface EnsuredImage {

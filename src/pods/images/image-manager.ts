@@ -5,6 +5,7 @@ import { ConcurrencyGate } from "../../base/gate.ts";
 import { RateLimit } from "../../base/rate-limit.ts";
 import type { ImageService, PodSandboxConfigInit } from "../../clients/cri/cri.ts";
 import type { Container, Pod, PodUid } from "../../model/pod.ts";
+import type { PodEvents } from "../../model/pod-events.ts";
 import { withDefaultTag } from "./image-name.ts";
 
 export interface ImageManagerOptions {
@@ -14,10 +15,7 @@ export interface ImageManagerOptions {
   parallelPulls: number;
   pullsPerSecond: number;
   pullBurst: number;
-  events: {
-    normal(pod: Pod, reason: string, message: string): void;
-    warning(pod: Pod, reason: string, message: string): void;
-  };
+  events: PodEvents;
 }
 
 export interface EnsuredImage {

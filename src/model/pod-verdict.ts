@@ -1,0 +1,10 @@
+import type { PodCondition } from "./pod.ts";
+
+/** Somebody decided that the pod has failed, whatever its containers did: refused, evicted, out of time. */
+export interface PodVerdict {
+  phase: "Failed";
+  reason: string;
+  message: string;
+  /** Conditions to set besides the usual ones, as DisruptionTarget. */
+  conditions?: Pick<PodCondition, "type" | "status" | "reason" | "message">[];
+}
