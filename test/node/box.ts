@@ -86,9 +86,10 @@ function mountCommands(cgroupPaths: readonly string[]): { system: string[]; stat
   ];
   const state = [
     "mount -t proc proc /proc",
-    "mount -t tmpfs -o mode=755 run /run",
-    ...["/var/lib/kubelet-ts", "/var/lib/cni", "/var/lib/kubelet", "/var/log"].flatMap((dir) => [
+    ...["/run", "/var/lib/kubelet-ts", "/var/lib/cni", "/var/lib/kubelet", "/var/log"].flatMap((dir) => [
       `mkdir -p ${dir}`,
+      // What others have mounted there would be hidden, not gone: it would hold their namespaces and file systems.
+      `busybox awk '$5 ~ "^${dir}/" { print $5 }' /proc/self/mountinfo | while read -r path; do umount -l "$path" || true; done`,
       `mount -t tmpfs -o mode=755 state ${dir}`,
     ]),
   ];

@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, rmdirSync } from "node:fs";
+import { text } from "node:stream/consumers";
+import { describe, test } from "node:test";
+import { boxUnavailable, startBox } from "./box.ts";
+
+describe("a box", { skip: boxUnavailable }, () => {
+  test("holds nothing of what others have mounted in the folders that it has for itself", async () => {
+    const dir = `/run/kubelet-ts-box-test-${process.pid}`;
+    mkdirSync(dir);
+    execFileSync("mount", ["-t", "tmpfs", "others", dir]);
+    try {
+      const box = startBox(["cat", "/proc/self/mountinfo"]);
+      const [mounts] = await Promise.all([text(box.child.stdout!), box.ended]);
+      assert.match(mounts, / \/run /);
+      assert.ok(!mounts.includes(dir), mounts);
+    } finally {
+      execFileSync("umount", [dir]);
+      rmdirSync(dir);
+    }
+  });
+});
