@@ -1,7 +1,7 @@
+import { join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { healthy } from "../base/component.ts";
 import { messageOf } from "../base/errors.ts";
-import { ConcurrencyGate } from "../base/gate.ts";
 import type { Logger } from "../base/logger.ts";
 import { createMetrics, type Metrics } from "../base/metrics.ts";
 import { createCriClient } from "../clients/cri/client.ts";
@@ -9,32 +9,46 @@ import { RuntimeConnection } from "../clients/cri/connection.ts";
 import type { KubeletConfiguration } from "../config/kubelet-configuration.ts";
 import type { ServiceManager } from "../host/sd-notify.ts";
 import type { PodUid } from "../model/pod.ts";
-import type { PodEvents } from "../model/pod-events.ts";
 import { EventStream } from "../pipeline/pleg/event-stream.ts";
 import { Pleg } from "../pipeline/pleg/pleg.ts";
+import { terminationMessage } from "../pipeline/pleg/termination-message.ts";
 import { PodConfig } from "../pipeline/pod-config/pod-config.ts";
 import { PodFiles } from "../pipeline/pod-runtime/pod-files.ts";
 import { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
+import { restartDelays } from "../pipeline/pod-runtime/restart-backoff.ts";
+import { createStartMetrics } from "../pipeline/pod-runtime/start-metrics.ts";
+import type { PodWorker } from "../pipeline/pod-workers/pod-worker.ts";
 import { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
 import type { PodSource, SourceProblem } from "../pipeline/sources/source.ts";
-import { podPhase } from "../pipeline/status-manager/phase.ts";
-import { StatusManager } from "../pipeline/status-manager/status-manager.ts";
+import { isFinal } from "../pipeline/status-manager/phase-by-states.ts";
+import { type StatusDetails, StatusManager } from "../pipeline/status-manager/status-manager.ts";
 import { Housekeeping } from "../pipeline/sync-loop/housekeeping.ts";
 import { SyncLoop } from "../pipeline/sync-loop/sync-loop.ts";
-import { ImageManager } from "../pods/images/image-manager.ts";
+import type { ContainerGcPolicy } from "../pods/garbage/container-plan.ts";
+import { LifecycleHooks } from "../pods/lifecycle/lifecycle-hooks.ts";
+import { ProbeManager } from "../pods/probes/probe-manager.ts";
+import { UserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
 import { HealthServer } from "../server/health-server.ts";
 import { LocalApi } from "../server/local-api.ts";
 import { DesiredPods } from "../state/desired-pods.ts";
-import { ObservedPods } from "../state/observed-pods.ts";
+import { ObservedPods, runningContainers } from "../state/observed-pods.ts";
+import { ProbeResults } from "../state/probe-results.ts";
+import { ReplacedContainers } from "../state/replaced-containers.ts";
+import { StartingContainers } from "../state/starting-containers.ts";
 import { criRequests } from "./cri-requests.ts";
+import { garbage, standingOf } from "./garbage.ts";
+import { imageManager } from "./images.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { loggedEvents } from "./logged-events.ts";
 import { readNode } from "./node.ts";
 import { warnOfIdleFields } from "./not-acted-on.ts";
 import { formerVersions, isFromApi } from "./other-pods.ts";
+import { podAdmission } from "./pod-admission.ts";
 import { PodBoard } from "./pod-board.ts";
 import { withQosShares } from "./qos-shares.ts";
+import { RuntimeFeatures } from "./runtime-features.ts";
 import { configuredSources } from "./sources.ts";
+import { startGate } from "./start-gate.ts";
 import { watchdog } from "./watchdog.ts";
 
 export interface AgentOptions {
@@ -48,6 +62,10 @@ export interface AgentOptions {
   sources?: (nodeName: string) => PodSource[];
   /** True if the cgroup root is ours to make. */
   makesCgroupRoot?: boolean;
+  /** Which dead containers to keep; the last one of each name unless told. */
+  deadContainers?: ContainerGcPolicy;
+  /** How many sandboxes and containers are made at once; 0 for as many as suit the CPUs. */
+  maxParallelStarts?: number;
   /** Instead of the configured port for /healthz; 0 for any that is free. */
   healthPort?: number;
   /** False if others may run pods in the same runtime: what is not ours is then left alone. */
@@ -76,8 +94,6 @@ export interface Agent {
 const relistMs = 1000;
 const relistWithEventsMs = 10_000;
 const stopWithinMs = 10_000;
-/** A start that takes longer hangs on a network or a disk; it must not keep others from starting. */
-const longestTurnMs = 10_000;
 
 /** Builds the agent from its parts and starts it. The only place that knows all of them. */
 export async function startAgent(o: AgentOptions): Promise<Agent> {
@@ -97,6 +113,21 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
   const events = loggedEvents(logger);
   const desired = new DesiredPods();
   const observed = new ObservedPods();
+  const results = new ProbeResults();
+  const replaced = new ReplacedContainers();
+  const starting = new StartingContainers();
+  const features = new RuntimeFeatures(() => connection.state);
+  const userNamespaces = new UserNamespaces({
+    podsDir: join(o.rootDir, "pods"),
+    idsPerPod: config.userNamespaces?.idsPerPod,
+    maxPods: config.maxPods,
+  });
+  const hostIps = () => node.facts.hostIps;
+  /** What runs, as users see it. */
+  const running = {
+    get: (uid: PodUid) => starting.seenFromOutside(observed.get(uid)),
+    knows: (uid: PodUid) => observed.knows(uid),
+  };
   const cgroups = withQosShares(node.cgroups, () => [...desired.all()], logger);
   const loop: SyncLoop = new SyncLoop({
     clock,
@@ -122,8 +153,10 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     clock,
     logger,
     relistEveryMs: () => (eventStream.connected ? relistWithEventsMs : relistMs),
+    terminationMessage,
     onEvent: (event) => {
       statusOf(event.uid);
+      probes.observed(event.uid);
       loop.post({ kind: "runtime", uid: event.uid, what: event.kind });
     },
   });
@@ -132,49 +165,143 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     podLogsDir: config.podLogsDir,
     containerLogsDir: o.containerLogsDir ?? "/var/log/containers",
   });
+  const restartGates = {
+    containerRules: o.gates.enabled("ContainerRestartRules"),
+    restartAll: o.gates.enabled("RestartAllContainersOnContainerExits"),
+  };
+  const delays = restartDelays({
+    maxContainerRestartPeriodMs: config.crashLoopBackOff.maxContainerRestartPeriod,
+    crashLoopBackOffMax: o.gates.enabled("KubeletCrashLoopBackOffMax"),
+    reducedDecay: o.gates.enabled("ReduceDefaultCrashLoopBackOffDecay"),
+  });
+  const requests = criRequests({
+    node: node.facts,
+    settings: node.settings,
+    clusterDns: config.clusterDNS,
+    clusterDomain: config.clusterDomain,
+    resolvConf: config.resolvConf ?? "",
+    cgroupParentOf: (pod) => cgroups.parentFor(pod),
+    events,
+    hostnameOverrides: o.gates.enabled("HostnameOverride"),
+    userNamespaces,
+    runtimeHandlers: () => features.handlers(),
+  });
   const runtime = new PodRuntime({
     runtime: cri,
-    images: imageManager(cri, o, events),
-    requests: criRequests({
-      node: node.facts,
-      settings: node.settings,
-      clusterDns: config.clusterDNS,
-      clusterDomain: config.clusterDomain,
-      resolvConf: config.resolvConf ?? "",
-      cgroupParentOf: (pod) => cgroups.parentFor(pod),
+    images: imageManager({
+      config,
+      gates: o.gates,
+      rootDir: o.rootDir,
+      images: cri,
+      runtimeHandler: (pod) => requests.runtimeHandler(pod),
       events,
+      clock,
+      logger,
+      metrics,
     }),
+    requests,
     cgroups,
     files,
     observe: { get: (uid) => observed.get(uid), refresh: (uid) => pleg.refresh(uid) },
-    gate: new ConcurrencyGate(Math.max(4, node.cpus * 2), { clock, longestMs: longestTurnMs }),
+    gate: startGate({ clock, metrics, cpus: node.cpus, width: o.maxParallelStarts }),
     clock,
     logger,
     events,
-    maxRestartDelayMs: config.crashLoopBackOff.maxContainerRestartPeriod ?? 300_000,
+    hooks: new LifecycleHooks({ runtime: cri, events, clock, logger, metrics, hostIps }),
+    metrics: createStartMetrics(metrics),
+    probes: results,
+    replaced,
+    starting,
+    gates: restartGates,
+    keptDead: o.deadContainers?.maxPerContainer,
+    maxRestartDelayMs: delays.maxMs,
+    firstRestartDelayMs: delays.initialMs,
+  });
+  const probes = new ProbeManager({
+    clock,
+    logger,
+    metrics: createMetrics(),
+    results,
+    observed: running,
+    runtime: cri,
+    events,
+    hostIps,
+    random: Math.random,
+    startedAt: clock.now(),
+  });
+  results.onChange(({ uid, kind, outcome }) => {
+    statusOf(uid);
+    loop.post({ kind: "probe", uid, what: `${kind} ${outcome}` });
+  });
+  const admit = podAdmission({
+    nodeName: node.name,
+    allocatable: node.facts.allocatable,
+    cpus: node.cpus,
+    maxPods: config.maxPods,
+    podsPerCore: config.podsPerCore,
+    allowedUnsafeSysctls: config.allowedUnsafeSysctls ?? [],
+    podLevelResources: node.settings.gates.podLevelResources,
+    runtime: features,
+    activePods: () => [...desired.all()].filter((p) => workers.get(p.metadata.uid)?.phase !== "terminated"),
+    runs: (uid) => runningContainers(observed.get(uid)).length > 0,
   });
   const workers = new PodWorkers({
     work: {
-      sync: (pod, report, signal) => runtime.sync(pod, report, signal),
+      sync: (pod, report, signal) => {
+        probes.watch(pod);
+        return runtime.sync(pod, report, signal);
+      },
       stop: (uid, pod, options) => runtime.stop(uid, pod, options),
-      release: (uid) => runtime.release(uid),
+      release: async (uid) => {
+        await runtime.release(uid);
+        await userNamespaces.release(uid);
+      },
       remove: (id, signal) => runtime.remove(id, signal),
-      hasEnded: (pod) => isFinal(podPhase(pod, observed.get(pod.metadata.uid))),
+      hasEnded: (pod) => {
+        statusOf(pod.metadata.uid);
+        return isFinal(statuses.get(pod.metadata.uid)?.phase);
+      },
+      admit: (pod) => {
+        const verdict = admit(pod);
+        if (verdict) events.warning(pod, verdict.reason, verdict.message);
+        return verdict;
+      },
+      deadlineOf: (pod) => {
+        const { activeDeadlineSeconds } = pod.spec;
+        const since = statuses.startTime(pod.metadata.uid);
+        return activeDeadlineSeconds == null || since === undefined
+          ? undefined
+          : since + activeDeadlineSeconds * 1000;
+      },
     },
     clock,
     logger,
     syncEveryMs: () => config.syncFrequency * (1 + Math.random() * 0.5),
     formerVersions: (pod) => formerVersions(pod, observed, desired),
     onChange: (uid) => statusOf(uid),
+    onPhase: (uid, phase) => {
+      if (phase === "terminating") probes.stopForTermination(uid);
+      if (phase === "terminated") probes.forget(uid);
+    },
     onGone: (uid) => {
+      probes.forget(uid);
       statuses.forget(uid);
       board.changed(uid);
     },
   });
   const statuses = new StatusManager({
     clock,
-    observed,
-    hostIPs: () => node.facts.hostIps,
+    logger,
+    observed: running,
+    probes: results,
+    replaced,
+    gates: {
+      restart: restartGates,
+      stopSignals: node.settings.gates.containerStopSignals,
+      podLevelStatus: o.gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
+      podLevelResources: node.settings.gates.podLevelResources,
+    },
+    hostIPs: hostIps,
     runtimeName: () => connection.runtime?.name ?? "unknown",
     onChange: (uid) => board.changed(uid),
   });
@@ -182,7 +309,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
   const statusOf = (uid: PodUid) => {
     const worker = workers.get(uid);
     try {
-      if (worker?.pod) statuses.refresh(worker.pod, worker.waiting);
+      if (worker?.pod) statuses.refresh(worker.pod, detailsOf(worker));
     } catch (error) {
       // Whoever asked goes on: a status that cannot be made is that pod's trouble only.
       logger.error("The status of a pod could not be made", { podUID: uid, err: messageOf(error) });
@@ -201,18 +328,38 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       loop.post({ kind: "pods", change });
     },
   });
+  const mayJudge = () =>
+    plegSynced && podConfig.sourcesReady() && sources.every((source) => loop.hasHeard(source.name));
+  const mayEnd = (uid: PodUid) => !o.leavesApiPods || !isFromApi(observed.get(uid));
   const housekeeping = new Housekeeping({
     clock,
     logger,
-    mayJudge: () =>
-      plegSynced && podConfig.sourcesReady() && sources.every((source) => loop.hasHeard(source.name)),
+    mayJudge,
     isKnown: (uid) => desired.get(uid) !== undefined || workers.get(uid) !== undefined,
     inRuntime: () => observed.all(),
-    mayEnd: (uid) => !o.leavesApiPods || !isFromApi(observed.get(uid)),
+    mayEnd,
     removesLeftovers: !o.leavesApiPods,
     terminateOrphan: (pod) => workers.terminateOrphan(pod),
     files,
     cgroups,
+  });
+  const trash = garbage({
+    config,
+    deadContainers: o.deadContainers,
+    cri,
+    observed,
+    standing: (uid) =>
+      standingOf({
+        worker: workers.get(uid),
+        isWanted: desired.get(uid) !== undefined,
+        mayEnd: o.endsOrphans !== false && mayJudge() && mayEnd(uid),
+      }),
+    dropLogs: (pod, container) => files.dropLogs(pod, container),
+    refresh: (uid) => pleg.refresh(uid),
+    events: { warning: (reason, message) => logger.warn(message, { reason, node: node.name }) },
+    clock,
+    logger,
+    metrics,
   });
   const health = new HealthServer({
     address: config.healthzBindAddress,
@@ -248,8 +395,10 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
 
   const startAll = async () => {
     await cgroups.start();
-    for (const part of [health, localApi, connection, loop, workers, pleg, eventStream, podConfig])
+    await userNamespaces.start();
+    for (const part of [health, localApi, connection, loop, probes, workers, pleg, eventStream, podConfig])
       await lifecycle.start(part);
+    for (const part of trash.components) await lifecycle.start(part);
     if (o.endsOrphans !== false) await lifecycle.start(housekeeping);
   };
   try {
@@ -287,22 +436,6 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
   };
 }
 
-function imageManager(
-  cri: ConstructorParameters<typeof ImageManager>[0]["images"],
-  o: AgentOptions,
-  events: PodEvents,
-) {
-  const { config, clock } = o;
-  return new ImageManager({
-    images: cri,
-    clock,
-    parallelPulls: config.serializeImagePulls ? 1 : (config.maxParallelImagePulls ?? 1000),
-    pullsPerSecond: config.registryPullQPS ?? 5,
-    pullBurst: config.registryBurst,
-    events,
-  });
-}
-
-function isFinal(phase: string): boolean {
-  return phase === "Succeeded" || phase === "Failed";
+function detailsOf({ waiting, phase, verdict, refused }: PodWorker): StatusDetails {
+  return { waiting, workerPhase: phase, verdict, refused };
 }

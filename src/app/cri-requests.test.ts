@@ -1,13 +1,19 @@
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { aContainer, aPod, testUid } from "../../test/builders/pods.ts";
+import { aContainer, aPod, seen, seenContainer, testUid } from "../../test/builders/pods.ts";
+import { NamespaceMode } from "../gen/runtime/v1/api_pb.js";
+import type { Container, EnvVar } from "../model/pod.ts";
 import { fakeNode, fakeSettings } from "../pipeline/pod-runtime/config/fake-context.ts";
-import { criRequests } from "./cri-requests.ts";
+import { type CriRequestsOptions, criRequests } from "./cri-requests.ts";
 
-async function setUp(t: TestContext, resolvConf = "nameserver 192.0.2.53\nsearch example.test\n") {
+async function setUp(
+  t: TestContext,
+  resolvConf = "nameserver 192.0.2.53\nsearch example.test\n",
+  more: Partial<CriRequestsOptions> = {},
+) {
   const dir = await mkdtemp(join(tmpdir(), "cri-requests-"));
   t.after(() => rm(dir, { recursive: true }));
   await writeFile(join(dir, "resolv.conf"), resolvConf);
@@ -20,6 +26,7 @@ async function setUp(t: TestContext, resolvConf = "nameserver 192.0.2.53\nsearch
     resolvConf: join(dir, "resolv.conf"),
     cgroupParentOf: (pod) => `/kubepods/pod${pod.metadata.uid}`,
     events: { normal() {}, warning: (_pod, reason) => void said.push(reason) },
+    ...more,
   });
   return { dir, requests, said };
 }
@@ -67,3 +74,127 @@ test("a pod on the node's network has the node's hosts", async (t) => {
   const hosts = await readFile(join(dir, "pods", testUid, "etc-hosts"), "utf8");
   assert.ok(hosts.includes((await readFile("/etc/hosts", "utf8")).trim()));
 });
+
+const defaults = undefined;
+const made = { attempt: 0, image, podIPs: ["10.0.0.5"] };
+
+test("a pod on the node's network has the node's addresses", async (t) => {
+  const { requests } = await setUp(t);
+  const env: EnvVar[] = [{ name: "IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } }];
+  const pod = aPod({ hostNetwork: true, containers: [aContainer("a", { env })] });
+  const config = await requests.container(pod, pod.spec.containers[0]!, { ...made, podIPs: [] });
+  assert.deepEqual(valuesOf(config), { IP: fakeNode.hostIps[0] });
+});
+
+test("a name that is too long matters only to a pod that gets it", async (t) => {
+  const { requests } = await setUp(t);
+  const long = { subdomain: "s".repeat(60), setHostnameAsFQDN: true, dnsPolicy: "Default" };
+  const error = { code: "ConfigPodSandboxError", message: /^failed to construct FQDN from pod hostname/ };
+  await assert.rejects(requests.sandbox(aPod(long), 0), error);
+  assert.equal((await requests.sandbox(aPod({ ...long, hostNetwork: true }), 0)).hostname, "");
+});
+
+test("hostnameOverride counts unless it is turned off", async (t) => {
+  const pod = aPod({ hostnameOverride: "other.example.test", dnsPolicy: "Default" });
+  const on = await setUp(t);
+  assert.equal((await on.requests.sandbox(pod, 0)).hostname, "other.example.test");
+  const off = await setUp(t, defaults, { hostnameOverrides: false });
+  assert.equal((await off.requests.sandbox(pod, 0)).hostname, "p");
+});
+
+test("a RuntimeClass names the handler; nobody to ask means the default one", async (t) => {
+  const pod = aPod({ runtimeClassName: "sandboxed", dnsPolicy: "Default" });
+  const alone = await setUp(t);
+  assert.equal(alone.requests.runtimeHandler(pod), "");
+  const classes = new Map([["sandboxed", { handler: "kata" }]]);
+  const { requests } = await setUp(t, defaults, { runtimeClass: (name) => classes.get(name) });
+  assert.equal(requests.runtimeHandler(pod), "kata");
+  assert.equal(requests.runtimeHandler(aPod()), "");
+  classes.clear();
+  await assert.rejects(requests.sandbox(pod, 0), {
+    code: "ConfigPodSandboxError",
+    message: 'runtimeclass.node.k8s.io "sandboxed" not found',
+  });
+});
+
+test("a pod with users of its own gets IDs, in its sandbox and on what its containers mount", async (t) => {
+  const ids = [{ hostId: 131_072, containerId: 0, length: 65_536 }];
+  const { requests } = await setUp(t, defaults, {
+    runtimeHandlers: () => [{ name: "", userNamespaces: true }],
+    userNamespaces: { mappingsFor: async () => ({ first: 131_072, length: 65_536 }) },
+  });
+  const pod = aPod({ hostUsers: false, dnsPolicy: "Default" });
+  const want = { mode: NamespaceMode.POD, uids: ids, gids: ids };
+  const sandbox = await requests.sandbox(pod, 0);
+  assert.deepEqual(sandbox.linux?.securityContext?.namespaceOptions?.usernsOptions, want);
+  const config = await requests.container(pod, pod.spec.containers[0]!, made);
+  assert.deepEqual(config.linux?.securityContext?.namespaceOptions?.usernsOptions, want);
+  assert.deepEqual(config.mounts?.[0]?.uidMappings, ids);
+});
+
+test("a runtime that cannot give a pod users of its own is named", async (t) => {
+  const { requests } = await setUp(t);
+  await assert.rejects(requests.sandbox(aPod({ hostUsers: false, dnsPolicy: "Default" }), 0), {
+    code: "ConfigPodSandboxError",
+    message: "can't set `spec.hostUsers: false`, runtime does not support user namespaces",
+  });
+});
+
+test("an ephemeral container sees the processes of the container that it names", async (t) => {
+  const { requests } = await setUp(t);
+  const debug = { ...aContainer("debug"), targetContainerName: "a" } as Container;
+  const withA = { ...made, seen: seen([seenContainer("a", { attempt: 2 })]) };
+  const config = await requests.container(aPod(), debug, withA);
+  const options = config.linux?.securityContext?.namespaceOptions;
+  assert.deepEqual([options?.pid, options?.targetId], [NamespaceMode.TARGET, "a-2"]);
+  const withoutA = { ...made, seen: seen([]) };
+  await assert.rejects(requests.container(aPod(), debug, withoutA), {
+    code: "CreateContainerConfigError",
+    message: "unable to find target container a",
+  });
+});
+
+test("variables come from files in an emptyDir, and from nowhere else", async (t) => {
+  const { dir, requests } = await setUp(t);
+  const volume = join(dir, "pods", testUid, "volumes", "kubernetes.io~empty-dir", "v");
+  await mkdir(volume, { recursive: true });
+  await writeFile(join(volume, "env"), "A='1'\nB='two\nlines'\n");
+  await writeFile(join(volume, "bad"), "A=1\n");
+  const start = (key: string, path = "env", volumeName = "v") => {
+    const fileKeyRef = { volumeName, path, key };
+    const container = aContainer("a", {
+      env: [{ name: "V", valueFrom: { fileKeyRef } as EnvVar["valueFrom"] }],
+    });
+    const volumes = [
+      { name: "v", emptyDir: {} },
+      { name: "host", hostPath: { path: "/etc" } },
+    ];
+    return requests.container(aPod({ containers: [container], volumes }), container, made).then(valuesOf);
+  };
+  assert.deepEqual(await start("B"), { V: "two\nlines" });
+  const code = "CreateContainerConfigError";
+  const notFound = `environment variable key "C" not found in file "${join(volume, "env")}"`;
+  await assert.rejects(start("C"), { code, message: notFound });
+  await assert.rejects(start("A", "bad"), {
+    code,
+    message: /^couldn't parse env file: .* at line 1: value must/,
+  });
+  await assert.rejects(start("A", "none"), { code, message: /^couldn't parse env file: ENOENT/ });
+  const noVolume = 'cannot find the volume "host" referenced by FileKeyRef';
+  await assert.rejects(start("A", "passwd", "host"), { code, message: noVolume });
+});
+
+test("a config map that nobody can look up keeps a container from being made", async (t) => {
+  const { requests } = await setUp(t);
+  const container = aContainer("a", { envFrom: [{ configMapRef: { name: "cm" } }] });
+  await assert.rejects(requests.container(aPod({ containers: [container] }), container, made), {
+    code: "CreateContainerConfigError",
+    message: "couldn't get configMap default/cm, no kubeClient defined",
+  });
+});
+
+function valuesOf(config: { envs?: { key?: string; value?: Uint8Array }[] }): Record<string, string> {
+  return Object.fromEntries(
+    (config.envs ?? []).map(({ key = "", value = new Uint8Array() }) => [key, Buffer.from(value).toString()]),
+  );
+}

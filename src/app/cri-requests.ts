@@ -1,17 +1,29 @@
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { KubeletError, messageOf } from "../base/errors.ts";
+import { NamespaceMode } from "../gen/runtime/v1/api_pb.js";
 import { containerHash } from "../model/container-hash.ts";
-import type { Container, Pod } from "../model/pod.ts";
+import type { Container, Pod, PodUid } from "../model/pod.ts";
 import type { PodEvents } from "../model/pod-events.ts";
 import { buildContainerConfig } from "../pipeline/pod-runtime/config/container-config.ts";
-import type { NodeFacts, RuntimeSettings } from "../pipeline/pod-runtime/config/context.ts";
+import type {
+  ContainerContext,
+  EnvObjects,
+  NodeFacts,
+  RuntimeSettings,
+  UserNamespaceInit,
+} from "../pipeline/pod-runtime/config/context.ts";
+import { containerConfigError } from "../pipeline/pod-runtime/config/errors.ts";
 import { containerDir, etcHostsFile, terminationFileName } from "../pipeline/pod-runtime/config/paths.ts";
 import { buildSandboxConfig } from "../pipeline/pod-runtime/config/sandbox-config.ts";
-import type { PodRuntimeOptions } from "../pipeline/pod-runtime/pod-runtime.ts";
+import type { EnsuredImage, PodRuntimeOptions } from "../pipeline/pod-runtime/pod-runtime.ts";
 import { podDns } from "../pods/network/dns.ts";
 import { hostNetworkHosts, managedHosts, writeEtcHosts } from "../pods/network/etc-hosts.ts";
-import { kernelHostname, podHostname } from "../pods/network/hostname.ts";
+import { kernelHostname, type PodHostname, podHostname } from "../pods/network/hostname.ts";
 import { parseResolvConf } from "../pods/network/resolv-conf.ts";
+import { type HandlerFeatures, requireUserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
+import { newestContainer, type ObservedPod } from "../state/observed-pods.ts";
+import { emptyDirPath, readFileKeys } from "./env-files.ts";
 
 export interface CriRequestsOptions {
   node: NodeFacts;
@@ -22,66 +34,150 @@ export interface CriRequestsOptions {
   resolvConf: string;
   cgroupParentOf: (pod: Pod) => string;
   events: PodEvents;
+  /** False if spec.hostnameOverride does not count. */
+  hostnameOverrides?: boolean;
+  /** Looks a RuntimeClass up. Without somebody to ask, every pod gets the runtime's default handler. */
+  runtimeClass?: (name: string) => { handler: string } | undefined;
+  /** Without it no pod can have users of its own. */
+  userNamespaces?: { mappingsFor(uid: PodUid): Promise<{ first: number; length: number }> };
+  runtimeHandlers?: () => readonly HandlerFeatures[];
+  /** ConfigMaps and Secrets; without them a pod that refers to one does not start. */
+  envObjects?: EnvObjects;
+  serviceEnv?: (pod: Pod) => Readonly<Record<string, string>>;
+  /** Where a volume is on the node, if it is mounted; emptyDirs are known without it. */
+  volumeDir?: (pod: Pod, volume: string) => string | undefined;
+  mountsFor?: ContainerContext["mountsFor"];
+  extraGroups?: (pod: Pod) => readonly number[];
+}
+
+interface Made {
+  attempt: number;
+  image: EnsuredImage;
+  podIPs: readonly string[];
+  /** What the runtime has of the pod: an ephemeral container may look into another one. */
+  seen?: ObservedPod;
 }
 
 /** Joins what a pod asks for with what the node is, and writes the files that its containers mount. */
 export function criRequests(o: CriRequestsOptions): PodRuntimeOptions["requests"] {
   const noticed = new WeakSet<Pod>();
+  const handlerOf = (pod: Pod) => runtimeHandler(pod, o.runtimeClass);
+  const nameOf = (pod: Pod) => podHostname(pod, o.clusterDomain, o.hostnameOverrides ?? true);
+  const contextOf = async (pod: Pod) => ({
+    node: o.node,
+    settings: o.settings,
+    extraGroups: o.extraGroups?.(pod),
+    userNamespace: await userNamespaceOf(pod, handlerOf(pod), o),
+  });
+
+  const sandbox = async (pod: Pod, attempt: number) => {
+    const host = o.resolvConf === "" ? undefined : parseResolvConf(await readFile(o.resolvConf, "utf8"));
+    const { clusterDns, clusterDomain, node } = o;
+    const dns = podDns(pod, { clusterDns, clusterDomain, host, nodeIps: node.hostIps });
+    if (!noticed.has(pod))
+      for (const { reason, message } of dns.notices) o.events.warning(pod, reason, message);
+    noticed.add(pod);
+    return buildSandboxConfig(pod, {
+      ...(await contextOf(pod)),
+      attempt,
+      dns: dns.config,
+      hostname: pod.spec.hostNetwork ? "" : kernelHostname(nameOf(pod), pod.spec.setHostnameAsFQDN),
+      cgroupParent: o.cgroupParentOf(pod),
+    });
+  };
+
+  const container = async (pod: Pod, spec: Container, { attempt, image, podIPs, seen }: Made) => {
+    const targetContainerId = targetOf(spec, seen);
+    const podIps = pod.spec.hostNetwork && podIPs.length === 0 ? o.node.hostIps : podIPs;
+    const context = await contextOf(pod);
+    const fileKey = await readFileKeys(pod, spec, o.volumeDir ?? emptyDirPath(o.settings.rootDir));
+    const terminationFile = terminationFileName();
+    await writeHostsFile(o.settings.rootDir, pod, podIps, nameOf(pod));
+    await makeTerminationFile(o.settings.rootDir, pod, spec, terminationFile);
+    return buildContainerConfig(pod, spec, {
+      ...context,
+      attempt,
+      imageRef: image.ref,
+      imageUser: image.user,
+      podIps,
+      terminationFile,
+      targetContainerId,
+      serviceEnv: o.serviceEnv?.(pod),
+      envObjects: o.envObjects,
+      fileKey,
+      mountsFor: o.mountsFor,
+    });
+  };
+
   return {
     hashOf: containerHash,
-    runtimeHandler: () => "",
-
-    async sandbox(pod, attempt) {
-      const host = o.resolvConf === "" ? undefined : parseResolvConf(await readFile(o.resolvConf, "utf8"));
-      const { clusterDns, clusterDomain, node } = o;
-      const dns = podDns(pod, { clusterDns, clusterDomain, host, nodeIps: node.hostIps });
-      if (!noticed.has(pod))
-        for (const { reason, message } of dns.notices) o.events.warning(pod, reason, message);
-      noticed.add(pod);
-      return buildSandboxConfig(pod, {
-        node,
-        settings: o.settings,
-        attempt,
-        dns: dns.config,
-        hostname: kernelHostname(podHostname(pod, clusterDomain), pod.spec.setHostnameAsFQDN),
-        cgroupParent: o.cgroupParentOf(pod),
-      });
-    },
-
-    async container(pod, container, { attempt, image, podIPs }) {
-      const terminationFile = terminationFileName();
-      await writeHostsFile(o, pod, podIPs);
-      await makeTerminationFile(o, pod, container, terminationFile);
-      return buildContainerConfig(pod, container, {
-        node: o.node,
-        settings: o.settings,
-        attempt,
-        imageRef: image.ref,
-        imageUser: image.user,
-        podIps: podIPs,
-        terminationFile,
-      });
-    },
+    runtimeHandler: handlerOf,
+    sandbox: (pod, attempt) => named("ConfigPodSandboxError", sandbox(pod, attempt)),
+    container: (pod, spec, made) => named("CreateContainerConfigError", container(pod, spec, made)),
   };
 }
 
-async function writeHostsFile(o: CriRequestsOptions, pod: Pod, podIPs: readonly string[]): Promise<void> {
-  if (!pod.spec.hostNetwork && podIPs.length === 0) return;
+/** Whatever goes wrong here is for users the same trouble: the request could not be made. */
+async function named<T>(code: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof KubeletError && error.code === code) throw error;
+    throw new KubeletError(code, messageOf(error), { cause: error });
+  }
+}
+
+function runtimeHandler(pod: Pod, runtimeClass: CriRequestsOptions["runtimeClass"]): string {
+  const name = pod.spec.runtimeClassName;
+  if (!name || !runtimeClass) return "";
+  const found = runtimeClass(name);
+  if (!found) throw new KubeletError("RuntimeClass", `runtimeclass.node.k8s.io "${name}" not found`);
+  return found.handler;
+}
+
+async function userNamespaceOf(
+  pod: Pod,
+  handler: string,
+  { userNamespaces, runtimeHandlers }: CriRequestsOptions,
+): Promise<UserNamespaceInit | undefined> {
+  if (pod.spec.hostUsers !== false) return undefined;
+  requireUserNamespaces(handler, runtimeHandlers?.() ?? []);
+  if (!userNamespaces) return undefined;
+  const { first, length } = await userNamespaces.mappingsFor(pod.metadata.uid);
+  const ids = [{ hostId: first, containerId: 0, length }];
+  return { mode: NamespaceMode.POD, uids: ids, gids: ids };
+}
+
+function targetOf(container: Container, seen: ObservedPod | undefined): string | undefined {
+  const name = (container as { targetContainerName?: string }).targetContainerName;
+  if (!name) return undefined;
+  const target = newestContainer(seen, name);
+  if (!target) throw containerConfigError(`unable to find target container ${name}`);
+  return target.id;
+}
+
+async function writeHostsFile(
+  rootDir: string,
+  pod: Pod,
+  podIps: readonly string[],
+  name: PodHostname,
+): Promise<void> {
+  if (!pod.spec.hostNetwork && podIps.length === 0) return;
   const content = pod.spec.hostNetwork
     ? hostNetworkHosts(pod, await readFile("/etc/hosts", "utf8"))
-    : managedHosts(pod, podIPs, podHostname(pod, o.clusterDomain));
-  await writeEtcHosts(etcHostsFile(o.settings.rootDir, pod), content);
+    : managedHosts(pod, podIps, name);
+  await writeEtcHosts(etcHostsFile(rootDir, pod), content);
 }
 
 /** The runtime would make a folder of a path that is not there, so the file has to be there first. */
 async function makeTerminationFile(
-  o: CriRequestsOptions,
+  rootDir: string,
   pod: Pod,
   container: Container,
   name: string,
 ): Promise<void> {
   if (!container.terminationMessagePath) return;
-  const path = join(containerDir(o.settings.rootDir, pod, container.name), name);
+  const path = join(containerDir(rootDir, pod, container.name), name);
   await mkdir(dirname(path), { recursive: true, mode: 0o750 });
   await writeFile(path, "");
   await chmod(path, 0o666);

@@ -81,6 +81,7 @@ function runtimeSettings({ config, gates, rootDir }: AgentOptions, cgroupVersion
       podLevelResources: gates.enabled("PodLevelResources"),
       memoryQos: gates.enabled("MemoryQoS"),
       containerStopSignals: gates.enabled("ContainerStopSignals"),
+      envFiles: gates.enabled("EnvFiles"),
     },
   };
 }

@@ -1,32 +1,14 @@
 import type { Logger } from "../base/logger.ts";
-import { type Container, type Pod, podRef } from "../model/pod.ts";
-
-const ofContainers: (keyof Container)[] = [
-  "livenessProbe",
-  "readinessProbe",
-  "startupProbe",
-  "lifecycle",
-  "restartPolicyRules",
-];
-const ofPods: (keyof Pod["spec"])[] = [
-  "activeDeadlineSeconds",
-  "readinessGates",
-  "runtimeClassName",
-  "volumes",
-];
+import { type Pod, podRef } from "../model/pod.ts";
 
 /**
- * Fields of a pod that are accepted and change nothing yet. A name leaves these lists together with the code that acts
+ * Fields of a pod that are accepted and change nothing yet. A name leaves this list together with the code that acts
  * on it.
  */
+const idleFields: (keyof Pod["spec"])[] = ["runtimeClassName", "volumes"];
+
 export function notActedOn(pod: Pod): string[] {
-  const { initContainers = [], containers } = pod.spec;
-  const found = ofPods.filter((field) => isSet(pod.spec[field])).map((field) => `spec.${field}`);
-  const look = (list: readonly Container[], name: string) =>
-    list.flatMap((container, i) =>
-      ofContainers.filter((field) => isSet(container[field])).map((field) => `spec.${name}[${i}].${field}`),
-    );
-  return [...found, ...look(initContainers, "initContainers"), ...look(containers, "containers")];
+  return idleFields.filter((field) => isSet(pod.spec[field])).map((field) => `spec.${field}`);
 }
 
 /** One line a pod, when it arrives. */

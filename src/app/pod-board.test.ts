@@ -31,6 +31,7 @@ function setUp() {
   const statuses = new StatusManager({
     clock,
     observed: { get: () => undefined },
+    probes: { get: () => undefined },
     hostIPs: () => [],
     runtimeName: () => "fake",
     onChange: (uid) => board.changed(uid),
@@ -47,7 +48,7 @@ test("a row says what a pod is, how it is, and what it waits for", async () => {
   workers.update(pod);
   await settle();
   assert.equal(board.rows()[0]?.phase, "Unknown", "nobody has made a status yet");
-  statuses.refresh(pod, new Map());
+  statuses.refresh(pod, { waiting: new Map(), workerPhase: "syncing" });
   const [row] = board.rows();
   const { status, ...rest } = row!;
   assert.equal(status?.phase, "Pending");

@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isAbort } from "./errors.ts";
 import { FakeClock, settle } from "./fake-clock.ts";
-import { ConcurrencyGate } from "./gate.ts";
+import { ConcurrencyGate, type GateOptions, type Turn } from "./gate.ts";
 
 /** Work that lasts until it is told to end. */
-function setUp(width: number) {
-  const gate = new ConcurrencyGate(width);
+function setUp(width: number, options: GateOptions = {}) {
+  const gate = new ConcurrencyGate(width, options);
   const running: string[] = [];
   const order: string[] = [];
   const ends = new Map<string, PromiseWithResolvers<void>>();
-  const run = (name: string, options: { priority?: number; signal?: AbortSignal } = {}) =>
+  const run = (name: string, turn: Turn = {}) =>
     gate.run(async () => {
       order.push(name);
       running.push(name);
@@ -18,7 +18,7 @@ function setUp(width: number) {
       ends.set(name, end);
       await end.promise.finally(() => running.splice(running.indexOf(name), 1));
       return name;
-    }, options);
+    }, turn);
   const end = async (name: string) => {
     ends.get(name)?.resolve();
     await settle();
@@ -137,4 +137,192 @@ test("work that hangs gives its place to the next, and leaves only once", async 
   await Promise.all([second, third]);
   assert.deepEqual(order, ["hangs", "second", "third"]);
   assert.equal(clock.pending, 0, "no timer is left");
+});
+
+const kinds = ["restart", "container", "sandbox"] as const;
+
+const orders: [rule: string, turns: [name: string, turn: Turn][], expected: string[]][] = [
+  [
+    "of equal priority the kinds go in their order, so that what is begun is finished first",
+    [
+      ["s1", { kind: "sandbox" }],
+      ["c1", { kind: "container" }],
+      ["s2", { kind: "sandbox" }],
+      ["r1", { kind: "restart" }],
+      ["c2", { kind: "container" }],
+    ],
+    ["r1", "c1", "c2", "s1", "s2"],
+  ],
+  [
+    "priority comes before kind",
+    [
+      ["restart", { kind: "restart" }],
+      ["critical", { kind: "sandbox", priority: 1 }],
+    ],
+    ["critical", "restart"],
+  ],
+  [
+    "of one kind the oldest goes first, whenever it came",
+    [
+      ["young", { kind: "sandbox", since: 300 }],
+      ["old", { kind: "sandbox", since: 100 }],
+      ["middle", { kind: "sandbox", since: 200 }],
+    ],
+    ["old", "middle", "young"],
+  ],
+  [
+    "of one age the first that came goes first",
+    [
+      ["a", { since: 100 }],
+      ["b", { since: 100 }],
+    ],
+    ["a", "b"],
+  ],
+  [
+    "what is of no kind, or of one that is not listed, comes last",
+    [
+      ["none", {}],
+      ["other", { kind: "other" }],
+      ["sandbox", { kind: "sandbox" }],
+    ],
+    ["sandbox", "none", "other"],
+  ],
+];
+for (const [rule, turns, expected] of orders)
+  test(`order: ${rule}`, async () => {
+    const { run, end, order } = setUp(1, { kinds });
+    const all = [run("first"), ...turns.map(([name, turn]) => run(name, turn))];
+    for (const name of ["first", ...expected]) {
+      await settle();
+      await end(name);
+    }
+    await Promise.all(all);
+    assert.deepEqual(order, ["first", ...expected]);
+  });
+
+test("the reserved place is for its kind only, for one at a time, and beyond the width", async () => {
+  const { run, end, running, gate } = setUp(1, { kinds, reserved: ["restart"] });
+  const all = [
+    run("s1", { kind: "sandbox", priority: 9 }),
+    run("s2", { kind: "sandbox", priority: 9 }),
+    run("r1", { kind: "restart" }),
+    run("r2", { kind: "restart" }),
+  ];
+  await settle();
+  assert.deepEqual(running, ["s1", "r1"], "no priority keeps a restart from its place");
+  assert.deepEqual([gate.running, gate.waiting], [2, 2]);
+  await end("r1");
+  assert.deepEqual(running, ["s1", "r2"]);
+  await end("r2");
+  assert.deepEqual(running, ["s1"], "a sandbox does not take it");
+  await end("s1");
+  assert.deepEqual(running, ["s2"]);
+  await end("s2");
+  await Promise.all(all);
+  assert.deepEqual([gate.running, gate.waiting], [0, 0]);
+});
+
+test("a reserved kind takes a shared place while there is one", async () => {
+  const { run, end, running, order } = setUp(1, { kinds, reserved: ["restart"] });
+  const all = [run("r1", { kind: "restart" }), run("r2", { kind: "restart" }), run("s", { kind: "sandbox" })];
+  await settle();
+  assert.deepEqual(running, ["r1", "r2"]);
+  await end("r1");
+  assert.deepEqual(running, ["r2", "s"]);
+  await end("r2");
+  await end("s");
+  await Promise.all(all);
+  assert.deepEqual(order, ["r1", "r2", "s"]);
+});
+
+test("a restart that comes into a burst of 60 waits for one turn at most, also when others restart", async () => {
+  const clock = new FakeClock();
+  const waits: { kind: string | undefined; waitMs: number }[] = [];
+  const gate = new ConcurrencyGate(4, {
+    clock,
+    kinds,
+    reserved: ["restart"],
+    onAdmitted: (waitMs, kind) => waits.push({ kind, waitMs }),
+  });
+  const turnMs = 300;
+  const work = () => new Promise<void>((resolve) => clock.after(turnMs, resolve));
+  const pods = Array.from({ length: 60 }, async () => {
+    await gate.run(work, { kind: "sandbox" });
+    await gate.run(work, { kind: "container" });
+  });
+  await clock.advance(turnMs / 2);
+  const restarts = [1, 2, 3, 4, 5].map(() => gate.run(work, { kind: "restart" }));
+  await clock.advance(60_000);
+  await Promise.all([...pods, ...restarts]);
+  const waited = waits.filter((w) => w.kind === "restart").map((w) => w.waitMs);
+  assert.equal(waited.length, 5);
+  assert.equal(waited[0], 0, "the reserved place was free");
+  assert.ok(Math.max(...waited) <= turnMs, `${waited}`);
+  assert.equal(waits.length, 125);
+});
+
+test("in a burst half of the pods run after half of the time, for none begins before others are finished", async () => {
+  const clock = new FakeClock();
+  const began = clock.now();
+  const gate = new ConcurrencyGate(4, { clock, kinds });
+  const work = () => new Promise<void>((resolve) => clock.after(100, resolve));
+  const runsAfter: number[] = [];
+  const pods = Array.from({ length: 40 }, async () => {
+    await gate.run(work, { kind: "sandbox" });
+    await gate.run(work, { kind: "container" });
+    runsAfter.push(clock.now() - began);
+  });
+  await clock.advance(60_000);
+  await Promise.all(pods);
+  assert.equal(runsAfter.at(-1), 2000);
+  assert.ok(runsAfter[19]! <= 1100, `${runsAfter}`);
+});
+
+test("waits and counts are told, of those who give up too", async () => {
+  const clock = new FakeClock();
+  const waits: [number, string | undefined][] = [];
+  const counts: string[] = [];
+  const gate = new ConcurrencyGate(1, {
+    clock,
+    onAdmitted: (waitMs, kind) => waits.push([waitMs, kind]),
+    onChange: ({ waiting, running }) => counts.push(`${waiting}/${running}`),
+  });
+  const stop = new AbortController();
+  const first = gate.run(() => new Promise<void>((resolve) => clock.after(500, resolve)), {
+    kind: "sandbox",
+  });
+  const second = gate.run(async () => {}, { kind: "container" });
+  const given = gate.run(async () => {}, { kind: "restart", signal: stop.signal });
+  stop.abort();
+  await assert.rejects(given, isAbort);
+  await clock.advance(500);
+  await Promise.all([first, second]);
+  assert.deepEqual(waits, [
+    [0, "sandbox"],
+    [500, "container"],
+  ]);
+  assert.deepEqual(counts, ["0/1", "1/1", "2/1", "1/1", "0/1", "0/0"]);
+});
+
+test("a restart that hangs leaves the reserved place to the next restart", async () => {
+  const clock = new FakeClock();
+  const gate = new ConcurrencyGate(1, { clock, longestMs: 1000, kinds, reserved: ["restart"] });
+  const hang = Promise.withResolvers<void>();
+  const order: string[] = [];
+  const run = (name: string, kind: (typeof kinds)[number]) =>
+    gate.run(
+      async () => {
+        order.push(name);
+        await hang.promise;
+      },
+      { kind },
+    );
+  const all = [run("s1", "sandbox"), run("r1", "restart"), run("r2", "restart"), run("r3", "restart")];
+  await clock.advance(999);
+  assert.deepEqual(order, ["s1", "r1"]);
+  await clock.advance(1);
+  assert.deepEqual(order, ["s1", "r1", "r2", "r3"]);
+  hang.resolve();
+  await Promise.all(all);
+  assert.equal(gate.running, 0);
 });

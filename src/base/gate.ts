@@ -1,48 +1,80 @@
 import type { Clock } from "./clock.ts";
 import { abortError } from "./errors.ts";
 
-interface Waiter {
-  priority: number;
-  order: number;
-  admit: () => void;
-}
-
-export interface Patience {
-  clock: Clock;
+export interface GateOptions<Kind extends string = string> {
+  /** Needed for `longestMs`, and for waits to be told. */
+  clock?: Clock;
   /** Work that takes longer waits for something else than its share of the machine: its place goes to the next. */
-  longestMs: number;
+  longestMs?: number;
+  /** Of equal priority, a kind goes before those that follow it here. */
+  kinds?: readonly Kind[];
+  /** Kinds that have one place beyond the width, which nobody else takes: no crowd can hold them up. */
+  reserved?: readonly Kind[];
+  /** Work begins; it has waited so long. */
+  onAdmitted?: (waitMs: number, kind: Kind | undefined) => void;
+  onChange?: (counts: { waiting: number; running: number }) => void;
 }
 
-/** Lets at most `width` pieces of work run at once; the most important waits least, then the oldest. */
-export class ConcurrencyGate {
-  readonly #width: number;
-  readonly #patience: Patience | undefined;
-  #running = 0;
-  #order = 0;
-  #waiting: Waiter[] = [];
+export interface Turn<Kind extends string = string> {
+  /** Higher goes first. */
+  priority?: number;
+  kind?: Kind;
+  /** Since when it is wanted, in milliseconds: the oldest goes first. Unless told, that is now. */
+  since?: number;
+  signal?: AbortSignal;
+}
 
-  constructor(width: number, patience?: Patience) {
+type Place = "shared" | "reserved";
+
+interface Waiter<Kind extends string> {
+  priority: number;
+  rank: number;
+  kind: Kind | undefined;
+  since: number;
+  order: number;
+  admit: (place: Place) => void;
+}
+
+/**
+ * Lets at most `width` pieces of work run at once, and one of a reserved kind beside them. The most important waits least,
+ * then the first of the kinds, then the oldest.
+ */
+export class ConcurrencyGate<Kind extends string = string> {
+  readonly #width: number;
+  readonly #o: GateOptions<Kind>;
+  #running: Record<Place, number> = { shared: 0, reserved: 0 };
+  #order = 0;
+  #waiting: Waiter<Kind>[] = [];
+
+  constructor(width: number, options: GateOptions<Kind> = {}) {
     if (!(width >= 1)) throw new RangeError(`a gate of width ${width} lets nothing through`);
     this.#width = width;
-    this.#patience = patience;
+    this.#o = options;
+  }
+
+  get width(): number {
+    return this.#width;
   }
 
   get waiting(): number {
     return this.#waiting.length;
   }
 
-  /** Runs the work when there is room for it. Higher priority goes first. */
-  async run<T>(
-    work: () => Promise<T>,
-    options: { priority?: number; signal?: AbortSignal } = {},
-  ): Promise<T> {
-    await this.#enter(options.priority ?? 0, options.signal);
-    let inside = true;
+  get running(): number {
+    return this.#running.shared + this.#running.reserved;
+  }
+
+  /** Runs the work when there is room for it. */
+  async run<T>(work: () => Promise<T>, turn: Turn<Kind> = {}): Promise<T> {
+    const { clock, longestMs } = this.#o;
+    const askedAt = clock?.now() ?? 0;
+    let place: Place | undefined = await this.#enter(turn, turn.since ?? askedAt);
+    this.#o.onAdmitted?.((clock?.now() ?? 0) - askedAt, turn.kind);
     const leave = () => {
-      if (inside) this.#leave();
-      inside = false;
+      if (place) this.#leave(place);
+      place = undefined;
     };
-    const cancel = this.#patience?.clock.after(this.#patience.longestMs, leave);
+    const cancel = longestMs === undefined ? undefined : clock?.after(longestMs, leave);
     try {
       return await work();
     } finally {
@@ -51,44 +83,70 @@ export class ConcurrencyGate {
     }
   }
 
-  #enter(priority: number, signal: AbortSignal | undefined): Promise<void> {
+  #enter({ priority = 0, kind, signal }: Turn<Kind>, since: number): Promise<Place> {
     if (signal?.aborted) return Promise.reject(abortError(signal.reason));
-    if (this.#running < this.#width) {
-      this.#running++;
-      return Promise.resolve();
+    const free = this.#freePlace(kind);
+    if (free) {
+      this.#running[free]++;
+      this.#changed();
+      return Promise.resolve(free);
     }
     return new Promise((resolve, reject) => {
       const onAbort = () => {
         this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
+        this.#changed();
         reject(abortError(signal?.reason));
       };
-      const waiter: Waiter = {
+      const waiter: Waiter<Kind> = {
         priority,
+        rank: this.#rank(kind),
+        kind,
+        since,
         order: this.#order++,
-        admit: () => {
+        admit: (place) => {
           signal?.removeEventListener("abort", onAbort);
-          resolve();
+          resolve(place);
         },
       };
       signal?.addEventListener("abort", onAbort, { once: true });
       this.#waiting.push(waiter);
+      this.#changed();
     });
   }
 
-  #leave(): void {
-    const next = this.#waiting.reduce<Waiter | undefined>(
-      (best, w) =>
-        !best || w.priority > best.priority || (w.priority === best.priority && w.order < best.order)
-          ? w
-          : best,
-      undefined,
-    );
-    if (!next) {
-      this.#running--;
-      return;
-    }
-    // The place passes straight to the next one, so nobody can slip in between.
-    this.#waiting.splice(this.#waiting.indexOf(next), 1);
-    next.admit();
+  #freePlace(kind: Kind | undefined): Place | undefined {
+    if (this.#running.shared < this.#width) return "shared";
+    return this.#running.reserved === 0 && this.#mayUse("reserved", kind) ? "reserved" : undefined;
   }
+
+  #mayUse(place: Place, kind: Kind | undefined): boolean {
+    return place === "shared" || (kind !== undefined && (this.#o.reserved?.includes(kind) ?? false));
+  }
+
+  /** What is of no listed kind comes after all that is. */
+  #rank(kind: Kind | undefined): number {
+    const { kinds = [] } = this.#o;
+    const index = kind === undefined ? -1 : kinds.indexOf(kind);
+    return index < 0 ? kinds.length : index;
+  }
+
+  #leave(place: Place): void {
+    const next = this.#waiting
+      .filter((waiter) => this.#mayUse(place, waiter.kind))
+      .reduce<Waiter<Kind> | undefined>((best, w) => (best && !goesBefore(w, best) ? best : w), undefined);
+    if (next) {
+      // The place passes straight to the next one, so nobody can slip in between.
+      this.#waiting.splice(this.#waiting.indexOf(next), 1);
+      next.admit(place);
+    } else this.#running[place]--;
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.#o.onChange?.({ waiting: this.waiting, running: this.running });
+  }
+}
+
+function goesBefore(a: Waiter<string>, b: Waiter<string>): boolean {
+  return (b.priority - a.priority || a.rank - b.rank || a.since - b.since || a.order - b.order) < 0;
 }

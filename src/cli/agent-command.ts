@@ -34,6 +34,12 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
     rootDir: flags.rootDir,
     hostnameOverride: flags.hostnameOverride,
     nodeIp: flags.nodeIP,
+    deadContainers: {
+      minAgeMs: flags.minimumContainerTTLDuration,
+      maxPerContainer: flags.maximumDeadContainersPerContainer,
+      maxContainers: flags.maximumDeadContainers,
+    },
+    maxParallelStarts: flags.maxParallelStarts,
     leavesApiPods: flags.kubeconfig !== "" || flags.bootstrapKubeconfig !== "",
     clock: systemClock,
     logger,

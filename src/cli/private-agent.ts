@@ -37,6 +37,8 @@ export async function privateConfiguration(node: PrivateNode): Promise<KubeletCo
   config.cgroupRoot = node.cgroupRoot;
   config.failCgroupV1 = false;
   config.serializeImagePulls = false;
+  // The images are ours, made for this node: a host that is full is no reason to remove them.
+  config.imageGCHighThresholdPercent = 100;
   const hasResolvConf = await access("/etc/resolv.conf").then(
     () => true,
     () => false,

@@ -28,10 +28,10 @@ test("a flag is acted on exactly if its configuration field is", () => {
 test("one line names all that is not acted on, each once", () => {
   assert.equal(
     notActedOn(
-      ["config", "max-pods", "vmodule", "max-pods"],
-      ["staticPodPath", "evictionHard", "maxPods", "maxPods"],
+      ["config", "event-qps", "vmodule", "event-qps"],
+      ["staticPodPath", "evictionHard", "eventRecordQPS", "eventRecordQPS"],
     ),
-    "accepted but not acted on yet: --max-pods, --vmodule, config evictionHard, config maxPods",
+    "accepted but not acted on yet: --event-qps, --vmodule, config evictionHard, config eventRecordQPS",
   );
 });
 

@@ -11,8 +11,12 @@ export interface ObservedContainer {
   attempt: number;
   /** What the spec was when it was created. */
   hash: string;
+  /** The name that the runtime has for the image. */
   image: string;
+  /** What the API calls imageID: a digest where the image has one. */
   imageRef: string;
+  /** The image's own id in the runtime; it keeps the image from being removed. Empty with old runtimes. */
+  imageId?: string;
   createdAt: number;
   startedAt: number;
   finishedAt: number;
@@ -21,6 +25,12 @@ export interface ObservedContainer {
   message: string;
   logPath: string;
   annotations: Readonly<Record<string, string>>;
+  /** Who its first process runs as, if the runtime tells. */
+  user?: { uid: number; gid: number; supplementalGroups: readonly number[] };
+  /** What holds now, if the runtime tells; what has no limit is absent. */
+  resources?: { milliCpuLimit?: number; milliCpuRequest?: number; memoryLimit?: number };
+  /** "SIGTERM"; absent if the runtime does not tell. */
+  stopSignal?: string;
 }
 
 export interface ObservedSandbox {
@@ -47,6 +57,24 @@ export interface ObservedPod {
  */
 export class ObservedPods {
   #pods = new Map<PodUid, ObservedPod>();
+  #looked = false;
+  #unclear = new Set<PodUid>();
+
+  /** False if "nothing observed" means nothing: there was no look yet, or the pod was there and could not be inspected. */
+  knows(uid: PodUid): boolean {
+    return this.#pods.has(uid) || (this.#looked && !this.#unclear.has(uid));
+  }
+
+  /** All pods were looked for, and these are there. */
+  looked(found: { has(uid: PodUid): boolean }): void {
+    this.#looked = true;
+    for (const uid of this.#unclear) if (!found.has(uid)) this.#unclear.delete(uid);
+  }
+
+  /** The runtime has the pod, and would not say what of it. */
+  couldNotInspect(uid: PodUid): void {
+    this.#unclear.add(uid);
+  }
 
   get(uid: PodUid): ObservedPod | undefined {
     return this.#pods.get(uid);
@@ -57,10 +85,12 @@ export class ObservedPods {
   }
 
   set(pod: ObservedPod): void {
+    this.#unclear.delete(pod.uid);
     this.#pods.set(pod.uid, pod);
   }
 
   delete(uid: PodUid): void {
+    this.#unclear.delete(uid);
     this.#pods.delete(uid);
   }
 }

@@ -15,6 +15,9 @@ import { PodFiles } from "../../src/pipeline/pod-runtime/pod-files.ts";
 import { PodRuntime, type Waiting } from "../../src/pipeline/pod-runtime/pod-runtime.ts";
 import { ImageManager } from "../../src/pods/images/image-manager.ts";
 import { ObservedPods } from "../../src/state/observed-pods.ts";
+import { ProbeResults } from "../../src/state/probe-results.ts";
+import { ReplacedContainers } from "../../src/state/replaced-containers.ts";
+import { StartingContainers } from "../../src/state/starting-containers.ts";
 import { startFakeRuntime } from "../fake-runtime/fake-runtime.ts";
 import type { RegistryEntry } from "../fake-runtime/images.ts";
 import { testUid } from "./pods.ts";
@@ -84,6 +87,10 @@ export async function podRuntimeOnFake(
       logger: silentLogger,
       events,
       maxRestartDelayMs: 300_000,
+      hooks: { run: async () => {} },
+      replaced: new ReplacedContainers(),
+      starting: new StartingContainers(),
+      probes: new ProbeResults(),
     });
   const waiting = new Map<string, Waiting>();
   const blocked: string[] = [];

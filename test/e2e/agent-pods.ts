@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { hostname } from "node:os";
 import type { PodRow } from "../../src/app/pod-board.ts";
 import type { ContainerStatus } from "../../src/model/pod.ts";
 import type { AgentProcess } from "./agent-process.ts";
@@ -7,7 +8,7 @@ import { holds } from "./holds.ts";
 /** The pods of an agent by the name in their manifest, which the node's name follows. */
 export function podsOf(agent: AgentProcess) {
   const find = async (name: string): Promise<PodRow | undefined> =>
-    (await agent.pods())?.find((row) => row.name.startsWith(`${name}-`));
+    (await agent.pods())?.find((row) => row.name === nameOnNode(name));
 
   const is = (name: string, check: (row: PodRow) => void, withinMs?: number) =>
     holds(async () => {
@@ -43,7 +44,7 @@ export function podsOf(agent: AgentProcess) {
         const rows = await agent.pods();
         assert.ok(rows, "the agent does not answer");
         assert.equal(
-          rows.find((row) => row.name.startsWith(`${name}-`))?.phase,
+          rows.find((row) => row.name === nameOnNode(name))?.phase,
           undefined,
           `${name} is still there`,
         );
@@ -61,4 +62,9 @@ export function containerOf(row: PodRow, name = "c"): ContainerStatus {
 /** The id that the runtime gave a container, without the runtime's name before it. */
 export function containerIdOf(row: PodRow, name = "c"): string {
   return (containerOf(row, name).containerID ?? "").replace(/^.*:\/\//, "");
+}
+
+/** Static pods carry the name of their node. */
+function nameOnNode(name: string): string {
+  return `${name}-${hostname().trim().toLowerCase()}`;
 }

@@ -44,6 +44,8 @@ export class AgentProcess {
         podLogsDir: node.logDir,
         cgroupRoot: node.cgroupRoot,
         failCgroupV1: false,
+        // What the tests have brought along stays, however full the machine is.
+        imageGCHighThresholdPercent: 100,
         healthzPort: healthPort,
         ...config,
       }),

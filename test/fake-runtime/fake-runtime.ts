@@ -23,7 +23,7 @@ import { EventFeed } from "./event-feed.ts";
 import { RuntimeFailure } from "./failure.ts";
 import { type Fault, Faults } from "./faults.ts";
 import { type FakeImage, FakeImages, type RegistryEntry } from "./images.ts";
-import { methodHandlers, type World } from "./methods.ts";
+import { type Exec, methodHandlers, type World } from "./methods.ts";
 import { FakePods } from "./pods.ts";
 import type { Program } from "./program.ts";
 
@@ -40,6 +40,8 @@ export interface FakeRuntimeOptions {
   registry?: Record<string, RegistryEntry>;
   /** Decides what a container does, before its command is looked at. */
   program?: (config: ContainerConfig, sandbox: PodSandboxConfig) => Program | undefined;
+  /** Decides what a command in a container comes to, before the command is looked at. */
+  exec?: Exec;
   faults?: Fault[];
   version?: string;
 }
@@ -67,6 +69,8 @@ export interface FakeRuntime {
   callsOf(...methods: string[]): RecordedCall[];
   /** Ends a container by itself. */
   exit(containerId: string, code: number): void;
+  /** Ends a container as the kernel does when there is no memory left. */
+  oomKill(containerId: string): void;
   /** Breaks every connection; new ones are taken. */
   dropConnections(): void;
   /** The runtime goes away and its containers go on. */
@@ -109,6 +113,7 @@ export async function startFakeRuntime(options: FakeRuntimeOptions): Promise<Fak
     conditions,
     events,
     version: options.version ?? "1.0.0",
+    exec: options.exec,
   });
   const serve =
     (method: DescMethod) =>
@@ -182,6 +187,7 @@ export async function startFakeRuntime(options: FakeRuntimeOptions): Promise<Fak
     },
     callsOf: (...methods) => calls.filter(({ method }) => methods.includes(method)),
     exit: (containerId, code) => pods.container(containerId).process?.end(code),
+    oomKill: (containerId) => pods.oomKill(containerId),
     dropConnections,
     stop,
     start,

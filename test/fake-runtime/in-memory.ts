@@ -1,17 +1,25 @@
 import { create, type DescMethodUnary, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import { type Clock, sleep } from "../../src/base/clock.ts";
-import type { ContainerId, ImageService, RuntimeService, SandboxId } from "../../src/clients/cri/cri.ts";
+import { abortError } from "../../src/base/errors.ts";
+import type {
+  CallOptions,
+  ContainerId,
+  ImageService,
+  RuntimeService,
+  SandboxId,
+} from "../../src/clients/cri/cri.ts";
 import { CriError } from "../../src/clients/cri/cri-error.ts";
 import {
   type ContainerConfig,
+  type ContainerEventResponse,
   ImageService as Images,
   type PodSandboxConfig,
   RuntimeService as Runtime,
 } from "../../src/gen/runtime/v1/api_pb.js";
 import { EventFeed } from "./event-feed.ts";
 import { RuntimeFailure } from "./failure.ts";
-import { type FakeImage, FakeImages } from "./images.ts";
-import { methodHandlers } from "./methods.ts";
+import { type FakeImage, FakeImages, type RegistryEntry } from "./images.ts";
+import { type Exec, methodHandlers } from "./methods.ts";
 import { FakePods } from "./pods.ts";
 import type { Program } from "./program.ts";
 
@@ -28,29 +36,40 @@ export interface Fate {
 export interface InMemoryOptions {
   clock: Clock;
   images?: Record<string, FakeImage>;
+  registry?: Record<string, RegistryEntry>;
   program?: (config: ContainerConfig, sandbox: PodSandboxConfig) => Program | undefined;
+  /** Decides what a command in a container comes to, before the command is looked at. */
+  exec?: Exec;
+  /** Offers the event stream, which old runtimes do not. */
+  events?: boolean;
 }
 
 export interface InMemoryClientOptions {
-  fate?: (method: string) => Fate;
+  /** Asked when a call is made. */
+  fate?: (method: string, request: unknown) => Fate;
   /** Before a call takes effect; late if its caller was told before that it had failed. */
   onCall?: (method: string, request: unknown, late: boolean) => void;
 }
 
-type Client = RuntimeService & Pick<ImageService, "imageStatus" | "pullImage">;
+type Client = RuntimeService & ImageService;
 
 /** The fake runtime without a socket: whole nodes run on it in simulated time. */
 export class InMemoryRuntime {
   readonly pods: FakePods;
   readonly images: FakeImages;
   readonly #clock: Clock;
+  readonly #events: EventFeed | undefined;
   readonly #handlers: ReturnType<typeof methodHandlers>;
+  readonly #streams = new Set<AbortController>();
+  #down = false;
 
   constructor(options: InMemoryOptions) {
-    const { clock, program } = options;
+    const { clock, program, exec, events = false } = options;
     this.#clock = clock;
-    this.images = new FakeImages(clock, options.images ?? { "busybox:1": {} }, {});
-    this.pods = new FakePods({ clock, images: this.images, events: new EventFeed(), program });
+    this.images = new FakeImages(clock, options.images ?? { "busybox:1": {} }, options.registry ?? {});
+    const feed = new EventFeed();
+    if (events) this.#events = feed;
+    this.pods = new FakePods({ clock, images: this.images, events: feed, program });
     this.#handlers = methodHandlers({
       clock,
       pods: this.pods,
@@ -58,7 +77,18 @@ export class InMemoryRuntime {
       conditions: { runtimeReady: true, networkReady: true },
       events: false,
       version: "1.0.0",
+      exec,
     });
+  }
+
+  /** The runtime goes away and its containers go on; or it is back. */
+  set down(down: boolean) {
+    this.#down = down;
+    if (down) for (const stream of this.#streams) stream.abort();
+  }
+
+  get down(): boolean {
+    return this.#down;
   }
 
   /** A client of one agent. After kill() nothing reaches the agent, and nothing new reaches the runtime. */
@@ -69,13 +99,14 @@ export class InMemoryRuntime {
     const act = async <M extends DescMethodUnary>(
       method: M,
       request: MessageInitShape<M["input"]>,
-      late = false,
+      { late = false, signal }: { late?: boolean; signal?: AbortSignal } = {},
     ): Promise<MessageShape<M["output"]>> => {
       options.onCall?.(method.name, request, late);
       const handler = this.#handlers.get(method.name)!;
       try {
         const message = create(method.input, request);
-        return (await handler(message, new AbortController().signal)) as MessageShape<M["output"]>;
+        const answer = await handler(message, signal ?? new AbortController().signal);
+        return answer as MessageShape<M["output"]>;
       } catch (error) {
         if (error instanceof RuntimeFailure) throw new CriError(error.grpcCode, method.name, error.message);
         throw error;
@@ -85,38 +116,45 @@ export class InMemoryRuntime {
     const call = async <M extends DescMethodUnary>(
       method: M,
       request: MessageInitShape<M["input"]>,
+      { signal }: CallOptions = {},
     ): Promise<MessageShape<M["output"]>> => {
       if (killed) return never;
-      const { beforeMs = 0, afterMs = 0, trouble } = options.fate?.(method.name) ?? {};
+      if (signal?.aborted) throw abortError(signal.reason);
+      const { beforeMs = 0, afterMs = 0, trouble } = options.fate?.(method.name, request) ?? {};
       const work = async () => {
         if (trouble === "not done") throw new CriError("UNAVAILABLE", method.name, "not done");
         if (trouble === "done late") {
           void sleep(this.#clock, 2000 + beforeMs)
-            .then(() => act(method, request, true))
+            .then(() => act(method, request, { late: true }))
             .catch(() => {});
           throw new CriError("DEADLINE_EXCEEDED", method.name, "will be done late");
         }
-        const answer = await act(method, request);
+        const answer = await act(method, request, { signal });
         if (trouble === "answer lost") throw new CriError("UNAVAILABLE", method.name, "answer lost");
         return answer;
       };
-      if (beforeMs > 0) await sleep(this.#clock, beforeMs);
+      if (beforeMs > 0) await sleep(this.#clock, beforeMs, signal);
+      if (killed) return never;
+      if (this.#down) throw new CriError("UNAVAILABLE", method.name, "connection refused");
       try {
         const answer = await work();
-        if (afterMs > 0) await sleep(this.#clock, afterMs);
+        if (afterMs > 0) await sleep(this.#clock, afterMs, signal);
         return killed ? never : answer;
       } catch (error) {
-        if (afterMs > 0) await sleep(this.#clock, afterMs);
+        if (afterMs > 0 && !signal?.aborted) await sleep(this.#clock, afterMs, signal);
         if (killed) return never;
         throw error;
       }
     };
 
+    const listen = (signal: AbortSignal): AsyncIterable<ContainerEventResponse> => {
+      if (!this.#events) throw new CriError("UNIMPLEMENTED", "GetContainerEvents", "no events");
+      if (this.#down) throw new CriError("UNAVAILABLE", "GetContainerEvents", "connection refused");
+      return this.#listen(this.#events, signal);
+    };
+
     const r = Runtime.method;
     const i = Images.method;
-    const unused = (): never => {
-      throw new Error("not offered by the runtime in memory");
-    };
     const gone = (error: unknown) => {
       if (!(error instanceof CriError && error.grpcCode === "NOT_FOUND")) throw error;
     };
@@ -124,30 +162,70 @@ export class InMemoryRuntime {
       kill: () => {
         killed = true;
       },
-      version: () => call(r.version, {}),
-      status: (verbose) => call(r.status, { verbose }),
-      runtimeConfig: () => call(r.runtimeConfig, {}),
-      updateRuntimeConfig: unused,
-      runPodSandbox: async (config, runtimeHandler) =>
-        (await call(r.runPodSandbox, { config, runtimeHandler })).podSandboxId as SandboxId,
-      stopPodSandbox: async (id) => void (await call(r.stopPodSandbox, { podSandboxId: id }).catch(gone)),
-      removePodSandbox: async (id) => void (await call(r.removePodSandbox, { podSandboxId: id }).catch(gone)),
-      podSandboxStatus: (id) => call(r.podSandboxStatus, { podSandboxId: id }),
-      listPodSandboxes: async (filter) => (await call(r.listPodSandbox, { filter })).items,
-      createContainer: async (podSandboxId, config, sandboxConfig) =>
-        (await call(r.createContainer, { podSandboxId, config, sandboxConfig })).containerId as ContainerId,
-      startContainer: async (id) => void (await call(r.startContainer, { containerId: id })),
-      stopContainer: async (id, graceSeconds) =>
-        void (await call(r.stopContainer, { containerId: id, timeout: BigInt(graceSeconds) }).catch(gone)),
-      removeContainer: async (id) => void (await call(r.removeContainer, { containerId: id }).catch(gone)),
-      listContainers: async (filter) => (await call(r.listContainers, { filter })).containers,
-      containerStatus: (id) => call(r.containerStatus, { containerId: id }),
-      updateContainerResources: unused,
-      reopenContainerLog: unused,
-      execSync: unused,
-      containerEvents: unused,
-      imageStatus: async (image) => (await call(i.imageStatus, { image })).image,
-      pullImage: async (image) => (await call(i.pullImage, { image })).imageRef,
+      version: (o) => call(r.version, {}, o),
+      status: (verbose, o) => call(r.status, { verbose }, o),
+      runtimeConfig: (o) => call(r.runtimeConfig, {}, o),
+      updateRuntimeConfig: async (podCidr, o) =>
+        void (await call(r.updateRuntimeConfig, { runtimeConfig: { networkConfig: { podCidr } } }, o)),
+      runPodSandbox: async (config, runtimeHandler, o) =>
+        (await call(r.runPodSandbox, { config, runtimeHandler }, o)).podSandboxId as SandboxId,
+      stopPodSandbox: async (id, o) =>
+        void (await call(r.stopPodSandbox, { podSandboxId: id }, o).catch(gone)),
+      removePodSandbox: async (id, o) =>
+        void (await call(r.removePodSandbox, { podSandboxId: id }, o).catch(gone)),
+      podSandboxStatus: (id, o) => call(r.podSandboxStatus, { podSandboxId: id }, o),
+      listPodSandboxes: async (filter, o) => (await call(r.listPodSandbox, { filter }, o)).items,
+      createContainer: async (podSandboxId, config, sandboxConfig, o) =>
+        (await call(r.createContainer, { podSandboxId, config, sandboxConfig }, o))
+          .containerId as ContainerId,
+      startContainer: async (id, o) => void (await call(r.startContainer, { containerId: id }, o)),
+      stopContainer: async (id, graceSeconds, o) =>
+        void (await call(r.stopContainer, { containerId: id, timeout: BigInt(graceSeconds) }, o).catch(gone)),
+      removeContainer: async (id, o) =>
+        void (await call(r.removeContainer, { containerId: id }, o).catch(gone)),
+      listContainers: async (filter, o) => (await call(r.listContainers, { filter }, o)).containers,
+      containerStatus: (id, o) => call(r.containerStatus, { containerId: id }, o),
+      updateContainerResources: async (id, linux, o) =>
+        void (await call(r.updateContainerResources, { containerId: id, linux }, o)),
+      reopenContainerLog: async (id, o) => void (await call(r.reopenContainerLog, { containerId: id }, o)),
+      execSync: (id, cmd, timeoutSeconds, o) =>
+        call(r.execSync, { containerId: id, cmd, timeout: BigInt(timeoutSeconds) }, o),
+      containerEvents: listen,
+      listImages: async (o) => (await call(i.listImages, {}, o)).images,
+      imageStatus: async (image, o) => (await call(i.imageStatus, { image }, o)).image,
+      pullImage: async (image, auth, sandboxConfig, o) =>
+        (await call(i.pullImage, { image, auth, sandboxConfig }, o)).imageRef,
+      removeImage: async (image, o) => void (await call(i.removeImage, { image }, o)),
+      imageFsInfo: (o) => call(i.imageFsInfo, {}, o),
     };
+  }
+
+  async *#listen(feed: EventFeed, signal: AbortSignal): AsyncGenerator<ContainerEventResponse> {
+    const broken = new AbortController();
+    this.#streams.add(broken);
+    const queue: ContainerEventResponse[] = [];
+    let wake = () => {};
+    const leave = feed.listen((event) => {
+      queue.push(event);
+      wake();
+    });
+    const onEnd = () => wake();
+    for (const end of [signal, broken.signal]) end.addEventListener("abort", onEnd);
+    try {
+      while (!signal.aborted) {
+        const event = queue.shift();
+        if (event) yield event;
+        else if (broken.signal.aborted)
+          throw new CriError("UNAVAILABLE", "GetContainerEvents", "the connection broke");
+        else
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+      }
+    } finally {
+      leave();
+      signal.removeEventListener("abort", onEnd);
+      this.#streams.delete(broken);
+    }
   }
 }

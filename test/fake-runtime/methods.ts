@@ -11,9 +11,19 @@ import { RuntimeFailure } from "./failure.ts";
 import type { FakeImages } from "./images.ts";
 import { containerStatus, type FakeContainer, sandboxStatus } from "./pod-records.ts";
 import type { FakePods } from "./pods.ts";
-import { parseCommand } from "./program.ts";
+import { type Program, parseCommand } from "./program.ts";
 
 export type Handler = (request: Message, signal: AbortSignal) => Promise<Message>;
+
+/** What a command in a container comes to, and how long that takes. */
+export interface ExecResult {
+  exitCode: number;
+  stdout?: string;
+  stderr?: string;
+  takesMs?: number;
+}
+
+export type Exec = (container: FakeContainer, command: readonly string[]) => ExecResult | undefined;
 
 export interface World {
   clock: Clock;
@@ -24,6 +34,8 @@ export interface World {
   /** Whether pod statuses carry those of their containers, as runtimes with events do. */
   events: boolean;
   version: string;
+  /** Decides what a command in a container comes to, before the command is looked at. */
+  exec?: Exec;
 }
 
 /** What the fake does for each method, by its name in the .proto file. */
@@ -125,7 +137,7 @@ export function methodHandlers(world: World): Map<string, Handler> {
     return {};
   });
   on(r.execSync, ({ containerId, cmd, timeout }, signal) =>
-    exec(clock, pods.container(containerId), cmd, Number(timeout), signal),
+    exec(world, pods.container(containerId), cmd, Number(timeout), signal),
   );
 
   on(i.listImages, ({ filter }) => {
@@ -153,7 +165,7 @@ export function methodHandlers(world: World): Map<string, Handler> {
 }
 
 async function exec(
-  clock: Clock,
+  world: World,
   container: FakeContainer,
   command: string[],
   timeoutSeconds: number,
@@ -163,7 +175,9 @@ async function exec(
     const state = ContainerState[container.state];
     throw new RuntimeFailure("UNKNOWN", `failed to exec in container: container is in ${state} state`);
   }
-  const program = parseCommand(command);
+  const { clock } = world;
+  const answer = world.exec?.(container, command);
+  const program = answer ? programOf(answer) : parseCommand(command);
   if (!program) {
     throw new RuntimeFailure(
       "UNKNOWN",
@@ -191,4 +205,18 @@ async function exec(
     }
   }
   return { stdout: Buffer.from(written.stdout), stderr: Buffer.from(written.stderr), exitCode };
+}
+
+function programOf({ exitCode, stdout, stderr, takesMs = 0 }: ExecResult): Program {
+  const lines = (to: "stdout" | "stderr", text: string | undefined) =>
+    text === undefined ? [] : [{ do: "print", to, line: text } as const];
+  return {
+    steps: [
+      { do: "wait", ms: takesMs },
+      ...lines("stdout", stdout),
+      ...lines("stderr", stderr),
+      { do: "exit", code: exitCode },
+    ],
+    onTerm: "default",
+  };
 }

@@ -93,7 +93,16 @@ export function containerStatus(container: FakeContainer): ContainerStatus {
     mounts: config.mounts,
     logPath: logPathOf(container.sandbox, config),
     resources: { linux: config.linux?.resources },
+    user: { linux: userOf(config) },
   });
+}
+
+function userOf({ linux }: ContainerConfig) {
+  const { runAsUser, runAsGroup, supplementalGroups = [] } = linux?.securityContext ?? {};
+  const gid = runAsGroup?.value ?? 0n;
+  // As a process sees it: its own group is among the others.
+  const groups = [gid, ...supplementalGroups.filter((group) => group !== gid)];
+  return { uid: runAsUser?.value ?? 0n, gid, supplementalGroups: groups };
 }
 
 /** Where the log goes; empty if it goes nowhere. */

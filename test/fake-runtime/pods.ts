@@ -262,11 +262,19 @@ export class FakePods {
     await container.process?.exited;
   }
 
+  /** The kernel had no memory left for it. */
+  oomKill(id: string): void {
+    const container = this.container(id);
+    if (container.state !== ContainerState.CONTAINER_RUNNING) return;
+    container.reason = "OOMKilled";
+    container.process?.end(137);
+  }
+
   #exited(container: FakeContainer, code: number): void {
     container.state = ContainerState.CONTAINER_EXITED;
     container.finishedAt = this.#now();
     container.exitCode = code;
-    container.reason = code === 0 ? "Completed" : "Error";
+    container.reason ||= code === 0 ? "Completed" : "Error";
     container.log.close();
     this.#emit(container.sandbox, container.id, ContainerEventType.CONTAINER_STOPPED_EVENT);
   }

@@ -1,65 +1,83 @@
-import { type FakeClock, settle } from "../../src/base/fake-clock.ts";
+import type { Clock } from "../../src/base/clock.ts";
+import { settle } from "../../src/base/fake-clock.ts";
 import { ConcurrencyGate } from "../../src/base/gate.ts";
 import { silentLogger } from "../../src/base/logger.ts";
 import { fullNameOf, type Pod, type PodUid } from "../../src/model/pod.ts";
+import type { PodVerdict } from "../../src/model/pod-verdict.ts";
+import { EventStream } from "../../src/pipeline/pleg/event-stream.ts";
 import { Pleg } from "../../src/pipeline/pleg/pleg.ts";
-import { PodFiles } from "../../src/pipeline/pod-runtime/pod-files.ts";
-import { PodRuntime } from "../../src/pipeline/pod-runtime/pod-runtime.ts";
+import { PodRuntime, type PodRuntimeOptions } from "../../src/pipeline/pod-runtime/pod-runtime.ts";
 import { PodWorkers } from "../../src/pipeline/pod-workers/pod-workers.ts";
-import { podPhase } from "../../src/pipeline/status-manager/phase.ts";
+import { isFinal } from "../../src/pipeline/status-manager/phase-by-states.ts";
+import { StatusManager } from "../../src/pipeline/status-manager/status-manager.ts";
 import { Housekeeping } from "../../src/pipeline/sync-loop/housekeeping.ts";
 import { SyncLoop } from "../../src/pipeline/sync-loop/sync-loop.ts";
 import { DesiredPods } from "../../src/state/desired-pods.ts";
 import { ObservedPods } from "../../src/state/observed-pods.ts";
+import { ProbeResults } from "../../src/state/probe-results.ts";
+import { ReplacedContainers } from "../../src/state/replaced-containers.ts";
+import { StartingContainers } from "../../src/state/starting-containers.ts";
 import { plainRequests } from "../builders/requests.ts";
 import type { Fate, InMemoryRuntime } from "../fake-runtime/in-memory.ts";
-
-/** Files are not what these tests are about, and a disk knows no simulated time. */
-class NoFiles extends PodFiles {
-  constructor() {
-    super({ rootDir: "/nowhere", podLogsDir: "/nowhere", containerLogsDir: "/nowhere" });
-  }
-  override async make() {}
-  override async makeContainer() {}
-  override async linkLog() {}
-  override async dropLogs() {}
-  override async remove() {}
-  override async removeDeadLinks() {}
-  override async known() {
-    return [];
-  }
-}
+import { SimulatedHost } from "./simulated-host.ts";
 
 export interface SimulatedAgentOptions {
   runtime: InMemoryRuntime;
-  clock: FakeClock;
-  fate: (method: string) => Fate;
+  clock: Clock;
+  host?: SimulatedHost;
+  fate: (method: string, request: unknown) => Fate;
   onCall: (method: string, request: unknown, late: boolean) => void;
+  requests?: PodRuntimeOptions["requests"];
+  maxRestartDelayMs?: number;
+  admit?: (pod: Pod) => PodVerdict | undefined;
+  /** The status of a pod was made anew. */
+  onStatus?: (pod: Pod, phase: string) => void;
+  onGone?: (uid: PodUid) => void;
 }
 
 /** The pipeline of one agent, from pods that are wanted to calls of the runtime, without a host around it. */
 export class SimulatedAgent {
   readonly observed = new ObservedPods();
+  readonly probes = new ProbeResults();
+  readonly starting = new StartingContainers();
   readonly workers: PodWorkers;
+  readonly statuses: StatusManager;
   readonly #stop = new AbortController();
   readonly #client: ReturnType<InMemoryRuntime["client"]>;
   readonly #loop: SyncLoop;
   readonly #pleg: Pleg;
+  readonly #stream: EventStream;
   readonly #housekeeping: Housekeeping;
+  readonly #o: SimulatedAgentOptions;
+  /** How many probes had news. */
+  #probed = 0;
+  readonly #toldFrom = new Map<PodUid, unknown[]>();
 
-  constructor({ runtime, clock, fate, onCall }: SimulatedAgentOptions) {
+  constructor(options: SimulatedAgentOptions) {
+    this.#o = options;
+    const { runtime, clock, fate, onCall, host = new SimulatedHost() } = options;
     const client = runtime.client({ fate, onCall });
     this.#client = client;
-    const { observed } = this;
+    const { observed, probes } = this;
     const desired = new DesiredPods();
     let synced = false;
+    this.#stream = new EventStream({
+      runtime: client,
+      clock,
+      logger: silentLogger,
+      onHint: (uid) => void this.#pleg.refresh(uid).catch(() => this.#pleg.relistSoon()),
+      onGap: () => this.#pleg.relistSoon(),
+    });
     this.#pleg = new Pleg({
       runtime: client,
       observed,
       clock,
       logger: silentLogger,
-      relistEveryMs: () => 1000,
-      onEvent: (event) => this.#loop.post({ kind: "runtime", uid: event.uid, what: event.kind }),
+      relistEveryMs: () => (this.#stream.connected ? 10_000 : 1000),
+      onEvent: (event) => {
+        this.#refreshStatus(event.uid);
+        this.#loop.post({ kind: "runtime", uid: event.uid, what: event.kind });
+      },
     });
     const work = new PodRuntime({
       runtime: client,
@@ -67,23 +85,35 @@ export class SimulatedAgent {
         ensure: async (_pod, container) => ({ ref: container.image ?? "", user: { uid: 0n } }),
         forget: () => {},
       },
-      requests: plainRequests(""),
-      cgroups: { ensure: async () => {}, remove: async () => {} },
-      files: new NoFiles(),
+      requests: options.requests ?? plainRequests(""),
+      cgroups: {
+        ensure: async (pod) => void host.cgroups.add(pod.metadata.uid),
+        remove: async (uid) => void host.cgroups.delete(uid),
+      },
+      files: host.files,
       observe: { get: (uid) => observed.get(uid), refresh: (uid) => this.#pleg.refresh(uid) },
       gate: new ConcurrencyGate(4),
       clock,
       logger: silentLogger,
       events: { normal() {}, warning() {} },
-      maxRestartDelayMs: 20_000,
+      maxRestartDelayMs: options.maxRestartDelayMs ?? 20_000,
+      probes,
+      hooks: { run: async () => {} },
+      replaced: new ReplacedContainers(),
+      starting: this.starting,
     });
     this.workers = new PodWorkers({
       work: {
         sync: (pod, report, signal) => work.sync(pod, report, signal),
-        stop: (uid, pod, options) => work.stop(uid, pod, options),
+        stop: (uid, pod, o) => work.stop(uid, pod, o),
         release: (uid) => work.release(uid),
         remove: (id, signal) => work.remove(id, signal),
-        hasEnded: (pod) => ["Succeeded", "Failed"].includes(podPhase(pod, observed.get(pod.metadata.uid))),
+        hasEnded: ({ metadata: { uid } }) => {
+          this.#refreshStatus(uid);
+          return isFinal(this.statuses.get(uid)?.phase);
+        },
+        admit: options.admit,
+        deadlineOf: (pod) => this.#deadlineOf(pod),
       },
       clock,
       logger: silentLogger,
@@ -95,8 +125,24 @@ export class SimulatedAgent {
             fullNameOf({ metadata: other }) === fullNameOf(pod) &&
             desired.get(other.uid) === undefined,
         ),
+      onChange: (uid) => this.#refreshStatus(uid),
+      onGone: (uid) => {
+        this.statuses.forget(uid);
+        this.#toldFrom.delete(uid);
+        options.onGone?.(uid);
+      },
+    });
+    this.statuses = new StatusManager({
+      clock,
+      observed,
+      probes,
+      hostIPs: () => ["10.0.0.1"],
+      runtimeName: () => "fake",
       onChange: () => {},
-      onGone: () => {},
+    });
+    probes.onChange(({ uid, kind, outcome }) => {
+      this.#probed++;
+      this.#loop.post({ kind: "probe", uid, what: `${kind} ${outcome}` });
     });
     this.#loop = new SyncLoop({ clock, logger: silentLogger, desired, workers: this.workers });
     this.#housekeeping = new Housekeeping({
@@ -108,8 +154,11 @@ export class SimulatedAgent {
       mayEnd: () => true,
       removesLeftovers: true,
       terminateOrphan: (pod) => this.workers.terminateOrphan(pod),
-      files: new NoFiles(),
-      cgroups: { list: async () => [], remove: async () => {} },
+      files: host.files,
+      cgroups: {
+        list: async () => [...host.cgroups],
+        remove: async (uid) => void host.cgroups.delete(uid),
+      },
     });
     void this.#pleg.synced.then(() => {
       synced = true;
@@ -119,16 +168,21 @@ export class SimulatedAgent {
 
   async start(manifests: readonly Pod[]): Promise<void> {
     const { signal } = this.#stop;
-    for (const part of [this.#loop, this.workers, this.#pleg, this.#housekeeping]) await part.start(signal);
-    this.add(...manifests);
+    for (const part of [this.#loop, this.workers, this.#pleg, this.#stream, this.#housekeeping])
+      await part.start(signal);
+    this.tell("ADD", ...manifests);
+  }
+
+  tell(op: "ADD" | "UPDATE" | "DELETE" | "REMOVE", ...pods: Pod[]): void {
+    this.#loop.post({ kind: "pods", change: { op, source: "file", pods } });
   }
 
   add(...pods: Pod[]): void {
-    this.#loop.post({ kind: "pods", change: { op: "ADD", source: "file", pods } });
+    this.tell("ADD", ...pods);
   }
 
   remove(...pods: Pod[]): void {
-    this.#loop.post({ kind: "pods", change: { op: "REMOVE", source: "file", pods } });
+    this.tell("REMOVE", ...pods);
   }
 
   /** kill -9: what was asked of the runtime may still happen, the agent does nothing any more. */
@@ -145,6 +199,28 @@ export class SimulatedAgent {
   }
 
   phaseOf(uid: PodUid): string | undefined {
-    return this.workers.get(uid)?.phase;
+    return this.statuses.get(uid)?.phase;
+  }
+
+  #refreshStatus(uid: PodUid): void {
+    const worker = this.workers.get(uid);
+    if (!worker?.pod) return;
+    const { pod, waiting, phase, verdict, refused } = worker;
+    // A status follows from these and from nothing else: to make it anew for every word of a worker costs much time.
+    const facts = [pod, this.observed.get(uid), this.observed.knows(uid), phase, verdict, this.#probed];
+    const known = this.#toldFrom.get(uid);
+    if (waiting.size === 0 && known && facts.every((fact, i) => fact === known[i])) return;
+    if (waiting.size === 0) this.#toldFrom.set(uid, facts);
+    else this.#toldFrom.delete(uid);
+    this.statuses.refresh(pod, { waiting, workerPhase: phase, verdict, refused });
+    // Of a pod that is not wanted any more, nobody is told anything.
+    const told = this.phaseOf(uid);
+    if (!worker.removed && told) this.#o.onStatus?.(pod, told);
+  }
+
+  #deadlineOf({ metadata, spec }: Pod): number | undefined {
+    const startTime = this.statuses.startTime(metadata.uid);
+    if (spec.activeDeadlineSeconds === undefined || startTime === undefined) return undefined;
+    return startTime + spec.activeDeadlineSeconds * 1000;
   }
 }

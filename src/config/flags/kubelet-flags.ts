@@ -27,6 +27,8 @@ export interface KubeletFlags {
   experimentalMounterPath: string;
   experimentalAllocatableIgnoreEviction: boolean;
   housekeepingInterval: Milliseconds;
+  /** Ours alone: how many sandboxes and containers are made at once; 0 for as many as suit the CPUs. */
+  maxParallelStarts: number;
 }
 
 export function defaultFlags(): KubeletFlags {
@@ -55,5 +57,6 @@ export function defaultFlags(): KubeletFlags {
     experimentalMounterPath: "",
     experimentalAllocatableIgnoreEviction: false,
     housekeepingInterval: 10_000,
+    maxParallelStarts: 0,
   };
 }

@@ -95,6 +95,12 @@ export const podFlags: readonly FlagGroup[] = [
         "how long an unused image is kept at least",
       ),
       own(
+        "max-parallel-starts",
+        "int32",
+        "maxParallelStarts",
+        "sandboxes and containers to make at once, 0 for as many as suit the CPUs (kubelet-ts only)",
+      ),
+      own(
         "minimum-container-ttl-duration",
         "duration",
         "minimumContainerTTLDuration",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { aSandbox, seen, seenContainer, testUid } from "../../../test/builders/pods.ts";
 import type { SandboxId } from "../../clients/cri/cri.ts";
 import {
@@ -10,9 +10,10 @@ import {
   NamespaceMode,
   PodSandboxSchema,
   PodSandboxStatusSchema,
+  Signal,
 } from "../../gen/runtime/v1/api_pb.js";
 import { labelPodName, labelPodNamespace, labelPodUid } from "../../model/labels.ts";
-import type { ObservedPod } from "../../state/observed-pods.ts";
+import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
 import { groupByPod, observedContainer, observedSandbox, podEvents } from "./observe.ts";
 
 const run = (attempt = 0) => seenContainer("a", { attempt });
@@ -81,7 +82,7 @@ test("of containers of the same attempt the later one is the newer", () => {
   );
 });
 
-test("a container is told with times in milliseconds, and the image as the user wrote it", () => {
+test("a container is told with times in milliseconds, and the image as the runtime names it", () => {
   const container = observedContainer(
     "s1" as SandboxId,
     create(ContainerStatusSchema, {
@@ -91,14 +92,15 @@ test("a container is told with times in milliseconds, and the image as the user 
       createdAt: 1_500_000_000n,
       finishedAt: 2_999_999n,
       exitCode: 3,
-      image: { image: "sha256:2", userSpecifiedImage: "busybox:1" },
+      image: { image: "docker.io/library/busybox:1", userSpecifiedImage: "busybox:1" },
       imageId: "sha256:id",
       imageRef: "sha256:ref",
     }),
   );
-  const { name, attempt, state, createdAt, startedAt, finishedAt, exitCode, image, imageRef } = container;
+  const { name, attempt, state, createdAt, startedAt, finishedAt, exitCode } = container;
+  const { image, imageRef, imageId } = container;
   assert.deepEqual(
-    { name, attempt, state, createdAt, startedAt, finishedAt, exitCode, image, imageRef },
+    { name, attempt, state, createdAt, startedAt, finishedAt, exitCode, image, imageRef, imageId },
     {
       name: "a",
       attempt: 2,
@@ -107,11 +109,62 @@ test("a container is told with times in milliseconds, and the image as the user 
       startedAt: 0,
       finishedAt: 2,
       exitCode: 3,
-      image: "busybox:1",
-      imageRef: "sha256:id",
+      image: "docker.io/library/busybox:1",
+      imageRef: "sha256:ref",
+      imageId: "sha256:id",
     },
   );
 });
+
+type Details = MessageInitShape<typeof ContainerStatusSchema>;
+const detailTable: [
+  rule: string,
+  status: Details,
+  lastWords: string,
+  expected: Partial<ObservedContainer>,
+][] = [
+  ["nothing told", {}, "", { message: "", user: undefined, resources: undefined, stopSignal: undefined }],
+  ["a message of the runtime", { message: "no such file" }, "", { message: "no such file" }],
+  ["last words of the container", {}, "bye", { message: "bye" }],
+  ["both", { message: "no such file" }, "bye", { message: "no such file: bye" }],
+  [
+    "a user",
+    { user: { linux: { uid: 1n, gid: 2n, supplementalGroups: [2n, 3n] } } },
+    "",
+    { user: { uid: 1, gid: 2, supplementalGroups: [2, 3] } },
+  ],
+  [
+    "resources",
+    {
+      resources: {
+        linux: { cpuPeriod: 100_000n, cpuQuota: 20_000n, cpuShares: 51n, memoryLimitInBytes: 7n },
+      },
+    },
+    "",
+    { resources: { milliCpuLimit: 200, milliCpuRequest: 50, memoryLimit: 7 } },
+  ],
+  [
+    "resources without limits",
+    { resources: { linux: { cpuPeriod: 100_000n, cpuQuota: -1n, cpuShares: 2n } } },
+    "",
+    { resources: { milliCpuRequest: 2 } },
+  ],
+  ["resources that say nothing", { resources: { linux: {} } }, "", { resources: undefined }],
+  ["a stop signal", { stopSignal: Signal.SIGUSR1 }, "", { stopSignal: "SIGUSR1" }],
+  [
+    "a stop signal of the real-time kind",
+    { stopSignal: Signal.SIGRTMINPLUS3 },
+    "",
+    { stopSignal: "SIGRTMIN+3" },
+  ],
+  ["another", { stopSignal: Signal.SIGRTMAXMINUS2 }, "", { stopSignal: "SIGRTMAX-2" }],
+];
+for (const [rule, status, lastWords, expected] of detailTable)
+  test(`details of a container: ${rule}`, () => {
+    const found = observedContainer("s" as SandboxId, create(ContainerStatusSchema, status), lastWords);
+    for (const [key, value] of Object.entries(expected))
+      assert.deepEqual(found[key as keyof ObservedContainer], value);
+  });
 
 test("a sandbox has all of its addresses, or the node's network", () => {
   const own = observedSandbox(

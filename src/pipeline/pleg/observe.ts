@@ -7,6 +7,7 @@ import {
   type PodSandbox,
   PodSandboxState,
   type PodSandboxStatus,
+  Signal,
 } from "../../gen/runtime/v1/api_pb.js";
 import {
   annotationContainerHash,
@@ -16,6 +17,7 @@ import {
   labelPodUid,
 } from "../../model/labels.ts";
 import type { PodUid } from "../../model/pod.ts";
+import { quotaToMilliCpu, sharesToMilliCpu } from "../../model/resources.ts";
 import type { ObservedContainer, ObservedPod, ObservedSandbox } from "../../state/observed-pods.ts";
 
 const nanosPerMilli = 1_000_000n;
@@ -84,7 +86,15 @@ export function containerStillSo(known: ObservedContainer | undefined, listed: C
   return known?.state === containerStates[listed.state];
 }
 
-export function observedContainer(sandboxId: SandboxId, status: ContainerStatus): ObservedContainer {
+/** `lastWords` is the termination message of one that has ended. */
+export function observedContainer(
+  sandboxId: SandboxId,
+  status: ContainerStatus,
+  lastWords = "",
+): ObservedContainer {
+  const user = observedUser(status);
+  const resources = observedResources(status);
+  const stopSignal = signalName(status.stopSignal);
   return {
     id: status.id as ContainerId,
     name: status.labels[labelContainerName] ?? status.metadata?.name ?? "",
@@ -92,17 +102,45 @@ export function observedContainer(sandboxId: SandboxId, status: ContainerStatus)
     state: containerStates[status.state] ?? "unknown",
     attempt: status.metadata?.attempt ?? 0,
     hash: status.annotations[annotationContainerHash] ?? "",
-    image: status.image?.userSpecifiedImage || status.image?.image || "",
-    imageRef: status.imageId || status.imageRef,
+    image: status.image?.image ?? "",
+    imageRef: status.imageRef,
+    imageId: status.imageId,
     createdAt: millis(status.createdAt),
     startedAt: millis(status.startedAt),
     finishedAt: millis(status.finishedAt),
     exitCode: status.exitCode,
     reason: status.reason,
-    message: status.message,
+    message: [status.message, lastWords].filter((text) => text !== "").join(": "),
     logPath: status.logPath,
     annotations: status.annotations,
+    ...(user ? { user } : {}),
+    ...(resources ? { resources } : {}),
+    ...(stopSignal ? { stopSignal } : {}),
   };
+}
+
+/** "SIGRTMIN+3" as users write it; undefined if the runtime does not tell. */
+function signalName(signal: Signal): string | undefined {
+  if (signal === Signal.RUNTIME_DEFAULT) return undefined;
+  return Signal[signal]?.replace("PLUS", "+").replace("MINUS", "-");
+}
+
+function observedUser({ user }: ContainerStatus): ObservedContainer["user"] {
+  if (!user?.linux) return undefined;
+  const { uid, gid, supplementalGroups } = user.linux;
+  return { uid: Number(uid), gid: Number(gid), supplementalGroups: supplementalGroups.map(Number) };
+}
+
+function observedResources({ resources }: ContainerStatus): ObservedContainer["resources"] {
+  const linux = resources?.linux;
+  if (!linux) return undefined;
+  const found = {
+    milliCpuLimit: Number(quotaToMilliCpu(linux.cpuQuota, linux.cpuPeriod)),
+    milliCpuRequest: Number(sharesToMilliCpu(linux.cpuShares)),
+    memoryLimit: Number(linux.memoryLimitInBytes),
+  };
+  const told = Object.entries(found).filter(([, amount]) => amount > 0);
+  return told.length > 0 ? Object.fromEntries(told) : undefined;
 }
 
 export function observedSandbox(status: PodSandboxStatus): ObservedSandbox {

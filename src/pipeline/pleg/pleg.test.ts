@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { FakeClock, settle } from "../../base/fake-clock.ts";
 import { silentLogger } from "../../base/logger.ts";
+import type { ContainerStatus } from "../../gen/runtime/v1/api_pb.js";
 import type { PodUid } from "../../model/pod.ts";
 import { ObservedPods } from "../../state/observed-pods.ts";
 import { FakeRuntimeView } from "./fake-runtime-view.ts";
@@ -11,7 +12,11 @@ const u = (text: string) => text as PodUid;
 
 async function setUp(
   t: TestContext,
-  options: { everyMs?: number; view?: (view: FakeRuntimeView) => void } = {},
+  options: {
+    everyMs?: number;
+    view?: (view: FakeRuntimeView) => void;
+    terminationMessage?: (status: ContainerStatus) => Promise<string>;
+  } = {},
 ) {
   const view = new FakeRuntimeView();
   options.view?.(view);
@@ -25,6 +30,7 @@ async function setUp(
     clock,
     logger: silentLogger,
     relistEveryMs: () => options.everyMs ?? 1000,
+    ...(options.terminationMessage ? { terminationMessage: options.terminationMessage } : {}),
     onEvent: (e) => events.push(`${e.kind} ${e.uid}${e.container ? ` ${e.container}` : ""}`),
   });
   let synced = false;
@@ -95,6 +101,53 @@ test("details are asked for once, and again when the state has changed", async (
   view.containers[0]!.state = "exited";
   await clock.advance(1000);
   assert.deepEqual(asked(), ["container c-p"]);
+});
+
+test("the message of a container is read once, when it has ended", async (t) => {
+  const asked: string[] = [];
+  const terminationMessage = async ({ id }: ContainerStatus) => {
+    asked.push(id);
+    return "bye";
+  };
+  const { view, clock, observed } = await setUp(t, { view: (v) => v.show("p"), terminationMessage });
+  const message = () => observed.get(u("p"))?.containers[0]?.message;
+  assert.deepEqual([message(), asked], ["", []]);
+  view.containers[0]!.state = "exited";
+  await clock.advance(3000);
+  assert.deepEqual([message(), asked], ["bye", ["c-p"]]);
+});
+
+test("a message that cannot be read does not hide the end of its container", async (t) => {
+  const terminationMessage = () => Promise.reject(new Error("no disk"));
+  const { state } = await setUp(t, { view: (v) => v.show("p", "exited"), terminationMessage });
+  assert.equal(state("p"), "c-p exited");
+});
+
+test("nothing is known of any pod before the first look", async (t) => {
+  const { view, clock, observed } = await setUp(t, { view: (v) => failAt(v, "list") });
+  assert.equal(observed.knows(u("p")), false);
+  view.before = () => {};
+  await clock.advance(1000);
+  assert.equal(observed.knows(u("p")), true, "there is no such pod, and that is known");
+});
+
+test("nothing is known of a pod that could not be inspected, until it can, or is gone", async (t) => {
+  const { view, clock, observed } = await setUp(t, {
+    view: (v) => {
+      for (const uid of ["p", "q", "r"]) v.show(uid);
+      v.before = (call) => {
+        if (call === "container c-p" || call === "container c-q") throw new Error("broken");
+      };
+    },
+  });
+  const known = () => ["p", "q", "r"].map((uid) => observed.knows(u(uid)));
+  assert.deepEqual(known(), [false, false, true]);
+  view.hide("q");
+  await clock.advance(1000);
+  assert.deepEqual(known(), [false, true, true]);
+  view.before = () => {};
+  await clock.advance(1000);
+  assert.deepEqual(known(), [true, true, true]);
 });
 
 test("a ready sandbox that had no address yet is looked at again", async (t) => {

@@ -3,7 +3,8 @@ import { type Component, type Health, healthy } from "../../base/component.ts";
 import { isAbort, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { ContainerId, RuntimeService, SandboxId } from "../../clients/cri/cri.ts";
-import { labelPodUid } from "../../model/labels.ts";
+import { ContainerState, type ContainerStatus } from "../../gen/runtime/v1/api_pb.js";
+import { labelContainerName, labelPodUid } from "../../model/labels.ts";
 import type { PodUid } from "../../model/pod.ts";
 import type {
   ObservedContainer,
@@ -21,6 +22,7 @@ import {
   podEvents,
   sandboxStillSo,
 } from "./observe.ts";
+import { terminationMessage } from "./termination-message.ts";
 
 type Runtime = Pick<
   RuntimeService,
@@ -36,6 +38,8 @@ export interface PlegOptions {
   relistEveryMs: () => number;
   onEvent: (event: PodEvent) => void;
   onRelist?: (durationMs: number) => void;
+  /** Instead of reading the message that an ended container left; asked once for each. */
+  terminationMessage?: (status: ContainerStatus) => Promise<string>;
 }
 
 const unhealthyAfterMs = 3 * 60_000;
@@ -192,6 +196,7 @@ export class Pleg implements Component {
         if (this.#signal.aborted) throw error;
       }
     }
+    observed.looked(listed);
     if (complete) this.#completeFrom = sequence;
     for (const [uid, from] of this.#appliedFrom)
       if (from <= this.#completeFrom && !observed.get(uid)) this.#appliedFrom.delete(uid);
@@ -204,7 +209,12 @@ export class Pleg implements Component {
     const { observed, onEvent } = this.#o;
     const isOld = () => (this.#appliedFrom.get(uid) ?? this.#completeFrom) > sequence;
     if (isOld()) return;
-    const after = listed && (await this.#inspect(listed, observed.get(uid)));
+    const after =
+      listed &&
+      (await this.#inspect(listed, observed.get(uid)).catch((error: unknown) => {
+        observed.couldNotInspect(uid);
+        throw error;
+      }));
     if (isOld()) return;
     const before = observed.get(uid);
     this.#appliedFrom.set(uid, sequence);
@@ -233,7 +243,9 @@ export class Pleg implements Component {
           const known = knownContainers.get(c.id);
           if (known && containerStillSo(known, c)) return known;
           const status = (await ifThere(runtime.containerStatus(c.id as ContainerId, o)))?.status;
-          return status && observedContainer(c.podSandboxId as SandboxId, status);
+          if (!status) return undefined;
+          const words = await this.#lastWords(status);
+          return observedContainer(c.podSandboxId as SandboxId, status, words);
         }),
       ),
     ]);
@@ -245,6 +257,18 @@ export class Pleg implements Component {
       containers: containers.filter((c) => c !== undefined),
     };
     return pod.sandboxes.length + pod.containers.length > 0 ? pod : undefined;
+  }
+
+  /** A message that cannot be read is no reason not to tell that the container has ended. */
+  async #lastWords(status: ContainerStatus): Promise<string> {
+    if (status.state !== ContainerState.CONTAINER_EXITED) return "";
+    try {
+      return await (this.#o.terminationMessage ?? terminationMessage)(status);
+    } catch (error) {
+      const container = status.labels[labelContainerName];
+      this.#o.logger.warn("Reading a termination message failed", { container, err: messageOf(error) });
+      return "";
+    }
   }
 }
 

@@ -3,6 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { errnoOf, KubeletError } from "../../base/errors.ts";
 import type { ContainerId } from "../../clients/cri/cri.ts";
 import { readMounts } from "../../host/mount-table.ts";
+import { restartsByLogs } from "../../host/restart-logs.ts";
 import type { Pod, PodId, PodUid } from "../../model/pod.ts";
 import { containerLogPath, podDir, podLogDir } from "./config/paths.ts";
 
@@ -48,6 +49,11 @@ export class PodFiles {
     await mkdir(join(this.logDir(pod.metadata), container), { recursive: true, mode: 0o755 });
   }
 
+  /** How often a container was started, by the logs that it left. */
+  restartsByLogs(pod: Pod, container: string): Promise<number> {
+    return restartsByLogs(join(this.logDir(pod.metadata), container));
+  }
+
   async linkLog(pod: Pod, container: string, attempt: number, id: ContainerId): Promise<void> {
     const target = join(this.logDir(pod.metadata), containerLogPath(container, attempt));
     await mkdir(this.#o.containerLogsDir, { recursive: true, mode: 0o755 });
@@ -59,9 +65,9 @@ export class PodFiles {
   }
 
   /** Removes the logs of a container that was removed, rotated ones too. */
-  async dropLogs(pod: Pod, container: { name: string; id: ContainerId; logPath: string }): Promise<void> {
-    await rm(this.#linkOf(pod.metadata, container.name, container.id), { force: true });
-    if (!container.logPath.startsWith(`${this.logDir(pod.metadata)}/`)) return;
+  async dropLogs(pod: PodId, container: { name: string; id: ContainerId; logPath: string }): Promise<void> {
+    await rm(this.#linkOf(pod, container.name, container.id), { force: true });
+    if (!container.logPath.startsWith(`${this.logDir(pod)}/`)) return;
     const dir = dirname(container.logPath);
     const file = basename(container.logPath);
     for (const name of await list(dir))

@@ -24,7 +24,7 @@ const fail = (message: string) => ({ kind: "fail", code: "UNKNOWN", message }) a
 test("a pod is made: folders, cgroup, sandbox, containers in order, links to their logs", async (t) => {
   const s = await setUp(t);
   const pod = onePod(busybox("a"), busybox("b"));
-  assert.deepEqual(await s.sync(pod), { wakeAt: undefined, waitingFor: undefined });
+  assert.deepEqual(await s.sync(pod), { wakeAt: undefined, waitingFor: undefined, finished: undefined });
   assert.deepEqual(s.names(), ["a#0 running", "b#0 running"]);
   assert.deepEqual(s.sandboxes(), ["#0 ready"]);
   assert.deepEqual(s.cgroups, [`make ${testUid}`]);

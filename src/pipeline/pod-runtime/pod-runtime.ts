@@ -2,20 +2,21 @@ import type { Clock } from "../../base/clock.ts";
 import { isAbort, KubeletError, messageOf, retryAtOf } from "../../base/errors.ts";
 import type { ConcurrencyGate } from "../../base/gate.ts";
 import type { Logger } from "../../base/logger.ts";
-import type {
-  ContainerConfigInit,
-  ContainerId,
-  PodSandboxConfigInit,
-  RuntimeService,
-} from "../../clients/cri/cri.ts";
+import type { ContainerConfigInit, PodSandboxConfigInit, RuntimeService } from "../../clients/cri/cri.ts";
 import { formatDuration } from "../../config/duration.ts";
-import { type Container, type Pod, type PodUid, podRef } from "../../model/pod.ts";
+import type { Container, Pod, PodUid } from "../../model/pod.ts";
 import type { PodEvents } from "../../model/pod-events.ts";
-import { newestContainer, type ObservedPod } from "../../state/observed-pods.ts";
-import { graceSecondsOf, killPod } from "./kill.ts";
-import { isEmpty, type PlanContext, type PodPlan, planPod, type StartAction } from "./plan.ts";
+import type { ObservedPod } from "../../state/observed-pods.ts";
+import type { ProbeResults } from "../../state/probe-results.ts";
+import type { ReplacedContainers } from "../../state/replaced-containers.ts";
+import type { StartingContainers } from "../../state/starting-containers.ts";
+import { type Hooks, type KillDeps, killContainer, killPod } from "./kill.ts";
+import { type Delay, isEmpty, type PlanContext, type PodPlan, planPod } from "./plan.ts";
 import type { PodFiles } from "./pod-files.ts";
-import { RestartBackoff } from "./restart-backoff.ts";
+import { RestartBackoff, restartKey } from "./restart-backoff.ts";
+import { ContainerStarter } from "./start-container.ts";
+import type { StartMetrics } from "./start-metrics.ts";
+import { Stops } from "./stops.ts";
 
 /** Why a container of a pod does not run, in the words that users know from its status. */
 export interface Waiting {
@@ -34,6 +35,9 @@ export interface EnsuredImage {
   user: { uid?: bigint; username?: string };
 }
 
+/** What waits for its turn: a container that ran before, or something new. */
+export type StartKind = "restart" | "container" | "sandbox";
+
 export interface PodRuntimeOptions {
   runtime: RuntimeService;
   images: {
@@ -42,7 +46,7 @@ export interface PodRuntimeOptions {
       pod: Pod,
       container: Container,
       sandbox: PodSandboxConfigInit,
-      options: { signal: AbortSignal; onPull: () => void },
+      options: { signal: AbortSignal; onPull: (waitsFor: string) => void },
     ): Promise<EnsuredImage>;
     forget(uid: PodUid): void;
   };
@@ -51,7 +55,7 @@ export interface PodRuntimeOptions {
     container(
       pod: Pod,
       container: Container,
-      made: { attempt: number; image: EnsuredImage; podIPs: readonly string[] },
+      made: { attempt: number; image: EnsuredImage; podIPs: readonly string[]; seen?: ObservedPod },
     ): Promise<ContainerConfigInit>;
     hashOf(container: Container): string;
     runtimeHandler(pod: Pod): string;
@@ -65,12 +69,23 @@ export interface PodRuntimeOptions {
     get(uid: PodUid): ObservedPod | undefined;
     refresh(uid: PodUid): Promise<void>;
   };
-  gate: ConcurrencyGate;
+  gate: ConcurrencyGate<StartKind>;
   clock: Clock;
   logger: Logger;
   events: PodEvents;
+  hooks: Hooks;
+  metrics?: StartMetrics;
   /** The longest a container that keeps ending has to wait. */
   maxRestartDelayMs: number;
+  /** The first wait; it doubles from there. */
+  firstRestartDelayMs?: number;
+  probes: Pick<ProbeResults, "get">;
+  /** Written here; the status needs it too, to tell a container that is replaced from one that is done. */
+  replaced: ReplacedContainers;
+  /** Written here; for users these do not run yet. */
+  starting: StartingContainers;
+  gates?: PlanContext["gates"];
+  keptDead?: number;
 }
 
 /** The state of a pod after a sync that had nothing left to do. */
@@ -79,6 +94,8 @@ export interface SyncResult {
   wakeAt?: number;
   /** What the pod waits for, if it does. */
   waitingFor?: string;
+  /** Why nothing of it will run again. */
+  finished?: string;
 }
 
 /** A stage plans again after it acted; a pod that needs more stages than this in one go is looked at later. */
@@ -93,12 +110,30 @@ const mostStages = 50;
 export class PodRuntime {
   readonly #o: PodRuntimeOptions;
   readonly #restarts: RestartBackoff;
+  readonly #kill: KillDeps;
+  readonly #starter: ContainerStarter;
   /** Pods that were looked at since they were last changed. What is known of any other may be older, or nothing. */
   #seen = new Set<PodUid>();
+  /** By container, until when it has to wait: said already. */
+  #toldBackOff = new Map<PodUid, Map<string, number>>();
 
   constructor(options: PodRuntimeOptions) {
     this.#o = options;
-    this.#restarts = new RestartBackoff(options.maxRestartDelayMs);
+    this.#restarts = new RestartBackoff(options.maxRestartDelayMs, options.firstRestartDelayMs);
+    this.#kill = { ...options, stops: new Stops() };
+    this.#starter = new ContainerStarter({
+      ...options,
+      onRestart: (pod, container, ended) =>
+        this.#restarts.restarted(restartKey(pod, container), ended, options.clock.now()),
+      kill: (pod, { id, name }, signal) =>
+        killContainer(this.#kill, {
+          pod,
+          seen: options.observe.get(pod.metadata.uid) ?? { ...pod.metadata, sandboxes: [] },
+          container: { id, name, annotations: {} },
+          message: "FailedPostStartHook",
+          signal,
+        }),
+    });
   }
 
   async sync(pod: Pod, report: SyncReport, signal: AbortSignal): Promise<SyncResult> {
@@ -110,7 +145,11 @@ export class PodRuntime {
       const plan = planPod(pod, observe.get(uid), this.#context(pod));
       const waitingFor = this.#explain(pod, plan, report);
       if (isEmpty(plan))
-        return { wakeAt: plan.delays.reduce<number | undefined>(earliest, undefined), waitingFor };
+        return {
+          wakeAt: plan.delays.reduce<number | undefined>(earliest, undefined),
+          waitingFor,
+          finished: plan.finished,
+        };
       try {
         await this.#apply(pod, plan, report, signal);
       } finally {
@@ -133,16 +172,13 @@ export class PodRuntime {
     pod: Pod | undefined,
     options: { graceSeconds?: number; signal: AbortSignal; report: SyncReport },
   ): Promise<void> {
-    const { runtime, observe, events } = this.#o;
+    const { observe } = this.#o;
     await observe.refresh(uid);
     const seen = observe.get(uid);
     if (!seen) return;
     options.report.blockedOn("stopping containers");
     try {
-      await killPod(runtime, seen, pod, {
-        ...options,
-        onStop: (c) => pod && events.normal(pod, "Killing", `Stopping container ${c.name}`),
-      });
+      await killPod(this.#kill, seen, pod, options);
     } finally {
       await observe.refresh(uid);
     }
@@ -156,6 +192,8 @@ export class PodRuntime {
     this.#seen.delete(uid);
     await this.#o.cgroups.remove(uid);
     this.#restarts.forget(`${uid}/`);
+    this.#o.replaced.forget(uid);
+    this.#toldBackOff.delete(uid);
     this.#o.images.forget(uid);
   }
 
@@ -178,12 +216,13 @@ export class PodRuntime {
     return {
       now: clock.now(),
       hashOf: (container) => requests.hashOf(container),
-      restartAt: (container, ended) => this.#restarts.restartAt(this.#key(pod, container), ended),
+      restartAt: (container, ended) =>
+        this.#restarts.restartAt(restartKey(pod, container), ended, requests.hashOf(container)),
+      probe: (kind, id) => this.#o.probes.get(kind, id),
+      replaced: (container) => this.#o.replaced.has(pod.metadata.uid, container),
+      gates: this.#o.gates,
+      keptDead: this.#o.keptDead,
     };
-  }
-
-  #key(pod: Pod, container: Container): string {
-    return `${pod.metadata.uid}/${container.name}/${this.#o.requests.hashOf(container)}`;
   }
 
   /** Tells why containers wait; returns it in one line. */
@@ -198,32 +237,45 @@ export class PodRuntime {
     }
     for (const delay of plan.delays) {
       const container = allContainers(pod).find((c) => c.name === delay.container)!;
-      const pause = formatDuration(this.#restarts.delayMs(this.#key(pod, container)));
+      const pause = formatDuration(this.#restarts.delayMs(restartKey(pod, container)));
       const name = `${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})`;
       const message = `back-off ${pause} restarting failed container=${delay.container} pod=${name}`;
       report.waiting(delay.container, { reason: "CrashLoopBackOff", message });
+      this.#sayBackOff(pod, name, delay);
       const until = new Date(delay.until).toISOString();
       waitingFor = `back-off ${pause} until ${until} before restarting ${delay.container}`;
     }
     return waitingFor;
   }
 
+  /** Once for each wait, however often the pod is looked at meanwhile. */
+  #sayBackOff(pod: Pod, name: string, { container, until }: Delay): void {
+    const { uid } = pod.metadata;
+    const told = this.#toldBackOff.get(uid) ?? new Map<string, number>();
+    this.#toldBackOff.set(uid, told);
+    if (told.get(container) === until) return;
+    told.set(container, until);
+    const message = `Back-off restarting failed container ${container} in pod ${name}`;
+    this.#o.events.warning(pod, "BackOff", message, container);
+  }
+
   async #apply(pod: Pod, plan: PodPlan, report: SyncReport, signal: AbortSignal): Promise<void> {
-    const { runtime, observe, events } = this.#o;
+    const { observe, events } = this.#o;
     const seen = observe.get(pod.metadata.uid);
+    for (const container of plan.replaces) this.#o.replaced.mark(pod.metadata.uid, container);
     if (plan.killAll && seen) {
       report.blockedOn(`stopping: ${plan.killAll}`);
-      events.normal(pod, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
-      await killPod(runtime, seen, pod, { signal });
+      if (plan.createSandbox)
+        events.normal(pod, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
+      await killPod(this.#kill, seen, pod, { signal });
     }
     const failures: unknown[] = [];
     await Promise.all(
-      plan.kill.map(({ container, reason }) => {
-        events.normal(pod, "Killing", reason);
-        return runtime
-          .stopContainer(container.id, graceSecondsOf(pod, container), { signal })
-          .catch((error) => void failures.push(error));
-      }),
+      plan.kill.map((kill) =>
+        killContainer(this.#kill, { pod, seen: seen!, ...kill, signal }).catch(
+          (error) => void failures.push(error),
+        ),
+      ),
     );
     signal.throwIfAborted();
     failures.push(...(await this.#removeLeftovers(pod, plan)));
@@ -239,7 +291,11 @@ export class PodRuntime {
     const attempt = (work: Promise<void>) => work.catch((error) => void failures.push(error));
     await Promise.all(
       plan.removeContainers.map((container) =>
-        attempt(runtime.removeContainer(container.id).then(() => files.dropLogs(pod, container))),
+        attempt(
+          runtime
+            .removeContainer(container.id)
+            .then(() => (plan.restartsAll ? undefined : files.dropLogs(pod.metadata, container))),
+        ),
       ),
     );
     await Promise.all(
@@ -251,24 +307,27 @@ export class PodRuntime {
   }
 
   async #createSandbox(pod: Pod, attempt: number, report: SyncReport, signal: AbortSignal): Promise<void> {
-    const { runtime, requests, cgroups, files, gate, events } = this.#o;
+    const { runtime, requests, cgroups, files, gate, events, metrics } = this.#o;
     report.blockedOn("waiting for its turn to start");
-    await files.make(pod);
-    await cgroups.ensure(pod);
-    const config = await requests.sandbox(pod, attempt);
-    const create = () => {
+    const create = async () => {
       report.blockedOn("creating the sandbox");
-      return runtime.runPodSandbox(config, requests.runtimeHandler(pod));
+      // In its turn too: the preparations of a whole burst would hold up the first pod of it.
+      await files.make(pod);
+      await cgroups.ensure(pod);
+      const config = await requests.sandbox(pod, attempt);
+      metrics?.podStarting();
+      try {
+        await runtime.runPodSandbox(config, requests.runtimeHandler(pod));
+      } catch (error) {
+        if (isAbort(error)) throw error;
+        metrics?.podFailed();
+        events.warning(pod, "FailedCreatePodSandBox", `Failed to create pod sandbox: ${messageOf(error)}`);
+        throw new KubeletError("CreatePodSandboxError", `creating the sandbox: ${messageOf(error)}`, {
+          cause: error,
+        });
+      }
     };
-    try {
-      await gate.run(create, { signal, priority: pod.spec.priority });
-    } catch (error) {
-      if (isAbort(error)) throw error;
-      events.warning(pod, "FailedCreatePodSandBox", `Failed to create pod sandbox: ${messageOf(error)}`);
-      throw new KubeletError("CreatePodSandboxError", `creating the sandbox: ${messageOf(error)}`, {
-        cause: error,
-      });
-    }
+    await gate.run(create, { signal, priority: pod.spec.priority, kind: "sandbox" });
   }
 
   /** Starts the planned containers in their order. One that fails does not keep the others from starting. */
@@ -276,7 +335,7 @@ export class PodRuntime {
     const failures: unknown[] = [];
     for (const action of plan.start) {
       try {
-        await this.#start(pod, plan, action, report, signal);
+        await this.#starter.start(pod, plan.sandbox!, action, report, signal);
         report.waiting(action.container.name, undefined);
       } catch (error) {
         if (isAbort(error)) throw error;
@@ -293,70 +352,11 @@ export class PodRuntime {
     const retryAt = soonest && Math.min(soonest, ...plan.delays.map((d) => d.until));
     throw new KubeletError(code, messageOf(first), { cause: first, retryAt });
   }
-
-  async #start(
-    pod: Pod,
-    plan: PodPlan,
-    action: StartAction,
-    report: SyncReport,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { runtime, images, requests, files, gate, events, observe, clock, logger } = this.#o;
-    const { container, attempt } = action;
-    const sandbox = plan.sandbox!;
-    const ended = newestContainer(observe.get(pod.metadata.uid), container.name);
-    const sandboxConfig = await requests.sandbox(pod, sandbox.attempt);
-    const image = await images.ensure(pod, container, sandboxConfig, {
-      signal,
-      onPull: () => report.blockedOn(`pulling image ${container.image}`),
-    });
-    report.blockedOn(`starting container ${container.name}`);
-    await files.makeContainer(pod, container.name);
-    const config = await requests
-      .container(pod, container, { attempt, image, podIPs: sandbox.ips })
-      .catch((error) => {
-        throw named(error, "CreateContainerConfigError");
-      });
-    const failed = (error: unknown) => {
-      if (!isAbort(error)) events.warning(pod, "Failed", `Error: ${messageOf(error)}`);
-    };
-    const id = await gate.run(
-      async () => {
-        let id: ContainerId;
-        try {
-          id = await runtime.createContainer(sandbox.id, config, sandboxConfig);
-        } catch (error) {
-          failed(error);
-          throw named(error, "CreateContainerError");
-        }
-        events.normal(pod, "Created", `Container created: ${container.name}`);
-        // A start that fails counts too, or a container that cannot start would never wait.
-        if (ended?.state === "exited")
-          this.#restarts.restarted(this.#key(pod, container), ended, clock.now());
-        try {
-          await runtime.startContainer(id);
-        } catch (error) {
-          failed(error);
-          throw named(error, "RunContainerError");
-        } finally {
-          await files.linkLog(pod, container.name, attempt, id);
-        }
-        return id;
-      },
-      { signal, priority: pod.spec.priority },
-    );
-    events.normal(pod, "Started", `Container started: ${container.name}`);
-    logger.debug(2, "Container started", { pod: podRef(pod), container: container.name, id, attempt });
-  }
 }
 
 export function allContainers(pod: Pod): Container[] {
-  return [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
-}
-
-function named(error: unknown, code: string): unknown {
-  if (isAbort(error) || (error instanceof KubeletError && error.name === "KubeletError")) return error;
-  return new KubeletError(code, messageOf(error), { cause: error });
+  const { initContainers = [], containers, ephemeralContainers = [] } = pod.spec;
+  return [...initContainers, ...containers, ...ephemeralContainers];
 }
 
 function earliest(best: number | undefined, delay: { until: number }): number {

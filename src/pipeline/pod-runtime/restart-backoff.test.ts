@@ -1,36 +1,110 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { seenContainer } from "../../../test/builders/pods.ts";
-import { RestartBackoff } from "./restart-backoff.ts";
+import { aContainer, aPod, seenContainer } from "../../../test/builders/pods.ts";
+import { RestartBackoff, type RestartDelays, restartDelays, restartKey } from "./restart-backoff.ts";
 
 const ended = (attempt: number, startedAt: number, finishedAt: number) =>
   seenContainer("a", { state: "exited", attempt, startedAt, finishedAt });
 
-test("the first restart is at once, then 10 s doubling up to the limit", () => {
-  const backoff = new RestartBackoff(300_000);
+/** How many seconds each of eight restarts waits, for a container that runs for a second. */
+function waits({ initialMs, maxMs }: RestartDelays): number[] {
+  const backoff = new RestartBackoff(maxMs, initialMs);
   let now = 1_000_000;
-  const waits: number[] = [];
-  for (let attempt = 0; attempt < 8; attempt++) {
+  return Array.from({ length: 8 }, (_, attempt) => {
     const end = ended(attempt, now, now + 1000);
-    const at = Math.max(backoff.restartAt("k", end), end.finishedAt);
-    waits.push((at - end.finishedAt) / 1000);
-    backoff.restarted("k", end, at);
+    const at = Math.max(backoff.restartAt("u/a/", end), end.finishedAt);
+    backoff.restarted("u/a/", end, at);
     now = at;
+    return (at - end.finishedAt) / 1000;
+  });
+}
+
+type Settings = Parameters<typeof restartDelays>[0];
+const plain: Settings = { crashLoopBackOffMax: true, reducedDecay: false };
+
+const table: [rule: string, settings: Settings, waits: number[]][] = [
+  ["the first restart is at once, then 10 s doubling up to 5 min", plain, [0, 10, 20, 40, 80, 160, 300, 300]],
+  [
+    "maxContainerRestartPeriod is the limit",
+    { ...plain, maxContainerRestartPeriodMs: 30_000 },
+    [0, 10, 20, 30, 30, 30, 30, 30],
+  ],
+  [
+    "a limit below 10 s is also where it begins",
+    { ...plain, maxContainerRestartPeriodMs: 3000 },
+    [0, 3, 3, 3, 3, 3, 3, 3],
+  ],
+  [
+    "without KubeletCrashLoopBackOffMax the configured limit does not count",
+    { ...plain, crashLoopBackOffMax: false, maxContainerRestartPeriodMs: 3000 },
+    [0, 10, 20, 40, 80, 160, 300, 300],
+  ],
+  [
+    "ReduceDefaultCrashLoopBackOffDecay: 1 s doubling up to 1 min",
+    { crashLoopBackOffMax: false, reducedDecay: true },
+    [0, 1, 2, 4, 8, 16, 32, 60],
+  ],
+  [
+    "ReduceDefaultCrashLoopBackOffDecay: a configured limit goes before its own",
+    { crashLoopBackOffMax: true, reducedDecay: true, maxContainerRestartPeriodMs: 300_000 },
+    [0, 1, 2, 4, 8, 16, 32, 64],
+  ],
+];
+
+for (const [rule, settings, expected] of table)
+  test(`back-off: ${rule}`, () => assert.deepEqual(waits(restartDelays(settings)), expected));
+
+test("back-off: after it ran for more than 10 min it starts at once again, whatever the limit", () => {
+  for (const maxMs of [20_000, 300_000]) {
+    const backoff = new RestartBackoff(maxMs);
+    backoff.restarted("k", ended(0, 0, 1000), 1000);
+    backoff.restarted("k", ended(1, 1000, 2000), 12_000);
+    assert.equal(backoff.restartAt("k", ended(2, 12_000, 612_001)), 0);
+    assert.equal(backoff.restartAt("k", ended(2, 12_000, 612_000)), 632_000);
+    backoff.restarted("k", ended(2, 12_000, 612_001), 612_001);
+    assert.equal(backoff.delayMs("k"), 10_000, "and the doubling begins anew");
   }
-  assert.deepEqual(waits, [0, 10, 20, 40, 80, 160, 300, 300]);
 });
 
-test("after it ran for twice the limit it starts at once again", () => {
-  const backoff = new RestartBackoff(300_000);
-  backoff.restarted("k", ended(0, 0, 1000), 1000);
-  backoff.restarted("k", ended(1, 1000, 2000), 12_000);
-  assert.equal(backoff.restartAt("k", ended(2, 12_000, 612_001)), 0);
-  assert.equal(backoff.restartAt("k", ended(2, 12_000, 600_000)), 620_000);
-});
-
-test("a new agent goes on where the one before it was", () => {
+test("back-off: a new agent goes on where the one before it was", () => {
   const backoff = new RestartBackoff(300_000);
   assert.equal(backoff.restartAt("first", ended(0, 1000, 2000)), 0);
   assert.equal(backoff.restartAt("third", ended(2, 1000, 2000)), 22_000);
   assert.equal(backoff.restartAt("many", ended(1000, 1000, 2000)), 302_000);
+});
+
+test("back-off: a new agent does not hold it against a new image", () => {
+  const backoff = new RestartBackoff(300_000);
+  assert.equal(backoff.restartAt("u/a/new", ended(5, 1000, 2000), "another hash"), 0);
+});
+
+test("back-off: another image or other resources start afresh, and the old count is forgotten", () => {
+  const pod = aPod();
+  const keys = [
+    aContainer("a"),
+    aContainer("a", { image: "busybox:2" }),
+    aContainer("a", { image: "busybox:2", resources: { limits: { cpu: "1" } } }),
+  ].map((c) => restartKey(pod, c));
+  assert.equal(new Set(keys).size, 3);
+  assert.notEqual(restartKey(pod, aContainer("b")), keys[0]);
+  const backoff = new RestartBackoff(300_000);
+  for (const [index, key] of keys.entries()) {
+    const end = ended(index + 3, 1000, 2000);
+    if (index > 0) assert.equal(backoff.restartAt(key, end), 0);
+    backoff.restarted(key, end, 3000);
+    assert.equal(backoff.restartAt(key, end), 12_000);
+    if (index > 0) assert.equal(backoff.delayMs(keys[index - 1]!), 0);
+  }
+});
+
+test("back-off: the counts of one pod or container are not those of another", () => {
+  const backoff = new RestartBackoff(300_000);
+  backoff.restarted("u/a/x", ended(0, 1000, 2000), 3000);
+  backoff.restarted("u/ab/x", ended(0, 1000, 2000), 3000);
+  backoff.restarted("v/a/x", ended(0, 1000, 2000), 3000);
+  backoff.forget("u/");
+  assert.deepEqual(
+    ["u/a/x", "u/ab/x", "v/a/x"].map((key) => backoff.delayMs(key)),
+    [0, 0, 10_000],
+  );
 });

@@ -1,33 +1,24 @@
 import type { Clock } from "../../base/clock.ts";
-import { abortError, isAbort, messageOf, retryAtOf } from "../../base/errors.ts";
+import { abortError, messageOf, retryAtOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import type { Pod, PodId, PodUid } from "../../model/pod.ts";
+import type { Pod, PodId } from "../../model/pod.ts";
+import type { PodVerdict } from "../../model/pod-verdict.ts";
+import { graceOf } from "./grace.ts";
+import {
+  deadlineExceeded,
+  type PodWork,
+  type Report,
+  type TerminateOptions,
+  type Waiting,
+} from "./pod-work.ts";
 
-export type WorkerPhase = "syncing" | "terminating" | "terminated";
+/** Where a pod is in its life, with what matters there. */
+type Life =
+  | { phase: "syncing"; begun: boolean }
+  | { phase: "terminating"; graceSeconds: number | undefined }
+  | { phase: "terminated"; graceSeconds: number | undefined; released: boolean };
 
-export interface Waiting {
-  reason: string;
-  message: string;
-}
-
-interface Report {
-  blockedOn(text: string): void;
-  waiting(container: string, waiting: Waiting | undefined): void;
-}
-
-/** What a worker needs done; pod-runtime does it. */
-export interface PodWork {
-  sync(pod: Pod, report: Report, signal: AbortSignal): Promise<{ wakeAt?: number; waitingFor?: string }>;
-  stop(
-    uid: PodUid,
-    pod: Pod | undefined,
-    options: { graceSeconds?: number; signal: AbortSignal; report: Report },
-  ): Promise<void>;
-  release(uid: PodUid): Promise<void>;
-  remove(id: PodId, signal: AbortSignal): Promise<void>;
-  /** True if the pod has run to its end, well or badly. */
-  hasEnded(pod: Pod): boolean;
-}
+export type WorkerPhase = Life["phase"];
 
 export interface PodWorkerOptions {
   id: PodId;
@@ -41,13 +32,8 @@ export interface PodWorkerOptions {
   /** Undefined if the pod may start, else what it has to wait for. */
   mayStart: () => string | undefined;
   onChange: () => void;
+  onPhase: (phase: WorkerPhase) => void;
   onFinished: () => void;
-}
-
-export interface TerminateOptions {
-  /** Nobody wants the pod any more: when it has ended, all of it is removed. */
-  removed: boolean;
-  graceSeconds?: number;
 }
 
 const firstRetryMs = 500;
@@ -55,50 +41,64 @@ const longestRetryMs = 10_000;
 
 /**
  * The life of one pod: syncing, then terminating, then terminated, never back. Its work is serial; a wish that arrives
- * during a pass is served by the next one, and a wish to end cancels the pass.
+ * during a pass is served by the next one, and a wish to end, or to end sooner, cancels the pass.
  */
 export class PodWorker {
   readonly id: PodId;
   readonly #o: PodWorkerOptions;
   #pod: Pod | undefined;
-  #phase: WorkerPhase;
-  #begun: boolean;
+  #life: Life;
+  #verdict: PodVerdict | undefined;
+  #refused = false;
   #removed = false;
-  #released = false;
   #finished = false;
-  #graceSeconds: number | undefined;
   #blockedOn: { text: string; since: number } | undefined;
   #waiting = new Map<string, Waiting>();
   #pass: AbortController | undefined;
   #dirty = false;
   #wake: (() => void) | undefined;
   #cancelTimer: (() => void) | undefined;
+  #cancelDeadline: (() => void) | undefined;
   #failures = 0;
   #lastError = "";
   #stopped = false;
   #loop: Promise<void>;
 
   constructor(options: PodWorkerOptions) {
+    const { pod } = options;
     this.#o = options;
     this.id = options.id;
-    this.#pod = options.pod;
-    this.#phase = options.pod ? "syncing" : "terminating";
-    this.#begun = !options.pod;
-    this.#removed = !options.pod;
+    this.#pod = pod;
+    // A pod that is already being deleted when it is first heard of never begins.
+    this.#life =
+      pod && pod.metadata.deletionTimestamp === undefined
+        ? { phase: "syncing", begun: false }
+        : { phase: "terminating", graceSeconds: graceOf(pod, undefined, undefined) };
+    this.#removed = !pod;
     this.#loop = Promise.resolve();
   }
 
   get phase(): WorkerPhase {
-    return this.#phase;
+    return this.#life.phase;
   }
 
   get pod(): Pod | undefined {
     return this.#pod;
   }
 
+  /** Why the pod has failed, if somebody decided so. */
+  get verdict(): PodVerdict | undefined {
+    return this.#verdict;
+  }
+
+  /** True if the verdict is that the pod may not run here: nothing was ever done for it by this agent. */
+  get refused(): boolean {
+    return this.#refused;
+  }
+
   /** True once the pod may have something in the runtime. */
   get begun(): boolean {
-    return this.#begun;
+    return this.#life.phase !== "syncing" || this.#life.begun;
   }
 
   get removed(): boolean {
@@ -127,32 +127,50 @@ export class PodWorker {
     this.#loop = this.#run();
   }
 
-  /** The pod's spec or status has changed. */
+  /** The pod's spec or status has changed. Once it is to end, only a shorter grace period is news. */
   update(pod: Pod): void {
-    if (this.#phase !== "syncing") return;
-    this.#pod = pod;
-    this.poke();
+    const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
+    if (this.#life.phase === "syncing") {
+      this.#pod = pod;
+      if (this.#life.begun) this.#watchDeadline();
+      this.poke();
+    }
+    if (deletionTimestamp !== undefined)
+      this.terminate({ removed: false, graceSeconds: deletionGracePeriodSeconds });
   }
 
-  /** Something about the pod may have changed: look at it. */
+  /** Something about the pod may have changed: look at it. A retry that waits for its time does not hold this up. */
   poke(): void {
     this.#dirty = true;
     this.#wake?.();
   }
 
-  terminate(options: TerminateOptions): void {
-    const { graceSeconds } = options;
-    const shorter =
-      graceSeconds !== undefined && (this.#graceSeconds === undefined || graceSeconds < this.#graceSeconds);
-    const news = this.#phase === "syncing" || shorter || (options.removed && !this.#removed);
-    if (!news) return;
-    if (shorter) this.#graceSeconds = graceSeconds;
-    this.#removed ||= options.removed;
-    if (this.#phase === "syncing") {
-      this.#enter("terminating");
-      if (this.#pass) this.#report.blockedOn("waiting for the runtime to finish what was begun");
+  terminate({ removed, graceSeconds, verdict }: TerminateOptions): void {
+    this.#judge(verdict);
+    const newlyRemoved = removed && !this.#removed;
+    this.#removed ||= removed;
+    const life = this.#life;
+    switch (life.phase) {
+      case "syncing":
+        this.#enter({ phase: "terminating", graceSeconds: graceOf(this.#pod, undefined, graceSeconds) });
+        if (this.#pass) this.#report.blockedOn("waiting for the runtime to finish what was begun");
+        this.#pass?.abort(abortError("the pod is being terminated"));
+        break;
+      case "terminating": {
+        const grace = graceOf(this.#pod, life.graceSeconds, graceSeconds);
+        if (grace !== life.graceSeconds) {
+          life.graceSeconds = grace;
+          this.#pass?.abort(abortError("the pod is to end sooner"));
+        } else if (!newlyRemoved) return;
+        break;
+      }
+      case "terminated":
+        life.graceSeconds = graceOf(this.#pod, life.graceSeconds, graceSeconds);
+        if (!newlyRemoved) return;
+        break;
+      default:
+        life satisfies never;
     }
-    if (this.#phase !== "terminated") this.#pass?.abort(abortError("the pod is being terminated"));
     this.#failures = 0;
     this.poke();
   }
@@ -161,6 +179,7 @@ export class PodWorker {
   abandon(): void {
     this.#stopped = true;
     this.#cancelTimer?.();
+    this.#cancelDeadline?.();
     this.#pass?.abort(abortError("the agent is stopping"));
     this.#wake?.();
   }
@@ -178,7 +197,8 @@ export class PodWorker {
         this.#failures = 0;
         this.#lastError = "";
       } catch (error) {
-        if (!pass.signal.aborted || !isAbort(error)) this.#retry(error);
+        // Who aborts a pass also asks for the next one.
+        if (!pass.signal.aborted) this.#retry(error);
       } finally {
         this.#pass = undefined;
       }
@@ -197,58 +217,72 @@ export class PodWorker {
   }
 
   async #onePass(signal: AbortSignal): Promise<void> {
-    switch (this.#phase) {
+    const life = this.#life;
+    switch (life.phase) {
       case "syncing":
-        return this.#sync(signal);
-      case "terminating":
-        await this.#stop(signal);
-        this.#enter("terminated");
+        return this.#sync(life, signal);
+      case "terminating": {
+        await this.#stop(life.graceSeconds, signal);
+        const { graceSeconds } = life;
+        this.#enter({ phase: "terminated", graceSeconds, released: false });
         this.poke();
         return;
+      }
       case "terminated":
-        return this.#cleanUp(signal);
+        return this.#cleanUp(life, signal);
       default:
-        this.#phase satisfies never;
+        life satisfies never;
     }
   }
 
-  #stop(signal: AbortSignal): Promise<void> {
-    const graceSeconds = this.#graceSeconds;
+  #stop(graceSeconds: number | undefined, signal: AbortSignal): Promise<void> {
     return this.#o.work.stop(this.id.uid, this.#pod, { graceSeconds, signal, report: this.#report });
   }
 
-  async #sync(signal: AbortSignal): Promise<void> {
+  async #sync(life: Life & { phase: "syncing" }, signal: AbortSignal): Promise<void> {
     const { work, clock } = this.#o;
     const pod = this.#pod!;
-    if (!this.#begun) {
+    if (!life.begun) {
       const obstacle = this.#o.mayStart();
       if (obstacle) return this.#report.blockedOn(obstacle);
-      this.#begun = true;
-    }
-    if (!work.hasEnded(pod)) {
-      const { wakeAt, waitingFor } = await work.sync(pod, this.#report, signal);
-      if (!work.hasEnded(pod)) {
-        const next = clock.now() + this.#o.syncEveryMs();
-        this.#wakeAt(wakeAt === undefined ? next : Math.min(wakeAt, next));
-        if (waitingFor) this.#report.blockedOn(waitingFor);
-        else this.#clearBlocked();
-        this.#o.onChange();
-        return;
+      const refusal = work.hasEnded(pod) ? undefined : work.admit?.(pod);
+      life.begun = true;
+      if (refusal) {
+        this.#refused = true;
+        return this.#end(refusal);
       }
     }
+    if (work.hasEnded(pod)) return this.#end();
+    this.#watchDeadline();
     if (signal.aborted) return;
-    this.#enter("terminating");
+    const { wakeAt, waitingFor, finished } = await work.sync(pod, this.#report, signal);
+    if (signal.aborted) return;
+    if (finished !== undefined || work.hasEnded(pod)) return this.#end();
+    // Only a pod that has been started has a time from which its deadline counts.
+    this.#watchDeadline();
+    if (signal.aborted) return;
+    const next = clock.now() + this.#o.syncEveryMs();
+    this.#wakeAt(wakeAt === undefined ? next : Math.min(wakeAt, next));
+    if (waitingFor) this.#report.blockedOn(waitingFor);
+    else this.#clearBlocked();
+    this.#o.onChange();
+  }
+
+  /** From within a pass: there is nothing to cancel. */
+  #end(verdict?: PodVerdict): void {
+    this.#judge(verdict);
+    this.#enter({ phase: "terminating", graceSeconds: graceOf(this.#pod, undefined, undefined) });
     this.poke();
   }
 
-  async #cleanUp(signal: AbortSignal): Promise<void> {
+  async #cleanUp(life: Life & { phase: "terminated" }, signal: AbortSignal): Promise<void> {
     const { work } = this.#o;
-    if (!this.#released) {
+    if (!life.released) {
       await work.release(this.id.uid);
-      this.#released = true;
+      life.released = true;
     } else if (!this.#removed) {
       // A runtime that was slow may have brought something up after the pod had ended.
-      await this.#stop(signal);
+      await this.#stop(life.graceSeconds, signal);
     }
     if (this.#removed) {
       this.#report.blockedOn("removing containers, logs and folders");
@@ -257,6 +291,24 @@ export class PodWorker {
     }
     this.#clearBlocked();
     this.#o.onChange();
+  }
+
+  /** The first verdict counts, and none is passed on a pod that has come to its own end. */
+  #judge(verdict: PodVerdict | undefined): void {
+    if (!verdict || this.#verdict || this.#life.phase === "terminated") return;
+    if (this.#pod && this.#o.work.hasEnded(this.#pod)) return;
+    this.#verdict = verdict;
+  }
+
+  /** Ends a pod whose time is up, else looks again when it will be: also while a pass is under way. */
+  #watchDeadline(): void {
+    const { work, clock } = this.#o;
+    this.#cancelDeadline?.();
+    if (this.#life.phase !== "syncing" || this.#stopped) return;
+    const at = this.#pod && work.deadlineOf?.(this.#pod);
+    if (at === undefined) return;
+    if (at <= clock.now()) return this.terminate({ removed: false, verdict: deadlineExceeded });
+    this.#cancelDeadline = clock.after(at - clock.now(), () => this.#watchDeadline());
   }
 
   #retry(error: unknown): void {
@@ -269,7 +321,7 @@ export class PodWorker {
     const fields = {
       pod: `${this.id.namespace}/${this.id.name}`,
       podUID: this.id.uid,
-      phase: this.#phase,
+      phase: this.#life.phase,
       err: message,
     };
     // The same trouble again is news to nobody.
@@ -285,10 +337,12 @@ export class PodWorker {
     this.#cancelTimer = clock.after(Math.max(0, at - clock.now()), () => this.poke());
   }
 
-  #enter(phase: WorkerPhase): void {
-    this.#phase = phase;
+  #enter(life: Life): void {
+    this.#life = life;
+    if (life.phase !== "syncing") this.#cancelDeadline?.();
     this.#waiting.clear();
     this.#clearBlocked();
+    this.#o.onPhase(life.phase);
     this.#o.onChange();
   }
 

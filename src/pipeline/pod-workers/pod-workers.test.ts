@@ -6,7 +6,7 @@ import { sleep } from "../../base/clock.ts";
 import { FakeClock, settle } from "../../base/fake-clock.ts";
 import { silentLogger } from "../../base/logger.ts";
 import type { Pod, PodUid } from "../../model/pod.ts";
-import type { PodWork } from "./pod-worker.ts";
+import type { PodWork } from "./pod-work.ts";
 import { PodWorkers } from "./pod-workers.ts";
 
 const uid = (text: string) => text as PodUid;

@@ -2,7 +2,8 @@ import type { Clock } from "../../base/clock.ts";
 import { type Component, type Health, healthy } from "../../base/component.ts";
 import type { Logger } from "../../base/logger.ts";
 import { fullNameOf, isStatic, type Pod, type PodId, type PodUid } from "../../model/pod.ts";
-import { type PodWork, PodWorker, type TerminateOptions } from "./pod-worker.ts";
+import type { PodWork, TerminateOptions } from "./pod-work.ts";
+import { PodWorker, type WorkerPhase } from "./pod-worker.ts";
 
 export interface PodWorkersOptions {
   work: PodWork;
@@ -12,6 +13,8 @@ export interface PodWorkersOptions {
   /** What the runtime still has of a former version of this static pod. */
   formerVersions: (pod: Pod) => PodId[];
   onChange: (uid: PodUid) => void;
+  /** A pod is there, begins to end, or has nothing that runs any more. */
+  onPhase?: (uid: PodUid, phase: WorkerPhase) => void;
   /** A pod is gone for good, with all that belonged to it. */
   onGone: (uid: PodUid) => void;
 }
@@ -57,7 +60,7 @@ export class PodWorkers implements Component {
     return this.#workers.values();
   }
 
-  /** The pod should run, with this spec. */
+  /** The pod should run, with this spec; or end, if it is being deleted. */
   update(pod: Pod): void {
     const worker = this.#workers.get(pod.metadata.uid);
     if (!worker) this.#add(idOf(pod), pod);
@@ -67,7 +70,7 @@ export class PodWorkers implements Component {
 
   /** The pod should end. */
   terminate(uid: PodUid, options: TerminateOptions): void {
-    this.#successors.delete(uid);
+    if (options.removed) this.#successors.delete(uid);
     this.#workers.get(uid)?.terminate(options);
   }
 
@@ -99,9 +102,11 @@ export class PodWorkers implements Component {
         this.#o.onChange(id.uid);
         if (worker.phase === "terminated") this.#pokeNamesake(worker);
       },
+      onPhase: (phase) => this.#o.onPhase?.(id.uid, phase),
       onFinished: () => this.#finished(worker),
     });
     this.#workers.set(id.uid, worker);
+    this.#o.onPhase?.(id.uid, worker.phase);
     if (this.#held) worker.hold("waiting for a first answer of the container runtime");
     else worker.start();
     this.#o.onChange(id.uid);

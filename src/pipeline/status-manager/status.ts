@@ -1,189 +1,121 @@
-import type {
-  Container,
-  ContainerState,
-  ContainerStatus,
-  Pod,
-  PodCondition,
-  PodStatus,
-} from "../../model/pod.ts";
+import { type Container, isStatic } from "../../model/pod.ts";
 import { podQos } from "../../model/qos.ts";
-import {
-  newestContainer,
-  type ObservedContainer,
-  type ObservedPod,
-  readySandbox,
-} from "../../state/observed-pods.ts";
-import { type PodPhase, podPhase } from "./phase.ts";
-
-export interface StatusInput {
-  pod: Pod;
-  seen: ObservedPod | undefined;
-  /** Why containers do not run, as the worker found out. */
-  waiting: ReadonlyMap<string, { reason: string; message: string }>;
-  hostIPs: readonly string[];
-  runtimeName: string;
-  startTime: number;
-  now: number;
-  before: PodStatus | undefined;
-}
+import { type ContainerRole, isSidecar } from "../../model/restart-policy.ts";
+import { newestContainer } from "../../state/observed-pods.ts";
+import { addresses } from "./addresses.ts";
+import { type ApiContainerStatus, type ApiPodStatus, isoSeconds } from "./api-types.ts";
+import { podConditions } from "./conditions.ts";
+import { containerStatus, isReplaced } from "./container-status.ts";
+import { settleEnded } from "./ended.ts";
+import { isFinal, type PodPhase, phaseByStates } from "./phase-by-states.ts";
+import { podResources } from "./resources.ts";
+import { isRestartingAll } from "./restart-of-all.ts";
+import type { StatusInput } from "./status-input.ts";
 
 /** The status of a pod as the API has it. Pure. */
-export function podStatus(input: StatusInput): PodStatus {
-  const { pod, seen, before } = input;
-  const phase = keepFinal(before?.phase as PodPhase | undefined, podPhase(pod, seen));
-  const inits = pod.spec.initContainers ?? [];
-  const initialized = isInitialized(inits, seen, phase, pod);
-  const initContainerStatuses = inits.map((c) => containerStatus(c, input, "PodInitializing"));
-  const containerStatuses = pod.spec.containers.map((c) =>
-    containerStatus(c, input, initialized ? "ContainerCreating" : "PodInitializing"),
+export function podStatus(input: StatusInput): ApiPodStatus {
+  const { pod, seen, before, gates } = input;
+  if (input.refused && input.verdict) return refusedStatus(input);
+  const isOver = input.workerPhase !== "syncing" || input.verdict !== undefined || isFinal(before?.phase);
+  if (isOver || !isRestartingAll(pod, seen, before, gates)) return fullStatus(input, false);
+  const status = fullStatus(input, true);
+  // A pod that fails for another reason is not restarted any more.
+  return isFinal(status.phase) ? fullStatus(input, false) : status;
+}
+
+function fullStatus(input: StatusInput, restartingAll: boolean): ApiPodStatus {
+  const { pod, before } = input;
+  const statusOf = (container: Container, role: ContainerRole, old: ApiContainerStatus[] | undefined) =>
+    containerStatus(
+      container,
+      role,
+      old?.find((s) => s.name === container.name),
+      input,
+      restartingAll,
+    );
+  let containers = pod.spec.containers.map((c) => statusOf(c, "regular", before?.containerStatuses));
+  let inits = (pod.spec.initContainers ?? []).map((c) =>
+    statusOf(c, isSidecar(c) ? "sidecar" : "init", before?.initContainerStatuses),
   );
-  const sandbox = readySandbox(seen);
-  const ips = pod.spec.hostNetwork ? input.hostIPs : (sandbox?.ips ?? []);
-  const needed = [
-    ...initContainerStatuses.filter((_, i) => inits[i]?.restartPolicy === "Always"),
-    ...containerStatuses,
-  ];
-  const status: PodStatus = {
-    observedGeneration: pod.metadata.generation,
-    phase,
-    conditions: conditions(input, phase, {
-      initialized,
-      incomplete: initContainerStatuses.filter((c) => !c.ready).map((c) => c.name),
-      sandbox: sandbox !== undefined,
-      needed,
-    }),
-    ...(input.hostIPs[0] ? { hostIP: input.hostIPs[0], hostIPs: input.hostIPs.map((ip) => ({ ip })) } : {}),
-    ...(ips[0] ? { podIP: ips[0], podIPs: ips.map((ip) => ({ ip })) } : {}),
+  const ephemeral = (pod.spec.ephemeralContainers ?? []).map((c) =>
+    statusOf(c as Container, "ephemeral", before?.ephemeralContainerStatuses),
+  );
+  if (input.workerPhase === "terminated")
+    ({ containers, inits } = settleEnded(pod, { containers, inits }, before?.containerStatuses));
+  const told = toldPhase(input, containers, inits);
+  const statuses = [...inits, ...containers];
+  return {
+    ...generationOf(input),
+    ...told,
+    conditions: podConditions(input, { phase: told.phase, statuses, restartingAll }),
+    ...addresses(input),
     startTime: isoSeconds(input.startTime),
-    containerStatuses: containerStatuses.sort((a, b) => (a.name < b.name ? -1 : 1)),
+    ...(inits.length > 0 ? { initContainerStatuses: inits } : {}),
+    containerStatuses: containers.sort(byName),
+    ...(ephemeral.length > 0 ? { ephemeralContainerStatuses: ephemeral.sort(byName) } : {}),
     qosClass: podQos(pod),
+    ...podResources(input),
   };
-  if (inits.length > 0) status.initContainerStatuses = initContainerStatuses;
-  return status;
 }
 
-/** A pod that has ended stays ended. */
-function keepFinal(before: PodPhase | undefined, now: PodPhase): PodPhase {
-  return before === "Succeeded" || before === "Failed" ? before : now;
-}
-
-function isInitialized(
-  inits: Container[],
-  seen: ObservedPod | undefined,
-  phase: PodPhase,
-  pod: Pod,
-): boolean {
-  if (phase === "Succeeded") return true;
-  if (pod.spec.containers.some((c) => newestContainer(seen, c.name))) return true;
-  return inits.every((c) => {
-    const last = newestContainer(seen, c.name);
-    return c.restartPolicy === "Always"
-      ? last?.state === "running"
-      : last?.state === "exited" && last.exitCode === 0;
-  });
-}
-
-function containerStatus(container: Container, input: StatusInput, defaultReason: string): ContainerStatus {
-  const { seen, waiting, runtimeName } = input;
-  const last = newestContainer(seen, container.name);
-  const former = seen?.containers.find(
-    (c) => c.name === container.name && c !== last && c.state === "exited",
-  );
-  const why = waiting.get(container.name);
-  let state: ContainerState = last ? stateOf(last, runtimeName) : { waiting: { reason: defaultReason } };
-  let lastState: ContainerState = former ? stateOf(former, runtimeName) : {};
-  if (why && last?.state !== "running") {
-    // What ended is now what was before; what is, is the wait for the next one.
-    if (last?.state === "exited") lastState = state;
-    state = { waiting: { reason: why.reason, message: why.message } };
-  }
-  const running = state.running !== undefined;
-  const isInit = input.pod.spec.initContainers?.includes(container) && container.restartPolicy !== "Always";
+/** The status of a pod that was never worked on. */
+function refusedStatus(input: StatusInput): ApiPodStatus {
+  const { phase, reason, message } = input.verdict!;
   return {
-    name: container.name,
-    state,
-    lastState,
-    ready: isInit ? state.terminated?.exitCode === 0 : running,
-    restartCount: last?.attempt ?? 0,
-    image: last?.image || (container.image ?? ""),
-    imageID: last?.imageRef ?? "",
-    ...(last ? { containerID: `${runtimeName}://${last.id}` } : {}),
-    started: running && !isInit,
+    ...generationOf(input),
+    phase,
+    reason,
+    message,
+    startTime: isoSeconds(input.startTime),
+    qosClass: podQos(input.pod),
   };
 }
 
-function stateOf(container: ObservedContainer, runtimeName: string): ContainerState {
-  switch (container.state) {
-    case "running":
-      return { running: { startedAt: isoSeconds(container.startedAt) } };
-    case "exited":
-      return {
-        terminated: {
-          exitCode: container.exitCode,
-          reason: container.reason || (container.exitCode === 0 ? "Completed" : "Error"),
-          ...(container.message ? { message: container.message } : {}),
-          startedAt: isoSeconds(container.startedAt),
-          finishedAt: isoSeconds(container.finishedAt),
-          containerID: `${runtimeName}://${container.id}`,
-        },
-      };
-    case "created":
-    case "unknown":
-      return { waiting: { reason: "ContainerCreating" } };
-    default:
-      return container.state satisfies never;
-  }
+function generationOf({ pod, before }: StatusInput): { observedGeneration?: number } {
+  const generation = Math.max(pod.metadata.generation ?? 0, before?.observedGeneration ?? 0);
+  return generation > 0 ? { observedGeneration: generation } : {};
 }
 
-function conditions(
+/**
+ * The phase, and why. A pod that has ended stays ended, with the reason that was given then; a verdict comes before what
+ * the containers did.
+ */
+function toldPhase(
   input: StatusInput,
-  phase: PodPhase,
-  facts: { initialized: boolean; incomplete: string[]; sandbox: boolean; needed: ContainerStatus[] },
-): PodCondition[] {
-  const unready = facts.needed.filter((c) => !c.ready).map((c) => c.name);
-  const notReady: Partial<PodCondition> =
-    phase === "Succeeded"
-      ? { reason: "PodCompleted" }
-      : phase === "Failed"
-        ? { reason: "PodFailed" }
-        : { reason: "ContainersNotReady", message: `containers with unready status: [${unready.join(" ")}]` };
-  const ready = unready.length === 0 && phase === "Running";
-  const initialized: Partial<PodCondition> = facts.initialized
-    ? phase === "Succeeded"
-      ? { reason: "PodCompleted" }
-      : {}
-    : {
-        reason: "ContainersNotInitialized",
-        message: `containers with incomplete status: [${facts.incomplete.join(" ")}]`,
-      };
-  const list: [string, boolean, Partial<PodCondition>][] = [
-    ["PodReadyToStartContainers", facts.sandbox, {}],
-    ["Initialized", facts.initialized, initialized],
-    ["Ready", ready, ready ? {} : notReady],
-    ["ContainersReady", ready, ready ? {} : notReady],
-    ["PodScheduled", true, {}],
-  ];
-  return list.map(([type, ok, more]) => condition(input, type, ok, more));
+  containers: ApiContainerStatus[],
+  inits: ApiContainerStatus[],
+): { phase: PodPhase; reason?: string; message?: string } {
+  const { pod, before, verdict, workerPhase, gates } = input;
+  const old = [isStatic(pod) ? undefined : pod.status, before].find((s) => isFinal(s?.phase)) ?? before;
+  const reasons = (from: { reason?: string; message?: string } | undefined) => ({
+    ...(from?.reason ? { reason: from.reason } : {}),
+    ...(from?.message ? { message: from.message } : {}),
+  });
+  if (old && isFinal(old.phase)) return { phase: old.phase, ...reasons(old) };
+  if (verdict) return { phase: verdict.phase, ...reasons(verdict) };
+  const found = phaseByStates(pod, {
+    containers,
+    inits,
+    ending: workerPhase !== "syncing",
+    initialized: hasBegun(input),
+    replaced: (name) => isReplaced(newestContainer(input.seen, name), input),
+    gates: gates.restart,
+  });
+  // Whatever did not get to an end by itself did not do what it was for.
+  const isOver = workerPhase === "terminated" && !isStatic(pod) && !isFinal(found);
+  const phase = isOver ? "Failed" : found;
+  return { phase, ...(phase === old?.phase ? reasons(old) : {}) };
 }
 
-function condition(input: StatusInput, type: string, ok: boolean, more: Partial<PodCondition>): PodCondition {
-  const status = ok ? "True" : "False";
-  const before = input.before?.conditions?.find((c) => c.type === type);
-  const lastTransitionTime =
-    before?.status === status
-      ? before.lastTransitionTime
-      : (isoSeconds(input.now) as PodCondition["lastTransitionTime"]);
-  const generation = input.pod.metadata.generation;
-  return {
-    type,
-    ...(generation === undefined ? {} : { observedGeneration: generation }),
-    status,
-    lastTransitionTime,
-    ...more,
-  };
+/** True if a regular container was made in the sandbox that is in use. */
+function hasBegun({ pod, seen }: StatusInput): boolean {
+  const [newest] = seen?.sandboxes ?? [];
+  if (newest?.state !== "ready") return false;
+  return pod.spec.containers.some((c) =>
+    seen?.containers.some((s) => s.name === c.name && s.sandboxId === newest.id),
+  );
 }
 
-/** Times in the API have whole seconds. */
-export function isoSeconds(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+function byName(a: ApiContainerStatus, b: ApiContainerStatus): number {
+  return a.name < b.name ? -1 : 1;
 }

@@ -20,7 +20,7 @@ async function setUp() {
     workers: {
       update: (pod) => {
         if (pod.metadata.name === "bad") throw new Error("a fault");
-        calls.push(`update ${pod.metadata.uid}`);
+        calls.push(`update ${pod.metadata.uid}${pod.metadata.deletionTimestamp ? " being deleted" : ""}`);
       },
       terminate: (uid, o) =>
         calls.push(`terminate ${uid} ${o.removed ? "removed" : "deleted"} ${o.graceSeconds ?? ""}`),
@@ -41,15 +41,15 @@ test("changes reach the desired pods and the workers, in order", async () => {
   const { calls, desired, change } = await setUp();
   change("ADD", pod("1"), pod("2"));
   change("UPDATE", pod("1"));
-  change("DELETE", pod("2", { deletionGracePeriodSeconds: 5 }));
-  change("REMOVE", pod("1"));
+  change("DELETE", pod("2", { deletionTimestamp: "2026-01-01T00:00:05Z", deletionGracePeriodSeconds: 5 }));
+  change("REMOVE", pod("1", { deletionGracePeriodSeconds: 3 }));
   await settle();
   assert.deepEqual(calls, [
     "update 1",
     "update 2",
     "update 1",
-    "terminate 2 deleted 5",
-    "terminate 1 removed ",
+    "update 2 being deleted",
+    "terminate 1 removed 3",
   ]);
   assert.deepEqual([...desired.keys()], ["2"]);
 });
@@ -79,12 +79,13 @@ test("a fault with one pod does not keep the others of the same change from bein
   assert.deepEqual([...desired.keys()], ["1", "2"]);
 });
 
-test("runtime events wake one worker, a runtime that is back wakes all", async () => {
+test("runtime events and probe results wake one worker, a runtime that is back wakes all", async () => {
   const { calls, loop } = await setUp();
   loop.post({ kind: "runtime", uid: "1" as PodUid, what: "ContainerDied" });
+  loop.post({ kind: "probe", uid: "2" as PodUid, what: "liveness failure" });
   loop.post({ kind: "runtime-up" });
   await settle();
-  assert.deepEqual(calls, ["poke 1", "poke all"]);
+  assert.deepEqual(calls, ["poke 1", "poke 2", "poke all"]);
 });
 
 test("a loop that does not turn is unhealthy", async () => {

@@ -14,6 +14,7 @@ export type SyncEvent =
   | { kind: "pods"; change: PodChange }
   | { kind: "runtime"; uid: PodUid; what: string }
   | { kind: "runtime-up" }
+  | { kind: "probe"; uid: PodUid; what: string }
   | { kind: "tick" };
 
 export interface SyncLoopOptions {
@@ -123,6 +124,9 @@ export class SyncLoop implements Component {
       case "runtime":
         logger.debug(4, "Pod changed in the runtime", { podUID: event.uid, event: event.what });
         return workers.poke(event.uid);
+      case "probe":
+        logger.debug(4, "A probe came to another result", { podUID: event.uid, event: event.what });
+        return workers.poke(event.uid);
       case "runtime-up":
         return workers.pokeAll();
       case "tick":
@@ -142,19 +146,18 @@ export class SyncLoop implements Component {
 
   #dispatchPod(op: PodChange["op"], pod: Pod): void {
     const { desired, workers } = this.#o;
-    const { uid, deletionGracePeriodSeconds } = pod.metadata;
+    const { uid, deletionGracePeriodSeconds: graceSeconds } = pod.metadata;
     switch (op) {
       case "ADD":
       case "UPDATE":
       case "RECONCILE":
-        desired.set(pod);
-        return workers.update(pod);
+      // A pod that is being deleted says so itself; its worker may also hear of it first in this way.
       case "DELETE":
         desired.set(pod);
-        return workers.terminate(uid, { removed: false, graceSeconds: deletionGracePeriodSeconds });
+        return workers.update(pod);
       case "REMOVE":
         desired.remove(uid);
-        return workers.terminate(uid, { removed: true });
+        return workers.terminate(uid, { removed: true, graceSeconds });
       default:
         op satisfies never;
     }

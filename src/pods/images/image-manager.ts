@@ -1,12 +1,21 @@
 import { Backoff } from "../../base/backoff.ts";
 import type { Clock } from "../../base/clock.ts";
 import { isAbort, KubeletError, messageOf } from "../../base/errors.ts";
-import { ConcurrencyGate } from "../../base/gate.ts";
-import { RateLimit } from "../../base/rate-limit.ts";
-import type { ImageService, PodSandboxConfigInit } from "../../clients/cri/cri.ts";
+import { createMetrics, type Metrics } from "../../base/metrics.ts";
+import type {
+  AuthConfigInit,
+  ImageService,
+  ImageSpecInit,
+  PodSandboxConfigInit,
+} from "../../clients/cri/cri.ts";
+import { formatDuration } from "../../config/duration.ts";
+import type { Image } from "../../gen/runtime/v1/api_pb.js";
 import type { Container, Pod, PodUid } from "../../model/pod.ts";
 import type { PodEvents } from "../../model/pod-events.ts";
+import { type EnsureOutcome, type ImageMetrics, imageMetrics } from "./image-metrics.ts";
 import { withDefaultTag } from "./image-name.ts";
+import { pullFailure } from "./pull-error.ts";
+import { Puller, type PullWait } from "./puller.ts";
 
 export interface ImageManagerOptions {
   images: Pick<ImageService, "imageStatus" | "pullImage">;
@@ -16,6 +25,11 @@ export interface ImageManagerOptions {
   pullsPerSecond: number;
   pullBurst: number;
   events: PodEvents;
+  /** What to say to the registry, in the order to try; without this, nothing. */
+  credentials?: (pod: Pod, image: string) => Promise<AuthConfigInit[]>;
+  /** The runtime handler to pull for, where the runtime keeps images by it. */
+  runtimeHandler?: (pod: Pod) => string;
+  metrics?: Metrics;
 }
 
 export interface EnsuredImage {
@@ -25,49 +39,49 @@ export interface EnsuredImage {
   user: { uid?: bigint; username?: string };
 }
 
+export interface EnsureOptions {
+  signal: AbortSignal;
+  /** Called each time a pull begins to wait for something, with what that is in words. */
+  onPull: (waitsFor: string) => void;
+}
+
+/** One wish for an image: for which container, in words (`asked`) and to the runtime (`spec`). */
+interface Wish extends EnsureOptions {
+  pod: Pod;
+  container: Container;
+  asked: string;
+  spec: ImageSpecInit & { image: string };
+  sandbox: PodSandboxConfigInit;
+}
+
 /** Makes sure that the image of a container is there before the container is created, as its pull policy says. */
 export class ImageManager {
   readonly #o: ImageManagerOptions;
-  readonly #gate: ConcurrencyGate;
-  readonly #rate: RateLimit;
+  readonly #puller: Puller;
+  readonly #metrics: ImageMetrics;
   readonly #backoff = new Backoff({ initialMs: 10_000, maxMs: 300_000, resetMs: 600_000 });
   /** What the last pull of an image for a pod failed with, told again while the back-off lasts. */
   #lastErrors = new Map<string, string>();
 
   constructor(options: ImageManagerOptions) {
     this.#o = options;
-    this.#gate = new ConcurrencyGate(options.parallelPulls);
-    this.#rate = new RateLimit(options.pullsPerSecond, options.pullBurst, options.clock);
+    this.#puller = new Puller(options);
+    this.#metrics = imageMetrics(options.metrics ?? createMetrics());
   }
 
-  /** Resolves with the reference to run. Fails with a KubeletError whose code is the reason users know. */
+  /** Resolves with what to run. Fails with a KubeletError whose code is the reason users know. */
   async ensure(
     pod: Pod,
     container: Container,
     sandbox: PodSandboxConfigInit,
-    options: { signal: AbortSignal; onPull: () => void },
+    options: EnsureOptions,
   ): Promise<EnsuredImage> {
-    const { events } = this.#o;
-    const asked = container.image ?? "";
-    const image = withDefaultTag(asked);
-    if (!image) {
-      const message = `Failed to apply default image tag "${asked}": couldn't parse image name "${asked}": invalid reference format`;
-      events.warning(pod, "InspectFailed", message);
-      throw new KubeletError("InvalidImageName", message);
+    const outcome: EnsureOutcome = { policy: container.imagePullPolicy ?? "" };
+    try {
+      return await this.#ensure(pod, container, sandbox, options, outcome);
+    } finally {
+      this.#metrics.ensured(outcome);
     }
-    const present = await this.#present(pod, image, options.signal);
-    if (present && container.imagePullPolicy !== "Always") {
-      events.normal(pod, "Pulled", `Container image "${asked}" already present on machine`);
-      return present;
-    }
-    if (container.imagePullPolicy === "Never") {
-      const message = `Container image "${asked}" is not present with pull policy of Never`;
-      events.warning(pod, "ErrImageNeverPull", message);
-      throw new KubeletError("ErrImageNeverPull", message);
-    }
-    const ref = await this.#pull(pod, image, sandbox, options);
-    const pulled = await this.#present(pod, image, options.signal);
-    return { ref, user: pulled?.user ?? {} };
   }
 
   forget(uid: PodUid): void {
@@ -75,63 +89,127 @@ export class ImageManager {
     for (const key of this.#lastErrors.keys()) if (key.startsWith(`${uid}_`)) this.#lastErrors.delete(key);
   }
 
-  async #present(pod: Pod, image: string, signal: AbortSignal): Promise<EnsuredImage | undefined> {
+  async #ensure(
+    pod: Pod,
+    container: Container,
+    sandbox: PodSandboxConfigInit,
+    options: EnsureOptions,
+    outcome: EnsureOutcome,
+  ): Promise<EnsuredImage> {
+    const { events } = this.#o;
+    const asked = container.image ?? "";
+    const image = withDefaultTag(asked);
+    if (!image) {
+      const message = `Failed to apply default image tag "${asked}": couldn't parse image name "${asked}": invalid reference format`;
+      events.warning(pod, "InspectFailed", message, container.name);
+      throw new KubeletError("InvalidImageName", message);
+    }
+    const spec = {
+      image,
+      annotations: pod.metadata.annotations,
+      runtimeHandler: this.#o.runtimeHandler?.(pod),
+    };
+    const wish: Wish = { pod, container, asked, spec, sandbox, ...options };
+    if (container.imagePullPolicy !== "Always") {
+      const found = await this.#find(wish);
+      outcome.present = found !== undefined;
+      if (found) {
+        outcome.pullRequired = false;
+        const message = `Container image "${asked}" already present on machine and can be accessed by the pod`;
+        events.normal(pod, "Pulled", message, container.name);
+        return { ref: found.id, user: userOf(found) };
+      }
+      if (container.imagePullPolicy === "Never") {
+        const message = `Container image "${asked}" is not present with pull policy of Never`;
+        events.warning(pod, "ErrImageNeverPull", message, container.name);
+        throw new KubeletError("ErrImageNeverPull", message);
+      }
+    }
+    outcome.pullRequired = true;
+    return this.#pull(wish);
+  }
+
+  async #find({ pod, container, spec, signal }: Wish): Promise<Image | undefined> {
     try {
-      const found = await this.#o.images.imageStatus({ image }, { signal });
-      if (!found?.id) return undefined;
-      return { ref: found.id, user: { uid: found.uid?.value, username: found.username } };
+      const found = await this.#o.images.imageStatus(spec, { signal });
+      return found?.id ? found : undefined;
     } catch (error) {
       if (isAbort(error)) throw error;
-      const message = `Failed to inspect image "${image}": ${messageOf(error)}`;
-      this.#o.events.warning(pod, "InspectFailed", message);
+      const message = `Failed to inspect image "${spec.image}": ${messageOf(error)}`;
+      this.#o.events.warning(pod, "InspectFailed", message, container.name);
       throw new KubeletError("ImageInspectError", message, { cause: error });
     }
   }
 
-  async #pull(
-    pod: Pod,
-    image: string,
-    sandbox: PodSandboxConfigInit,
-    options: { signal: AbortSignal; onPull: () => void },
-  ): Promise<string> {
-    const { clock, events, images } = this.#o;
-    const { signal } = options;
-    const key = `${pod.metadata.uid}_${image}`;
-    const readyAt = this.#backoff.readyAt(key);
-    if (readyAt !== undefined && readyAt > clock.now()) {
-      const message = `Back-off pulling image "${image}"`;
-      events.normal(pod, "BackOff", message);
-      const last = this.#lastErrors.get(key);
-      throw new KubeletError("ImagePullBackOff", last ? `${message}: ErrImagePull: ${last}` : message, {
-        retryAt: readyAt,
-      });
-    }
-    options.onPull();
-    events.normal(pod, "Pulling", `Pulling image "${image}"`);
+  async #pull(wish: Wish): Promise<EnsuredImage> {
+    const { clock, events } = this.#o;
+    const { pod, container, asked, spec } = wish;
+    const key = `${pod.metadata.uid}_${asked}`;
+    this.#holdBack(wish, key);
+    const credentials = (await this.#o.credentials?.(pod, spec.image)) ?? [];
+    events.normal(pod, "Pulling", `Pulling image "${asked}"`, container.name);
     const startedAt = clock.now();
-    try {
-      const ref = await this.#gate.run(
-        async () => {
-          await this.#rate.take(signal);
-          return images.pullImage({ image, annotations: pod.metadata.annotations }, undefined, sandbox, {
-            signal,
-          });
-        },
-        { signal },
-      );
-      this.#backoff.succeeded(key);
-      this.#lastErrors.delete(key);
-      const seconds = ((clock.now() - startedAt) / 1000).toFixed(3);
-      events.normal(pod, "Pulled", `Successfully pulled image "${image}" in ${seconds}s`);
-      return ref;
-    } catch (error) {
-      if (isAbort(error)) throw error;
-      const message = messageOf(error);
-      this.#lastErrors.set(key, message);
-      this.#backoff.failed(key, clock.now());
-      events.warning(pod, "Failed", `Failed to pull image "${image}": ${message}`);
-      // Without a time to retry: the next look, soon, finds the back-off and says so until it is over.
-      throw new KubeletError("ErrImagePull", message, { cause: error });
-    }
+    const { ref, tookMs } = await this.#puller
+      .pull({
+        image: spec,
+        sandbox: wish.sandbox,
+        credentials,
+        signal: wish.signal,
+        onPull: (wait) => wish.onPull(waitText(asked, wait)),
+      })
+      .catch((error) => {
+        throw isAbort(error) ? error : this.#failed(wish, key, error);
+      });
+    this.#backoff.succeeded(key);
+    this.#lastErrors.delete(key);
+    const withWaitMs = clock.now() - startedAt;
+    const image = await this.#find(wish);
+    const size = Number(image?.size ?? 0);
+    const took = `${formatDuration(Math.trunc(tookMs))} (${formatDuration(Math.trunc(withWaitMs))} including waiting)`;
+    events.normal(
+      pod,
+      "Pulled",
+      `Successfully pulled image "${asked}" in ${took}. Image size: ${size} bytes.`,
+      container.name,
+    );
+    this.#metrics.pulled(size, withWaitMs / 1000);
+    return { ref, user: image ? userOf(image) : {} };
+  }
+
+  /** Throws while the back-off after a failure lasts. */
+  #holdBack({ pod, container, asked }: Wish, key: string): void {
+    const readyAt = this.#backoff.readyAt(key);
+    if (readyAt === undefined || readyAt <= this.#o.clock.now()) return;
+    const message = `Back-off pulling image "${asked}"`;
+    this.#o.events.normal(pod, "BackOff", message, container.name);
+    const last = this.#lastErrors.get(key);
+    throw new KubeletError("ImagePullBackOff", last ? `${message}: ${last}` : message, { retryAt: readyAt });
+  }
+
+  #failed({ pod, container, asked }: Wish, key: string, error: unknown): KubeletError {
+    const said = messageOf(error);
+    const { reason, message } = pullFailure(asked, said);
+    this.#lastErrors.set(key, `${reason}: ${message}`);
+    this.#backoff.failed(key, this.#o.clock.now());
+    this.#o.events.warning(pod, "Failed", `Failed to pull image "${asked}": ${said}`, container.name);
+    // Without a time to retry: the next look, soon, finds the back-off and says so until it is over.
+    return new KubeletError(reason, message, { cause: error });
+  }
+}
+
+function userOf(image: Image): EnsuredImage["user"] {
+  return { uid: image.uid?.value, username: image.username };
+}
+
+function waitText(image: string, wait: PullWait): string {
+  switch (wait) {
+    case "queue":
+      return `pulling image ${image}: waiting for other pulls`;
+    case "rate":
+      return `pulling image ${image}: waiting for the pull rate (registryPullQPS)`;
+    case "pull":
+      return `pulling image ${image}`;
+    default:
+      return wait satisfies never;
   }
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseImageName, withDefaultTag } from "./image-name.ts";
+import { parseImageName, repositoryOf, withDefaultTag } from "./image-name.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
 const table: [text: string, withTag: string | undefined][] = [
@@ -55,3 +55,17 @@ test("a long bad name is refused quickly", () => {
   assert.equal(withDefaultTag(`${"a.".repeat(5000)}/!`), undefined);
   assert.ok(performance.now() - before < 1000);
 });
+
+const repositories: [image: string, repository: string | undefined][] = [
+  ["busybox", "docker.io/library/busybox"],
+  ["busybox:1.35", "docker.io/library/busybox"],
+  ["team/app", "docker.io/team/app"],
+  ["docker.io/busybox", "docker.io/library/busybox"],
+  ["index.docker.io/team/app:1", "docker.io/team/app"],
+  ["localhost/app", "localhost/app"],
+  ["localhost:5000/app:1", "localhost:5000/app"],
+  ["quay.io/team/app@sha256:0123456789abcdef0123456789abcdef", "quay.io/team/app"],
+  ["No Name", undefined],
+];
+for (const [image, repository] of repositories)
+  test(`${image} is in the repository ${repository}`, () => assert.equal(repositoryOf(image), repository));

@@ -33,3 +33,15 @@ export function withDefaultTag(text: string): string | undefined {
   if (!parsed) return undefined;
   return parsed.tag || parsed.digest ? text : `${text}:latest`;
 }
+
+/** The repository with its registry, as credentials name it: "busybox:1" is "docker.io/library/busybox". */
+export function repositoryOf(text: string): string | undefined {
+  const name = parseImageName(text)?.name;
+  if (!name) return undefined;
+  const [first = "", ...rest] = name.split("/");
+  const isHost =
+    rest.length > 0 && (/[.:]/.test(first) || first === "localhost" || first !== first.toLowerCase());
+  if (isHost && first !== "index.docker.io" && first !== "docker.io") return name;
+  const path = isHost ? rest : [first, ...rest];
+  return ["docker.io", ...(path.length === 1 ? ["library"] : []), ...path].join("/");
+}

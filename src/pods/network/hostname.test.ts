@@ -23,6 +23,11 @@ describe("podHostname", () => {
   for (const [rule, hostname, domain, spec, name] of rows) {
     it(rule, () => assert.deepEqual(of(spec, name), { hostname, domain }));
   }
+  it("is not the override while that is turned off", () => {
+    const pod = fakePod({ spec: { hostnameOverride: "other", hostname: "own", subdomain: "sub" } });
+    const want = { hostname: "own", domain: "sub.default.svc.cluster.local" };
+    assert.deepEqual(podHostname(pod, "cluster.local", false), want);
+  });
   for (const [field, spec] of [
     ["Hostname", { hostname: "Upper" }],
     ["Subdomain", { subdomain: "a.b" }],

@@ -12,10 +12,10 @@ export interface PodHostname {
   readonly domain: string;
 }
 
-/** The pod's short name and its domain under the cluster's. */
-export function podHostname(pod: Pod, clusterDomain: string): PodHostname {
+/** The pod's short name and its domain under the cluster's. `overrides` is false if spec.hostnameOverride does not count. */
+export function podHostname(pod: Pod, clusterDomain: string, overrides = true): PodHostname {
   const { hostname, hostnameOverride, subdomain } = pod.spec;
-  if (hostnameOverride != null) {
+  if (overrides && hostnameOverride != null) {
     check("HostnameOverride", "DNS subdomain", hostnameOverride, isSubdomain(hostnameOverride));
     return { hostname: shorten(pod, hostnameOverride), domain: "" };
   }

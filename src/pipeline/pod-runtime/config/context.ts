@@ -42,6 +42,8 @@ export interface RuntimeSettings {
     readonly podLevelResources: boolean;
     readonly memoryQos: boolean;
     readonly containerStopSignals: boolean;
+    /** True unless told otherwise. */
+    readonly envFiles?: boolean;
   };
 }
 
@@ -75,8 +77,20 @@ export interface EnvObjects {
   configMap(namespace: string, name: string): Readonly<Record<string, string>> | undefined;
   /** Decoded values. */
   secret(namespace: string, name: string): Readonly<Record<string, string>> | undefined;
-  /** The value of a key in an env file of a volume. */
-  fileKey?(pod: Pod, volumeName: string, path: string, key: string): string | undefined;
+}
+
+/** Newer than the published types. */
+export interface FileKeyRef {
+  readonly volumeName: string;
+  readonly path: string;
+  readonly key: string;
+  readonly optional?: boolean;
+}
+
+export interface FileKey {
+  /** Where the file is on the node. */
+  readonly path: string;
+  readonly value: string | undefined;
 }
 
 export interface ContainerContext extends PodContext {
@@ -91,6 +105,8 @@ export interface ContainerContext extends PodContext {
   /** Variables of services, without the container's own. */
   readonly serviceEnv?: Readonly<Record<string, string>>;
   readonly envObjects?: EnvObjects;
+  /** A key in a file of a volume; undefined if there is no such volume. */
+  readonly fileKey?: (ref: FileKeyRef) => FileKey | undefined;
   /** The mounts for a container's volumeMounts, in their order. `env` is for subPathExpr. */
   readonly mountsFor?: (pod: Pod, container: Container, env: ReadonlyMap<string, string>) => MountInit[];
   readonly devices?: readonly DeviceInit[];

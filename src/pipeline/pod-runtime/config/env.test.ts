@@ -147,6 +147,44 @@ describe("buildEnv", () => {
   });
 });
 
+describe("fileKeyRef", () => {
+  const files = new Map<string, string | undefined>([
+    ["a", "1"],
+    ["empty", ""],
+    ["none", undefined],
+  ]);
+  const fileKey = ({ volumeName, path, key }: { volumeName: string; path: string; key: string }) =>
+    volumeName === "v" ? { path: `/pods/v/${path}`, value: files.get(key) } : undefined;
+  const get = (ref: object, over = {}) => {
+    const fileKeyRef = { volumeName: "v", path: "env", key: "a", ...ref };
+    const variable = { name: "V", valueFrom: { fileKeyRef } as EnvVar["valueFrom"] };
+    const after = { name: "AFTER", value: "<$(V)>" };
+    return build({ env: [variable, after] }, { fileKey, ...over });
+  };
+  const missing = 'environment variable key "KEY" not found in file "/pods/v/env"';
+
+  it("is a key of a file, and others may use it", () => assert.deepEqual(get({}), { V: "1", AFTER: "<1>" }));
+  for (const key of ["none", "empty"]) {
+    it(`without a value is an error (${key})`, () =>
+      assert.throws(() => get({ key }), {
+        code: "CreateContainerConfigError",
+        message: missing.replace("KEY", key),
+      }));
+    it(`without a value is left out if it is optional (${key})`, () =>
+      assert.deepEqual(get({ key, optional: true }), { AFTER: "<$(V)>" }));
+  }
+  it("of a volume that is not there is an error, optional or not", () => {
+    const message = 'cannot find the volume "w" referenced by FileKeyRef';
+    assert.throws(() => get({ volumeName: "w", optional: true }), { message });
+    assert.throws(() => get({ volumeName: "w" }, { fileKey: undefined }), { message });
+  });
+  it("is empty with its gate off", () => {
+    const { settings } = fakeContainerContext();
+    const off = { ...settings, gates: { ...settings.gates, envFiles: false } };
+    assert.deepEqual(get({}, { settings: off }), { V: "", AFTER: "<>" });
+  });
+});
+
 describe("resourceFieldRef", () => {
   const own: Partial<Container> = {
     resources: { requests: { cpu: "250m" }, limits: { memory: "100Mi", "hugepages-2Mi": "4Mi" } },

@@ -1,22 +1,14 @@
 import { expandVariables } from "../../../model/env-expansion.ts";
 import type { Container, EnvVar, Pod } from "../../../model/pod.ts";
-import type { ContainerContext, EnvObjects } from "./context.ts";
+import type { ContainerContext, EnvObjects, FileKeyRef } from "./context.ts";
 import { fieldValue, resourceValue } from "./downward-api.ts";
 import { containerConfigError } from "./errors.ts";
 
 export type EnvContext = Pick<
   ContainerContext,
-  "node" | "settings" | "podIps" | "serviceEnv" | "envObjects" | "env"
+  "node" | "settings" | "podIps" | "serviceEnv" | "envObjects" | "fileKey" | "env"
 >;
 type ValueFrom = NonNullable<EnvVar["valueFrom"]> & { fileKeyRef?: FileKeyRef };
-
-/** Newer than the published types. */
-interface FileKeyRef {
-  volumeName: string;
-  path: string;
-  key: string;
-  optional?: boolean;
-}
 
 /**
  * The container's variables: those of envFrom, then its own in the order they are declared (a later one replaces an
@@ -69,7 +61,8 @@ function valueFrom(pod: Pod, container: Container, from: ValueFrom, ctx: EnvCont
   if (from.resourceFieldRef) return resourceValue(from.resourceFieldRef, pod, container, ctx);
   if (from.configMapKeyRef) return keyValue("configMap", pod, from.configMapKeyRef, ctx.envObjects);
   if (from.secretKeyRef) return keyValue("secret", pod, from.secretKeyRef, ctx.envObjects);
-  if (from.fileKeyRef) return fileValue(pod, from.fileKeyRef, ctx.envObjects);
+  if (from.fileKeyRef && ctx.settings.gates.envFiles !== false)
+    return fileValue(from.fileKeyRef, ctx.fileKey);
   return "";
 }
 
@@ -101,12 +94,12 @@ function lookUp(
   return found;
 }
 
-function fileValue(pod: Pod, ref: FileKeyRef, objects: EnvObjects | undefined): string | undefined {
-  if (!objects?.fileKey) {
+/** An empty value is as good as none. */
+function fileValue(ref: FileKeyRef, fileKey: EnvContext["fileKey"]): string | undefined {
+  const found = fileKey?.(ref);
+  if (!found)
     throw containerConfigError(`cannot find the volume "${ref.volumeName}" referenced by FileKeyRef`);
-  }
-  const value = objects.fileKey(pod, ref.volumeName, ref.path, ref.key);
-  if (value) return value;
+  if (found.value) return found.value;
   if (ref.optional) return undefined;
-  throw containerConfigError(`environment variable key "${ref.key}" not found in file "${ref.path}"`);
+  throw containerConfigError(`environment variable key "${ref.key}" not found in file "${found.path}"`);
 }

@@ -1,4 +1,5 @@
-import { annotationMirror, type Container, isStatic, type Pod } from "../../../model/pod.ts";
+import { isCritical } from "../../../model/critical-pod.ts";
+import type { Container, Pod } from "../../../model/pod.ts";
 import { podQos } from "../../../model/qos.ts";
 import {
   amountsOf,
@@ -10,7 +11,6 @@ import {
 
 const guaranteed = -997;
 const bestEffort = 1000;
-const systemCritical = 2_000_000_000;
 
 /**
  * Who the kernel ends first when memory runs out. Between BestEffort (1000) and Guaranteed (-997), a Burstable
@@ -44,12 +44,6 @@ function sharedRequest(pod: Pod): bigint {
 
 function memoryRequest(container: Container): bigint {
   return wholeOf(amountsOf(container.resources?.requests), "memory");
-}
-
-/** Static pods, mirror pods and pods of a system priority. */
-export function isCritical(pod: Pod): boolean {
-  const mirror = pod.metadata.annotations?.[annotationMirror] !== undefined;
-  return isStatic(pod) || mirror || (pod.spec.priority ?? 0) >= systemCritical;
 }
 
 function isNodeCritical(pod: Pod): boolean {

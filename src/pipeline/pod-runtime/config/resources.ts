@@ -1,6 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { LinuxContainerResourcesInit } from "../../../clients/cri/cri.ts";
 import type { HugepageLimitSchema } from "../../../gen/runtime/v1/api_pb.js";
+import { isCritical } from "../../../model/critical-pod.ts";
 import type { Container, Pod } from "../../../model/pod.ts";
 import { podQos } from "../../../model/qos.ts";
 import {
@@ -16,7 +17,7 @@ import {
   wholeOf,
 } from "../../../model/resources.ts";
 import type { NodeFacts, RuntimeSettings } from "./context.ts";
-import { isCritical, oomScoreAdj } from "./oom-score.ts";
+import { oomScoreAdj } from "./oom-score.ts";
 
 type HugepageLimitInit = MessageInitShape<typeof HugepageLimitSchema>;
 

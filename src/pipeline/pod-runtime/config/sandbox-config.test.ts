@@ -40,9 +40,15 @@ describe("buildSandboxConfig", () => {
     const spec: Partial<PodSpec> = { securityContext: { fsGroup: 1, supplementalGroups: [3] } };
     assert.deepEqual(security(spec, { extraGroups: [2] })?.supplementalGroups, [1n, 2n, 3n]);
   });
-  it("has the pod's sysctls", () => {
-    const spec = { securityContext: { sysctls: [{ name: "net.x", value: "1" }] } };
-    assert.deepEqual(build(spec).linux?.sysctls, { "net.x": "1" });
+  it("has the pod's sysctls, whichever way they are spelled", () => {
+    const sysctls = [
+      { name: "net.x", value: "1" },
+      { name: "net/ipv4/conf/eth0.1/y", value: "2" },
+    ];
+    assert.deepEqual(build({ securityContext: { sysctls } }).linux?.sysctls, {
+      "net.x": "1",
+      "net.ipv4.conf.eth0/1.y": "2",
+    });
   });
 
   describe("port mappings", () => {

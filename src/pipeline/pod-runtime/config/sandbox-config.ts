@@ -5,6 +5,7 @@ import type { LinuxSandboxSecurityContextSchema, PortMappingSchema } from "../..
 import { SecurityProfile_ProfileType as ProfileType, Protocol } from "../../../gen/runtime/v1/api_pb.js";
 import { sandboxAnnotations, sandboxLabels } from "../../../model/labels.ts";
 import type { Container, Pod } from "../../../model/pod.ts";
+import { normalizeSysctl } from "../../../model/sysctl.ts";
 import type { SandboxContext } from "./context.ts";
 import { withCode } from "./errors.ts";
 import { namespacesFor } from "./namespaces.ts";
@@ -34,7 +35,9 @@ function sandboxConfig(pod: Pod, ctx: SandboxContext): PodSandboxConfigInit {
     linux: {
       cgroupParent: ctx.cgroupParent,
       securityContext: sandboxSecurity(pod, ctx),
-      sysctls: Object.fromEntries((pod.spec.securityContext?.sysctls ?? []).map((s) => [s.name, s.value])),
+      sysctls: Object.fromEntries(
+        (pod.spec.securityContext?.sysctls ?? []).map((s) => [normalizeSysctl(s.name), s.value]),
+      ),
       overhead: buildOverhead(pod, ctx),
       resources: buildSandboxResources(pod, ctx),
     },

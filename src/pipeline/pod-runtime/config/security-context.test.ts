@@ -51,6 +51,12 @@ describe("the container's security context", () => {
       want: { value: 7n },
     },
     {
+      rule: "has root if the image names nobody",
+      given: { ctx: { imageUser: { username: "" } } },
+      key: "runAsUser",
+      want: { value: 0n },
+    },
+    {
       rule: "has the image's user by name",
       given: { ctx: { imageUser: { username: "joe" } } },
       key: "runAsUsername",
@@ -223,6 +229,11 @@ describe("verifyRunAsNonRoot", () => {
       `container's runAsUser breaks non-root policy ${where}`,
     ],
     [{ runAsNonRoot: true }, { uid: 0n }, `container has runAsNonRoot and image will run as root ${where}`],
+    [
+      { runAsNonRoot: true },
+      { username: "" },
+      `container has runAsNonRoot and image will run as root ${where}`,
+    ],
     [
       { runAsNonRoot: true },
       { username: "joe" },

@@ -47,7 +47,8 @@ export function buildContainerSecurity(
   const security = effectiveSecurity(pod, container);
   const unmasked = security.procMount === "Unmasked";
   const fromImage = security.runAsUser == null;
-  const uid = fromImage ? ctx.imageUser.uid : BigInt(security.runAsUser ?? 0);
+  const imageUser = userOf(ctx.imageUser);
+  const uid = fromImage ? imageUser.uid : BigInt(security.runAsUser ?? 0);
   return {
     capabilities: security.capabilities && {
       addCapabilities: security.capabilities.add ?? [],
@@ -57,7 +58,7 @@ export function buildContainerSecurity(
     namespaceOptions: namespacesFor(pod, ctx.userNamespace, ctx.targetContainerId),
     selinuxOptions: security.seLinuxOptions,
     runAsUser: uid === undefined ? undefined : { value: uid },
-    runAsUsername: fromImage ? (ctx.imageUser.username ?? "") : "",
+    runAsUsername: fromImage ? (imageUser.username ?? "") : "",
     runAsGroup: security.runAsGroup == null ? undefined : { value: BigInt(security.runAsGroup) },
     readonlyRootfs: security.readOnlyRootFilesystem ?? false,
     supplementalGroups: containerGroups(pod.spec.securityContext, ctx.extraGroups),
@@ -153,10 +154,16 @@ function annotatedAppArmor(
   return undefined;
 }
 
+/** An image that names nobody runs as root. A number says more than a name. */
+function userOf({ uid, username }: ImageUser): ImageUser {
+  if (uid !== undefined) return { uid };
+  return username ? { username } : { uid: 0n };
+}
+
 const maxUid = 2n ** 31n - 1n;
 
 /** Throws if the container asks not to run as root and would, or could not be told not to. */
-export function verifyRunAsNonRoot(pod: Pod, container: Container, image: ImageUser): void {
+export function verifyRunAsNonRoot(pod: Pod, container: Container, imageUser: ImageUser): void {
   const security = effectiveSecurity(pod, container);
   if (!security.runAsNonRoot) return;
   const { name, namespace, uid: podUid } = pod.metadata;
@@ -167,8 +174,8 @@ export function verifyRunAsNonRoot(pod: Pod, container: Container, image: ImageU
     }
     return;
   }
+  const image = userOf(imageUser);
   if (image.uid === undefined) {
-    if (!image.username) return;
     throw containerConfigError(
       `container has runAsNonRoot and image has non-numeric user (${image.username}), ` +
         `cannot verify user is non-root ${where}`,

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { abortError } from "./errors.ts";
+import { FakeClock, settle } from "./fake-clock.ts";
+import { inRounds } from "./rounds.ts";
+
+function setUp(work: () => Promise<void> = async () => {}) {
+  const clock = new FakeClock(0);
+  const stop = new AbortController();
+  const at: number[] = [];
+  const errors: unknown[] = [];
+  const done = inRounds(
+    async () => {
+      at.push(clock.now());
+      await work();
+    },
+    { clock, everyMs: 100, signal: stop.signal, onError: (error) => errors.push(error) },
+  );
+  return { clock, stop, at, errors, done };
+}
+
+test("the first round is now, the next when the time after the last is over", async () => {
+  let end = Promise.withResolvers<void>();
+  const { clock, stop, at, done } = setUp(() => end.promise);
+  await clock.advance(500);
+  assert.deepEqual(at, [0], "a round that lasts is not overtaken");
+  end.resolve();
+  end = Promise.withResolvers();
+  end.resolve();
+  await clock.advance(250);
+  assert.deepEqual(at, [0, 600, 700]);
+  stop.abort();
+  await done;
+  assert.equal(clock.pending, 0);
+});
+
+test("what goes wrong in one round is told, and does not end the rounds", async () => {
+  const { clock, stop, at, errors, done } = setUp(async () => {
+    throw new Error("no");
+  });
+  await clock.advance(100);
+  assert.equal(at.length, 2);
+  assert.equal(errors.length, 2);
+  stop.abort();
+  await done;
+});
+
+test("work that ends because of the abort has done nothing wrong", async () => {
+  const hang = Promise.withResolvers<void>();
+  const { stop, errors, done } = setUp(() => hang.promise);
+  await settle();
+  stop.abort();
+  hang.reject(abortError());
+  await done;
+  assert.deepEqual(errors, []);
+});

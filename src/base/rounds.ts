@@ -1,0 +1,21 @@
+import { type Clock, sleep } from "./clock.ts";
+import { isAbort } from "./errors.ts";
+
+/**
+ * Does the work now and then again, each time `everyMs` after the last has ended, until the signal is aborted. What
+ * goes wrong is told to `onError`, and the next round comes all the same. Never rejects.
+ */
+export async function inRounds(
+  work: () => Promise<void>,
+  options: { clock: Clock; everyMs: number; signal: AbortSignal; onError: (error: unknown) => void },
+): Promise<void> {
+  const { clock, everyMs, signal, onError } = options;
+  while (!signal.aborted) {
+    try {
+      await work();
+    } catch (error) {
+      if (!signal.aborted || !isAbort(error)) onError(error);
+    }
+    await sleep(clock, everyMs, signal).catch(() => {});
+  }
+}

@@ -1,0 +1,127 @@
+import type { FileHandle } from "node:fs/promises";
+import { lastUtf8 } from "../base/utf8.ts";
+import { openRegularFile, readAt } from "./regular-file.ts";
+
+const chunkBytes = 64 * 1024;
+
+export interface TailOptions {
+  /** How many lines, at most; all unless told. A line that the runtime wrote in several pieces is one. */
+  lines?: number;
+  /** How many bytes, at most. What is kept in memory grows with this and not with the file. */
+  bytes: number;
+}
+
+/**
+ * The end of a container's log, as the container wrote it. The file has the format that all CRI runtimes write:
+ * `time stream tag text`, with the tag F for the end of a line and P for a piece that goes on in the next entry.
+ */
+export async function tailLog(path: string, options: TailOptions): Promise<string> {
+  const { lines = Number.POSITIVE_INFINITY, bytes } = options;
+  const file = await openRegularFile(path, { follow: true });
+  try {
+    const tail = new Tail(lines, bytes);
+    for await (const row of rowsFromEnd(file, bytes)) if (tail.add(row)) break;
+    return tail.text();
+  } finally {
+    await file.close();
+  }
+}
+
+/** The rows of a file, last first. Of one that is far too long only its beginning and its last bytes are kept. */
+async function* rowsFromEnd(file: FileHandle, keepBytes: number): AsyncGenerator<Buffer> {
+  const { size } = await file.stat();
+  let rest: Buffer[] = [];
+  let spare: Buffer | undefined;
+  for (let end = size; end > 0; ) {
+    const start = Math.max(0, end - chunkBytes);
+    const chunk: Buffer = spare?.length === end - start ? spare : Buffer.alloc(end - start);
+    // A file that is cut short meanwhile has no end to show any more.
+    if ((await readAt(file, chunk, start)) < chunk.length) return;
+    let cut = chunk.length;
+    for (let at = chunk.lastIndexOf(10); at >= 0; at = at === 0 ? -1 : chunk.lastIndexOf(10, at - 1)) {
+      const row = Buffer.concat([chunk.subarray(at + 1, cut), ...rest]);
+      rest = [];
+      cut = at;
+      if (row.length > 0) yield row;
+    }
+    rest.unshift(chunk.subarray(0, cut));
+    spare = dropMiddle(rest, keepBytes);
+    end = start;
+  }
+  const row = Buffer.concat(rest);
+  if (row.length > 0) yield row;
+}
+
+/**
+ * Time, stream and tag of a row may lie across its first two pieces; of the others only the last bytes matter. What is
+ * dropped is returned, to read the next piece into it.
+ */
+function dropMiddle(pieces: Buffer[], keepBytes: number): Buffer | undefined {
+  const kept = pieces.slice(3).reduce((sum, piece) => sum + piece.length, 0);
+  return kept >= keepBytes ? pieces.splice(2, 1)[0] : undefined;
+}
+
+interface Line {
+  /** Last first. */
+  pieces: Buffer[];
+  /** False for the end of a log whose last line is still being written. */
+  ended: boolean;
+}
+
+/** Takes the rows of a log, last first, until it has enough. */
+class Tail {
+  readonly #mostLines: number;
+  readonly #mostBytes: number;
+  /** Last first. */
+  #lines: Line[] = [];
+  /** The line that pieces of a stream belong to. */
+  #current = new Map<string, Line>();
+  #bytes = 0;
+
+  constructor(mostLines: number, mostBytes: number) {
+    this.#mostLines = mostLines;
+    this.#mostBytes = mostBytes;
+  }
+
+  /** True if no more rows are needed. */
+  add(row: Buffer): boolean {
+    const entry = parseEntry(row);
+    if (!entry) return false;
+    const { stream, partial, text } = entry;
+    let line = this.#current.get(stream);
+    if (!partial || !line) {
+      if (this.#lines.length >= this.#mostLines) return true;
+      line = { pieces: [], ended: !partial };
+      this.#lines.push(line);
+      this.#current.set(stream, line);
+      if (line.ended) this.#bytes++;
+    }
+    line.pieces.push(text);
+    this.#bytes += text.length;
+    return this.#bytes >= this.#mostBytes;
+  }
+
+  text(): string {
+    const newline = Buffer.from("\n");
+    const bytes = this.#lines
+      .toReversed()
+      .flatMap(({ pieces, ended }) => [...pieces.toReversed(), ...(ended ? [newline] : [])]);
+    return lastUtf8(Buffer.concat(bytes), this.#mostBytes);
+  }
+}
+
+/** Undefined for what is no log entry: a row that was written half before a crash, for instance. */
+function parseEntry(row: Buffer): { stream: string; partial: boolean; text: Buffer } | undefined {
+  const [afterTime, afterStream, afterTags] = spaces(row);
+  if (afterTime === undefined || afterStream === undefined || afterTags === undefined) return undefined;
+  const stream = row.toString("latin1", afterTime + 1, afterStream);
+  if (stream !== "stdout" && stream !== "stderr") return undefined;
+  const [tag] = row.toString("latin1", afterStream + 1, afterTags).split(":");
+  return { stream, partial: tag === "P", text: row.subarray(afterTags + 1) };
+}
+
+function spaces(row: Buffer): number[] {
+  const found: number[] = [];
+  for (let at = row.indexOf(32); at >= 0 && found.length < 3; at = row.indexOf(32, at + 1)) found.push(at);
+  return found;
+}

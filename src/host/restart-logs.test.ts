@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { restartsByLogs } from "./restart-logs.ts";
+
+const table: [rule: string, files: string[], restarts: number][] = [
+  ["no logs", [], 0],
+  ["the first run", ["0.log"], 1],
+  ["the highest counts", ["0.log", "10.log", "9.log"], 11],
+  ["rotated and compressed ones count", ["2.log", "3.log.20260101-000000.gz"], 4],
+  ["what is no log of a run is left out", ["a.log", "7.txt", "x7.log", ".log", "-1.log"], 0],
+  ["numbers that no run can have are left out", ["99999999999999999999.log", "1.log"], 2],
+  ["a folder is no log", ["5.log/"], 0],
+];
+async function folder(t: TestContext, files: string[]): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), "restart-logs-"));
+  t.after(() => rm(dir, { recursive: true, force: true }));
+  for (const file of files)
+    await (file.endsWith("/") ? mkdir(join(dir, file)) : writeFile(join(dir, file), ""));
+  return dir;
+}
+for (const [rule, files, restarts] of table)
+  test(`restarts by logs: ${rule}`, async (t) =>
+    assert.equal(await restartsByLogs(await folder(t, files)), restarts));
+
+test("restarts by logs: no folder", async (t) => {
+  assert.equal(await restartsByLogs(join(await folder(t, []), "none")), 0);
+});

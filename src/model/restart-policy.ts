@@ -1,0 +1,101 @@
+import type { Container, Pod } from "./pod.ts";
+
+/** What a container is in its pod. A sidecar is an init container that is restarted always. */
+export type ContainerRole = "init" | "sidecar" | "regular" | "ephemeral";
+
+/** What follows from the end of a container: nothing, its own restart, or that of all containers of the pod. */
+export type RestartDecision = "restart" | "restart-all" | "no";
+
+export interface RestartGates {
+  /** ContainerRestartRules: restartPolicy and restartPolicyRules of single containers count. */
+  containerRules: boolean;
+  /** RestartAllContainersOnContainerExits: so does their action RestartAllContainers. */
+  restartAll: boolean;
+}
+
+export const defaultRestartGates: RestartGates = { containerRules: true, restartAll: true };
+
+/** How a container ended. */
+export interface Ending {
+  exitCode: number;
+  reason?: string;
+}
+
+/** What the end of a container with this exit code leads to, by the rules and policies of the container and its pod. */
+export function restartDecision(
+  pod: Pod,
+  container: Container,
+  role: ContainerRole,
+  exitCode: number,
+  gates: RestartGates = defaultRestartGates,
+): RestartDecision {
+  if (role === "ephemeral") return "no";
+  const action = gates.containerRules ? matchingAction(container, exitCode) : undefined;
+  if (action === "RestartAllContainers" && gates.restartAll) return "restart-all";
+  if (role === "sidecar") return "restart";
+  // An init container that succeeded has done its work, whatever its policy says.
+  if (role === "init" && exitCode === 0) return "no";
+  if (action === "Restart") return "restart";
+  const policy = policyOf(pod, container, role, gates);
+  if (policy === "Never") return "no";
+  // OnFailure is about regular containers here; for init containers, only failures come this far.
+  return policy === "OnFailure" && exitCode === 0 ? "no" : "restart";
+}
+
+/** Whether a container that is ended by us, for a failed probe say, is to run again, whatever its exit code. */
+export function restartsWhenKilled(
+  pod: Pod,
+  container: Container,
+  role: ContainerRole,
+  gates: RestartGates = defaultRestartGates,
+): boolean {
+  if (role === "ephemeral") return false;
+  return role === "sidecar" || policyOf(pod, container, role, gates) !== "Never";
+}
+
+/** The exit code to judge by. Out of memory is a failure, even of an init container that ended as if all was well. */
+export function judgedExitCode(role: ContainerRole, { exitCode, reason }: Ending): number {
+  return role === "init" && exitCode === 0 && reason === "OOMKilled" ? 137 : exitCode;
+}
+
+export function isSidecar(container: { restartPolicy?: string }): boolean {
+  return container.restartPolicy === "Always";
+}
+
+/** The last container of a name, as the runtime has it. */
+export type LastOf = (name: string) => (Ending & { state: string }) | undefined;
+
+/**
+ * True while all containers of the pod are being restarted: one ended in a way that asks for it. It is removed last,
+ * so that this stays true until the rest is gone.
+ */
+export function restartsAll(pod: Pod, lastOf: LastOf, gates?: RestartGates): boolean {
+  return askingToRestartAll(pod, lastOf, gates).length > 0;
+}
+
+/** The names of the containers that ended in a way that restarts all. */
+export function askingToRestartAll(pod: Pod, lastOf: LastOf, gates?: RestartGates): string[] {
+  const asks = (container: Container, role: ContainerRole) => {
+    const last = lastOf(container.name);
+    if (last?.state !== "exited") return false;
+    return restartDecision(pod, container, role, judgedExitCode(role, last), gates) === "restart-all";
+  };
+  return [
+    ...(pod.spec.initContainers ?? []).filter((c) => asks(c, isSidecar(c) ? "sidecar" : "init")),
+    ...pod.spec.containers.filter((c) => asks(c, "regular")),
+  ].map((c) => c.name);
+}
+
+/** The first rule that matches decides; one without exit codes matches nothing. */
+function matchingAction({ restartPolicyRules }: Container, exitCode: number): string | undefined {
+  return restartPolicyRules?.find(({ exitCodes }) => {
+    if (!exitCodes) return false;
+    const listed = (exitCodes.values ?? []).includes(exitCode);
+    return exitCodes.operator === "In" ? listed : exitCodes.operator === "NotIn" && !listed;
+  })?.action;
+}
+
+function policyOf(pod: Pod, container: Container, role: ContainerRole, gates: RestartGates): string {
+  const own = gates.containerRules && role !== "sidecar" ? container.restartPolicy : undefined;
+  return own ?? pod.spec.restartPolicy ?? "Always";
+}

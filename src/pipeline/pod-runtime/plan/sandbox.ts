@@ -1,0 +1,41 @@
+import type { PodPlan } from "./pod-plan.ts";
+import { isLive, type PodView } from "./view.ts";
+
+/** Plans the end of a sandbox that will not do and the next one; false if the one that is there will do. */
+export function planSandbox(plan: PodPlan, view: PodView): boolean {
+  const reason = reasonToReplace(view);
+  if (reason === undefined) return false;
+  const { sandbox, seen } = view;
+  const live = seen.containers.filter(isLive);
+  if (live.length > 0 || seen.sandboxes.some((s) => s.state === "ready")) plan.killAll = reason;
+  if (isWanted(view)) {
+    plan.createSandbox = { attempt: sandbox ? sandbox.attempt + 1 : 0 };
+    plan.replaces.push(...live.filter((c) => view.runsAgain(c)));
+  } else if (!plan.killAll) {
+    plan.finished = "its sandbox is gone, and with restartPolicy Never it gets no other";
+  }
+  return true;
+}
+
+/** Undefined if the newest sandbox will do. */
+function reasonToReplace({ pod, sandbox, seen }: PodView): string | undefined {
+  if (!sandbox) return "no sandbox for the pod";
+  if (seen.sandboxes.filter((s) => s.state === "ready").length > 1) return "more than one sandbox is ready";
+  if (sandbox.state !== "ready") return "sandbox is not ready";
+  if (sandbox.hostNetwork !== (pod.spec.hostNetwork === true))
+    return "the network namespace of the sandbox changed";
+  if (!sandbox.hostNetwork && sandbox.ips.length === 0) return "the sandbox has no IP address";
+  return undefined;
+}
+
+/**
+ * Of a pod with restartPolicy Never nothing runs twice, not even what the end of the sandbox cut short, unless a
+ * container has a policy or a rule of its own.
+ */
+function isWanted(view: PodView): boolean {
+  const { pod, seen, sandbox } = view;
+  if (!sandbox || pod.spec.restartPolicy !== "Never") return true;
+  if (seen.containers.every((c) => c.state === "created")) return true;
+  const made = seen.containers.filter((c) => c === view.last(c.name));
+  return made.some((c) => view.runsAgain(c));
+}

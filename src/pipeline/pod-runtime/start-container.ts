@@ -1,0 +1,139 @@
+import { isAbort, KubeletError, messageOf } from "../../base/errors.ts";
+import type { ContainerId } from "../../clients/cri/cri.ts";
+import { type Container, type Pod, podRef } from "../../model/pod.ts";
+import { newestContainer, type ObservedContainer, type ObservedSandbox } from "../../state/observed-pods.ts";
+import type { StartAction } from "./plan.ts";
+import type { PodRuntimeOptions, SyncReport } from "./pod-runtime.ts";
+
+export interface StartContainerOptions
+  extends Pick<
+    PodRuntimeOptions,
+    | "runtime"
+    | "images"
+    | "requests"
+    | "files"
+    | "gate"
+    | "events"
+    | "observe"
+    | "clock"
+    | "logger"
+    | "hooks"
+    | "starting"
+    | "metrics"
+  > {
+  /** A container takes the place of one that ended. */
+  onRestart(pod: Pod, container: Container, ended: ObservedContainer): void;
+  /** Ends a container whose postStart hook failed. */
+  kill(pod: Pod, container: { id: ContainerId; name: string }, signal: AbortSignal): Promise<void>;
+}
+
+/** Brings one container up: its image, its files and request, create, start, and its postStart hook. */
+export class ContainerStarter {
+  readonly #o: StartContainerOptions;
+
+  constructor(options: StartContainerOptions) {
+    this.#o = options;
+  }
+
+  /** Fails with a KubeletError whose code is the reason that users see. */
+  async start(
+    pod: Pod,
+    sandbox: ObservedSandbox,
+    action: StartAction,
+    report: SyncReport,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { images, requests, files, events, observe, logger } = this.#o;
+    const { container } = action;
+    const seen = observe.get(pod.metadata.uid);
+    const ended = newestContainer(seen, container.name);
+    const attempt = ended ? action.attempt : await files.restartsByLogs(pod, container.name);
+    const failed = (error: unknown, code: string) => {
+      if (isAbort(error)) return error;
+      const reason = reasonOf(error) ?? code;
+      // An image that does not come has told its own story; here only the reason is repeated.
+      const text = this.#isImageTrouble(reason) ? reason : messageOf(error);
+      events.warning(pod, "Failed", `Error: ${text}`, container.name);
+      return reasonOf(error) ? error : new KubeletError(code, messageOf(error), { cause: error });
+    };
+    const sandboxConfig = await requests.sandbox(pod, sandbox.attempt);
+    const image = await images
+      .ensure(pod, container, sandboxConfig, {
+        signal,
+        onPull: (waitsFor) => report.blockedOn(waitsFor),
+      })
+      .catch((error) => {
+        throw failed(error, "ErrImagePull");
+      });
+    report.blockedOn(`starting container ${container.name}`);
+    await files.makeContainer(pod, container.name);
+    const config = await requests
+      .container(pod, container, { attempt, image, podIPs: sandbox.ips, seen })
+      .catch((error) => {
+        throw failed(error, "CreateContainerConfigError");
+      });
+    const id = await this.#o.gate.run(
+      async () => {
+        const id = await this.#o.runtime.createContainer(sandbox.id, config, sandboxConfig).catch((error) => {
+          throw failed(error, "CreateContainerError");
+        });
+        events.normal(pod, "Created", "Container created", container.name);
+        // A start that fails counts too, or a container that cannot start would never wait.
+        if (ended?.state === "exited") this.#o.onRestart(pod, container, ended);
+        if (container.lifecycle?.postStart) this.#o.starting.add(id);
+        try {
+          await this.#o.runtime.startContainer(id);
+        } catch (error) {
+          this.#o.starting.delete(id);
+          throw failed(error, "RunContainerError");
+        } finally {
+          await files.linkLog(pod, container.name, attempt, id);
+        }
+        return id;
+      },
+      { signal, priority: pod.spec.priority, kind: ended ? "restart" : "container" },
+    );
+    this.#o.metrics?.containerStarted(action.role);
+    events.normal(pod, "Started", "Container started", container.name);
+    logger.debug(2, "Container started", { pod: podRef(pod), container: container.name, id, attempt });
+    await this.#postStart(pod, container, id, sandbox, report, signal);
+  }
+
+  #isImageTrouble(reason: string): boolean {
+    return /^(ErrImage|ImagePull|InvalidImage|ImageInspect|Registry|Signature)/.test(reason);
+  }
+
+  async #postStart(
+    pod: Pod,
+    container: Container,
+    id: ContainerId,
+    sandbox: ObservedSandbox,
+    report: SyncReport,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { hooks, events, starting, kill, logger } = this.#o;
+    const handler = container.lifecycle?.postStart;
+    if (!handler) return;
+    report.blockedOn(`waiting for the postStart hook of ${container.name}`);
+    try {
+      await hooks.run({ pod, container, id, handler, podIps: sandbox.ips, signal });
+    } catch (error) {
+      if (isAbort(error)) throw error;
+      // The hook's output may hold secrets: the log of the node may have it, an event may not.
+      logger.info("postStart hook failed", {
+        pod: podRef(pod),
+        container: container.name,
+        err: messageOf(error),
+      });
+      events.warning(pod, "FailedPostStartHook", "PostStartHook failed", container.name);
+      await kill(pod, { id, name: container.name }, signal);
+      throw new KubeletError("PostStartHookError", messageOf(error), { cause: error });
+    } finally {
+      starting.delete(id);
+    }
+  }
+}
+
+function reasonOf(error: unknown): string | undefined {
+  return error instanceof KubeletError && error.name === "KubeletError" ? error.code : undefined;
+}

@@ -1,0 +1,43 @@
+import type { ContainerId } from "../../clients/cri/cri.ts";
+
+/** What was done so far to end a container. */
+export interface Stop {
+  /** When its grace is over (milliseconds since the epoch). */
+  endsAt: number;
+  /** Its preStop hook was begun: it is not run a second time. */
+  preStopBegun: boolean;
+}
+
+/**
+ * The stops that are under way. A pass that ends a pod may be cut off, because somebody wants it ended sooner; the
+ * next pass goes on where that one was. A grace period gets shorter by that, never longer.
+ */
+export class Stops {
+  #stops = new Map<ContainerId, Stop>();
+
+  /** `first` is true if nobody was ending this container yet. */
+  begin(id: ContainerId, endsAt: number): { stop: Stop; first: boolean } {
+    const known = this.#stops.get(id);
+    if (known) {
+      known.endsAt = Math.min(known.endsAt, endsAt);
+      return { stop: known, first: false };
+    }
+    const stop = { endsAt, preStopBegun: false };
+    this.#stops.set(id, stop);
+    return { stop, first: true };
+  }
+
+  /** The runtime did not do it, and may not even have told the container: the next attempt has all its time. */
+  failed(id: ContainerId): void {
+    const stop = this.#stops.get(id);
+    if (stop) stop.endsAt = Number.POSITIVE_INFINITY;
+  }
+
+  ended(id: ContainerId): void {
+    this.#stops.delete(id);
+  }
+
+  get size(): number {
+    return this.#stops.size;
+  }
+}

@@ -1,0 +1,93 @@
+import { isCritical } from "../../model/critical-pod.ts";
+import { isStatic, type Pod } from "../../model/pod.ts";
+import type { PodVerdict } from "../../model/pod-verdict.ts";
+import { hasPodLevelResources } from "../../model/resources.ts";
+import { needsAppArmor } from "./app-armor.ts";
+import { hostPortTaken } from "./host-ports.ts";
+import { matchesNode, type NodeIdentity } from "./node-affinity.ts";
+import { type FitContext, insufficientMessage, insufficientResources } from "./resources-fit.ts";
+import { forbiddenSysctl, type SysctlAllowlist } from "./sysctls.ts";
+import { type Taint, toleratesTaints } from "./taints.ts";
+
+/** What the node is and has, for deciding whether a pod may run here. */
+export interface AdmissionContext extends FitContext {
+  readonly node: NodeIdentity;
+  readonly taints?: readonly Taint[];
+  readonly sysctls: SysctlAllowlist;
+  /** True if the runtime can do supplementalGroupsPolicy: Strict. */
+  readonly supplementalGroupsPolicy: boolean;
+  /** True if the kernel enforces AppArmor profiles. */
+  readonly appArmor: boolean;
+}
+
+interface Refusal {
+  readonly reason: string;
+  readonly message: string;
+}
+
+const os = "linux";
+const osLabel = "kubernetes.io/os";
+
+/** Undefined if the pod may run here. The first reason against it decides. */
+export function refusalOf(pod: Pod, ctx: AdmissionContext): Refusal | undefined {
+  const sysctl = forbiddenSysctl(pod, ctx.sysctls);
+  if (sysctl) return { reason: "SysctlForbidden", message: sysctl };
+  const refusal = wrongKindOfNode(pod, ctx) ?? doesNotFit(pod, ctx);
+  if (refusal) return refusal;
+  // A pod that already ran here is not asked again.
+  if (needsAppArmor(pod) && !ctx.appArmor && (pod.status?.phase ?? "Pending") === "Pending") {
+    const message = "Cannot enforce AppArmor: AppArmor is not enabled on the host";
+    return { reason: "AppArmor", message };
+  }
+  if (hasPodLevelResources(pod) && !ctx.podLevelResources) {
+    const message = "PodLevelResources feature gate is disabled";
+    return { reason: "PodLevelResourcesNotSupported", message };
+  }
+  return undefined;
+}
+
+/** As `refusalOf`, in the form that the pod's status takes. */
+export function admitPod(pod: Pod, ctx: AdmissionContext): PodVerdict | undefined {
+  const refusal = refusalOf(pod, ctx);
+  if (!refusal) return undefined;
+  return { phase: "Failed", reason: refusal.reason, message: `Pod was rejected: ${refusal.message}` };
+}
+
+function wrongKindOfNode(pod: Pod, ctx: AdmissionContext): Refusal | undefined {
+  const wanted = pod.metadata.labels?.[osLabel];
+  if (wanted !== undefined && wanted !== os)
+    return {
+      reason: "PodOSSelectorNodeLabelDoesNotMatch",
+      message: `Failed to admit pod as the \`${osLabel}\` label doesn't match node label`,
+    };
+  if (pod.spec.os && pod.spec.os.name !== os)
+    return {
+      reason: "PodOSNotSupported",
+      message: "Failed to admit pod as the OS field doesn't match node OS",
+    };
+  if (pod.spec.securityContext?.supplementalGroupsPolicy === "Strict" && !ctx.supplementalGroupsPolicy)
+    return {
+      reason: "SupplementalGroupsPolicyNotSupported",
+      message: "SupplementalGroupsPolicy=Strict is not supported in this node",
+    };
+  return undefined;
+}
+
+function doesNotFit(pod: Pod, ctx: AdmissionContext): Refusal | undefined {
+  // A critical pod is never refused for want of resources: others have to make room for it.
+  const [missing] = isCritical(pod) ? [] : insufficientResources(pod, ctx);
+  if (missing) return { reason: `OutOf${missing.resource}`, message: insufficientMessage(missing) };
+  if (!matchesNode(pod, ctx.node))
+    return predicate("NodeAffinity", "node(s) didn't match Pod's node affinity/selector");
+  if (pod.spec.nodeName && pod.spec.nodeName !== ctx.node.name)
+    return predicate("NodeName", "node(s) didn't match the requested node name");
+  if (hostPortTaken(pod, ctx.others))
+    return predicate("NodePorts", "node(s) didn't have free ports for the requested pod ports");
+  if (!isStatic(pod) && !toleratesTaints(pod, ctx.taints ?? []))
+    return predicate("TaintToleration", "node(s) had taints that the pod didn't tolerate");
+  return undefined;
+}
+
+function predicate(reason: string, why: string): Refusal {
+  return { reason, message: `Predicate ${reason} failed: ${why}` };
+}

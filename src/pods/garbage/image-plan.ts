@@ -1,0 +1,66 @@
+import type { ImageRecord } from "./image-records.ts";
+
+export interface ImageGcPolicy {
+  /** Use of the image filesystem in percent from which on images are removed … */
+  highPercent: number;
+  /** … and down to which. */
+  lowPercent: number;
+  /** An image younger than this may be about to be used. */
+  minAgeMs: number;
+  /** An image that was not used for so long goes in any case; 0 for never. */
+  maxAgeMs: number;
+}
+
+export interface DiskSpace {
+  capacity: number;
+  available: number;
+}
+
+/** Images that may go: not in use, not pinned. Least recently used first, then least recently come. */
+export function evictionOrder(records: Iterable<ImageRecord>): ImageRecord[] {
+  return [...records]
+    .filter((image) => !image.used && !image.pinned)
+    .sort((a, b) => a.lastUsed - b.lastUsed || a.firstSeen - b.firstSeen);
+}
+
+/**
+ * Those that nobody used for too long. The agent knows of no use before its own start, so that must be as long ago.
+ */
+export function unusedTooLong(
+  order: readonly ImageRecord[],
+  policy: ImageGcPolicy,
+  time: { now: number; startedAt: number },
+): ImageRecord[] {
+  const { maxAgeMs } = policy;
+  if (maxAgeMs === 0 || time.now - time.startedAt <= maxAgeMs) return [];
+  return order.filter((image) => time.now - image.lastUsed > maxAgeMs);
+}
+
+/** Those that were there long enough that whoever pulled them had time to use them. */
+export function oldEnough(order: readonly ImageRecord[], policy: ImageGcPolicy, now: number): ImageRecord[] {
+  return order.filter((image) => now - image.firstSeen >= policy.minAgeMs);
+}
+
+export interface Shortage {
+  usedPercent: number;
+  bytesToFree: number;
+}
+
+/** Undefined while the disk is not full enough to bother. */
+export function shortageOf(space: DiskSpace, policy: ImageGcPolicy): Shortage | undefined {
+  const { capacity } = space;
+  const available = Math.min(space.available, capacity);
+  const usedPercent = 100 - Math.floor((available * 100) / capacity);
+  if (usedPercent < policy.highPercent) return undefined;
+  return {
+    usedPercent,
+    bytesToFree: Math.floor((capacity * (100 - policy.lowPercent)) / 100) - available,
+  };
+}
+
+const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+
+export function formatBytes(bytes: number): string {
+  const power = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, bytes)) / 10)));
+  return power === 0 ? `${bytes} B` : `${(bytes / 1024 ** power).toFixed(1)} ${units[power]}`;
+}

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseDockerCfg, parseDockerConfigJson } from "./docker-config.ts";
+
+const packed = (text: string) => Buffer.from(text).toString("base64");
+const entries: [rule: string, entry: unknown, username: string, password: string][] = [
+  ["name and password", { username: "u", password: "p" }, "u", "p"],
+  ["auth is base64(name:password)", { auth: packed("u:p") }, "u", "p"],
+  ["auth without padding", { auth: packed("us:p").replace(/=+$/, "") }, "us", "p"],
+  ["auth wins", { username: "x", password: "y", auth: packed("u:p") }, "u", "p"],
+  ["a password may have colons", { auth: packed("u:p:q") }, "u", "p:q"],
+  ["an empty auth is none", { username: "u", password: "p", auth: "" }, "u", "p"],
+  ["other fields do not matter", { username: "u", password: "p", email: "e", x: 1 }, "u", "p"],
+  ["nothing at all", {}, "", ""],
+];
+for (const [rule, entry, username, password] of entries)
+  test(`an entry: ${rule}`, () => {
+    const expected = [["r.io", { username, password }]];
+    assert.deepEqual(parseDockerConfigJson(JSON.stringify({ auths: { "r.io": entry } })), expected);
+    assert.deepEqual(parseDockerCfg(JSON.stringify({ "r.io": entry })), expected);
+  });
+
+test("a file without auths has no credentials", () => {
+  assert.deepEqual(parseDockerConfigJson('{"credsStore":"x"}'), []);
+});
+
+const broken: [rule: string, text: string, why: RegExp][] = [
+  ["no JSON", '{"secret', /it is not JSON$/],
+  ["no object", "[]", /not an object/],
+  ["auths is no object", '{"auths":[1]}', /auths is not an object/],
+  ["an entry is no object", '{"auths":{"r.io":"x"}}', /r\.io is not an object/],
+  ["a name is no string", '{"auths":{"r.io":{"username":1}}}', /username of r\.io is not a string/],
+  ["auth is not base64", '{"auths":{"r.io":{"auth":"?!"}}}', /not base64$/],
+  ["auth is padded wrongly", '{"auths":{"r.io":{"auth":"dTpw="}}}', /not base64$/],
+  ["auth has no colon", `{"auths":{"r.io":{"auth":"${packed("up")}"}}}`, /base64\(username:password\)/],
+];
+for (const [rule, text, why] of broken)
+  test(`refused: ${rule}; what is in it is not told`, () => {
+    assert.throws(
+      () => parseDockerConfigJson(text),
+      (error: Error) => {
+        assert.match(error.message, why);
+        assert.doesNotMatch(error.message, /secret/);
+        return true;
+      },
+    );
+  });

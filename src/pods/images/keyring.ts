@@ -1,0 +1,34 @@
+import type { Credential, DockerConfig } from "./docker-config.ts";
+import { registryKey, registryMatches } from "./registry-match.ts";
+
+const defaultRegistry = "index.docker.io";
+
+/** Credentials by registry, and which of them to try for an image. */
+export class Keyring {
+  #credentials = new Map<string, Credential[]>();
+
+  add(config: DockerConfig): void {
+    for (const [registry, credential] of config) {
+      const key = registryKey(registry);
+      const known = this.#credentials.get(key);
+      if (known) known.push(credential);
+      else this.#credentials.set(key, [credential]);
+    }
+  }
+
+  /** Those that fit a repository ("quay.io/team/app"), in the order to try them: of longer paths first. */
+  lookup(repository: string): Credential[] {
+    const keys = [...this.#credentials.keys()].sort((a, b) => (a < b ? 1 : -1));
+    const found = keys
+      .filter((key) => registryMatches(key, repository))
+      .flatMap((key) => this.#credentials.get(key)!);
+    if (found.length > 0 || !isInDefaultRegistry(repository)) return found;
+    return this.#credentials.get(defaultRegistry) ?? [];
+  }
+}
+
+function isInDefaultRegistry(repository: string): boolean {
+  const [first = "", ...rest] = repository.split("/");
+  if (first === "") return false;
+  return rest.length === 0 || first === "docker.io" || first === defaultRegistry || !/[.:]/.test(first);
+}

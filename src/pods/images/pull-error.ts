@@ -1,0 +1,43 @@
+import { messageOf } from "../../base/errors.ts";
+import { CriError } from "../../clients/cri/cri-error.ts";
+
+export interface PullFailure {
+  /** The reason that users see. */
+  reason: "ErrImagePull" | "RegistryUnavailable" | "SignatureValidationFailed";
+  message: string;
+}
+
+/** Runtimes begin their message with these words when they know more than that it failed. */
+const known = [
+  { reason: "RegistryUnavailable", because: "the registry is unavailable" },
+  { reason: "SignatureValidationFailed", because: "the signature validation failed" },
+] as const;
+
+/** What a failed pull means to the user, from what the runtime said. */
+export function pullFailure(image: string, said: string): PullFailure {
+  for (const { reason, because } of known)
+    if (said.startsWith(reason))
+      return {
+        reason,
+        message: `image pull failed for ${image} because ${because}${said.slice(reason.length)}`,
+      };
+  return { reason: "ErrImagePull", message: said };
+}
+
+/** One text for the failures with all credentials that were tried; the same is not said twice. */
+export function pullErrorText(errors: readonly unknown[]): string {
+  const texts = [...new Set(errors.map(textOf))];
+  return texts.length === 1 ? texts[0]! : `[${texts.join(", ")}]`;
+}
+
+/** With the code that the runtime gave, where it says something. */
+function textOf(error: unknown): string {
+  if (!(error instanceof CriError) || error.grpcCode === "UNKNOWN") return messageOf(error);
+  return `rpc error: code = ${goName(error.grpcCode)} desc = ${error.message}`;
+}
+
+/** NOT_FOUND is "NotFound" in messages that people know and tools look for. */
+function goName(code: string): string {
+  if (code === "CANCELLED") return "Canceled";
+  return code.replace(/([A-Z])([A-Z]*)_?/g, (_, first: string, rest: string) => first + rest.toLowerCase());
+}

@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import {
+  type HttpGet,
+  type HttpRequest,
+  httpRequest,
+  redirectOf,
+  requestTarget,
+  urlOf,
+} from "./http-request.ts";
+
+const ports = [{ name: "web", containerPort: 8080 }];
+const of = (get: Partial<HttpGet>, podIp: string | undefined = "10.0.0.7") =>
+  httpRequest({ port: 80, path: "/", scheme: "HTTP", ...get }, { ports }, podIp);
+
+describe("the URL of an HTTP probe", () => {
+  const table: [rule: string, get: Partial<HttpGet>, url: string][] = [
+    ["goes to the pod", {}, "http://10.0.0.7:80/"],
+    ["goes to another host if one is named", { host: "example.org" }, "http://example.org:80/"],
+    ["takes a port by its name", { port: "web" }, "http://10.0.0.7:8080/"],
+    ["takes a number that is written as text", { port: "81" }, "http://10.0.0.7:81/"],
+    ["is https if the scheme says so", { scheme: "HTTPS" }, "https://10.0.0.7:80/"],
+    ["keeps path and query", { path: "/a/b?c=d&e=%20" }, "http://10.0.0.7:80/a/b?c=d&e=%20"],
+    ["brackets IPv6", { host: "fd00::1" }, "http://[fd00::1]:80/"],
+  ];
+  for (const [rule, get, url] of table) it(rule, () => assert.equal(urlOf(of(get)), url));
+
+  it("needs an address", () => assert.throws(() => of({}, ""), /address of the pod is not known/));
+  it("needs a port that the container has", () => assert.throws(() => of({ port: "admin" }), /"admin"/));
+  it("needs a port that exists", () =>
+    assert.throws(() => of({ port: 65536 }), /invalid port number: 65536/));
+});
+
+describe("the path of an HTTP probe", () => {
+  const table: [rule: string, path: string, target: string][] = [
+    ["empty is the root", "", "/"],
+    ["gets its slash", "healthz", "/healthz"],
+    ["loses its fragment", "/a?b#c", "/a?b"],
+    ["loses scheme and host", "http://other:1/a?b", "/a?b"],
+    ["is not normalised", "/a/../b//c", "/a/../b//c"],
+    ["has what may not be sent escaped", "/a b/ü?c d", "/a%20b/%C3%BC?c%20d"],
+    ["keeps escapes", "/a%2Fb", "/a%2Fb"],
+    ["is taken as it is if it is no URL", "/100%?x#y", "/100%25%3Fx%23y"],
+  ];
+  for (const [rule, path, target] of table) it(rule, () => assert.equal(requestTarget(path), target));
+});
+
+describe("the headers of an HTTP probe", () => {
+  const header = (name: string, value: string) => ({ name, value });
+  const table: [rule: string, given: { name: string; value: string }[], sent: Record<string, string[]>][] = [
+    ["say who asks", [], { "user-agent": ["kube-probe/1.36"], accept: ["*/*"] }],
+    [
+      "may replace ours",
+      [header("User-agent", "me"), header("accept", "text/html")],
+      { "user-agent": ["me"], accept: ["text/html"] },
+    ],
+    ["drop ours if they are given empty", [header("User-Agent", ""), header("Accept", "")], {}],
+    [
+      "keep empty values of others and repeat themselves",
+      [header("X-A", ""), header("x-a", "2")],
+      { "user-agent": ["kube-probe/1.36"], accept: ["*/*"], "x-a": ["", "2"] },
+    ],
+    [
+      "have no Host and no framing among them",
+      [header("Host", "web.example"), header("Content-Length", "7"), header("Transfer-Encoding", "chunked")],
+      { "user-agent": ["kube-probe/1.36"], accept: ["*/*"] },
+    ],
+  ];
+  for (const [rule, httpHeaders, sent] of table)
+    it(rule, () => assert.deepEqual(of({ httpHeaders }).headers, sent));
+
+  it("name the host that is asked for", () =>
+    assert.equal(of({ httpHeaders: [header("HOST", "web.example")] }).hostHeader, "web.example"));
+});
+
+describe("a redirect", () => {
+  const first = of({ path: "/a", port: 8080, httpHeaders: [{ name: "Host", value: "web.example" }] });
+  const to = (location: string | undefined, sent: HttpRequest[] = [first], status = 302) =>
+    redirectOf({ status, location }, sent);
+  const followed: [rule: string, location: string, url: string][] = [
+    ["is followed within the host", "/b?c", "http://10.0.0.7:8080/b?c"],
+    ["is followed to another port of the host", "http://10.0.0.7:81/b", "http://10.0.0.7:81/b"],
+    ["is followed from http to https", "https://10.0.0.7/", "https://10.0.0.7:443/"],
+  ];
+  for (const [rule, location, url] of followed)
+    it(rule, () => {
+      const redirect = to(location);
+      assert.equal(redirect.kind === "follow" && urlOf(redirect.request), url);
+    });
+
+  const others: [rule: string, location: string | undefined, status: number, kind: string][] = [
+    ["to another host is not followed", "http://10.0.0.8:8080/a", 302, "elsewhere"],
+    ["to a name of the same host is not followed", "http://web.example:8080/a", 301, "elsewhere"],
+    ["without a place is the answer", undefined, 302, "none"],
+    ["of another kind is the answer", "/b", 304, "none"],
+    ["to another protocol fails", "ftp://10.0.0.7/a", 302, "bad"],
+    ["to nowhere fails", "http://[", 302, "bad"],
+  ];
+  for (const [rule, location, status, kind] of others)
+    it(rule, () => assert.equal(to(location, [first], status).kind, kind));
+
+  it("keeps the Host header if the place is relative, and not if it is written in full", () => {
+    const relative = to("/b");
+    const full = to("http://10.0.0.7:8080/b");
+    assert.equal(relative.kind === "follow" && relative.request.hostHeader, "web.example");
+    assert.equal(full.kind === "follow" && full.request.hostHeader, undefined);
+  });
+
+  it("is followed nine times and not ten", () => {
+    assert.equal(to("/b", Array(9).fill(first)).kind, "follow");
+    const last = to("/b", Array(10).fill(first));
+    assert.equal(last.kind === "bad" && last.message, "stopped after 10 redirects");
+  });
+
+  it("compares IPv6 hosts whatever their spelling", () => {
+    const six = of({ host: "fd00:0::1", port: 8080 });
+    assert.equal(to("http://[fd00::1]:8080/b", [six]).kind, "follow");
+  });
+});

@@ -1,0 +1,67 @@
+import { readFileSync } from "node:fs";
+import { createServer as createHttpServer, type RequestListener } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
+
+/** A server for tests, on a free port of the loopback. */
+export interface LoopbackServer {
+  port: number;
+  /** Connections that are open on its side. */
+  readonly open: Set<Socket>;
+  close(): Promise<void>;
+}
+
+export function serveHttp(handler: RequestListener, host = "127.0.0.1"): Promise<LoopbackServer> {
+  return listening(createHttpServer(handler), host);
+}
+
+export function serveHttps(pem: Buffer, handler: RequestListener): Promise<LoopbackServer> {
+  return listening(createHttpsServer({ key: pem, cert: pem }, handler), "127.0.0.1");
+}
+
+export function serveTcp(
+  onConnection: (socket: Socket) => void,
+  host = "127.0.0.1",
+): Promise<LoopbackServer> {
+  return listening(createTcpServer(onConnection), host);
+}
+
+/** A port on which nobody listens. */
+export async function closedPort(): Promise<number> {
+  const server = await serveTcp(() => {});
+  await server.close();
+  return server.port;
+}
+
+function listening(server: Server, host: string): Promise<LoopbackServer> {
+  const open = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    open.add(socket);
+    socket.on("error", () => {});
+    socket.once("close", () => open.delete(socket));
+  });
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(0, host, () =>
+      resolve({
+        port: (server.address() as AddressInfo).port,
+        open,
+        close: () =>
+          new Promise((closed) => {
+            server.close(() => closed());
+            for (const socket of open) socket.destroy();
+          }),
+      }),
+    );
+  });
+}
+
+/** IPv4 connections to that port that the kernel keeps on our side after their end. */
+export function timeWaitsTo(port: number): number {
+  const hex = port.toString(16).toUpperCase().padStart(4, "0");
+  const rows = readFileSync("/proc/net/tcp", "utf8").split("\n");
+  return rows.filter((row) => {
+    const [, , remote, state] = row.trim().split(/\s+/);
+    return remote?.endsWith(`:${hex}`) && state === "06";
+  }).length;
+}

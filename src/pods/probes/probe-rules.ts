@@ -1,0 +1,76 @@
+import type { ProbeKind, ProbeOutcome } from "../../state/probe-results.ts";
+import type { Probe } from "./prober.ts";
+
+/** What counts before the first probes: nobody sends requests to it, nobody kills it, nobody calls it started. */
+export const initialOutcome = {
+  startup: "unknown",
+  liveness: "success",
+  readiness: "failure",
+} as const satisfies Record<ProbeKind, ProbeOutcome>;
+
+/** How often in a row a container has given the same answer. */
+export interface Tally {
+  readonly answer: "success" | "failure" | undefined;
+  readonly run: number;
+}
+
+export const noTally: Tally = { answer: undefined, run: 0 };
+
+export function counted(tally: Tally, answer: "success" | "failure"): Tally {
+  return { answer, run: tally.answer === answer ? tally.run + 1 : 1 };
+}
+
+/** True if the answer was given often enough to be believed. */
+export function believed(tally: Tally, probe: Pick<Probe, "successThreshold" | "failureThreshold">): boolean {
+  const threshold =
+    tally.answer === "success" ? (probe.successThreshold ?? 1) : (probe.failureThreshold ?? 3);
+  return tally.run >= threshold;
+}
+
+/**
+ * True if that outcome is the last word on this container: one that has started stays started, and one that is about to
+ * be killed is left in peace. Probing goes on with the container that comes after it.
+ */
+export function isLastWord(kind: ProbeKind, outcome: ProbeOutcome): boolean {
+  switch (kind) {
+    case "startup":
+      return outcome !== "unknown";
+    case "liveness":
+      return outcome === "failure";
+    case "readiness":
+      return false;
+    default:
+      return kind satisfies never;
+  }
+}
+
+export interface FirstTick {
+  now: number;
+  containerStartedAt: number;
+  agentStartedAt: number;
+  initialDelayMs: number;
+  periodMs: number;
+  /** From 0 to 1. */
+  random: () => number;
+}
+
+/**
+ * When a container is probed first: as soon as its initial delay is over. Containers that an agent finds at its start
+ * are spread over one period, so that they are not all asked at once.
+ */
+export function firstTick(o: FirstTick): number {
+  const left = o.containerStartedAt + o.initialDelayMs - o.now;
+  // Not longer than the delay itself, whatever happened to the clock since the container started.
+  const delay = Math.min(Math.max(left, 0), o.initialDelayMs);
+  const foundAtStart = o.containerStartedAt < o.agentStartedAt && o.now - o.agentStartedAt < o.periodMs;
+  return o.now + Math.max(delay, foundAtStart ? o.random() * o.periodMs : 0);
+}
+
+/**
+ * The tick after `tick`. Ticks keep their rhythm however long a probe takes; of those that passed meanwhile one is made
+ * up for, at once, and the others are dropped.
+ */
+export function nextTick(tick: number, periodMs: number, now: number): number {
+  const passed = Math.max(0, Math.floor((now - tick) / periodMs));
+  return tick + (passed + 1) * periodMs;
+}

@@ -1,0 +1,263 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Clock } from "../../base/clock.ts";
+import { isAbort, messageOf } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { ContainerId } from "../../clients/cri/cri.ts";
+import { type Container, type Pod, type PodUid, podRef } from "../../model/pod.ts";
+import type { PodEvents } from "../../model/pod-events.ts";
+import type { ObservedPod } from "../../state/observed-pods.ts";
+import type { ProbeKind, ProbeOutcome, ProbeResults } from "../../state/probe-results.ts";
+import { type ProbeAnswer, probeError } from "./probe-answer.ts";
+import { kindNames, type Probed, type ProbeMetrics } from "./probe-metrics.ts";
+import {
+  believed,
+  counted,
+  firstTick,
+  initialOutcome,
+  isLastWord,
+  nextTick,
+  noTally,
+} from "./probe-rules.ts";
+import { absent, idOf, type Sight, sightOf } from "./probe-sight.ts";
+import { podAddress } from "./probe-target.ts";
+import type { Probe, Prober } from "./prober.ts";
+
+export interface WorkerContext {
+  clock: Clock;
+  logger: Logger;
+  metrics: ProbeMetrics;
+  results: ProbeResults;
+  events: PodEvents;
+  observed: { get(uid: PodUid): ObservedPod | undefined };
+  prober: Prober;
+  hostIps: () => readonly string[];
+  random: () => number;
+  agentStartedAt: number;
+  /** What was known of a container before this agent started, if anything. */
+  before: (kind: ProbeKind, uid: PodUid, id: ContainerId) => ProbeOutcome | undefined;
+  /** The container passed its startup probe: its other probes may begin. */
+  onStarted: (uid: PodUid) => void;
+  /** Work that is under way, for those who wait for its end. */
+  track: (work: Promise<void>) => void;
+}
+
+/**
+ * One probe of one container, over all the containers of that name that come and go. It has a timer only while there is
+ * something to ask: everything else it hears of through `look`.
+ */
+export class ProbeWorker {
+  readonly #c: WorkerContext;
+  readonly #kind: ProbeKind;
+  readonly #probe: Probe;
+  #pod: Pod;
+  #container: Container;
+  #sight: Sight = absent;
+  #tally = noTally;
+  #held = false;
+  #waitsForStart = false;
+  #tick = 0;
+  #cancelTimer: (() => void) | undefined;
+  #asking: AbortController | undefined;
+  #ended = false;
+
+  constructor(context: WorkerContext, of: { kind: ProbeKind; pod: Pod; container: Container; probe: Probe }) {
+    this.#c = context;
+    this.#kind = of.kind;
+    this.#pod = of.pod;
+    this.#container = of.container;
+    this.#probe = of.probe;
+  }
+
+  asks(probe: Probe): boolean {
+    return isDeepStrictEqual(this.#probe, probe);
+  }
+
+  update(pod: Pod, container: Container): void {
+    this.#pod = pod;
+    this.#container = container;
+  }
+
+  /** The runtime's view of the pod, or what is known of its start, may have changed. */
+  look(): void {
+    if (this.#ended) return;
+    const { results, observed } = this.#c;
+    const uid = this.#pod.metadata.uid;
+    const was = this.#sight;
+    const sight = sightOf(observed.get(uid), this.#container.name);
+    this.#sight = sight;
+    const isNew = idOf(was) !== idOf(sight);
+    if (isNew) this.#meet(was, sight);
+    if (sight.kind !== "running") {
+      this.#rest();
+      if (sight.kind === "ended" && this.#kind === "readiness")
+        results.set({ uid, id: sight.id, kind: "readiness", outcome: "failure" });
+      return;
+    }
+    if (isNew || was.kind !== "running") {
+      this.#tally = noTally;
+      this.#tick = this.#firstTick(sight.startedAt, this.#c.random);
+    }
+    if (!this.#isStarted(sight.id)) {
+      this.#waitsForStart = true;
+      return this.#rest();
+    }
+    if (this.#waitsForStart) {
+      this.#waitsForStart = false;
+      this.#tick = this.#firstTick(sight.startedAt, () => 0);
+    }
+    this.#arm();
+  }
+
+  /** No more probes; what they came to stays known. */
+  stop(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#rest();
+    this.#c.metrics.remove(this.#of);
+  }
+
+  /** No more probes, and no results. */
+  forget(): void {
+    this.stop();
+    const id = idOf(this.#sight);
+    if (id) this.#c.results.delete(this.#kind, id);
+  }
+
+  get #of(): Probed {
+    return { pod: this.#pod, container: this.#container.name, kind: this.#kind };
+  }
+
+  get #fields() {
+    return { pod: podRef(this.#pod), podUID: this.#pod.metadata.uid, container: this.#container.name };
+  }
+
+  get #periodMs(): number {
+    return (this.#probe.periodSeconds || 10) * 1000;
+  }
+
+  /** Another container has the name now: nothing that was found out about the former one holds for it. */
+  #meet(was: Sight, sight: Sight): void {
+    this.#rest();
+    this.#waitsForStart = false;
+    const former = idOf(was);
+    const { results, before, agentStartedAt } = this.#c;
+    if (former) results.delete(this.#kind, former);
+    if (sight.kind === "absent") return;
+    const { uid } = this.#pod.metadata;
+    const isOld = sight.kind === "running" && sight.startedAt < agentStartedAt;
+    const known = isOld && this.#kind !== "liveness" ? before(this.#kind, uid, sight.id) : undefined;
+    const outcome = known === "success" ? known : initialOutcome[this.#kind];
+    this.#held = isLastWord(this.#kind, outcome);
+    results.set({ uid, id: sight.id, kind: this.#kind, outcome });
+  }
+
+  #isStarted(id: ContainerId): boolean {
+    if (this.#kind === "startup" || !this.#container.startupProbe) return true;
+    return this.#c.results.get("startup", id) === "success";
+  }
+
+  #firstTick(containerStartedAt: number, random: () => number): number {
+    return firstTick({
+      now: this.#c.clock.now(),
+      containerStartedAt,
+      agentStartedAt: this.#c.agentStartedAt,
+      initialDelayMs: (this.#probe.initialDelaySeconds ?? 0) * 1000,
+      periodMs: this.#periodMs,
+      random,
+    });
+  }
+
+  #rest(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#asking?.abort();
+    this.#asking = undefined;
+  }
+
+  #arm(): void {
+    if (this.#held || this.#asking || this.#cancelTimer || this.#ended || this.#sight.kind !== "running")
+      return;
+    const { clock } = this.#c;
+    this.#cancelTimer = clock.after(Math.max(0, this.#tick - clock.now()), () => {
+      this.#cancelTimer = undefined;
+      // A timer may be a little early.
+      const now = Math.max(clock.now(), this.#tick);
+      this.#tick = nextTick(this.#tick, this.#periodMs, now);
+      this.#ask();
+    });
+  }
+
+  #ask(): void {
+    if (this.#sight.kind !== "running") return;
+    const { clock, logger, prober, observed, hostIps } = this.#c;
+    const asking = new AbortController();
+    this.#asking = asking;
+    const began = clock.now();
+    const podIp = podAddress(this.#pod, observed.get(this.#pod.metadata.uid), hostIps());
+    const take = (answer: ProbeAnswer) => {
+      // Somebody ended this probe: there is another container, or none.
+      if (this.#asking !== asking) return;
+      this.#asking = undefined;
+      try {
+        this.#take(answer, (clock.now() - began) / 1000);
+      } catch (error) {
+        // Of whoever listens to results or events: no reason to stop asking.
+        logger.error("The result of a probe could not be told", { ...this.#fields, err: messageOf(error) });
+      }
+      // A clock that was set back must not silence the probe.
+      this.#tick = Math.min(this.#tick, clock.now() + this.#periodMs);
+      this.#arm();
+    };
+    const { signal } = asking;
+    const answer = prober({
+      probe: this.#probe,
+      container: this.#container,
+      id: this.#sight.id,
+      podIp,
+      signal,
+    });
+    this.#c.track(
+      answer.then(take, (error: unknown) => {
+        if (!isAbort(error)) take(probeError(messageOf(error)));
+      }),
+    );
+  }
+
+  #take(answer: ProbeAnswer, seconds: number): void {
+    if (this.#sight.kind !== "running") return;
+    this.#tell(answer);
+    if (answer.kind === "error") return;
+    const outcome = answer.kind === "failure" ? "failure" : "success";
+    this.#c.metrics.record(this.#of, outcome, seconds);
+    this.#tally = counted(this.#tally, outcome);
+    if (!believed(this.#tally, this.#probe)) return;
+    this.#held = isLastWord(this.#kind, outcome);
+    const { uid } = this.#pod.metadata;
+    this.#c.results.set({ uid, id: this.#sight.id, kind: this.#kind, outcome });
+    if (this.#kind === "startup" && outcome === "success") this.#c.onStarted(uid);
+  }
+
+  #tell(answer: ProbeAnswer): void {
+    const { events, logger } = this.#c;
+    const what = `${kindNames[this.#kind]} probe`;
+    const { name } = this.#container;
+    const fields = this.#fields;
+    switch (answer.kind) {
+      case "success":
+        return logger.debug(3, `${what} succeeded`, fields);
+      case "warning":
+        return events.warning(this.#pod, "ProbeWarning", `${what} warning: ${answer.output}`, name);
+      case "failure":
+        logger.debug(1, `${what} failed`, { ...fields, output: answer.output });
+        return events.warning(this.#pod, "Unhealthy", `${what} failed: ${answer.output}`, name);
+      case "error": {
+        const { state, message } = answer;
+        logger.debug(1, `${what} errored`, { ...fields, err: message });
+        const told = `${what} errored and resulted in ${state} state: ${message}`;
+        return events.warning(this.#pod, "Unhealthy", told, name);
+      }
+      default:
+        return answer satisfies never;
+    }
+  }
+}

@@ -1,0 +1,32 @@
+/** The smallest value that `percent` of all do not exceed. */
+export function percentile(values: readonly number[], percent: number): number {
+  if (values.length === 0) throw new RangeError("no values, no percentile");
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)]!;
+}
+
+export function median(values: readonly number[]): number {
+  if (values.length === 0) throw new RangeError("no values, no median");
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = (sorted.length - 1) / 2;
+  return (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle)]!) / 2;
+}
+
+export function ms(value: number): string {
+  return value < 10_000 ? `${Math.round(value)} ms` : `${(value / 1000).toFixed(2)} s`;
+}
+
+/** One line with the verdict; false if it is over the limit. */
+export function judge(what: string, ours: number, floor: number, limit: number): boolean {
+  const ratio = ours / floor;
+  const verdict = ratio <= limit ? "ok" : "OVER";
+  console.log(
+    `${what}: ours ${ms(ours)}, floor ${ms(floor)}: ${ratio.toFixed(2)} times (limit ${limit}) ${verdict}`,
+  );
+  return ratio <= limit;
+}
+
+/** Milliseconds since the epoch with fractions: comparable with the runtime's own times of the same machine. */
+export function preciseNow(): number {
+  return performance.timeOrigin + performance.now();
+}

@@ -1,0 +1,99 @@
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { type DescMessage, fromJson, type JsonValue, type MessageShape } from "@bufbuild/protobuf";
+import { systemClock } from "../../src/base/clock.ts";
+import type { ContainerConfigInit, PodSandboxConfigInit } from "../../src/clients/cri/cri.ts";
+import { socketPathOf } from "../../src/clients/cri/endpoint.ts";
+import { callUnary, openChannel } from "../../src/clients/cri/grpc-call.ts";
+import {
+  ContainerConfigSchema,
+  PodSandboxConfigSchema,
+  RuntimeService,
+} from "../../src/gen/runtime/v1/api_pb.js";
+import { cgroupDriver, detectLayout } from "../../src/host/cgroups/index.ts";
+
+/** What the kubelet asked of the runtime for one pod, as the runtime tells it: the floor asks for just the same. */
+export interface RecordedPod {
+  uid: string;
+  name: string;
+  sandbox: JsonValue;
+  container: JsonValue;
+  /** What the kubelet had made for the pod and mounts into it; undefined for a folder. */
+  files: Map<string, Uint8Array | undefined>;
+}
+
+/** The same requests for a pod of another name. */
+export interface CopiedPod {
+  uid: string;
+  sandbox: PodSandboxConfigInit & { logDirectory: string };
+  container: ContainerConfigInit;
+  /** Makes what the kubelet would have made before: folders, mounted files, the cgroup. */
+  prepare(): Promise<void>;
+  cleanUp(): Promise<void>;
+}
+
+/** Asks the runtime for the requests that made this sandbox and container. */
+export async function recordPod(
+  endpoint: string,
+  sandboxId: string,
+  containerId: string,
+): Promise<RecordedPod> {
+  const channel = openChannel(socketPathOf(endpoint));
+  const options = { clock: systemClock, timeoutMs: 10_000, signal: undefined };
+  try {
+    const { podSandboxStatus, containerStatus } = RuntimeService.method;
+    const sandbox = await callUnary(
+      channel,
+      podSandboxStatus,
+      { podSandboxId: sandboxId, verbose: true },
+      options,
+    );
+    const container = await callUnary(channel, containerStatus, { containerId, verbose: true }, options);
+    const { uid = "", name = "" } = sandbox.status?.metadata ?? {};
+    const config = configIn(container.info);
+    const files = fromJson(ContainerConfigSchema, config)
+      .mounts.map((mount) => mount.hostPath)
+      .filter((path) => path.includes(uid))
+      .map((path) => [path, statSync(path).isDirectory() ? undefined : readFileSync(path)] as const);
+    return { uid, name, sandbox: configIn(sandbox.info), container: config, files: new Map(files) };
+  } finally {
+    channel.close();
+  }
+}
+
+function configIn(info: Record<string, string>): JsonValue {
+  const { config } = JSON.parse(info.info ?? "{}") as { config?: JsonValue };
+  if (!config) throw new Error("the runtime does not tell what it was asked for");
+  return config;
+}
+
+export function copyPod(recorded: RecordedPod, uid: string, name: string): CopiedPod {
+  const renamed = <S extends DescMessage>(schema: S, config: JsonValue): MessageShape<S> => {
+    const json = JSON.stringify(config).replaceAll(recorded.uid, uid).replaceAll(recorded.name, name);
+    return fromJson(schema, JSON.parse(json) as JsonValue);
+  };
+  const sandbox = renamed(PodSandboxConfigSchema, recorded.sandbox);
+  const container = renamed(ContainerConfigSchema, recorded.container);
+  const cgroup = sandbox.linux?.cgroupParent ?? "";
+  const files = [...recorded.files].map(
+    ([path, content]) => [path.replaceAll(recorded.uid, uid), content] as const,
+  );
+  return {
+    uid,
+    sandbox,
+    container,
+    async prepare() {
+      mkdirSync(`${sandbox.logDirectory}/${dirname(container.logPath)}`, { recursive: true });
+      for (const [path, content] of files) {
+        mkdirSync(content ? dirname(path) : path, { recursive: true });
+        if (content) writeFileSync(path, content);
+      }
+      await cgroupDriver(await detectLayout()).create(cgroup, {});
+    },
+    async cleanUp() {
+      rmSync(sandbox.logDirectory, { recursive: true, force: true });
+      for (const [path] of files) rmSync(path, { recursive: true, force: true });
+      await cgroupDriver(await detectLayout()).remove(cgroup);
+    },
+  };
+}

@@ -1,0 +1,135 @@
+import type { ContainerId, SandboxId } from "../../src/clients/cri/cri.ts";
+import type { Container, Pod } from "../../src/model/pod.ts";
+import { isSidecar } from "../../src/model/restart-policy.ts";
+import { planPod } from "../../src/pipeline/pod-runtime/plan/plan-pod.ts";
+import type { PlanContext, PodPlan, StartAction } from "../../src/pipeline/pod-runtime/plan/pod-plan.ts";
+import { isLive } from "../../src/pipeline/pod-runtime/plan/view.ts";
+import type { ObservedContainer, ObservedPod, ObservedSandbox } from "../../src/state/observed-pods.ts";
+import type { ProbeKind, ProbeOutcome } from "../../src/state/probe-results.ts";
+import { aSandbox, seenContainer, testUid } from "./pods.ts";
+
+/** A runtime in memory that does as a plan says, and notes what must never happen. For property tests. */
+export class PlanModel {
+  readonly violations: string[] = [];
+  containers: ObservedContainer[] = [];
+  sandboxes: ObservedSandbox[] = [];
+  pod: Pod;
+  readonly #probes = new Map<string, ProbeOutcome>();
+  readonly #replaced = new Set<ContainerId>();
+  /** "sandbox/name" of the init containers that were through at some time, also if their record is lost. */
+  readonly #through = new Set<string>();
+  #made = 0;
+
+  constructor(pod: Pod) {
+    this.pod = pod;
+  }
+
+  get seen(): ObservedPod | undefined {
+    if (this.sandboxes.length + this.containers.length === 0) return undefined;
+    const { sandboxes, containers } = this;
+    return { uid: testUid, name: "p", namespace: "default", sandboxes, containers };
+  }
+
+  plan(): PodPlan {
+    const context: PlanContext = {
+      now: 0,
+      hashOf: (container) => container.image ?? "",
+      restartAt: () => 0,
+      probe: (kind, id) => this.#probes.get(`${kind}/${id}`),
+      replaced: ({ id }) => this.#replaced.has(id),
+    };
+    return planPod(this.pod, this.seen, context);
+  }
+
+  /** Does one stage. Stopped containers end with that exit code, or run on if the runtime cannot stop them. */
+  act(plan: PodPlan, exitCode: number | "runs on"): void {
+    if (plan.restartsAll) this.#through.clear();
+    for (const { id } of plan.replaces) this.#replaced.add(id);
+    if (plan.killAll !== undefined) {
+      if (exitCode === "runs on") return;
+      for (const { id } of this.containers.filter(isLive)) this.exit(id, exitCode);
+      this.sandboxes = this.sandboxes.map((s) => ({ ...s, state: "notready" }));
+    }
+    if (exitCode !== "runs on") for (const { container } of plan.kill) this.exit(container.id, exitCode);
+    this.containers = this.containers.filter((c) => !plan.removeContainers.some((r) => r.id === c.id));
+    this.sandboxes = this.sandboxes.filter((s) => !plan.removeSandboxes.some((r) => r.id === s.id));
+    if (plan.createSandbox) this.addSandbox({ attempt: plan.createSandbox.attempt });
+    for (const action of plan.start) this.#start(plan, action);
+  }
+
+  addSandbox(more: Partial<ObservedSandbox>): void {
+    this.sandboxes = [aSandbox({ id: `s${this.#made++}` as SandboxId, ...more }), ...this.sandboxes];
+  }
+
+  addContainer(name: string, more: Partial<ObservedContainer>): void {
+    const id = `${name}-${this.#made++}` as ContainerId;
+    this.containers = [seenContainer(name, { id, hash: "busybox:1", ...more }), ...this.containers];
+  }
+
+  /** What the world does by itself when nobody troubles it: init containers do their work, sidecars get started. */
+  settle(): void {
+    for (const { id, name, state, sandboxId } of this.containers) {
+      const init = this.#inits.find((c) => c.name === name);
+      if (state !== "running" || !init) continue;
+      if (!isSidecar(init)) this.exit(id, 0);
+      else if (this.#probes.get(`startup/${id}`) !== "failure") {
+        this.probe("startup", id, "success");
+        this.#through.add(`${sandboxId}/${name}`);
+      }
+    }
+  }
+
+  /** The runtime loses the record of an init container that is done, when a later container stands for it. */
+  loseRecord(): void {
+    const order = [...this.#inits, ...this.pod.spec.containers].map((c) => c.name);
+    const lost = this.containers.find(
+      (c) =>
+        c.state === "exited" &&
+        this.#inits.some((i) => i.name === c.name && !isSidecar(i)) &&
+        this.containers.some(
+          (later) => later.sandboxId === c.sandboxId && order.indexOf(later.name) > order.indexOf(c.name),
+        ),
+    );
+    this.containers = this.containers.filter((c) => c !== lost);
+  }
+
+  /** A new agent remembers nothing that the runtime does not tell. */
+  restartAgent(): void {
+    this.#replaced.clear();
+  }
+
+  probe(kind: ProbeKind, id: ContainerId, outcome: ProbeOutcome): void {
+    this.#probes.set(`${kind}/${id}`, outcome);
+  }
+
+  exit(id: ContainerId, exitCode: number): void {
+    this.containers = this.containers.map((c) => {
+      if (c.id !== id || !isLive(c)) return c;
+      if (exitCode === 0) this.#through.add(`${c.sandboxId}/${c.name}`);
+      return { ...c, state: "exited", exitCode, finishedAt: 1 };
+    });
+  }
+
+  get #inits(): readonly Container[] {
+    return this.pod.spec.initContainers ?? [];
+  }
+
+  #start({ sandbox }: PodPlan, { container, role, attempt }: StartAction): void {
+    const say = (what: string) => void this.violations.push(`${what}: ${role} ${container.name}#${attempt}`);
+    if (sandbox?.state !== "ready") return say("started without a sandbox");
+    const { name, image = "" } = container;
+    if (this.containers.some((c) => c.name === name && isLive(c))) say("a second one was started");
+    if (this.containers.some((c) => c.name === name && c.attempt >= attempt))
+      say("its attempt was used before");
+    if (role !== "ephemeral") {
+      const before = this.#inits.findIndex((c) => c.name === name);
+      for (const init of before < 0 ? this.#inits : this.#inits.slice(0, before))
+        if (!this.#through.has(`${sandbox.id}/${init.name}`))
+          say(`order: started before ${init.name} was through`);
+    }
+    if (role === "init" && this.#through.has(`${sandbox.id}/${name}`))
+      say("order: ran again in the same sandbox");
+    this.addContainer(name, { sandboxId: sandbox.id, attempt, hash: image });
+    if (role === "sidecar" && !container.startupProbe) this.#through.add(`${sandbox.id}/${name}`);
+  }
+}

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { SandboxId } from "../../src/clients/cri/cri.ts";
+import type { Pod } from "../../src/model/pod.ts";
+import { planPod } from "../../src/pipeline/pod-runtime/plan/plan-pod.ts";
+import type { PlanContext, PodPlan } from "../../src/pipeline/pod-runtime/plan/pod-plan.ts";
+import type { ObservedContainer, ObservedPod } from "../../src/state/observed-pods.ts";
+import { aSandbox, seenContainer } from "./pods.ts";
+
+/** No back-off, no probes, nothing changed. */
+export const quiet: PlanContext = {
+  now: 100_000,
+  hashOf: () => "h",
+  restartAt: () => 0,
+  probe: () => undefined,
+  replaced: () => false,
+};
+
+/** The plan as a short sentence, so that a table can say what is expected. */
+export function summary(plan: PodPlan): string {
+  return [
+    plan.killAll && "kill all",
+    plan.createSandbox && `sandbox ${plan.createSandbox.attempt}`,
+    ...plan.kill.map((k) => `kill ${k.container.id} (${k.cause})`),
+    ...plan.removeContainers.map((c) => `remove ${c.id}`),
+    ...plan.removeSandboxes.map((s) => `remove ${s.id}`),
+    ...plan.start.map((s) => `start ${s.role} ${s.container.name}#${s.attempt}`),
+    ...plan.delays.map((d) => `delay ${d.container} until ${d.until}`),
+    plan.waitingFor,
+    plan.finished && `finished: ${plan.finished}`,
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
+export type PlanRow = [
+  rule: string,
+  pod: Pod,
+  observed: ObservedPod | undefined,
+  expected: string,
+  more?: Partial<PlanContext>,
+];
+
+export function testPlans(table: PlanRow[]): void {
+  for (const [rule, pod, observed, expected, more] of table)
+    test(rule, () => assert.equal(summary(planPod(pod, observed, { ...quiet, ...more })), expected));
+}
+
+type Seen = Partial<ObservedContainer>;
+
+export const done = (name: string, more: Seen = {}) => seenContainer(name, { state: "exited", ...more });
+export const failed = (name: string, more: Seen = {}) =>
+  seenContainer(name, { state: "exited", exitCode: 1, ...more });
+export const exited = (name: string, exitCode: number, more: Seen = {}) =>
+  seenContainer(name, { state: "exited", exitCode, ...more });
+
+export const deadSandbox = aSandbox({ state: "notready" });
+export const sandboxOf = (attempt: number, more: Parameters<typeof aSandbox>[0] = {}) =>
+  aSandbox({ id: `s${attempt}` as SandboxId, attempt, ...more });
+/** For containers of a sandbox that is not there any more. */
+export const before = { sandboxId: "old" as SandboxId };

@@ -1,0 +1,67 @@
+import { once } from "node:events";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer, request, type Server } from "node:http";
+import { join } from "node:path";
+import { nodeFiles } from "../../src/local/node-files.ts";
+import type { TestNode } from "../node/test-node.ts";
+import type { Registry } from "./registry.ts";
+
+/** A door to a registry that lets in only who says the right name and password. */
+export class AuthDoor {
+  readonly port: number;
+  /** Who came, in order; "" for one who said nothing. */
+  readonly visitors: string[] = [];
+  readonly #server: Server;
+
+  private constructor(server: Server) {
+    this.#server = server;
+    this.port = (server.address() as { port: number }).port;
+  }
+
+  static async open(registry: Registry, user: { username: string; password: string }): Promise<AuthDoor> {
+    const right = `${user.username}:${user.password}`;
+    const server = createServer();
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const door = new AuthDoor(server);
+    server.on("request", (incoming, outgoing) => {
+      const said = /^Basic (.*)$/.exec(incoming.headers.authorization ?? "")?.[1] ?? "";
+      const visitor = Buffer.from(said, "base64").toString();
+      door.visitors.push(visitor);
+      if (visitor !== right) {
+        outgoing.writeHead(401, { "www-authenticate": 'Basic realm="door"' }).end();
+        return;
+      }
+      const { authorization: _, ...headers } = incoming.headers;
+      const inner = request(
+        { host: "127.0.0.1", port: registry.port, method: incoming.method, path: incoming.url, headers },
+        (answer) => {
+          outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+          answer.pipe(outgoing);
+        },
+      );
+      inner.on("error", () => outgoing.destroy());
+      incoming.pipe(inner);
+    });
+    return door;
+  }
+
+  get host(): string {
+    return `localhost:${this.port}`;
+  }
+
+  /** Tells the node's containerd that this door speaks plain HTTP. */
+  makeKnownTo(node: TestNode): void {
+    const dir = join(nodeFiles(node.name).containerd.certs, this.host);
+    mkdirSync(dir, { recursive: true });
+    writeFileSync(
+      join(dir, "hosts.toml"),
+      `server = "http://${this.host}"\n[host."http://${this.host}"]\n  capabilities = ["pull", "resolve"]\n`,
+    );
+  }
+
+  close(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+}

@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, afterEach, before, describe, test } from "node:test";
+import { systemClock } from "../../src/base/clock.ts";
+import type { CriClient } from "../../src/clients/cri/cri.ts";
+import { buildImage } from "../../src/local/oci-image.ts";
+import { pauseElf } from "../../src/local/pause-elf.ts";
+import { ImageManager } from "../../src/pods/images/image-manager.ts";
+import { PullCredentials } from "../../src/pods/images/pull-credentials.ts";
+import { aContainer, aPod } from "../builders/pods.ts";
+import {
+  type ContainerdVersion,
+  describeOnContainerd,
+  startTestNode,
+  type TestNode,
+} from "../node/test-node.ts";
+import { containerOf, podsOf } from "./agent-pods.ts";
+import { AgentProcess, askRuntime } from "./agent-process.ts";
+import { AuthDoor } from "./auth-door.ts";
+import { holds } from "./holds.ts";
+import { place, podManifest } from "./manifests.ts";
+import { Registry, registryUnavailable } from "./registry.ts";
+
+/** An image that does nothing, with a content of its own. */
+function image(content: string) {
+  return buildImage({
+    names: ["localhost/test:1"],
+    layers: [
+      [
+        { type: "file", name: "pause", mode: 0o755, data: pauseElf() },
+        { type: "file", name: "content", data: Buffer.from(content) },
+      ],
+    ],
+    config: { Entrypoint: ["/pause"] },
+  });
+}
+
+const user = { username: "puller", password: "let:me in" };
+
+const suite = (version: ContainerdVersion) => {
+  let node: TestNode;
+  let agent: AgentProcess;
+  let registry: Registry;
+  let door: AuthDoor;
+  let cri: CriClient;
+  let pods: ReturnType<typeof podsOf>;
+  const placed = new Set<string>();
+
+  before(async () => {
+    registry = await Registry.start();
+    door = await AuthDoor.open(registry, user);
+    node = await startTestNode({ containerd: version });
+    registry.makeKnownTo(node);
+    door.makeKnownTo(node);
+    cri = askRuntime(node.endpoint);
+    // Off until a test wants it.
+    agent = await AgentProcess.create(node, { serializeImagePulls: false, imageGCHighThresholdPercent: 100 });
+    pods = podsOf(agent);
+    const auths = {
+      // The path makes it the first to be tried.
+      [`${door.host}/private`]: { username: "nobody", password: "x" },
+      [`http://${door.host}/v2/`]: {
+        auth: Buffer.from(`${user.username}:${user.password}`).toString("base64"),
+      },
+    };
+    writeFileSync(join(node.rootDir, "config.json"), JSON.stringify({ auths }));
+    agent.start();
+    await holds(async () => assert.ok(await agent.pods()));
+  });
+
+  after(async () => {
+    cri?.close();
+    await agent?.destroy();
+    door?.close();
+    await registry?.stop();
+  });
+
+  afterEach(() => {
+    for (const name of [...placed]) remove(name);
+  });
+
+  function run(name: string, imageName: string, imagePullPolicy = "IfNotPresent"): void {
+    const container = { name: "c", image: imageName, imagePullPolicy, command: ["/pause"] };
+    placed.add(name);
+    place(node.manifests, `${name}.json`, podManifest(name, { hostNetwork: true, containers: [container] }));
+  }
+
+  function remove(name: string): void {
+    placed.delete(name);
+    rmSync(join(node.manifests, `${name}.json`));
+  }
+
+  const isThere = async (name: string) => (await cri.imageStatus({ image: name })) !== undefined;
+
+  test("the node's own credentials are tried in order until one is let in", async () => {
+    await registry.push(image("private"), "private/app", "1");
+    run("private", `${door.host}/private/app:1`);
+    await pods.running("private");
+    const right = `${user.username}:${user.password}`;
+    assert.ok(door.visitors.indexOf("nobody:x") >= 0, door.visitors.join(" "));
+    assert.ok(door.visitors.indexOf("nobody:x") < door.visitors.indexOf(right), door.visitors.join(" "));
+    assert.match(
+      agent.log(),
+      /Successfully pulled image \\"localhost:\d+\/private\/app:1\\" in [\d.]+m?s \([\d.]+m?s including waiting\)\. Image size: \d+ bytes\./,
+    );
+  });
+
+  test("a pod's pull secret lets it in where the node's own credentials do not", async () => {
+    await registry.push(image("secret"), "team/secret", "1");
+    const name = `${door.host}/team/secret:1`;
+    const config = { auths: { [door.host]: user } };
+    const data = { ".dockerconfigjson": Buffer.from(JSON.stringify(config)).toString("base64") };
+    const events = { normal() {}, warning() {} };
+    const credentials = new PullCredentials({
+      secret: async (_namespace, secret) =>
+        secret === "registry" ? { type: "kubernetes.io/dockerconfigjson", data } : undefined,
+      node: { read: async () => [[door.host, { username: "nobody", password: "x" }]] },
+      events,
+    });
+    const images = new ImageManager({
+      images: cri,
+      clock: systemClock,
+      parallelPulls: 1,
+      pullsPerSecond: 0,
+      pullBurst: 1,
+      events,
+      credentials: (pod, image) => credentials.credentials(pod, image),
+    });
+    const ensure = (secret: string) =>
+      images.ensure(
+        aPod({ imagePullSecrets: [{ name: secret }] }),
+        aContainer("c", { image: name }),
+        {},
+        { signal: AbortSignal.timeout(30_000), onPull: () => {} },
+      );
+    await assert.rejects(ensure("other"), { code: "ErrImagePull" });
+    assert.equal(await isThere(name), false);
+    images.forget(aPod().metadata.uid);
+    const { ref } = await ensure("registry");
+    assert.equal((await cri.imageStatus({ image: name }))?.id, ref);
+  });
+
+  test("who is not let in is told so: ErrImagePull, then ImagePullBackOff with the reason", async () => {
+    await registry.push(image("closed"), "closed", "1");
+    const other = await AuthDoor.open(registry, { username: "somebody", password: "else" });
+    other.makeKnownTo(node);
+    try {
+      run("closed", `${other.host}/closed:1`);
+      await pods.is("closed", (row) => {
+        const waiting = containerOf(row).state?.waiting;
+        assert.equal(waiting?.reason, "ImagePullBackOff");
+        assert.match(
+          waiting?.message ?? "",
+          /^Back-off pulling image "localhost:\d+\/closed:1": ErrImagePull: .*(401|authoriz)/s,
+        );
+      });
+    } finally {
+      other.close();
+    }
+  });
+
+  test("a name that is none: InvalidImageName", async () => {
+    run("nameless", "Not/A/Name");
+    await pods.is("nameless", (row) => {
+      const waiting = containerOf(row).state?.waiting;
+      assert.equal(waiting?.reason, "InvalidImageName");
+      assert.match(waiting?.message ?? "", /couldn't parse image name "Not\/A\/Name"/);
+    });
+  });
+
+  test("a disk that is too full: unused images go, those in use stay, and pods start as before", async () => {
+    await registry.push(image("used"), "used", "1");
+    await registry.push(image("unused"), "unused", "1");
+    const [used, unused] = [registry.nameOf("used", "1"), registry.nameOf("unused", "1")];
+    run("used", used);
+    run("unused", unused);
+    await pods.running("used");
+    await pods.running("unused");
+    remove("unused");
+    await pods.gone("unused");
+    assert.ok(await isThere(unused), "an image outlives its pods");
+    await agent.end("SIGTERM");
+    agent.start([
+      "--image-gc-high-threshold=1",
+      "--image-gc-low-threshold=0",
+      "--minimum-image-ttl-duration=0s",
+    ]);
+    await holds(async () => assert.equal(await isThere(unused), false));
+    assert.ok(await isThere(used), "what a container uses stays");
+    assert.ok(await isThere(node.images.pause), "and what sandboxes use");
+    await holds(() =>
+      assert.match(agent.log(), /Insufficient free disk space on the node's image filesystem/),
+    );
+    run("again", unused);
+    await pods.running("again");
+    await pods.running("used");
+  });
+};
+
+if (registryUnavailable) describe("images", { skip: registryUnavailable }, () => {});
+else describeOnContainerd("images", suite);

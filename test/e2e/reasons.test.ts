@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type Server, type Socket } from "node:net";
+import { after, before, test } from "node:test";
+import { containerOf } from "./agent-pods.ts";
+import { describeLife, sh } from "./life-suite.ts";
+
+/** A registry that takes the call and never answers, and a port where nobody listens. */
+let mute: Server;
+let mutePort = 0;
+const calls = new Set<Socket>();
+
+before(async () => {
+  mute = createServer((socket) => calls.add(socket.on("error", () => {})));
+  mute.listen(0, "127.0.0.1");
+  await once(mute, "listening");
+  mutePort = (mute.address() as { port: number }).port;
+});
+
+after(() => {
+  for (const socket of calls) socket.destroy();
+  mute.close();
+});
+
+const never = { restartPolicy: "Never" };
+
+describeLife(
+  "reasons that users know",
+  () => ({
+    "never-pull": { containers: [{ name: "c", image: "localhost/no/such:1" }] },
+    "bad-name": { containers: [{ name: "c", image: "Not/A/Name", imagePullPolicy: "IfNotPresent" }] },
+    "no-registry": {
+      containers: [{ name: "c", image: "127.0.0.1:1/no/such:1", imagePullPolicy: "IfNotPresent" }],
+    },
+    pulling: {
+      containers: [{ name: "c", image: `127.0.0.1:${mutePort}/a/b:1`, imagePullPolicy: "IfNotPresent" }],
+    },
+    "as-root": { containers: [{ name: "c", securityContext: { runAsNonRoot: true } }] },
+    profile: {
+      containers: [
+        {
+          name: "c",
+          securityContext: { seccompProfile: { type: "Localhost", localhostProfile: "no-such.json" } },
+        },
+      ],
+    },
+    "no-command": { containers: [{ name: "c", command: ["/no/such/command"] }] },
+    "once-without-command": { ...never, containers: [{ name: "c", command: ["/no/such/command"] }] },
+    initializing: { initContainers: [{ name: "first" }], containers: [{ name: "c" }] },
+    completes: { ...never, containers: [{ name: "c", command: sh("exit 0") }] },
+    fails: { ...never, containers: [{ name: "c", command: sh("exit 42") }] },
+    killed: { ...never, containers: [{ name: "c" }] },
+    greedy: {
+      ...never,
+      containers: [
+        { name: "c", command: sh("exec tail /dev/zero"), resources: { limits: { memory: "16Mi" } } },
+      ],
+    },
+    crashes: { containers: [{ name: "c", command: sh("exit 3") }] },
+    "out-of-time": { activeDeadlineSeconds: 1, containers: [{ name: "c" }] },
+  }),
+  (life) => {
+    const waits = async (name: string, reason: string, message: RegExp, withinMs?: number) =>
+      life.pods.is(
+        name,
+        (row) => {
+          const { waiting } = containerOf(row).state ?? {};
+          assert.equal(waiting?.reason, reason, JSON.stringify(containerOf(row).state));
+          assert.match(waiting?.message ?? "", message);
+        },
+        withinMs,
+      );
+    const ended = async (name: string, phase: string) => {
+      const row = await life.pods.inPhase(name, phase, 60_000);
+      return { row, ...containerOf(row).state?.terminated };
+    };
+
+    test("ErrImagePull, and while the next try has to wait, ImagePullBackOff", async () => {
+      await waits("no-registry", "ImagePullBackOff", /^Back-off pulling image "127\.0\.0\.1:1\/no\/such:1"/);
+      const row = await life.pods.inPhase("no-registry", "Pending");
+      assert.ok(life.watched.reasonsOf(row.name).has("ErrImagePull"), "the failure itself was never shown");
+    });
+
+    test("ContainerCreating while the image comes", async () => {
+      const row = await life.pods.is("pulling", (row) => assert.match(row.blockedOn, /pulling image/));
+      assert.deepEqual(containerOf(row).state, { waiting: { reason: "ContainerCreating" } });
+    });
+
+    test("ErrImageNeverPull", async () => {
+      await waits("never-pull", "ErrImageNeverPull", /pull policy of Never/);
+    });
+
+    test("InvalidImageName", async () => {
+      await waits("bad-name", "InvalidImageName", /couldn't parse image name/);
+    });
+
+    test("CreateContainerConfigError: root where root is refused", async () => {
+      await waits(
+        "as-root",
+        "CreateContainerConfigError",
+        /^container has runAsNonRoot and image will run as root \(pod: "as-root-/,
+      );
+    });
+
+    test("CreateContainerError: a profile that is not there", async () => {
+      await waits("profile", "CreateContainerError", /no-such\.json/);
+    });
+
+    test("RunContainerError, and then CrashLoopBackOff after StartError", async () => {
+      const row = await waits("no-command", "CrashLoopBackOff", /restarting failed container=c/);
+      assert.ok(
+        life.watched.reasonsOf(row.name).has("RunContainerError"),
+        "the failure itself was never shown",
+      );
+      const { terminated } = containerOf(row).lastState ?? {};
+      assert.equal(terminated?.reason, "StartError");
+      assert.match(terminated?.message ?? "", /no such file or directory/);
+    });
+
+    test("StartError: what could not be started has failed, with exit code 128", async () => {
+      const end = await ended("once-without-command", "Failed");
+      assert.equal(end.reason, "StartError");
+      assert.equal(end.exitCode, 128);
+    });
+
+    test("PodInitializing while an init container runs", async () => {
+      const row = await life.pods.is("initializing", (row) =>
+        assert.ok(containerOf(row, "first").state?.running),
+      );
+      assert.deepEqual(containerOf(row).state, { waiting: { reason: "PodInitializing" } });
+      assert.equal(row.phase, "Pending");
+    });
+
+    test("Completed, Error, and exit codes as they were", async () => {
+      const well = await ended("completes", "Succeeded");
+      assert.deepEqual([well.reason, well.exitCode], ["Completed", 0]);
+      const badly = await ended("fails", "Failed");
+      assert.deepEqual([badly.reason, badly.exitCode], ["Error", 42]);
+      const row = await life.pods.running("killed");
+      process.kill(await life.pidOf(row), "SIGKILL");
+      const killed = await ended("killed", "Failed");
+      assert.deepEqual([killed.reason, killed.exitCode], ["Error", 137]);
+    });
+
+    test("OOMKilled", async () => {
+      const end = await ended("greedy", "Failed");
+      assert.deepEqual([end.reason, end.exitCode], ["OOMKilled", 137]);
+    });
+
+    test("CrashLoopBackOff", async () => {
+      const row = await waits("crashes", "CrashLoopBackOff", /^back-off \d+s restarting failed container=c/);
+      assert.equal(containerOf(row).lastState?.terminated?.exitCode, 3);
+      assert.match(row.blockedOn, /^back-off \d+s until \S+ before restarting c$/);
+    });
+
+    test("DeadlineExceeded", async () => {
+      const { row } = await ended("out-of-time", "Failed");
+      assert.equal(row.status?.reason, "DeadlineExceeded");
+      assert.equal(row.status?.message, "Pod was active on the node longer than the specified deadline");
+      assert.equal(containerOf(row).state?.running, undefined);
+    });
+  },
+);

@@ -1,0 +1,46 @@
+import { type ClientRequest, request } from "node:http";
+import { createInterface } from "node:readline";
+import type { PodRow } from "../../src/app/pod-board.ts";
+
+/** Follows the board of an agent from its first moment, so that a state that lasts a blink is seen too. */
+export class WatchedPods {
+  readonly #socketPath: string;
+  readonly #reasons = new Map<string, Set<string>>();
+  #request: ClientRequest | undefined;
+  #stopped = false;
+
+  constructor(socketPath: string) {
+    this.#socketPath = socketPath;
+  }
+
+  start(): void {
+    if (this.#stopped) return;
+    const again = () => void setTimeout(() => this.start(), 10).unref();
+    this.#request = request({ socketPath: this.#socketPath, path: "/pods?watch" }, (response) => {
+      const lines = createInterface(response);
+      lines.on("line", (line) => {
+        for (const row of (JSON.parse(line) as { pods: PodRow[] }).pods) this.#note(row);
+      });
+      lines.on("error", () => {});
+      response.on("error", () => {}).on("close", again);
+    });
+    this.#request.on("error", again).end();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#request?.destroy();
+  }
+
+  /** All reasons for which a container of the pod was waiting so far. */
+  reasonsOf(pod: string): ReadonlySet<string> {
+    return this.#reasons.get(pod) ?? new Set();
+  }
+
+  #note(row: PodRow): void {
+    const known = this.#reasons.get(row.name) ?? new Set();
+    this.#reasons.set(row.name, known);
+    for (const { state } of row.status?.containerStatuses ?? [])
+      if (state?.waiting?.reason) known.add(state.waiting.reason);
+  }
+}

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rename, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { isAbort } from "../../src/base/errors.ts";
+import { FakeClock, settle } from "../../src/base/fake-clock.ts";
+import { type Fate, InMemoryRuntime } from "./in-memory.ts";
+import type { Exec } from "./methods.ts";
+
+async function setUp(t: TestContext, options: { exec?: Exec; fate?: () => Fate; events?: boolean } = {}) {
+  const logDirectory = await mkdtemp(join(tmpdir(), "in-memory-"));
+  t.after(() => rm(logDirectory, { recursive: true }));
+  const clock = new FakeClock();
+  const runtime = new InMemoryRuntime({ clock, exec: options.exec, events: options.events });
+  const client = runtime.client({ fate: options.fate });
+  const sandbox = { metadata: { name: "p", namespace: "default", uid: "u", attempt: 0 }, logDirectory };
+  const sandboxId = await client.runPodSandbox(sandbox, "");
+  const start = async (command: string[] = ["sleep", "inf"], attempt = 0) => {
+    const id = await client.createContainer(
+      sandboxId,
+      {
+        metadata: { name: "c", attempt },
+        image: { image: "busybox:1" },
+        command,
+        logPath: `${attempt}.log`,
+        mounts: [{ containerPath: "/data", hostPath: "/host" }],
+        linux: {
+          resources: { memoryLimitInBytes: 1024n },
+          securityContext: { runAsUser: { value: 7n }, runAsGroup: { value: 8n }, supplementalGroups: [9n] },
+        },
+      },
+      sandbox,
+    );
+    await client.startContainer(id);
+    return id;
+  };
+  return { clock, runtime, client, start, logDirectory };
+}
+
+test("a status has the user, the resources and the mounts of the container", async (t) => {
+  const { client, start } = await setUp(t);
+  const { status } = await client.containerStatus(await start());
+  const { uid, gid, supplementalGroups } = status!.user!.linux!;
+  assert.deepEqual([uid, gid, supplementalGroups], [7n, 8n, [8n, 9n]]);
+  assert.equal(status?.resources?.linux?.memoryLimitInBytes, 1024n);
+  assert.equal(status?.mounts[0]?.containerPath, "/data");
+});
+
+test("a container that ran out of memory says so", async (t) => {
+  const { client, runtime, start } = await setUp(t);
+  const id = await start();
+  runtime.pods.oomKill(id);
+  await settle();
+  const { status } = await client.containerStatus(id);
+  assert.deepEqual([status?.exitCode, status?.reason], [137, "OOMKilled"]);
+});
+
+test("commands come to what the test says, else to what they say", async (t) => {
+  const { client, clock, start } = await setUp(t, {
+    exec: (_container, [name]) =>
+      name === "probe" ? { exitCode: 3, stdout: "not yet", takesMs: 2000 } : undefined,
+  });
+  const id = await start();
+  assert.equal((await client.execSync(id, ["false"], 1)).exitCode, 1);
+  const answer = client.execSync(id, ["probe"], 5);
+  await clock.advance(2000);
+  assert.deepEqual(
+    [(await answer).exitCode, Buffer.from((await answer).stdout).toString()],
+    [3, "not yet\n"],
+  );
+  const late = assert.rejects(client.execSync(id, ["probe"], 1), /timeout 1s exceeded/);
+  await clock.advance(1000);
+  await late;
+});
+
+test("logs are written, and reopened when they were moved away", async (t) => {
+  const { client, clock, start, logDirectory } = await setUp(t);
+  const id = await start(["sh", "-c", "echo one; sleep 1; echo two; sleep 9"]);
+  await rename(join(logDirectory, "0.log"), join(logDirectory, "old"));
+  await client.reopenContainerLog(id);
+  await clock.advance(1000);
+  assert.match(await readFile(join(logDirectory, "old"), "utf8"), /stdout F one\n$/);
+  assert.match(await readFile(join(logDirectory, "0.log"), "utf8"), /stdout F two\n$/);
+  await clock.advance(9000);
+});
+
+test("a call that is given up ends at once, and what was not begun is not done", async (t) => {
+  let beforeMs = 0;
+  const { client, runtime, start } = await setUp(t, { fate: () => ({ beforeMs }) });
+  const id = await start();
+  beforeMs = 5000;
+  const given = new AbortController();
+  const call = client.removeContainer(id, { signal: given.signal });
+  given.abort();
+  await assert.rejects(call, isAbort);
+  assert.ok(runtime.pods.containers.has(id));
+});
+
+test("a runtime that is down answers nothing, and its events break off", async (t) => {
+  const { client, runtime, start } = await setUp(t, { events: true });
+  await start();
+  const seen: string[] = [];
+  const stream = (async () => {
+    for await (const event of client.containerEvents(new AbortController().signal))
+      seen.push(event.containerId);
+  })();
+  await settle();
+  assert.ok(seen.length > 0);
+  runtime.down = true;
+  await assert.rejects(stream, /connection broke/);
+  await assert.rejects(client.version(), /connection refused/);
+  runtime.down = false;
+  assert.equal((await client.imageFsInfo()).imageFilesystems.length, 1);
+});

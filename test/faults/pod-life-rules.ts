@@ -1,0 +1,222 @@
+import { ContainerState, PodSandboxState } from "../../src/gen/runtime/v1/api_pb.js";
+import { isStatic, type Pod, type PodId, type PodUid } from "../../src/model/pod.ts";
+import type { PodWorker, WorkerPhase } from "../../src/pipeline/pod-workers/pod-worker.ts";
+import type { InMemoryRuntime } from "../fake-runtime/in-memory.ts";
+import type { FakeContainer, FakeSandbox } from "../fake-runtime/pod-records.ts";
+
+const workerRank: Record<WorkerPhase, number> = { syncing: 0, terminating: 1, terminated: 2 };
+const phaseRank: Record<string, number> = { Pending: 0, Running: 1, Succeeded: 2, Failed: 2 };
+
+/** What must hold at every moment of every history. Whatever is seen to break a rule is kept in `broken`. */
+export class PodLifeRules {
+  readonly broken: string[] = [];
+  readonly #runtime: InMemoryRuntime;
+  /** "sandbox/container" of init containers that have succeeded there, and of sidecars that were started there. */
+  readonly #through = new Set<string>();
+  readonly #phases = new Map<PodUid, string>();
+  readonly #workerPhases = new WeakMap<PodWorker, WorkerPhase>();
+  /** The longest that containers of a pod that is to end may be given. */
+  readonly #graces = new Map<PodUid, number>();
+  /** Pods whose containers came and went without the agent: what it knows of them cannot be whole. */
+  readonly #meddledWith = new Set<string>();
+
+  readonly #endBy = new Map<PodUid, number>();
+  #troubled = false;
+  readonly #vanishedFrom = new Set<string>();
+
+  constructor(runtime: InMemoryRuntime) {
+    this.#runtime = runtime;
+  }
+
+  meddledWith(uid: string): void {
+    this.#meddledWith.add(uid);
+  }
+
+  vanishedFrom(uid: string): void {
+    this.#vanishedFrom.add(uid);
+    this.meddledWith(uid);
+  }
+
+  /** The agent that remembered what was said is gone. */
+  newAgent(): void {
+    this.#phases.clear();
+    this.#graces.clear();
+  }
+
+  /** From now on, no container of the pod is given longer to end; it ends by then, if nothing goes wrong. */
+  mustEndWithin(uid: PodUid, seconds: number, now: number): void {
+    this.#graces.set(uid, Math.min(seconds, this.#graces.get(uid) ?? seconds));
+    const endBy = now + Math.max(2, seconds) * 1000 + 2000;
+    this.#endBy.set(uid, Math.min(endBy, this.#endBy.get(uid) ?? endBy));
+  }
+
+  /** Something goes wrong: nobody can tell how long anything takes. */
+  trouble(): void {
+    this.#endBy.clear();
+    this.#troubled = true;
+  }
+
+  gone(uid: PodUid): void {
+    this.#endBy.delete(uid);
+    this.#phases.delete(uid);
+    this.#graces.delete(uid);
+    this.#meddledWith.delete(uid);
+    this.#vanishedFrom.delete(uid);
+  }
+
+  /** An agent makes this call. */
+  asked(method: string, request: Record<string, unknown>, { worker, knows }: AgentView): void {
+    if (method === "RunPodSandbox")
+      this.#mayBegin((request as unknown as Asked).config.metadata, { worker, knows });
+    if (method === "RunPodSandbox" || method === "CreateContainer") {
+      const asked = request as unknown as Asked;
+      const { uid } = asked.sandboxConfig?.metadata ?? asked.config.metadata;
+      const phase = worker(uid)?.phase;
+      if (phase !== "syncing") this.#break(`${method} for ${uid}, which is ${phase ?? "nobody's"}`);
+    }
+    if (method === "StopContainer") {
+      const container = this.#runtime.pods.containers.get(String(request.containerId));
+      const uid = container && uidOf(container);
+      const limit = uid && this.#graces.get(uid);
+      if (limit !== undefined && Number(request.timeout) > Math.max(2, limit))
+        this.#break(`a container of ${uid} is given ${request.timeout} s, not ${limit} s`);
+    }
+  }
+
+  /** The call is carried out at this moment. */
+  done(method: string, request: Record<string, unknown>, late: boolean, pods: readonly Pod[]): void {
+    this.#note();
+    if (late) this.#doneLate(request);
+    if (method === "CreateContainer") {
+      const { podSandboxId, config } = request as unknown as Asked & { podSandboxId: string };
+      const sandbox = this.#runtime.pods.sandboxes.get(podSandboxId);
+      const pod = pods.find((p) => p.metadata.uid === sandbox?.config.metadata?.uid);
+      if (pod) this.#mayBeCreated(pod, podSandboxId, config.metadata.name);
+    }
+    if (method === "StartContainer") {
+      const container = this.#runtime.pods.containers.get(String(request.containerId));
+      if (container?.state !== ContainerState.CONTAINER_CREATED) return;
+      if (late) this.meddledWith(uidOf(container));
+      else
+        this.#mayBeStarted(
+          container,
+          pods.find((p) => p.metadata.uid === uidOf(container)),
+        );
+    }
+  }
+
+  /** After every step. */
+  look(workers: Iterable<PodWorker>, now: number): void {
+    this.#note();
+    const running = new Set<string>();
+    for (const c of this.#runtime.pods.containers.values()) {
+      if (c.state !== ContainerState.CONTAINER_RUNNING) continue;
+      const key = `${uidOf(c)}/${nameOf(c)}`;
+      if (running.has(key)) this.#break(`two containers run as ${key}`);
+      running.add(key);
+      const endBy = this.#endBy.get(uidOf(c));
+      if (endBy !== undefined && now > endBy && !this.#troubled)
+        this.#break(`${key} runs longer than it may`);
+    }
+    for (const worker of workers) {
+      const before = this.#workerPhases.get(worker) ?? "syncing";
+      if (workerRank[worker.phase] < workerRank[before])
+        this.#break(`the worker of ${worker.id.uid} went back from ${before} to ${worker.phase}`);
+      this.#workerPhases.set(worker, worker.phase);
+    }
+  }
+
+  phase(uid: PodUid, phase: string, pod: Pod): void {
+    const before = this.#phases.get(uid) ?? "Pending";
+    const back = (phaseRank[phase] ?? -1) < phaseRank[before]!;
+    // Init containers run again in a new sandbox: as with every kubelet, the pod is then pending once more. One whose
+    // regular containers were taken away looks as if it had not come so far.
+    const lost = this.#vanishedFrom.has(uid) || this.#lostItsSandbox(uid);
+    const anew = before === "Running" && pod.spec.initContainers && lost;
+    if ((back && !anew) || (phaseRank[before] === 2 && phase !== before))
+      this.#break(`the phase of ${uid} went from ${before} to ${phase}`);
+    this.#phases.set(uid, phase);
+  }
+
+  /** The agent was told that it was not done. */
+  #doneLate({ containerId, podSandboxId }: Record<string, unknown>): void {
+    const { containers, sandboxes } = this.#runtime.pods;
+    const sandbox = containers.get(String(containerId))?.sandbox ?? sandboxes.get(String(podSandboxId));
+    if (sandbox) this.meddledWith(sandbox.config.metadata!.uid);
+  }
+
+  #lostItsSandbox(uid: PodUid): boolean {
+    const own = [...this.#runtime.pods.sandboxes.values()].filter((s) => s.config.metadata?.uid === uid);
+    const isFirst = (s: FakeSandbox) => s.config.metadata?.attempt === 0;
+    return !own.every(isFirst) || !own.some((s) => s.state === PodSandboxState.SANDBOX_READY);
+  }
+
+  #break(what: string): void {
+    this.broken.push(what);
+  }
+
+  #note(): void {
+    for (const c of this.#runtime.pods.containers.values()) {
+      const sidecar = nameOf(c).startsWith("side") && c.state !== ContainerState.CONTAINER_CREATED;
+      const succeeded = c.state === ContainerState.CONTAINER_EXITED && c.exitCode === 0;
+      if (sidecar || succeeded) this.#through.add(`${c.sandbox.id}/${nameOf(c)}`);
+    }
+  }
+
+  #mayBeCreated(pod: Pod, sandboxId: string, name: string): void {
+    for (const init of pod.spec.initContainers ?? []) {
+      if (init.name === name) return;
+      if (!this.#through.has(`${sandboxId}/${init.name}`))
+        this.#break(`${pod.metadata.uid}/${name} is created before ${init.name} is through`);
+    }
+  }
+
+  /**
+   * A static pod that was edited begins when nothing runs of the one before it: if the agent could find out that there is
+   * one. After a restart, a pod that the runtime would not show yet is known by its UID only.
+   */
+  #mayBegin({ uid, name }: PodId, { worker, knows }: AgentView): void {
+    const pod = worker(uid)?.pod;
+    if (!pod || !isStatic(pod)) return;
+    for (const c of this.#runtime.pods.containers.values()) {
+      const other = uidOf(c);
+      if (other === uid || c.sandbox.config.metadata?.name !== name || this.#meddledWith.has(other)) continue;
+      if (!worker(other) && !knows(other)) continue;
+      if (c.state === ContainerState.CONTAINER_RUNNING)
+        this.#break(`${uid} begins, and ${nameOf(c)} of ${other} runs`);
+    }
+  }
+
+  /** What has done its work is not started again. */
+  #mayBeStarted(container: FakeContainer, pod: Pod | undefined): void {
+    const name = nameOf(container);
+    const policy = pod?.spec.restartPolicy;
+    if (!pod || policy === "Always" || this.#meddledWith.has(pod.metadata.uid)) return;
+    if (!pod.spec.containers.some((c) => c.name === name)) return;
+    for (const former of this.#runtime.pods.containers.values()) {
+      if (former === container || uidOf(former) !== uidOf(container) || nameOf(former) !== name) continue;
+      if (former.startedAt > 0n && (policy === "Never" || former.exitCode === 0))
+        this.#break(`${pod.metadata.uid}/${name} is started again, and its restart policy is ${policy}`);
+    }
+  }
+}
+
+/** What the rules may ask of the agent that makes a call. */
+export interface AgentView {
+  worker(uid: PodUid): PodWorker | undefined;
+  /** False if the agent has not yet seen whether the runtime has something of the pod. */
+  knows(uid: PodUid): boolean;
+}
+
+interface Asked {
+  config: { metadata: PodId };
+  sandboxConfig?: { metadata: { uid: PodUid } };
+}
+
+export function uidOf(container: FakeContainer): PodUid {
+  return container.sandbox.config.metadata!.uid as PodUid;
+}
+
+export function nameOf(container: FakeContainer): string {
+  return container.config.metadata!.name;
+}

@@ -1,0 +1,353 @@
+import type { ContainerId } from "../../src/clients/cri/cri.ts";
+import { ContainerState, PodSandboxState } from "../../src/gen/runtime/v1/api_pb.js";
+import { containerHash } from "../../src/model/container-hash.ts";
+import { annotationContainerHash } from "../../src/model/labels.ts";
+import { isStatic, type Pod, type PodUid } from "../../src/model/pod.ts";
+import type { PodVerdict } from "../../src/model/pod-verdict.ts";
+import { type Fate, InMemoryRuntime } from "../fake-runtime/in-memory.ts";
+import type { FakeContainer } from "../fake-runtime/pod-records.ts";
+import { type Edits, type Kind, podOf, programOf, unedited } from "./pod-kinds.ts";
+import { nameOf, PodLifeRules, uidOf } from "./pod-life-rules.ts";
+import { type Random, seededRandom } from "./seeded-random.ts";
+import { SimulatedClock, turns } from "./simulated-clock.ts";
+import { SimulatedHost } from "./simulated-host.ts";
+import { SimulatedAgent } from "./simulated-node.ts";
+
+interface Wanted {
+  kind: Kind;
+  uid: PodUid;
+  edits: Edits;
+  pod: Pod;
+  /** Somebody passed a verdict on it that an agent remembers until it ends. */
+  evicted?: boolean;
+}
+
+const changing = /^(Run|Stop|Remove)PodSandbox$|^(Create|Start|Stop|Remove)Container$/;
+const refusal: PodVerdict = { phase: "Failed", reason: "NodeAffinity", message: "not here" };
+const eviction: PodVerdict = { phase: "Failed", reason: "Evicted", message: "no room" };
+
+/** A node with a runtime, agents that come and go, pods that are wanted, and everything that can happen to them. */
+export class PodLifeWorld {
+  readonly clock = new SimulatedClock();
+  readonly host = new SimulatedHost();
+  readonly runtime: InMemoryRuntime;
+  readonly rules: PodLifeRules;
+  /** By slot: at most one pod of a name is wanted at a time. */
+  readonly wanted = new Map<number, Wanted>();
+  agent: SimulatedAgent | undefined;
+  /** Calls that change something, since it was last emptied. */
+  readonly changes: string[] = [];
+  /** In a hundred calls. */
+  troubles = 0;
+  hangs = 0;
+  slowMs = 0;
+  /** All that were ever wanted. */
+  readonly #uids = new Set<PodUid>();
+  readonly #random: Random;
+
+  constructor(seed: number) {
+    this.#random = seededRandom(seed);
+    this.runtime = new InMemoryRuntime({
+      clock: this.clock,
+      images: { "busybox:1": {}, "busybox:2": {} },
+      events: seed % 4 !== 0,
+      program: ({ metadata }) => programOf(metadata?.name ?? "", metadata?.attempt ?? 0),
+    });
+    this.rules = new PodLifeRules(this.runtime);
+  }
+
+  async startAgent(): Promise<void> {
+    if (this.agent) return;
+    const agent: SimulatedAgent = new SimulatedAgent({
+      runtime: this.runtime,
+      clock: this.clock,
+      host: this.host,
+      maxRestartDelayMs: 3000,
+      admit: (pod) => (pod.metadata.labels?.kind === "refused" ? refusal : undefined),
+      fate: (method, request) => {
+        this.rules.asked(method, request as Record<string, unknown>, {
+          worker: (uid) => agent.workers.get(uid),
+          knows: (uid) => agent.observed.knows(uid),
+        });
+        return this.#fate(method);
+      },
+      onCall: (method, request, late) => {
+        if (this.#changesSomething(method, request as { podSandboxId?: string })) this.changes.push(method);
+        this.rules.done(method, request as Record<string, unknown>, late, this.#pods());
+      },
+      onStatus: (pod, phase) => this.rules.phase(pod.metadata.uid, phase, pod),
+      onGone: (uid) => this.rules.gone(uid),
+    });
+    this.agent = agent;
+    this.rules.newAgent();
+    await agent.start(this.#pods());
+  }
+
+  async killAgent(): Promise<void> {
+    const { agent } = this;
+    this.#agentGoes();
+    await agent?.kill();
+  }
+
+  /** Starts that are under way are not cut off; if they hang, that takes a while. */
+  async stopAgent(): Promise<void> {
+    let stopped = this.agent === undefined;
+    void this.agent?.stop().then(() => {
+      stopped = true;
+    });
+    this.#agentGoes();
+    for (let waited = 0; !stopped && waited < 120_000; waited += 3000) await this.clock.advance(3000);
+    if (!stopped) this.rules.broken.push("an agent that is told to stop does not");
+  }
+
+  /** What an API server was told of its pods stays; of others nobody remembers that somebody passed a verdict on them. */
+  #agentGoes(): void {
+    this.rules.trouble();
+    for (const wanted of this.wanted.values()) {
+      if (!isStatic(wanted.pod))
+        wanted.pod = { ...wanted.pod, status: this.agent?.statuses.get(wanted.uid) ?? wanted.pod.status };
+      wanted.evicted &&= wanted.pod.status?.phase === "Failed";
+    }
+    this.agent = undefined;
+  }
+
+  /** A pod of that slot is wanted, instead of the one that may be. */
+  add(slot: number, kind: Kind, version: number): void {
+    const uid = `p${slot}-${kind}-${version}` as PodUid;
+    if (this.wanted.get(slot)?.uid === uid) return;
+    this.remove(slot);
+    const pod = podOf(kind, version === 0 ? "file" : "api", uid, `p${slot}`, unedited);
+    this.wanted.set(slot, { kind, uid, edits: unedited, pod });
+    this.#uids.add(uid);
+    this.agent?.tell("ADD", pod);
+  }
+
+  edit(slot: number, what: "revision" | "image" | "deadline"): void {
+    const wanted = this.wanted.get(slot);
+    if (!wanted || wanted.pod.metadata.deletionTimestamp) return;
+    const { edits, kind, uid } = wanted;
+    // Containers that are defined anew are replaced, whatever the restart policy.
+    this.rules.meddledWith(uid);
+    if (what === "revision") wanted.edits = { ...edits, revision: edits.revision + 1 };
+    if (what === "image") wanted.edits = { ...edits, image: "busybox:2" };
+    if (what === "deadline" && kind === "limited") wanted.edits = { ...edits, deadlineSeconds: 2 };
+    const { status } = wanted.pod;
+    wanted.pod = {
+      ...podOf(kind, isStatic(wanted.pod) ? "file" : "api", uid, `p${slot}`, wanted.edits),
+      status,
+    };
+    this.agent?.tell("UPDATE", wanted.pod);
+  }
+
+  /** The pod should end, and its object goes when it has. */
+  async delete(slot: number, graceSeconds: number): Promise<void> {
+    const wanted = this.wanted.get(slot);
+    if (!wanted) return;
+    const { pod } = wanted;
+    const { deletionGracePeriodSeconds: before = Number.POSITIVE_INFINITY } = pod.metadata;
+    const metadata = {
+      ...pod.metadata,
+      deletionTimestamp: "2026-01-01T00:00:00Z",
+      deletionGracePeriodSeconds: Math.min(before, graceSeconds),
+    };
+    wanted.pod = { ...pod, metadata };
+    this.agent?.tell("DELETE", wanted.pod);
+    await turns();
+    if (this.agent) this.rules.mustEndWithin(wanted.uid, graceSeconds, this.clock.now());
+  }
+
+  remove(slot: number): void {
+    const wanted = this.wanted.get(slot);
+    if (!wanted) return;
+    this.wanted.delete(slot);
+    this.agent?.tell("REMOVE", wanted.pod);
+  }
+
+  async evict(slot: number, graceSeconds: number): Promise<void> {
+    await turns();
+    const wanted = this.wanted.get(slot);
+    const worker = wanted && this.agent?.workers.get(wanted.uid);
+    if (!wanted || !worker?.pod || worker.removed) return;
+    this.agent?.workers.terminate(wanted.uid, { removed: false, graceSeconds, verdict: eviction });
+    wanted.evicted = worker.verdict !== undefined;
+    this.rules.mustEndWithin(wanted.uid, graceSeconds, this.clock.now());
+  }
+
+  /** Some container that runs ends by itself. */
+  crash(nth: number, how: number | "oom" | "vanish"): Promise<void> | void {
+    const container = pick(this.#running(), nth);
+    if (!container) return;
+    if (how === "oom") return this.runtime.pods.oomKill(container.id);
+    if (how !== "vanish") return container.process?.end(how);
+    this.rules.vanishedFrom(uidOf(container));
+    return this.runtime.pods.remove(container.id);
+  }
+
+  loseSandbox(nth: number): void {
+    const { sandboxes } = this.runtime.pods;
+    const lost = pick(
+      [...sandboxes.values()].filter((s) => s.state === PodSandboxState.SANDBOX_READY),
+      nth,
+    );
+    if (!lost) return;
+    // What still runs in it is ended to run in another one, however it ends.
+    this.rules.meddledWith(lost.config.metadata!.uid);
+    this.runtime.pods.loseSandbox(lost.id);
+  }
+
+  probe(nth: number, kind: "liveness" | "startup", outcome: "success" | "failure"): void {
+    const container = pick(this.#running(), nth);
+    if (!container) return;
+    const uid = uidOf(container);
+    // One that is ended for it is replaced, however it ends.
+    if (outcome === "failure") this.rules.meddledWith(uid);
+    this.agent?.probes.set({ uid, id: container.id as ContainerId, kind, outcome });
+  }
+
+  outage(ms: number): void {
+    this.rules.trouble();
+    this.runtime.down = true;
+    this.clock.after(ms, () => {
+      this.runtime.down = false;
+    });
+  }
+
+  /** After every step: objects of pods that have ended after a deletion go, and the rules are looked at. */
+  look(): void {
+    for (const [slot, { uid, pod }] of this.wanted)
+      if (pod.metadata.deletionTimestamp && this.agent?.workers.get(uid)?.phase === "terminated")
+        this.remove(slot);
+    this.rules.look(this.agent?.workers.all() ?? [], this.clock.now());
+  }
+
+  disturb(how: { troubles?: number; hangs?: number; slowMs?: number }): void {
+    this.rules.trouble();
+    Object.assign(this, how);
+  }
+
+  calm(): void {
+    this.troubles = 0;
+    this.hangs = 0;
+    this.slowMs = 0;
+  }
+
+  /** What is not yet as it should be; nothing if all is. */
+  unsettled(): string[] {
+    const wrong: string[] = [];
+    for (const wanted of this.wanted.values())
+      for (const what of this.#unsettled(wanted)) wrong.push(`${wanted.uid}: ${what}`);
+    const uids = new Set<string>([...this.wanted.values()].map((w) => w.uid));
+    for (const s of this.runtime.pods.sandboxes.values()) {
+      const uid = s.config.metadata!.uid;
+      if (!uids.has(uid)) wrong.push(`${uid}: there is a sandbox, and nobody wants it`);
+    }
+    return wrong;
+  }
+
+  #unsettled({ kind, uid, pod, evicted }: Wanted): string[] {
+    const wrong: string[] = [];
+    if (pod.metadata.deletionTimestamp) return ["it is still being deleted"];
+    const phase = this.agent?.phaseOf(uid) ?? "none";
+    const sandboxes = [...this.runtime.pods.sandboxes.values()].filter((s) => s.config.metadata!.uid === uid);
+    const ready = sandboxes.filter((s) => s.state === PodSandboxState.SANDBOX_READY);
+    const running = this.#running().filter((c) => uidOf(c) === uid);
+    const failsFor = kind === "limited" || kind === "refused" || evicted;
+    if (failsFor && phase !== "Failed") wrong.push(`its phase is ${phase}, not Failed`);
+    if (kind === "refused" && sandboxes.length > 0) wrong.push("it was refused and has a sandbox");
+    if (phase === "Succeeded" || phase === "Failed") {
+      if (running.length > 0) wrong.push(`it is ${phase}, and ${nameOf(running[0]!)} runs`);
+      if (ready.length > 0) wrong.push(`it is ${phase}, and its sandbox is ready`);
+      const ending = this.agent?.workers.get(uid)?.phase;
+      if (ending !== "terminated") wrong.push(`it is ${phase}, and its worker is ${ending}`);
+      if (pod.spec.restartPolicy === "Always" && !failsFor) wrong.push(`it is ${phase}, and runs for ever`);
+      return wrong;
+    }
+    if (kind === "crashing") return wrong;
+    if (phase !== "Running") wrong.push(`its phase is ${phase}`);
+    if (ready.length !== 1) wrong.push(`${ready.length} sandboxes are ready`);
+    let left = 0;
+    for (const container of [
+      ...(pod.spec.initContainers ?? []).filter((c) => c.restartPolicy === "Always"),
+      ...pod.spec.containers,
+    ]) {
+      const runs = running.find((c) => nameOf(c) === container.name);
+      const last = this.#newest(uid, container.name);
+      if (runs) {
+        if (this.#failsProbes(runs)) wrong.push(`${container.name} runs, and a probe failed`);
+        if (/^(once|flaky)/.test(container.name)) wrong.push(`${container.name} is still at work`);
+        left += pod.spec.containers.includes(container) ? 1 : 0;
+        if (runs.config.annotations[annotationContainerHash] !== containerHash(container))
+          wrong.push(`${container.name} runs as it was defined before`);
+      } else if (!last || !mayRest(pod, container.restartPolicy, last))
+        wrong.push(`${container.name} does not run`);
+    }
+    if (left === 0) wrong.push("all is done, and it is not told");
+    return wrong;
+  }
+
+  /** What is left of pods when none is wanted. */
+  leftovers(): string[] {
+    const left: string[] = [];
+    const count = (what: string, n: number) => n > 0 && left.push(`${n} ${what}`);
+    count("sandboxes", this.runtime.pods.sandboxes.size);
+    count("containers", this.runtime.pods.containers.size);
+    count("cgroups", this.host.cgroups.size);
+    count("folders", this.host.files.folders.size);
+    count("workers", [...(this.agent?.workers.all() ?? [])].length);
+    count("statuses", [...this.#uids].filter((uid) => this.agent?.statuses.get(uid)).length);
+    count("containers that are starting", this.agent?.starting.size ?? 0);
+    count("observed pods", [...(this.agent?.observed.all() ?? [])].length);
+    return left;
+  }
+
+  #failsProbes({ id }: FakeContainer): boolean {
+    return (["liveness", "startup"] as const).some(
+      (kind) => this.agent?.probes.get(kind, id as ContainerId) === "failure",
+    );
+  }
+
+  #newest(uid: PodUid, name: string): FakeContainer | undefined {
+    return [...this.runtime.pods.containers.values()]
+      .filter((c) => uidOf(c) === uid && nameOf(c) === name)
+      .sort((a, b) => b.config.metadata!.attempt - a.config.metadata!.attempt)[0];
+  }
+
+  /** A sandbox that has ended may be told to end once more. */
+  #changesSomething(method: string, { podSandboxId = "" }: { podSandboxId?: string }): boolean {
+    if (method !== "StopPodSandbox") return changing.test(method);
+    return this.runtime.pods.sandboxes.get(podSandboxId)?.state === PodSandboxState.SANDBOX_READY;
+  }
+
+  #pods(): Pod[] {
+    return [...this.wanted.values()].map((w) => w.pod);
+  }
+
+  #running(): FakeContainer[] {
+    return [...this.runtime.pods.containers.values()].filter(
+      (c) => c.state === ContainerState.CONTAINER_RUNNING,
+    );
+  }
+
+  #fate(method: string): Fate {
+    const { below } = this.#random;
+    const fate: Fate = this.slowMs > 0 ? { beforeMs: below(this.slowMs), afterMs: below(this.slowMs) } : {};
+    if (this.hangs > 0 && below(100) < this.hangs) {
+      if (below(2) === 0) fate.beforeMs = 8000;
+      else fate.afterMs = 8000;
+    }
+    if (this.troubles === 0 || below(100) >= this.troubles) return fate;
+    const troubles = ["not done", "answer lost", "done late"] as const;
+    return { ...fate, trouble: troubles[below(changing.test(method) ? 3 : 2)] };
+  }
+}
+
+function mayRest(pod: Pod, restartPolicy: string | undefined, last: FakeContainer): boolean {
+  if (last.state !== ContainerState.CONTAINER_EXITED || restartPolicy === "Always") return false;
+  return (
+    pod.spec.restartPolicy === "Never" || (pod.spec.restartPolicy === "OnFailure" && last.exitCode === 0)
+  );
+}
+
+function pick<T>(all: readonly T[], nth: number): T | undefined {
+  return all[nth % Math.max(1, all.length)];
+}

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { availableParallelism } from "node:os";
+import { test } from "node:test";
+import { Worker } from "node:worker_threads";
+
+export interface HistoriesToRun {
+  numRuns: number;
+  seed: number;
+  path?: string;
+}
+
+interface Outcome {
+  numRuns: number;
+  failure?: string;
+  cause?: string;
+}
+
+/** In a thread of their own: the test runner follows every promise of its own thread, and here are millions. */
+function run(histories: HistoriesToRun): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(new URL("./pod-life-histories.ts", import.meta.url), { workerData: histories });
+    worker.once("message", resolve);
+    worker.once("error", reject);
+    worker.once("exit", (code) => reject(new Error(`ended with ${code} and told nothing`)));
+  });
+}
+
+const { PROPERTY_RUNS = "10000", PROPERTY_SEED, PROPERTY_PATH: path } = process.env;
+const total = Number(PROPERTY_RUNS);
+
+/**
+ * What fails is told with its seed and its path, and as the shortest history that still fails. PROPERTY_SEED and
+ * PROPERTY_PATH repeat it.
+ */
+test(`the life of pods keeps its rules in ${total} histories`, async () => {
+  const threads = PROPERTY_SEED === undefined ? Math.min(2, availableParallelism()) : 1;
+  const seed = Number(PROPERTY_SEED ?? Math.floor(Math.random() * 0x7fff_0000));
+  const numRuns = Math.ceil(total / threads);
+  const outcomes = await Promise.all(
+    Array.from({ length: threads }, (_, i) => run({ numRuns, seed: seed + i, path })),
+  );
+  for (const { failure, cause } of outcomes) assert.ok(!failure, `${failure}\n${cause}`);
+  const lived = outcomes.reduce((sum, outcome) => sum + outcome.numRuns, 0);
+  if (path === undefined) assert.ok(lived >= total, `${lived} histories`);
+});

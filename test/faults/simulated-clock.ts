@@ -1,0 +1,53 @@
+import type { Clock } from "../../src/base/clock.ts";
+
+interface Timer {
+  at: number;
+  callback: () => void;
+}
+
+/**
+ * A clock for thousands of histories: what is due at the same moment goes off together, and then everything that can run
+ * gets a few turns. Which turn something runs in depends on nothing but the program, so a history can be repeated.
+ */
+export class SimulatedClock implements Clock {
+  #now = Date.UTC(2026, 0, 1);
+  /** Soonest first; of one moment, oldest first. */
+  #timers: Timer[] = [];
+
+  now(): number {
+    return this.#now;
+  }
+
+  get pending(): number {
+    return this.#timers.length;
+  }
+
+  after(ms: number, callback: () => void): () => void {
+    const timer = { at: this.#now + Math.max(0, ms), callback };
+    let place = this.#timers.length;
+    while (place > 0 && this.#timers[place - 1]!.at > timer.at) place--;
+    this.#timers.splice(place, 0, timer);
+    return () => {
+      const index = this.#timers.indexOf(timer);
+      if (index >= 0) this.#timers.splice(index, 1);
+    };
+  }
+
+  async advance(ms: number): Promise<void> {
+    const until = this.#now + ms;
+    await turns();
+    for (;;) {
+      const next = this.#timers[0];
+      if (!next || next.at > until) break;
+      this.#now = Math.max(this.#now, next.at);
+      while (this.#timers[0] && this.#timers[0].at <= this.#now) this.#timers.shift()!.callback();
+      await turns();
+    }
+    this.#now = until;
+  }
+}
+
+/** An event that is posted is dispatched in the next turn, and what comes of that is done in the one after. */
+export async function turns(count = 2): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
+}

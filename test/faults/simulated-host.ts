@@ -1,0 +1,37 @@
+import type { Pod, PodId, PodUid } from "../../src/model/pod.ts";
+import { PodFiles } from "../../src/pipeline/pod-runtime/pod-files.ts";
+
+/** What a host keeps of pods besides the runtime, as a list: a disk knows no simulated time. It outlives agents. */
+export class SimulatedHost {
+  readonly cgroups = new Set<PodUid>();
+  readonly files = new RecordedFiles();
+}
+
+class RecordedFiles extends PodFiles {
+  readonly folders = new Map<PodUid, PodId>();
+  /** The attempt that the newest log of a container has. */
+  readonly #attempts = new Map<string, number>();
+
+  constructor() {
+    super({ rootDir: "/nowhere", podLogsDir: "/nowhere", containerLogsDir: "/nowhere" });
+  }
+  override async make({ metadata: { uid, name, namespace } }: { metadata: PodId }) {
+    this.folders.set(uid, { uid, name, namespace });
+  }
+  override async makeContainer() {}
+  override async linkLog({ metadata: { uid } }: Pod, container: string, attempt: number) {
+    this.#attempts.set(`${uid}/${container}`, attempt);
+  }
+  override async restartsByLogs({ metadata: { uid } }: Pod, container: string) {
+    return (this.#attempts.get(`${uid}/${container}`) ?? -1) + 1;
+  }
+  override async dropLogs() {}
+  override async remove({ uid }: PodId) {
+    this.folders.delete(uid);
+    for (const key of this.#attempts.keys()) if (key.startsWith(`${uid}/`)) this.#attempts.delete(key);
+  }
+  override async removeDeadLinks() {}
+  override async known() {
+    return [...this.folders.values()];
+  }
+}
