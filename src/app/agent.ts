@@ -27,6 +27,7 @@ import { SyncLoop } from "../pipeline/sync-loop/sync-loop.ts";
 import type { ContainerGcPolicy } from "../pods/garbage/container-plan.ts";
 import { LifecycleHooks } from "../pods/lifecycle/lifecycle-hooks.ts";
 import { ProbeManager } from "../pods/probes/probe-manager.ts";
+import { ProbeMemory } from "../pods/probes/probe-memory.ts";
 import { UserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
 import { HealthServer } from "../server/health-server.ts";
 import { LocalApi } from "../server/local-api.ts";
@@ -228,7 +229,9 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     hostIps,
     random: Math.random,
     startedAt: clock.now(),
+    before: (kind, _uid, id) => memory.known(kind, id),
   });
+  const memory = new ProbeMemory({ path: join(o.rootDir, "probe-results.json"), results, logger });
   results.onChange(({ uid, kind, outcome }) => {
     statusOf(uid);
     loop.post({ kind: "probe", uid, what: `${kind} ${outcome}` });
@@ -388,6 +391,8 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
   pleg.synced.then(
     () => {
       plegSynced = true;
+      const ids = new Set([...observed.all()].flatMap((pod) => pod.containers.map((c) => c.id)));
+      memory.keepOnly((id) => ids.has(id));
       workers.release();
     },
     () => {},
@@ -396,6 +401,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
   const startAll = async () => {
     await cgroups.start();
     await userNamespaces.start();
+    await memory.start();
     for (const part of [health, localApi, connection, loop, probes, workers, pleg, eventStream, podConfig])
       await lifecycle.start(part);
     for (const part of trash.components) await lifecycle.start(part);

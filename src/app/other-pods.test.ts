@@ -24,9 +24,10 @@ test("a former version has the name and source of a static pod, another UID, and
     observedAs("other", "q", "file"),
   ])
     observed.set(pod);
+  observed.couldNotInspect(observedAs("unclear", "p", "file"));
   const desired = { get: (uid: PodUid) => (uid === "wanted" ? aPod() : undefined) };
   const found = (pod = aPod()) => formerVersions(pod, observed, desired).map((p) => p.uid);
-  assert.deepEqual(found(), ["old"]);
+  assert.deepEqual(found(), ["old", "unclear"]);
   assert.deepEqual(
     found(aPod({}, { annotations: { [annotationSource]: "api" } })),
     [],

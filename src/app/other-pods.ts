@@ -1,14 +1,15 @@
 import { annotationSource, fullNameOf, isStatic, type Pod, type PodUid, sourceOf } from "../model/pod.ts";
-import type { ObservedPod, ObservedPods } from "../state/observed-pods.ts";
+import type { ObservedPod, ObservedPods, UnclearPod } from "../state/observed-pods.ts";
 
 /** What the runtime still has of a static pod as it was before an edit that this agent did not see. */
 export function formerVersions(
   pod: Pod,
   observed: ObservedPods,
   desired: { get(uid: PodUid): Pod | undefined },
-): ObservedPod[] {
+): UnclearPod[] {
   const source = sourceOf(pod);
-  return [...observed.all()].filter(
+  // One that the runtime would not show is there all the same.
+  return [...observed.all(), ...observed.unclear()].filter(
     (other) =>
       other.uid !== pod.metadata.uid &&
       isStatic(pod) &&

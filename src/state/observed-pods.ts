@@ -1,5 +1,5 @@
 import type { ContainerId, SandboxId } from "../clients/cri/cri.ts";
-import type { PodUid } from "../model/pod.ts";
+import type { PodId, PodUid } from "../model/pod.ts";
 
 /** A container as the runtime told it. Times are milliseconds since the epoch; 0 means "not yet". */
 export interface ObservedContainer {
@@ -52,13 +52,18 @@ export interface ObservedPod {
   containers: readonly ObservedContainer[];
 }
 
+/** A pod that the runtime has listed, and no more. */
+export interface UnclearPod extends PodId {
+  sandboxes: readonly { annotations: Readonly<Record<string, string>> }[];
+}
+
 /**
  * The runtime as it was last seen, pod by pod. PLEG is its only writer: everybody else reads.
  */
 export class ObservedPods {
   #pods = new Map<PodUid, ObservedPod>();
   #looked = false;
-  #unclear = new Set<PodUid>();
+  #unclear = new Map<PodUid, UnclearPod>();
 
   /** False if "nothing observed" means nothing: there was no look yet, or the pod was there and could not be inspected. */
   knows(uid: PodUid): boolean {
@@ -68,12 +73,17 @@ export class ObservedPods {
   /** All pods were looked for, and these are there. */
   looked(found: { has(uid: PodUid): boolean }): void {
     this.#looked = true;
-    for (const uid of this.#unclear) if (!found.has(uid)) this.#unclear.delete(uid);
+    for (const uid of this.#unclear.keys()) if (!found.has(uid)) this.#unclear.delete(uid);
   }
 
   /** The runtime has the pod, and would not say what of it. */
-  couldNotInspect(uid: PodUid): void {
-    this.#unclear.add(uid);
+  couldNotInspect(pod: UnclearPod): void {
+    this.#unclear.set(pod.uid, pod);
+  }
+
+  /** Pods that the runtime has and of which nothing else is known. */
+  unclear(): UnclearPod[] {
+    return [...this.#unclear.values()].filter((pod) => !this.#pods.has(pod.uid));
   }
 
   get(uid: PodUid): ObservedPod | undefined {

@@ -35,6 +35,13 @@ export class ProbeResults {
     this.#outcomes.delete(key(kind, id));
   }
 
+  *all(): Generator<Omit<ProbeNews, "uid">> {
+    for (const [name, outcome] of this.#outcomes) {
+      const [kind, id] = name.split("/") as [ProbeKind, ContainerId];
+      yield { kind, id, outcome };
+    }
+  }
+
   get size(): number {
     return this.#outcomes.size;
   }

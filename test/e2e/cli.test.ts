@@ -258,7 +258,7 @@ test("kubelet up beside another one, and pods with none, one or several of them"
   const report = JSON.parse(out) as NodesReport;
   assert.deepEqual([report.none.status, report.none.stdout], [1, ""]);
   assert.match(report.none.stderr, /no kubelet runs here: start one with `kubelet up`/);
-  assert.deepEqual(report.one.status, 0, report.one.stderr);
+  assert.deepEqual(report.one.status, 0, `${report.one.stderr}${report.said}`);
   assert.match(report.one.stdout, /^default +demo-\S+ +Running +1\/1 /m);
   assert.equal(report.sameName.status, 1);
   assert.match(report.sameName.stderr, /process \d+/, "who has it");

@@ -13,6 +13,8 @@ export interface NodesReport {
   afterKill: CliResult;
   ended: CliResult["status"];
   left: Leak[];
+  /** What the first node had to say, for whoever looks for the reason of a failure. */
+  said: string;
 }
 
 async function up(...args: string[]): Promise<CliProcess> {
@@ -42,5 +44,15 @@ await again.ended();
 first.child.kill("SIGTERM");
 const { status: ended } = await first.ended();
 const left = leaks(before, snapshot());
-const report: NodesReport = { none, one, sameName, several, chosen, afterKill, ended, left };
+const report: NodesReport = {
+  none,
+  one,
+  sameName,
+  several,
+  chosen,
+  afterKill,
+  ended,
+  left,
+  said: first.stdout + first.stderr,
+};
 process.stdout.write(JSON.stringify(report));

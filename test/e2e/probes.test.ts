@@ -5,6 +5,7 @@ import { after, before, test } from "node:test";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import type { PodRow } from "../../src/app/pod-board.ts";
 import { containerOf } from "./agent-pods.ts";
+import { holds } from "./holds.ts";
 import { describeLife, sh } from "./life-suite.ts";
 
 /** A health service of the host, which a pod on the host's network has for a neighbour: 1 is SERVING, 2 is not. */
@@ -130,6 +131,27 @@ describeLife(
         },
       ],
     },
+    "stays-ready": {
+      initContainers: [
+        {
+          name: "side",
+          restartPolicy: "Always",
+          // Once good, never good again: it must not be asked a second time.
+          startupProbe: { ...often, exec: { command: sh("mkdir /tmp/once") } },
+        },
+      ],
+      containers: [
+        {
+          name: "c",
+          readinessProbe: { periodSeconds: 2, exec: { command: sh("echo asked >> /dev/shm/asked") } },
+        },
+        {
+          name: "slow",
+          startupProbe: { ...often, exec: { command: sh("mkdir /tmp/once") } },
+          readinessProbe: { periodSeconds: 5, exec: { command: ["true"] } },
+        },
+      ],
+    },
     "never-starts": {
       containers: [
         {
@@ -233,6 +255,21 @@ describeLife(
       assert.equal(started.restarts, 0, "liveness has not asked before startup was good");
       await life.inside(row, "rm /dev/shm/up");
       await life.pods.is("slow-start", (row) => assert.equal(row.restarts, 1, "liveness asks now"));
+    });
+
+    test("an agent that is killed and started again takes nothing from what had started and was ready", async () => {
+      const row = await life.pods.running("stays-ready");
+      const as = "2/2 ready, 3 started, 0 restarts";
+      await life.pods.is("stays-ready", () => assert.equal(life.watched.readyOf(row.name).at(-1), as));
+      for (const signal of ["SIGKILL", "SIGTERM"] as const) {
+        await life.agent.end(signal);
+        life.watched.forgetReady();
+        life.agent.start();
+        const questions = async () => (await life.inside(row, "cat /dev/shm/asked")).split("\n").length;
+        const before = await questions();
+        await holds(async () => assert.ok((await questions()) > before + 1));
+        assert.deepEqual(life.watched.readyOf(row.name), [as]);
+      }
     });
 
     test("startup: one that fails is restarted", async () => {

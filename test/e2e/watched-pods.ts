@@ -6,6 +6,7 @@ import type { PodRow } from "../../src/app/pod-board.ts";
 export class WatchedPods {
   readonly #socketPath: string;
   readonly #reasons = new Map<string, Set<string>>();
+  readonly #ready = new Map<string, Set<string>>();
   #request: ClientRequest | undefined;
   #stopped = false;
 
@@ -32,12 +33,26 @@ export class WatchedPods {
     this.#request?.destroy();
   }
 
+  /** From now on: in how far a pod was ready, in all states that it was seen in, and which of its containers had started. */
+  forgetReady(): void {
+    this.#ready.clear();
+  }
+
+  readyOf(pod: string): string[] {
+    return [...(this.#ready.get(pod) ?? [])];
+  }
+
   /** All reasons for which a container of the pod was waiting so far. */
   reasonsOf(pod: string): ReadonlySet<string> {
     return this.#reasons.get(pod) ?? new Set();
   }
 
   #note(row: PodRow): void {
+    const ready = this.#ready.get(row.name) ?? new Set();
+    this.#ready.set(row.name, ready);
+    const { containerStatuses = [], initContainerStatuses = [] } = row.status ?? {};
+    const started = [...initContainerStatuses, ...containerStatuses].filter((c) => c.started).length;
+    ready.add(`${row.ready} ready, ${started} started, ${row.restarts} restarts`);
     const known = this.#reasons.get(row.name) ?? new Set();
     this.#reasons.set(row.name, known);
     for (const { state } of row.status?.containerStatuses ?? [])

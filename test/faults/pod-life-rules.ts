@@ -1,8 +1,8 @@
-import { ContainerState, PodSandboxState } from "../../src/gen/runtime/v1/api_pb.js";
+import { ContainerState } from "../../src/gen/runtime/v1/api_pb.js";
 import { isStatic, type Pod, type PodId, type PodUid } from "../../src/model/pod.ts";
 import type { PodWorker, WorkerPhase } from "../../src/pipeline/pod-workers/pod-worker.ts";
 import type { InMemoryRuntime } from "../fake-runtime/in-memory.ts";
-import type { FakeContainer, FakeSandbox } from "../fake-runtime/pod-records.ts";
+import type { FakeContainer } from "../fake-runtime/pod-records.ts";
 
 const workerRank: Record<WorkerPhase, number> = { syncing: 0, terminating: 1, terminated: 2 };
 const phaseRank: Record<string, number> = { Pending: 0, Running: 1, Succeeded: 2, Failed: 2 };
@@ -65,9 +65,8 @@ export class PodLifeRules {
   }
 
   /** An agent makes this call. */
-  asked(method: string, request: Record<string, unknown>, { worker, knows }: AgentView): void {
-    if (method === "RunPodSandbox")
-      this.#mayBegin((request as unknown as Asked).config.metadata, { worker, knows });
+  asked(method: string, request: Record<string, unknown>, { worker }: AgentView): void {
+    if (method === "RunPodSandbox") this.#mayBegin((request as unknown as Asked).config.metadata, { worker });
     if (method === "RunPodSandbox" || method === "CreateContainer") {
       const asked = request as unknown as Asked;
       const { uid } = asked.sandboxConfig?.metadata ?? asked.config.metadata;
@@ -126,14 +125,10 @@ export class PodLifeRules {
     }
   }
 
-  phase(uid: PodUid, phase: string, pod: Pod): void {
+  phase(uid: PodUid, phase: string): void {
     const before = this.#phases.get(uid) ?? "Pending";
     const back = (phaseRank[phase] ?? -1) < phaseRank[before]!;
-    // Init containers run again in a new sandbox: as with every kubelet, the pod is then pending once more. One whose
-    // regular containers were taken away looks as if it had not come so far.
-    const lost = this.#vanishedFrom.has(uid) || this.#lostItsSandbox(uid);
-    const anew = before === "Running" && pod.spec.initContainers && lost;
-    if ((back && !anew) || (phaseRank[before] === 2 && phase !== before))
+    if (back || (phaseRank[before] === 2 && phase !== before))
       this.#break(`the phase of ${uid} went from ${before} to ${phase}`);
     this.#phases.set(uid, phase);
   }
@@ -143,12 +138,6 @@ export class PodLifeRules {
     const { containers, sandboxes } = this.#runtime.pods;
     const sandbox = containers.get(String(containerId))?.sandbox ?? sandboxes.get(String(podSandboxId));
     if (sandbox) this.meddledWith(sandbox.config.metadata!.uid);
-  }
-
-  #lostItsSandbox(uid: PodUid): boolean {
-    const own = [...this.#runtime.pods.sandboxes.values()].filter((s) => s.config.metadata?.uid === uid);
-    const isFirst = (s: FakeSandbox) => s.config.metadata?.attempt === 0;
-    return !own.every(isFirst) || !own.some((s) => s.state === PodSandboxState.SANDBOX_READY);
   }
 
   #break(what: string): void {
@@ -172,16 +161,14 @@ export class PodLifeRules {
   }
 
   /**
-   * A static pod that was edited begins when nothing runs of the one before it: if the agent could find out that there is
-   * one. After a restart, a pod that the runtime would not show yet is known by its UID only.
+   * A static pod that was edited begins when nothing runs of the one before it.
    */
-  #mayBegin({ uid, name }: PodId, { worker, knows }: AgentView): void {
+  #mayBegin({ uid, name }: PodId, { worker }: AgentView): void {
     const pod = worker(uid)?.pod;
     if (!pod || !isStatic(pod)) return;
     for (const c of this.#runtime.pods.containers.values()) {
       const other = uidOf(c);
       if (other === uid || c.sandbox.config.metadata?.name !== name || this.#meddledWith.has(other)) continue;
-      if (!worker(other) && !knows(other)) continue;
       if (c.state === ContainerState.CONTAINER_RUNNING)
         this.#break(`${uid} begins, and ${nameOf(c)} of ${other} runs`);
     }
@@ -204,8 +191,6 @@ export class PodLifeRules {
 /** What the rules may ask of the agent that makes a call. */
 export interface AgentView {
   worker(uid: PodUid): PodWorker | undefined;
-  /** False if the agent has not yet seen whether the runtime has something of the pod. */
-  knows(uid: PodUid): boolean;
 }
 
 interface Asked {

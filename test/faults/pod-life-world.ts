@@ -67,7 +67,6 @@ export class PodLifeWorld {
       fate: (method, request) => {
         this.rules.asked(method, request as Record<string, unknown>, {
           worker: (uid) => agent.workers.get(uid),
-          knows: (uid) => agent.observed.knows(uid),
         });
         return this.#fate(method);
       },
@@ -75,7 +74,7 @@ export class PodLifeWorld {
         if (this.#changesSomething(method, request as { podSandboxId?: string })) this.changes.push(method);
         this.rules.done(method, request as Record<string, unknown>, late, this.#pods());
       },
-      onStatus: (pod, phase) => this.rules.phase(pod.metadata.uid, phase, pod),
+      onStatus: (pod, phase) => this.rules.phase(pod.metadata.uid, phase),
       onGone: (uid) => this.rules.gone(uid),
     });
     this.agent = agent;

@@ -119,7 +119,7 @@ export class SimulatedAgent {
       logger: silentLogger,
       syncEveryMs: () => 60_000,
       formerVersions: (pod) =>
-        [...observed.all()].filter(
+        [...observed.all(), ...observed.unclear()].filter(
           (other) =>
             other.uid !== pod.metadata.uid &&
             fullNameOf({ metadata: other }) === fullNameOf(pod) &&

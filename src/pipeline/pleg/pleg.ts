@@ -212,7 +212,7 @@ export class Pleg implements Component {
     const after =
       listed &&
       (await this.#inspect(listed, observed.get(uid)).catch((error: unknown) => {
-        observed.couldNotInspect(uid);
+        observed.couldNotInspect(listed);
         throw error;
       }));
     if (isOld()) return;

@@ -123,6 +123,19 @@ test("a pod that has done its work ends, though its sidecars run", async () => {
   assert.deepEqual([calls, worker.phase], [["stop 1", "release"], "terminated"]);
 });
 
+test("a pod of which nothing will run again has failed, unless its containers tell how it ended", async () => {
+  for (const ended of [false, true]) {
+    let asked = 0;
+    const { worker } = setUp({
+      sync: async () => ({ finished: "its sandbox is gone" }),
+      hasEnded: () => ended && asked++ > 1,
+    });
+    await settle();
+    assert.equal(worker.phase, "terminated");
+    assert.equal(worker.verdict?.reason, ended ? undefined : "SandboxLost");
+  }
+});
+
 test("what a slow runtime brings up after the pod has ended is ended too", async () => {
   const { worker, calls } = setUp({ hasEnded: () => true });
   await settle();

@@ -50,6 +50,8 @@ export class PodWorker {
   #life: Life;
   #verdict: PodVerdict | undefined;
   #refused = false;
+  /** Why nothing of the pod will run again, if its containers alone do not tell. */
+  #finishedFor: string | undefined;
   #removed = false;
   #finished = false;
   #blockedOn: { text: string; since: number } | undefined;
@@ -224,6 +226,8 @@ export class PodWorker {
       case "terminating": {
         await this.#stop(life.graceSeconds, signal);
         const { graceSeconds } = life;
+        if (this.#finishedFor !== undefined)
+          this.#judge({ phase: "Failed", reason: "SandboxLost", message: this.#finishedFor });
         this.#enter({ phase: "terminated", graceSeconds, released: false });
         this.poke();
         return;
@@ -257,7 +261,10 @@ export class PodWorker {
     if (signal.aborted) return;
     const { wakeAt, waitingFor, finished } = await work.sync(pod, this.#report, signal);
     if (signal.aborted) return;
-    if (finished !== undefined || work.hasEnded(pod)) return this.#end();
+    if (finished !== undefined || work.hasEnded(pod)) {
+      this.#finishedFor = finished;
+      return this.#end();
+    }
     // Only a pod that has been started has a time from which its deadline counts.
     this.#watchDeadline();
     if (signal.aborted) return;

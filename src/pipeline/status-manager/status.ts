@@ -103,7 +103,8 @@ function toldPhase(
   });
   // Whatever did not get to an end by itself did not do what it was for.
   const isOver = workerPhase === "terminated" && !isStatic(pod) && !isFinal(found);
-  const phase = isOver ? "Failed" : found;
+  // A pod that has run does not become one that has not: in a new sandbox its init containers run again, that is all.
+  const phase = isOver ? "Failed" : found === "Pending" && old?.phase === "Running" ? "Running" : found;
   return { phase, ...(phase === old?.phase ? reasons(old) : {}) };
 }
 

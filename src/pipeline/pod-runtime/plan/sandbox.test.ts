@@ -55,6 +55,15 @@ testPlans([
     seen([done("a")], [deadSandbox]),
     "finished: all containers have ended",
   ],
+  [
+    "Never and only init containers and sidecars ran: a new sandbox",
+    aPod({
+      restartPolicy: "Never",
+      initContainers: [aContainer("i"), aContainer("side", { restartPolicy: "Always" })],
+    }),
+    seen([failed("side"), done("i")], [deadSandbox]),
+    "sandbox 1",
+  ],
   ["Never and nothing was made yet: a new sandbox", never, seen([], [deadSandbox]), "sandbox 1"],
   [
     "Never and nothing was started yet: a new sandbox",
@@ -75,9 +84,9 @@ testPlans([
     gone,
   ],
   [
-    "Never and the sandbox died between init and regular containers: no other",
-    aPod({ restartPolicy: "Never", initContainers: [aContainer("i")] }),
-    seen([done("i")], [deadSandbox]),
+    "Never and the sandbox died before all regular containers were made: no other",
+    aPod({ restartPolicy: "Never", containers: [aContainer("a"), aContainer("b")] }),
+    seen([done("a")], [deadSandbox]),
     gone,
   ],
   [

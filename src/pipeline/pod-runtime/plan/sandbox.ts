@@ -29,13 +29,14 @@ function reasonToReplace({ pod, sandbox, seen }: PodView): string | undefined {
 }
 
 /**
- * Of a pod with restartPolicy Never nothing runs twice, not even what the end of the sandbox cut short, unless a
- * container has a policy or a rule of its own.
+ * Of a pod with restartPolicy Never no regular container runs twice, not even what the end of the sandbox cut short,
+ * unless it has a policy or a rule of its own. A pod that did not get so far begins again.
  */
 function isWanted(view: PodView): boolean {
   const { pod, seen, sandbox } = view;
   if (!sandbox || pod.spec.restartPolicy !== "Never") return true;
-  if (seen.containers.every((c) => c.state === "created")) return true;
+  const regular = pod.spec.containers.map((c) => c.name);
+  if (!seen.containers.some((c) => regular.includes(c.name) && c.state !== "created")) return true;
   const made = seen.containers.filter((c) => c === view.last(c.name));
   return made.some((c) => view.runsAgain(c));
 }
