@@ -1,27 +1,33 @@
 import { join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { healthy } from "../base/component.ts";
-import { messageOf } from "../base/errors.ts";
+import { KubeletError, messageOf } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import { createMetrics, type Metrics } from "../base/metrics.ts";
 import { createCriClient } from "../clients/cri/client.ts";
 import { RuntimeConnection } from "../clients/cri/connection.ts";
 import type { KubeletConfiguration } from "../config/kubelet-configuration.ts";
 import type { ServiceManager } from "../host/sd-notify.ts";
-import type { PodUid } from "../model/pod.ts";
+import type { Pod, PodUid } from "../model/pod.ts";
 import { EventStream } from "../pipeline/pleg/event-stream.ts";
+import { createEventStreamMetrics } from "../pipeline/pleg/event-stream-metrics.ts";
 import { Pleg } from "../pipeline/pleg/pleg.ts";
+import { createPlegMetrics } from "../pipeline/pleg/pleg-metrics.ts";
 import { terminationMessage } from "../pipeline/pleg/termination-message.ts";
 import { PodConfig } from "../pipeline/pod-config/pod-config.ts";
 import { PodFiles } from "../pipeline/pod-runtime/pod-files.ts";
 import { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
 import { restartDelays } from "../pipeline/pod-runtime/restart-backoff.ts";
 import { createStartMetrics } from "../pipeline/pod-runtime/start-metrics.ts";
+import { createPodCounts } from "../pipeline/pod-workers/pod-counts.ts";
+import { deadlineExceeded } from "../pipeline/pod-workers/pod-work.ts";
 import type { PodWorker } from "../pipeline/pod-workers/pod-worker.ts";
 import { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
+import { createWorkerMetrics } from "../pipeline/pod-workers/worker-metrics.ts";
 import type { PodSource, SourceProblem } from "../pipeline/sources/source.ts";
 import { isFinal } from "../pipeline/status-manager/phase-by-states.ts";
 import { type StatusDetails, StatusManager } from "../pipeline/status-manager/status-manager.ts";
+import { createStatusMetrics } from "../pipeline/status-manager/status-metrics.ts";
 import { Housekeeping } from "../pipeline/sync-loop/housekeeping.ts";
 import { SyncLoop } from "../pipeline/sync-loop/sync-loop.ts";
 import type { ContainerGcPolicy } from "../pods/garbage/container-plan.ts";
@@ -32,7 +38,7 @@ import { UserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
 import { HealthServer } from "../server/health-server.ts";
 import { LocalApi } from "../server/local-api.ts";
 import { DesiredPods } from "../state/desired-pods.ts";
-import { ObservedPods, runningContainers } from "../state/observed-pods.ts";
+import { ObservedPods, readySandbox, runningContainers } from "../state/observed-pods.ts";
 import { ProbeResults } from "../state/probe-results.ts";
 import { ReplacedContainers } from "../state/replaced-containers.ts";
 import { StartingContainers } from "../state/starting-containers.ts";
@@ -83,6 +89,8 @@ export interface Agent {
   readonly nodeName: string;
   readonly board: PodBoard;
   readonly metrics: Metrics;
+  /** Those of the probes are read apart from the others. */
+  readonly probeMetrics: Metrics;
   readonly healthPort: number | undefined;
   problems(): SourceProblem[];
   /** Ends all pods and removes what they left. Resolves when they are gone, or when it has taken too long. */
@@ -102,6 +110,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
   const node = await readNode(o);
   const lifecycle = new Lifecycle(clock, logger);
   const metrics = createMetrics();
+  const probeMetrics = createMetrics();
   const cri = createCriClient({
     runtimeEndpoint: config.containerRuntimeEndpoint,
     imageEndpoint: config.imageServiceEndpoint || undefined,
@@ -112,6 +121,9 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
   });
   const connection = new RuntimeConnection({ client: cri, logger, clock });
   const events = loggedEvents(logger);
+  const nodeEvents = {
+    warning: (reason: string, message: string) => logger.warn(message, { reason, node: node.name }),
+  };
   const desired = new DesiredPods();
   const observed = new ObservedPods();
   const results = new ProbeResults();
@@ -147,6 +159,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     logger,
     onHint: (uid) => void pleg.refresh(uid).catch(() => pleg.relistSoon()),
     onGap: () => pleg.relistSoon(),
+    metrics: createEventStreamMetrics(metrics),
   });
   const pleg = new Pleg({
     runtime: cri,
@@ -155,9 +168,11 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     logger,
     relistEveryMs: () => (eventStream.connected ? relistWithEventsMs : relistMs),
     terminationMessage,
+    metrics: createPlegMetrics(metrics, observed),
     onEvent: (event) => {
-      statusOf(event.uid);
+      // First the probes: what was known of a container before this agent counts from the first status on.
       probes.observed(event.uid);
+      statusOf(event.uid);
       loop.post({ kind: "runtime", uid: event.uid, what: event.kind });
     },
   });
@@ -184,6 +199,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     cgroupParentOf: (pod) => cgroups.parentFor(pod),
     events,
     hostnameOverrides: o.gates.enabled("HostnameOverride"),
+    nodeEvents,
     userNamespaces,
     runtimeHandlers: () => features.handlers(),
   });
@@ -215,13 +231,14 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     starting,
     gates: restartGates,
     keptDead: o.deadContainers?.maxPerContainer,
+    keptDeadMs: o.deadContainers?.minAgeMs,
     maxRestartDelayMs: delays.maxMs,
     firstRestartDelayMs: delays.initialMs,
   });
   const probes = new ProbeManager({
     clock,
     logger,
-    metrics: createMetrics(),
+    metrics: probeMetrics,
     results,
     observed: running,
     runtime: cri,
@@ -236,6 +253,15 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     statusOf(uid);
     loop.post({ kind: "probe", uid, what: `${kind} ${outcome}` });
   });
+  /** Pods on the host's network run without any other. */
+  const requireNetwork = (pod: Pod) => {
+    const network = connection.state.kind === "unknown" ? healthy : connection.networkHealth();
+    if (network.ok || pod.spec.hostNetwork) return;
+    const message = `network is not ready: ${network.reason}`;
+    events.warning(pod, "NetworkNotReady", message);
+    throw new KubeletError("NetworkNotReady", message);
+  };
+  const activePods = () => desired.all().filter((p) => workers.get(p.metadata.uid)?.phase !== "terminated");
   const admit = podAdmission({
     nodeName: node.name,
     allocatable: node.facts.allocatable,
@@ -245,13 +271,14 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     allowedUnsafeSysctls: config.allowedUnsafeSysctls ?? [],
     podLevelResources: node.settings.gates.podLevelResources,
     runtime: features,
-    activePods: () => [...desired.all()].filter((p) => workers.get(p.metadata.uid)?.phase !== "terminated"),
+    activePods,
     runs: (uid) => runningContainers(observed.get(uid)).length > 0,
   });
   const workers = new PodWorkers({
     work: {
       sync: (pod, report, signal) => {
         probes.watch(pod);
+        requireNetwork(pod);
         return runtime.sync(pod, report, signal);
       },
       stop: (uid, pod, options) => runtime.stop(uid, pod, options),
@@ -266,7 +293,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       },
       admit: (pod) => {
         const verdict = admit(pod);
-        if (verdict) events.warning(pod, verdict.reason, verdict.message);
+        if (verdict) events.warning(pod, verdict.reason, verdict.message.replace(/^Pod was rejected: /, ""));
         return verdict;
       },
       deadlineOf: (pod) => {
@@ -282,7 +309,12 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     syncEveryMs: () => config.syncFrequency * (1 + Math.random() * 0.5),
     formerVersions: (pod) => formerVersions(pod, observed, desired),
     onChange: (uid) => statusOf(uid),
+    onVerdict: (pod, { reason, message }) => {
+      if (reason === deadlineExceeded.reason) events.normal(pod, reason, message);
+    },
     onPhase: (uid, phase) => {
+      const pod = workers.get(uid)?.pod;
+      if (phase === "syncing" && pod) probes.watch(pod);
       if (phase === "terminating") probes.stopForTermination(uid);
       if (phase === "terminated") probes.forget(uid);
     },
@@ -291,6 +323,17 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       statuses.forget(uid);
       board.changed(uid);
     },
+    metrics: createWorkerMetrics({
+      metrics,
+      runs: (uid) =>
+        readySandbox(observed.get(uid)) !== undefined || runningContainers(observed.get(uid)).length > 0,
+    }),
+  });
+  createPodCounts(metrics, {
+    desired: () => desired.all(),
+    active: activePods,
+    mirrors: () => desired.mirrors(),
+    workers: () => workers.all(),
   });
   const statuses = new StatusManager({
     clock,
@@ -304,9 +347,11 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       podLevelStatus: o.gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
       podLevelResources: node.settings.gates.podLevelResources,
     },
+    recursiveReadOnly: (pod) => features.recursiveReadOnly(requests.runtimeHandler(pod)),
     hostIPs: hostIps,
     runtimeName: () => connection.runtime?.name ?? "unknown",
     onChange: (uid) => board.changed(uid),
+    metrics: createStatusMetrics(metrics),
   });
   const board = new PodBoard({ clock, workers, statuses, runtimeHealth: () => connection.health() });
   const statusOf = (uid: PodUid) => {
@@ -359,7 +404,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       }),
     dropLogs: (pod, container) => files.dropLogs(pod, container),
     refresh: (uid) => pleg.refresh(uid),
-    events: { warning: (reason, message) => logger.warn(message, { reason, node: node.name }) },
+    events: nodeEvents,
     clock,
     logger,
     metrics,
@@ -422,6 +467,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     nodeName: node.name,
     board,
     metrics,
+    probeMetrics,
     get healthPort() {
       return health.port;
     },
@@ -437,6 +483,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       o.serviceManager?.stopping();
       stopWatchdog();
       await lifecycle.stop(stopWithinMs);
+      await memory.flushed();
       cri.close();
     },
   };

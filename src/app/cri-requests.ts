@@ -34,6 +34,7 @@ export interface CriRequestsOptions {
   resolvConf: string;
   cgroupParentOf: (pod: Pod) => string;
   events: PodEvents;
+  nodeEvents?: { warning(reason: string, message: string): void };
   /** False if spec.hostnameOverride does not count. */
   hostnameOverrides?: boolean;
   /** Looks a RuntimeClass up. Without somebody to ask, every pod gets the runtime's default handler. */
@@ -75,7 +76,9 @@ export function criRequests(o: CriRequestsOptions): PodRuntimeOptions["requests"
     const { clusterDns, clusterDomain, node } = o;
     const dns = podDns(pod, { clusterDns, clusterDomain, host, nodeIps: node.hostIps });
     if (!noticed.has(pod))
-      for (const { reason, message } of dns.notices) o.events.warning(pod, reason, message);
+      for (const { about, reason, message } of dns.notices)
+        if (about === "pod") o.events.warning(pod, reason, message);
+        else o.nodeEvents?.warning(reason, message);
     noticed.add(pod);
     return buildSandboxConfig(pod, {
       ...(await contextOf(pod)),

@@ -18,6 +18,11 @@ export class RuntimeFeatures {
     }));
   }
 
+  recursiveReadOnly(handler: string): boolean {
+    const found = this.#status()?.runtimeHandlers.find(({ name }) => name === handler);
+    return found?.features?.recursiveReadOnlyMounts ?? false;
+  }
+
   /** Undefined until the runtime has answered once. */
   supplementalGroupsPolicy(): boolean | undefined {
     const status = this.#status();

@@ -22,6 +22,15 @@ describe("metrics", () => {
     assert.equal(await createMetrics().registry.metrics(), "\n");
   });
 
+  it("asks a gauge that collects for its value each time it is read", async () => {
+    const metrics = createMetrics();
+    let size = 1;
+    metrics.gauge({ name: "a", help: "a", collect: (gauge) => gauge.set(size) });
+    assert.match(await metrics.registry.metrics(), /^a 1$/m);
+    size = 2;
+    assert.match(await metrics.registry.metrics(), /^a 2$/m);
+  });
+
   it("makes buckets that grow by a factor", () => {
     assert.deepEqual(exponentialBuckets(1, 2, 4), [1, 2, 4, 8]);
   });

@@ -6,12 +6,17 @@ export interface MetricOptions<L extends string> {
   labels?: readonly L[];
 }
 
+export interface GaugeOptions<L extends string> extends MetricOptions<L> {
+  /** Sets the values whenever somebody reads them: what can be counted at any time need not be kept up to date. */
+  collect?: (gauge: Gauge<L>) => void;
+}
+
 /** The metrics of one agent, in a registry of its own: two agents in one process do not share a number. */
 export interface Metrics {
   readonly registry: Registry;
   /** Each of these gives the same metric again when it is asked for the same name. */
   counter<L extends string = never>(options: MetricOptions<L>): Counter<L>;
-  gauge<L extends string = never>(options: MetricOptions<L>): Gauge<L>;
+  gauge<L extends string = never>(options: GaugeOptions<L>): Gauge<L>;
   histogram<L extends string = never>(options: MetricOptions<L> & { buckets?: number[] }): Histogram<L>;
 }
 
@@ -33,7 +38,14 @@ export function createMetrics(): Metrics {
     registry,
     counter: <L extends string>(o: MetricOptions<L>) =>
       once(o.name, Counter<L>, () => new Counter<L>(base(o))),
-    gauge: <L extends string>(o: MetricOptions<L>) => once(o.name, Gauge<L>, () => new Gauge<L>(base(o))),
+    gauge: <L extends string>({ collect, ...o }: GaugeOptions<L>) =>
+      once(o.name, Gauge<L>, () => {
+        const gauge: Gauge<L> = new Gauge<L>({
+          ...base(o),
+          ...(collect && { collect: () => collect(gauge) }),
+        });
+        return gauge;
+      }),
     histogram: <L extends string>(o: MetricOptions<L> & { buckets?: number[] }) =>
       once(
         o.name,

@@ -2,6 +2,17 @@ import { annotationMirror, isStatic, type Pod } from "./pod.ts";
 
 const systemCritical = 2_000_000_000;
 
+/** What a priority class means that every cluster has, for pods that nobody has given the number. */
+const systemClasses: Readonly<Record<string, number>> = {
+  "system-node-critical": systemCritical + 1000,
+  "system-cluster-critical": systemCritical,
+};
+
+/** Who starts first: the higher goes before the lower. */
+export function startPriority({ spec }: Pod): number {
+  return spec.priority ?? systemClasses[spec.priorityClassName ?? ""] ?? 0;
+}
+
 /** A pod that the node cannot do without: static, or of a priority that only the system's own pods have. */
 export function isCritical(pod: Pod): boolean {
   const mirror = pod.metadata.annotations?.[annotationMirror] !== undefined;

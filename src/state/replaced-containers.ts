@@ -23,4 +23,9 @@ export class ReplacedContainers {
   forget(uid: PodUid): void {
     this.#pods.delete(uid);
   }
+
+  /** How many pods have marks. */
+  get size(): number {
+    return this.#pods.size;
+  }
 }

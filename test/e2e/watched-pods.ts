@@ -48,14 +48,15 @@ export class WatchedPods {
   }
 
   #note(row: PodRow): void {
+    // An agent that has just begun knows nothing yet, and says so.
+    if (!row.status) return;
     const ready = this.#ready.get(row.name) ?? new Set();
     this.#ready.set(row.name, ready);
-    const { containerStatuses = [], initContainerStatuses = [] } = row.status ?? {};
+    const { containerStatuses = [], initContainerStatuses = [] } = row.status;
     const started = [...initContainerStatuses, ...containerStatuses].filter((c) => c.started).length;
     ready.add(`${row.ready} ready, ${started} started, ${row.restarts} restarts`);
     const known = this.#reasons.get(row.name) ?? new Set();
     this.#reasons.set(row.name, known);
-    for (const { state } of row.status?.containerStatuses ?? [])
-      if (state?.waiting?.reason) known.add(state.waiting.reason);
+    for (const { state } of containerStatuses) if (state?.waiting?.reason) known.add(state.waiting.reason);
   }
 }

@@ -5,7 +5,7 @@ import {
   type ContainerConfig,
   type ContainerFilter,
   ContainerSchema,
-  type ContainerState,
+  ContainerState,
   type ContainerStatus,
   ContainerStatusSchema,
   type PodSandbox,
@@ -46,6 +46,11 @@ export interface FakeContainer {
   exitCode: number;
   reason: string;
   message: string;
+}
+
+/** It has a process, whether the runtime knows or not. */
+export function isLive({ state }: FakeContainer): boolean {
+  return state === ContainerState.CONTAINER_RUNNING || state === ContainerState.CONTAINER_UNKNOWN;
 }
 
 export function sandboxMatches(sandbox: FakeSandbox, filter: PodSandboxFilter | undefined): boolean {

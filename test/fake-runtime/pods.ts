@@ -25,6 +25,7 @@ import {
   containerStatus,
   type FakeContainer,
   type FakeSandbox,
+  isLive,
   logPathOf,
   sandboxItem,
   sandboxMatches,
@@ -200,7 +201,7 @@ export class FakePods {
 
   async stop(id: string, graceSeconds: number, signal: AbortSignal): Promise<void> {
     const container = byId(this.containers, id);
-    if (container?.state !== ContainerState.CONTAINER_RUNNING || !container.process) return;
+    if (!container?.process || !isLive(container)) return;
     if (graceSeconds > 0) {
       container.process.signal("TERM");
       const patience = new AbortController();
@@ -268,6 +269,13 @@ export class FakePods {
     if (container.state !== ContainerState.CONTAINER_RUNNING) return;
     container.reason = "OOMKilled";
     container.process?.end(137);
+  }
+
+  /** The runtime cannot tell any more what became of it, and it goes on. */
+  loseTrack(id: string): void {
+    const container = this.container(id);
+    if (container.state === ContainerState.CONTAINER_RUNNING)
+      container.state = ContainerState.CONTAINER_UNKNOWN;
   }
 
   #exited(container: FakeContainer, code: number): void {

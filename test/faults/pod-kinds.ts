@@ -7,6 +7,8 @@ import {
 } from "../../src/model/pod.ts";
 import { aContainer, aPod } from "../builders/pods.ts";
 import type { Program } from "../fake-runtime/program.ts";
+import { probe } from "./simulated-health.ts";
+import { type HookKind, hook } from "./simulated-hooks.ts";
 
 /** What the main process of a container does, by the first word of its name. */
 export function programOf(name: string, attempt: number): Program {
@@ -28,7 +30,12 @@ export function programOf(name: string, attempt: number): Program {
       return exit(200, attempt === 0 ? 1 : 0);
     case "bad":
       return exit(100, 1);
+    case "coded":
+      return exit(200, attempt === 0 ? 42 : 0);
+    case "asks":
+      return attempt === 0 ? exit(600, 42) : { steps: [{ do: "run-forever" }], onTerm: 143 };
     case "side":
+    case "gate":
       return { steps: [{ do: "run-forever" }], onTerm: 0 };
     default:
       return { steps: [{ do: "run-forever" }], onTerm: 143 };
@@ -41,22 +48,34 @@ export interface Edits {
   revision: number;
   image: string;
   deadlineSeconds?: number;
+  /** How many ephemeral containers it was given. */
+  debuggers: number;
 }
 
-export const unedited: Edits = { revision: 0, image: "busybox:1" };
+export const unedited: Edits = { revision: 0, image: "busybox:1", debuggers: 0 };
 
 type Make = (c: (name: string, more?: Partial<Container>) => Container) => Partial<PodSpec>;
 const always = "Always";
+const ownPolicy = (restartPolicy: string): Partial<Container> => ({ restartPolicy });
+const on42 = (action: string): Partial<Container> => ({
+  restartPolicy: "Never",
+  restartPolicyRules: [{ action, exitCodes: { operator: "In", values: [42] } }],
+});
+const probed = (...kinds: ("startup" | "liveness" | "readiness")[]): Partial<Container> =>
+  Object.fromEntries(kinds.map((kind) => [`${kind}Probe`, probe(kind)]));
+const hooked = (...kinds: HookKind[]): Partial<Container> => ({
+  lifecycle: Object.fromEntries(kinds.map((kind) => [kind, hook(kind)])),
+});
 
 /** Pods that differ in how they live and end. */
 export const kinds = {
-  servers: (c) => ({ containers: [c("server"), c("stubborn")] }),
+  servers: (c) => ({ containers: [c("server", probed("liveness", "readiness")), c("stubborn")] }),
   inits: (c) => ({ initContainers: [c("init-a"), c("init-b")], containers: [c("stubborn")] }),
   sidecar: (c) => ({
-    initContainers: [c("init-a"), c("side", { restartPolicy: always }), c("flaky-b")],
-    containers: [c("server")],
+    initContainers: [c("init-a"), c("side", { restartPolicy: always, ...probed("liveness") }), c("flaky-b")],
+    containers: [c("server", probed("startup", "liveness"))],
   }),
-  job: (c) => ({ restartPolicy: "Never", containers: [c("once-a"), c("once-b")] }),
+  job: (c) => ({ restartPolicy: "Never", containers: [c("once-a", probed("liveness")), c("once-b")] }),
   jobWithSidecar: (c) => ({
     restartPolicy: "Never",
     initContainers: [c("side", { restartPolicy: always })],
@@ -69,6 +88,47 @@ export const kinds = {
     initContainers: [c("bad")],
     containers: [c("server")],
   }),
+  gated: (c) => ({
+    initContainers: [
+      c("gate-a", { restartPolicy: always, ...probed("startup", "liveness", "readiness") }),
+      c("init-b"),
+      c("gate-c", { restartPolicy: always, ...probed("startup") }),
+    ],
+    containers: [c("server", probed("startup", "readiness"))],
+  }),
+  gatedJob: (c) => ({
+    restartPolicy: "OnFailure",
+    initContainers: [c("gate", { restartPolicy: always, ...probed("startup"), ...hooked("preStop") })],
+    containers: [c("flaky", probed("readiness"))],
+  }),
+  hooked: (c) => ({
+    initContainers: [c("side", { restartPolicy: always, ...hooked("postStart", "preStop") })],
+    containers: [
+      c("server", { ...hooked("postStart", "preStop"), ...probed("liveness", "readiness") }),
+      c("stubborn", hooked("preStop")),
+    ],
+  }),
+  hookedJob: (c) => ({
+    restartPolicy: "Never",
+    containers: [c("once", hooked("postStart")), c("once-b", hooked("preStop"))],
+  }),
+  rules: (c) => ({ restartPolicy: "Never", containers: [c("coded", on42("Restart")), c("once")] }),
+  ownPolicies: (c) => ({
+    containers: [c("once", ownPolicy("Never")), c("flaky", ownPolicy("OnFailure")), c("server")],
+  }),
+  endsByOwnPolicies: (c) => ({
+    containers: [c("once", ownPolicy("OnFailure")), c("bad", ownPolicy("Never"))],
+  }),
+  ownFailedInit: (c) => ({ initContainers: [c("bad", ownPolicy("Never"))], containers: [c("server")] }),
+  restartAll: (c) => ({
+    initContainers: [c("init-a"), c("gate", { restartPolicy: always, ...probed("startup") })],
+    containers: [c("asks", on42("RestartAllContainers")), c("server", hooked("preStop"))],
+  }),
+  restartAllJob: (c) => ({
+    restartPolicy: "Never",
+    initContainers: [c("init-a"), c("side", { restartPolicy: always })],
+    containers: [c("coded", on42("RestartAllContainers")), c("once")],
+  }),
   crashing: (c) => ({ containers: [c("bad")] }),
   limited: (c) => ({ activeDeadlineSeconds: 4, containers: [c("server")] }),
   refused: (c) => ({ containers: [c("server")] }),
@@ -77,7 +137,7 @@ export const kinds = {
 export type Kind = keyof typeof kinds;
 
 export function podOf(kind: Kind, source: "file" | "api", uid: string, name: string, edits: Edits): Pod {
-  const { revision, image, deadlineSeconds } = edits;
+  const { revision, image, deadlineSeconds, debuggers } = edits;
   const env = [{ name: "REVISION", value: String(revision) }];
   const spec: Partial<PodSpec> = (kinds[kind] as Make)((container, more) =>
     aContainer(container, { image, env, ...more }),
@@ -87,6 +147,10 @@ export function podOf(kind: Kind, source: "file" | "api", uid: string, name: str
       terminationGracePeriodSeconds: 4,
       ...spec,
       ...(deadlineSeconds === undefined ? {} : { activeDeadlineSeconds: deadlineSeconds }),
+      // The first one ends by itself.
+      ...(debuggers > 0 && {
+        ephemeralContainers: [aContainer("once-debug"), aContainer("debug")].slice(0, debuggers),
+      }),
     },
     { uid: uid as PodUid, name, labels: { kind }, annotations: { [annotationSource]: source } },
   );

@@ -3,16 +3,21 @@ import { parentPort, workerData } from "node:worker_threads";
 import fc from "fast-check";
 import { type Kind, kinds } from "./pod-kinds.ts";
 import type { HistoriesToRun } from "./pod-life.property.test.ts";
+import { leftovers, unsettled } from "./pod-life-settled.ts";
 import { PodLifeWorld } from "./pod-life-world.ts";
+import type { Health } from "./simulated-health.ts";
+import type { HookManner } from "./simulated-hooks.ts";
 
 type Step =
   | { do: "add"; slot: number; kind: Kind; version: number }
   | { do: "edit"; slot: number; what: "revision" | "image" | "deadline" }
   | { do: "delete" | "evict"; slot: number; grace: number }
   | { do: "remove"; slot: number }
-  | { do: "crash"; nth: number; how: number | "oom" | "vanish" }
+  | { do: "crash"; nth: number; how: number | "oom" | "vanish" | "unknown" }
   | { do: "lose sandbox"; nth: number }
-  | { do: "probe"; nth: number; kind: "liveness" | "startup"; outcome: "success" | "failure" }
+  | { do: "debug"; slot: number }
+  | { do: "ail"; nth: number; health: Health }
+  | { do: "hooks"; manner: HookManner }
   | { do: "trouble"; percent: number; hangs: number }
   | { do: "slow"; ms: number }
   | { do: "outage"; ms: number }
@@ -27,29 +32,46 @@ const nth = nat(7);
 const kind = one(...(Object.keys(kinds) as Kind[]));
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  weighted(7, fc.record({ do: one("add"), slot, kind, version: nat(1) })),
+  weighted(4, fc.record({ do: one("add"), slot, kind, version: nat(1) })),
   weighted(3, fc.record({ do: one("edit"), slot, what: one("revision", "image", "deadline") })),
   weighted(2, fc.record({ do: one("delete"), slot, grace: one(0, 1, 3, 6) })),
   weighted(1, fc.record({ do: one("evict"), slot, grace: one(0, 2) })),
   weighted(1, fc.record({ do: one("remove"), slot })),
-  weighted(4, fc.record({ do: one("crash"), nth, how: one(0, 1, 137, "oom", "vanish") })),
+  weighted(6, fc.record({ do: one("crash"), nth, how: one(0, 1, 42, 137, "oom", "vanish", "unknown") })),
   weighted(1, fc.record({ do: one("lose sandbox"), nth })),
-  weighted(
-    2,
-    fc.record({
-      do: one("probe"),
-      nth,
-      kind: one("liveness", "startup"),
-      outcome: one("success", "failure"),
-    }),
-  ),
+  weighted(2, fc.record({ do: one("debug"), slot })),
+  weighted(4, fc.record({ do: one("ail"), nth, health: one("failure", "failure", "error", "success") })),
+  weighted(2, fc.record({ do: one("hooks"), manner: one("quick", "slow", "fails", "hangs") })),
   weighted(2, fc.record({ do: one("trouble"), percent: one(0, 10, 30), hangs: one(0, 0, 5) })),
   weighted(1, fc.record({ do: one("slow"), ms: one(0, 50, 400) })),
   weighted(1, fc.record({ do: one("outage"), ms: one(100, 2500) })),
-  weighted(2, fc.record({ do: one("kill", "stop") })),
+  weighted(1, fc.record({ do: one("kill", "stop") })),
   weighted(2, fc.record({ do: one("start") })),
   weighted(9, fc.record({ do: one("wait"), ms: one(1, 100, 300, 1000, 3000) })),
 );
+
+/** Where a history begins: with two pods, at some moment of their lives. */
+interface Beginning {
+  pods: { kind: Kind; version: number; debuggers: number }[];
+  hooks: HookManner;
+  afterMs: number;
+}
+
+const beginning: fc.Arbitrary<Beginning> = fc.record({
+  pods: fc.array(fc.record({ kind, version: nat(1), debuggers: one(0, 0, 1) }), { maxLength: 2 }),
+  hooks: one("quick", "quick", "slow", "fails", "hangs"),
+  afterMs: one(0, 300, 1000, 3000),
+});
+
+async function begin(world: PodLifeWorld, { pods, hooks, afterMs }: Beginning): Promise<void> {
+  await world.startAgent();
+  for (const [slot, { kind, version, debuggers }] of pods.entries()) {
+    world.add(slot, kind, version);
+    if (debuggers > 0) world.debug(slot);
+  }
+  world.hookManner(hooks);
+  await world.clock.advance(afterMs);
+}
 
 async function carryOut(world: PodLifeWorld, s: Step): Promise<void> {
   switch (s.do) {
@@ -67,8 +89,12 @@ async function carryOut(world: PodLifeWorld, s: Step): Promise<void> {
       return world.crash(s.nth, s.how);
     case "lose sandbox":
       return world.loseSandbox(s.nth);
-    case "probe":
-      return world.probe(s.nth, s.kind, s.outcome);
+    case "debug":
+      return world.debug(s.slot);
+    case "ail":
+      return world.ail(s.nth, s.health);
+    case "hooks":
+      return world.hookManner(s.manner);
     case "trouble":
       return world.disturb({ troubles: s.percent, hangs: s.hangs });
     case "slow":
@@ -99,9 +125,9 @@ async function within(world: PodLifeWorld, ms: number, lacks: () => string[]): P
   assert.deepEqual(lacks(), [], `within ${ms / 1000} s without trouble`);
 }
 
-async function live(seed: number, steps: Step[]): Promise<void> {
+async function live(seed: number, first: Beginning, steps: Step[]): Promise<void> {
   const world = new PodLifeWorld(seed);
-  await world.startAgent();
+  await begin(world, first);
   for (const s of steps) {
     await carryOut(world, s);
     world.look();
@@ -111,7 +137,7 @@ async function live(seed: number, steps: Step[]): Promise<void> {
   await world.startAgent();
   // What hangs or is late has an end by then.
   await world.clock.advance(20_000);
-  await within(world, 60_000, () => world.unsettled());
+  await within(world, 60_000, () => unsettled(world));
   if (![...world.wanted.values()].some((w) => w.kind === "crashing")) {
     world.changes.length = 0;
     await world.clock.advance(30_000);
@@ -125,15 +151,21 @@ async function live(seed: number, steps: Step[]): Promise<void> {
   await world.delete(0, 1);
   // Folders and cgroups that an agent before left are looked for about once a minute; its own an agent removes at once.
   const restarted = steps.some((s) => s.do === "kill" || s.do === "stop");
-  await within(world, restarted ? 90_000 : 20_000, () => world.leftovers());
+  await within(world, restarted ? 90_000 : 20_000, () => leftovers(world));
   await world.stopAgent();
   assert.equal(world.clock.pending, 0, "timers that are left");
 }
 
-const { numRuns, seed, path } = workerData as HistoriesToRun;
+const { numRuns, seed, path, maxSteps } = workerData as HistoriesToRun;
 const report = await fc.check(
-  fc.asyncProperty(nat(0x7fffffff), fc.array(step, { minLength: 3, maxLength: 16, size: "max" }), live),
-  { numRuns, seed, path },
+  fc.asyncProperty(
+    nat(0x7fffffff),
+    beginning,
+    fc.array(step, { minLength: 2, maxLength: maxSteps, size: "max" }),
+    live,
+  ),
+  // All lengths and values are as likely as any other: small ones would be pods that nothing happens to.
+  { numRuns, seed, path, unbiased: true },
 );
 parentPort?.postMessage({
   numRuns: report.numRuns,

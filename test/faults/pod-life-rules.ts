@@ -1,8 +1,8 @@
 import { ContainerState } from "../../src/gen/runtime/v1/api_pb.js";
-import { isStatic, type Pod, type PodId, type PodUid } from "../../src/model/pod.ts";
+import { type Container, isStatic, type Pod, type PodId, type PodUid } from "../../src/model/pod.ts";
 import type { PodWorker, WorkerPhase } from "../../src/pipeline/pod-workers/pod-worker.ts";
 import type { InMemoryRuntime } from "../fake-runtime/in-memory.ts";
-import type { FakeContainer } from "../fake-runtime/pod-records.ts";
+import { type FakeContainer, isLive } from "../fake-runtime/pod-records.ts";
 
 const workerRank: Record<WorkerPhase, number> = { syncing: 0, terminating: 1, terminated: 2 };
 const phaseRank: Record<string, number> = { Pending: 0, Running: 1, Succeeded: 2, Failed: 2 };
@@ -13,6 +13,10 @@ export class PodLifeRules {
   readonly #runtime: InMemoryRuntime;
   /** "sandbox/container" of init containers that have succeeded there, and of sidecars that were started there. */
   readonly #through = new Set<string>();
+  /** "sandbox/container" of containers whose startup probe was good there. */
+  readonly #passed = new Set<string>();
+  /** "uid/container" of ephemeral containers that were started. */
+  readonly #debugged = new Set<string>();
   readonly #phases = new Map<PodUid, string>();
   readonly #workerPhases = new WeakMap<PodWorker, WorkerPhase>();
   /** The longest that containers of a pod that is to end may be given. */
@@ -23,6 +27,8 @@ export class PodLifeRules {
   readonly #endBy = new Map<PodUid, number>();
   #troubled = false;
   readonly #vanishedFrom = new Set<string>();
+  /** Pods for which something was done after the agent was told that it was not. */
+  readonly #lateFor = new Set<string>();
 
   constructor(runtime: InMemoryRuntime) {
     this.#runtime = runtime;
@@ -35,6 +41,32 @@ export class PodLifeRules {
   vanishedFrom(uid: string): void {
     this.#vanishedFrom.add(uid);
     this.meddledWith(uid);
+  }
+
+  /** A startup probe was answered well. */
+  passed(id: string): void {
+    const container = this.#runtime.pods.containers.get(id);
+    if (container) this.#passed.add(placeOf(container));
+  }
+
+  /** A container is ended for a probe, and replaced however it ends. */
+  failedProbe(id: string): void {
+    const container = this.#runtime.pods.containers.get(id);
+    if (container) this.meddledWith(uidOf(container));
+  }
+
+  ranTwice(hook: string, id: string): void {
+    const container = this.#runtime.pods.containers.get(id);
+    this.#break(`${hook} of ${container ? nameOf(container) : "a container"} is run twice`);
+  }
+
+  wasDebugged(uid: PodUid, name: string): boolean {
+    return this.#debugged.has(`${uid}/${name}`);
+  }
+
+  /** If a pod with the same UID comes back, it is another. */
+  unwanted(uid: PodUid): void {
+    for (const key of this.#debugged) if (key.startsWith(`${uid}/`)) this.#debugged.delete(key);
   }
 
   /** The agent that remembered what was said is gone. */
@@ -62,6 +94,7 @@ export class PodLifeRules {
     this.#graces.delete(uid);
     this.#meddledWith.delete(uid);
     this.#vanishedFrom.delete(uid);
+    this.#lateFor.delete(uid);
   }
 
   /** An agent makes this call. */
@@ -90,17 +123,15 @@ export class PodLifeRules {
       const { podSandboxId, config } = request as unknown as Asked & { podSandboxId: string };
       const sandbox = this.#runtime.pods.sandboxes.get(podSandboxId);
       const pod = pods.find((p) => p.metadata.uid === sandbox?.config.metadata?.uid);
-      if (pod) this.#mayBeCreated(pod, podSandboxId, config.metadata.name);
+      if (pod) this.#mayBeCreated(pod, podSandboxId, config.metadata.name, late);
     }
     if (method === "StartContainer") {
       const container = this.#runtime.pods.containers.get(String(request.containerId));
       if (container?.state !== ContainerState.CONTAINER_CREATED) return;
+      const pod = pods.find((p) => p.metadata.uid === uidOf(container));
+      if (pod) this.#debug(pod, container);
       if (late) this.meddledWith(uidOf(container));
-      else
-        this.#mayBeStarted(
-          container,
-          pods.find((p) => p.metadata.uid === uidOf(container)),
-        );
+      else if (pod) this.#mayBeStarted(container, pod);
     }
   }
 
@@ -109,7 +140,7 @@ export class PodLifeRules {
     this.#note();
     const running = new Set<string>();
     for (const c of this.#runtime.pods.containers.values()) {
-      if (c.state !== ContainerState.CONTAINER_RUNNING) continue;
+      if (!isLive(c)) continue;
       const key = `${uidOf(c)}/${nameOf(c)}`;
       if (running.has(key)) this.#break(`two containers run as ${key}`);
       running.add(key);
@@ -137,7 +168,9 @@ export class PodLifeRules {
   #doneLate({ containerId, podSandboxId }: Record<string, unknown>): void {
     const { containers, sandboxes } = this.#runtime.pods;
     const sandbox = containers.get(String(containerId))?.sandbox ?? sandboxes.get(String(podSandboxId));
-    if (sandbox) this.meddledWith(sandbox.config.metadata!.uid);
+    if (!sandbox) return;
+    this.meddledWith(sandbox.config.metadata!.uid);
+    this.#lateFor.add(sandbox.config.metadata!.uid);
   }
 
   #break(what: string): void {
@@ -146,18 +179,44 @@ export class PodLifeRules {
 
   #note(): void {
     for (const c of this.#runtime.pods.containers.values()) {
-      const sidecar = nameOf(c).startsWith("side") && c.state !== ContainerState.CONTAINER_CREATED;
+      const sidecar = /^(side|gate)/.test(nameOf(c)) && c.state !== ContainerState.CONTAINER_CREATED;
       const succeeded = c.state === ContainerState.CONTAINER_EXITED && c.exitCode === 0;
-      if (sidecar || succeeded) this.#through.add(`${c.sandbox.id}/${nameOf(c)}`);
+      if (sidecar || succeeded) this.#through.add(placeOf(c));
     }
   }
 
-  #mayBeCreated(pod: Pod, sandboxId: string, name: string): void {
+  #mayBeCreated(pod: Pod, sandboxId: string, name: string, late: boolean): void {
+    if (isDebugger(pod, name)) return;
+    if (!late) this.#beginAgainIn(pod, sandboxId);
     for (const init of pod.spec.initContainers ?? []) {
       if (init.name === name) return;
       if (!this.#through.has(`${sandboxId}/${init.name}`))
         this.#break(`${pod.metadata.uid}/${name} is created before ${init.name} is through`);
+      if (init.startupProbe && !this.#passed.has(`${sandboxId}/${init.name}`))
+        this.#break(
+          `${pod.metadata.uid}/${name} is created before the startup probe of ${init.name} is good`,
+        );
     }
+  }
+
+  /** When all containers of a pod were removed to be restarted, what they did before does not count. */
+  #beginAgainIn(pod: Pod, sandboxId: string): void {
+    const { uid } = pod.metadata;
+    if (this.#lateFor.has(uid) || this.#vanishedFrom.has(uid)) return;
+    for (const c of this.#runtime.pods.containers.values())
+      if (c.sandbox.id === sandboxId && !isDebugger(pod, nameOf(c))) return;
+    for (const places of [this.#through, this.#passed])
+      for (const place of places) if (place.startsWith(`${sandboxId}/`)) places.delete(place);
+  }
+
+  /** An ephemeral container is started once, whatever becomes of it. */
+  #debug(pod: Pod, container: FakeContainer): void {
+    const { uid } = pod.metadata;
+    if (!isDebugger(pod, nameOf(container))) return;
+    const key = `${uid}/${nameOf(container)}`;
+    if (this.#debugged.has(key) && !this.#lateFor.has(uid) && !this.#vanishedFrom.has(uid))
+      this.#break(`the ephemeral container ${key} is started a second time`);
+    this.#debugged.add(key);
   }
 
   /**
@@ -175,16 +234,29 @@ export class PodLifeRules {
   }
 
   /** What has done its work is not started again. */
-  #mayBeStarted(container: FakeContainer, pod: Pod | undefined): void {
+  #mayBeStarted(container: FakeContainer, pod: Pod): void {
     const name = nameOf(container);
-    const policy = pod?.spec.restartPolicy;
-    if (!pod || policy === "Always" || this.#meddledWith.has(pod.metadata.uid)) return;
-    if (!pod.spec.containers.some((c) => c.name === name)) return;
+    const spec = pod.spec.containers.find((c) => c.name === name);
+    if (!spec || this.#meddledWith.has(pod.metadata.uid)) return;
     for (const former of this.#runtime.pods.containers.values()) {
       if (former === container || uidOf(former) !== uidOf(container) || nameOf(former) !== name) continue;
-      if (former.startedAt > 0n && (policy === "Never" || former.exitCode === 0))
-        this.#break(`${pod.metadata.uid}/${name} is started again, and its restart policy is ${policy}`);
+      if (former.startedAt > 0n && !mayFollow(pod, spec, former.exitCode))
+        this.#break(`${pod.metadata.uid}/${name} is started again after it ended with ${former.exitCode}`);
     }
+  }
+}
+
+/** Whether another container follows one that ended so. */
+export function mayFollow(pod: Pod, container: Container, exitCode: number): boolean {
+  const rules = container.restartPolicyRules ?? [];
+  if (rules.some(({ exitCodes }) => exitCodes?.values?.includes(exitCode))) return true;
+  switch (container.restartPolicy ?? pod.spec.restartPolicy) {
+    case "Never":
+      return false;
+    case "OnFailure":
+      return exitCode !== 0;
+    default:
+      return true;
   }
 }
 
@@ -200,6 +272,15 @@ interface Asked {
 
 export function uidOf(container: FakeContainer): PodUid {
   return container.sandbox.config.metadata!.uid as PodUid;
+}
+
+function isDebugger(pod: Pod, name: string): boolean {
+  return pod.spec.ephemeralContainers?.some((c) => c.name === name) ?? false;
+}
+
+/** "sandbox/container". */
+function placeOf(container: FakeContainer): string {
+  return `${container.sandbox.id}/${nameOf(container)}`;
 }
 
 export function nameOf(container: FakeContainer): string {

@@ -1,19 +1,19 @@
-import type { ContainerId } from "../../src/clients/cri/cri.ts";
 import { ContainerState, PodSandboxState } from "../../src/gen/runtime/v1/api_pb.js";
-import { containerHash } from "../../src/model/container-hash.ts";
-import { annotationContainerHash } from "../../src/model/labels.ts";
 import { isStatic, type Pod, type PodUid } from "../../src/model/pod.ts";
 import type { PodVerdict } from "../../src/model/pod-verdict.ts";
+import type { ProbeKind } from "../../src/state/probe-results.ts";
 import { type Fate, InMemoryRuntime } from "../fake-runtime/in-memory.ts";
 import type { FakeContainer } from "../fake-runtime/pod-records.ts";
 import { type Edits, type Kind, podOf, programOf, unedited } from "./pod-kinds.ts";
-import { nameOf, PodLifeRules, uidOf } from "./pod-life-rules.ts";
+import { PodLifeRules, uidOf } from "./pod-life-rules.ts";
 import { type Random, seededRandom } from "./seeded-random.ts";
 import { SimulatedClock, turns } from "./simulated-clock.ts";
+import { type Health, SimulatedHealth } from "./simulated-health.ts";
+import { type HookManner, SimulatedHooks } from "./simulated-hooks.ts";
 import { SimulatedHost } from "./simulated-host.ts";
 import { SimulatedAgent } from "./simulated-node.ts";
 
-interface Wanted {
+export interface Wanted {
   kind: Kind;
   uid: PodUid;
   edits: Edits;
@@ -32,6 +32,8 @@ export class PodLifeWorld {
   readonly host = new SimulatedHost();
   readonly runtime: InMemoryRuntime;
   readonly rules: PodLifeRules;
+  readonly hooks: SimulatedHooks;
+  readonly health: SimulatedHealth;
   /** By slot: at most one pod of a name is wanted at a time. */
   readonly wanted = new Map<number, Wanted>();
   agent: SimulatedAgent | undefined;
@@ -42,7 +44,7 @@ export class PodLifeWorld {
   hangs = 0;
   slowMs = 0;
   /** All that were ever wanted. */
-  readonly #uids = new Set<PodUid>();
+  readonly uids = new Set<PodUid>();
   readonly #random: Random;
 
   constructor(seed: number) {
@@ -54,6 +56,15 @@ export class PodLifeWorld {
       program: ({ metadata }) => programOf(metadata?.name ?? "", metadata?.attempt ?? 0),
     });
     this.rules = new PodLifeRules(this.runtime);
+    this.hooks = new SimulatedHooks(this.clock, (kind, id) => this.rules.ranTwice(kind, id));
+    this.health = new SimulatedHealth({
+      clock: this.clock,
+      runs: (id) => this.running().some((c) => c.id === id),
+      onAnswer: (kind, id, health) => {
+        if (kind === "startup" && health === "success") this.rules.passed(id);
+        if (kind !== "readiness" && health === "failure") this.rules.failedProbe(id);
+      },
+    });
   }
 
   async startAgent(): Promise<void> {
@@ -63,6 +74,8 @@ export class PodLifeWorld {
       clock: this.clock,
       host: this.host,
       maxRestartDelayMs: 3000,
+      hooks: this.hooks.ofAgent(),
+      prober: (results) => this.health.ofAgent(results),
       admit: (pod) => (pod.metadata.labels?.kind === "refused" ? refusal : undefined),
       fate: (method, request) => {
         this.rules.asked(method, request as Record<string, unknown>, {
@@ -117,7 +130,7 @@ export class PodLifeWorld {
     this.remove(slot);
     const pod = podOf(kind, version === 0 ? "file" : "api", uid, `p${slot}`, unedited);
     this.wanted.set(slot, { kind, uid, edits: unedited, pod });
-    this.#uids.add(uid);
+    this.uids.add(uid);
     this.agent?.tell("ADD", pod);
   }
 
@@ -130,11 +143,21 @@ export class PodLifeWorld {
     if (what === "revision") wanted.edits = { ...edits, revision: edits.revision + 1 };
     if (what === "image") wanted.edits = { ...edits, image: "busybox:2" };
     if (what === "deadline" && kind === "limited") wanted.edits = { ...edits, deadlineSeconds: 2 };
-    const { status } = wanted.pod;
-    wanted.pod = {
-      ...podOf(kind, isStatic(wanted.pod) ? "file" : "api", uid, `p${slot}`, wanted.edits),
-      status,
-    };
+    this.#update(slot, wanted);
+  }
+
+  /** The pod is given an ephemeral container; nobody can do that to a static pod. */
+  debug(slot: number): void {
+    const wanted = this.wanted.get(slot);
+    if (!wanted || wanted.pod.metadata.deletionTimestamp || isStatic(wanted.pod)) return;
+    wanted.edits = { ...wanted.edits, debuggers: Math.min(2, wanted.edits.debuggers + 1) };
+    this.#update(slot, wanted);
+  }
+
+  #update(slot: number, wanted: Wanted): void {
+    const { kind, uid, edits, pod } = wanted;
+    const updated = podOf(kind, isStatic(pod) ? "file" : "api", uid, `p${slot}`, edits);
+    wanted.pod = { ...updated, status: pod.status };
     this.agent?.tell("UPDATE", wanted.pod);
   }
 
@@ -159,6 +182,7 @@ export class PodLifeWorld {
     const wanted = this.wanted.get(slot);
     if (!wanted) return;
     this.wanted.delete(slot);
+    this.rules.unwanted(wanted.uid);
     this.agent?.tell("REMOVE", wanted.pod);
   }
 
@@ -173,9 +197,14 @@ export class PodLifeWorld {
   }
 
   /** Some container that runs ends by itself. */
-  crash(nth: number, how: number | "oom" | "vanish"): Promise<void> | void {
-    const container = pick(this.#running(), nth);
+  crash(nth: number, how: number | "oom" | "vanish" | "unknown"): Promise<void> | void {
+    const container = pick(this.running(), nth);
     if (!container) return;
+    if (how === "unknown") {
+      // It is ended and replaced, however it ends.
+      this.rules.meddledWith(uidOf(container));
+      return this.runtime.pods.loseTrack(container.id);
+    }
     if (how === "oom") return this.runtime.pods.oomKill(container.id);
     if (how !== "vanish") return container.process?.end(how);
     this.rules.vanishedFrom(uidOf(container));
@@ -194,13 +223,18 @@ export class PodLifeWorld {
     this.runtime.pods.loseSandbox(lost.id);
   }
 
-  probe(nth: number, kind: "liveness" | "startup", outcome: "success" | "failure"): void {
-    const container = pick(this.#running(), nth);
-    if (!container) return;
-    const uid = uidOf(container);
-    // One that is ended for it is replaced, however it ends.
-    if (outcome === "failure") this.rules.meddledWith(uid);
-    this.agent?.probes.set({ uid, id: container.id as ContainerId, kind, outcome });
+  /** From now on, some probe of some container that runs comes to this. */
+  ail(nth: number, health: Health): void {
+    const ailing = pick(
+      this.running().flatMap((c) => probesOf(c, this.#pods()).map((kind) => ({ kind, id: c.id }))),
+      nth,
+    );
+    if (ailing) this.health.set(ailing.kind, ailing.id, health);
+  }
+
+  /** Hooks that begin from now on go like this. */
+  hookManner(manner: HookManner): void {
+    this.hooks.manner = manner;
   }
 
   outage(ms: number): void {
@@ -228,87 +262,8 @@ export class PodLifeWorld {
     this.troubles = 0;
     this.hangs = 0;
     this.slowMs = 0;
-  }
-
-  /** What is not yet as it should be; nothing if all is. */
-  unsettled(): string[] {
-    const wrong: string[] = [];
-    for (const wanted of this.wanted.values())
-      for (const what of this.#unsettled(wanted)) wrong.push(`${wanted.uid}: ${what}`);
-    const uids = new Set<string>([...this.wanted.values()].map((w) => w.uid));
-    for (const s of this.runtime.pods.sandboxes.values()) {
-      const uid = s.config.metadata!.uid;
-      if (!uids.has(uid)) wrong.push(`${uid}: there is a sandbox, and nobody wants it`);
-    }
-    return wrong;
-  }
-
-  #unsettled({ kind, uid, pod, evicted }: Wanted): string[] {
-    const wrong: string[] = [];
-    if (pod.metadata.deletionTimestamp) return ["it is still being deleted"];
-    const phase = this.agent?.phaseOf(uid) ?? "none";
-    const sandboxes = [...this.runtime.pods.sandboxes.values()].filter((s) => s.config.metadata!.uid === uid);
-    const ready = sandboxes.filter((s) => s.state === PodSandboxState.SANDBOX_READY);
-    const running = this.#running().filter((c) => uidOf(c) === uid);
-    const failsFor = kind === "limited" || kind === "refused" || evicted;
-    if (failsFor && phase !== "Failed") wrong.push(`its phase is ${phase}, not Failed`);
-    if (kind === "refused" && sandboxes.length > 0) wrong.push("it was refused and has a sandbox");
-    if (phase === "Succeeded" || phase === "Failed") {
-      if (running.length > 0) wrong.push(`it is ${phase}, and ${nameOf(running[0]!)} runs`);
-      if (ready.length > 0) wrong.push(`it is ${phase}, and its sandbox is ready`);
-      const ending = this.agent?.workers.get(uid)?.phase;
-      if (ending !== "terminated") wrong.push(`it is ${phase}, and its worker is ${ending}`);
-      if (pod.spec.restartPolicy === "Always" && !failsFor) wrong.push(`it is ${phase}, and runs for ever`);
-      return wrong;
-    }
-    if (kind === "crashing") return wrong;
-    if (phase !== "Running") wrong.push(`its phase is ${phase}`);
-    if (ready.length !== 1) wrong.push(`${ready.length} sandboxes are ready`);
-    let left = 0;
-    for (const container of [
-      ...(pod.spec.initContainers ?? []).filter((c) => c.restartPolicy === "Always"),
-      ...pod.spec.containers,
-    ]) {
-      const runs = running.find((c) => nameOf(c) === container.name);
-      const last = this.#newest(uid, container.name);
-      if (runs) {
-        if (this.#failsProbes(runs)) wrong.push(`${container.name} runs, and a probe failed`);
-        if (/^(once|flaky)/.test(container.name)) wrong.push(`${container.name} is still at work`);
-        left += pod.spec.containers.includes(container) ? 1 : 0;
-        if (runs.config.annotations[annotationContainerHash] !== containerHash(container))
-          wrong.push(`${container.name} runs as it was defined before`);
-      } else if (!last || !mayRest(pod, container.restartPolicy, last))
-        wrong.push(`${container.name} does not run`);
-    }
-    if (left === 0) wrong.push("all is done, and it is not told");
-    return wrong;
-  }
-
-  /** What is left of pods when none is wanted. */
-  leftovers(): string[] {
-    const left: string[] = [];
-    const count = (what: string, n: number) => n > 0 && left.push(`${n} ${what}`);
-    count("sandboxes", this.runtime.pods.sandboxes.size);
-    count("containers", this.runtime.pods.containers.size);
-    count("cgroups", this.host.cgroups.size);
-    count("folders", this.host.files.folders.size);
-    count("workers", [...(this.agent?.workers.all() ?? [])].length);
-    count("statuses", [...this.#uids].filter((uid) => this.agent?.statuses.get(uid)).length);
-    count("containers that are starting", this.agent?.starting.size ?? 0);
-    count("observed pods", [...(this.agent?.observed.all() ?? [])].length);
-    return left;
-  }
-
-  #failsProbes({ id }: FakeContainer): boolean {
-    return (["liveness", "startup"] as const).some(
-      (kind) => this.agent?.probes.get(kind, id as ContainerId) === "failure",
-    );
-  }
-
-  #newest(uid: PodUid, name: string): FakeContainer | undefined {
-    return [...this.runtime.pods.containers.values()]
-      .filter((c) => uidOf(c) === uid && nameOf(c) === name)
-      .sort((a, b) => b.config.metadata!.attempt - a.config.metadata!.attempt)[0];
+    this.hooks.manner = "quick";
+    this.health.allGood();
   }
 
   /** A sandbox that has ended may be told to end once more. */
@@ -321,7 +276,7 @@ export class PodLifeWorld {
     return [...this.wanted.values()].map((w) => w.pod);
   }
 
-  #running(): FakeContainer[] {
+  running(): FakeContainer[] {
     return [...this.runtime.pods.containers.values()].filter(
       (c) => c.state === ContainerState.CONTAINER_RUNNING,
     );
@@ -340,11 +295,11 @@ export class PodLifeWorld {
   }
 }
 
-function mayRest(pod: Pod, restartPolicy: string | undefined, last: FakeContainer): boolean {
-  if (last.state !== ContainerState.CONTAINER_EXITED || restartPolicy === "Always") return false;
-  return (
-    pod.spec.restartPolicy === "Never" || (pod.spec.restartPolicy === "OnFailure" && last.exitCode === 0)
-  );
+function probesOf(container: FakeContainer, pods: readonly Pod[]): ProbeKind[] {
+  const spec = pods.find((p) => p.metadata.uid === uidOf(container))?.spec;
+  const all = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
+  const own = all.find((c) => c.name === container.config.metadata?.name);
+  return (["liveness", "startup", "readiness"] as const).filter((kind) => own?.[`${kind}Probe`]);
 }
 
 function pick<T>(all: readonly T[], nth: number): T | undefined {

@@ -7,6 +7,8 @@ export interface HistoriesToRun {
   numRuns: number;
   seed: number;
   path?: string;
+  /** The most steps that a history has. */
+  maxSteps: number;
 }
 
 interface Outcome {
@@ -25,8 +27,9 @@ function run(histories: HistoriesToRun): Promise<Outcome> {
   });
 }
 
-const { PROPERTY_RUNS = "10000", PROPERTY_SEED, PROPERTY_PATH: path } = process.env;
+const { PROPERTY_RUNS = "10000", PROPERTY_STEPS = "16", PROPERTY_SEED, PROPERTY_PATH: path } = process.env;
 const total = Number(PROPERTY_RUNS);
+const maxSteps = Number(PROPERTY_STEPS);
 
 /**
  * What fails is told with its seed and its path, and as the shortest history that still fails. PROPERTY_SEED and
@@ -37,7 +40,7 @@ test(`the life of pods keeps its rules in ${total} histories`, async () => {
   const seed = Number(PROPERTY_SEED ?? Math.floor(Math.random() * 0x7fff_0000));
   const numRuns = Math.ceil(total / threads);
   const outcomes = await Promise.all(
-    Array.from({ length: threads }, (_, i) => run({ numRuns, seed: seed + i, path })),
+    Array.from({ length: threads }, (_, i) => run({ numRuns, seed: seed + i, path, maxSteps })),
   );
   for (const { failure, cause } of outcomes) assert.ok(!failure, `${failure}\n${cause}`);
   const lived = outcomes.reduce((sum, outcome) => sum + outcome.numRuns, 0);

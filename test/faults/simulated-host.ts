@@ -5,6 +5,8 @@ import { PodFiles } from "../../src/pipeline/pod-runtime/pod-files.ts";
 export class SimulatedHost {
   readonly cgroups = new Set<PodUid>();
   readonly files = new RecordedFiles();
+  /** "kind/container" of probes whose last answer was good: an agent leaves that to the next. */
+  readonly passedProbes = new Set<string>();
 }
 
 class RecordedFiles extends PodFiles {

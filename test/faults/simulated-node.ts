@@ -2,6 +2,7 @@ import type { Clock } from "../../src/base/clock.ts";
 import { settle } from "../../src/base/fake-clock.ts";
 import { ConcurrencyGate } from "../../src/base/gate.ts";
 import { silentLogger } from "../../src/base/logger.ts";
+import { createMetrics } from "../../src/base/metrics.ts";
 import { fullNameOf, type Pod, type PodUid } from "../../src/model/pod.ts";
 import type { PodVerdict } from "../../src/model/pod-verdict.ts";
 import { EventStream } from "../../src/pipeline/pleg/event-stream.ts";
@@ -12,6 +13,8 @@ import { isFinal } from "../../src/pipeline/status-manager/phase-by-states.ts";
 import { StatusManager } from "../../src/pipeline/status-manager/status-manager.ts";
 import { Housekeeping } from "../../src/pipeline/sync-loop/housekeeping.ts";
 import { SyncLoop } from "../../src/pipeline/sync-loop/sync-loop.ts";
+import { ProbeManager } from "../../src/pods/probes/probe-manager.ts";
+import type { Prober } from "../../src/pods/probes/prober.ts";
 import { DesiredPods } from "../../src/state/desired-pods.ts";
 import { ObservedPods } from "../../src/state/observed-pods.ts";
 import { ProbeResults } from "../../src/state/probe-results.ts";
@@ -30,6 +33,8 @@ export interface SimulatedAgentOptions {
   requests?: PodRuntimeOptions["requests"];
   maxRestartDelayMs?: number;
   admit?: (pod: Pod) => PodVerdict | undefined;
+  hooks?: PodRuntimeOptions["hooks"];
+  prober?: (results: ProbeResults) => Prober;
   /** The status of a pod was made anew. */
   onStatus?: (pod: Pod, phase: string) => void;
   onGone?: (uid: PodUid) => void;
@@ -40,6 +45,7 @@ export class SimulatedAgent {
   readonly observed = new ObservedPods();
   readonly probes = new ProbeResults();
   readonly starting = new StartingContainers();
+  readonly replaced = new ReplacedContainers();
   readonly workers: PodWorkers;
   readonly statuses: StatusManager;
   readonly #stop = new AbortController();
@@ -48,6 +54,8 @@ export class SimulatedAgent {
   readonly #pleg: Pleg;
   readonly #stream: EventStream;
   readonly #housekeeping: Housekeeping;
+  readonly #probeManager: ProbeManager;
+  readonly #runtime: PodRuntime;
   readonly #o: SimulatedAgentOptions;
   /** How many probes had news. */
   #probed = 0;
@@ -58,7 +66,9 @@ export class SimulatedAgent {
     const { runtime, clock, fate, onCall, host = new SimulatedHost() } = options;
     const client = runtime.client({ fate, onCall });
     this.#client = client;
-    const { observed, probes } = this;
+    const { observed, probes, starting, replaced } = this;
+    const events = { normal() {}, warning() {} };
+    const hostIps = ["10.0.0.1"];
     const desired = new DesiredPods();
     let synced = false;
     this.#stream = new EventStream({
@@ -75,6 +85,7 @@ export class SimulatedAgent {
       logger: silentLogger,
       relistEveryMs: () => (this.#stream.connected ? 10_000 : 1000),
       onEvent: (event) => {
+        this.#probeManager.observed(event.uid);
         this.#refreshStatus(event.uid);
         this.#loop.post({ kind: "runtime", uid: event.uid, what: event.kind });
       },
@@ -95,16 +106,34 @@ export class SimulatedAgent {
       gate: new ConcurrencyGate(4),
       clock,
       logger: silentLogger,
-      events: { normal() {}, warning() {} },
+      events,
       maxRestartDelayMs: options.maxRestartDelayMs ?? 20_000,
       probes,
-      hooks: { run: async () => {} },
-      replaced: new ReplacedContainers(),
-      starting: this.starting,
+      hooks: options.hooks ?? { run: async () => {} },
+      replaced,
+      starting,
+    });
+    this.#runtime = work;
+    this.#probeManager = new ProbeManager({
+      clock,
+      logger: silentLogger,
+      metrics: createMetrics(),
+      results: probes,
+      observed: this.#seenFromOutside,
+      runtime: client,
+      events,
+      hostIps: () => hostIps,
+      random: () => 0.5,
+      startedAt: clock.now(),
+      before: (kind, _uid, id) => (host.passedProbes.has(`${kind}/${id}`) ? "success" : undefined),
+      prober: options.prober?.(probes),
     });
     this.workers = new PodWorkers({
       work: {
-        sync: (pod, report, signal) => work.sync(pod, report, signal),
+        sync: (pod, report, signal) => {
+          this.#probeManager.watch(pod);
+          return work.sync(pod, report, signal);
+        },
         stop: (uid, pod, o) => work.stop(uid, pod, o),
         release: (uid) => work.release(uid),
         remove: (id, signal) => work.remove(id, signal),
@@ -126,7 +155,14 @@ export class SimulatedAgent {
             desired.get(other.uid) === undefined,
         ),
       onChange: (uid) => this.#refreshStatus(uid),
+      onPhase: (uid, phase) => {
+        const pod = this.workers.get(uid)?.pod;
+        if (phase === "syncing" && pod) this.#probeManager.watch(pod);
+        if (phase === "terminating") this.#probeManager.stopForTermination(uid);
+        if (phase === "terminated") this.#probeManager.forget(uid);
+      },
       onGone: (uid) => {
+        this.#probeManager.forget(uid);
         this.statuses.forget(uid);
         this.#toldFrom.delete(uid);
         options.onGone?.(uid);
@@ -134,14 +170,18 @@ export class SimulatedAgent {
     });
     this.statuses = new StatusManager({
       clock,
-      observed,
+      observed: this.#seenFromOutside,
       probes,
-      hostIPs: () => ["10.0.0.1"],
+      replaced,
+      hostIPs: () => hostIps,
       runtimeName: () => "fake",
       onChange: () => {},
     });
-    probes.onChange(({ uid, kind, outcome }) => {
+    probes.onChange(({ uid, id, kind, outcome }) => {
       this.#probed++;
+      if (outcome === "success") host.passedProbes.add(`${kind}/${id}`);
+      else host.passedProbes.delete(`${kind}/${id}`);
+      this.#refreshStatus(uid);
       this.#loop.post({ kind: "probe", uid, what: `${kind} ${outcome}` });
     });
     this.#loop = new SyncLoop({ clock, logger: silentLogger, desired, workers: this.workers });
@@ -168,7 +208,14 @@ export class SimulatedAgent {
 
   async start(manifests: readonly Pod[]): Promise<void> {
     const { signal } = this.#stop;
-    for (const part of [this.#loop, this.workers, this.#pleg, this.#stream, this.#housekeeping])
+    for (const part of [
+      this.#loop,
+      this.#probeManager,
+      this.workers,
+      this.#pleg,
+      this.#stream,
+      this.#housekeeping,
+    ])
       await part.start(signal);
     this.tell("ADD", ...manifests);
   }
@@ -198,6 +245,18 @@ export class SimulatedAgent {
     await this.workers.done;
   }
 
+  /** How much it keeps in mind of pods and containers, by what it is. */
+  get remembered(): Record<string, number> {
+    return {
+      ...this.#runtime.remembered,
+      "probe results": this.probes.size,
+      "containers that are starting": this.starting.size,
+      "pods with replaced containers": this.replaced.size,
+      workers: [...this.workers.all()].length,
+      "observed pods": [...this.observed.all()].length,
+    };
+  }
+
   phaseOf(uid: PodUid): string | undefined {
     return this.statuses.get(uid)?.phase;
   }
@@ -207,7 +266,8 @@ export class SimulatedAgent {
     if (!worker?.pod) return;
     const { pod, waiting, phase, verdict, refused } = worker;
     // A status follows from these and from nothing else: to make it anew for every word of a worker costs much time.
-    const facts = [pod, this.observed.get(uid), this.observed.knows(uid), phase, verdict, this.#probed];
+    const seen = this.#seenFromOutside.get(uid);
+    const facts = [pod, seen, this.observed.knows(uid), phase, verdict, this.#probed, this.replaced.size];
     const known = this.#toldFrom.get(uid);
     if (waiting.size === 0 && known && facts.every((fact, i) => fact === known[i])) return;
     if (waiting.size === 0) this.#toldFrom.set(uid, facts);
@@ -217,6 +277,12 @@ export class SimulatedAgent {
     const told = this.phaseOf(uid);
     if (!worker.removed && told) this.#o.onStatus?.(pod, told);
   }
+
+  /** What runs, as users see it. */
+  readonly #seenFromOutside = {
+    get: (uid: PodUid) => this.starting.seenFromOutside(this.observed.get(uid)),
+    knows: (uid: PodUid) => this.observed.knows(uid),
+  };
 
   #deadlineOf({ metadata, spec }: Pod): number | undefined {
     const startTime = this.statuses.startTime(metadata.uid);

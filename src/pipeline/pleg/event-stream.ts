@@ -5,6 +5,7 @@ import type { Logger } from "../../base/logger.ts";
 import type { RuntimeService } from "../../clients/cri/cri.ts";
 import { labelPodUid } from "../../model/labels.ts";
 import type { PodUid } from "../../model/pod.ts";
+import type { EventStreamMetrics } from "./event-stream-metrics.ts";
 
 export interface EventStreamOptions {
   runtime: Pick<RuntimeService, "containerEvents">;
@@ -14,6 +15,7 @@ export interface EventStreamOptions {
   onHint: (uid: PodUid) => void;
   /** Events may have been missed: look at everything. */
   onGap: () => void;
+  metrics?: EventStreamMetrics;
 }
 
 /** How long a runtime without events is left alone before it is asked again: it may have been upgraded. */
@@ -71,6 +73,7 @@ export class EventStream implements Component {
         said = message;
       } finally {
         this.#connected = false;
+        if (!signal.aborted) this.#o.metrics?.broke();
       }
       try {
         await sleep(clock, wait, signal);
@@ -84,11 +87,14 @@ export class EventStream implements Component {
     // A runtime that has no events says so at once; one that has them stays silent until there is one.
     const settled = this.#o.clock.after(500, () => {
       this.#connected = true;
+      this.#o.metrics?.opened();
       this.#o.onGap();
       onOpen();
     });
     try {
       for await (const event of this.#o.runtime.containerEvents(signal)) {
+        if (event.createdAt > 0n)
+          this.#o.metrics?.received(this.#o.clock.now() - Number(event.createdAt / 1_000_000n));
         const uid = event.podSandboxStatus?.labels[labelPodUid] ?? event.podSandboxStatus?.metadata?.uid;
         if (uid) this.#o.onHint(uid as PodUid);
         else this.#o.onGap();

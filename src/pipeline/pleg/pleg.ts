@@ -22,6 +22,7 @@ import {
   podEvents,
   sandboxStillSo,
 } from "./observe.ts";
+import type { PlegMetrics } from "./pleg-metrics.ts";
 import { terminationMessage } from "./termination-message.ts";
 
 type Runtime = Pick<
@@ -37,9 +38,9 @@ export interface PlegOptions {
   /** How long to wait between two relists, asked before each wait: short without runtime events, long with them. */
   relistEveryMs: () => number;
   onEvent: (event: PodEvent) => void;
-  onRelist?: (durationMs: number) => void;
   /** Instead of reading the message that an ended container left; asked once for each. */
   terminationMessage?: (status: ContainerStatus) => Promise<string>;
+  metrics?: PlegMetrics;
 }
 
 const unhealthyAfterMs = 3 * 60_000;
@@ -59,6 +60,8 @@ export class Pleg implements Component {
   /** The last listing of everything that was applied as a whole: it also speaks for the pods that it did not find. */
   #completeFrom = 0;
   #lastRelistAt: number | undefined;
+  /** When the last relist began that the runtime answered. */
+  #listedAt: number | undefined;
   #startedAt = 0;
   #lastError = "";
   #wake: (() => void) | undefined;
@@ -132,13 +135,18 @@ export class Pleg implements Component {
 
   async #refreshOne(uid: PodUid): Promise<void> {
     const sequence = ++this.#sequence;
-    const { runtime } = this.#o;
+    const { runtime, clock, metrics } = this.#o;
+    const startedAt = clock.now();
     const filter = { labelSelector: { [labelPodUid]: uid } };
-    const [sandboxes, containers] = await Promise.all([
-      runtime.listPodSandboxes(filter, { signal: this.#signal }),
-      runtime.listContainers(filter, { signal: this.#signal }),
-    ]);
-    await this.#apply(uid, groupByPod(sandboxes, containers).get(uid), sequence);
+    try {
+      const [sandboxes, containers] = await Promise.all([
+        runtime.listPodSandboxes(filter, { signal: this.#signal }),
+        runtime.listContainers(filter, { signal: this.#signal }),
+      ]);
+      await this.#apply(uid, groupByPod(sandboxes, containers).get(uid), sequence);
+    } finally {
+      metrics?.podRelisted(clock.now() - startedAt);
+    }
   }
 
   async #run(signal: AbortSignal): Promise<void> {
@@ -147,7 +155,7 @@ export class Pleg implements Component {
     while (!signal.aborted) {
       this.#again = false;
       try {
-        await this.#relist();
+        await this.#measuredRelist();
         if (failing) logger.info("Relisting works again");
         failing = false;
       } catch (error) {
@@ -174,14 +182,26 @@ export class Pleg implements Component {
     }
   }
 
-  async #relist(): Promise<void> {
-    const { runtime, observed, clock, logger } = this.#o;
+  async #measuredRelist(): Promise<void> {
+    const { clock, metrics } = this.#o;
     const startedAt = clock.now();
+    metrics?.relistBegins(this.#listedAt === undefined ? undefined : startedAt - this.#listedAt);
+    try {
+      await this.#relist(startedAt);
+    } finally {
+      metrics?.relistEnds(clock.now() - startedAt);
+    }
+  }
+
+  async #relist(startedAt: number): Promise<void> {
+    const { runtime, observed, clock, logger } = this.#o;
     const sequence = ++this.#sequence;
     const [sandboxes, containers] = await Promise.all([
       runtime.listPodSandboxes(undefined, { signal: this.#signal }),
       runtime.listContainers(undefined, { signal: this.#signal }),
     ]);
+    this.#listedAt = startedAt;
+    this.#o.metrics?.listed(startedAt);
     const listed = groupByPod(sandboxes, containers);
     const uids = new Set([...listed.keys(), ...[...observed.all()].map((p) => p.uid)]);
     let complete = true;
@@ -201,7 +221,6 @@ export class Pleg implements Component {
     for (const [uid, from] of this.#appliedFrom)
       if (from <= this.#completeFrom && !observed.get(uid)) this.#appliedFrom.delete(uid);
     this.#lastRelistAt = clock.now();
-    this.#o.onRelist?.(this.#lastRelistAt - startedAt);
     this.#firstRelist.resolve();
   }
 

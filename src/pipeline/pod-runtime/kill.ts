@@ -59,7 +59,7 @@ export async function killContainer(deps: KillDeps, options: KillContainerOption
   const { id, name } = container;
   const pod = options.pod ?? formerPod(options.seen);
   const grace = graceSecondsOf(options.pod, container, { override, cause });
-  const { stop, first } = stops.begin(id, clock.now() + grace * 1000);
+  const { stop, first } = stops.begin(options.seen.uid, id, clock.now() + grace * 1000);
   if (first) events.normal(pod, "Killing", options.message || `Stopping container ${name}`, name);
   const hook = new PreStop(deps, options, pod);
   try {

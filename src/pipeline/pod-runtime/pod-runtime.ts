@@ -4,6 +4,7 @@ import type { ConcurrencyGate } from "../../base/gate.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { ContainerConfigInit, PodSandboxConfigInit, RuntimeService } from "../../clients/cri/cri.ts";
 import { formatDuration } from "../../config/duration.ts";
+import { startPriority } from "../../model/critical-pod.ts";
 import type { Container, Pod, PodUid } from "../../model/pod.ts";
 import type { PodEvents } from "../../model/pod-events.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
@@ -86,6 +87,7 @@ export interface PodRuntimeOptions {
   starting: StartingContainers;
   gates?: PlanContext["gates"];
   keptDead?: number;
+  keptDeadMs?: number;
 }
 
 /** The state of a pod after a sync that had nothing left to do. */
@@ -140,6 +142,7 @@ export class PodRuntime {
     const { observe } = this.#o;
     const uid = pod.metadata.uid;
     if (!this.#seen.has(uid)) await this.#look(uid);
+    let isNew = false;
     for (let stage = 0; stage < mostStages; stage++) {
       signal.throwIfAborted();
       const plan = planPod(pod, observe.get(uid), this.#context(pod));
@@ -150,8 +153,12 @@ export class PodRuntime {
           waitingFor,
           finished: plan.finished,
         };
+      isNew ||= plan.createSandbox !== undefined;
       try {
         await this.#apply(pod, plan, report, signal);
+      } catch (error) {
+        if (isNew && !isAbort(error) && !signal.aborted) this.#o.metrics?.firstSyncFailed(pod);
+        throw error;
       } finally {
         // Whatever was done or half done must be seen before anyone plans again.
         await this.#look(uid);
@@ -179,6 +186,10 @@ export class PodRuntime {
     options.report.blockedOn("stopping containers");
     try {
       await killPod(this.#kill, seen, pod, options);
+    } catch (error) {
+      if (pod && !options.signal.aborted)
+        this.#o.events.warning(pod, "FailedKillPod", `error killing pod: ${messageOf(error)}`);
+      throw error;
     } finally {
       await observe.refresh(uid);
     }
@@ -192,6 +203,7 @@ export class PodRuntime {
     this.#seen.delete(uid);
     await this.#o.cgroups.remove(uid);
     this.#restarts.forget(`${uid}/`);
+    this.#kill.stops.forget(uid);
     this.#o.replaced.forget(uid);
     this.#toldBackOff.delete(uid);
     this.#o.images.forget(uid);
@@ -208,7 +220,18 @@ export class PodRuntime {
     await Promise.all(seen?.sandboxes.map((s) => attempt(runtime.removePodSandbox(s.id, { signal }))) ?? []);
     await files.remove(id);
     if (seen) await observe.refresh(id.uid);
+    this.#kill.stops.forget(id.uid);
     if (failures.length > 0) throw failures[0];
+  }
+
+  /** How much is remembered: nothing when all pods are gone. */
+  get remembered() {
+    return {
+      stops: this.#kill.stops.size,
+      restarts: this.#restarts.size,
+      looks: this.#seen.size,
+      "back-offs told": this.#toldBackOff.size,
+    };
   }
 
   #context(pod: Pod): PlanContext {
@@ -222,6 +245,7 @@ export class PodRuntime {
       replaced: (container) => this.#o.replaced.has(pod.metadata.uid, container),
       gates: this.#o.gates,
       keptDead: this.#o.keptDead,
+      keptDeadMs: this.#o.keptDeadMs,
     };
   }
 
@@ -312,14 +336,21 @@ export class PodRuntime {
     const create = async () => {
       report.blockedOn("creating the sandbox");
       // In its turn too: the preparations of a whole burst would hold up the first pod of it.
-      await files.make(pod);
-      await cgroups.ensure(pod);
-      const config = await requests.sandbox(pod, attempt);
-      metrics?.podStarting();
+      await files.make(pod).catch((error) => {
+        events.warning(pod, "Failed", `error making pod data directories: ${messageOf(error)}`);
+        throw error;
+      });
+      await cgroups.ensure(pod).catch((error) => {
+        const message = `unable to ensure pod container exists: ${messageOf(error)}`;
+        events.warning(pod, "FailedCreatePodContainer", message);
+        throw error;
+      });
+      metrics?.podStarting(pod);
       try {
+        const config = await requests.sandbox(pod, attempt);
         await runtime.runPodSandbox(config, requests.runtimeHandler(pod));
       } catch (error) {
-        if (isAbort(error)) throw error;
+        if (isAbort(error) || signal.aborted) throw error;
         metrics?.podFailed();
         events.warning(pod, "FailedCreatePodSandBox", `Failed to create pod sandbox: ${messageOf(error)}`);
         throw new KubeletError("CreatePodSandboxError", `creating the sandbox: ${messageOf(error)}`, {
@@ -327,7 +358,7 @@ export class PodRuntime {
         });
       }
     };
-    await gate.run(create, { signal, priority: pod.spec.priority, kind: "sandbox" });
+    await gate.run(create, { signal, priority: startPriority(pod), kind: "sandbox" });
   }
 
   /** Starts the planned containers in their order. One that fails does not keep the others from starting. */

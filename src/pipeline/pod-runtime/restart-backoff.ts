@@ -67,6 +67,10 @@ export class RestartBackoff {
     this.#entries.set(key, { delayMs, updatedAt: now });
   }
 
+  get size(): number {
+    return this.#entries.size;
+  }
+
   forget(prefix: string): void {
     for (const key of this.#entries.keys()) if (key.startsWith(prefix)) this.#entries.delete(key);
   }

@@ -1,5 +1,6 @@
 import { isAbort, KubeletError, messageOf } from "../../base/errors.ts";
 import type { ContainerId } from "../../clients/cri/cri.ts";
+import { startPriority } from "../../model/critical-pod.ts";
 import { type Container, type Pod, podRef } from "../../model/pod.ts";
 import { newestContainer, type ObservedContainer, type ObservedSandbox } from "../../state/observed-pods.ts";
 import type { StartAction } from "./plan.ts";
@@ -37,6 +38,23 @@ export class ContainerStarter {
 
   /** Fails with a KubeletError whose code is the reason that users see. */
   async start(
+    pod: Pod,
+    sandbox: ObservedSandbox,
+    action: StartAction,
+    report: SyncReport,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { metrics } = this.#o;
+    metrics?.containerStarting(action.role);
+    try {
+      await this.#start(pod, sandbox, action, report, signal);
+    } catch (error) {
+      if (!isAbort(error)) metrics?.containerFailed(action.role, reasonOf(error) ?? "RunContainerError");
+      throw error;
+    }
+  }
+
+  async #start(
     pod: Pod,
     sandbox: ObservedSandbox,
     action: StartAction,
@@ -87,13 +105,19 @@ export class ContainerStarter {
           this.#o.starting.delete(id);
           throw failed(error, "RunContainerError");
         } finally {
-          await files.linkLog(pod, container.name, attempt, id);
+          // For log collectors: no reason to call a container failed that runs.
+          await files.linkLog(pod, container.name, attempt, id).catch((error) => {
+            logger.error("Cannot link the log of a container", {
+              pod: podRef(pod),
+              id,
+              err: messageOf(error),
+            });
+          });
         }
         return id;
       },
-      { signal, priority: pod.spec.priority, kind: ended ? "restart" : "container" },
+      { signal, priority: startPriority(pod), kind: ended ? "restart" : "container" },
     );
-    this.#o.metrics?.containerStarted(action.role);
     events.normal(pod, "Started", "Container started", container.name);
     logger.debug(2, "Container started", { pod: podRef(pod), container: container.name, id, attempt });
     await this.#postStart(pod, container, id, sandbox, report, signal);
@@ -126,7 +150,14 @@ export class ContainerStarter {
         err: messageOf(error),
       });
       events.warning(pod, "FailedPostStartHook", "PostStartHook failed", container.name);
-      await kill(pod, { id, name: container.name }, signal);
+      await kill(pod, { id, name: container.name }, signal).catch((killError) => {
+        if (isAbort(killError)) throw killError;
+        logger.error("Cannot end a container whose postStart hook failed", {
+          pod: podRef(pod),
+          container: container.name,
+          err: messageOf(killError),
+        });
+      });
       throw new KubeletError("PostStartHookError", messageOf(error), { cause: error });
     } finally {
       starting.delete(id);

@@ -1,4 +1,5 @@
 import type { ContainerId } from "../../clients/cri/cri.ts";
+import type { PodUid } from "../../model/pod.ts";
 
 /** What was done so far to end a container. */
 export interface Stop {
@@ -13,16 +14,16 @@ export interface Stop {
  * next pass goes on where that one was. A grace period gets shorter by that, never longer.
  */
 export class Stops {
-  #stops = new Map<ContainerId, Stop>();
+  #stops = new Map<ContainerId, Stop & { uid: PodUid }>();
 
   /** `first` is true if nobody was ending this container yet. */
-  begin(id: ContainerId, endsAt: number): { stop: Stop; first: boolean } {
+  begin(uid: PodUid, id: ContainerId, endsAt: number): { stop: Stop; first: boolean } {
     const known = this.#stops.get(id);
     if (known) {
       known.endsAt = Math.min(known.endsAt, endsAt);
       return { stop: known, first: false };
     }
-    const stop = { endsAt, preStopBegun: false };
+    const stop = { uid, endsAt, preStopBegun: false };
     this.#stops.set(id, stop);
     return { stop, first: true };
   }
@@ -35,6 +36,11 @@ export class Stops {
 
   ended(id: ContainerId): void {
     this.#stops.delete(id);
+  }
+
+  /** The pod is gone, and with it containers whose end nobody saw: those that vanished while they were being stopped. */
+  forget(uid: PodUid): void {
+    for (const [id, stop] of this.#stops) if (stop.uid === uid) this.#stops.delete(id);
   }
 
   get size(): number {

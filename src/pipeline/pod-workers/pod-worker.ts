@@ -4,6 +4,7 @@ import type { Logger } from "../../base/logger.ts";
 import type { Pod, PodId } from "../../model/pod.ts";
 import type { PodVerdict } from "../../model/pod-verdict.ts";
 import { graceOf } from "./grace.ts";
+import { PassTimer } from "./pass-timer.ts";
 import {
   deadlineExceeded,
   type PodWork,
@@ -11,6 +12,7 @@ import {
   type TerminateOptions,
   type Waiting,
 } from "./pod-work.ts";
+import type { PassKind, WorkerMetrics } from "./worker-metrics.ts";
 
 /** Where a pod is in its life, with what matters there. */
 type Life =
@@ -33,11 +35,14 @@ export interface PodWorkerOptions {
   mayStart: () => string | undefined;
   onChange: () => void;
   onPhase: (phase: WorkerPhase) => void;
+  onVerdict?: (verdict: PodVerdict) => void;
   onFinished: () => void;
+  metrics?: Pick<WorkerMetrics, "began" | "refused" | "passed">;
 }
 
 const firstRetryMs = 500;
 const longestRetryMs = 10_000;
+const mostObstacles = 50;
 
 /**
  * The life of one pod: syncing, then terminating, then terminated, never back. Its work is serial; a wish that arrives
@@ -55,9 +60,13 @@ export class PodWorker {
   #removed = false;
   #finished = false;
   #blockedOn: { text: string; since: number } | undefined;
+  /** What was in the way since the pod last had nothing to wait for, and since when. */
+  #obstacles = new Map<string, number>();
   #waiting = new Map<string, Waiting>();
   #pass: AbortController | undefined;
+  readonly #timer: PassTimer;
   #dirty = false;
+  #specChanged = false;
   #wake: (() => void) | undefined;
   #cancelTimer: (() => void) | undefined;
   #cancelDeadline: (() => void) | undefined;
@@ -69,6 +78,7 @@ export class PodWorker {
   constructor(options: PodWorkerOptions) {
     const { pod } = options;
     this.#o = options;
+    this.#timer = new PassTimer(options.clock, options.metrics);
     this.id = options.id;
     this.#pod = pod;
     // A pod that is already being deleted when it is first heard of never begins.
@@ -134,6 +144,7 @@ export class PodWorker {
     const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
     if (this.#life.phase === "syncing") {
       this.#pod = pod;
+      this.#specChanged = true;
       if (this.#life.begun) this.#watchDeadline();
       this.poke();
     }
@@ -143,6 +154,7 @@ export class PodWorker {
 
   /** Something about the pod may have changed: look at it. A retry that waits for its time does not hold this up. */
   poke(): void {
+    this.#timer.asked();
     this.#dirty = true;
     this.#wake?.();
   }
@@ -194,6 +206,7 @@ export class PodWorker {
       this.#cancelTimer?.();
       const pass = new AbortController();
       this.#pass = pass;
+      const measured = this.#measured();
       try {
         await this.#onePass(pass.signal);
         this.#failures = 0;
@@ -203,9 +216,20 @@ export class PodWorker {
         if (!pass.signal.aborted) this.#retry(error);
       } finally {
         this.#pass = undefined;
+        measured();
       }
     }
     if (this.#finished) this.#o.onFinished();
+  }
+
+  /** Begins to measure a pass; call it when the pass has ended. */
+  #measured(): () => void {
+    const life = this.#life;
+    const kind = passKind(life, this.#specChanged);
+    this.#specChanged = false;
+    const ended = this.#timer.begin();
+    // A pod that has to wait for another was not worked on yet.
+    return () => ended(life.phase === "syncing" && !life.begun ? undefined : kind);
   }
 
   #wanted(): Promise<void> {
@@ -253,8 +277,10 @@ export class PodWorker {
       life.begun = true;
       if (refusal) {
         this.#refused = true;
+        this.#o.metrics?.refused(refusal.reason);
         return this.#end(refusal);
       }
+      this.#o.metrics?.began(pod, clock.now());
     }
     if (work.hasEnded(pod)) return this.#end();
     this.#watchDeadline();
@@ -305,6 +331,7 @@ export class PodWorker {
     if (!verdict || this.#verdict || this.#life.phase === "terminated") return;
     if (this.#pod && this.#o.work.hasEnded(this.#pod)) return;
     this.#verdict = verdict;
+    this.#o.onVerdict?.(verdict);
   }
 
   /** Ends a pod whose time is up, else looks again when it will be: also while a pass is under way. */
@@ -354,13 +381,18 @@ export class PodWorker {
   }
 
   #clearBlocked(): void {
+    this.#obstacles.clear();
     this.#blockedOn = undefined;
   }
 
   readonly #report: Report = {
     blockedOn: (text) => {
       if (this.#blockedOn?.text === text) return;
-      this.#blockedOn = { text, since: this.#o.clock.now() };
+      // What fails and is tried again has been in the way since the first time.
+      const since = this.#obstacles.get(text) ?? this.#o.clock.now();
+      if (this.#obstacles.size >= mostObstacles) this.#obstacles.clear();
+      this.#obstacles.set(text, since);
+      this.#blockedOn = { text, since };
       this.#o.onChange();
     },
     waiting: (container, waiting) => {
@@ -371,4 +403,19 @@ export class PodWorker {
       this.#o.onChange();
     },
   };
+}
+
+/** Undefined for a look at a pod that is over already. */
+function passKind(life: Life, specChanged: boolean): PassKind | undefined {
+  switch (life.phase) {
+    case "syncing":
+      if (!life.begun) return "create";
+      return specChanged ? "update" : "sync";
+    case "terminating":
+      return "kill";
+    case "terminated":
+      return life.released ? undefined : "terminated";
+    default:
+      return life satisfies never;
+  }
 }

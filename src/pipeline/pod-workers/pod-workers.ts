@@ -2,8 +2,10 @@ import type { Clock } from "../../base/clock.ts";
 import { type Component, type Health, healthy } from "../../base/component.ts";
 import type { Logger } from "../../base/logger.ts";
 import { fullNameOf, isStatic, type Pod, type PodId, type PodUid } from "../../model/pod.ts";
+import type { PodVerdict } from "../../model/pod-verdict.ts";
 import type { PodWork, TerminateOptions } from "./pod-work.ts";
 import { PodWorker, type WorkerPhase } from "./pod-worker.ts";
+import type { WorkerMetrics } from "./worker-metrics.ts";
 
 export interface PodWorkersOptions {
   work: PodWork;
@@ -15,8 +17,11 @@ export interface PodWorkersOptions {
   onChange: (uid: PodUid) => void;
   /** A pod is there, begins to end, or has nothing that runs any more. */
   onPhase?: (uid: PodUid, phase: WorkerPhase) => void;
+  /** Somebody has decided that a pod has failed. */
+  onVerdict?: (pod: Pod, verdict: PodVerdict) => void;
   /** A pod is gone for good, with all that belonged to it. */
   onGone: (uid: PodUid) => void;
+  metrics?: WorkerMetrics;
 }
 
 /** One serial worker a pod UID; workers of different pods run side by side. */
@@ -76,7 +81,9 @@ export class PodWorkers implements Component {
 
   /** The runtime has this pod and nobody wants it. */
   terminateOrphan(id: PodId): void {
-    if (!this.#workers.has(id.uid)) this.#add(id, undefined);
+    if (this.#workers.has(id.uid)) return;
+    this.#o.metrics?.orphanFound(id.uid);
+    this.#add(id, undefined);
   }
 
   poke(uid: PodUid): void {
@@ -89,7 +96,7 @@ export class PodWorkers implements Component {
 
   #add(id: PodId, pod: Pod | undefined): void {
     if (this.#stopping) return;
-    const { work, clock, logger, syncEveryMs } = this.#o;
+    const { work, clock, logger, syncEveryMs, metrics } = this.#o;
     const worker: PodWorker = new PodWorker({
       id,
       pod,
@@ -97,12 +104,14 @@ export class PodWorkers implements Component {
       clock,
       logger,
       syncEveryMs,
+      metrics,
       mayStart: () => this.#obstacle(worker),
       onChange: () => {
         this.#o.onChange(id.uid);
         if (worker.phase === "terminated") this.#pokeNamesake(worker);
       },
       onPhase: (phase) => this.#o.onPhase?.(id.uid, phase),
+      onVerdict: (verdict) => worker.pod && this.#o.onVerdict?.(worker.pod, verdict),
       onFinished: () => this.#finished(worker),
     });
     this.#workers.set(id.uid, worker);
@@ -118,7 +127,10 @@ export class PodWorkers implements Component {
     const successor = this.#successors.get(uid);
     this.#successors.delete(uid);
     this.#o.onGone(uid);
-    if (successor) this.#add(idOf(successor), successor);
+    if (successor) {
+      this.#o.metrics?.restarted(successor);
+      this.#add(idOf(successor), successor);
+    }
     this.#pokeNamesake(worker);
   }
 

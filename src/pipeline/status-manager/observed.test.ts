@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { comparable, observed } from "../../../test/builders/observed-status.ts";
 import { aSandbox, seenContainer } from "../../../test/builders/pods.ts";
 import type { ContainerId } from "../../clients/cri/cri.ts";
 import type { Pod, PodStatus } from "../../model/pod.ts";
@@ -8,28 +8,6 @@ import type { ObservedContainer, ObservedPod, ObservedSandbox } from "../../stat
 import type { ApiPodStatus } from "./api-types.ts";
 import { at, probed, statusOf } from "./fake-input.ts";
 import type { StatusInput } from "./status-input.ts";
-
-/** A pod as a kubelet v1.36 reported it; without its status, as the kubelet got it. */
-function observed(name: string): { pod: Pod; status: PodStatus } {
-  const file = new URL(`../../../test/fixtures/observed/pod-${name}.json`, import.meta.url);
-  const { status, ...pod } = JSON.parse(readFileSync(file, "utf8")) as Pod & { status: PodStatus };
-  return { pod, status };
-}
-
-const times = new Set(["startedAt", "finishedAt", "startTime", "lastTransitionTime"]);
-const addresses = new Set(["ip", "hostIP", "podIP"]);
-
-/** Everything but ids, times and addresses; that these are there, and null where they are null, still counts. */
-function comparable(status: ApiPodStatus): unknown {
-  return JSON.parse(
-    JSON.stringify(status, (key, value: unknown) => {
-      if (typeof value !== "string") return value;
-      if (times.has(key)) return "time";
-      if (addresses.has(key)) return "address";
-      return key === "containerID" ? value.replace(/:\/\/.+/, "://id") : value;
-    }),
-  );
-}
 
 const image = {
   image: "docker.io/library/busybox:1.35",

@@ -11,6 +11,7 @@ import {
   type StatusGates,
   type StatusInput,
 } from "./status-input.ts";
+import type { StatusMetrics } from "./status-metrics.ts";
 import { illegalChange } from "./transitions.ts";
 
 export interface StatusManagerOptions {
@@ -27,6 +28,7 @@ export interface StatusManagerOptions {
   recursiveReadOnly?: (pod: Pod) => boolean;
   podCgroup?: (uid: PodUid) => PodCgroupValues | undefined;
   gates?: StatusGates;
+  metrics?: StatusMetrics;
 }
 
 /** What the pod's worker knows. */
@@ -99,6 +101,8 @@ export class StatusManager {
       });
       return;
     }
+    this.#o.metrics?.containersChanged(before, status);
+    if (entry?.status.phase === "Pending" && status.phase === "Running") this.#o.metrics?.podRuns(pod, now);
     this.#entries.set(uid, { startTime, status });
     if (JSON.stringify(entry?.status) !== JSON.stringify(status)) this.#o.onChange(uid);
   }

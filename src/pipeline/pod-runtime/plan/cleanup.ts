@@ -4,13 +4,14 @@ import type { PodView } from "./view.ts";
 /** What only takes up room: containers that were created and never started, and all but the last dead of a name. */
 export function planCleanup(plan: PodPlan, { seen, sandbox, context }: PodView): void {
   const dead = new Map<string, number>();
-  const { keptDead = 1 } = context;
+  const { keptDead = 1, keptDeadMs = 0, now } = context;
   for (const container of seen.containers) {
     if (container.state === "created") plan.removeContainers.push(container);
     if (container.state !== "exited") continue;
     const before = dead.get(container.name) ?? 0;
     // The last one is always kept: it tells what to do next.
-    if (keptDead >= 0 && before >= Math.max(1, keptDead)) plan.removeContainers.push(container);
+    const isOld = container.createdAt <= now - keptDeadMs;
+    if (keptDead >= 0 && before >= Math.max(1, keptDead) && isOld) plan.removeContainers.push(container);
     dead.set(container.name, before + 1);
   }
   const kept = new Set(

@@ -19,6 +19,8 @@ export function planContainer(plan: PodPlan, view: PodView, container: Container
     case "running":
       return planKill(plan, view, container, role, here);
     case "unknown":
+      // Nobody can say what became of it, so its exit code says nothing.
+      plan.replaces.push(here);
       plan.kill.push({
         container: here,
         cause: "unknown",

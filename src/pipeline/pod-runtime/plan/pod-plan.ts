@@ -69,6 +69,8 @@ export interface PlanContext {
   gates?: RestartGates;
   /** How many dead containers of a name to keep; one unless told, negative for all. */
   keptDead?: number;
+  /** How old a dead container must be to be removed. */
+  keptDeadMs?: number;
 }
 
 export function emptyPlan(): PodPlan {

@@ -86,7 +86,12 @@ testPlans([
     seen([exited("a", 42), done("b")], [deadSandbox]),
     "remove b-0",
   ],
-  ["and the sandbox follows, as for a pod that never ran", pod, seen([], [deadSandbox]), "sandbox 1"],
+  [
+    "and the sandbox follows, as for a pod that never ran",
+    pod,
+    seen([], [deadSandbox]),
+    "kill all, sandbox 1",
+  ],
 ]);
 
 test("the logs of removed containers stay, so that restarts are counted on", () => {

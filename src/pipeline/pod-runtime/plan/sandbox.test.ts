@@ -11,7 +11,12 @@ testPlans([
   ["nothing there: a sandbox first", two, undefined, "sandbox 0"],
   ["nothing there but the pod's name: a sandbox first", two, seen([], []), "sandbox 0"],
   ["an empty sandbox: all containers start in order", two, seen([]), "start regular a#0, start regular b#0"],
-  ["sandbox died: a new one, with the next attempt", aPod(), seen([done("a")], [deadSandbox]), "sandbox 1"],
+  [
+    "sandbox died: a new one, with the next attempt",
+    aPod(),
+    seen([done("a")], [deadSandbox]),
+    "kill all, sandbox 1",
+  ],
   [
     "sandbox died while containers run: they are ended first",
     aPod(),
@@ -62,14 +67,14 @@ testPlans([
       initContainers: [aContainer("i"), aContainer("side", { restartPolicy: "Always" })],
     }),
     seen([failed("side"), done("i")], [deadSandbox]),
-    "sandbox 1",
+    "kill all, sandbox 1",
   ],
-  ["Never and nothing was made yet: a new sandbox", never, seen([], [deadSandbox]), "sandbox 1"],
+  ["Never and nothing was made yet: a new sandbox", never, seen([], [deadSandbox]), "kill all, sandbox 1"],
   [
     "Never and nothing was started yet: a new sandbox",
     never,
     seen([seenContainer("a", { state: "created" })], [deadSandbox]),
-    "sandbox 1, remove a-0",
+    "kill all, sandbox 1, remove a-0",
   ],
   [
     "Never and the sandbox died while containers run: they are ended, and no sandbox made",
@@ -93,7 +98,7 @@ testPlans([
     "Never, but the container's own policy restarts it: a new sandbox",
     aPod({ restartPolicy: "Never", containers: [aContainer("a", { restartPolicy: "Always" })] }),
     seen([done("a")], [deadSandbox]),
-    "sandbox 1",
+    "kill all, sandbox 1",
   ],
   [
     "Never, but a container that runs has a policy of its own: a new sandbox",
@@ -116,12 +121,17 @@ testPlans([
     seen([done("a")], [deadSandbox]),
     "finished: all containers have ended",
   ],
-  ["OnFailure, one failed: a new sandbox", onFailure, seen([failed("a")], [deadSandbox]), "sandbox 1"],
+  [
+    "OnFailure, one failed: a new sandbox",
+    onFailure,
+    seen([failed("a")], [deadSandbox]),
+    "kill all, sandbox 1",
+  ],
   [
     "OnFailure, init done and nothing else yet: a new sandbox",
     aPod({ restartPolicy: "OnFailure", initContainers: [aContainer("i")] }),
     seen([done("i")], [deadSandbox]),
-    "sandbox 1",
+    "kill all, sandbox 1",
   ],
   [
     "sandboxes that were made in vain do not pile up",
@@ -130,7 +140,7 @@ testPlans([
       [],
       [2, 1, 0].map((attempt) => sandboxOf(attempt, { state: "notready" })),
     ),
-    "sandbox 3, remove s1, remove s0",
+    "kill all, sandbox 3, remove s1, remove s0",
   ],
   [
     "an old sandbox goes with its last container",

@@ -9,6 +9,8 @@ export function planSandbox(plan: PodPlan, view: PodView): boolean {
   const live = seen.containers.filter(isLive);
   if (live.length > 0 || seen.sandboxes.some((s) => s.state === "ready")) plan.killAll = reason;
   if (isWanted(view)) {
+    // A sandbox that died may still hold its address and ports: it is stopped, too.
+    if (seen.sandboxes.length > 0) plan.killAll = reason;
     plan.createSandbox = { attempt: sandbox ? sandbox.attempt + 1 : 0 };
     plan.replaces.push(...live.filter((c) => view.runsAgain(c)));
   } else if (!plan.killAll) {

@@ -1,0 +1,24 @@
+import { readFileSync } from "node:fs";
+import type { Pod, PodStatus } from "../../src/model/pod.ts";
+
+/** A pod as a kubelet v1.36 reported it; without its status, as the kubelet got it. */
+export function observed(name: string): { pod: Pod; status: PodStatus } {
+  const file = new URL(`../fixtures/observed/pod-${name}.json`, import.meta.url);
+  const { status, ...pod } = JSON.parse(readFileSync(file, "utf8")) as Pod & { status: PodStatus };
+  return { pod, status };
+}
+
+const times = new Set(["startedAt", "finishedAt", "startTime", "lastTransitionTime"]);
+const addresses = new Set(["ip", "hostIP", "podIP"]);
+
+/** Everything but ids, times and addresses; that these are there, and null where they are null, still counts. */
+export function comparable(status: PodStatus): unknown {
+  return JSON.parse(
+    JSON.stringify(status, (key, value: unknown) => {
+      if (typeof value !== "string") return value;
+      if (times.has(key)) return "time";
+      if (addresses.has(key)) return "address";
+      return key === "containerID" ? value.replace(/:\/\/.+/, "://id") : value;
+    }),
+  );
+}

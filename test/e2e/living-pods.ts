@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { access } from "node:fs/promises";
+import { type Agent, startAgent } from "../../src/app/agent.ts";
+import type { PodRow } from "../../src/app/pod-board.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { healthy } from "../../src/base/component.ts";
+import { silentLogger } from "../../src/base/logger.ts";
+import { withDefaults } from "../../src/config/defaults.ts";
+import { FeatureGates } from "../../src/config/feature-gates.ts";
+import { applyPodDefaults } from "../../src/model/defaults/pod.ts";
+import type { Pod, PodUid } from "../../src/model/pod.ts";
+import type { PodSource } from "../../src/pipeline/sources/source.ts";
+import type { TestNode } from "../node/test-node.ts";
+import { holds } from "./holds.ts";
+import { type PodSpecInit, podManifest } from "./manifests.ts";
+
+/** Pods that change without becoming other pods, as they do when an API server has them. */
+export class LivingPods implements PodSource {
+  readonly name = "api";
+  readonly done = Promise.resolve();
+  readonly health = () => healthy;
+  #emit: (pods: Pod[]) => void = () => {};
+  #pods = new Map<string, Pod>();
+
+  async start(_signal: AbortSignal, emit: (pods: Pod[]) => void): Promise<void> {
+    this.#emit = emit;
+    this.#tell();
+  }
+
+  add(name: string, spec: PodSpecInit): void {
+    const pod = applyPodDefaults(JSON.parse(podManifest(name, spec)) as Pod);
+    pod.metadata = { name, namespace: "default", uid: randomUUID() as PodUid, generation: 1 };
+    this.#pods.set(name, pod);
+    this.#tell();
+  }
+
+  addPod(pod: Pod): void {
+    this.#pods.set(pod.metadata.name, pod);
+    this.#tell();
+  }
+
+  change(name: string, change: (pod: Pod) => void): void {
+    const pod = structuredClone(this.#pods.get(name)!);
+    change(pod);
+    pod.metadata = { ...pod.metadata, generation: (pod.metadata.generation ?? 0) + 1 };
+    this.#pods.set(name, pod);
+    this.#tell();
+  }
+
+  remove(name: string): void {
+    this.#pods.delete(name);
+    this.#tell();
+  }
+
+  #tell(): void {
+    this.#emit([...this.#pods.values()]);
+  }
+}
+
+/** An agent in this process, whose pods come from there. */
+export async function startLivingAgent(node: TestNode, source: LivingPods): Promise<LivingAgent> {
+  const config = withDefaults({}, new FeatureGates({}));
+  Object.assign(config, {
+    containerRuntimeEndpoint: node.endpoint,
+    podLogsDir: node.logDir,
+    cgroupRoot: node.cgroupRoot,
+    failCgroupV1: false,
+    imageGCHighThresholdPercent: 100,
+  });
+  const hasResolvConf = await access("/etc/resolv.conf").then(
+    () => true,
+    () => false,
+  );
+  if (!hasResolvConf) config.resolvConf = "";
+  const agent = await startAgent({
+    config,
+    gates: new FeatureGates({}),
+    rootDir: node.rootDir,
+    containerLogsDir: node.containerLogDir,
+    makesCgroupRoot: true,
+    healthPort: 0,
+    sources: () => [source],
+    clock: systemClock,
+    logger: silentLogger,
+  });
+  return new LivingAgent(agent);
+}
+
+export class LivingAgent {
+  readonly #agent: Agent;
+
+  constructor(agent: Agent) {
+    this.#agent = agent;
+  }
+
+  is(name: string, check: (row: PodRow) => void, withinMs?: number): Promise<PodRow> {
+    return holds(() => {
+      const row = this.#agent.board.rows().find((r) => r.name === name);
+      assert.ok(row, `no pod ${name}`);
+      check(row);
+      return row;
+    }, withinMs);
+  }
+
+  running(name: string): Promise<PodRow> {
+    return this.is(name, (row) => {
+      const [ready, all] = row.ready.split("/");
+      assert.deepEqual([row.phase, ready], ["Running", all], row.blockedOn);
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.#agent.endPods({ graceSeconds: 1, withinMs: 30_000 });
+    await this.#agent.stop();
+  }
+}

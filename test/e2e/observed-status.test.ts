@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Container, Pod, PodStatus } from "../../src/model/pod.ts";
+import { comparable, observed } from "../builders/observed-status.ts";
+import { describeOnContainerd, startTestNode, type TestNode } from "../node/test-node.ts";
+import { type LivingAgent, LivingPods, startLivingAgent } from "./living-pods.ts";
+
+/** The pod without its node, and what needs volumes and objects of an API, which this agent does not have. */
+function withoutVolumes(pod: Pod): Pod {
+  const strip = ({ volumeMounts: _, envFrom: __, ...container }: Container): Container => ({
+    ...container,
+    env: container.env?.filter((v) => !v.valueFrom?.secretKeyRef && !v.valueFrom?.configMapKeyRef),
+    command: container.command?.map((word) => word.replace("> /e/x", "> /dev/null")),
+  });
+  const { volumes: _, nodeName: __, initContainers, containers, ...spec } = pod.spec;
+  return {
+    ...pod,
+    spec: { ...spec, initContainers: initContainers?.map(strip), containers: containers.map(strip) },
+  };
+}
+
+/** What the file says, without volumes; image ids are ids, and the pod's own resources come from its cgroup. */
+function told(status: PodStatus): unknown {
+  const { resources: _, ...rest } = comparable(status) as Record<string, unknown>;
+  return JSON.parse(
+    JSON.stringify(rest, (key, value: unknown) => {
+      if (key === "volumeMounts") return undefined;
+      return key === "imageID" ? "id" : value;
+    }),
+  );
+}
+
+describeOnContainerd("statuses are those of a kubelet v1.36", (version) => {
+  if (version === "1.6") return test.skip("an old runtime does not tell users and resources");
+  let node: TestNode;
+  let agent: LivingAgent;
+  const source = new LivingPods();
+
+  before(async () => {
+    node = await startTestNode({ containerd: version });
+    agent = await startLivingAgent(node, source);
+  });
+
+  after(async () => {
+    await agent?.stop();
+    await node?.stop();
+  });
+
+  for (const [name, what] of [
+    ["running", "an init container that is done, and a probed container that runs"],
+    ["full", "a sidecar, users, probes and hooks"],
+    ["hostnet", "a pod on the node's network that failed"],
+  ] as const) {
+    test(what, async () => {
+      const { pod, status } = observed(name);
+      source.addPod(withoutVolumes(pod));
+      await agent.is(pod.metadata.name, (row) => assert.deepEqual(told(row.status!), told(status)));
+    });
+  }
+});

@@ -1,0 +1,113 @@
+import type { ContainerId } from "../../src/clients/cri/cri.ts";
+import { ContainerState, PodSandboxState } from "../../src/gen/runtime/v1/api_pb.js";
+import { containerHash } from "../../src/model/container-hash.ts";
+import { annotationContainerHash } from "../../src/model/labels.ts";
+import type { Container, Pod, PodUid } from "../../src/model/pod.ts";
+import type { FakeContainer } from "../fake-runtime/pod-records.ts";
+import { mayFollow, nameOf, uidOf } from "./pod-life-rules.ts";
+import type { PodLifeWorld, Wanted } from "./pod-life-world.ts";
+
+/** What is not yet as it should be, now that nothing happens any more; nothing if all is. */
+export function unsettled(world: PodLifeWorld): string[] {
+  const wrong: string[] = [];
+  for (const wanted of world.wanted.values())
+    for (const what of unsettledOf(world, wanted)) wrong.push(`${wanted.uid}: ${what}`);
+  const uids = new Set<string>([...world.wanted.values()].map((w) => w.uid));
+  for (const s of world.runtime.pods.sandboxes.values()) {
+    const uid = s.config.metadata!.uid;
+    if (!uids.has(uid)) wrong.push(`${uid}: there is a sandbox, and nobody wants it`);
+  }
+  return wrong;
+}
+
+/** What is left of pods when none is wanted. */
+export function leftovers({ runtime, host, agent, uids, hooks, health }: PodLifeWorld): string[] {
+  const counts: Record<string, number> = {
+    sandboxes: runtime.pods.sandboxes.size,
+    containers: runtime.pods.containers.size,
+    cgroups: host.cgroups.size,
+    folders: host.files.folders.size,
+    statuses: [...uids].filter((uid) => agent?.statuses.get(uid)).length,
+    "hooks under way": hooks.underWay,
+    "probes under way": health.underWay,
+    ...agent?.remembered,
+  };
+  return Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([what, count]) => `${count} ${what}`);
+}
+
+function unsettledOf(world: PodLifeWorld, wanted: Wanted): string[] {
+  const { kind, uid, pod, evicted } = wanted;
+  const { agent } = world;
+  const wrong: string[] = [];
+  if (pod.metadata.deletionTimestamp) return ["it is still being deleted"];
+  const phase = agent?.phaseOf(uid) ?? "none";
+  const sandboxes = [...world.runtime.pods.sandboxes.values()].filter((s) => s.config.metadata!.uid === uid);
+  const ready = sandboxes.filter((s) => s.state === PodSandboxState.SANDBOX_READY);
+  const running = world.running().filter((c) => uidOf(c) === uid);
+  const failsFor = kind === "limited" || kind === "refused" || evicted;
+  if (failsFor && phase !== "Failed") wrong.push(`its phase is ${phase}, not Failed`);
+  if (kind === "refused" && sandboxes.length > 0) wrong.push("it was refused and has a sandbox");
+  if (phase === "Succeeded" || phase === "Failed") {
+    if (running.length > 0) wrong.push(`it is ${phase}, and ${nameOf(running[0]!)} runs`);
+    if (ready.length > 0) wrong.push(`it is ${phase}, and its sandbox is ready`);
+    const ending = agent?.workers.get(uid)?.phase;
+    if (ending !== "terminated") wrong.push(`it is ${phase}, and its worker is ${ending}`);
+    if (runsForEver(wanted) && !failsFor) wrong.push(`it is ${phase}, and runs for ever`);
+    return wrong;
+  }
+  if (kind === "crashing") return wrong;
+  if (phase !== "Running") wrong.push(`its phase is ${phase}`);
+  if (ready.length !== 1) wrong.push(`${ready.length} sandboxes are ready`);
+  let left = 0;
+  for (const container of [
+    ...(pod.spec.initContainers ?? []).filter((c) => c.restartPolicy === "Always"),
+    ...pod.spec.containers,
+  ]) {
+    const runs = running.find((c) => nameOf(c) === container.name);
+    const last = newest(world, uid, container.name);
+    if (runs) {
+      if (/^(once|flaky|coded)/.test(container.name)) wrong.push(`${container.name} is still at work`);
+      wrong.push(...unwell(world, wanted, container, runs));
+      left += pod.spec.containers.includes(container) ? 1 : 0;
+      if (runs.config.annotations[annotationContainerHash] !== containerHash(container))
+        wrong.push(`${container.name} runs as it was defined before`);
+    } else if (!last || !mayRest(pod, container, last)) wrong.push(`${container.name} does not run`);
+  }
+  if (left === 0) wrong.push("all is done, and it is not told");
+  for (const { name } of pod.spec.ephemeralContainers ?? [])
+    if (!world.rules.wasDebugged(uid, name)) wrong.push(`${name} was never started`);
+  return wrong;
+}
+
+/** Nothing is ill any more: what runs has started and is ready. */
+function unwell(world: PodLifeWorld, { uid }: Wanted, { name }: Container, runs: FakeContainer): string[] {
+  const status = world.agent?.statuses.get(uid);
+  const told = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].find(
+    (c) => c.name === name,
+  );
+  const wrong: string[] = [];
+  if (!told?.state?.running) wrong.push(`${name} runs, and it is not told`);
+  if (!told?.started) wrong.push(`${name} is not told to have started`);
+  if (!told?.ready) wrong.push(`${name} is not told to be ready`);
+  for (const kind of ["liveness", "startup"] as const)
+    if (world.agent?.probes.get(kind, runs.id as ContainerId) === "failure")
+      wrong.push(`${name} runs, and its ${kind} probe failed`);
+  return wrong;
+}
+
+/** It has a container that is started again whatever happens, and gets that far. */
+function runsForEver({ kind, pod }: Wanted): boolean {
+  return kind !== "ownFailedInit" && pod.spec.containers.some((c) => mayFollow(pod, c, 0));
+}
+
+function newest(world: PodLifeWorld, uid: PodUid, name: string): FakeContainer | undefined {
+  return [...world.runtime.pods.containers.values()]
+    .filter((c) => uidOf(c) === uid && nameOf(c) === name)
+    .sort((a, b) => b.config.metadata!.attempt - a.config.metadata!.attempt)[0];
+}
+
+function mayRest(pod: Pod, container: Container, last: FakeContainer): boolean {
+  return last.state === ContainerState.CONTAINER_EXITED && !mayFollow(pod, container, last.exitCode);
+}

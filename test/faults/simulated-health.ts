@@ -1,0 +1,86 @@
+import { type Clock, sleep } from "../../src/base/clock.ts";
+import { abortError } from "../../src/base/errors.ts";
+import type { ContainerId } from "../../src/clients/cri/cri.ts";
+import type { ProbeAnswer } from "../../src/pods/probes/probe-answer.ts";
+import type { Prober } from "../../src/pods/probes/prober.ts";
+import type { ProbeKind, ProbeResults } from "../../src/state/probe-results.ts";
+
+export type Health = "success" | "failure" | "error";
+
+const startsAfterMs = 400;
+const answers: Record<Health, ProbeAnswer> = {
+  success: { kind: "success", output: "" },
+  failure: { kind: "failure", output: "" },
+  error: { kind: "error", state: "unknown", message: "" },
+};
+
+/** A probe that tells the simulation what it asks; one answer is believed. */
+export function probe(kind: ProbeKind) {
+  return { exec: { command: [kind] }, periodSeconds: 1, successThreshold: 1, failureThreshold: 1 };
+}
+
+export interface SimulatedHealthOptions {
+  clock: Clock;
+  runs(id: ContainerId): boolean;
+  onAnswer(kind: ProbeKind, id: ContainerId, health: Health): void;
+}
+
+/** What probes of containers that run come to: good, unless the world says otherwise. */
+export class SimulatedHealth {
+  underWay = 0;
+  readonly #o: SimulatedHealthOptions;
+  readonly #said = new Map<string, Health>();
+  readonly #waiting = new Set<() => void>();
+
+  constructor(options: SimulatedHealthOptions) {
+    this.#o = options;
+  }
+
+  set(kind: ProbeKind, id: string, health: Health): void {
+    this.#said.set(`${kind}/${id}`, health);
+    this.#wake();
+  }
+
+  allGood(): void {
+    this.#said.clear();
+    this.#wake();
+  }
+
+  /** The prober of one agent. It answers when it has news: to be asked every second costs thousands of histories much time. */
+  ofAgent(results: ProbeResults): Prober {
+    return async ({ probe, id, signal }) => {
+      const kind = probe.exec?.command?.[0] as ProbeKind;
+      this.underWay++;
+      try {
+        if (kind === "startup") await sleep(this.#o.clock, startsAfterMs, signal);
+        for (;;) {
+          const said = this.#said.get(`${kind}/${id}`) ?? "success";
+          const health = this.#o.runs(id) ? said : "error";
+          if (health !== results.get(kind, id)) {
+            this.#o.onAnswer(kind, id, health);
+            return answers[health];
+          }
+          await this.#change(signal);
+        }
+      } finally {
+        this.underWay--;
+      }
+    };
+  }
+
+  #change(signal: AbortSignal): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const onAbort = () => reject(abortError(signal.reason));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+    this.#waiting.add(resolve);
+    return promise.finally(() => {
+      this.#waiting.delete(resolve);
+      signal.removeEventListener("abort", onAbort);
+    });
+  }
+
+  #wake(): void {
+    for (const wake of [...this.#waiting]) wake();
+  }
+}

@@ -1,0 +1,48 @@
+import { type Clock, sleep } from "../../src/base/clock.ts";
+import type { ContainerId } from "../../src/clients/cri/cri.ts";
+import type { Hooks } from "../../src/pipeline/pod-runtime/kill.ts";
+
+export type HookKind = "postStart" | "preStop";
+
+/** How hooks go that begin now. */
+export type HookManner = "quick" | "slow" | "fails" | "hangs";
+
+const takesMs: Record<HookManner, number> = { quick: 0, slow: 700, fails: 300, hangs: 12_000 };
+
+/** A handler that tells the simulation what it is. */
+export function hook(kind: HookKind) {
+  return { exec: { command: [kind] } };
+}
+
+/** Hooks that take time, fail or hang, as the world wants it. */
+export class SimulatedHooks {
+  manner: HookManner = "quick";
+  underWay = 0;
+  readonly #clock: Clock;
+  readonly #onTwice: (kind: HookKind, id: ContainerId) => void;
+
+  constructor(clock: Clock, onTwice: (kind: HookKind, id: ContainerId) => void) {
+    this.#clock = clock;
+    this.#onTwice = onTwice;
+  }
+
+  /** The runner of one agent. */
+  ofAgent(): Hooks {
+    const ran = new Set<string>();
+    return {
+      run: async ({ id, handler, signal }) => {
+        const kind = handler.exec?.command?.[0] as HookKind;
+        if (ran.has(`${kind}/${id}`)) this.#onTwice(kind, id);
+        ran.add(`${kind}/${id}`);
+        const { manner } = this;
+        this.underWay++;
+        try {
+          if (manner !== "quick") await sleep(this.#clock, takesMs[manner], signal);
+          if (manner === "fails") throw new Error("the hook failed");
+        } finally {
+          this.underWay--;
+        }
+      },
+    };
+  }
+}
