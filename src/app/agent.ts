@@ -128,7 +128,10 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
   const observed = new ObservedPods();
   const results = new ProbeResults();
   const replaced = new ReplacedContainers();
-  const starting = new StartingContainers();
+  const starting = new StartingContainers((uid) => {
+    probes.observed(uid);
+    statusOf(uid);
+  });
   const features = new RuntimeFeatures(() => connection.state);
   const userNamespaces = new UserNamespaces({
     podsDir: join(o.rootDir, "pods"),

@@ -1,4 +1,5 @@
 import type { ContainerId } from "../clients/cri/cri.ts";
+import type { PodUid } from "../model/pod.ts";
 import type { ObservedPod } from "./observed-pods.ts";
 
 /**
@@ -6,14 +7,28 @@ import type { ObservedPod } from "./observed-pods.ts";
  * containers writes it; an agent that restarts in between does not know any more, and takes them for started.
  */
 export class StartingContainers {
-  #ids = new Set<ContainerId>();
+  #ids = new Map<ContainerId, PodUid>();
+  readonly #onStarted: (uid: PodUid) => void;
 
-  add(id: ContainerId): void {
-    this.#ids.add(id);
+  /** `onStarted`: something of this pod has started for users, too. */
+  constructor(onStarted: (uid: PodUid) => void = () => {}) {
+    this.#onStarted = onStarted;
+  }
+
+  add(uid: PodUid, id: ContainerId): void {
+    this.#ids.set(id, uid);
   }
 
   delete(id: ContainerId): void {
+    const uid = this.#ids.get(id);
+    if (uid === undefined) return;
     this.#ids.delete(id);
+    this.#onStarted(uid);
+  }
+
+  /** Nothing of the pod runs any more. */
+  forget(uid: PodUid): void {
+    for (const [id, owner] of this.#ids) if (owner === uid) this.#ids.delete(id);
   }
 
   get size(): number {

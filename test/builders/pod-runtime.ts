@@ -11,6 +11,7 @@ import { createCriClient } from "../../src/clients/cri/client.ts";
 import { ContainerState, PodSandboxState } from "../../src/gen/runtime/v1/api_pb.js";
 import type { Pod } from "../../src/model/pod.ts";
 import { Pleg } from "../../src/pipeline/pleg/pleg.ts";
+import type { Hooks } from "../../src/pipeline/pod-runtime/kill.ts";
 import { PodFiles } from "../../src/pipeline/pod-runtime/pod-files.ts";
 import { PodRuntime, type Waiting } from "../../src/pipeline/pod-runtime/pod-runtime.ts";
 import { ImageManager } from "../../src/pods/images/image-manager.ts";
@@ -26,7 +27,7 @@ import { plainRequests } from "./requests.ts";
 /** PodRuntime with everything that it works with, on the fake runtime behind a real socket. */
 export async function podRuntimeOnFake(
   t: TestContext,
-  options: { registry?: Record<string, RegistryEntry> } = {},
+  options: { registry?: Record<string, RegistryEntry>; hooks?: Hooks } = {},
 ) {
   const dir = await mkdtemp(join(tmpdir(), "pod-runtime-"));
   const clock = new FakeClock();
@@ -46,6 +47,7 @@ export async function podRuntimeOnFake(
     await rm(dir, { recursive: true });
   });
   const observed = new ObservedPods();
+  const starting = new StartingContainers();
   const pleg = new Pleg({
     runtime: client,
     observed,
@@ -87,9 +89,9 @@ export async function podRuntimeOnFake(
       logger: silentLogger,
       events,
       maxRestartDelayMs: 300_000,
-      hooks: { run: async () => {} },
+      hooks: options.hooks ?? { run: async () => {} },
       replaced: new ReplacedContainers(),
-      starting: new StartingContainers(),
+      starting,
       probes: new ProbeResults(),
     });
   const waiting = new Map<string, Waiting>();
@@ -121,12 +123,14 @@ export async function podRuntimeOnFake(
     blocked,
     names,
     observed,
+    starting,
     pleg,
     report,
     signal,
     sync: (pod: Pod) => runtime.sync(pod, report, signal),
     syncWith: (pod: Pod, pass: AbortSignal) => runtime.sync(pod, report, pass),
     end: (pod: Pod) => runtime.stop(pod.metadata.uid, pod, { signal, report }),
+    release: (pod: Pod) => runtime.release(pod.metadata.uid),
     remove: (pod: Pod) => runtime.remove(pod.metadata, signal),
     /** An agent that knows nothing takes over. */
     newAgent: () => {

@@ -69,13 +69,13 @@ const hooked = (...kinds: HookKind[]): Partial<Container> => ({
 
 /** Pods that differ in how they live and end. */
 export const kinds = {
-  servers: (c) => ({ containers: [c("server", probed("liveness", "readiness")), c("stubborn")] }),
+  servers: (c) => ({ containers: [c("server", probed("readiness")), c("stubborn")] }),
   inits: (c) => ({ initContainers: [c("init-a"), c("init-b")], containers: [c("stubborn")] }),
   sidecar: (c) => ({
     initContainers: [c("init-a"), c("side", { restartPolicy: always, ...probed("liveness") }), c("flaky-b")],
-    containers: [c("server", probed("startup", "liveness"))],
+    containers: [c("server", probed("startup"))],
   }),
-  job: (c) => ({ restartPolicy: "Never", containers: [c("once-a", probed("liveness")), c("once-b")] }),
+  job: (c) => ({ restartPolicy: "Never", containers: [c("once-a"), c("once-b")] }),
   jobWithSidecar: (c) => ({
     restartPolicy: "Never",
     initContainers: [c("side", { restartPolicy: always })],
@@ -104,7 +104,7 @@ export const kinds = {
   hooked: (c) => ({
     initContainers: [c("side", { restartPolicy: always, ...hooked("postStart", "preStop") })],
     containers: [
-      c("server", { ...hooked("postStart", "preStop"), ...probed("liveness", "readiness") }),
+      c("server", { ...hooked("postStart", "preStop"), ...probed("readiness") }),
       c("stubborn", hooked("preStop")),
     ],
   }),
@@ -146,6 +146,7 @@ export function podOf(kind: Kind, source: "file" | "api", uid: string, name: str
     {
       terminationGracePeriodSeconds: 4,
       ...spec,
+      containers: spec.containers?.map((c) => ({ livenessProbe: probe("liveness"), ...c })),
       ...(deadlineSeconds === undefined ? {} : { activeDeadlineSeconds: deadlineSeconds }),
       // The first one ends by itself.
       ...(debuggers > 0 && {

@@ -47,29 +47,35 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   weighted(1, fc.record({ do: one("outage"), ms: one(100, 2500) })),
   weighted(1, fc.record({ do: one("kill", "stop") })),
   weighted(2, fc.record({ do: one("start") })),
-  weighted(9, fc.record({ do: one("wait"), ms: one(1, 100, 300, 1000, 3000) })),
+  weighted(12, fc.record({ do: one("wait"), ms: one(1, 100, 300, 1000, 3000) })),
 );
 
 /** Where a history begins: with two pods, at some moment of their lives. */
 interface Beginning {
   pods: { kind: Kind; version: number; debuggers: number }[];
   hooks: HookManner;
+  troubles: number;
   afterMs: number;
 }
 
 const beginning: fc.Arbitrary<Beginning> = fc.record({
-  pods: fc.array(fc.record({ kind, version: nat(1), debuggers: one(0, 0, 1) }), { maxLength: 2 }),
+  pods: fc.array(fc.record({ kind, version: nat(1), debuggers: one(0, 0, 1) }), {
+    minLength: 1,
+    maxLength: 2,
+  }),
   hooks: one("quick", "quick", "slow", "fails", "hangs"),
+  troubles: one(0, 0, 0, 15),
   afterMs: one(0, 300, 1000, 3000),
 });
 
-async function begin(world: PodLifeWorld, { pods, hooks, afterMs }: Beginning): Promise<void> {
+async function begin(world: PodLifeWorld, { pods, hooks, troubles, afterMs }: Beginning): Promise<void> {
   await world.startAgent();
   for (const [slot, { kind, version, debuggers }] of pods.entries()) {
     world.add(slot, kind, version);
     if (debuggers > 0) world.debug(slot);
   }
   world.hookManner(hooks);
+  if (troubles > 0) world.disturb({ troubles });
   await world.clock.advance(afterMs);
 }
 

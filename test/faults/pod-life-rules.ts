@@ -123,7 +123,7 @@ export class PodLifeRules {
       const { podSandboxId, config } = request as unknown as Asked & { podSandboxId: string };
       const sandbox = this.#runtime.pods.sandboxes.get(podSandboxId);
       const pod = pods.find((p) => p.metadata.uid === sandbox?.config.metadata?.uid);
-      if (pod) this.#mayBeCreated(pod, podSandboxId, config.metadata.name, late);
+      if (pod) this.#mayBeCreated(pod, podSandboxId, config.metadata.name);
     }
     if (method === "StartContainer") {
       const container = this.#runtime.pods.containers.get(String(request.containerId));
@@ -185,9 +185,11 @@ export class PodLifeRules {
     }
   }
 
-  #mayBeCreated(pod: Pod, sandboxId: string, name: string, late: boolean): void {
+  #mayBeCreated(pod: Pod, sandboxId: string, name: string): void {
     if (isDebugger(pod, name)) return;
-    if (!late) this.#beginAgainIn(pod, sandboxId);
+    // What comes late, from before all were restarted, looks as if the pod had come that far again.
+    if (this.#lateFor.has(pod.metadata.uid) && /^restartAll/.test(pod.metadata.labels?.kind ?? "")) return;
+    this.#beginAgainIn(pod, sandboxId);
     for (const init of pod.spec.initContainers ?? []) {
       if (init.name === name) return;
       if (!this.#through.has(`${sandboxId}/${init.name}`))

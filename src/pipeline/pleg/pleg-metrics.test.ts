@@ -71,6 +71,8 @@ test("a relist that fails has taken its time, too, and was not seen", async (t) 
     { count: 2, sum: 3 },
     "both count from the one that was answered",
   );
+  await clock.advance(1000);
+  assert.deepEqual(await values("pleg_relist_interval_seconds"), { count: 3, sum: 4 });
 });
 
 test("a look at one pod is measured by itself", async (t) => {

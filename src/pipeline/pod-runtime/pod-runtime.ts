@@ -205,6 +205,7 @@ export class PodRuntime {
     this.#restarts.forget(`${uid}/`);
     this.#kill.stops.forget(uid);
     this.#o.replaced.forget(uid);
+    this.#o.starting.forget(uid);
     this.#toldBackOff.delete(uid);
     this.#o.images.forget(uid);
   }

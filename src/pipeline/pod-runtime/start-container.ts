@@ -98,7 +98,7 @@ export class ContainerStarter {
         events.normal(pod, "Created", "Container created", container.name);
         // A start that fails counts too, or a container that cannot start would never wait.
         if (ended?.state === "exited") this.#o.onRestart(pod, container, ended);
-        if (container.lifecycle?.postStart) this.#o.starting.add(id);
+        if (container.lifecycle?.postStart) this.#o.starting.add(pod.metadata.uid, id);
         try {
           await this.#o.runtime.startContainer(id);
         } catch (error) {
@@ -135,13 +135,14 @@ export class ContainerStarter {
     report: SyncReport,
     signal: AbortSignal,
   ): Promise<void> {
-    const { hooks, events, starting, kill, logger } = this.#o;
+    const { hooks, events, starting, logger } = this.#o;
     const handler = container.lifecycle?.postStart;
     if (!handler) return;
     report.blockedOn(`waiting for the postStart hook of ${container.name}`);
     try {
       await hooks.run({ pod, container, id, handler, podIps: sandbox.ips, signal });
     } catch (error) {
+      // Whoever ends the pod ends it: it has not started, and does not any more.
       if (isAbort(error)) throw error;
       // The hook's output may hold secrets: the log of the node may have it, an event may not.
       logger.info("postStart hook failed", {
@@ -150,18 +151,24 @@ export class ContainerStarter {
         err: messageOf(error),
       });
       events.warning(pod, "FailedPostStartHook", "PostStartHook failed", container.name);
-      await kill(pod, { id, name: container.name }, signal).catch((killError) => {
-        if (isAbort(killError)) throw killError;
-        logger.error("Cannot end a container whose postStart hook failed", {
-          pod: podRef(pod),
-          container: container.name,
-          err: messageOf(killError),
-        });
-      });
+      await this.#killAfterHook(pod, container, id, signal);
       throw new KubeletError("PostStartHookError", messageOf(error), { cause: error });
-    } finally {
-      starting.delete(id);
     }
+    starting.delete(id);
+  }
+
+  async #killAfterHook(pod: Pod, { name }: Container, id: ContainerId, signal: AbortSignal): Promise<void> {
+    const { kill, observe, logger, starting } = this.#o;
+    try {
+      await kill(pod, { id, name }, signal);
+      // Its end must be seen before it counts as started.
+      await observe.refresh(pod.metadata.uid);
+    } catch (error) {
+      if (isAbort(error)) throw error;
+      const fields = { pod: podRef(pod), container: name, err: messageOf(error) };
+      logger.error("Cannot end a container whose postStart hook failed", fields);
+    }
+    starting.delete(id);
   }
 }
 

@@ -83,6 +83,7 @@ describe("admitPod", () => {
 
   describe("resources", () => {
     const containers = [{ resources: { requests: { cpu: "5" } } }];
+    const small = [{ resources: { requests: { cpu: "1" } } }];
     const others = [fakePod({ spec: { containers: [{ resources: { requests: { cpu: "3900m" } } }] } })];
     check([
       [
@@ -97,8 +98,26 @@ describe("admitPod", () => {
         {},
         { others, allocatable: { pods: "1" } },
       ],
-      ["a static pod is not refused for them", undefined, { metadata: staticPod, spec: { containers } }],
-      ["nor is one of a system priority", undefined, { spec: { containers, priority: 2_000_000_000 } }],
+      [
+        "a static pod is not refused for what others have",
+        undefined,
+        { metadata: staticPod, spec: { containers: small } },
+        { others },
+      ],
+      [
+        "nor is one of a system priority",
+        undefined,
+        { spec: { containers: small, priority: 2_000_000_000 } },
+        { others },
+      ],
+      [
+        "what would not fit on an empty node is refused, however critical",
+        [
+          "UnexpectedAdmissionError",
+          "Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [(res: cpu, q: 1000), ]",
+        ],
+        { metadata: staticPod, spec: { containers } },
+      ],
       [
         "a high priority of a user is not enough",
         ["OutOfcpu", "Node didn't have enough resource: cpu, requested: 5000, used: 0, capacity: 4000"],

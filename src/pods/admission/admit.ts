@@ -5,7 +5,12 @@ import { hasPodLevelResources } from "../../model/resources.ts";
 import { needsAppArmor } from "./app-armor.ts";
 import { hostPortTaken } from "./host-ports.ts";
 import { matchesNode, type NodeIdentity } from "./node-affinity.ts";
-import { type FitContext, insufficientMessage, insufficientResources } from "./resources-fit.ts";
+import {
+  type FitContext,
+  type Insufficient,
+  insufficientMessage,
+  insufficientResources,
+} from "./resources-fit.ts";
 import { forbiddenSysctl, type SysctlAllowlist } from "./sysctls.ts";
 import { type Taint, toleratesTaints } from "./taints.ts";
 
@@ -74,8 +79,10 @@ function wrongKindOfNode(pod: Pod, ctx: AdmissionContext): Refusal | undefined {
 }
 
 function doesNotFit(pod: Pod, ctx: AdmissionContext): Refusal | undefined {
-  // A critical pod is never refused for want of resources: others have to make room for it.
-  const [missing] = isCritical(pod) ? [] : insufficientResources(pod, ctx);
+  // Others have to make room for a critical pod; one that would not fit on an empty node cannot be helped.
+  const critical = isCritical(pod);
+  const [missing] = insufficientResources(pod, critical ? { ...ctx, others: [] } : ctx);
+  if (missing && critical) return { reason: "UnexpectedAdmissionError", message: noRoomFor(missing) };
   if (missing) return { reason: `OutOf${missing.resource}`, message: insufficientMessage(missing) };
   if (!matchesNode(pod, ctx.node))
     return predicate("NodeAffinity", "node(s) didn't match Pod's node affinity/selector");
@@ -86,6 +93,11 @@ function doesNotFit(pod: Pod, ctx: AdmissionContext): Refusal | undefined {
   if (!isStatic(pod) && !toleratesTaints(pod, ctx.taints ?? []))
     return predicate("TaintToleration", "node(s) had taints that the pod didn't tolerate");
   return undefined;
+}
+
+function noRoomFor({ resource, requested, capacity }: Insufficient): string {
+  const lack = `no set of running pods found to reclaim resources: [(res: ${resource}, q: ${requested - capacity}), ]`;
+  return `Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to preempt: ${lack}`;
 }
 
 function predicate(reason: string, why: string): Refusal {

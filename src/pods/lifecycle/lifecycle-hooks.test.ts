@@ -111,6 +111,30 @@ test("exec: who waits for it may stop waiting", async () => {
   await ran;
 });
 
+test("exec: a command that nobody waits for gets a minute more, and holds nothing when it ends", async () => {
+  const calls: { signal: AbortSignal | undefined; end: () => void }[] = [];
+  const s = setUp(
+    (o) =>
+      new Promise((resolve) => {
+        const answer = { stdout: new Uint8Array(), stderr: new Uint8Array(), exitCode: 0 };
+        calls.push({ signal: o?.signal, end: () => resolve(answer as never) });
+      }),
+  );
+  for (const ends of [false, true]) {
+    const patience = new AbortController();
+    const ran = assert.rejects(s.run({ exec: { command: ["x"] } }, { signal: patience.signal }), isAbort);
+    patience.abort();
+    await ran;
+    const { signal, end } = calls.pop()!;
+    await s.clock.advance(59_999);
+    assert.equal(signal?.aborted, false);
+    if (ends) end();
+    await s.clock.advance(1);
+    assert.equal(signal?.aborted, !ends);
+    assert.equal(s.clock.pending, 0);
+  }
+});
+
 test("httpGet: any answer is a success", async (t) => {
   const s = setUp();
   for (const status of [200, 204, 404, 500]) {

@@ -12,6 +12,9 @@ import { httpGet, NotTlsError } from "./http-get.ts";
 export type LifecycleHandler = NonNullable<Lifecycle["preStop"]>;
 type Port = Pick<ContainerPort, "name" | "containerPort">;
 
+/** How long a command may go on that nobody waits for any more; the end of its container ends it sooner. */
+const lingerMs = 60_000;
+
 export interface Hook {
   pod: Pod;
   container: { name: string; ports?: readonly Port[] };
@@ -90,10 +93,33 @@ export class LifecycleHooks {
     }
   }
 
+  /**
+   * Stops waiting at once when aborted. The call gets a while more: a runtime that is cut off while it starts a command
+   * may not notice the end of the container for half a minute.
+   */
+  async #unlessAborted<T>(signal: AbortSignal, call: (late: AbortSignal) => Promise<T>): Promise<T> {
+    if (signal.aborted) throw abortError(signal.reason);
+    const late = new AbortController();
+    const { promise: aborted, reject } = Promise.withResolvers<never>();
+    let cancelTimer = () => {};
+    const onAbort = () => {
+      cancelTimer = this.#o.clock.after(lingerMs, () => late.abort(abortError(signal.reason)));
+      reject(abortError(signal.reason));
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    const work = call(late.signal).finally(() => {
+      signal.removeEventListener("abort", onAbort);
+      cancelTimer();
+    });
+    return Promise.race([work, aborted]);
+  }
+
   /** A hook's command may take as long as it likes; who waits for it may not. */
   async #exec({ id, signal }: Hook, command: string[]): Promise<{ output: string; failure?: unknown }> {
     try {
-      const { stdout, stderr, exitCode } = await this.#o.runtime.execSync(id, command, 0, { signal });
+      const { stdout, stderr, exitCode } = await this.#unlessAborted(signal, (late) =>
+        this.#o.runtime.execSync(id, command, 0, { signal: late }),
+      );
       const said = Buffer.from(stderr).toString("utf8");
       const output = Buffer.from(stdout).toString("utf8") + said;
       if (exitCode === 0) return { output };
