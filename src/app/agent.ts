@@ -1,61 +1,46 @@
 import { join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { healthy } from "../base/component.ts";
-import { KubeletError, messageOf } from "../base/errors.ts";
+import { messageOf } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import { createMetrics, type Metrics } from "../base/metrics.ts";
-import { createCriClient } from "../clients/cri/client.ts";
-import { RuntimeConnection } from "../clients/cri/connection.ts";
 import type { KubeletConfiguration } from "../config/kubelet-configuration.ts";
 import type { ServiceManager } from "../host/sd-notify.ts";
-import type { Pod, PodUid } from "../model/pod.ts";
+import type { PodUid } from "../model/pod.ts";
 import { EventStream } from "../pipeline/pleg/event-stream.ts";
 import { createEventStreamMetrics } from "../pipeline/pleg/event-stream-metrics.ts";
 import { Pleg } from "../pipeline/pleg/pleg.ts";
 import { createPlegMetrics } from "../pipeline/pleg/pleg-metrics.ts";
 import { terminationMessage } from "../pipeline/pleg/termination-message.ts";
 import { PodConfig } from "../pipeline/pod-config/pod-config.ts";
-import { PodFiles } from "../pipeline/pod-runtime/pod-files.ts";
-import { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
-import { restartDelays } from "../pipeline/pod-runtime/restart-backoff.ts";
-import { createStartMetrics } from "../pipeline/pod-runtime/start-metrics.ts";
 import { createPodCounts } from "../pipeline/pod-workers/pod-counts.ts";
 import { deadlineExceeded } from "../pipeline/pod-workers/pod-work.ts";
 import type { PodWorker } from "../pipeline/pod-workers/pod-worker.ts";
 import { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
 import { createWorkerMetrics } from "../pipeline/pod-workers/worker-metrics.ts";
 import type { PodSource, SourceProblem } from "../pipeline/sources/source.ts";
-import { isFinal } from "../pipeline/status-manager/phase-by-states.ts";
 import { type StatusDetails, StatusManager } from "../pipeline/status-manager/status-manager.ts";
 import { createStatusMetrics } from "../pipeline/status-manager/status-metrics.ts";
 import { Housekeeping } from "../pipeline/sync-loop/housekeeping.ts";
 import { SyncLoop } from "../pipeline/sync-loop/sync-loop.ts";
 import type { ContainerGcPolicy } from "../pods/garbage/container-plan.ts";
-import { LifecycleHooks } from "../pods/lifecycle/lifecycle-hooks.ts";
 import { ProbeManager } from "../pods/probes/probe-manager.ts";
 import { ProbeMemory } from "../pods/probes/probe-memory.ts";
 import { UserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
 import { HealthServer } from "../server/health-server.ts";
 import { LocalApi } from "../server/local-api.ts";
-import { DesiredPods } from "../state/desired-pods.ts";
-import { ObservedPods, readySandbox, runningContainers } from "../state/observed-pods.ts";
-import { ProbeResults } from "../state/probe-results.ts";
-import { ReplacedContainers } from "../state/replaced-containers.ts";
-import { StartingContainers } from "../state/starting-containers.ts";
-import { criRequests } from "./cri-requests.ts";
+import { readySandbox, runningContainers } from "../state/observed-pods.ts";
+import { agentCore } from "./agent-core.ts";
 import { garbage, standingOf } from "./garbage.ts";
-import { imageManager } from "./images.ts";
 import { Lifecycle } from "./lifecycle.ts";
-import { loggedEvents } from "./logged-events.ts";
 import { readNode } from "./node.ts";
 import { warnOfIdleFields } from "./not-acted-on.ts";
 import { formerVersions, isFromApi } from "./other-pods.ts";
-import { podAdmission } from "./pod-admission.ts";
 import { PodBoard } from "./pod-board.ts";
+import { podWork } from "./pod-work.ts";
 import { withQosShares } from "./qos-shares.ts";
-import { RuntimeFeatures } from "./runtime-features.ts";
+import { podRuntime } from "./runtime-parts.ts";
 import { configuredSources } from "./sources.ts";
-import { startGate } from "./start-gate.ts";
 import { watchdog } from "./watchdog.ts";
 
 export interface AgentOptions {
@@ -109,41 +94,17 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
   const { config, clock, logger } = o;
   const node = await readNode(o);
   const lifecycle = new Lifecycle(clock, logger);
-  const metrics = createMetrics();
-  const probeMetrics = createMetrics();
-  const cri = createCriClient({
-    runtimeEndpoint: config.containerRuntimeEndpoint,
-    imageEndpoint: config.imageServiceEndpoint || undefined,
-    requestTimeoutMs: config.runtimeRequestTimeout,
-    logger,
-    clock,
-    metrics,
-  });
-  const connection = new RuntimeConnection({ client: cri, logger, clock });
-  const events = loggedEvents(logger);
-  const nodeEvents = {
-    warning: (reason: string, message: string) => logger.warn(message, { reason, node: node.name }),
-  };
-  const desired = new DesiredPods();
-  const observed = new ObservedPods();
-  const results = new ProbeResults();
-  const replaced = new ReplacedContainers();
-  const starting = new StartingContainers((uid) => {
+  const core = agentCore(o, node, (uid) => {
     probes.observed(uid);
     statusOf(uid);
   });
-  const features = new RuntimeFeatures(() => connection.state);
+  const { metrics, cri, connection, events, desired, observed, results, running } = core;
+  const probeMetrics = createMetrics();
   const userNamespaces = new UserNamespaces({
     podsDir: join(o.rootDir, "pods"),
     idsPerPod: config.userNamespaces?.idsPerPod,
     maxPods: config.maxPods,
   });
-  const hostIps = () => node.facts.hostIps;
-  /** What runs, as users see it. */
-  const running = {
-    get: (uid: PodUid) => starting.seenFromOutside(observed.get(uid)),
-    knows: (uid: PodUid) => observed.knows(uid),
-  };
   const cgroups = withQosShares(node.cgroups, () => [...desired.all()], logger);
   const loop: SyncLoop = new SyncLoop({
     clock,
@@ -179,64 +140,10 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       loop.post({ kind: "runtime", uid: event.uid, what: event.kind });
     },
   });
-  const files = new PodFiles({
-    rootDir: o.rootDir,
-    podLogsDir: config.podLogsDir,
-    containerLogsDir: o.containerLogsDir ?? "/var/log/containers",
-  });
-  const restartGates = {
-    containerRules: o.gates.enabled("ContainerRestartRules"),
-    restartAll: o.gates.enabled("RestartAllContainersOnContainerExits"),
-  };
-  const delays = restartDelays({
-    maxContainerRestartPeriodMs: config.crashLoopBackOff.maxContainerRestartPeriod,
-    crashLoopBackOffMax: o.gates.enabled("KubeletCrashLoopBackOffMax"),
-    reducedDecay: o.gates.enabled("ReduceDefaultCrashLoopBackOffDecay"),
-  });
-  const requests = criRequests({
-    node: node.facts,
-    settings: node.settings,
-    clusterDns: config.clusterDNS,
-    clusterDomain: config.clusterDomain,
-    resolvConf: config.resolvConf ?? "",
-    cgroupParentOf: (pod) => cgroups.parentFor(pod),
-    events,
-    hostnameOverrides: o.gates.enabled("HostnameOverride"),
-    nodeEvents,
-    userNamespaces,
-    runtimeHandlers: () => features.handlers(),
-  });
-  const runtime = new PodRuntime({
-    runtime: cri,
-    images: imageManager({
-      config,
-      gates: o.gates,
-      rootDir: o.rootDir,
-      images: cri,
-      runtimeHandler: (pod) => requests.runtimeHandler(pod),
-      events,
-      clock,
-      logger,
-      metrics,
-    }),
-    requests,
+  const { runtime, requests, files } = podRuntime(core, {
     cgroups,
-    files,
-    observe: { get: (uid) => observed.get(uid), refresh: (uid) => pleg.refresh(uid) },
-    gate: startGate({ clock, metrics, cpus: node.cpus, width: o.maxParallelStarts }),
-    clock,
-    logger,
-    events,
-    hooks: new LifecycleHooks({ runtime: cri, events, clock, logger, metrics, hostIps }),
-    metrics: createStartMetrics(metrics),
-    probes: results,
-    replaced,
-    starting,
-    gates: restartGates,
-    keptDead: o.deadContainers?.maxPerContainer,
-    keptDeadMs: o.deadContainers?.minAgeMs,
-    maxRestartDelayMs: delays.maxMs,
-    firstRestartDelayMs: delays.initialMs,
+    userNamespaces,
+    refresh: (uid) => pleg.refresh(uid),
   });
   const probes = new ProbeManager({
     clock,
@@ -246,7 +153,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     observed: running,
     runtime: cri,
     events,
-    hostIps,
+    hostIps: core.hostIps,
     random: Math.random,
     startedAt: clock.now(),
     before: (kind, _uid, id) => memory.known(kind, id),
@@ -256,57 +163,16 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     statusOf(uid);
     loop.post({ kind: "probe", uid, what: `${kind} ${outcome}` });
   });
-  /** Pods on the host's network run without any other. */
-  const requireNetwork = (pod: Pod) => {
-    const network = connection.state.kind === "unknown" ? healthy : connection.networkHealth();
-    if (network.ok || pod.spec.hostNetwork) return;
-    const message = `network is not ready: ${network.reason}`;
-    events.warning(pod, "NetworkNotReady", message);
-    throw new KubeletError("NetworkNotReady", message);
-  };
   const activePods = () => desired.all().filter((p) => workers.get(p.metadata.uid)?.phase !== "terminated");
-  const admit = podAdmission({
-    nodeName: node.name,
-    allocatable: node.facts.allocatable,
-    cpus: node.cpus,
-    maxPods: config.maxPods,
-    podsPerCore: config.podsPerCore,
-    allowedUnsafeSysctls: config.allowedUnsafeSysctls ?? [],
-    podLevelResources: node.settings.gates.podLevelResources,
-    runtime: features,
-    activePods,
-    runs: (uid) => runningContainers(observed.get(uid)).length > 0,
-  });
   const workers = new PodWorkers({
-    work: {
-      sync: (pod, report, signal) => {
-        probes.watch(pod);
-        requireNetwork(pod);
-        return runtime.sync(pod, report, signal);
-      },
-      stop: (uid, pod, options) => runtime.stop(uid, pod, options),
-      release: async (uid) => {
-        await runtime.release(uid);
-        await userNamespaces.release(uid);
-      },
-      remove: (id, signal) => runtime.remove(id, signal),
-      hasEnded: (pod) => {
-        statusOf(pod.metadata.uid);
-        return isFinal(statuses.get(pod.metadata.uid)?.phase);
-      },
-      admit: (pod) => {
-        const verdict = admit(pod);
-        if (verdict) events.warning(pod, verdict.reason, verdict.message.replace(/^Pod was rejected: /, ""));
-        return verdict;
-      },
-      deadlineOf: (pod) => {
-        const { activeDeadlineSeconds } = pod.spec;
-        const since = statuses.startTime(pod.metadata.uid);
-        return activeDeadlineSeconds == null || since === undefined
-          ? undefined
-          : since + activeDeadlineSeconds * 1000;
-      },
-    },
+    work: podWork(core, {
+      runtime,
+      probes,
+      userNamespaces,
+      activePods,
+      statuses: () => statuses,
+      refreshStatus: (uid) => statusOf(uid),
+    }),
     clock,
     logger,
     syncEveryMs: () => config.syncFrequency * (1 + Math.random() * 0.5),
@@ -343,15 +209,15 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     logger,
     observed: running,
     probes: results,
-    replaced,
+    replaced: core.replaced,
     gates: {
-      restart: restartGates,
+      restart: core.restartGates,
       stopSignals: node.settings.gates.containerStopSignals,
       podLevelStatus: o.gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
       podLevelResources: node.settings.gates.podLevelResources,
     },
-    recursiveReadOnly: (pod) => features.recursiveReadOnly(requests.runtimeHandler(pod)),
-    hostIPs: hostIps,
+    recursiveReadOnly: (pod) => core.features.recursiveReadOnly(requests.runtimeHandler(pod)),
+    hostIPs: core.hostIps,
     runtimeName: () => connection.runtime?.name ?? "unknown",
     onChange: (uid) => board.changed(uid),
     metrics: createStatusMetrics(metrics),
@@ -407,7 +273,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       }),
     dropLogs: (pod, container) => files.dropLogs(pod, container),
     refresh: (uid) => pleg.refresh(uid),
-    events: nodeEvents,
+    events: core.nodeEvents,
     clock,
     logger,
     metrics,
@@ -448,7 +314,10 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
 
   const startAll = async () => {
     await cgroups.start();
-    await userNamespaces.start();
+    // It concerns pods with users of their own only: these say what is wrong.
+    await userNamespaces.start().catch((error) => {
+      logger.error("Pods cannot have users of their own", { err: messageOf(error) });
+    });
     await memory.start();
     for (const part of [health, localApi, connection, loop, probes, workers, pleg, eventStream, podConfig])
       await lifecycle.start(part);

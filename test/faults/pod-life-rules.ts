@@ -106,6 +106,11 @@ export class PodLifeRules {
       const phase = worker(uid)?.phase;
       if (phase !== "syncing") this.#break(`${method} for ${uid}, which is ${phase ?? "nobody's"}`);
     }
+    if (method === "RemoveContainer") {
+      const container = this.#runtime.pods.containers.get(String(request.containerId));
+      const { phase, pod } = (container && worker(uidOf(container))) ?? {};
+      if (container && pod && phase === "syncing") this.#mayBeRemoved(container, pod);
+    }
     if (method === "StopContainer") {
       const container = this.#runtime.pods.containers.get(String(request.containerId));
       const uid = container && uidOf(container);
@@ -201,6 +206,17 @@ export class PodLifeRules {
     }
   }
 
+  /** The one that asks for a restart of all goes when all others have: an agent that comes later has to know too. */
+  #mayBeRemoved(container: FakeContainer, pod: Pod): void {
+    const { uid } = pod.metadata;
+    if (this.#lateFor.has(uid) || !asksForAll(container, pod)) return;
+    for (const other of this.#runtime.pods.containers.values())
+      if (uidOf(other) === uid && !asksForAll(other, pod) && !isDebugger(pod, nameOf(other)))
+        this.#break(
+          `${uid}/${nameOf(container)} asks for a restart of all, and goes before ${nameOf(other)}`,
+        );
+  }
+
   /** When all containers of a pod were removed to be restarted, what they did before does not count. */
   #beginAgainIn(pod: Pod, sandboxId: string): void {
     const { uid } = pod.metadata;
@@ -246,6 +262,14 @@ export class PodLifeRules {
         this.#break(`${pod.metadata.uid}/${name} is started again after it ended with ${former.exitCode}`);
     }
   }
+}
+
+function asksForAll(container: FakeContainer, pod: Pod): boolean {
+  const rules = pod.spec.containers.find((c) => c.name === nameOf(container))?.restartPolicyRules ?? [];
+  return (
+    container.state === ContainerState.CONTAINER_EXITED &&
+    rules.some((r) => r.action === "RestartAllContainers" && r.exitCodes?.values.includes(container.exitCode))
+  );
 }
 
 /** Whether another container follows one that ended so. */

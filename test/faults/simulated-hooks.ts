@@ -7,7 +7,9 @@ export type HookKind = "postStart" | "preStop";
 /** How hooks go that begin now. */
 export type HookManner = "quick" | "slow" | "fails" | "hangs";
 
-const takesMs: Record<HookManner, number> = { quick: 0, slow: 700, fails: 300, hangs: 12_000 };
+/** A pod that waits for its postStart hook waits as long as it takes; a preStop hook has the grace period and no more. */
+const hangsMs: Record<HookKind, number> = { postStart: 12_000, preStop: Number.POSITIVE_INFINITY };
+const takesMs = { slow: 700, fails: 300 };
 
 /** A handler that tells the simulation what it is. */
 export function hook(kind: HookKind) {
@@ -37,7 +39,8 @@ export class SimulatedHooks {
         const { manner } = this;
         this.underWay++;
         try {
-          if (manner !== "quick") await sleep(this.#clock, takesMs[manner], signal);
+          if (manner !== "quick")
+            await sleep(this.#clock, manner === "hangs" ? hangsMs[kind] : takesMs[manner], signal);
           if (manner === "fails") throw new Error("the hook failed");
         } finally {
           this.underWay--;

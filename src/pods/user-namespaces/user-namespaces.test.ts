@@ -199,6 +199,11 @@ describe("UserNamespaces", () => {
     await mkdir(join(podsDir, "a"));
     await writeFile(join(podsDir, "a", "userns"), "{}");
     await assert.rejects(make().start(), /record pod mappings for existing pod "a": invalid user namespace/);
+    const namespaces = make();
+    await assert.rejects(namespaces.mappingsFor(uid("b")), /existing pod "a"/);
+    await namespaces.release(uid("b"));
+    await namespaces.release(uid("a"));
+    assert.ok(await namespaces.mappingsFor(uid("b")), "with the end of that pod all is well again");
   });
 });
 

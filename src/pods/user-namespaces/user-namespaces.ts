@@ -62,10 +62,11 @@ export class UserNamespaces {
 
   /** Takes the IDs back. Only when nothing of the pod runs any more, and its files are gone or nobody's. */
   async release(uid: PodUid): Promise<void> {
-    const ranges = await this.#known();
-    if (ranges.of(uid) === undefined) return;
+    // Where it is not known who has which IDs, a pod can end all the same.
+    const ranges = await this.#known().catch(() => undefined);
+    if (ranges && ranges.of(uid) === undefined) return;
     await removeMappings(join(this.#o.podsDir, uid));
-    ranges.release(uid);
+    ranges?.release(uid);
   }
 
   /** Takes back the IDs of pods that are not known any more. */

@@ -1,0 +1,87 @@
+import type { Clock } from "../base/clock.ts";
+import type { Logger } from "../base/logger.ts";
+import { createMetrics, type Metrics } from "../base/metrics.ts";
+import { createCriClient } from "../clients/cri/client.ts";
+import { RuntimeConnection } from "../clients/cri/connection.ts";
+import type { CriClient } from "../clients/cri/cri.ts";
+import type { KubeletConfiguration } from "../config/kubelet-configuration.ts";
+import type { PodUid } from "../model/pod.ts";
+import type { PodEvents } from "../model/pod-events.ts";
+import { DesiredPods } from "../state/desired-pods.ts";
+import { type ObservedPod, ObservedPods } from "../state/observed-pods.ts";
+import { ProbeResults } from "../state/probe-results.ts";
+import { ReplacedContainers } from "../state/replaced-containers.ts";
+import { StartingContainers } from "../state/starting-containers.ts";
+import type { AgentOptions } from "./agent.ts";
+import { loggedEvents } from "./logged-events.ts";
+import type { Node } from "./node.ts";
+import { RuntimeFeatures } from "./runtime-features.ts";
+
+/** What all parts of the agent stand on: the runtime, the state that they share, and where they tell things. */
+export interface AgentCore {
+  readonly options: AgentOptions;
+  readonly config: KubeletConfiguration;
+  readonly node: Node;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly cri: CriClient;
+  readonly connection: RuntimeConnection;
+  readonly features: RuntimeFeatures;
+  readonly events: PodEvents;
+  readonly nodeEvents: { warning(reason: string, message: string): void };
+  readonly desired: DesiredPods;
+  readonly observed: ObservedPods;
+  readonly results: ProbeResults;
+  readonly replaced: ReplacedContainers;
+  readonly starting: StartingContainers;
+  /** What runs, as users see it. */
+  readonly running: { get(uid: PodUid): ObservedPod | undefined; knows(uid: PodUid): boolean };
+  readonly restartGates: { containerRules: boolean; restartAll: boolean };
+  hostIps(): readonly string[];
+}
+
+export function agentCore(options: AgentOptions, node: Node, onStarted: (uid: PodUid) => void): AgentCore {
+  const { config, clock, logger, gates } = options;
+  const metrics = createMetrics();
+  const cri = createCriClient({
+    runtimeEndpoint: config.containerRuntimeEndpoint,
+    imageEndpoint: config.imageServiceEndpoint || undefined,
+    requestTimeoutMs: config.runtimeRequestTimeout,
+    logger,
+    clock,
+    metrics,
+  });
+  const connection = new RuntimeConnection({ client: cri, logger, clock });
+  const observed = new ObservedPods();
+  const starting = new StartingContainers(onStarted);
+  return {
+    options,
+    config,
+    node,
+    clock,
+    logger,
+    metrics,
+    cri,
+    connection,
+    features: new RuntimeFeatures(() => connection.state),
+    events: loggedEvents(logger),
+    nodeEvents: {
+      warning: (reason, message) => logger.warn(message, { reason, node: node.name }),
+    },
+    desired: new DesiredPods(),
+    observed,
+    results: new ProbeResults(),
+    replaced: new ReplacedContainers(),
+    starting,
+    running: {
+      get: (uid) => starting.seenFromOutside(observed.get(uid)),
+      knows: (uid) => observed.knows(uid),
+    },
+    restartGates: {
+      containerRules: gates.enabled("ContainerRestartRules"),
+      restartAll: gates.enabled("RestartAllContainersOnContainerExits"),
+    },
+    hostIps: () => node.facts.hostIps,
+  };
+}

@@ -1,0 +1,74 @@
+import { healthy } from "../base/component.ts";
+import { KubeletError } from "../base/errors.ts";
+import type { Pod, PodUid } from "../model/pod.ts";
+import type { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
+import type { PodWork } from "../pipeline/pod-workers/pod-work.ts";
+import { isFinal } from "../pipeline/status-manager/phase-by-states.ts";
+import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
+import { runningContainers } from "../state/observed-pods.ts";
+import type { AgentCore } from "./agent-core.ts";
+import { podAdmission } from "./pod-admission.ts";
+
+/** What workers have done for their pods: by the runtime, and by all who have a say in it. */
+export function podWork(
+  core: AgentCore,
+  parts: {
+    runtime: PodRuntime;
+    statuses: () => StatusManager;
+    probes: { watch(pod: Pod): void };
+    userNamespaces: { release(uid: PodUid): Promise<void> };
+    activePods: () => Pod[];
+    refreshStatus: (uid: PodUid) => void;
+  },
+): PodWork {
+  const { node, config, events, connection, observed } = core;
+  const { runtime, probes, statuses, refreshStatus } = parts;
+  const admit = podAdmission({
+    nodeName: node.name,
+    allocatable: node.facts.allocatable,
+    cpus: node.cpus,
+    maxPods: config.maxPods,
+    podsPerCore: config.podsPerCore,
+    allowedUnsafeSysctls: config.allowedUnsafeSysctls ?? [],
+    podLevelResources: node.settings.gates.podLevelResources,
+    runtime: core.features,
+    activePods: parts.activePods,
+    runs: (uid) => runningContainers(observed.get(uid)).length > 0,
+  });
+  /** Pods on the host's network run without any other. */
+  const requireNetwork = (pod: Pod) => {
+    const network = connection.state.kind === "unknown" ? healthy : connection.networkHealth();
+    if (network.ok || pod.spec.hostNetwork) return;
+    const message = `network is not ready: ${network.reason}`;
+    events.warning(pod, "NetworkNotReady", message);
+    throw new KubeletError("NetworkNotReady", message);
+  };
+  return {
+    sync: async (pod, report, signal) => {
+      probes.watch(pod);
+      requireNetwork(pod);
+      return runtime.sync(pod, report, signal);
+    },
+    stop: (uid, pod, options) => runtime.stop(uid, pod, options),
+    release: async (uid) => {
+      await runtime.release(uid);
+      await parts.userNamespaces.release(uid);
+    },
+    remove: (id, signal) => runtime.remove(id, signal),
+    hasEnded: (pod) => {
+      refreshStatus(pod.metadata.uid);
+      return isFinal(statuses().get(pod.metadata.uid)?.phase);
+    },
+    admit: (pod) => {
+      const verdict = admit(pod);
+      if (verdict) events.warning(pod, verdict.reason, verdict.message.replace(/^Pod was rejected: /, ""));
+      return verdict;
+    },
+    deadlineOf: (pod) => {
+      const { activeDeadlineSeconds } = pod.spec;
+      const since = statuses().startTime(pod.metadata.uid);
+      if (activeDeadlineSeconds == null || since === undefined) return undefined;
+      return since + activeDeadlineSeconds * 1000;
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import type { PodUid } from "../model/pod.ts";
+import { PodFiles } from "../pipeline/pod-runtime/pod-files.ts";
+import { PodRuntime, type PodRuntimeOptions } from "../pipeline/pod-runtime/pod-runtime.ts";
+import { restartDelays } from "../pipeline/pod-runtime/restart-backoff.ts";
+import { createStartMetrics } from "../pipeline/pod-runtime/start-metrics.ts";
+import { LifecycleHooks } from "../pods/lifecycle/lifecycle-hooks.ts";
+import type { UserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
+import type { PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
+import type { AgentCore } from "./agent-core.ts";
+import { criRequests } from "./cri-requests.ts";
+import { imageManager } from "./images.ts";
+import { startGate } from "./start-gate.ts";
+
+export interface RuntimeParts {
+  runtime: PodRuntime;
+  requests: PodRuntimeOptions["requests"];
+  files: PodFiles;
+}
+
+/** The pod runtime, with images, hooks, requests and files, as the configuration wants it. */
+export function podRuntime(
+  core: AgentCore,
+  parts: {
+    cgroups: PodCgroups;
+    userNamespaces: UserNamespaces;
+    refresh: (uid: PodUid) => Promise<void>;
+  },
+): RuntimeParts {
+  const { options: o, config, node, clock, logger, metrics, cri, events, observed, hostIps } = core;
+  const { cgroups, userNamespaces, refresh } = parts;
+  const files = new PodFiles({
+    rootDir: o.rootDir,
+    podLogsDir: config.podLogsDir,
+    containerLogsDir: o.containerLogsDir ?? "/var/log/containers",
+  });
+  const delays = restartDelays({
+    maxContainerRestartPeriodMs: config.crashLoopBackOff.maxContainerRestartPeriod,
+    crashLoopBackOffMax: o.gates.enabled("KubeletCrashLoopBackOffMax"),
+    reducedDecay: o.gates.enabled("ReduceDefaultCrashLoopBackOffDecay"),
+  });
+  const requests = criRequests({
+    node: node.facts,
+    settings: node.settings,
+    clusterDns: config.clusterDNS,
+    clusterDomain: config.clusterDomain,
+    resolvConf: config.resolvConf ?? "",
+    cgroupParentOf: (pod) => cgroups.parentFor(pod),
+    events,
+    hostnameOverrides: o.gates.enabled("HostnameOverride"),
+    nodeEvents: core.nodeEvents,
+    userNamespaces,
+    runtimeHandlers: () => core.features.handlers(),
+  });
+  const runtime = new PodRuntime({
+    runtime: cri,
+    images: imageManager({
+      config,
+      gates: o.gates,
+      rootDir: o.rootDir,
+      images: cri,
+      runtimeHandler: (pod) => requests.runtimeHandler(pod),
+      events,
+      clock,
+      logger,
+      metrics,
+    }),
+    requests,
+    cgroups,
+    files,
+    observe: { get: (uid) => observed.get(uid), refresh },
+    gate: startGate({ clock, metrics, cpus: node.cpus, width: o.maxParallelStarts }),
+    clock,
+    logger,
+    events,
+    hooks: new LifecycleHooks({ runtime: cri, events, clock, logger, metrics, hostIps }),
+    metrics: createStartMetrics(metrics),
+    probes: core.results,
+    replaced: core.replaced,
+    starting: core.starting,
+    gates: core.restartGates,
+    keptDead: o.deadContainers?.maxPerContainer,
+    keptDeadMs: o.deadContainers?.minAgeMs,
+    maxRestartDelayMs: delays.maxMs,
+    firstRestartDelayMs: delays.initialMs,
+  });
+  return { runtime, requests, files };
+}
