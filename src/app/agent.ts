@@ -116,6 +116,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       poke: (uid) => workers.poke(uid),
       pokeAll: () => workers.pokeAll(),
     },
+    onHeard: () => housekeeping.lookSoon(),
   });
   const eventStream: EventStream = new EventStream({
     runtime: cri,
@@ -257,7 +258,14 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     mayEnd,
     removesLeftovers: !o.leavesApiPods,
     terminateOrphan: (pod) => workers.terminateOrphan(pod),
-    files,
+    files: {
+      known: () => files.known(),
+      removeDeadLinks: () => files.removeDeadLinks(),
+      remove: async (pod) => {
+        await files.remove(pod);
+        await userNamespaces.release(pod.uid);
+      },
+    },
     cgroups,
   });
   const trash = garbage({
@@ -308,6 +316,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       const ids = new Set([...observed.all()].flatMap((pod) => pod.containers.map((c) => c.id)));
       memory.keepOnly((id) => ids.has(id));
       workers.release();
+      housekeeping.lookSoon();
     },
     () => {},
   );

@@ -21,6 +21,8 @@ test("one mark a name is kept, and none of a pod that is gone", () => {
   replaced.mark(uid, a("1"));
   replaced.mark(uid, a("2"));
   assert.deepEqual([replaced.has(uid, a("1")), replaced.has(uid, a("2"))], [false, true]);
+  assert.equal(replaced.size, 1);
   replaced.forget(uid);
+  assert.equal(replaced.size, 0);
   assert.equal(replaced.has(uid, a("2")), false);
 });

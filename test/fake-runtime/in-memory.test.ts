@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { isAbort } from "../../src/base/errors.ts";
 import { FakeClock, settle } from "../../src/base/fake-clock.ts";
+import { ContainerState } from "../../src/gen/runtime/v1/api_pb.js";
 import { type Fate, InMemoryRuntime } from "./in-memory.ts";
 import type { Exec } from "./methods.ts";
 
@@ -54,6 +55,17 @@ test("a container that ran out of memory says so", async (t) => {
   await settle();
   const { status } = await client.containerStatus(id);
   assert.deepEqual([status?.exitCode, status?.reason], [137, "OOMKilled"]);
+});
+
+test("a container that the runtime lost track of is unknown, and ends when it is stopped", async (t) => {
+  const { client, clock, runtime, start } = await setUp(t);
+  const id = await start();
+  runtime.pods.loseTrack(id);
+  assert.equal((await client.containerStatus(id)).status?.state, ContainerState.CONTAINER_UNKNOWN);
+  const stopped = client.stopContainer(id, 1);
+  await clock.advance(1000);
+  await stopped;
+  assert.equal((await client.containerStatus(id)).status?.state, ContainerState.CONTAINER_EXITED);
 });
 
 test("commands come to what the test says, else to what they say", async (t) => {

@@ -38,6 +38,10 @@ export class PodLifeRules {
     this.#meddledWith.add(uid);
   }
 
+  isMeddledWith(uid: string): boolean {
+    return this.#meddledWith.has(uid);
+  }
+
   vanishedFrom(uid: string): void {
     this.#vanishedFrom.add(uid);
     this.meddledWith(uid);
@@ -209,9 +213,14 @@ export class PodLifeRules {
   /** The one that asks for a restart of all goes when all others have: an agent that comes later has to know too. */
   #mayBeRemoved(container: FakeContainer, pod: Pod): void {
     const { uid } = pod.metadata;
+    const others = [...this.#runtime.pods.containers.values()].filter(
+      (c) => c !== container && uidOf(c) === uid,
+    );
+    // Only the newest of a name is asked.
+    if (others.some((c) => nameOf(c) === nameOf(container) && c.createdAt > container.createdAt)) return;
     if (this.#lateFor.has(uid) || !asksForAll(container, pod)) return;
-    for (const other of this.#runtime.pods.containers.values())
-      if (uidOf(other) === uid && !asksForAll(other, pod) && !isDebugger(pod, nameOf(other)))
+    for (const other of others)
+      if (!asksForAll(other, pod) && !isDebugger(pod, nameOf(other)))
         this.#break(
           `${uid}/${nameOf(container)} asks for a restart of all, and goes before ${nameOf(other)}`,
         );

@@ -54,6 +54,11 @@ function unsettledOf(world: PodLifeWorld, wanted: Wanted): string[] {
     if (ready.length > 0) wrong.push(`it is ${phase}, and its sandbox is ready`);
     const ending = agent?.workers.get(uid)?.phase;
     if (ending !== "terminated") wrong.push(`it is ${phase}, and its worker is ${ending}`);
+    for (const container of pod.spec.containers) {
+      const last = newest(world, uid, container.name);
+      if (failsFor || !last || world.rules.isMeddledWith(uid)) continue;
+      if (!mayRest(pod, container, last)) wrong.push(`it is ${phase}, and ${container.name} is to run again`);
+    }
     if (runsForEver(wanted) && !failsFor) wrong.push(`it is ${phase}, and runs for ever`);
     return wrong;
   }

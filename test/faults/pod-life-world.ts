@@ -251,6 +251,13 @@ export class PodLifeWorld {
       if (pod.metadata.deletionTimestamp && this.agent?.workers.get(uid)?.phase === "terminated")
         this.remove(slot);
     this.rules.look(this.agent?.workers.all() ?? [], this.clock.now());
+    for (const id of this.hooks.starting) {
+      const container = this.runtime.pods.containers.get(id);
+      const status = container && this.agent?.statuses.get(uidOf(container));
+      const told = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];
+      if (told.some((c) => c.state?.running && c.containerID?.endsWith(id)))
+        this.rules.broken.push(`${id} is told to run while its postStart hook does`);
+    }
   }
 
   disturb(how: { troubles?: number; hangs?: number; slowMs?: number }): void {

@@ -27,7 +27,7 @@ function run(histories: HistoriesToRun): Promise<Outcome> {
   });
 }
 
-const { PROPERTY_RUNS = "10000", PROPERTY_STEPS = "16", PROPERTY_SEED, PROPERTY_PATH: path } = process.env;
+const { PROPERTY_RUNS = "10000", PROPERTY_STEPS = "12", PROPERTY_SEED, PROPERTY_PATH: path } = process.env;
 const total = Number(PROPERTY_RUNS);
 const maxSteps = Number(PROPERTY_STEPS);
 

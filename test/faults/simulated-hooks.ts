@@ -20,6 +20,8 @@ export function hook(kind: HookKind) {
 export class SimulatedHooks {
   manner: HookManner = "quick";
   underWay = 0;
+  /** Containers whose postStart hook is under way. */
+  readonly starting = new Set<ContainerId>();
   readonly #clock: Clock;
   readonly #onTwice: (kind: HookKind, id: ContainerId) => void;
 
@@ -38,12 +40,14 @@ export class SimulatedHooks {
         ran.add(`${kind}/${id}`);
         const { manner } = this;
         this.underWay++;
+        if (kind === "postStart") this.starting.add(id);
         try {
           if (manner !== "quick")
             await sleep(this.#clock, manner === "hangs" ? hangsMs[kind] : takesMs[manner], signal);
           if (manner === "fails") throw new Error("the hook failed");
         } finally {
           this.underWay--;
+          if (kind === "postStart") this.starting.delete(id);
         }
       },
     };

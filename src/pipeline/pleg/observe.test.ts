@@ -166,6 +166,24 @@ for (const [rule, status, lastWords, expected] of detailTable)
       assert.deepEqual(found[key as keyof ObservedContainer], value);
   });
 
+test("a container whose start was cut short with the agent that asked for it was never started", () => {
+  const status = (more: MessageInitShape<typeof ContainerStatusSchema>) =>
+    observedContainer(
+      "s" as SandboxId,
+      create(ContainerStatusSchema, {
+        state: ContainerState.CONTAINER_EXITED,
+        exitCode: 128,
+        reason: "StartError",
+        message: "failed to start containerd task: context canceled",
+        ...more,
+      }),
+    ).state;
+  assert.equal(status({}), "created");
+  assert.equal(status({ startedAt: 1n }), "exited", "it began");
+  assert.equal(status({ message: "no such file or directory" }), "exited", "it could not begin");
+  assert.equal(status({ reason: "Error" }), "exited");
+});
+
 test("a sandbox has all of its addresses, or the node's network", () => {
   const own = observedSandbox(
     create(PodSandboxStatusSchema, {

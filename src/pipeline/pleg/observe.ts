@@ -99,7 +99,7 @@ export function observedContainer(
     id: status.id as ContainerId,
     name: status.labels[labelContainerName] ?? status.metadata?.name ?? "",
     sandboxId,
-    state: containerStates[status.state] ?? "unknown",
+    state: neverBegan(status) ? "created" : (containerStates[status.state] ?? "unknown"),
     attempt: status.metadata?.attempt ?? 0,
     hash: status.annotations[annotationContainerHash] ?? "",
     image: status.image?.image ?? "",
@@ -141,6 +141,19 @@ function observedResources({ resources }: ContainerStatus): ObservedContainer["r
   };
   const told = Object.entries(found).filter(([, amount]) => amount > 0);
   return told.length > 0 ? Object.fromEntries(told) : undefined;
+}
+
+/**
+ * True for a container whose start was cut short with the agent that asked for it, and that has done nothing: it is as
+ * good as one that was made and never started. Nobody else cancels a start.
+ */
+function neverBegan({ state, reason, message, startedAt }: ContainerStatus): boolean {
+  return (
+    state === ContainerState.CONTAINER_EXITED &&
+    reason === "StartError" &&
+    startedAt === 0n &&
+    message.includes("context canceled")
+  );
 }
 
 export function observedSandbox(status: PodSandboxStatus): ObservedSandbox {

@@ -1,15 +1,15 @@
-import { type Clock, sleep } from "../../base/clock.ts";
-import { abortError, isAbort, KubeletError, messageOf } from "../../base/errors.ts";
+import type { Clock } from "../../base/clock.ts";
+import { abortError, KubeletError, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { ContainerId, RuntimeService } from "../../clients/cri/cri.ts";
-import { readContainerNotes } from "../../model/labels.ts";
-import { type Container, type Lifecycle, type Pod, podRef } from "../../model/pod.ts";
+import type { Container, Lifecycle, Pod } from "../../model/pod.ts";
 import type { PodEvents } from "../../model/pod-events.ts";
 import { type ObservedContainer, type ObservedPod, runningContainers } from "../../state/observed-pods.ts";
-import { graceSecondsOf, shortestGraceSeconds, specOf } from "./grace.ts";
+import { graceSecondsOf, shortestGraceSeconds } from "./grace.ts";
 import type { KillCause } from "./plan.ts";
+import { PreStop, settledIn } from "./pre-stop.ts";
 import { StopTurns } from "./stop-turns.ts";
-import type { Stop, Stops } from "./stops.ts";
+import type { Stops } from "./stops.ts";
 
 type Handler = NonNullable<Lifecycle["preStop"]>;
 
@@ -61,20 +61,22 @@ export async function killContainer(deps: KillDeps, options: KillContainerOption
   const grace = graceSecondsOf(options.pod, container, { override, cause });
   const { stop, first } = stops.begin(options.seen.uid, id, clock.now() + grace * 1000);
   if (first) events.normal(pod, "Killing", options.message || `Stopping container ${name}`, name);
-  const hook = new PreStop(deps, options, pod);
   try {
-    await hook.run(stop);
+    // With no time at all there is none for a hook either.
+    if (stop.endsAt > clock.now()) {
+      stop.hook ??= PreStop.begin(deps, options, pod);
+      await stop.hook?.doneBy(stop.endsAt, signal);
+    }
     const turn = options.turns?.turnOf(name);
     if (turn) await settledIn(clock, stop.endsAt, turn, signal);
     if (signal.aborted) throw abortError(signal.reason);
     const left = Math.ceil((stop.endsAt - clock.now()) / 1000);
     await runtime.stopContainer(id, Math.max(shortestGraceSeconds, left), { signal });
   } catch (error) {
-    hook.end();
     if (!signal.aborted) stops.failed(id);
     throw error;
   }
-  hook.endWithContainer();
+  stop.hook?.endWithContainer();
   stops.ended(id);
   options.turns?.ended(id);
 }
@@ -104,87 +106,6 @@ export async function killPod(
   if (failure)
     throw new KubeletError("KillPod", `stopping the pod: ${messageOf(failure)}`, { cause: failure });
   for (const { id } of seen.containers) deps.stops.ended(id);
-}
-
-/** The preStop hook of one container, which may take longer than it should. */
-class PreStop {
-  readonly #deps: KillDeps;
-  readonly #options: KillContainerOptions;
-  readonly #pod: Pod;
-  readonly #over = new AbortController();
-  #handler: Handler | undefined;
-  #running = false;
-
-  constructor(deps: KillDeps, options: KillContainerOptions, pod: Pod) {
-    this.#deps = deps;
-    this.#options = options;
-    this.#pod = pod;
-  }
-
-  /** Resolves when the hook is done, well or badly, or when the grace is used up. */
-  async run(stop: Stop): Promise<void> {
-    const { clock, hooks, logger } = this.#deps;
-    const { pod, container, seen, signal } = this.#options;
-    const { id, name } = container;
-    const spec = pod && specOf(pod, name);
-    const notes = readContainerNotes(container.annotations);
-    const handler = spec ? spec.lifecycle?.preStop : notes.preStop;
-    if (!handler || stop.preStopBegun || stop.endsAt <= clock.now()) return;
-    stop.preStopBegun = true;
-    this.#handler = handler;
-    this.#running = true;
-    const ports = spec ? spec.ports : [...notes.ports];
-    const podIps = seen.sandboxes.find((s) => s.state === "ready")?.ips ?? [];
-    const work = hooks
-      .run({
-        pod: this.#pod,
-        container: { name, ports },
-        id,
-        handler,
-        podIps,
-        signal: AbortSignal.any([signal, this.#over.signal]),
-      })
-      .catch((error) => isAbort(error) || this.#failed(messageOf(error)))
-      .finally(() => {
-        this.#running = false;
-      });
-    const done = await settledIn(clock, stop.endsAt, work, signal);
-    const fields = { pod: podRef(this.#pod), container: name };
-    if (!done) logger.debug(2, "PreStop hook not completed in grace period", fields);
-  }
-
-  /** A hook that did not end in its time goes on beside the stop, and ends with its container. */
-  endWithContainer(): void {
-    if (this.#running && !this.#handler?.sleep) this.#failed("it did not end before its container");
-    this.end();
-  }
-
-  end(): void {
-    this.#over.abort();
-  }
-
-  /** What went wrong may be secret: an event says only that it did. */
-  #failed(why: string): void {
-    const { name } = this.#options.container;
-    this.#deps.logger.error("PreStop hook failed", { pod: podRef(this.#pod), container: name, err: why });
-    this.#deps.events.warning(this.#pod, "FailedPreStopHook", "PreStopHook failed", name);
-  }
-}
-
-/** True if the work was done by then, false if not. Rejects when aborted. */
-async function settledIn(
-  clock: Clock,
-  endsAt: number,
-  work: Promise<unknown>,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const enough = new AbortController();
-  const timeUp = sleep(clock, endsAt - clock.now(), AbortSignal.any([signal, enough.signal]));
-  try {
-    return await Promise.race([work.then(() => true), timeUp.then(() => false)]);
-  } finally {
-    enough.abort();
-  }
 }
 
 /** A pod that nobody knows any more, as far as the runtime remembers it. */

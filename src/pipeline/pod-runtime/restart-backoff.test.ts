@@ -107,4 +107,5 @@ test("back-off: the counts of one pod or container are not those of another", ()
     ["u/a/x", "u/ab/x", "v/a/x"].map((key) => backoff.delayMs(key)),
     [0, 0, 10_000],
   );
+  assert.equal(backoff.size, 1);
 });

@@ -2,31 +2,34 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ContainerId } from "../../clients/cri/cri.ts";
 import type { PodUid } from "../../model/pod.ts";
-import { Stops } from "./stops.ts";
+import { type StopHook, Stops } from "./stops.ts";
 
 const uid = "u" as PodUid;
 const a = "a" as ContainerId;
+const hook: StopHook = { failed: false, doneBy: async () => {}, endWithContainer() {}, end() {} };
 
 test("a stop that goes on keeps what was begun, and gets less time, never more", () => {
   const stops = new Stops();
   const { stop, first } = stops.begin(uid, a, 1000);
-  stop.preStopBegun = true;
+  stop.hook = hook;
   assert.equal(first, true);
   for (const [endsAt, expected] of [
     [2000, 1000],
     [500, 500],
   ] as const) {
     const again = stops.begin(uid, a, endsAt);
-    assert.deepEqual([again.first, again.stop.endsAt, again.stop.preStopBegun], [false, expected, true]);
+    assert.deepEqual([again.first, again.stop.endsAt, again.stop.hook], [false, expected, hook]);
   }
 });
 
-test("a stop that failed has all its time the next time, and its hook is not run again", () => {
-  const stops = new Stops();
-  stops.begin(uid, a, 1000).stop.preStopBegun = true;
-  stops.failed(a);
-  const { stop } = stops.begin(uid, a, 5000);
-  assert.deepEqual([stop.endsAt, stop.preStopBegun], [5000, true]);
+test("a stop that failed has all its time the next time, and its hook is run again only if it failed too", () => {
+  for (const failed of [false, true]) {
+    const stops = new Stops();
+    stops.begin(uid, a, 1000).stop.hook = { ...hook, failed };
+    stops.failed(a);
+    const { stop } = stops.begin(uid, a, 5000);
+    assert.deepEqual([stop.endsAt, stop.hook === undefined], [5000, failed]);
+  }
 });
 
 test("a container that vanished while it was being stopped is forgotten with its pod", () => {

@@ -1,12 +1,20 @@
 import type { ContainerId } from "../../clients/cri/cri.ts";
 import type { PodUid } from "../../model/pod.ts";
 
+export interface StopHook {
+  /** True if it went wrong. */
+  readonly failed: boolean;
+  doneBy(endsAt: number, signal: AbortSignal): Promise<void>;
+  endWithContainer(): void;
+  end(): void;
+}
+
 /** What was done so far to end a container. */
 export interface Stop {
   /** When its grace is over (milliseconds since the epoch). */
   endsAt: number;
-  /** Its preStop hook was begun: it is not run a second time. */
-  preStopBegun: boolean;
+  /** Its preStop hook, once it was begun: it is not run a second time, and outlives the pass that began it. */
+  hook?: StopHook;
 }
 
 /**
@@ -23,7 +31,7 @@ export class Stops {
       known.endsAt = Math.min(known.endsAt, endsAt);
       return { stop: known, first: false };
     }
-    const stop = { uid, endsAt, preStopBegun: false };
+    const stop: Stop & { uid: PodUid } = { uid, endsAt };
     this.#stops.set(id, stop);
     return { stop, first: true };
   }
@@ -31,16 +39,20 @@ export class Stops {
   /** The runtime did not do it, and may not even have told the container: the next attempt has all its time. */
   failed(id: ContainerId): void {
     const stop = this.#stops.get(id);
-    if (stop) stop.endsAt = Number.POSITIVE_INFINITY;
+    if (!stop) return;
+    stop.endsAt = Number.POSITIVE_INFINITY;
+    // What failed with the runtime is tried with it again.
+    if (stop.hook?.failed) stop.hook = undefined;
   }
 
   ended(id: ContainerId): void {
+    this.#stops.get(id)?.hook?.end();
     this.#stops.delete(id);
   }
 
   /** The pod is gone, and with it containers whose end nobody saw: those that vanished while they were being stopped. */
   forget(uid: PodUid): void {
-    for (const [id, stop] of this.#stops) if (stop.uid === uid) this.#stops.delete(id);
+    for (const [id, stop] of this.#stops) if (stop.uid === uid) this.ended(id);
   }
 
   get size(): number {

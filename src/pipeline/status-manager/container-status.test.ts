@@ -541,4 +541,14 @@ test("one that was ended for another to take its place is not done, whatever its
   const [container] = status.containerStatuses ?? [];
   assert.deepEqual(container?.state, { waiting: { reason: "ContainerCreating" } });
   assert.equal(container?.lastState?.terminated?.exitCode, 0);
+  const made = seen([
+    seenContainer("a", { attempt: 1, state: "created" }),
+    seenContainer("a", { state: "exited", exitCode: 0 }),
+  ]);
+  assert.equal(statusOf(pod, made, { replaced: (c) => c.id === "a-0" }).phase, "Running");
+  const done = seen([
+    seenContainer("a", { attempt: 1, state: "exited", exitCode: 0 }),
+    seenContainer("a", { state: "exited", exitCode: 0 }),
+  ]);
+  assert.equal(statusOf(pod, done, { replaced: (c) => c.id === "a-0" }).phase, "Succeeded");
 });

@@ -22,8 +22,8 @@ export interface PhaseFacts {
   ending: boolean;
   /** A regular container was made in the present sandbox: its init containers are through, whatever became of them. */
   initialized: boolean;
-  /** True if the last one was ended so that another takes its place. */
-  replaced?: (container: string) => boolean;
+  /** True if this one was ended so that another takes its place. */
+  replaced?: (container: string, containerID: string | undefined) => boolean;
   gates?: RestartGates;
 }
 
@@ -84,7 +84,7 @@ function restartable(
   end: Terminated,
   { gates = defaultRestartGates, replaced }: PhaseFacts,
 ): boolean {
-  if (replaced?.(container.name)) return true;
+  if (replaced?.(container.name, end.containerID)) return true;
   if (gates.restartAll && end.reason === reasonRestartingAll) return true;
   return restartDecision(pod, container, role, end.exitCode, gates) !== "no";
 }

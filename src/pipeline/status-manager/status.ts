@@ -1,7 +1,6 @@
 import { type Container, isStatic } from "../../model/pod.ts";
 import { podQos } from "../../model/qos.ts";
 import { type ContainerRole, isSidecar } from "../../model/restart-policy.ts";
-import { newestContainer } from "../../state/observed-pods.ts";
 import { addresses } from "./addresses.ts";
 import { type ApiContainerStatus, type ApiPodStatus, isoSeconds } from "./api-types.ts";
 import { podConditions } from "./conditions.ts";
@@ -98,7 +97,11 @@ function toldPhase(
     inits,
     ending: workerPhase !== "syncing",
     initialized: hasBegun(input),
-    replaced: (name) => isReplaced(newestContainer(input.seen, name), input),
+    // Not only the newest: while the next one is being made, the phase goes by the one before it.
+    replaced: (name, containerID) =>
+      input.seen?.containers.some(
+        (c) => c.name === name && containerID?.endsWith(`://${c.id}`) && isReplaced(c, input),
+      ) ?? false,
     gates: gates.restart,
   });
   // Whatever did not get to an end by itself did not do what it was for.

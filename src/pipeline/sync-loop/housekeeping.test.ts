@@ -56,6 +56,22 @@ test("what cannot be removed keeps nothing else, and is tried again the next tim
   assert.ok(removed.includes("files of a") && removed.includes("cgroup of a"));
 });
 
+test("looks at once when it may have become known who is wanted", async (t) => {
+  let heard = false;
+  const ended: string[] = [];
+  const { clock, housekeeping } = await setUp(t, {
+    mayJudge: () => heard,
+    inRuntime: () => [id("orphan")],
+    terminateOrphan: ({ uid }) => void ended.push(uid),
+  });
+  await clock.advance(0);
+  assert.deepEqual(ended, []);
+  heard = true;
+  housekeeping.lookSoon();
+  await clock.advance(0);
+  assert.deepEqual(ended, ["orphan"]);
+});
+
 test("what is in the runtime, or wanted again, is left alone", async (t) => {
   const { clock, removed } = await setUp(t, {
     isKnown: (uid) => uid === "a",

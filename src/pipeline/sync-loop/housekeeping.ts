@@ -1,6 +1,6 @@
 import { type Clock, sleep } from "../../base/clock.ts";
 import { type Component, type Health, healthy } from "../../base/component.ts";
-import { isAbort, messageOf } from "../../base/errors.ts";
+import { messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { PodId, PodUid } from "../../model/pod.ts";
 
@@ -29,6 +29,7 @@ export class Housekeeping implements Component {
   readonly name = "housekeeping";
   readonly #o: HousekeepingOptions;
   #loop: Promise<void> = Promise.resolve();
+  #wake = new AbortController();
 
   constructor(options: HousekeepingOptions) {
     this.#o = options;
@@ -46,20 +47,24 @@ export class Housekeeping implements Component {
     this.#loop = this.#run(signal);
   }
 
+  /** It may have become known who is wanted: looks at once instead of with the next round. */
+  lookSoon(): void {
+    this.#wake.abort();
+  }
+
   async #run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#o;
     for (let round = 0; !signal.aborted; ) {
+      this.#wake = new AbortController();
       try {
         if (this.#o.mayJudge()) {
           this.#endOrphans();
           if (this.#o.removesLeftovers && round++ % filesEvery === 0) await this.#removeLeftovers();
         }
-        await sleep(clock, orphanEveryMs, signal);
       } catch (error) {
-        if (isAbort(error)) return;
         logger.warn("Housekeeping failed", { err: messageOf(error) });
-        await sleep(clock, orphanEveryMs, signal).catch(() => {});
       }
+      await sleep(clock, orphanEveryMs, AbortSignal.any([signal, this.#wake.signal])).catch(() => {});
     }
   }
 

@@ -27,6 +27,8 @@ export interface SyncLoopOptions {
     poke(uid: PodUid): void;
     pokeAll(): void;
   };
+  /** What a source wants was passed on for the first time. */
+  onHeard?: (source: PodSourceName) => void;
   /** How late the loop was, each time it was measured. */
   onLag?: (ms: number) => void;
 }
@@ -139,9 +141,11 @@ export class SyncLoop implements Component {
 
   #dispatchPods({ op, source, pods }: PodChange): void {
     const { logger } = this.#o;
+    const isFirst = !this.#heard.has(source);
     this.#heard.add(source);
     logger.debug(2, `SyncLoop ${op}`, { source, pods: pods.map(podRef) });
     for (const pod of pods) this.#safely(`pods ${op}`, () => this.#dispatchPod(op, pod));
+    if (isFirst) this.#o.onHeard?.(source);
   }
 
   #dispatchPod(op: PodChange["op"], pod: Pod): void {
