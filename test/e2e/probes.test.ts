@@ -118,6 +118,17 @@ describeLife(
         { name: "other" },
       ],
     },
+    "no-life-on-failure": {
+      restartPolicy: "OnFailure",
+      containers: [
+        {
+          name: "c",
+          // Ends well when it is told to end, which does not mean that it was done.
+          command: sh("rm -f /dev/shm/dead; trap 'exit 0' TERM; while true; do sleep 1000 & wait; done"),
+          livenessProbe: { ...often, exec: { command: ["test", "!", "-e", "/dev/shm/dead"] } },
+        },
+      ],
+    },
     "slow-start": {
       containers: [
         {
@@ -243,6 +254,17 @@ describeLife(
         assert.equal(containerOf(row, "other").containerID, other);
       });
       await failed("no-life", /Liveness probe failed/);
+    });
+
+    test("liveness: one that ends well because it was told to is restarted with OnFailure, too", async () => {
+      const row = await life.pods.running("no-life-on-failure");
+      await life.inside(row, "touch /dev/shm/dead");
+      const again = await life.pods.is("no-life-on-failure", (row) => {
+        assert.equal(containerOf(row).restartCount, 1);
+        assert.ok(containerOf(row).state?.running);
+      });
+      assert.equal(containerOf(again).lastState?.terminated?.exitCode, 0);
+      await life.pods.running("no-life-on-failure");
     });
 
     test("startup: the others wait for it, and it is asked no more once it was good", async () => {

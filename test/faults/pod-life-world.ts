@@ -46,6 +46,8 @@ export class PodLifeWorld {
   /** All that were ever wanted. */
   readonly uids = new Set<PodUid>();
   readonly #random: Random;
+  /** Aborted when the agent's process has ended. */
+  #process = new AbortController();
 
   constructor(seed: number) {
     this.#random = seededRandom(seed);
@@ -69,12 +71,13 @@ export class PodLifeWorld {
 
   async startAgent(): Promise<void> {
     if (this.agent) return;
+    this.#process = new AbortController();
     const agent: SimulatedAgent = new SimulatedAgent({
       runtime: this.runtime,
       clock: this.clock,
       host: this.host,
       maxRestartDelayMs: 3000,
-      hooks: this.hooks.ofAgent(),
+      hooks: this.hooks.ofAgent(this.#process.signal),
       prober: (results) => this.health.ofAgent(results),
       admit: (pod) => (pod.metadata.labels?.kind === "refused" ? refusal : undefined),
       fate: (method, request) => {
@@ -98,6 +101,7 @@ export class PodLifeWorld {
   async killAgent(): Promise<void> {
     const { agent } = this;
     this.#agentGoes();
+    this.#process.abort();
     await agent?.kill();
   }
 
@@ -109,6 +113,7 @@ export class PodLifeWorld {
     });
     this.#agentGoes();
     for (let waited = 0; !stopped && waited < 120_000; waited += 3000) await this.clock.advance(3000);
+    this.#process.abort();
     if (!stopped) this.rules.broken.push("an agent that is told to stop does not");
   }
 

@@ -30,11 +30,12 @@ export class SimulatedHooks {
     this.#onTwice = onTwice;
   }
 
-  /** The runner of one agent. */
-  ofAgent(): Hooks {
+  /** The runner of one agent, whose hooks end with its process. */
+  ofAgent(process: AbortSignal): Hooks {
     const ran = new Set<string>();
     return {
-      run: async ({ id, handler, signal }) => {
+      run: async ({ id, handler, signal: given }) => {
+        const signal = AbortSignal.any([given, process]);
         const kind = handler.exec?.command?.[0] as HookKind;
         if (ran.has(`${kind}/${id}`)) this.#onTwice(kind, id);
         ran.add(`${kind}/${id}`);
@@ -44,7 +45,10 @@ export class SimulatedHooks {
         try {
           if (manner !== "quick")
             await sleep(this.#clock, manner === "hangs" ? hangsMs[kind] : takesMs[manner], signal);
-          if (manner === "fails") throw new Error("the hook failed");
+          if (manner !== "fails") return;
+          // If the container cannot be stopped either, both are tried again.
+          if (kind === "preStop") ran.delete(`${kind}/${id}`);
+          throw new Error("the hook failed");
         } finally {
           this.underWay--;
           if (kind === "postStart") this.starting.delete(id);

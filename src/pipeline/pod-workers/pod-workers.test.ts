@@ -197,6 +197,26 @@ test("a pod that comes back with the same UID starts anew, after it was removed"
   assert.deepEqual(gone, ["u1"]);
 });
 
+test("a pod that came back and is deleted ends sooner, if it is still ending", async () => {
+  const { work, workers, clock } = setUp();
+  workers.release();
+  workers.update(pod("u1"));
+  await settle();
+  work.delayMs = 1000;
+  workers.terminate(uid("u1"), { removed: true });
+  await settle();
+  const back = pod("u1");
+  const deleted = { deletionTimestamp: "2026-01-01T00:00:00Z", deletionGracePeriodSeconds: 0 };
+  workers.update(back);
+  await settle();
+  assert.deepEqual(work.calls, ["sync u1", "stop u1"]);
+  workers.update({ ...back, metadata: { ...back.metadata, ...deleted } });
+  await settle();
+  assert.deepEqual(work.calls, ["sync u1", "stop u1", "stop u1"]);
+  await clock.advance(20_000);
+  assert.equal(work.calls.filter((call) => call.startsWith("sync")).length, 1);
+});
+
 test("an agent that stops leaves its pods alone", async () => {
   const { work, workers } = setUp();
   const stop = new AbortController();

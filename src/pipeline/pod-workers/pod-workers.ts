@@ -69,8 +69,11 @@ export class PodWorkers implements Component {
   update(pod: Pod): void {
     const worker = this.#workers.get(pod.metadata.uid);
     if (!worker) this.#add(idOf(pod), pod);
-    else if (worker.removed) this.#successors.set(pod.metadata.uid, pod);
-    else worker.update(pod);
+    else {
+      if (worker.removed) this.#successors.set(pod.metadata.uid, pod);
+      // Of one that was removed and came back, a deletion is for what still ends too: it may have to end sooner.
+      worker.update(pod);
+    }
   }
 
   /** The pod should end. */

@@ -1,0 +1,15 @@
+// npm run bench [-- burst | restart] [options]: begins under the Node that the machine has, goes on under Node 24.
+import { spawnSync } from "node:child_process";
+import { installPackages, needLinux, node24, root } from "./lib/node-packages.mjs";
+
+needLinux();
+installPackages();
+const args = process.argv.slice(2);
+const scripts = args[0] && !args[0].startsWith("-") ? [args.shift()] : ["burst", "restart"];
+for (const script of scripts) {
+  const done = spawnSync(node24, [`${root}test/bench/${script}.ts`, ...args], {
+    stdio: "inherit",
+    cwd: root,
+  });
+  if (done.status !== 0) process.exitCode = done.status ?? 1;
+}
