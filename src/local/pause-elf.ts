@@ -2,7 +2,8 @@ import { KubeletError } from "../base/errors.ts";
 
 /**
  * The program of the pause container, as an ELF file made here instruction by instruction: it blocks SIGTERM, SIGINT and
- * SIGCHLD, takes them one by one with rt_sigtimedwait, reaps children, and ends with status 0 on TERM or INT.
+ * SIGCHLD, reaps children that have ended already, takes signals one by one with rt_sigtimedwait, reaps, and ends with
+ * status 0 on TERM or INT.
  * A blocked signal reaches pid 1 of a pid namespace too, so no handler (and no libc) is needed.
  */
 export function pauseElf(arch: string = process.arch): Buffer {
@@ -30,6 +31,7 @@ function x64Code(): Buffer {
   code.bytes(0x31, 0xd2); // xor edx, edx: no old set
   code.bytes(0x41, 0xba).int32(8); // mov r10d, 8: size of the set
   code.syscall(14); // rt_sigprocmask
+  code.jump(0xeb, "reap"); // children that ended before told somebody else
   code.label("wait");
   code.bytes(0x48, 0x89, 0xe7); // mov rdi, rsp
   code.bytes(0x31, 0xf6); // xor esi, esi: no siginfo
@@ -91,6 +93,7 @@ function arm64Code(): Buffer {
   code.word(0x910003e1); // mov x1, sp
   code.move(2, 0).move(3, 8);
   code.syscall(135); // rt_sigprocmask
+  code.branchIf(0xe, "reap"); // always
   code.label("wait");
   code.word(0x910003e0); // mov x0, sp
   code.move(1, 0).move(2, 0).move(3, 8);

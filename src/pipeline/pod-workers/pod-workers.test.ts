@@ -199,13 +199,13 @@ test("a pod that comes back with the same UID starts anew, after it was removed"
 
 test("a pod that came back and is deleted ends sooner, if it is still ending", async () => {
   const { work, workers, clock } = setUp();
+  const back = aPod({ terminationGracePeriodSeconds: 9 }, { uid: uid("u1") });
   workers.release();
-  workers.update(pod("u1"));
+  workers.update(back);
   await settle();
   work.delayMs = 1000;
   workers.terminate(uid("u1"), { removed: true });
   await settle();
-  const back = pod("u1");
   const deleted = { deletionTimestamp: "2026-01-01T00:00:00Z", deletionGracePeriodSeconds: 0 };
   workers.update(back);
   await settle();
