@@ -8,9 +8,13 @@ export default async function* report(source) {
   const failures = [];
   for await (const { type, data } of source) {
     switch (type) {
-      case "test:start":
-        names(files, data).splice(data.nesting, Number.POSITIVE_INFINITY, data.name);
+      case "test:dequeue": {
+        // The start of a suite is told with its end; this comes when it is so.
+        const path = names(files, data);
+        path.length = data.nesting;
+        path[data.nesting] = data.name;
         break;
+      }
       case "test:pass":
         // A suite that is skipped hides its tests: it is told in their place.
         if (isTest(data) || data.skip !== undefined) {
@@ -25,7 +29,7 @@ export default async function* report(source) {
         if (data.details.error?.failureType === "subtestsFailed") break;
         const file = state(files, data);
         file.failed++;
-        const title = [...names(files, data).slice(0, data.nesting), data.name].join(" > ");
+        const title = [...names(files, data).slice(0, data.nesting).filter(Boolean), data.name].join(" > ");
         const told = typeof cause === "string" ? cause : inspect(cause);
         failures.push({ where: `${where(data)}:${data.line ?? "?"}`, title, cause: told });
         yield `✖ ${where(data)}:${data.line ?? "?"} ${title}\n${indent(told)}\n`;

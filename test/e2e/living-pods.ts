@@ -59,7 +59,10 @@ export class LivingPods implements PodSource {
 }
 
 /** An agent in this process, whose pods come from there. */
-export async function startLivingAgent(node: TestNode, source: LivingPods): Promise<LivingAgent> {
+export async function startLivingAgent(
+  node: Pick<TestNode, "endpoint" | "logDir" | "containerLogDir" | "rootDir" | "cgroupRoot">,
+  source: LivingPods,
+): Promise<LivingAgent> {
   const config = withDefaults({}, new FeatureGates({}));
   Object.assign(config, {
     containerRuntimeEndpoint: node.endpoint,

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { systemClock } from "../../src/base/clock.ts";
+import { cgroupMounts, readMounts } from "../../src/host/mount-table.ts";
+import { removeCgroups } from "../../src/local/cgroup-trees.ts";
+import { type FakeRuntime, fakeImages, startFakeRuntime } from "../fake-runtime/fake-runtime.ts";
+import { containerOf } from "./agent-pods.ts";
+import { type LivingAgent, LivingPods, startLivingAgent } from "./living-pods.ts";
+
+/** What containerd never says and other runtimes do. */
+describe("other runtimes", { skip: process.getuid?.() === 0 ? false : "needs root" }, () => {
+  const dir = mkdtempSync(join(tmpdir(), "other-runtime-"));
+  const cgroupRoot = `/kubelet-ts-other-${process.pid}`;
+  const source = new LivingPods();
+  let runtime: FakeRuntime;
+  let agent: LivingAgent;
+
+  before(async () => {
+    runtime = await startFakeRuntime({ socketPath: join(dir, "cri.sock"), clock: systemClock });
+    agent = await startLivingAgent(
+      {
+        endpoint: runtime.endpoint,
+        logDir: join(dir, "logs"),
+        containerLogDir: join(dir, "links"),
+        rootDir: join(dir, "kubelet"),
+        cgroupRoot,
+      },
+      source,
+    );
+  });
+
+  after(async () => {
+    await agent?.stop();
+    await runtime?.close();
+    await removeCgroups(
+      cgroupMounts(readMounts()).map((mount) => join(mount, cgroupRoot)),
+      systemClock,
+    );
+    rmSync(dir, { recursive: true });
+  });
+
+  test("ContainerCannotRun", async () => {
+    source.add("refused", {
+      restartPolicy: "Never",
+      containers: [{ name: "c", image: fakeImages.busybox, command: ["sleep", "inf"] }],
+    });
+    await agent.running("refused");
+    const [container] = [...runtime.pods.containers.values()];
+    container!.reason = "ContainerCannotRun";
+    runtime.exit(container!.id, 127);
+    const row = await agent.is("refused", (row) => assert.equal(row.phase, "Failed"));
+    const { terminated } = containerOf(row).state ?? {};
+    assert.deepEqual([terminated?.reason, terminated?.exitCode], ["ContainerCannotRun", 127]);
+  });
+});
