@@ -5,14 +5,9 @@ import type { Pod, PodId } from "../../model/pod.ts";
 import type { PodVerdict } from "../../model/pod-verdict.ts";
 import { graceOf } from "./grace.ts";
 import { PassTimer } from "./pass-timer.ts";
-import {
-  deadlineExceeded,
-  type PodWork,
-  type Report,
-  type TerminateOptions,
-  type Waiting,
-} from "./pod-work.ts";
+import { deadlineExceeded, type PodWork, type TerminateOptions, type Waiting } from "./pod-work.ts";
 import type { PassKind, WorkerMetrics } from "./worker-metrics.ts";
+import { WorkerReport } from "./worker-report.ts";
 
 /** Where a pod is in its life, with what matters there. */
 type Life =
@@ -42,7 +37,6 @@ export interface PodWorkerOptions {
 
 const firstRetryMs = 500;
 const longestRetryMs = 10_000;
-const mostObstacles = 50;
 
 /**
  * The life of one pod: syncing, then terminating, then terminated, never back. Its work is serial; a wish that arrives
@@ -59,10 +53,7 @@ export class PodWorker {
   #finishedFor: string | undefined;
   #removed = false;
   #finished = false;
-  #blockedOn: { text: string; since: number } | undefined;
-  /** What was in the way since the pod last had nothing to wait for, and since when. */
-  #obstacles = new Map<string, number>();
-  #waiting = new Map<string, Waiting>();
+  readonly #report: WorkerReport;
   #pass: AbortController | undefined;
   readonly #timer: PassTimer;
   #dirty = false;
@@ -78,6 +69,7 @@ export class PodWorker {
   constructor(options: PodWorkerOptions) {
     const { pod } = options;
     this.#o = options;
+    this.#report = new WorkerReport(options.clock, options.onChange);
     this.#timer = new PassTimer(options.clock, options.metrics);
     this.id = options.id;
     this.#pod = pod;
@@ -118,11 +110,11 @@ export class PodWorker {
   }
 
   get blockedOn(): { text: string; since: number } | undefined {
-    return this.#blockedOn;
+    return this.#report.current;
   }
 
   get waiting(): ReadonlyMap<string, Waiting> {
-    return this.#waiting;
+    return this.#report.containers;
   }
 
   get done(): Promise<void> {
@@ -297,7 +289,7 @@ export class PodWorker {
     const next = clock.now() + this.#o.syncEveryMs();
     this.#wakeAt(wakeAt === undefined ? next : Math.min(wakeAt, next));
     if (waitingFor) this.#report.blockedOn(waitingFor);
-    else this.#clearBlocked();
+    else this.#report.free();
     this.#o.onChange();
   }
 
@@ -322,7 +314,7 @@ export class PodWorker {
       await work.remove(this.id, signal);
       this.#finished = true;
     }
-    this.#clearBlocked();
+    this.#report.free();
     this.#o.onChange();
   }
 
@@ -374,35 +366,10 @@ export class PodWorker {
   #enter(life: Life): void {
     this.#life = life;
     if (life.phase !== "syncing") this.#cancelDeadline?.();
-    this.#waiting.clear();
-    this.#clearBlocked();
+    this.#report.clear();
     this.#o.onPhase(life.phase);
     this.#o.onChange();
   }
-
-  #clearBlocked(): void {
-    this.#obstacles.clear();
-    this.#blockedOn = undefined;
-  }
-
-  readonly #report: Report = {
-    blockedOn: (text) => {
-      if (this.#blockedOn?.text === text) return;
-      // What fails and is tried again has been in the way since the first time.
-      const since = this.#obstacles.get(text) ?? this.#o.clock.now();
-      if (this.#obstacles.size >= mostObstacles) this.#obstacles.clear();
-      this.#obstacles.set(text, since);
-      this.#blockedOn = { text, since };
-      this.#o.onChange();
-    },
-    waiting: (container, waiting) => {
-      const known = this.#waiting.get(container);
-      if (known?.reason === waiting?.reason && known?.message === waiting?.message) return;
-      if (waiting) this.#waiting.set(container, waiting);
-      else this.#waiting.delete(container);
-      this.#o.onChange();
-    },
-  };
 }
 
 /** Undefined for a look at a pod that is over already. */
