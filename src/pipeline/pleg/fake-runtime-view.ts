@@ -20,6 +20,8 @@ export interface ViewedContainer {
   state: ViewedState;
   attempt?: number;
   createdAt?: number;
+  /** Of one that has ended. */
+  end?: { exitCode: number; reason: string; finishedAt: number };
 }
 
 export interface ViewedSandbox {
@@ -77,7 +79,15 @@ export class FakeRuntimeView {
       await this.#called(`container ${id}`);
       const found = this.containers.find((c) => c.id === id);
       if (!found) throw new CriError("NOT_FOUND", "ContainerStatus", "not found");
-      return create(ContainerStatusResponseSchema, { status: this.#container(found) });
+      const { exitCode = 0, reason = "", finishedAt = 0 } = found.end ?? {};
+      return create(ContainerStatusResponseSchema, {
+        status: {
+          ...this.#container(found),
+          exitCode,
+          reason,
+          finishedAt: BigInt(finishedAt) * 1_000_000n,
+        },
+      });
     },
   };
 

@@ -34,6 +34,12 @@ const events: [
   ["a container starts", seen([made()]), seen([run()]), ["ContainerStarted a-0"]],
   ["a container ends", seen([run()]), seen([done()]), ["ContainerDied a-0"]],
   ["a container ended before it was ever seen", seen([]), seen([done()]), ["ContainerDied a-0"]],
+  [
+    "why it ended becomes known later",
+    seen([seenContainer("a", { state: "exited", reason: "Error" })]),
+    seen([seenContainer("a", { state: "exited", reason: "OOMKilled" })]),
+    ["ContainerChanged a-0"],
+  ],
   ["one replaces the other", seen([done()]), seen([run(1), done()]), ["ContainerStarted a-1"]],
   ["a dead one is removed", seen([run(1), done()]), seen([run(1)]), ["ContainerRemoved a-0"]],
   ["one that ran is gone", seen([run()]), seen([]), ["ContainerDied a-0", "ContainerRemoved a-0"]],

@@ -81,9 +81,24 @@ export function sandboxStillSo(known: ObservedSandbox | undefined, listed: PodSa
   return known.state !== "ready" || known.hostNetwork || known.ips.length > 0;
 }
 
-/** True if the details that are known of this container still hold: they only change with its state. */
-export function containerStillSo(known: ObservedContainer | undefined, listed: Container): boolean {
-  return known?.state === containerStates[listed.state];
+/** True if the details that are known of this container still hold: they only change with its state, but for one. */
+export function containerStillSo(
+  known: ObservedContainer | undefined,
+  listed: Container,
+  now: number,
+): boolean {
+  return known?.state === containerStates[listed.state] && !mayTurnOutOom(known, now);
+}
+
+/** How long a runtime may take to find out why the kernel has killed a container. */
+const oomNewsMs = 3000;
+
+/** True for a container that was killed so recently that the runtime may yet learn that it was for want of memory. */
+export function mayTurnOutOom(
+  { state, exitCode, reason, finishedAt }: ObservedContainer,
+  now: number,
+): boolean {
+  return state === "exited" && exitCode === 137 && reason === "Error" && now - finishedAt < oomNewsMs;
 }
 
 /** `lastWords` is the termination message of one that has ended. */
@@ -192,10 +207,12 @@ export function podEvents(
   const events: PodEvent[] = [];
   const old = new Map(before?.containers.map((c) => [c.id, c]));
   for (const container of after?.containers ?? []) {
-    const was = old.get(container.id)?.state;
+    const was = old.get(container.id);
     old.delete(container.id);
-    if (was === container.state) continue;
-    events.push({ uid, kind: eventOf(container), container: container.id });
+    if (was?.state !== container.state)
+      events.push({ uid, kind: eventOf(container), container: container.id });
+    else if (was.reason !== container.reason)
+      events.push({ uid, kind: "ContainerChanged", container: container.id });
   }
   for (const gone of old.values()) {
     if (gone.state !== "exited" && gone.state !== "created")

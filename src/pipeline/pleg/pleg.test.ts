@@ -69,6 +69,29 @@ function failAt(view: FakeRuntimeView, start: string, message = "broken") {
   };
 }
 
+test("one that was killed is looked at again for a while: that memory was short is found out later", async (t) => {
+  const { view, clock, events, observed, pleg } = await setUp(t, {
+    everyMs: 3_600_000,
+    view: (v) => v.show("p"),
+  });
+  events.splice(0);
+  const end = { exitCode: 137, reason: "Error", finishedAt: clock.now() };
+  Object.assign(view.containers[0]!, { state: "exited", end });
+  await pleg.refresh(u("p"));
+  await clock.advance(1000);
+  const reason = () => observed.get(u("p"))?.containers[0]?.reason;
+  assert.equal(reason(), "Error");
+  assert.deepEqual(events.splice(0), ["ContainerDied p c-p"]);
+  end.reason = "OOMKilled";
+  await clock.advance(500);
+  assert.equal(reason(), "OOMKilled");
+  assert.deepEqual(events, ["ContainerChanged p c-p"]);
+  const { calls } = view;
+  const before = calls.length;
+  await clock.advance(60_000);
+  assert.equal(calls.length, before, "and then it is known");
+});
+
 test("a relist finds pods, says what changed, and nothing when nothing did", async (t) => {
   const { view, clock, events, state } = await setUp(t, { view: (v) => v.show("p") });
   assert.equal(state("p"), "c-p running");

@@ -16,6 +16,7 @@ import {
   containerStillSo,
   groupByPod,
   type ListedPod,
+  mayTurnOutOom,
   observedContainer,
   observedSandbox,
   type PodEvent,
@@ -44,6 +45,7 @@ export interface PlegOptions {
 }
 
 const unhealthyAfterMs = 3 * 60_000;
+const lookAgainMs = 500;
 
 /**
  * The pod lifecycle event generator: finds out what the runtime has, writes it into the observed pods (nobody else
@@ -57,6 +59,8 @@ export class Pleg implements Component {
   #sequence = 0;
   /** The sequence number of the listing that a pod's entry was made from: an older listing must not overwrite it. */
   #appliedFrom = new Map<PodUid, number>();
+  /** Pods that are looked at once more soon; each with what calls it off. */
+  #toLookAgain = new Map<PodUid, () => void>();
   /** The last listing of everything that was applied as a whole: it also speaks for the pods that it did not find. */
   #completeFrom = 0;
   #lastRelistAt: number | undefined;
@@ -81,6 +85,11 @@ export class Pleg implements Component {
     this.#signal = signal;
     this.#startedAt = this.#o.clock.now();
     this.#loop = this.#run(signal);
+    const callOff = () => {
+      for (const cancel of this.#toLookAgain.values()) cancel();
+      this.#toLookAgain.clear();
+    };
+    signal.addEventListener("abort", callOff, { once: true });
   }
 
   /**
@@ -225,7 +234,7 @@ export class Pleg implements Component {
   }
 
   async #apply(uid: PodUid, listed: ListedPod | undefined, sequence: number): Promise<void> {
-    const { observed, onEvent } = this.#o;
+    const { observed, onEvent, clock } = this.#o;
     const isOld = () => (this.#appliedFrom.get(uid) ?? this.#completeFrom) > sequence;
     if (isOld()) return;
     const after =
@@ -240,11 +249,22 @@ export class Pleg implements Component {
     if (after) observed.set(after);
     else observed.delete(uid);
     for (const event of podEvents(uid, before, after)) onEvent(event);
+    if (after?.containers.some((c) => mayTurnOutOom(c, clock.now()))) this.#lookAgain(uid);
+  }
+
+  /** No event tells that a container was killed for want of memory, and the runtime may learn it later than that it ended. */
+  #lookAgain(uid: PodUid): void {
+    if (this.#toLookAgain.has(uid) || this.#signal.aborted) return;
+    const cancel = this.#o.clock.after(lookAgainMs, () => {
+      this.#toLookAgain.delete(uid);
+      if (!this.#signal.aborted) void this.refresh(uid).catch(() => {});
+    });
+    this.#toLookAgain.set(uid, cancel);
   }
 
   /** Asks for the details of what is new or changed since the last look, and keeps those of the rest. */
   async #inspect(listed: ListedPod, before: ObservedPod | undefined): Promise<ObservedPod | undefined> {
-    const { runtime } = this.#o;
+    const { runtime, clock } = this.#o;
     const o = { signal: this.#signal };
     const knownSandboxes = new Map<string, ObservedSandbox>(before?.sandboxes.map((s) => [s.id, s]));
     const knownContainers = new Map<string, ObservedContainer>(before?.containers.map((c) => [c.id, c]));
@@ -260,7 +280,7 @@ export class Pleg implements Component {
       Promise.all(
         listed.containers.map(async (c) => {
           const known = knownContainers.get(c.id);
-          if (known && containerStillSo(known, c)) return known;
+          if (known && containerStillSo(known, c, clock.now())) return known;
           const status = (await ifThere(runtime.containerStatus(c.id as ContainerId, o)))?.status;
           if (!status) return undefined;
           const words = await this.#lastWords(status);
