@@ -233,6 +233,30 @@ describe("runtime connection", () => {
     });
   });
 
+  it("looks for the network each second while there is none, and tells when it has come", async (t) => {
+    const s = started(t, "no-network");
+    let told = 0;
+    s.connection.onChange(() => told++);
+    await s.start();
+    await settle();
+    assert.equal(told, 1, "the runtime is there");
+    const before = s.runtime.probes;
+    await s.clock.advance(10_000);
+    assert.equal(s.runtime.probes - before, 10);
+    s.runtime.scene = "up";
+    await s.clock.advance(1000);
+    assert.equal(told, 2);
+    assert.deepEqual(s.connection.networkHealth(), { ok: true });
+    const later = s.runtime.probes;
+    await s.clock.advance(10_000);
+    assert.equal(s.runtime.probes - later, 2);
+    assert.deepEqual(s.lines, [
+      "container runtime is ready",
+      "pod network is not ready, waiting for it",
+      "pod network is ready",
+    ]);
+  });
+
   it("tells listeners of changes until they leave", async (t) => {
     const s = started(t, "up");
     const kinds: string[] = [];

@@ -15,6 +15,8 @@ import {
 const PROBE_EVERY_MS = 5_000;
 /** While the runtime is away or not ready: pods wait for it. */
 const RETRY_EVERY_MS = 300;
+/** While the pod network is not ready: all pods but those on the host's network wait for it, and no event tells. */
+const NETWORK_RETRY_EVERY_MS = 1_000;
 /** A runtime that hangs is as good as away, well before the node is called not ready. */
 const PROBE_TIMEOUT_MS = 10_000;
 /** However many calls fail, the runtime is not asked more often than this. */
@@ -37,6 +39,7 @@ export class RuntimeConnection implements Component {
   readonly #listeners = new Set<(state: RuntimeState) => void>();
   #state: RuntimeState = { kind: "unknown" };
   #runtime: RuntimeIdentity | undefined;
+  #networkOk = true;
   #lastStatus: StatusResponse | undefined;
   #lastUp: number | undefined;
   #wake: (() => void) | undefined;
@@ -110,16 +113,18 @@ export class RuntimeConnection implements Component {
         this.#poked = false;
         this.#become(await this.#ask(signal));
         await sleep(this.#clock, MIN_PAUSE_MS, signal);
-        await this.#pause(
-          (this.#state.kind === "up" ? PROBE_EVERY_MS : RETRY_EVERY_MS) - MIN_PAUSE_MS,
-          signal,
-        );
+        await this.#pause(this.#nextProbeMs() - MIN_PAUSE_MS, signal);
       }
     } catch (error) {
       if (!isAbort(error)) throw error;
     } finally {
       unsubscribe();
     }
+  }
+
+  #nextProbeMs(): number {
+    if (this.#state.kind !== "up") return RETRY_EVERY_MS;
+    return this.networkHealth().ok ? PROBE_EVERY_MS : NETWORK_RETRY_EVERY_MS;
   }
 
   /** A call of somebody else found nobody there: look at once. Our own failed probes come here too and change nothing. */
@@ -175,8 +180,14 @@ export class RuntimeConnection implements Component {
     const before = this.#state;
     this.#state = state;
     if (state.kind === "up") this.#lastUp = this.#clock.now();
-    if (before.kind === state.kind) return;
-    this.#say(state);
+    const network = state.kind === "up" ? this.networkHealth() : undefined;
+    const networkChanged = network !== undefined && network.ok !== this.#networkOk;
+    if (network) this.#networkOk = network.ok;
+    if (before.kind === state.kind && !networkChanged) return;
+    if (before.kind !== state.kind) this.#say(state);
+    if (networkChanged && !network.ok)
+      this.#logger.warn("pod network is not ready, waiting for it", { reason: network.reason });
+    else if (networkChanged && before.kind === state.kind) this.#logger.info("pod network is ready");
     for (const listener of [...this.#listeners]) listener(state);
   }
 
