@@ -305,7 +305,9 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
 
   let plegSynced = false;
   let stopping = false;
+  const runtimeKnown = Promise.withResolvers<void>();
   connection.onChange((state) => {
+    if (state.kind === "up" || state.kind === "not-ready") runtimeKnown.resolve();
     if (state.kind !== "up") return;
     pleg.relistSoon();
     loop.post({ kind: "runtime-up" });
@@ -315,8 +317,9 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       plegSynced = true;
       const ids = new Set([...observed.all()].flatMap((pod) => pod.containers.map((c) => c.id)));
       memory.keepOnly((id) => ids.has(id));
-      workers.release();
       housekeeping.lookSoon();
+      // Whether a pod may run here depends on what the runtime can do, and a refusal is for good.
+      return runtimeKnown.promise.then(() => workers.release());
     },
     () => {},
   );
