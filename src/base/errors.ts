@@ -26,6 +26,18 @@ export function errnoOf(error: unknown): string | undefined {
   return typeof code === "string" ? code : undefined;
 }
 
+/** The status of an HTTP answer that was a refusal (404), or undefined if nobody answered. */
+export function httpStatusOf(error: unknown): number | undefined {
+  const status = (error as { status?: unknown } | undefined)?.status;
+  return typeof status === "number" ? status : undefined;
+}
+
+/** How long the one who answered wants to be left alone, if it said so. */
+export function retryAfterOf(error: unknown): number | undefined {
+  const ms = (error as { retryAfterMs?: unknown } | undefined)?.retryAfterMs;
+  return typeof ms === "number" ? ms : undefined;
+}
+
 /** True if the error only says that somebody aborted the work. */
 export function isAbort(error: unknown): boolean {
   return error instanceof Error && (error.name === "AbortError" || errnoOf(error) === "ABORT_ERR");

@@ -1,0 +1,226 @@
+import { messageOf } from "../../base/errors.ts";
+import { cloneJson, isObject, type Json, type JsonObject, jsonEqual, setValue } from "./json-value.ts";
+import { PatchError } from "./patch-error.ts";
+
+const maxOperations = 10_000;
+
+/**
+ * JSON Patch (RFC 6902) with the habits of the API that kubectl users know: "replace" of a missing key sets it, negative
+ * indices count from the end, a "test" for null holds for a missing key. All operations or none; inputs stay as they are.
+ */
+export function jsonPatch(original: JsonObject, patch: Json): JsonObject {
+  if (!Array.isArray(patch)) throw new PatchError("BadRequest", "error decoding patch: expected a list");
+  if (patch.length > maxOperations)
+    throw new PatchError(
+      "RequestEntityTooLarge",
+      `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${patch.length}`,
+    );
+  let document: Json = cloneJson(original);
+  for (const operation of patch) {
+    if (!isObject(operation))
+      throw new PatchError("BadRequest", "error decoding patch: every operation must be an object");
+    document = apply(document, operation);
+  }
+  if (!isObject(document)) throw refused("the patched document is not an object");
+  return document;
+}
+
+function apply(document: Json, operation: JsonObject): Json {
+  const op = operation.op;
+  if (typeof op !== "string") throw refused("Unexpected kind: unknown");
+  switch (op) {
+    case "add":
+      return add(document, operation);
+    case "remove":
+      return remove(document, operation);
+    case "replace":
+      return replace(document, operation);
+    case "move":
+      return move(document, operation);
+    case "copy":
+      return copy(document, operation);
+    case "test":
+      return test(document, operation);
+    default:
+      throw refused(`Unexpected kind: ${op}`);
+  }
+}
+
+function add(document: Json, operation: JsonObject): Json {
+  const path = pathOf(operation, "add");
+  const place = find(document, path);
+  if (!place) throw refused(`add operation does not apply: doc is missing path: "${path}": missing value`);
+  attempt(`error in add for path: '${path}'`, () => insert(place, givenValue(operation)));
+  return document;
+}
+
+function remove(document: Json, operation: JsonObject): Json {
+  const path = pathOf(operation, "remove");
+  const place = find(document, path);
+  if (!place) throw refused(`remove operation does not apply: doc is missing path: "${path}": missing value`);
+  attempt(`error in remove for path: '${path}'`, () => erase(place));
+  return document;
+}
+
+function replace(document: Json, operation: JsonObject): Json {
+  const path = pathOf(operation, "replace");
+  const value = givenValue(operation);
+  if (path === "") {
+    if (value === null || typeof value !== "object")
+      throw refused("replace operation value must be object or array");
+    return value;
+  }
+  const place = find(document, path);
+  if (!place) throw refused(`replace operation does not apply: doc is missing path: ${path}: missing value`);
+  const { container, key } = place;
+  if (!Array.isArray(container)) setValue(container, key, value);
+  else {
+    const index = existingIndex(container, key);
+    if (index === undefined)
+      throw refused(`replace operation does not apply: doc is missing key: ${path}: missing value`);
+    container[index] = value;
+  }
+  return document;
+}
+
+function move(document: Json, operation: JsonObject): Json {
+  const from = fromOf(operation, "move");
+  const source = find(document, from);
+  if (!source)
+    throw refused(`move operation does not apply: doc is missing from path: ${from}: missing value`);
+  const value = attempt(`error in move for path: '${source.key}'`, () => {
+    const found = look(source);
+    erase(source);
+    return found ?? null;
+  });
+  const path = pathOf(operation, "move");
+  const place = find(document, path);
+  if (!place)
+    throw refused(`move operation does not apply: doc is missing destination path: ${path}: missing value`);
+  attempt(`error in move for path: '${path}'`, () => insert(place, value));
+  return document;
+}
+
+function copy(document: Json, operation: JsonObject): Json {
+  const from = fromOf(operation, "copy");
+  const source = find(document, from);
+  if (!source)
+    throw refused(`copy operation does not apply: doc is missing from path: ${from}: missing value`);
+  const value = attempt(`error in copy for from: '${from}'`, () => look(source) ?? null);
+  const path = pathOf(operation, "copy");
+  const place = find(document, path);
+  if (!place)
+    throw refused(`copy operation does not apply: doc is missing destination path: ${path}: missing value`);
+  attempt("error while adding value during copy", () => insert(place, cloneJson(value)));
+  return document;
+}
+
+function test(document: Json, operation: JsonObject): Json {
+  const path = pathOf(operation, "test");
+  let found: Json | undefined = document;
+  if (path !== "") {
+    const place = find(document, path);
+    if (!place) throw refused(`test operation does not apply: is missing path: ${path}: missing value`);
+    found = attempt(`error in test for path: '${path}'`, () => look(place));
+  }
+  if (!jsonEqual(found ?? null, givenValue(operation)))
+    throw refused(`testing value ${path} failed: test failed`);
+  return document;
+}
+
+interface Place {
+  readonly container: Json[] | JsonObject;
+  readonly key: string;
+}
+
+/** The container that the last step of a pointer is about, if the steps before it lead anywhere. */
+function find(document: Json, pointer: string): Place | undefined {
+  if (!pointer.startsWith("/")) return undefined;
+  const steps = pointer.slice(1).split("/").map(unescaped);
+  const key = steps.pop()!;
+  let container: Json | undefined = document;
+  for (const step of steps) {
+    if (Array.isArray(container)) {
+      const index = existingIndex(container, step);
+      container = index === undefined ? undefined : container[index];
+    } else if (isObject(container) && Object.hasOwn(container, step)) container = container[step];
+    else return undefined;
+  }
+  return Array.isArray(container) || isObject(container) ? { container, key } : undefined;
+}
+
+function unescaped(step: string): string {
+  return step.replaceAll("~1", "/").replaceAll("~0", "~");
+}
+
+function look({ container, key }: Place): Json | undefined {
+  if (!Array.isArray(container)) return Object.hasOwn(container, key) ? container[key] : undefined;
+  return container[indexWithin(key, container.length, container.length - 1)];
+}
+
+function insert({ container, key }: Place, value: Json): void {
+  if (!Array.isArray(container)) setValue(container, key, value);
+  else if (key === "-") container.push(value);
+  else {
+    if (!integer.test(key))
+      throw new Error(`value was not a proper array index: '${key}': ${noInteger(key)}`);
+    container.splice(indexWithin(key, container.length + 1, container.length), 0, value);
+  }
+}
+
+function erase({ container, key }: Place): void {
+  if (Array.isArray(container)) container.splice(indexWithin(key, container.length, container.length - 1), 1);
+  else {
+    if (!Object.hasOwn(container, key))
+      throw new Error(`Unable to remove nonexistent key: ${key}: missing value`);
+    delete container[key];
+  }
+}
+
+const integer = /^[+-]?\d+$/;
+const noInteger = (key: string) => `strconv.Atoi: parsing ${JSON.stringify(key)}: invalid syntax`;
+
+/** A negative index counts back from `size`; the result is between 0 and `last`. */
+function indexWithin(key: string, size: number, last: number): number {
+  if (!integer.test(key)) throw new Error(noInteger(key));
+  const given = Number(key);
+  const index = given < 0 ? given + size : given;
+  if (index < 0 || index > last)
+    throw new Error(`Unable to access invalid index: ${given}: invalid index referenced`);
+  return index;
+}
+
+function existingIndex(list: Json[], key: string): number | undefined {
+  try {
+    return indexWithin(key, list.length, list.length - 1);
+  } catch {
+    return undefined;
+  }
+}
+
+function pathOf(operation: JsonObject, name: string): string {
+  if (typeof operation.path === "string") return operation.path;
+  throw refused(`${name} operation failed to decode path: operation missing path field: missing value`);
+}
+
+function fromOf(operation: JsonObject, name: string): string {
+  if (typeof operation.from === "string") return operation.from;
+  throw refused(`${name} operation failed to decode from: operation, missing from field: missing value`);
+}
+
+/** An operation without a value means null. */
+function givenValue(operation: JsonObject): Json {
+  return Object.hasOwn(operation, "value") ? cloneJson(operation.value!) : null;
+}
+
+function attempt<T>(doing: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw refused(`${doing}: ${messageOf(error)}`);
+  }
+}
+
+function refused(message: string): PatchError {
+  return new PatchError("Invalid", message);
+}

@@ -1,0 +1,57 @@
+import { canonicalText, isObject, type Json, type JsonObject } from "./json-value.ts";
+import type { ListRule } from "./rule.ts";
+
+/**
+ * One step of a path as managedFields spell it: `f:image`, `k:{"name":"web"}` for an item found by its keys, `v:"x"` for a
+ * value of a set. Equal steps have equal text.
+ */
+export type PathElement = string;
+
+export function fieldElement(name: string): PathElement {
+  return `f:${name}`;
+}
+
+/** The step to an item of a list that has keys or is a set; a complaint if it has none. */
+export function itemElement(rule: ListRule, item: Json): { element: PathElement } | { complaint: string } {
+  if (rule.list === "set") {
+    if (isObject(item))
+      return { complaint: "associative list without keys has an element that's a map type" };
+    if (Array.isArray(item)) return { complaint: "not supported: associative list with lists as elements" };
+    if (item === null)
+      return { complaint: "associative list without keys has an element that's an explicit null" };
+    return { element: `v:${JSON.stringify(item)}` };
+  }
+  if (item === null) return { complaint: "associative list with keys may not have a null element" };
+  if (!isObject(item)) return { complaint: "associative list with keys may not have non-map elements" };
+  const found: JsonObject = {};
+  for (const key of rule.keys) {
+    const value = Object.hasOwn(item, key) ? item[key] : rule.defaults[key];
+    if (value !== undefined) found[key] = value;
+  }
+  if (Object.keys(found).length > 0) return { element: `k:${canonicalText(found)}` };
+  const names = rule.keys.map((key) => JSON.stringify(key)).join(" ");
+  return {
+    complaint: `associative list with keys has an element that omits all key fields [${names}] (and doesn't have default values for any key fields)`,
+  };
+}
+
+/** A path as conflicts show it: .spec.containers[name="web"].image */
+export function pathText(path: readonly PathElement[]): string {
+  return path.map(elementText).join("");
+}
+
+export function elementText(element: PathElement): string {
+  const rest = element.slice(2);
+  switch (element[0]) {
+    case "f":
+      return `.${rest}`;
+    case "v":
+      return `[=${rest}]`;
+    case "k": {
+      const fields = Object.entries(JSON.parse(rest) as JsonObject);
+      return `[${fields.map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(",")}]`;
+    }
+    default:
+      return `[${rest}]`;
+  }
+}

@@ -1,0 +1,24 @@
+import { FieldSet } from "./field-set.ts";
+import type { JsonObject } from "./json-value.ts";
+import type { Managers } from "./managed-fields.ts";
+import type { Rule } from "./rule.ts";
+import { removePaths } from "./typed-remove.ts";
+import { fieldSetOf } from "./typed-set.ts";
+
+/**
+ * The merged object without what an applier gave up: applied the last time, not this time, and owned by nobody else.
+ * `managers` has the applier with its new fields.
+ */
+export function pruned(merged: JsonObject, last: FieldSet, managers: Managers, rule: Rule): JsonObject {
+  if (last.empty) return merged;
+  const named = (set: FieldSet) => set.withNamedFields(rule);
+  const pathsOf = (object: JsonObject) => named(fieldSetOf(object, rule));
+  const all = pathsOf(merged);
+  let owned = new FieldSet();
+  for (const { fields } of managers.values()) owned = owned.union(fields);
+
+  // Removing an item takes all in it along. What of that somebody owns comes back, and what was never the applier's.
+  const bare = pathsOf(removePaths(merged, named(last), rule));
+  const withOwned = removePaths(merged, all.difference(bare.union(named(owned))), rule);
+  return removePaths(merged, all.difference(pathsOf(withOwned)).intersection(named(last)), rule);
+}

@@ -1,0 +1,138 @@
+import { isObject, type Json, type JsonObject, ownValue, setValue, shownValue } from "./json-value.ts";
+import { PatchError } from "./patch-error.ts";
+import type { ListRule, Rule } from "./rule.ts";
+import { fieldRule, type Schema } from "./schema.ts";
+import { mergeLists, ordered, type PatchKey } from "./strategic-list.ts";
+import { withoutDirectives } from "./strategic-take.ts";
+
+const orderPrefix = "$setElementOrder";
+const removalPrefix = "$deleteFromPrimitiveList";
+
+/** Strategic Merge Patch: objects merge, null removes, lists merge by key where the type says so. Inputs stay as they are. */
+export function strategicMergePatch(original: JsonObject, patch: Json, schema: Schema): JsonObject {
+  if (!isObject(patch)) throw new PatchError("BadRequest", "invalid JSON document");
+  return mergeObjects(original, patch, schema.root);
+}
+
+function mergeObjects(original: JsonObject, patch: JsonObject, rule: Rule): JsonObject {
+  const directive = ownValue(patch, "$patch");
+  if (directive !== undefined) {
+    const { $patch: _, ...rest } = patch;
+    if (directive === "replace") return withoutDirectives(rest) as JsonObject;
+    if (directive === "delete") return {};
+    throw bad(`unknown patch type: ${shownValue(directive)} in map: ${shownValue(patch)}`);
+  }
+  const out = retained(original, patch);
+  const done = new Set<string>(["$retainKeys"]);
+  for (const [key, order] of Object.entries(patch)) {
+    if (!key.startsWith(orderPrefix)) continue;
+    const field = fieldOf(key, orderPrefix, "invalid patch format of setElementOrder list");
+    done.add(key).add(field);
+    mergeInOrder(out, patch, field, order, fieldRule(rule, field));
+  }
+  for (const [key, value] of Object.entries(patch)) {
+    if (!key.startsWith(removalPrefix)) continue;
+    const field = fieldOf(key, removalPrefix, "invalid patch format of primitive list");
+    done.add(key);
+    removeValues(out, field, value);
+  }
+  for (const [key, value] of Object.entries(patch))
+    if (!done.has(key)) mergeField(out, key, value, fieldRule(rule, key));
+  return out;
+}
+
+function mergeField(out: JsonObject, key: string, value: Json, rule: Rule): void {
+  const before = ownValue(out, key);
+  if (value === null) delete out[key];
+  else if (isObject(before) && isObject(value)) setValue(out, key, mergeObjects(before, value, rule));
+  else if (Array.isArray(before) && Array.isArray(value) && mergeKeyOf(rule) !== undefined)
+    setValue(out, key, mergeLists(before, value, mergeKeyOf(rule)!, itemsMerger(rule)));
+  else {
+    const taken = withoutDirectives(value);
+    if (taken === undefined) delete out[key];
+    else setValue(out, key, taken);
+  }
+}
+
+/** The key by which patches merge the list, "" for a list of values, undefined for a list that is replaced. */
+function mergeKeyOf(rule: Rule): PatchKey | undefined {
+  return rule.kind === "list" && rule.patch.strategy === "merge" ? rule.patch.key : undefined;
+}
+
+function itemsMerger(rule: Rule) {
+  const items = (rule as ListRule).items;
+  return (before: JsonObject, patch: JsonObject) => mergeObjects(before, patch, items);
+}
+
+/** `$retainKeys` names all that may remain, and so all that the patch may set. */
+function retained(original: JsonObject, patch: JsonObject): JsonObject {
+  const keep = ownValue(patch, "$retainKeys");
+  if (keep === undefined) return { ...original };
+  if (!Array.isArray(keep)) throw bad("invalid patch format of retainKeys");
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null || key === "$retainKeys") continue;
+    if (key.startsWith(removalPrefix) || key.startsWith(orderPrefix)) continue;
+    if (!keep.includes(key)) throw bad("invalid patch format of retainKeys");
+  }
+  return Object.fromEntries(Object.entries(original).filter(([key]) => keep.includes(key)));
+}
+
+/** `$setElementOrder/x` and the patch of x, in one step: the order holds for the merged list. */
+function mergeInOrder(out: JsonObject, patch: JsonObject, field: string, order: Json, rule: Rule): void {
+  if (!Array.isArray(order)) throw bad("invalid patch format of setElementOrder list");
+  const before = ownValue(out, field);
+  const change = ownValue(patch, field);
+  const key = mergeKeyOf(rule);
+  if (change !== undefined && !Array.isArray(change)) return mergeField(out, field, change, rule); // null: the list goes, and its order with it
+  if (before !== undefined && !Array.isArray(before)) throw bad(`expected a list in ${field}`);
+  if (key === undefined) {
+    if (change) mergeField(out, field, change, rule);
+    return;
+  }
+  checkOrder(change ?? [], order, key);
+  if (change) mergeField(out, field, change, rule);
+  const merged = ownValue(out, field);
+  if (Array.isArray(merged)) setValue(out, field, ordered(merged, order, before ?? [], key));
+}
+
+/** What the patch adds or changes must stand in the order list, in the same order. */
+function checkOrder(change: Json[], order: Json[], key: PatchKey): void {
+  if (change.length === 0 || order.length === 0) return;
+  let at = 0;
+  for (const item of change) {
+    if (isObject(item) && Object.hasOwn(item, "$patch")) continue;
+    const wanted = key === "" ? item : itemKey(item, key);
+    while (at < order.length && (key === "" ? order[at] : itemKey(order[at]!, key)) !== wanted) at++;
+    if (at++ >= order.length)
+      throw bad(
+        `The order in patch list:\n${shownValue(change)}\n doesn't match $setElementOrder list:\n${shownValue(order)}\n`,
+      );
+  }
+}
+
+function itemKey(item: Json, key: string): Json {
+  if (isObject(item) && Object.hasOwn(item, key)) return item[key]!;
+  throw bad(`map: ${shownValue(item)} does not contain declared merge key: ${key}`);
+}
+
+/** `$deleteFromPrimitiveList/x` works on any list of values, whatever its strategy. */
+function removeValues(out: JsonObject, field: string, values: Json): void {
+  const before = ownValue(out, field);
+  if (!Array.isArray(values)) throw bad("invalid patch format of primitive list");
+  if (Array.isArray(before))
+    setValue(
+      out,
+      field,
+      before.filter((item) => !values.includes(item)),
+    );
+}
+
+function fieldOf(key: string, prefix: string, complaint: string): string {
+  const slash = key.indexOf("/");
+  if (slash < 0 || key.slice(0, slash) !== prefix) throw bad(complaint);
+  return key.slice(slash + 1);
+}
+
+function bad(message: string): PatchError {
+  return new PatchError("BadRequest", message);
+}

@@ -1,0 +1,111 @@
+import { FieldSet } from "./field-set.ts";
+import { isObject, type Json, type JsonObject } from "./json-value.ts";
+import {
+  byAge,
+  decodeManagers,
+  type Manager,
+  type ManagerId,
+  type Managers,
+  managedFieldsOf,
+  managerId,
+  wireTime,
+  withManagers,
+} from "./managed-fields.ts";
+import { afterChange, ignoredSet, ignoring, ownable, skeletonFor } from "./ownership.ts";
+import type { Schema } from "./schema.ts";
+import { compareObjects } from "./typed-compare.ts";
+
+export interface TrackOptions {
+  readonly schema: Schema;
+  /** The fieldManager of the request, else the first word of its user agent. */
+  readonly manager: string;
+  readonly subresource?: string;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** Fields that this endpoint does not write, such as [["status"]]. */
+  readonly ignored?: readonly (readonly string[])[];
+}
+
+const maxUpdaters = 10;
+
+/**
+ * The object with its managedFields brought up to date after a create (`before` is undefined), update or patch: what
+ * changed belongs to the manager now. Never fails: managedFields that cannot be read are dropped.
+ */
+export function trackUpdate(
+  before: JsonObject | undefined,
+  after: JsonObject,
+  options: TrackOptions,
+): JsonObject {
+  const managers = managersFor(before, after, options.subresource ?? "");
+  // An object that nobody was noted for stays so, until it is applied for the first time.
+  if (managers.size === 0 && before) return withManagers(after, managers);
+  return withManagers(after, updatedManagers(before, after, managers, options));
+}
+
+export function updatedManagers(
+  before: JsonObject | undefined,
+  after: JsonObject,
+  managers: Managers,
+  options: TrackOptions,
+): Managers {
+  const { schema } = options;
+  const none: Managers = new Map();
+  const old = withManagers({ ...skeletonFor(after), ...before }, none);
+  const compared = compareObjects(old, withManagers(after, none), schema.root);
+  const change = ignoring(compared, ignoredSet(options.ignored));
+  const out = afterChange(change, managers, undefined);
+  const taken = ownable(change.added.union(change.modified));
+  if (!taken.empty) {
+    const identity = {
+      name: options.manager || "unknown",
+      operation: "Update",
+      apiVersion: schema.apiVersion,
+      subresource: options.subresource ?? "",
+    } as const;
+    const id = managerId(identity);
+    const fields = taken.union(out.get(id)?.fields ?? new FieldSet());
+    out.set(id, { ...identity, time: wireTime(options.now), fields });
+  }
+  return capped(out);
+}
+
+/** A client may rewrite managedFields, or empty them; one that leaves them out keeps them. Subresources cannot touch them. */
+function managersFor(before: JsonObject | undefined, after: JsonObject, subresource: string): Managers {
+  const given = managedFieldsOf(after);
+  if (subresource === "") {
+    if (isReset(given)) return new Map();
+    const managers = decodedOrNone(given);
+    if (managers.size > 0) return managers;
+  }
+  return decodedOrNone(managedFieldsOf(before));
+}
+
+function isReset(list: Json | undefined): boolean {
+  if (!Array.isArray(list)) return false;
+  return list.length === 0 || (list.length === 1 && isObject(list[0]) && Object.keys(list[0]).length === 0);
+}
+
+function decodedOrNone(list: Json | undefined): Managers {
+  try {
+    return decodeManagers(list);
+  } catch {
+    return new Map();
+  }
+}
+
+/** Of too many updaters the oldest become one, so that the object does not grow without end. */
+function capped(managers: Map<ManagerId, Manager>): Managers {
+  const updaters = [...managers].filter(([, manager]) => manager.operation === "Update");
+  const surplus = updaters.length - maxUpdaters;
+  if (surplus <= 0) return managers;
+  updaters.sort(([, left], [, right]) => byAge(left, right));
+  const out = new Map(managers);
+  for (const [id, manager] of updaters.slice(0, surplus + 1)) {
+    out.delete(id);
+    const bucket = { ...manager, name: "ancient-changes", subresource: "" };
+    const earlier = out.get(managerId(bucket))?.fields ?? new FieldSet();
+    out.set(managerId(bucket), { ...bucket, fields: earlier.union(manager.fields) });
+  }
+  return out;
+}

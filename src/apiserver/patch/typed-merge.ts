@@ -1,0 +1,89 @@
+import { type Json, type JsonObject, ownValue, setValue } from "./json-value.ts";
+import { itemElement, type PathElement } from "./path-element.ts";
+import type { ListRule, Rule } from "./rule.ts";
+import { fieldRule } from "./schema.ts";
+import { allKeys, itemsByElement, pairOf } from "./typed-walk.ts";
+
+/** The live object with what was applied laid over it. */
+export function mergeApplied(live: JsonObject, applied: JsonObject, rule: Rule): JsonObject {
+  return (merge(live, applied, rule) ?? {}) as JsonObject;
+}
+
+function merge(live: Json | undefined, applied: Json | undefined, rule: Rule): Json | undefined {
+  const pair = pairOf(rule, live, applied);
+  switch (pair.kind) {
+    case "leaf":
+      return applied === undefined ? live : applied;
+    case "list":
+      return mergeItems(pair.rule, pair.left, pair.right);
+    case "object": {
+      const out: JsonObject = {};
+      for (const key of allKeys(pair.left, pair.right)) {
+        const value = merge(ownValue(pair.left, key), ownValue(pair.right, key), fieldRule(rule, key));
+        if (value !== undefined) setValue(out, key, value);
+      }
+      return out;
+    }
+    default:
+      return pair satisfies never;
+  }
+}
+
+function mergeItems(rule: ListRule, live: Json[], applied: Json[]): Json[] {
+  const liveItems = live.map((item) => ({ item, element: elementOf(rule, item) }));
+  const liveBy = itemsByElement(rule, live);
+  const appliedBy = itemsByElement(rule, applied);
+  const places = interleave(
+    liveItems.map(({ element }) => element),
+    applied.map((item) => elementOf(rule, item)),
+  );
+  return places.map((place) => {
+    if ("live" in place) return liveItems[place.live]!.item;
+    const same = liveBy.get(place.applied);
+    const before = same?.length === 1 ? same[0] : undefined;
+    return merge(before, appliedBy.get(place.applied)?.[0], rule.items)!;
+  });
+}
+
+/** An item that cannot be identified is like no other. */
+function elementOf(rule: ListRule, item: Json): PathElement {
+  const found = itemElement(rule, item);
+  return "element" in found ? found.element : `?:${JSON.stringify(item)}`;
+}
+
+type Place = { readonly live: number } | { readonly applied: PathElement };
+
+/** The applied order holds among applied items; what only the live list has stays before what it stood before. */
+export function interleave(live: readonly PathElement[], applied: readonly PathElement[]): Place[] {
+  const inLive = new Set(live);
+  const inApplied = new Set(applied);
+  const turns = applied.filter((element) => inLive.has(element));
+  const placed = new Set<PathElement>();
+  const out: Place[] = [];
+  let [l, a, turn] = [0, 0, 0];
+  while (l < live.length || a < applied.length) {
+    const mine = live[l];
+    const theirs = applied[a];
+    if (mine !== undefined && !inApplied.has(mine)) {
+      out.push({ live: l++ });
+      continue;
+    }
+    if (
+      mine !== undefined &&
+      theirs !== undefined &&
+      mine !== theirs &&
+      turn < turns.length &&
+      turns[turn] !== mine
+    ) {
+      l++; // its turn comes when the applied list names it
+      continue;
+    }
+    if (mine !== undefined && (mine === theirs || placed.has(mine))) l++;
+    if (theirs === undefined) continue;
+    out.push({ applied: theirs });
+    placed.add(theirs);
+    if (turns[turn] === theirs) turn++;
+    a++;
+  }
+  return out;
+}

@@ -1,0 +1,71 @@
+import { KubeletError } from "../../base/errors.ts";
+import { type Fields, fieldLabel } from "./field-labels.ts";
+
+export interface FieldRequirement {
+  /** As in the fields of the object, see `selectableFields`. */
+  readonly field: string;
+  readonly operator: "=" | "!=";
+  readonly value: string;
+}
+
+/** All of them must hold. */
+export type FieldSelector = readonly FieldRequirement[];
+
+const operators = ["!=", "==", "="] as const;
+
+/** The selector of a query parameter: `spec.nodeName=n1,status.phase!=Running`. A field that the kind does not offer is refused. */
+export function parseFieldSelector(text: string, apiVersion: string, kind: string): FieldSelector {
+  return terms(text).map((term) => {
+    const { field, operator, value } = parseTerm(term, text);
+    return { field: fieldLabel(apiVersion, kind, field), operator, value };
+  });
+}
+
+export function matchesFields(selector: FieldSelector, fields: Fields): boolean {
+  return selector.every(({ field, operator, value }) => {
+    const found = Object.hasOwn(fields, field) ? fields[field] : "";
+    return (found === value) === (operator === "=");
+  });
+}
+
+/** The one value that the selector allows for a field, if it allows only one: lists and watches of one object are cheap. */
+export function requiredField(selector: FieldSelector, field: string): string | undefined {
+  return selector.find((requirement) => requirement.field === field && requirement.operator === "=")?.value;
+}
+
+/** Commas separate, unless a backslash stands before them. */
+function terms(text: string): string[] {
+  return text.match(/(?:\\[\s\S]|[^,\\]|\\$)+/g) ?? [];
+}
+
+function parseTerm(term: string, selector: string): FieldRequirement {
+  const at = term.search(/!=|=/);
+  const operator = at < 0 ? undefined : operators.find((candidate) => term.startsWith(candidate, at));
+  if (!operator) throw refused(`invalid selector: '${selector}'; can't understand '${term}'`);
+  return {
+    field: term.slice(0, at),
+    operator: operator === "!=" ? "!=" : "=",
+    value: unescapedValue(term.slice(at + operator.length)),
+  };
+}
+
+function unescapedValue(text: string): string {
+  let out = "";
+  for (let i = 0; i < text.length; i++) {
+    const char = text[i]!;
+    if (char === "=" || char === ",")
+      throw refused(`invalid field selector: unescaped character in value: ${char.charCodeAt(0)}`);
+    if (char !== "\\") out += char;
+    else {
+      const escaped = text[++i] ?? "";
+      if (escaped === "" || !"\\,=".includes(escaped))
+        throw refused(`invalid field selector: invalid escape sequence: \\${escaped}`);
+      out += escaped;
+    }
+  }
+  return out;
+}
+
+function refused(message: string): KubeletError {
+  return new KubeletError("BadRequest", message);
+}

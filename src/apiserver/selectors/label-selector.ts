@@ -1,0 +1,127 @@
+import { KubeletError } from "../../base/errors.ts";
+import { labelValue, qualifiedName } from "../../model/validation/names.ts";
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** One condition. "in" also stands for "=" and "==", "notin" for "!=". */
+export type LabelRequirement =
+  | { readonly operator: "in" | "notin"; readonly key: string; readonly values: readonly string[] }
+  | { readonly operator: "exists" | "!"; readonly key: string }
+  | { readonly operator: "gt" | "lt"; readonly key: string; readonly value: string };
+
+/** All of them must hold. None: everything matches. "nothing": no object does. */
+export type LabelSelector = readonly LabelRequirement[] | "nothing";
+
+/** The form that objects have. */
+export interface LabelSelectorObject {
+  readonly matchLabels?: Labels;
+  readonly matchExpressions?: readonly {
+    readonly key: string;
+    readonly operator: string;
+    readonly values?: readonly string[];
+  }[];
+}
+
+export function matchesLabels(selector: LabelSelector, labels: Labels | undefined): boolean {
+  if (selector === "nothing") return false;
+  return selector.every((requirement) => holds(requirement, labels ?? {}));
+}
+
+function holds(requirement: LabelRequirement, labels: Labels): boolean {
+  const value = Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;
+  switch (requirement.operator) {
+    case "in":
+      return value !== undefined && requirement.values.includes(value);
+    case "notin":
+      return value === undefined || !requirement.values.includes(value);
+    case "exists":
+      return value !== undefined;
+    case "!":
+      return value === undefined;
+    case "gt":
+    case "lt": {
+      if (value === undefined || !isInteger(value)) return false;
+      const [mine, theirs] = [BigInt(value), BigInt(requirement.value)];
+      return requirement.operator === "gt" ? mine > theirs : mine < theirs;
+    }
+    default:
+      return requirement satisfies never;
+  }
+}
+
+/** The selector of an object. None at all selects nothing, an empty one everything. */
+export function labelSelectorOf(object: LabelSelectorObject | null | undefined): LabelSelector {
+  if (!object) return "nothing";
+  const labels = Object.entries(object.matchLabels ?? {}).map(([key, value]) =>
+    labelRequirement(key, "in", [value]),
+  );
+  const expressions = (object.matchExpressions ?? []).map(({ key, operator, values = [] }) => {
+    const known = Object.hasOwn(objectOperators, operator) ? objectOperators[operator] : undefined;
+    if (!known) throw refused(`${JSON.stringify(operator)} is not a valid label selector operator`);
+    return labelRequirement(key, known, values);
+  });
+  return [...labels, ...expressions];
+}
+
+const objectOperators: Readonly<Record<string, LabelRequirement["operator"]>> = {
+  In: "in",
+  NotIn: "notin",
+  Exists: "exists",
+  DoesNotExist: "!",
+};
+
+/** Checks and makes one condition. */
+export function labelRequirement(
+  key: string,
+  operator: LabelRequirement["operator"],
+  values: readonly string[],
+): LabelRequirement {
+  checkKey(key, "key");
+  const shown = `values: Invalid value: ${JSON.stringify(values)}`;
+  for (const [i, value] of values.entries()) {
+    const complaint = labelValue(value);
+    if (complaint)
+      throw refused(`values[${i}][${key}]: Invalid value: ${JSON.stringify(value)}: ${complaint}`);
+  }
+  switch (operator) {
+    case "in":
+    case "notin":
+      if (values.length === 0)
+        throw refused(`${shown}: for 'in', 'notin' operators, values set can't be empty`);
+      return { key, operator, values };
+    case "exists":
+    case "!":
+      if (values.length > 0)
+        throw refused(`${shown}: values set must be empty for exists and does not exist`);
+      return { key, operator };
+    case "gt":
+    case "lt": {
+      const [value] = values;
+      if (value === undefined || values.length !== 1)
+        throw refused(`${shown}: for 'Gt', 'Lt' operators, exactly one value is required`);
+      if (!isInteger(value))
+        throw refused(
+          `values[0]: Invalid value: ${JSON.stringify(value)}: for 'Gt', 'Lt' operators, the value must be an integer`,
+        );
+      return { key, operator, value };
+    }
+    default:
+      return operator satisfies never;
+  }
+}
+
+export function checkKey(key: string, path: string): void {
+  const complaint = qualifiedName(key);
+  if (complaint) throw refused(`${path}: Invalid value: ${JSON.stringify(key)}: ${complaint}`);
+}
+
+/** A decimal number of 64 bits. */
+function isInteger(text: string): boolean {
+  if (!/^[+-]?\d+$/.test(text)) return false;
+  const value = BigInt(text.replace(/^\+/, ""));
+  return BigInt.asIntN(64, value) === value;
+}
+
+function refused(message: string): KubeletError {
+  return new KubeletError("BadRequest", message);
+}

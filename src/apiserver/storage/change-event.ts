@@ -1,0 +1,48 @@
+import type { ApiObject, StoredObject } from "./object.ts";
+
+/** One write, as the history keeps it. */
+export interface ChangeEvent {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED";
+  readonly version: number;
+  /** After the write. Of a deletion: the last state, at the version of the deletion. */
+  readonly object: StoredObject;
+  /** Before the write; absent for what was added. */
+  readonly previous: StoredObject | undefined;
+}
+
+export interface BookmarkEvent {
+  readonly type: "BOOKMARK";
+  /** The watcher has seen everything up to this version. */
+  readonly version: number;
+  /** Marks the end of the state that a watch with sendInitialEvents begins with. */
+  readonly initialEventsEnd: boolean;
+}
+
+export type WatchEvent = ChangeEvent | BookmarkEvent;
+
+/** Which objects a list or watch is about. */
+export interface Scope {
+  readonly resource: string;
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+  /** Label and field selectors. */
+  readonly matches?: ((object: ApiObject) => boolean) | undefined;
+}
+
+/** What a watcher of this scope sees of a change: an object that leaves its selection is deleted for it. */
+export function seenThrough(scope: Scope, event: ChangeEvent): ChangeEvent | undefined {
+  const { key } = event.object;
+  if (key.resource !== scope.resource) return undefined;
+  if (scope.namespace !== undefined && key.namespace !== scope.namespace) return undefined;
+  if (scope.name !== undefined && key.name !== scope.name) return undefined;
+  const { matches } = scope;
+  if (!matches) return event;
+  const before = event.previous !== undefined && matches(event.previous.value);
+  const after = event.type !== "DELETED" && matches(event.object.value);
+  if (before && after) return event;
+  if (after) return event.type === "ADDED" ? event : { ...event, type: "ADDED" };
+  if (!before) return undefined;
+  if (event.type === "DELETED") return event;
+  // The client may only see what it selected: the last state that it knew, at the version of this change.
+  return { ...event, type: "DELETED", object: event.previous.at(event.version) };
+}

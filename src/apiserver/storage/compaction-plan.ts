@@ -1,0 +1,49 @@
+export interface HistoryLimits {
+  readonly maxAgeMs: number;
+  readonly maxEvents: number;
+  /** Of the texts of all changes in the history. */
+  readonly maxChars: number;
+}
+
+/** As the reference keeps it: five minutes; and so much that a busy node does not fill its disk in them. */
+export const defaultLimits: HistoryLimits = {
+  maxAgeMs: 5 * 60_000,
+  maxEvents: 20_000,
+  maxChars: 64 * 1024 * 1024,
+};
+
+export interface HistoryRow {
+  readonly version: number;
+  readonly at: number;
+  readonly chars: number;
+}
+
+export interface HistorySize {
+  readonly events: number;
+  readonly chars: number;
+}
+
+/** What can be forgotten now: the version of the last row that goes, and the size of all that go. */
+export interface CompactionStep extends HistorySize {
+  readonly version: number;
+}
+
+/** `oldest` are the first rows of the history, oldest first; `size` is that of the whole history. */
+export function planCompaction(
+  oldest: Iterable<HistoryRow>,
+  size: HistorySize,
+  limits: HistoryLimits,
+  now: number,
+): CompactionStep | undefined {
+  let events = 0;
+  let chars = 0;
+  let version: number | undefined;
+  for (const row of oldest) {
+    const old = row.at < now - limits.maxAgeMs;
+    if (!old && size.events - events <= limits.maxEvents && size.chars - chars <= limits.maxChars) break;
+    events++;
+    chars += row.chars;
+    version = row.version;
+  }
+  return version === undefined ? undefined : { version, events, chars };
+}

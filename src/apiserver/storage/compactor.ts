@@ -1,0 +1,86 @@
+import type { Clock } from "../../base/clock.ts";
+import { messageOf } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { ChangeEvent } from "./change-event.ts";
+import { type HistoryLimits, type HistorySize, planCompaction } from "./compaction-plan.ts";
+import type { History } from "./history.ts";
+import type { Revisions } from "./revisions.ts";
+
+/** So few at once that no reader or writer waits long. */
+const rowsAtOnce = 500;
+/** How far the history may outgrow its limits before a write starts a compaction. */
+const slack = 1.1;
+
+export interface CompactorOptions {
+  readonly revisions: Revisions;
+  readonly history: History;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly limits: HistoryLimits;
+}
+
+/** Forgets the old part of the history, by age on a timer and by size after writes. */
+export class Compactor {
+  readonly #options: CompactorOptions;
+  #size: HistorySize;
+  #cancelTimer: (() => void) | undefined;
+  #next: NodeJS.Immediate | undefined;
+
+  constructor(options: CompactorOptions) {
+    this.#options = options;
+    this.#size = options.revisions.historySize(options.history.compacted);
+  }
+
+  start(): void {
+    const { clock, limits } = this.#options;
+    this.#cancelTimer = clock.after(Math.max(1000, limits.maxAgeMs / 5), () => {
+      this.#soon();
+      this.start();
+    });
+  }
+
+  stop(): void {
+    this.#cancelTimer?.();
+    clearImmediate(this.#next);
+    this.#next = undefined;
+  }
+
+  grew(events: readonly ChangeEvent[]): void {
+    const { limits } = this.#options;
+    let chars = this.#size.chars;
+    for (const event of events) chars += event.object.text.length;
+    this.#size = { events: this.#size.events + events.length, chars };
+    if (this.#size.events > limits.maxEvents * slack || chars > limits.maxChars * slack) this.#soon();
+  }
+
+  /** One step of the work. True if there may be more. */
+  step(limits = this.#options.limits): boolean {
+    const { revisions, history, clock } = this.#options;
+    const oldest = revisions.oldest(history.compacted, rowsAtOnce);
+    const step = planCompaction(oldest, this.#size, limits, clock.now());
+    if (!step) return false;
+    revisions.begin();
+    try {
+      revisions.compact(history.compacted, step.version);
+      revisions.commit();
+    } catch (error) {
+      revisions.rollback();
+      throw error;
+    }
+    history.compacted = step.version;
+    this.#size = { events: this.#size.events - step.events, chars: this.#size.chars - step.chars };
+    return step.events === rowsAtOnce;
+  }
+
+  #soon(): void {
+    this.#next ??= setImmediate(() => {
+      this.#next = undefined;
+      try {
+        if (this.step()) this.#soon();
+      } catch (error) {
+        // Nothing is lost by it: the timer tries again.
+        this.#options.logger.warn("Compaction of the API's history failed", { err: messageOf(error) });
+      }
+    });
+  }
+}

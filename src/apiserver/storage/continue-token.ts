@@ -1,0 +1,39 @@
+import { StoreError } from "./errors.ts";
+
+/** Where the next page of a list begins, and of which version the list is. */
+export interface ContinueToken {
+  /** "latest": the list goes on with the state of now, because its own version is gone. */
+  readonly version: number | "latest";
+  readonly after: Place;
+}
+
+/** The last object of a page. */
+export interface Place {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export function encodeContinue(token: ContinueToken): string {
+  const { version, after } = token;
+  const fields = { v: 1, rv: version === "latest" ? -1 : version, after: [after.namespace, after.name] };
+  return Buffer.from(JSON.stringify(fields)).toString("base64url");
+}
+
+export function decodeContinue(text: string): ContinueToken {
+  let fields: { v?: unknown; rv?: unknown; after?: unknown } | null;
+  try {
+    fields = JSON.parse(Buffer.from(text, "base64url").toString("utf8"));
+  } catch (cause) {
+    throw notValid(cause);
+  }
+  if (fields?.v !== 1 || !Number.isSafeInteger(fields.rv) || !Array.isArray(fields.after)) throw notValid();
+  const rv = fields.rv as number;
+  const [namespace, name, ...more] = fields.after as unknown[];
+  if (rv < -1 || typeof namespace !== "string" || typeof name !== "string" || more.length > 0)
+    throw notValid();
+  return { version: rv === -1 ? "latest" : rv, after: { namespace, name } };
+}
+
+function notValid(cause?: unknown): StoreError {
+  return new StoreError("BadRequest", "continue key is not valid", { cause });
+}

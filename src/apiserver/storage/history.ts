@@ -1,0 +1,72 @@
+import type { ChangeEvent, Scope } from "./change-event.ts";
+import { encodeContinue, type Place } from "./continue-token.ts";
+import { StoreError, tooOld } from "./errors.ts";
+import type { Head } from "./head.ts";
+import type { StoredObject } from "./object.ts";
+import type { RecentEvents } from "./recent-events.ts";
+import type { Revisions } from "./revisions.ts";
+
+const pageSize = 500;
+const changesAtOnce = 256;
+
+/** Reads what was: the state at any version that is not forgotten, and the changes since. */
+export class History {
+  readonly #revisions: Revisions;
+  readonly #recent: RecentEvents;
+  readonly #head: Head;
+  /** What was before this version is forgotten. */
+  compacted: number;
+
+  constructor(revisions: Revisions, recent: RecentEvents, head: Head, compacted: number) {
+    this.#revisions = revisions;
+    this.#recent = recent;
+    this.#head = head;
+    this.compacted = compacted;
+  }
+
+  /** The next objects of a scope at a version, in order; at most `limit`. */
+  state(scope: Scope, version: number, after: Place | undefined, limit: number): StoredObject[] {
+    this.#mustHave(version, after);
+    const found: StoredObject[] = [];
+    let place = after;
+    while (found.length < limit) {
+      const wanted = scope.matches ? pageSize : Math.min(pageSize, limit - found.length);
+      const page = this.#revisions.snapshot(scope, version, place, wanted);
+      for (const object of page) {
+        if (found.length < limit && (!scope.matches || scope.matches(object.value))) found.push(object);
+      }
+      place = page.at(-1)?.key;
+      if (page.length < wanted) break;
+    }
+    return found;
+  }
+
+  /** How many objects of a scope without selector come after a place. */
+  count(scope: Scope, version: number, after: Place): number {
+    return this.#revisions.count(scope, version, after);
+  }
+
+  /** The next changes of a resource, and up to where they are all of them. */
+  changes(resource: string, after: number): { events: ChangeEvent[]; through: number; more: boolean } {
+    let events = this.#recent.after(resource, after, changesAtOnce);
+    if (!events) {
+      if (after < this.compacted) throw tooOld(after, this.compacted);
+      events = this.#revisions.changes(resource, after, changesAtOnce);
+    }
+    const more = events.length === changesAtOnce;
+    return { events, more, through: more ? events.at(-1)!.version : Math.max(after, this.#head.version) };
+  }
+
+  #mustHave(version: number, after: Place | undefined): void {
+    if (version >= this.compacted) return;
+    if (!after) {
+      throw new StoreError("Expired", "The resourceVersion for the provided list is too old.");
+    }
+    throw new StoreError(
+      "Expired",
+      "The provided continue parameter is too old to display a consistent list result. Start a new list without it, " +
+        "or go on with the continue token in this response: then what changed since the first page may or may not show.",
+      { continueToken: encodeContinue({ version: "latest", after }) },
+    );
+  }
+}

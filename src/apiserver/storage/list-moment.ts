@@ -1,0 +1,47 @@
+import { StoreError } from "./errors.ts";
+import { parseVersion } from "./version.ts";
+
+/** Of which moment a reader wants the state. */
+export type Moment =
+  /** All that was acknowledged before the call. */
+  | { readonly kind: "latest" }
+  | { readonly kind: "notOlderThan"; readonly version: number }
+  | { readonly kind: "exact"; readonly version: number };
+
+export interface ListParameters {
+  readonly resourceVersion?: string | undefined;
+  readonly resourceVersionMatch?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly continueToken?: string | undefined;
+}
+
+/** What the parameters of a list request mean together. A state of any age ("0") is answered with the latest. */
+export function listMoment(parameters: ListParameters): Moment {
+  const { resourceVersionMatch: match, limit, continueToken } = parameters;
+  const version = parseVersion(parameters.resourceVersion);
+  if (continueToken) {
+    if (match) throw bad("resourceVersionMatch is forbidden when continue is provided");
+    if (version) throw bad("specifying resource version is not allowed when using continue");
+    return { kind: "latest" };
+  }
+  if (match && version === undefined)
+    throw bad("resourceVersionMatch is forbidden unless resourceVersion is provided");
+  switch (match) {
+    case "Exact":
+      if (!version) throw bad('resourceVersionMatch "Exact" is forbidden for resourceVersion "0"');
+      return { kind: "exact", version };
+    case "NotOlderThan":
+      return version ? { kind: "notOlderThan", version } : { kind: "latest" };
+    case undefined:
+    case "":
+      if (!version) return { kind: "latest" };
+      // Clients from before resourceVersionMatch page through exactly the version that they name.
+      return { kind: limit ? "exact" : "notOlderThan", version };
+    default:
+      throw bad(`resourceVersionMatch: Unsupported value: ${JSON.stringify(match)}`);
+  }
+}
+
+function bad(message: string): StoreError {
+  return new StoreError("BadRequest", message);
+}

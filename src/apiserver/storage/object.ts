@@ -1,0 +1,61 @@
+/** An API object as far as the store knows it. */
+export interface ApiObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: ObjectMeta;
+  readonly [field: string]: unknown;
+}
+
+export interface ObjectMeta {
+  readonly name: string;
+  /** Absent or empty for what belongs to no namespace. */
+  readonly namespace?: string;
+  readonly uid: string;
+  readonly resourceVersion?: string;
+  readonly [field: string]: unknown;
+}
+
+export interface ObjectKey {
+  /** Plural and group, as messages name it: "pods", "leases.coordination.k8s.io". */
+  readonly resource: string;
+  /** "" for what belongs to no namespace. */
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** One version of an object. The text has its resourceVersion in it and can be sent as it is. */
+export class StoredObject {
+  readonly key: ObjectKey;
+  readonly uid: string;
+  readonly version: number;
+  readonly text: string;
+  #value: ApiObject | undefined;
+
+  constructor(key: ObjectKey, uid: string, version: number, text: string) {
+    this.key = key;
+    this.uid = uid;
+    this.version = version;
+    this.text = text;
+  }
+
+  /** To look at. Parsed once and shared by all readers, so nobody may change it. */
+  get value(): ApiObject {
+    this.#value ??= JSON.parse(this.text) as ApiObject;
+    return this.#value;
+  }
+
+  /** To change: a copy of one's own. */
+  copy(): ApiObject {
+    return JSON.parse(this.text) as ApiObject;
+  }
+
+  /** The same content as of another version. */
+  at(version: number): StoredObject {
+    return storedObject(this.key, this.value, version);
+  }
+}
+
+export function storedObject(key: ObjectKey, object: ApiObject, version: number): StoredObject {
+  const metadata = { ...object.metadata, resourceVersion: String(version) };
+  return new StoredObject(key, object.metadata.uid, version, JSON.stringify({ ...object, metadata }));
+}

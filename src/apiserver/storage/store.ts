@@ -1,0 +1,301 @@
+import { type Clock, systemClock } from "../../base/clock.ts";
+import { type Health, healthy } from "../../base/component.ts";
+import { abortError } from "../../base/errors.ts";
+import { type Logger, silentLogger } from "../../base/logger.ts";
+import type { ChangeEvent, Scope, WatchEvent } from "./change-event.ts";
+import { defaultLimits, type HistoryLimits } from "./compaction-plan.ts";
+import { Compactor } from "./compactor.ts";
+import { decodeContinue, encodeContinue, type Place } from "./continue-token.ts";
+import {
+  alreadyExists,
+  closed,
+  conflict,
+  futureVersion,
+  isStoreError,
+  modified,
+  notFound,
+} from "./errors.ts";
+import { Head } from "./head.ts";
+import { History } from "./history.ts";
+import type { Moment } from "./list-moment.ts";
+import type { ApiObject, ObjectKey, StoredObject } from "./object.ts";
+import { openDatabase } from "./open-database.ts";
+import { RecentEvents } from "./recent-events.ts";
+import { Revisions } from "./revisions.ts";
+import { type WatchOptions, watchEvents } from "./watch.ts";
+import { type Change, type Decide, Writer } from "./writer.ts";
+
+export interface StoreOptions {
+  /** Of the database; ":memory:" for one that ends with the process. */
+  readonly path: string;
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+  readonly limits?: HistoryLimits;
+  /** Changes kept in memory for watchers, and the size of their texts. */
+  readonly recentEvents?: number;
+  readonly recentChars?: number;
+  /** The version that a new database begins with. Default: the time, so that it is beyond those of a lost one. */
+  readonly firstVersion?: number;
+  readonly bookmarkMs?: number;
+  readonly freshnessMs?: number;
+  /** Writes that share one transaction at most. */
+  readonly maxBatch?: number;
+}
+
+/** What must be true of the present object for a write to be done. */
+export interface Preconditions {
+  readonly uid?: string | undefined;
+  readonly version?: number | undefined;
+}
+
+export interface GetOptions {
+  readonly notOlderThan?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ListOptions {
+  readonly moment?: Moment;
+  readonly limit?: number | undefined;
+  readonly continueToken?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ListPage {
+  /** The version that the page is the state of. */
+  readonly version: number;
+  readonly items: readonly StoredObject[];
+  /** Present if there is more. */
+  readonly continueToken: string | undefined;
+  /** How many come after this page; unknown with a selector. */
+  readonly remaining: number | undefined;
+}
+
+/** Objects with versions and a history, on disk. A write is answered when it would survive a loss of power. */
+export class Store {
+  readonly #revisions: Revisions;
+  readonly #head: Head;
+  readonly #history: History;
+  readonly #recent: RecentEvents;
+  readonly #writer: Writer;
+  readonly #compactor: Compactor;
+  readonly #clock: Clock;
+  readonly #bookmarkMs: number;
+  readonly #freshnessMs: number;
+  #health: Health = healthy;
+
+  private constructor(options: StoreOptions) {
+    const { path, clock = systemClock, logger = silentLogger, limits = defaultLimits } = options;
+    this.#clock = clock;
+    this.#bookmarkMs = options.bookmarkMs ?? 60_000;
+    this.#freshnessMs = options.freshnessMs ?? 3_000;
+    this.#revisions = new Revisions(openDatabase(path, () => options.firstVersion ?? clock.now()));
+    const { current, compacted } = this.#revisions.marks();
+    const { recentEvents = 1000, recentChars = 8 * 1024 * 1024, maxBatch = 256 } = options;
+    this.#head = new Head(clock, current);
+    this.#recent = new RecentEvents(current, recentEvents, recentChars);
+    this.#history = new History(this.#revisions, this.#recent, this.#head, compacted);
+    const shared = { revisions: this.#revisions, history: this.#history, clock, logger };
+    this.#compactor = new Compactor({ ...shared, limits });
+    this.#writer = new Writer({
+      ...{ revisions: this.#revisions, clock, version: current, maxBatch },
+      committed: (events) => this.#committed(events),
+      failed: (error) => {
+        this.#health = { ok: false, reason: error.message };
+        logger.error("Write to the API's database failed", { err: error.message });
+      },
+    });
+  }
+
+  static open(options: StoreOptions): Store {
+    const store = new Store(options);
+    store.#compactor.start();
+    return store;
+  }
+
+  /** The version of the last write that is on the disk. */
+  get currentVersion(): number {
+    return this.#head.version;
+  }
+
+  /** The state of versions before this one is forgotten. */
+  get compactedVersion(): number {
+    return this.#history.compacted;
+  }
+
+  health(): Health {
+    return this.#health;
+  }
+
+  /** Throws NotFound. */
+  async get(key: ObjectKey, options: GetOptions = {}): Promise<StoredObject> {
+    if (options.notOlderThan) await this.#head.reach(options.notOlderThan, this.#freshnessMs, options.signal);
+    this.#mayRead();
+    const object = this.#revisions.latest(key);
+    if (!object) throw notFound(key);
+    return object;
+  }
+
+  /** Throws Expired, FutureVersion, BadRequest. Without limit all of it is one page. */
+  async list(scope: Scope, options: ListOptions = {}): Promise<ListPage> {
+    const { version, after } = await this.#pageStart(options);
+    this.#mayRead();
+    const limit = options.limit || Number.POSITIVE_INFINITY;
+    const items = this.#history.state(scope, version, after, limit + 1);
+    if (items.length <= limit) return { version, items, continueToken: undefined, remaining: undefined };
+    items.pop();
+    const { namespace, name } = items.at(-1)!.key;
+    const place = { namespace, name };
+    const continueToken = encodeContinue({ version, after: place });
+    const remaining = scope.matches ? undefined : this.#history.count(scope, version, place);
+    return { version, items, continueToken, remaining };
+  }
+
+  /** Throws AlreadyExists. The object's resourceVersion is replaced. */
+  async create(key: ObjectKey, object: ApiObject): Promise<StoredObject> {
+    const created = await this.#writer.write(key, (current) => {
+      if (current) throw alreadyExists(key);
+      return { kind: "put", object };
+    });
+    return created!;
+  }
+
+  /**
+   * Changes an object when it is its turn. `mutate` gets a copy of its own, must not wait, and what it throws is thrown
+   * here. A result that is the same as before is not written and gets no version. Throws NotFound, Conflict.
+   */
+  async update(
+    key: ObjectKey,
+    preconditions: Preconditions,
+    mutate: (current: ApiObject) => ApiObject,
+  ): Promise<StoredObject> {
+    const updated = await this.#writer.write(key, (current) => {
+      if (!current) throw notFound(key);
+      checkPreconditions(key, current, preconditions);
+      return { kind: "put", object: mutate(current.copy()) };
+    });
+    return updated!;
+  }
+
+  /** As update, for changes that have to wait for something: done again until nobody else wrote meanwhile. */
+  async guaranteedUpdate(
+    key: ObjectKey,
+    preconditions: Preconditions,
+    mutate: (current: ApiObject) => Promise<ApiObject>,
+    signal?: AbortSignal,
+  ): Promise<StoredObject> {
+    for (;;) {
+      if (signal?.aborted) throw abortError(signal.reason);
+      const seen = await this.get(key);
+      checkPreconditions(key, seen, preconditions);
+      const next = await mutate(seen.copy());
+      try {
+        return await this.update(key, { uid: seen.uid, version: seen.version }, () => next);
+      } catch (error) {
+        if (!isStoreError(error, "Conflict")) throw error;
+      }
+    }
+  }
+
+  /** Returns the last state, at the version of the deletion. Throws NotFound, Conflict. */
+  async delete(key: ObjectKey, preconditions: Preconditions = {}): Promise<StoredObject> {
+    const last = await this.#writer.write(key, (current) => {
+      if (!current) throw notFound(key);
+      checkPreconditions(key, current, preconditions);
+      return { kind: "delete" };
+    });
+    return last!;
+  }
+
+  /**
+   * Any write: decides on the present object, which may be absent, what becomes of it. For create-or-update, and for
+   * deletions that only mark an object or end with an update. Returns what is stored after it, or the last state.
+   */
+  apply(key: ObjectKey, decide: Decide): Promise<StoredObject | undefined> {
+    return this.#writer.write(key, decide);
+  }
+
+  /** Its place is fixed by this call, its errors (Expired, FutureVersion) are thrown by the iteration. */
+  watch(scope: Scope, options: WatchOptions = {}): AsyncGenerator<WatchEvent, void, undefined> {
+    const start = options.start ?? { kind: "state", notOlderThan: 0, markEnd: false };
+    const source = {
+      ...{ clock: this.#clock, head: this.#head, history: this.#history },
+      ...{ bookmarkMs: this.#bookmarkMs, freshnessMs: this.#freshnessMs },
+    };
+    const fixed = start.kind === "now" ? ({ kind: "after", version: this.#head.version } as const) : start;
+    return watchEvents(source, scope, fixed, options);
+  }
+
+  /** Forgets all history but the last events. For tests and tools: the store does it by itself, by age and size. */
+  compact(keepEvents = 0): void {
+    this.#mayRead();
+    const limits = {
+      maxAgeMs: Number.POSITIVE_INFINITY,
+      maxEvents: keepEvents,
+      maxChars: Number.POSITIVE_INFINITY,
+    };
+    while (this.#compactor.step(limits));
+  }
+
+  /** Writes that were asked for are done, watches end. */
+  close(): void {
+    if (this.#head.closed) return;
+    this.#compactor.stop();
+    this.#writer.close();
+    this.#head.close();
+    this.#compactor.stop();
+    this.#revisions.close();
+  }
+
+  #committed(events: readonly ChangeEvent[]): void {
+    this.#health = healthy;
+    this.#recent.add(events);
+    this.#compactor.grew(events);
+    this.#head.advance(events.at(-1)!.version, new Set(events.map((event) => event.object.key.resource)));
+  }
+
+  async #pageStart(options: ListOptions): Promise<{ version: number; after: Place | undefined }> {
+    const { moment = { kind: "latest" }, continueToken } = options;
+    if (continueToken) {
+      const token = decodeContinue(continueToken);
+      return {
+        version: token.version === "latest" ? this.#head.version : this.#known(token.version),
+        after: token.after,
+      };
+    }
+    switch (moment.kind) {
+      case "latest":
+        return { version: this.#head.version, after: undefined };
+      case "notOlderThan":
+        await this.#head.reach(moment.version, this.#freshnessMs, options.signal);
+        return { version: this.#head.version, after: undefined };
+      case "exact":
+        return { version: this.#known(moment.version), after: undefined };
+      default:
+        return moment satisfies never;
+    }
+  }
+
+  #known(version: number): number {
+    if (version > this.#head.version) throw futureVersion(version, this.#head.version);
+    return version;
+  }
+
+  #mayRead(): void {
+    if (this.#head.closed) throw closed();
+    // What it would see is not on the disk and may never be.
+    if (this.#writer.deciding) throw new Error("a write that is being decided must not read the store");
+  }
+}
+
+export type { Change, Decide };
+
+/** For a Decide that has preconditions: throws Conflict. */
+export function checkPreconditions(key: ObjectKey, current: StoredObject, wanted: Preconditions): void {
+  if (wanted.uid !== undefined && wanted.uid !== current.uid) {
+    throw conflict(
+      key,
+      `Precondition failed: UID in precondition: ${wanted.uid}, UID in object meta: ${current.uid}`,
+    );
+  }
+  if (wanted.version !== undefined && wanted.version !== current.version) throw modified(key);
+}

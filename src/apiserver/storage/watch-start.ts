@@ -1,0 +1,38 @@
+import { StoreError } from "./errors.ts";
+import { parseVersion } from "./version.ts";
+
+/** Where a watch begins. */
+export type WatchStart =
+  /** With the present objects, each as ADDED, and then what changes. */
+  | { readonly kind: "state"; readonly notOlderThan: number; readonly markEnd: boolean }
+  /** With the next change. */
+  | { readonly kind: "now" }
+  /** With the first change after a version. One that is not reached yet is waited for. */
+  | { readonly kind: "after"; readonly version: number };
+
+export interface WatchParameters {
+  readonly resourceVersion?: string | undefined;
+  readonly resourceVersionMatch?: string | undefined;
+  readonly sendInitialEvents?: boolean | undefined;
+  readonly allowWatchBookmarks?: boolean | undefined;
+}
+
+/** What the parameters of a watch request mean together. */
+export function watchStart(parameters: WatchParameters): WatchStart {
+  const { resourceVersionMatch: match, sendInitialEvents, allowWatchBookmarks } = parameters;
+  const version = parseVersion(parameters.resourceVersion) ?? 0;
+  if (sendInitialEvents === undefined) {
+    if (match) throw bad("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+    if (version === 0) return { kind: "state", notOlderThan: 0, markEnd: false };
+    return { kind: "after", version };
+  }
+  if (match !== "NotOlderThan")
+    throw bad("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+  if (sendInitialEvents)
+    return { kind: "state", notOlderThan: version, markEnd: allowWatchBookmarks === true };
+  return version === 0 ? { kind: "now" } : { kind: "after", version };
+}
+
+function bad(message: string): StoreError {
+  return new StoreError("BadRequest", message);
+}

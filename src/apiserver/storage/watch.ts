@@ -1,0 +1,109 @@
+import { setImmediate as turn } from "node:timers/promises";
+import type { Clock } from "../../base/clock.ts";
+import { isAbort } from "../../base/errors.ts";
+import { type Scope, seenThrough, type WatchEvent } from "./change-event.ts";
+import type { Place } from "./continue-token.ts";
+import { tooOld } from "./errors.ts";
+import type { Head } from "./head.ts";
+import type { History } from "./history.ts";
+import type { WatchStart } from "./watch-start.ts";
+
+const pageSize = 100;
+
+export interface WatchOptions {
+  /** Default: the present state, then what changes. */
+  readonly start?: WatchStart;
+  /** Bookmarks come each minute while nothing else does, and when the time is up. */
+  readonly bookmarks?: boolean;
+  readonly timeoutMs?: number;
+  /** Ends the watch, without an error. */
+  readonly signal?: AbortSignal;
+}
+
+export interface WatchSource {
+  readonly clock: Clock;
+  readonly head: Head;
+  readonly history: History;
+  readonly bookmarkMs: number;
+  /** How long a version of the future is waited for. */
+  readonly freshnessMs: number;
+}
+
+/**
+ * A watcher is a place in the history, not a queue: it reads on when its client asks for more. So one that is slow
+ * holds little memory, and if the history is compacted past its place it ends with Expired.
+ */
+export async function* watchEvents(
+  source: WatchSource,
+  scope: Scope,
+  start: Exclude<WatchStart, { kind: "now" }>,
+  options: WatchOptions,
+): AsyncGenerator<WatchEvent, void, undefined> {
+  const { clock, head, history } = source;
+  const { signal, bookmarks = false, timeoutMs = Number.POSITIVE_INFINITY } = options;
+  const ended = () => head.closed || signal?.aborted === true;
+  const deadline = clock.now() + timeoutMs;
+  let position: number;
+  if (start.kind === "after") {
+    position = start.version;
+  } else {
+    try {
+      await head.reach(start.notOlderThan, source.freshnessMs, signal);
+    } catch (error) {
+      if (isAbort(error)) return;
+      throw error;
+    }
+    if (ended()) return;
+    position = head.version;
+    for (const event of stateEvents(history, scope, position)) {
+      yield event;
+      if (ended()) return;
+    }
+    if (start.markEnd) yield { type: "BOOKMARK", version: position, initialEventsEnd: true };
+  }
+
+  let bookmarkAt = bookmarks ? clock.now() + source.bookmarkMs : Number.POSITIVE_INFINITY;
+  while (!ended()) {
+    const { events, through, more } = history.changes(scope.resource, position);
+    for (const event of events) {
+      const seen = seenThrough(scope, event);
+      if (!seen) continue;
+      yield seen;
+      if (ended()) return;
+    }
+    position = through;
+    const now = clock.now();
+    if (now >= deadline) {
+      if (bookmarks) yield { type: "BOOKMARK", version: position, initialEventsEnd: false };
+      return;
+    }
+    if (now >= bookmarkAt) {
+      bookmarkAt = now + source.bookmarkMs;
+      yield { type: "BOOKMARK", version: position, initialEventsEnd: false };
+      continue;
+    }
+    if (more) {
+      // A long way to catch up: others get their turn between two steps.
+      await turn();
+    } else if (position >= head.version) {
+      // Otherwise something was written while the client took its events.
+      const wait = Math.min(deadline, bookmarkAt) - now;
+      position = (await head.nextChange(scope.resource, position, wait, signal)).position;
+    }
+  }
+}
+
+function* stateEvents(
+  history: History,
+  scope: Scope,
+  version: number,
+): Generator<WatchEvent, void, undefined> {
+  let place: Place | undefined;
+  for (;;) {
+    if (version < history.compacted) throw tooOld(version, history.compacted);
+    const page = history.state(scope, version, place, pageSize);
+    for (const object of page) yield { type: "ADDED", version: object.version, object, previous: undefined };
+    if (page.length < pageSize) return;
+    place = page.at(-1)!.key;
+  }
+}

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { apiError, KubeApiError, retryAfterMs, TransportError } from "./api-error.ts";
+import { LinkLost } from "./link.ts";
+import { maxTries, retryAfter } from "./retry.ts";
+import { warningTexts } from "./warnings.ts";
+
+const now = Date.UTC(2026, 0, 1);
+
+describe("apiError", () => {
+  const status = (fields: object) => JSON.stringify({ kind: "Status", ...fields });
+  const cases: { name: string; code: number; body: string; retryAfter?: string; expected: unknown[] }[] = [
+    {
+      name: "a Status says all",
+      code: 409,
+      body: status({ reason: "AlreadyExists", message: 'pods "a" already exists', details: { name: "a" } }),
+      expected: ["AlreadyExists", 'pods "a" already exists', undefined],
+    },
+    {
+      name: "a text keeps its words and gets the reason of its number",
+      code: 503,
+      body: " upstream is down\n",
+      expected: ["ServiceUnavailable", "upstream is down", undefined],
+    },
+    {
+      name: "nothing at all says what was asked",
+      code: 404,
+      body: "",
+      expected: ["NotFound", "GET https://api/x: 404 Not Found", undefined],
+    },
+    {
+      name: "a Status without words says what was asked",
+      code: 500,
+      body: status({}),
+      expected: ["InternalError", "GET https://api/x: 500 Internal Server Error", undefined],
+    },
+    {
+      name: "an unknown number",
+      code: 299 + 300,
+      body: "",
+      expected: ["Unknown", "GET https://api/x: 599 unknown status", undefined],
+    },
+    {
+      name: "Retry-After in seconds",
+      code: 429,
+      body: "slow",
+      retryAfter: "3",
+      expected: ["TooManyRequests", "slow", 3000],
+    },
+    {
+      name: "Retry-After in the Status",
+      code: 429,
+      body: status({ message: "slow", details: { retryAfterSeconds: 7 } }),
+      expected: ["TooManyRequests", "slow", 7000],
+    },
+    {
+      name: "other JSON is a text",
+      code: 400,
+      body: '{"a":1}',
+      expected: ["BadRequest", '{"a":1}', undefined],
+    },
+  ];
+  for (const { name, code, body, retryAfter: header, expected } of cases) {
+    it(name, () => {
+      const error = apiError({
+        method: "GET",
+        url: "https://api/x",
+        status: code,
+        retryAfter: header,
+        body,
+        now,
+      });
+      assert.deepEqual([error.reason, error.message, error.retryAfterMs], expected);
+      assert.equal(error.status, code);
+    });
+  }
+});
+
+describe("retryAfterMs", () => {
+  const cases: [string | undefined, number | undefined][] = [
+    [undefined, undefined],
+    ["", undefined],
+    ["0", 0],
+    ["120", 120_000],
+    ["Thu, 01 Jan 2026 00:00:10 GMT", 10_000],
+    ["Thu, 01 Jan 2025 00:00:10 GMT", 0],
+    ["later", undefined],
+  ];
+  for (const [header, ms] of cases)
+    it(`${header} is ${ms}`, () => assert.equal(retryAfterMs(header, now), ms));
+});
+
+describe("retryAfter", () => {
+  const api = (status: number, ms?: number) =>
+    new KubeApiError({ status, reason: "x", message: "x", ...(ms !== undefined && { retryAfterMs: ms }) });
+  const lost = (untouched: boolean, reused: boolean) => new LinkLost("lost", { untouched, reused });
+  const cases: {
+    name: string;
+    failure: unknown;
+    tries?: number;
+    method?: string;
+    wait: number | undefined;
+  }[] = [
+    { name: "429 that says when", failure: api(429, 2000), wait: 2000 },
+    { name: "503 that says when", failure: api(503, 1000), wait: 1000 },
+    { name: "429 that does not say when", failure: api(429), wait: undefined },
+    { name: "a refusal, even one that says when", failure: api(409, 1000), wait: undefined },
+    { name: "a wait that is too long is the caller's", failure: api(429, 31_000), wait: undefined },
+    { name: "the last try was the last", failure: api(429, 1000), tries: maxTries, wait: undefined },
+    { name: "a POST that the server did not touch", failure: lost(true, true), method: "POST", wait: 0 },
+    { name: "a POST that it may have touched", failure: lost(false, true), method: "POST", wait: undefined },
+    { name: "a GET on a connection from before", failure: lost(false, true), wait: 0 },
+    { name: "a GET on a new connection", failure: lost(false, false), wait: undefined },
+    { name: "a connection lost for the third time", failure: lost(true, true), tries: 3, wait: undefined },
+    { name: "nobody there", failure: new Error("ECONNREFUSED"), wait: undefined },
+    { name: "no answer in time", failure: new TransportError("late"), wait: undefined },
+  ];
+  for (const { name, failure, tries = 1, method = "GET", wait } of cases) {
+    it(`${name}: ${wait === undefined ? "no other try" : `again in ${wait} ms`}`, () =>
+      assert.equal(retryAfter(failure, tries, method), wait));
+  }
+});
+
+describe("warningTexts", () => {
+  const cases: [string, string[]][] = [
+    ['299 - "v1beta1 is deprecated"', ["v1beta1 is deprecated"]],
+    ['299 - "a, b", 299 api "say \\"c\\""', ["a, b", 'say "c"']],
+    ['199 - "other"', []],
+    ["", []],
+  ];
+  for (const [header, texts] of cases)
+    it(header || "nothing", () => assert.deepEqual(warningTexts(header), texts));
+});

@@ -1,0 +1,116 @@
+import { STATUS_CODES } from "node:http";
+import { KubeletError } from "../../base/errors.ts";
+
+/** What a Status object says about the thing that was asked for. */
+export interface StatusDetails {
+  readonly name?: string;
+  readonly group?: string;
+  readonly kind?: string;
+  readonly uid?: string;
+  readonly retryAfterSeconds?: number;
+  readonly causes?: readonly { reason?: string; message?: string; field?: string }[];
+}
+
+/** The API server answered, and said no. */
+export class KubeApiError extends KubeletError {
+  /** The HTTP status: 404, 409, … */
+  readonly status: number;
+  /** The API's word for it: "NotFound", "AlreadyExists", "Conflict", "Expired", … */
+  readonly reason: string;
+  readonly details: StatusDetails | undefined;
+  /** How long the server asks us to wait before the next try. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(answer: {
+    status: number;
+    reason: string;
+    message: string;
+    details?: StatusDetails;
+    retryAfterMs?: number;
+  }) {
+    super("KubeApi", answer.message);
+    this.name = "KubeApiError";
+    this.status = answer.status;
+    this.reason = answer.reason;
+    this.details = answer.details;
+    this.retryAfterMs = answer.retryAfterMs;
+  }
+}
+
+/** Nobody answered, or the answer broke off. Whether the server has done what it was asked is not known. */
+export class TransportError extends KubeletError {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super("KubeTransport", message, options);
+    this.name = "TransportError";
+  }
+}
+
+// What a proxy or a server without a Status object means by its number.
+const reasons: Record<number, string> = {
+  400: "BadRequest",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "NotFound",
+  405: "MethodNotAllowed",
+  406: "NotAcceptable",
+  409: "Conflict",
+  410: "Gone",
+  413: "RequestEntityTooLarge",
+  415: "UnsupportedMediaType",
+  422: "Invalid",
+  429: "TooManyRequests",
+  500: "InternalError",
+  503: "ServiceUnavailable",
+  504: "Timeout",
+};
+
+const maxMessage = 2048;
+
+/** Makes an error of an answer of 400 and above, whether or not its body is a Status. */
+export function apiError(answer: {
+  method: string;
+  url: string;
+  status: number;
+  retryAfter?: string | undefined;
+  body: string;
+  now: number;
+}): KubeApiError {
+  const { status } = answer;
+  const said = statusObject(answer.body);
+  const words = said ? text(said.message) : answer.body.trim().slice(0, maxMessage);
+  const details = said?.details as StatusDetails | undefined;
+  const fromBody = details?.retryAfterSeconds;
+  return new KubeApiError({
+    status,
+    reason: text(said?.reason) || reasons[status] || "Unknown",
+    message: words || `${answer.method} ${answer.url}: ${status} ${STATUS_CODES[status] ?? "unknown status"}`,
+    details,
+    retryAfterMs:
+      retryAfterMs(answer.retryAfter, answer.now) ??
+      (typeof fromBody === "number" && fromBody > 0 ? fromBody * 1000 : undefined),
+  });
+}
+
+/** Retry-After is a number of seconds or a date. */
+export function retryAfterMs(header: string | undefined, now: number): number | undefined {
+  const value = header?.trim();
+  if (!value) return undefined;
+  if (/^\d+$/.test(value)) return Number(value) * 1000;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
+
+function statusObject(body: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(body);
+    const isStatus =
+      typeof value === "object" && value !== null && (value as { kind?: unknown }).kind === "Status";
+    return isStatus ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

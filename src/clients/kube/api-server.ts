@@ -1,0 +1,207 @@
+import { type Clock, systemClock } from "../../base/clock.ts";
+import { abortError, isAbort, type KubeletError, messageOf } from "../../base/errors.ts";
+import { type Logger, silentLogger } from "../../base/logger.ts";
+import { apiError, KubeApiError, TransportError } from "./api-error.ts";
+import { type Authenticator, authenticatorFor, type Credentials } from "./auth.ts";
+import { brokenOff, readText } from "./body.ts";
+import { Connections } from "./connections.ts";
+import { orAbort, within } from "./deadline.ts";
+import type { KubeAccess } from "./kubeconfig.ts";
+import type { Answer } from "./link.ts";
+import type { Environment } from "./proxy.ts";
+import type { Query } from "./transport-interface.ts";
+import { Warnings } from "./warnings.ts";
+
+export interface ApiServerOptions {
+  readonly access: KubeAccess;
+  readonly userAgent: string;
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+  /** For the proxy variables. */
+  readonly env?: Environment;
+  readonly stdinIsTerminal?: boolean;
+  /** Told of each answer, also of those that are tried again; status 0: nobody answered. */
+  readonly onAnswer?: (answer: { method: string; host: string; status: number; ms: number }) => void;
+}
+
+export interface Call {
+  readonly method: string;
+  readonly path: string;
+  readonly query: Query | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly timeoutMs: number;
+}
+
+/** How one attempt ended. */
+export type Attempt<T> =
+  | { readonly kind: "done"; readonly value: T }
+  | { readonly kind: "failed"; readonly failure: unknown; readonly credentials: Credentials | undefined };
+
+const maxErrorBody = 1024 * 1024;
+
+/** One API server as we reach it: who we are to it, the connections, and a single attempt to ask it something. */
+export class ApiServer {
+  readonly clock: Clock;
+  readonly #options: ApiServerOptions;
+  readonly #auth: Authenticator;
+  readonly #connections: Connections;
+  readonly #warnings: Warnings;
+  /** What cuts each stream that is being read, for connections that are renewed. */
+  readonly #streams = new Set<() => void>();
+
+  constructor(options: ApiServerOptions) {
+    this.#options = options;
+    this.clock = options.clock ?? systemClock;
+    const logger = options.logger ?? silentLogger;
+    this.#warnings = new Warnings(logger);
+    const { access, stdinIsTerminal } = options;
+    this.#auth = authenticatorFor(access, { clock: this.clock, logger, stdinIsTerminal });
+    this.#connections = new Connections({
+      cluster: access.cluster,
+      env: options.env ?? process.env,
+      clock: this.clock,
+      logger,
+      onRenewed: () => {
+        for (const cut of [...this.#streams]) cut();
+      },
+    });
+  }
+
+  get compresses(): boolean {
+    return !this.#options.access.cluster.disableCompression;
+  }
+
+  /** `take` gets what ends the exchange: an answer may be read on after the attempt is over. */
+  async attempt<T>(
+    call: Call,
+    take: (answer: Answer, life: AbortController) => Promise<T>,
+  ): Promise<Attempt<T>> {
+    const startedAt = this.clock.now();
+    const life = new AbortController();
+    let credentials: Credentials | undefined;
+    let status = 0;
+    const late = () => new TransportError(`${this.name(call)}: no answer within ${call.timeoutMs / 1000} s`);
+    try {
+      const limits = { clock: this.clock, ms: call.timeoutMs, signal: call.signal, late };
+      const value = await within(limits, async (signal) => {
+        signal.addEventListener("abort", () => life.abort(signal.reason), { once: true });
+        credentials = await this.#auth.current(signal);
+        const answer = await this.#connections.exchange(
+          {
+            method: call.method,
+            path: this.#target(call),
+            headers: this.#headers(call, credentials),
+            body: call.body,
+            signal: life.signal,
+          },
+          credentials.clientCertificate,
+        );
+        status = answer.status;
+        this.#warnings.log(answer.headers.warning);
+        if (status >= 300) throw await this.#refusal(call, answer);
+        return take(answer, life);
+      });
+      return { kind: "done", value };
+    } catch (failure) {
+      life.abort();
+      return { kind: "failed", failure, credentials };
+    } finally {
+      const { host } = this.#options.access.cluster.server;
+      this.#options.onAnswer?.({ method: call.method, host, status, ms: this.clock.now() - startedAt });
+    }
+  }
+
+  /** After a 401: are there other credentials to try? */
+  async otherCredentials(refused: Credentials, signal: AbortSignal | undefined): Promise<boolean> {
+    try {
+      return await orAbort(this.#auth.refused(refused, signal), signal);
+    } catch (error) {
+      if (isAbort(error)) throw error;
+      this.#options.logger?.warn("credentials cannot be renewed", { error: messageOf(error) });
+      return false;
+    }
+  }
+
+  /** The body of an answer as it comes. It ends when the caller aborts, and fails when the connection does. */
+  async *read(
+    call: Call,
+    answer: Answer,
+    life: AbortController,
+    signal: AbortSignal,
+  ): AsyncGenerator<Uint8Array> {
+    try {
+      yield* answer.body as AsyncIterable<Uint8Array>;
+      if (!answer.isWhole()) throw new Error(brokenOff);
+    } catch (error) {
+      if (!signal.aborted) throw this.told(call, life.signal.aborted ? life.signal.reason : error);
+    }
+  }
+
+  /** Ends the stream with its signal, or when its connection is renewed. */
+  tie(answer: Answer, life: AbortController, signal: AbortSignal): void {
+    const end = () => life.abort(abortError(signal.reason));
+    const cut = () => life.abort(new Error("the connection is renewed"));
+    if (signal.aborted) end();
+    signal.addEventListener("abort", end, { once: true });
+    this.#streams.add(cut);
+    answer.body.once("close", () => {
+      signal.removeEventListener("abort", end);
+      this.#streams.delete(cut);
+    });
+    // Whoever reads hears of it; without a listener, an error while nobody reads would end the process.
+    answer.body.on("error", () => {});
+  }
+
+  /** The failure as callers know it. */
+  told(call: Call, failure: unknown): Error {
+    if (failure instanceof KubeApiError || failure instanceof TransportError) return failure;
+    return new TransportError(`${this.name(call)}: ${messageOf(failure)}`, { cause: failure });
+  }
+
+  name(call: { method: string; path: string }): string {
+    const { server } = this.#options.access.cluster;
+    return `${call.method} ${server.origin}${prefix(server)}${call.path}`;
+  }
+
+  close(): void {
+    this.#connections.close();
+  }
+
+  #target({ path, query }: Call): string {
+    const search = new URLSearchParams();
+    for (const [name, value] of Object.entries(query ?? {})) {
+      if (value !== undefined) search.append(name, String(value));
+    }
+    const text = search.toString();
+    const whole = `${prefix(this.#options.access.cluster.server)}${path}`;
+    return text ? `${whole}?${text}` : whole;
+  }
+
+  #headers(call: Call, credentials: Credentials): Record<string, string> {
+    return {
+      accept: "application/json",
+      "user-agent": this.#options.userAgent,
+      ...call.headers,
+      ...(credentials.authorization && { authorization: credentials.authorization }),
+    };
+  }
+
+  async #refusal(call: Call, answer: Answer): Promise<KubeletError> {
+    const header = answer.headers["retry-after"];
+    return apiError({
+      method: call.method,
+      url: this.name(call).slice(call.method.length + 1),
+      status: answer.status,
+      retryAfter: Array.isArray(header) ? header[0] : header,
+      body: await readText(answer, maxErrorBody),
+      now: this.clock.now(),
+    });
+  }
+}
+
+/** A server behind a reverse proxy may have a path of its own in front of the API's. */
+function prefix(server: URL): string {
+  return server.pathname.replace(/\/+$/, "");
+}

@@ -1,0 +1,127 @@
+import { readFile } from "node:fs/promises";
+import type { Clock } from "../../base/clock.ts";
+import { KubeletError, messageOf } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import { ExecAuthenticator } from "./exec-plugin.ts";
+import type { KubeAccess, UserAccess } from "./kubeconfig.ts";
+import { type KeyPair, keyPair, PemFiles } from "./pem-files.ts";
+
+/** Who we are, in one request. */
+export interface Credentials {
+  readonly authorization: string | undefined;
+  /** The same object as long as it is the same certificate: another one needs other connections. */
+  readonly clientCertificate: KeyPair | undefined;
+}
+
+export interface Authenticator {
+  current(signal?: AbortSignal): Promise<Credentials>;
+  /** The server did not accept these (401). True if there are others now, which are worth a try. */
+  refused(credentials: Credentials, signal?: AbortSignal): Promise<boolean>;
+}
+
+export interface AuthOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Whether a plugin may ask a user who sits at our standard input. */
+  readonly stdinIsTerminal?: boolean;
+}
+
+export function authenticatorFor(access: KubeAccess, options: AuthOptions): Authenticator {
+  const { user, cluster } = access;
+  // Secrets do not go over a connection that anybody can read.
+  if (cluster.server.protocol !== "https:") return new FixedAuthenticator({ ...nobody });
+  const hasOwn = user.token || user.tokenFile || user.basic || user.clientCertificate;
+  if (user.exec && !hasOwn) return new ExecAuthenticator(user.exec, cluster, options);
+  return new FixedAuthenticator(user, options);
+}
+
+const nobody: UserAccess = {
+  clientCertificate: undefined,
+  token: undefined,
+  tokenFile: undefined,
+  basic: undefined,
+  exec: undefined,
+};
+
+/** What the kubeconfig itself holds or names: certificate, token, password. */
+class FixedAuthenticator implements Authenticator {
+  readonly #pair: PemFiles<KeyPair> | undefined;
+  readonly #token: TokenFile | undefined;
+  readonly #fixed: string | undefined;
+
+  constructor(user: UserAccess, options?: AuthOptions) {
+    const pair = user.clientCertificate;
+    if (pair && options) {
+      const make = ([cert = "", key = ""]: readonly string[]) =>
+        keyPair(cert, key, pair.cert.field, pair.key.field);
+      this.#pair = new PemFiles([pair.cert, pair.key], make, options);
+    }
+    if (user.tokenFile !== undefined && options) {
+      this.#token = new TokenFile(user.tokenFile, user.token, options);
+    } else if (user.token !== undefined) {
+      this.#fixed = `Bearer ${user.token}`;
+    } else if (user.basic) {
+      const { username, password } = user.basic;
+      this.#fixed = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+    }
+  }
+
+  async current(): Promise<Credentials> {
+    const clientCertificate = await this.#pair?.current();
+    const token = await this.#token?.current();
+    return { authorization: token === undefined ? this.#fixed : `Bearer ${token}`, clientCertificate };
+  }
+
+  async refused(credentials: Credentials): Promise<boolean> {
+    if (!this.#token) return false;
+    this.#token.forget();
+    return (await this.current()).authorization !== credentials.authorization;
+  }
+}
+
+/** A token counts as fresh for this long; the writer of such files replaces them well before they expire. */
+const tokenFreshMs = 50_000;
+
+/** A file with a token, read again each minute and after a 401. */
+class TokenFile {
+  readonly #path: string;
+  readonly #fallback: string | undefined;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  #token: string | undefined;
+  #readAt = Number.NEGATIVE_INFINITY;
+
+  constructor(path: string, fallback: string | undefined, options: AuthOptions) {
+    this.#path = path;
+    this.#fallback = fallback;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+  }
+
+  async current(): Promise<string> {
+    const age = this.#clock.now() - this.#readAt;
+    if (this.#token !== undefined && age >= 0 && age < tokenFreshMs) return this.#token;
+    try {
+      const token = (await readFile(this.#path, "utf8")).trim();
+      if (token === "") throw new Error("it is empty");
+      this.#token = token;
+      this.#readAt = this.#clock.now();
+      return token;
+    } catch (error) {
+      const message = `token file ${this.#path}: ${messageOf(error)}`;
+      const known = this.#token ?? this.#fallback;
+      if (known === undefined) throw new KubeletError("Kubeconfig", message, { cause: error });
+      this.#logger.warn("token file cannot be read, the token before stays in use", { error: message });
+      // Not each request looks again.
+      this.#readAt = this.#clock.now() - tokenFreshMs + retryTokenMs;
+      this.#token = known;
+      return known;
+    }
+  }
+
+  forget(): void {
+    this.#readAt = Number.NEGATIVE_INFINITY;
+  }
+}
+
+const retryTokenMs = 5000;

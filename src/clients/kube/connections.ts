@@ -1,0 +1,129 @@
+import type { Clock } from "../../base/clock.ts";
+import { KubeletError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import { orAbort, within } from "./deadline.ts";
+import { type Dialed, dial } from "./dial.ts";
+import { Http1Link } from "./http1-link.ts";
+import { Http2Link } from "./http2-link.ts";
+import type { ClusterAccess } from "./kubeconfig.ts";
+import type { Answer, Exchange, Link } from "./link.ts";
+import { certificateAuthority, type KeyPair, PemFiles } from "./pem-files.ts";
+import { type Environment, proxyFor } from "./proxy.ts";
+
+const dialDeadlineMs = 30_000;
+const maxOpenings = 20;
+
+/**
+ * The connections to one server. Exchanges share one as long as it has room. When our certificate or the authority changes,
+ * all of them are renewed: those under way are finished on the old connection, streams are told through `onRenewed`.
+ */
+export class Connections {
+  readonly #cluster: ClusterAccess;
+  readonly #proxy: URL | undefined;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #authority: PemFiles<string> | undefined;
+  readonly #onRenewed: () => void;
+  #identity: { authority: string | undefined; clientCertificate: KeyPair | undefined } | undefined;
+  #links: Link[] = [];
+  #opening: Promise<void> | undefined;
+  #closed = new AbortController();
+
+  constructor(options: {
+    cluster: ClusterAccess;
+    env: Environment;
+    clock: Clock;
+    logger: Logger;
+    onRenewed: () => void;
+  }) {
+    this.#cluster = options.cluster;
+    this.#proxy = proxyFor(options.cluster.server, options.cluster.proxyUrl, options.env);
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+    this.#onRenewed = options.onRenewed;
+    const source = options.cluster.certificateAuthority;
+    if (source) {
+      const make = ([pem = ""]: readonly string[]) => certificateAuthority(pem, source.field);
+      this.#authority = new PemFiles([source], make, options);
+    }
+  }
+
+  async exchange(exchange: Exchange, clientCertificate: KeyPair | undefined): Promise<Answer> {
+    this.#identify(await this.#authority?.current(), clientCertificate);
+    for (let opened = 0; ; opened++) {
+      if (this.#closed.signal.aborted) throw new KubeletError("KubeTransport", "the client is closed");
+      const link = this.#links.find((candidate) => candidate.hasRoom());
+      if (link) return this.#watched(link, exchange);
+      // Many who wait may fill a new one. But a server that is going away may refuse all, as fast as we connect.
+      if (opened >= maxOpenings) throw new Error("the server takes no requests on new connections");
+      // Whoever needs a connection while one is being opened waits for that one.
+      this.#opening ??= this.#open().finally(() => {
+        this.#opening = undefined;
+      });
+      await orAbort(this.#opening, exchange.signal);
+    }
+  }
+
+  async #watched(link: Link, exchange: Exchange): Promise<Answer> {
+    // Only the absence of any answer makes a connection suspicious, so not the time that reading one takes.
+    const onAbort = () => link.suspect();
+    exchange.signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      return await link.exchange(exchange);
+    } finally {
+      exchange.signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  #identify(authority: string | undefined, clientCertificate: KeyPair | undefined): void {
+    const before = this.#identity;
+    if (before && before.authority === authority && before.clientCertificate === clientCertificate) return;
+    this.#identity = { authority, clientCertificate };
+    if (!before) return;
+    this.#logger.info("credentials have changed, connections to the API server are renewed");
+    for (const link of this.#links.splice(0)) link.retire();
+    this.#onRenewed();
+  }
+
+  async #open(): Promise<void> {
+    const identity = this.#identity;
+    const link = await this.#inTime(async (signal) => this.#link(await this.#dial(signal), signal));
+    // The identity changed meanwhile: nobody may use this one.
+    if (identity !== this.#identity || this.#closed.signal.aborted) link.destroy();
+    else this.#links.push(link);
+  }
+
+  async #link({ socket, protocol }: Dialed, signal: AbortSignal): Promise<Link> {
+    const { server } = this.#cluster;
+    if (protocol === "http/1.1") {
+      const another = () => this.#inTime(async (inTime) => (await this.#dial(inTime)).socket);
+      return new Http1Link(socket, server, another);
+    }
+    const link = new Http2Link(socket, server, this.#clock, () => {
+      this.#links = this.#links.filter((other) => other !== link);
+    });
+    await link.ready(signal);
+    return link;
+  }
+
+  #dial(signal: AbortSignal): Promise<Dialed> {
+    const { server, insecureSkipTlsVerify, tlsServerName } = this.#cluster;
+    const identity = {
+      authority: this.#identity?.authority,
+      clientCertificate: this.#identity?.clientCertificate,
+      insecure: insecureSkipTlsVerify,
+      serverName: tlsServerName,
+    };
+    return dial(server, this.#proxy, identity, signal);
+  }
+
+  #inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const late = () => new Error(`no connection within ${dialDeadlineMs / 1000} s`);
+    return within({ clock: this.#clock, ms: dialDeadlineMs, signal: this.#closed.signal, late }, work);
+  }
+
+  close(): void {
+    this.#closed.abort();
+    for (const link of this.#links.splice(0)) link.destroy();
+  }
+}

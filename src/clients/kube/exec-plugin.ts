@@ -1,0 +1,201 @@
+import { spawn } from "node:child_process";
+import type { Clock } from "../../base/clock.ts";
+import { errnoOf, KubeletError, messageOf } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { Authenticator, AuthOptions, Credentials } from "./auth.ts";
+import { orAbort } from "./deadline.ts";
+import type { ClusterAccess, ExecPlugin } from "./kubeconfig.ts";
+import { certificateAuthority, type KeyPair, keyPair, PemFiles } from "./pem-files.ts";
+
+const deadlineMs = 60_000;
+const maxOutput = 1024 * 1024;
+const maxComplaint = 2048;
+
+/** Asks a program of the user's for credentials and keeps them until they expire or the server refuses them. */
+export class ExecAuthenticator implements Authenticator {
+  readonly #plugin: ExecPlugin;
+  readonly #cluster: ClusterAccess;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #stdinIsTerminal: boolean;
+  readonly #authority: PemFiles<string> | undefined;
+  #known: { credentials: Credentials; expiresAt: number } | undefined;
+  #asking: Promise<Credentials> | undefined;
+
+  constructor(plugin: ExecPlugin, cluster: ClusterAccess, options: AuthOptions) {
+    this.#plugin = plugin;
+    this.#cluster = cluster;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+    this.#stdinIsTerminal = options.stdinIsTerminal ?? false;
+    const source = cluster.certificateAuthority;
+    if (plugin.provideClusterInfo && source) {
+      const make = ([pem = ""]: readonly string[]) => certificateAuthority(pem, source.field);
+      this.#authority = new PemFiles([source], make, options);
+    }
+  }
+
+  async current(signal?: AbortSignal): Promise<Credentials> {
+    if (this.#known && this.#clock.now() <= this.#known.expiresAt) return this.#known.credentials;
+    return orAbort(this.#ask(), signal);
+  }
+
+  async refused(credentials: Credentials, signal?: AbortSignal): Promise<boolean> {
+    // Somebody else was refused with the same ones and has asked already.
+    if (this.#known && this.#known.credentials !== credentials) return true;
+    const fresh = await orAbort(this.#ask(), signal);
+    return (
+      fresh.authorization !== credentials.authorization ||
+      fresh.clientCertificate !== credentials.clientCertificate
+    );
+  }
+
+  /** One run at a time, however many requests wait for it; who gives up does not end it for the others. */
+  #ask(): Promise<Credentials> {
+    this.#asking ??= this.#run().finally(() => {
+      this.#asking = undefined;
+    });
+    return this.#asking;
+  }
+
+  async #run(): Promise<Credentials> {
+    const { command, apiVersion } = this.#plugin;
+    try {
+      const interactive = this.#interactive();
+      const info = JSON.stringify({
+        kind: "ExecCredential",
+        apiVersion,
+        spec: { ...(await this.#clusterInfo()), interactive },
+      });
+      const output = await this.#spawn(interactive, info);
+      const { credentials, expiresAt } = readCredential(output, apiVersion, this.#known?.credentials);
+      this.#known = { credentials, expiresAt };
+      return credentials;
+    } catch (error) {
+      throw new KubeletError("ExecPlugin", `credential plugin ${command}: ${messageOf(error)}`, {
+        cause: error,
+      });
+    }
+  }
+
+  #interactive(): boolean {
+    switch (this.#plugin.interactiveMode) {
+      case "Never":
+        return false;
+      case "IfAvailable":
+        return this.#stdinIsTerminal;
+      case "Always":
+        if (!this.#stdinIsTerminal)
+          throw new Error("interactiveMode is Always, and standard input is not a terminal");
+        return true;
+      default:
+        return this.#plugin.interactiveMode satisfies never;
+    }
+  }
+
+  async #clusterInfo(): Promise<object> {
+    if (!this.#plugin.provideClusterInfo) return {};
+    const cluster = this.#cluster;
+    const authority = await this.#authority?.current();
+    return {
+      cluster: {
+        server: cluster.server.href.replace(/\/$/, ""),
+        ...(cluster.tlsServerName && { "tls-server-name": cluster.tlsServerName }),
+        ...(cluster.insecureSkipTlsVerify && { "insecure-skip-tls-verify": true }),
+        ...(authority && { "certificate-authority-data": Buffer.from(authority).toString("base64") }),
+        ...(cluster.proxyUrl && { "proxy-url": cluster.proxyUrl.href.replace(/\/$/, "") }),
+        ...(cluster.disableCompression && { "disable-compression": true }),
+        config: cluster.execConfig ?? null,
+      },
+    };
+  }
+
+  #spawn(interactive: boolean, info: string): Promise<string> {
+    const { command, args, env, installHint } = this.#plugin;
+    return new Promise((resolve, reject) => {
+      const child = spawn(command, [...args], {
+        env: { ...process.env, ...env, KUBERNETES_EXEC_INFO: info },
+        stdio: [interactive ? "inherit" : "ignore", "pipe", "pipe"],
+      });
+      let output = "";
+      let complaint = "";
+      let tooMuch = false;
+      let late = false;
+      // A user may take long to type a password.
+      const cancel = interactive
+        ? () => {}
+        : this.#clock.after(deadlineMs, () => {
+            late = true;
+            child.kill("SIGKILL");
+          });
+      child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+        output += text;
+        if (output.length <= maxOutput) return;
+        tooMuch = true;
+        output = "";
+        child.kill("SIGKILL");
+      });
+      child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+        complaint = (complaint + text).slice(-maxComplaint);
+      });
+      child.on("error", (error) => {
+        cancel();
+        const hint = installHint ? `\n${installHint}` : "";
+        reject(errnoOf(error) === "ENOENT" ? new Error(`there is no such program${hint}`) : error);
+      });
+      child.on("close", (code, signal) => {
+        cancel();
+        const said = complaint.trim();
+        const words = said ? `: ${said}` : "";
+        if (late) reject(new Error(`did not end within ${deadlineMs / 1000} s${words}`));
+        else if (tooMuch) reject(new Error(`wrote more than ${maxOutput} bytes`));
+        else if (code !== 0)
+          reject(new Error(`${signal ? `ended by ${signal}` : `failed with exit code ${code}`}${words}`));
+        else {
+          if (said) this.#logger.info("credential plugin says", { command, output: said });
+          resolve(output);
+        }
+      });
+    });
+  }
+}
+
+function readCredential(
+  output: string,
+  apiVersion: string,
+  before: Credentials | undefined,
+): { credentials: Credentials; expiresAt: number } {
+  let answer: { kind?: unknown; apiVersion?: unknown; status?: Record<string, unknown> | null } | null;
+  try {
+    answer = JSON.parse(output);
+  } catch {
+    throw new Error("did not write an ExecCredential in JSON");
+  }
+  if (answer?.kind !== "ExecCredential") throw new Error("did not write an ExecCredential");
+  if (answer.apiVersion !== apiVersion)
+    throw new Error(`is configured for ${apiVersion} and wrote ${String(answer.apiVersion)}`);
+  if (!answer.status) throw new Error("wrote an ExecCredential without a status");
+  const field = (name: string): string => {
+    const value = answer.status?.[name];
+    return typeof value === "string" ? value : "";
+  };
+  const [token, cert, key] = [field("token"), field("clientCertificateData"), field("clientKeyData")];
+  if (!token && !cert && !key) throw new Error("gave neither a token nor a certificate with its key");
+  if (!cert !== !key) throw new Error("gave only one of certificate and key");
+  const expiry = field("expirationTimestamp");
+  const expiresAt = expiry ? Date.parse(expiry) : Number.POSITIVE_INFINITY;
+  if (Number.isNaN(expiresAt)) throw new Error(`status.expirationTimestamp is no time: ${expiry}`);
+  return {
+    credentials: {
+      authorization: token ? `Bearer ${token}` : undefined,
+      clientCertificate: cert ? samePair(cert, key, before?.clientCertificate) : undefined,
+    },
+    expiresAt,
+  };
+}
+
+/** Keeps the object if it is the same certificate: connections are renewed for another one only. */
+function samePair(cert: string, key: string, before: KeyPair | undefined): KeyPair {
+  if (before?.cert === cert && before.key === key) return before;
+  return keyPair(cert, key, "status.clientCertificateData", "status.clientKeyData");
+}

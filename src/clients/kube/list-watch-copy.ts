@@ -1,0 +1,116 @@
+import { messageOf } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import { type Incoming, readObject } from "./list-watch-objects.ts";
+import { type Change, isOlderVersion, type ObjectReader, objectKey, Store } from "./store.ts";
+import { keepEqualParts } from "./store-sharing.ts";
+import type { ObjectEvent, RawObject } from "./watch-stream.ts";
+
+export interface ObjectCopyOptions<T> {
+  logger: Logger;
+  transform: (raw: RawObject) => T;
+  onChange?: ((change: Change<T>) => void) | undefined;
+  onBatch?: (() => void) | undefined;
+  onUnreadable?: (() => void) | undefined;
+}
+
+/** Our copy of the server's objects, and the version of the server's history up to which it is complete. */
+export class ObjectCopy<T> {
+  readonly #o: ObjectCopyOptions<T>;
+  readonly #store = new Store<T>();
+  readonly #firstList = Promise.withResolvers<void>();
+  #version = "";
+  #hasSynced = false;
+  #told = false;
+  #lastRead: T | undefined;
+
+  constructor(options: ObjectCopyOptions<T>) {
+    this.#o = options;
+  }
+
+  get store(): ObjectReader<T> {
+    return this.#store;
+  }
+
+  get version(): string {
+    return this.#version;
+  }
+
+  get synced(): Promise<void> {
+    return this.#firstList.promise;
+  }
+
+  get hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  /** Makes what is kept of what came. */
+  read(raw: RawObject): Incoming<T> {
+    const incoming = readObject(raw, this.#o.transform);
+    if (!incoming.ok) {
+      const object = incoming.version && objectKey(incoming.version);
+      this.#o.logger.warn("An object of the API server cannot be read", { object, err: incoming.reason });
+      this.#o.onUnreadable?.();
+      return incoming;
+    }
+    // What is new is often made from the same template as what came before it.
+    const similar = this.#store.former(incoming.version) ?? this.#lastRead;
+    this.#lastRead = keepEqualParts(similar, incoming.object);
+    return { ...incoming, object: this.#lastRead };
+  }
+
+  /** These are all objects that there are. */
+  replace(objects: Iterable<Incoming<T>>, version: string): void {
+    const readable: Extract<Incoming<T>, { ok: true }>[] = [];
+    const unreadable = [];
+    for (const object of objects) {
+      if (object.ok) readable.push(object);
+      else if (object.version) unreadable.push(object.version);
+    }
+    const changes = this.#store.replace(readable, unreadable);
+    this.#version = version;
+    this.#tell(changes);
+    if (!this.#hasSynced) this.#told = true;
+    this.#hasSynced = true;
+    this.endBatch();
+    this.#firstList.resolve();
+  }
+
+  /** One object has changed. What is older than the copy is known already, or known to be over. */
+  apply({ type, object: raw }: ObjectEvent): void {
+    const incoming = this.read(raw);
+    const { version } = incoming;
+    if (!version || isOlderVersion(version.resourceVersion, this.#version)) return;
+    this.#version = version.resourceVersion;
+    if (type === "DELETED")
+      this.#tell(this.#store.remove(version, incoming.ok ? incoming.object : undefined));
+    // Of an object that cannot be read any more the version before stays: to be unreadable is not to be gone.
+    else if (incoming.ok) this.#tell(this.#store.put(incoming));
+  }
+
+  /** Nothing has changed up to this version but what was told. */
+  completeUpTo(version: string): void {
+    if (!isOlderVersion(version, this.#version)) this.#version = version;
+  }
+
+  /** For now there is no more to tell. */
+  endBatch(): void {
+    if (!this.#told) return;
+    this.#told = false;
+    this.#call(() => this.#o.onBatch?.());
+  }
+
+  #tell(changes: readonly Change<T>[]): void {
+    if (changes.length === 0) return;
+    this.#told = true;
+    for (const change of changes) this.#call(() => this.#o.onChange?.(change));
+  }
+
+  /** A consumer that fails must not keep the copy from being complete. */
+  #call(consumer: () => void): void {
+    try {
+      consumer();
+    } catch (error) {
+      this.#o.logger.error("A consumer of API objects failed", { err: messageOf(error) });
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import { KubeletError } from "../../base/errors.ts";
+import { KubeApiError } from "./api-error.ts";
+import type { Query } from "./transport-interface.ts";
+
+/**
+ * What a list-watch does next. `from` is a resource version: at least as new as that for a list ("0": whatever the server
+ * has at hand, "": the newest), after that for a watch.
+ */
+export type Step =
+  | { readonly do: "list"; readonly from: string }
+  /** A watch that begins with all that there is. */
+  | { readonly do: "stream-list"; readonly from: string }
+  | { readonly do: "watch"; readonly from: string };
+
+export type WatchStep = Exclude<Step, { do: "list" }>;
+
+export type Outcome =
+  | { readonly kind: "listed"; readonly resourceVersion: string }
+  /** The list is older than what was asked for. */
+  | { readonly kind: "stale" }
+  /** A watch that was opened has ended, by an error or because the stream did. `useful`: it brought news, or it held. */
+  | {
+      readonly kind: "watched";
+      readonly resourceVersion: string;
+      readonly useful: boolean;
+      readonly error?: unknown;
+    }
+  /** The server took the question for a streamed list and does not answer it. */
+  | { readonly kind: "not-streamed" }
+  | { readonly kind: "failed"; readonly error: unknown };
+
+export interface Next {
+  readonly step: Step;
+  /** Wait before it, each time longer. */
+  readonly backOff: boolean;
+  /** It works: the next wait is a short one again. */
+  readonly works: boolean;
+  /** The server cannot stream lists. */
+  readonly unstreamed?: true;
+}
+
+type Failure = "expired" | "refused" | "unavailable";
+
+export function watchQuery(step: WatchStep): Query {
+  const query = { watch: true, allowWatchBookmarks: true, resourceVersion: step.from || undefined };
+  if (step.do === "watch") return query;
+  return { ...query, sendInitialEvents: true, resourceVersionMatch: "NotOlderThan" };
+}
+
+export function failureOf(error: unknown): Failure {
+  // The same watch would bring the same line again.
+  if (error instanceof KubeletError && error.code === "WatchGarbled") return "refused";
+  if (!(error instanceof KubeApiError)) return "unavailable";
+  const { status, reason, details, message } = error;
+  if (status === 410 || reason === "Expired" || reason === "Gone") return "expired";
+  // The server has never heard of a version that new: it was set up anew, or restored.
+  const causes = Array.isArray(details?.causes) ? details.causes : [];
+  if (causes.some((cause) => cause.reason === "ResourceVersionTooLarge")) return "expired";
+  if (/too large resource version/i.test(message)) return "expired";
+  const mayChange = status >= 500 || [401, 403, 408, 429].includes(status);
+  return mayChange ? "unavailable" : "refused";
+}
+
+export function nextStep(step: Step, outcome: Outcome): Next {
+  switch (outcome.kind) {
+    case "listed":
+      return {
+        step: { do: "watch", from: outcome.resourceVersion },
+        backOff: false,
+        works: false,
+      };
+    case "stale":
+      return { step: { do: "list", from: "" }, backOff: false, works: false };
+    case "not-streamed":
+      return unstreamed(step);
+    case "watched":
+      return afterWatch(outcome);
+    case "failed":
+      return afterFailure(step, outcome.error);
+    default:
+      return outcome satisfies never;
+  }
+}
+
+function afterWatch(outcome: Extract<Outcome, { kind: "watched" }>): Next {
+  const { resourceVersion: from, useful, error } = outcome;
+  const failure = error === undefined ? undefined : failureOf(error);
+  if (failure === "expired" || failure === "refused")
+    return { step: { do: "list", from }, backOff: true, works: useful };
+  // A stream that was cut goes on at once, where it was; one that ends as soon as it begins must not turn in circles.
+  return { step: { do: "watch", from }, backOff: !useful, works: useful };
+}
+
+function afterFailure(step: Step, error: unknown): Next {
+  const failure = failureOf(error);
+  if (failure === "expired") {
+    if (step.do === "watch") return { step: { do: "list", from: step.from }, backOff: true, works: false };
+    // That version is nowhere any more: the newest is. If that is gone too, the server needs time.
+    return { step: { ...step, from: "" }, backOff: step.from === "", works: false };
+  }
+  if (failure === "refused" && step.do === "watch")
+    return { step: { do: "list", from: step.from }, backOff: true, works: false };
+  if (failure === "refused" && step.do === "stream-list") return unstreamed(step);
+  return { step, backOff: true, works: false };
+}
+
+function unstreamed({ from }: Step): Next {
+  return { step: { do: "list", from: from || "0" }, backOff: false, works: false, unstreamed: true };
+}

@@ -1,0 +1,512 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeClock } from "../../base/fake-clock.ts";
+import { silentLogger } from "../../base/logger.ts";
+import { KubeApiError, TransportError } from "./api-error.ts";
+import { ListWatch, type ListWatchOptions } from "./list-watch.ts";
+import { withoutManagedFields } from "./list-watch-objects.ts";
+import type { KubeRequest, KubeStreamRequest, KubeTransport, Query } from "./transport-interface.ts";
+import type { RawObject } from "./watch-stream.ts";
+
+const gone = new KubeApiError({ status: 410, reason: "Expired", message: "too old" });
+const down = new TransportError("connection refused");
+
+const thing = (name: string, version: number, more: object = {}) => ({
+  metadata: { namespace: "ns", name, uid: `uid-${name}`, resourceVersion: String(version), ...more },
+});
+const listOf = (version: number, items: object[], next?: string) => ({
+  metadata: { resourceVersion: String(version), continue: next },
+  items,
+});
+const bookmark = (version: number, end = false) => ({
+  type: "BOOKMARK",
+  object: {
+    metadata: {
+      resourceVersion: String(version),
+      annotations: end ? { "k8s.io/initial-events-end": "true" } : {},
+    },
+  },
+});
+
+/** A watch that the test writes and ends. */
+class FakeStream {
+  #chunks: Uint8Array[] = [];
+  #end: { error?: Error } | undefined;
+  #wake = () => {};
+
+  send(...events: object[]): void {
+    this.#chunks.push(Buffer.from(events.map((e) => `${JSON.stringify(e)}\n`).join("")));
+    this.#wake();
+  }
+
+  end(error?: Error): void {
+    this.#end = { error };
+    this.#wake();
+  }
+
+  async *read(signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    signal.addEventListener("abort", () => this.#wake());
+    while (!signal.aborted) {
+      const chunk = this.#chunks.shift();
+      if (chunk) yield chunk;
+      else if (this.#end?.error) throw this.#end.error;
+      else if (this.#end) return;
+      else await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+}
+
+type Answer = object | Error;
+
+/** Says what it is told to say, in this order, and notes what it was asked. */
+class ScriptedTransport implements KubeTransport {
+  readonly asked: Query[] = [];
+  readonly askedAt: number[] = [];
+  readonly answers: Answer[];
+  readonly #clock: FakeClock;
+
+  constructor(clock: FakeClock, answers: Answer[]) {
+    this.#clock = clock;
+    this.answers = answers;
+  }
+
+  async request<T>({ query = {} }: KubeRequest): Promise<T> {
+    return this.#next(query) as T;
+  }
+
+  async stream({ query = {}, signal }: KubeStreamRequest): Promise<AsyncIterable<Uint8Array>> {
+    return (this.#next(query) as FakeStream).read(signal);
+  }
+
+  #next(query: Query): object {
+    this.asked.push(Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)));
+    this.askedAt.push(this.#clock.now());
+    const answer = this.answers.shift();
+    if (!answer) throw down;
+    if (answer instanceof Error) throw answer;
+    return answer;
+  }
+
+  close(): void {}
+}
+
+async function started(answers: Answer[], options: Partial<ListWatchOptions<RawObject>> = {}) {
+  const clock = new FakeClock();
+  const transport = new ScriptedTransport(clock, answers);
+  const told: string[] = [];
+  const listWatch = new ListWatch<RawObject>({
+    name: "things",
+    path: "/api/v1/things",
+    transport,
+    clock,
+    logger: silentLogger,
+    transform: (raw) => {
+      if (raw.broken) throw new Error("broken");
+      return raw;
+    },
+    onChange: ({ type, key, object }) => told.push(`${type} ${key} ${object.metadata?.resourceVersion}`),
+    onBatch: () => told.push("."),
+    random: () => 0,
+    ...options,
+  });
+  const stop = new AbortController();
+  await listWatch.start(stop.signal);
+  await clock.advance(0);
+  return { clock, transport, told, listWatch, stop };
+}
+
+const watchFrom = (version: number) => ({
+  watch: true,
+  allowWatchBookmarks: true,
+  resourceVersion: String(version),
+  timeoutSeconds: 300,
+});
+
+test("lists what the server has at hand, then watches from there, and tells of both", async () => {
+  const stream = new FakeStream();
+  const { clock, transport, told, listWatch } = await started(
+    [listOf(5, [thing("a", 3), thing("b", 4)]), stream],
+    { fieldSelector: "spec.nodeName=n", labelSelector: "x=y" },
+  );
+  await listWatch.synced;
+  stream.send({ type: "MODIFIED", object: thing("a", 6) }, { type: "ADDED", object: thing("c", 7) });
+  stream.send({ type: "DELETED", object: thing("b", 8) });
+  await clock.advance(0);
+  assert.deepEqual(told, [
+    ...["added ns/a 3", "added ns/b 4", "."],
+    ...["updated ns/a 6", "added ns/c 7", "."],
+    ...["deleted ns/b 8", "."],
+  ]);
+  const selectors = { fieldSelector: "spec.nodeName=n", labelSelector: "x=y" };
+  assert.deepEqual(transport.asked, [
+    { resourceVersion: "0", limit: 100, ...selectors },
+    { ...watchFrom(5), ...selectors },
+  ]);
+});
+
+test("a list without objects is synced too, and said to be complete", async () => {
+  const { told, listWatch } = await started([listOf(5, []), new FakeStream()]);
+  assert.ok(listWatch.hasSynced);
+  assert.deepEqual(told, ["."]);
+});
+
+test("goes on from the last version that it saw, be it an event's or a bookmark's", async () => {
+  const streams = [new FakeStream(), new FakeStream(), new FakeStream()];
+  const { clock, transport } = await started([listOf(5, []), ...streams]);
+  streams[0]!.send({ type: "ADDED", object: thing("a", 6) });
+  streams[0]!.end();
+  await clock.advance(0);
+  streams[1]!.send(bookmark(9));
+  streams[1]!.end(new TransportError("connection reset"));
+  await clock.advance(0);
+  assert.deepEqual(transport.asked.slice(1), [watchFrom(5), watchFrom(6), watchFrom(9)]);
+});
+
+test("a 410, as an answer or as an event, leads to a list that is no older", async () => {
+  const stream = new FakeStream();
+  const { clock, transport, told } = await started([
+    listOf(5, [thing("a", 3), thing("b", 4)]),
+    gone,
+    listOf(9, [thing("b", 8)]),
+    stream,
+    listOf(12, [thing("b", 8), thing("c", 11)]),
+    new FakeStream(),
+  ]);
+  await clock.advance(800);
+  stream.send({
+    type: "ERROR",
+    object: { kind: "Status", code: 410, reason: "Expired", message: "too old" },
+  });
+  await clock.advance(2000);
+  assert.deepEqual(told.slice(3), ["deleted ns/a 3", "updated ns/b 8", ".", "added ns/c 11", "."]);
+  const lists = transport.asked.filter((query) => !query.watch);
+  // Only a list in one piece is answered from the memory of a server that has not paged the first one.
+  assert.deepEqual(lists, [
+    { resourceVersion: "0", limit: 100 },
+    { resourceVersion: "5" },
+    { resourceVersion: "9" },
+  ]);
+});
+
+test("a server that was restored and knows no version that new: its newest is the truth, however old", async () => {
+  const tooLarge = new KubeApiError({
+    status: 504,
+    reason: "Timeout",
+    message: "Too large resource version: 50",
+  });
+  const { clock, told, transport } = await started([
+    listOf(50, [thing("a", 40), thing("b", 41)]),
+    tooLarge,
+    tooLarge,
+    listOf(20, [thing("a", 10)]),
+    new FakeStream(),
+  ]);
+  await clock.advance(800);
+  assert.deepEqual(told.slice(3), ["deleted ns/b 41", "updated ns/a 10", "."]);
+  assert.deepEqual(transport.asked.at(-2), { limit: 100 });
+  assert.deepEqual(transport.asked.at(-1), watchFrom(20));
+});
+
+test("a list comes in pages; a server that pages is asked for pages again", async () => {
+  const { clock, transport, told } = await started(
+    [
+      listOf(5, [thing("a", 1), thing("b", 2)], "next"),
+      listOf(5, [thing("c", 3)]),
+      gone,
+      listOf(7, []),
+      new FakeStream(),
+    ],
+    { pageSize: 2 },
+  );
+  await clock.advance(800);
+  assert.deepEqual(told.slice(0, 4), ["added ns/a 1", "added ns/b 2", "added ns/c 3", "."]);
+  assert.deepEqual(transport.asked.slice(0, 4), [
+    { resourceVersion: "0", limit: 2 },
+    { continue: "next", limit: 2 },
+    watchFrom(5),
+    { resourceVersion: "5", limit: 2 },
+  ]);
+});
+
+test("pages that expire on the way are forgotten for a list in one piece", async () => {
+  const { transport, told } = await started(
+    [listOf(5, [thing("a", 1)], "next"), gone, listOf(9, [thing("b", 2)]), new FakeStream()],
+    { pageSize: 1 },
+  );
+  assert.deepEqual(told, ["added ns/b 2", "."]);
+  assert.deepEqual(transport.asked.slice(2), [{ resourceVersion: "0" }, watchFrom(9)]);
+});
+
+test("an object that cannot be read costs only itself, in a list and in a watch", async () => {
+  const stream = new FakeStream();
+  let unreadable = 0;
+  const { clock, told, listWatch, transport } = await started(
+    [
+      listOf(5, [{ ...thing("a", 1), broken: true }, thing("b", 2), { metadata: null }]),
+      stream,
+      new FakeStream(),
+    ],
+    { metrics: { unreadable: () => unreadable++ } },
+  );
+  stream.send(
+    { type: "MODIFIED", object: { ...thing("b", 6), broken: true } },
+    { type: "ADDED", object: thing("c", 7) },
+    { type: "ADDED", object: {} },
+    { type: "DELETED", object: { ...thing("c", 8), broken: true } },
+  );
+  stream.end();
+  await clock.advance(0);
+  assert.deepEqual(told, ["added ns/b 2", ".", "added ns/c 7", "deleted ns/c 7", "."]);
+  assert.deepEqual(listWatch.store.list(), [thing("b", 2)]);
+  assert.deepEqual(transport.asked.at(-1), watchFrom(8));
+  assert.equal(unreadable, 5);
+});
+
+test("what an update has not changed is the same object as before", async () => {
+  const stream = new FakeStream();
+  const a = (version: number, more = {}) => ({
+    ...thing("a", version),
+    spec: { containers: [{ name: "c" }] },
+    ...more,
+  });
+  const b = { ...thing("b", 2), spec: { containers: [{ name: "other" }] } };
+  const { clock, listWatch } = await started([listOf(5, [a(1), b]), stream]);
+  const before = listWatch.store.get("ns", "a");
+  stream.send({ type: "MODIFIED", object: a(6, { status: {} }) });
+  await clock.advance(0);
+  const after = listWatch.store.get("ns", "a");
+  assert.deepEqual([after, before], [a(6, { status: {} }), a(1)]);
+  assert.equal(after?.spec, before?.spec);
+});
+
+test("objects of one template share what is equal in them", async () => {
+  const pod = (name: string) => ({ ...thing(name, 1), spec: { tolerations: [{ key: "k" }] } });
+  const { listWatch } = await started([listOf(5, [pod("a"), pod("b")]), new FakeStream()]);
+  const { store } = listWatch;
+  assert.deepEqual(store.get("ns", "b"), pod("b"));
+  assert.equal(store.get("ns", "a")?.spec, store.get("ns", "b")?.spec);
+});
+
+test("a consumer that throws keeps nobody from the next change", async () => {
+  const stream = new FakeStream();
+  let calls = 0;
+  const { clock, listWatch } = await started([listOf(5, [thing("a", 1), thing("b", 2)]), stream], {
+    onChange: () => {
+      calls++;
+      throw new Error("no");
+    },
+  });
+  stream.send({ type: "ADDED", object: thing("c", 6) });
+  await clock.advance(0);
+  assert.equal(calls, 3);
+  assert.equal(listWatch.store.size, 3);
+});
+
+test("waits twice as long each time, up to 30 s, and a watch that works sets it back", async () => {
+  const stream = new FakeStream();
+  const failures = Array.from({ length: 8 }, () => down);
+  const { clock, transport } = await started([...failures, listOf(5, []), stream, down, new FakeStream()]);
+  await clock.advance(180_000);
+  const waits = () => transport.askedAt.slice(1).map((at, i) => at - transport.askedAt[i]!);
+  assert.deepEqual(waits(), [800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000, 0]);
+  stream.send(bookmark(6));
+  stream.end(new TransportError("connection reset"));
+  await clock.advance(800);
+  assert.deepEqual(waits().slice(-1), [800]);
+});
+
+test("waits are spread by up to their length again", async () => {
+  const { clock, transport } = await started([down, listOf(5, []), new FakeStream()], { random: () => 0.5 });
+  await clock.advance(1199);
+  assert.equal(transport.asked.length, 1);
+  await clock.advance(1);
+  assert.equal(transport.asked.length, 3);
+  assert.equal(transport.asked[2]!.timeoutSeconds, 450);
+});
+
+test("waits as long as the server asks for, within reason", async () => {
+  const busy = (retryAfterMs: number) =>
+    new KubeApiError({ status: 429, reason: "TooManyRequests", message: "busy", retryAfterMs });
+  const { clock, transport } = await started([
+    busy(10_000),
+    busy(3_600_000),
+    listOf(5, []),
+    new FakeStream(),
+  ]);
+  await clock.advance(70_000);
+  const start = transport.askedAt[0]!;
+  assert.deepEqual(
+    transport.askedAt.map((at) => at - start),
+    [0, 10_000, 70_000, 70_000],
+  );
+});
+
+test("a watch that ends as soon as it begins does not turn in circles", async () => {
+  const ended = () => {
+    const stream = new FakeStream();
+    stream.end();
+    return stream;
+  };
+  const { clock, transport } = await started([listOf(5, []), ended(), ended(), ended(), new FakeStream()]);
+  await clock.advance(10_000);
+  const start = transport.askedAt[0]!;
+  assert.deepEqual(
+    transport.askedAt.map((at) => at - start),
+    [0, 0, 800, 2400, 5600],
+  );
+});
+
+test("a watch without a byte for 3 minutes is replaced, one that is heard is not", async () => {
+  const [silent, heard] = [new FakeStream(), new FakeStream()];
+  const { clock, transport } = await started([listOf(5, []), silent, heard, new FakeStream()]);
+  await clock.advance(120_000);
+  silent.send(bookmark(6));
+  await clock.advance(179_999);
+  assert.equal(transport.asked.length, 2);
+  await clock.advance(1);
+  assert.deepEqual(transport.asked.slice(2), [watchFrom(6)]);
+});
+
+test("a watch that the server does not end in time is replaced", async () => {
+  const stream = new FakeStream();
+  const { clock, transport } = await started([listOf(5, []), stream, new FakeStream()]);
+  for (let version = 6; version < 17; version++) {
+    stream.send(bookmark(version));
+    await clock.advance(29_999);
+  }
+  assert.equal(transport.asked.length, 2);
+  await clock.advance(100);
+  assert.deepEqual(transport.asked.slice(2), [watchFrom(16)]);
+});
+
+test("is unhealthy after 5 minutes without a watch, and well again with one", async () => {
+  const { clock, listWatch, transport } = await started([]);
+  await clock.advance(299_999);
+  assert.deepEqual(listWatch.health(), { ok: true });
+  await clock.advance(1);
+  assert.deepEqual(listWatch.health(), {
+    ok: false,
+    reason: "no watch of things for 300s: connection refused",
+  });
+  transport.answers.push(listOf(5, []), new FakeStream());
+  await clock.advance(30_000);
+  assert.deepEqual(listWatch.health(), { ok: true });
+});
+
+test("a streamed list is told as one, when it is complete, and goes on as a watch", async () => {
+  const stream = new FakeStream();
+  const { clock, transport, told } = await started([stream, new FakeStream()], { streamList: true });
+  stream.send(
+    { type: "ADDED", object: thing("b", 4) },
+    { type: "ADDED", object: thing("a", 3) },
+    { type: "ADDED", object: thing("c", 5) },
+    { type: "DELETED", object: thing("c", 6) },
+    bookmark(5),
+  );
+  await clock.advance(0);
+  assert.deepEqual(told, []);
+  stream.send(bookmark(7, true), { type: "MODIFIED", object: thing("a", 8) });
+  await clock.advance(0);
+  assert.deepEqual(told, ["added ns/b 4", "added ns/a 3", ".", "updated ns/a 8", "."]);
+  // Only until it is complete is there less time than for any watch.
+  await clock.advance(100_000);
+  assert.equal(transport.asked.length, 1);
+  stream.end();
+  await clock.advance(0);
+  const { resourceVersion: _, ...query } = watchFrom(0);
+  assert.deepEqual(transport.asked, [
+    { ...query, sendInitialEvents: true, resourceVersionMatch: "NotOlderThan" },
+    watchFrom(8),
+  ]);
+});
+
+test("a server that refuses to stream a list, or takes it for a watch, is asked for a list, now and ever after", async () => {
+  const refusal = new KubeApiError({
+    status: 422,
+    reason: "Invalid",
+    message: "sendInitialEvents: Forbidden",
+  });
+  for (const [answer, afterMs] of [
+    [refusal, 0],
+    [new FakeStream(), 60_000],
+  ] as const) {
+    const { clock, transport, told } = await started(
+      [answer, listOf(5, [thing("a", 1)]), gone, listOf(6, []), new FakeStream()],
+      { streamList: true },
+    );
+    await clock.advance(afterMs);
+    assert.deepEqual(told, ["added ns/a 1", "."]);
+    await clock.advance(800);
+    assert.deepEqual(told.slice(2), ["deleted ns/a 1", "."]);
+    assert.equal(transport.asked.filter((query) => query.sendInitialEvents).length, 1);
+  }
+});
+
+test("a streamed list that is cut off is begun again, and nothing of it is told", async () => {
+  const [cut, whole] = [new FakeStream(), new FakeStream()];
+  const { clock, told } = await started([cut, whole], { streamList: true });
+  cut.send({ type: "ADDED", object: thing("a", 3) });
+  cut.end();
+  whole.send({ type: "ADDED", object: thing("b", 4) }, bookmark(5, true));
+  await clock.advance(800);
+  assert.deepEqual(told, ["added ns/b 4", "."]);
+});
+
+test("a long stream gives others their turn", async () => {
+  const padding = "x".repeat(200_000);
+  const total = 12;
+  const line = (i: number) =>
+    Buffer.from(`${JSON.stringify({ type: "ADDED", object: { ...thing(`o${i}`, 6 + i), padding } })}\n`);
+  const chunks = Array.from({ length: total }, (_, i) => line(i));
+  const told: unknown[] = [];
+  const toldAtOthersTurn = Promise.withResolvers<number>();
+  const { clock, transport, listWatch } = await started([listOf(5, [])], {
+    onChange: (change) => {
+      if (told.push(change) === 1) setImmediate(() => toldAtOthersTurn.resolve(told.length));
+    },
+  });
+  transport.answers.push({ read: () => ReadableStream.from(chunks) });
+  await clock.advance(800);
+  const early = await toldAtOthersTurn.promise;
+  assert.ok(early < total, `${early} of ${total} were told at a stretch`);
+  while (told.length < total) await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(listWatch.store.size, total);
+});
+
+test("ends when it is told to, whatever it is doing, and leaves no timer", async () => {
+  for (const answers of [[], [listOf(5, []), new FakeStream()], [listOf(5, []), down]]) {
+    const { clock, listWatch, stop } = await started(answers);
+    stop.abort();
+    await listWatch.done;
+    assert.equal(clock.pending, 0);
+  }
+});
+
+test("counts lists, watches and failures", async () => {
+  const counted: string[] = [];
+  const stream = new FakeStream();
+  const { clock } = await started([down, listOf(5, [thing("a", 1)]), stream], {
+    metrics: {
+      listed: (ms, objects) => counted.push(`listed ${objects} in ${ms}`),
+      watchEnded: (ms, events) => counted.push(`watched ${events} in ${ms}`),
+      failed: (step) => counted.push(`${step} failed`),
+    },
+  });
+  await clock.advance(800);
+  stream.send(bookmark(6), bookmark(7));
+  await clock.advance(5000);
+  stream.end();
+  await clock.advance(0);
+  assert.deepEqual(counted, ["list failed", "listed 1 in 0", "watched 2 in 5000", "watch failed"]);
+});
+
+test("managed fields are left out, and nothing else", () => {
+  const raw = { kind: "Pod", metadata: { name: "a", managedFields: [{}], labels: { x: "y" } }, spec: {} };
+  assert.deepEqual(withoutManagedFields(raw), {
+    kind: "Pod",
+    metadata: { name: "a", labels: { x: "y" } },
+    spec: {},
+  });
+  const lean = { metadata: { name: "a" } };
+  assert.equal(withoutManagedFields(lean), lean);
+});

@@ -1,0 +1,322 @@
+import { setImmediate as othersTurn } from "node:timers/promises";
+import { Backoff } from "../../base/backoff.ts";
+import { type Clock, sleep } from "../../base/clock.ts";
+import { type Component, type Health, healthy } from "../../base/component.ts";
+import { KubeletError, messageOf } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import { KubeApiError } from "./api-error.ts";
+import { ObjectCopy } from "./list-watch-copy.ts";
+import type { Incoming } from "./list-watch-objects.ts";
+import { listPages } from "./list-watch-pages.ts";
+import { nextStep, type Outcome, type Step, type WatchStep, watchQuery } from "./list-watch-plan.ts";
+import { type Change, isOlderVersion, type ObjectReader, objectKey } from "./store.ts";
+import type { KubeTransport, Query } from "./transport-interface.ts";
+import { LineSplitter, parseWatchEvent, type RawObject, type WatchEvent } from "./watch-stream.ts";
+import { StreamGuard } from "./watch-stream-guard.ts";
+
+/** What happens, for whoever counts it. */
+export interface ListWatchMetrics {
+  listed?(tookMs: number, objects: number): void;
+  watchEnded?(livedMs: number, events: number): void;
+  failed?(step: Step["do"]): void;
+  unreadable?(): void;
+}
+
+export interface ListWatchOptions<T> {
+  /** For logs and health: "pods". */
+  name: string;
+  path: string;
+  fieldSelector?: string;
+  labelSelector?: string;
+  transport: Pick<KubeTransport, "request" | "stream">;
+  clock: Clock;
+  logger: Logger;
+  /**
+   * Makes what is kept of what came, and leaves out what nobody needs. May throw for an object that it cannot read. Gives
+   * data of its own, into which equal parts of other objects are put. The objects of a list have no kind and apiVersion of
+   * their own, those of a watch have.
+   */
+  transform: (raw: RawObject) => T;
+  onChange?: (change: Change<T>) => void;
+  /** After all changes of a list, or of what came at once, have been told; also after a first list without objects. */
+  onBatch?: () => void;
+  metrics?: ListWatchMetrics;
+  /** Has the objects sent one by one instead of in one answer, where the server can do that. */
+  streamList?: boolean;
+  pageSize?: number;
+  random?: () => number;
+}
+
+const listTimeoutMs = 60_000;
+/** What is parsed at once is parsed at a stretch: about 5 ms of pods. */
+const defaultPageSize = 100;
+/** Chunks that have come already are handed out with no turn for anybody else between them, up to 2 MiB of them. */
+const bytesAtAStretch = 256 * 1024;
+const openTimeoutMs = 30_000;
+const watchSeconds = { atLeast: 300, more: 300 };
+/** How long after its time a watch that the server should have ended is waited for. */
+const overtimeMs = 30_000;
+/** The server's bookmarks come each minute. */
+const silenceMs = 3 * 60_000;
+/** A server that does not know of streamed lists never says that one is complete. */
+const streamedListMs = 60_000;
+/** A watch that ended sooner and brought nothing is a failure. */
+const usefulAfterMs = 1000;
+const backoffLimits = { initialMs: 800, maxMs: 30_000, resetMs: 120_000 };
+const retryAfterAtMostMs = 60_000;
+const unhealthyAfterMs = 5 * 60_000;
+
+/** One watch while it is open. `initial`: the objects of a streamed list that is not complete yet. */
+interface Session<T> {
+  readonly step: WatchStep;
+  initial: Map<string, Incoming<T>> | undefined;
+  events: number;
+  onInitial: () => void;
+}
+
+/**
+ * Keeps a copy of all objects of one kind, and tells each change of it once and in order. After any gap it goes on where
+ * it was, or lists again and tells the differences.
+ */
+export class ListWatch<T> implements Component {
+  readonly name: string;
+  readonly #o: ListWatchOptions<T>;
+  readonly #copy: ObjectCopy<T>;
+  readonly #backoff = new Backoff(backoffLimits);
+  readonly #random: () => number;
+  readonly #selectors: Query;
+  #loop: Promise<void> = Promise.resolve();
+  #paged = false;
+  #streams: boolean;
+  #failing: { since: number; error: string } | undefined;
+
+  constructor(options: ListWatchOptions<T>) {
+    const { name, fieldSelector, labelSelector, streamList = false, random = Math.random } = options;
+    this.#o = options;
+    this.name = `list-watch ${name}`;
+    this.#random = random;
+    this.#streams = streamList;
+    this.#selectors = { fieldSelector, labelSelector };
+    this.#copy = new ObjectCopy<T>({
+      logger: options.logger,
+      transform: options.transform,
+      onChange: options.onChange,
+      onBatch: options.onBatch,
+      onUnreadable: () => options.metrics?.unreadable?.(),
+    });
+  }
+
+  get store(): ObjectReader<T> {
+    return this.#copy.store;
+  }
+
+  /** Resolves when all that there was is in the store and has been told. Never rejects: an outage may be long. */
+  get synced(): Promise<void> {
+    return this.#copy.synced;
+  }
+
+  get hasSynced(): boolean {
+    return this.#copy.hasSynced;
+  }
+
+  get done(): Promise<void> {
+    return this.#loop;
+  }
+
+  /** Does not wait for the server: who needs its objects waits for `synced`. */
+  async start(signal: AbortSignal): Promise<void> {
+    this.#loop = this.#run(signal);
+  }
+
+  health(): Health {
+    const failing = this.#failing;
+    const failingMs = failing ? this.#o.clock.now() - failing.since : 0;
+    if (!failing || failingMs < unhealthyAfterMs) return healthy;
+    const seconds = Math.round(failingMs / 1000);
+    return { ok: false, reason: `no watch of ${this.#o.name} for ${seconds}s: ${failing.error}` };
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#o;
+    let step: Step = { do: "list", from: "0" };
+    while (!signal.aborted) {
+      if (step.do === "list" && this.#streams)
+        step = { do: "stream-list", from: step.from === "0" ? "" : step.from };
+      const outcome = await this.#take(step, signal);
+      if (signal.aborted) return;
+      this.#note(step, outcome);
+      const next = nextStep(step, outcome);
+      step = next.step;
+      if (next.unstreamed) this.#streams = false;
+      if (next.works) this.#backoff.succeeded("");
+      if (next.backOff) await sleep(clock, this.#delayMs(outcome), signal).catch(() => {});
+    }
+  }
+
+  async #take(step: Step, signal: AbortSignal): Promise<Outcome> {
+    try {
+      return await (step.do === "list" ? this.#list(step.from, signal) : this.#watch(step, signal));
+    } catch (error) {
+      return { kind: "failed", error };
+    }
+  }
+
+  async #list(from: string, signal: AbortSignal): Promise<Outcome> {
+    const { clock, transport, path, pageSize = defaultPageSize, metrics } = this.#o;
+    const startedAt = clock.now();
+    const listed: Incoming<T>[] = [];
+    // A server that answers from memory does so for a given version only if all is asked for in one piece.
+    const inPages = this.#paged || from === "" || from === "0";
+    const { resourceVersion, paged } = await listPages({
+      transport,
+      path,
+      selectors: this.#selectors,
+      from,
+      pageSize: inPages ? pageSize : 0,
+      timeoutMs: listTimeoutMs,
+      signal,
+      page: (items) => {
+        for (const raw of items) listed.push(this.#copy.read(raw));
+      },
+      restart: () => {
+        listed.length = 0;
+      },
+    });
+    this.#paged ||= paged;
+    if (signal.aborted) return { kind: "stale" };
+    if (this.#isStale(from, resourceVersion)) return { kind: "stale" };
+    metrics?.listed?.(clock.now() - startedAt, listed.length);
+    this.#copy.replace(listed, resourceVersion);
+    return { kind: "listed", resourceVersion };
+  }
+
+  async #watch(step: WatchStep, signal: AbortSignal): Promise<Outcome> {
+    const { clock, transport, path, metrics } = this.#o;
+    const copy = this.#copy;
+    const seconds = Math.round(watchSeconds.atLeast + watchSeconds.more * this.#random());
+    const lifeMs = seconds * 1000 + overtimeMs;
+    const isStreamed = step.do === "stream-list";
+    const guard = new StreamGuard(clock, signal, { silenceMs, lifeMs: isStreamed ? streamedListMs : lifeMs });
+    const startedAt = clock.now();
+    const former = copy.version;
+    const session: Session<T> = {
+      step,
+      initial: isStreamed ? new Map() : undefined,
+      events: 0,
+      onInitial: () => {
+        guard.extend(lifeMs);
+        metrics?.listed?.(clock.now() - startedAt, copy.store.size);
+        this.#works();
+      },
+    };
+    let error: unknown;
+    let isOpen = false;
+    try {
+      const chunks = await transport.stream({
+        path,
+        query: { ...this.#selectors, ...watchQuery(step), timeoutSeconds: seconds },
+        signal: guard.signal,
+        timeoutMs: openTimeoutMs,
+      });
+      isOpen = true;
+      if (!isStreamed) this.#works();
+      await this.#follow(chunks, session, guard);
+    } catch (thrown) {
+      error = thrown;
+    } finally {
+      guard.release();
+    }
+    const livedMs = clock.now() - startedAt;
+    if (isOpen) metrics?.watchEnded?.(livedMs, session.events);
+    if (error instanceof StaleList) return { kind: "stale" };
+    if (session.initial && isOpen && guard.expired) return { kind: "not-streamed" };
+    if (session.initial || !isOpen) return { kind: "failed", error: error ?? cutOff() };
+    const useful = isStreamed || copy.version !== former || livedMs >= usefulAfterMs;
+    return { kind: "watched", resourceVersion: copy.version, useful, error };
+  }
+
+  async #follow(chunks: AsyncIterable<Uint8Array>, session: Session<T>, guard: StreamGuard): Promise<void> {
+    const lines = new LineSplitter();
+    let bytes = 0;
+    for await (const chunk of chunks) {
+      guard.heard();
+      try {
+        for (const line of lines.push(chunk)) {
+          const event = parseWatchEvent(line);
+          if (event) this.#handle(event, session);
+        }
+      } finally {
+        this.#copy.endBatch();
+      }
+      bytes += chunk.length;
+      if (bytes < bytesAtAStretch) continue;
+      bytes = 0;
+      await othersTurn();
+    }
+  }
+
+  #handle(event: WatchEvent, session: Session<T>): void {
+    session.events++;
+    if (event.type === "ERROR") throw event.error;
+    if (session.initial) this.#handleInitial(event, session, session.initial);
+    else if (event.type === "BOOKMARK") this.#copy.completeUpTo(event.resourceVersion);
+    else this.#copy.apply(event);
+  }
+
+  #handleInitial(
+    event: Exclude<WatchEvent, { type: "ERROR" }>,
+    session: Session<T>,
+    initial: Map<string, Incoming<T>>,
+  ): void {
+    if (event.type !== "BOOKMARK") {
+      const incoming = this.#copy.read(event.object);
+      if (!incoming.version) return;
+      const key = objectKey(incoming.version);
+      if (event.type === "DELETED") initial.delete(key);
+      else initial.set(key, incoming);
+    } else if (event.initialEventsEnd) {
+      if (this.#isStale(session.step.from, event.resourceVersion)) throw new StaleList();
+      session.initial = undefined;
+      this.#copy.replace(initial.values(), event.resourceVersion);
+      session.onInitial();
+    }
+  }
+
+  /** A server that lags behind must not take back what was told. The newest version may: then the server was restored. */
+  #isStale(from: string, resourceVersion: string): boolean {
+    return from !== "" && isOlderVersion(resourceVersion, this.#copy.version);
+  }
+
+  #works(): void {
+    if (this.#failing) this.#o.logger.info("The watch works again", { kind: this.#o.name });
+    this.#failing = undefined;
+  }
+
+  #note(step: Step, outcome: Outcome): void {
+    const { clock, logger, metrics, name } = this.#o;
+    const error = "error" in outcome ? outcome.error : undefined;
+    if (error === undefined) return;
+    metrics?.failed?.(step.do);
+    const fields = { kind: name, step: step.do, err: messageOf(error) };
+    // That a watch ends, however it does, is daily life; that none can be opened is not.
+    if (this.#failing || outcome.kind === "watched") logger.debug(2, "The watch has ended", fields);
+    else logger.warn("Objects of the API server cannot be listed or watched", fields);
+    if (outcome.kind === "failed")
+      this.#failing = { since: this.#failing?.since ?? clock.now(), error: fields.err };
+  }
+
+  /** With jitter, so that the nodes of a cluster do not all come back at once. */
+  #delayMs(outcome: Outcome): number {
+    const { clock } = this.#o;
+    const delayMs = this.#backoff.failed("", clock.now()) * (1 + this.#random());
+    const error = "error" in outcome ? outcome.error : undefined;
+    const asked = error instanceof KubeApiError ? (error.retryAfterMs ?? 0) : 0;
+    return Math.max(Math.min(delayMs, backoffLimits.maxMs), Math.min(asked, retryAfterAtMostMs));
+  }
+}
+
+class StaleList extends Error {}
+
+function cutOff(): KubeletError {
+  return new KubeletError("WatchCut", "the streamed list ended before it was complete");
+}

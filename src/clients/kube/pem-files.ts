@@ -1,0 +1,127 @@
+import { createHash, createPrivateKey, X509Certificate } from "node:crypto";
+import { readFile, stat } from "node:fs/promises";
+import type { Clock } from "../../base/clock.ts";
+import { KubeletError, messageOf } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { PemSource } from "./kubeconfig.ts";
+
+export interface KeyPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** How often files are looked at, at most: each look is a stat() of each of them, before a request. */
+const lookEveryMs = 1000;
+
+/**
+ * Something made of PEM files, made anew when they change. The same object is handed out until then, so that a caller
+ * sees a change by comparing. What cannot be read or does not fit together (half of a pair was replaced) is looked at
+ * again later, and meanwhile what was there before goes on.
+ */
+export class PemFiles<T> {
+  readonly #sources: readonly PemSource[];
+  readonly #make: (pems: readonly string[]) => T;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  #current: { value: T; hash: string } | undefined;
+  #seen = "";
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  #looking: Promise<T> | undefined;
+  #complaint = "";
+
+  constructor(
+    sources: readonly PemSource[],
+    make: (pems: readonly string[]) => T,
+    options: { clock: Clock; logger: Logger },
+  ) {
+    this.#sources = sources;
+    this.#make = make;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+  }
+
+  async current(): Promise<T> {
+    const sinceLook = this.#clock.now() - this.#lookedAt;
+    // A clock that was set back must not stop the looking.
+    if (this.#current && sinceLook >= 0 && sinceLook < lookEveryMs) return this.#current.value;
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async #look(): Promise<T> {
+    this.#lookedAt = this.#clock.now();
+    try {
+      const seen = (await Promise.all(this.#sources.map(version))).join("\n");
+      if (this.#current && seen === this.#seen) return this.#current.value;
+      const pems = await Promise.all(this.#sources.map(read));
+      const hash = createHash("sha256").update(pems.join("\0")).digest("hex");
+      if (hash !== this.#current?.hash) {
+        const value = this.#make(pems);
+        if (this.#current) this.#logger.info("certificate files have changed", { files: this.#files() });
+        this.#current = { value, hash };
+      }
+      this.#seen = seen;
+      this.#complaint = "";
+      return this.#current.value;
+    } catch (error) {
+      if (!this.#current) throw error;
+      const complaint = messageOf(error);
+      if (complaint !== this.#complaint) {
+        this.#complaint = complaint;
+        this.#logger.warn("certificate files cannot be used, the ones before stay in use", {
+          error: complaint,
+        });
+      }
+      return this.#current.value;
+    }
+  }
+
+  #files(): string[] {
+    return this.#sources.flatMap((source) => (source.kind === "file" ? [source.path] : []));
+  }
+}
+
+async function version(source: PemSource): Promise<string> {
+  if (source.kind === "data") return "";
+  try {
+    const { ino, size, mtimeNs, ctimeNs } = await stat(source.path, { bigint: true });
+    return [ino, size, mtimeNs, ctimeNs].join(" ");
+  } catch (error) {
+    throw new KubeletError("Kubeconfig", `${source.field}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+async function read(source: PemSource): Promise<string> {
+  if (source.kind === "data") return source.pem;
+  try {
+    return await readFile(source.path, "utf8");
+  } catch (error) {
+    throw new KubeletError("Kubeconfig", `${source.field}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Throws if the two are not a certificate and the key that belongs to it. */
+export function keyPair(cert: string, key: string, certField: string, keyField: string): KeyPair {
+  const certificate = parse(certField, "certificate", () => new X509Certificate(cert));
+  const privateKey = parse(keyField, "private key", () => createPrivateKey(key));
+  if (!certificate.checkPrivateKey(privateKey)) {
+    throw new KubeletError("Kubeconfig", `${keyField}: is not the key of the certificate in ${certField}`);
+  }
+  return { cert, key };
+}
+
+function parse<T>(field: string, what: string, make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    throw new KubeletError("Kubeconfig", `${field}: holds no ${what}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Throws if there is no certificate in it. */
+export function certificateAuthority(pem: string, field: string): string {
+  parse(field, "certificate", () => new X509Certificate(pem));
+  return pem;
+}

@@ -1,0 +1,40 @@
+/**
+ * Data in which every part that is equal to that of similar data is that part. Most changes of an object are to a few of its
+ * fields: so the rest of what came is garbage at once, which costs next to nothing, and who compares two versions finds out by
+ * identity what is the same. Writes into `after`; what is not plain data (a Map, an instance of a class) is left as it is.
+ */
+export function keepEqualParts<T>(before: unknown, after: T): T {
+  if (before === after) return before as T;
+  if (Array.isArray(after)) return Array.isArray(before) ? keepItems(before, after) : after;
+  return isPlain(before) && isPlain(after) ? keepFields(before, after) : after;
+}
+
+function keepItems<T extends unknown[]>(before: unknown[], after: T): T {
+  if (Object.isFrozen(after)) return after;
+  let isSame = before.length === after.length;
+  for (let i = 0; i < after.length; i++) {
+    const kept = keepEqualParts(before[i], after[i]);
+    if (kept !== before[i]) isSame = false;
+    after[i] = kept;
+  }
+  return isSame ? (before as T) : after;
+}
+
+function keepFields<T extends Record<string, unknown>>(before: Record<string, unknown>, after: T): T {
+  if (Object.isFrozen(after)) return after;
+  const keys = Object.keys(after);
+  let isSame = keys.length === Object.keys(before).length;
+  for (const key of keys) {
+    const former = before[key];
+    const kept = keepEqualParts(former, after[key]);
+    if (kept !== former || !Object.hasOwn(before, key)) isSame = false;
+    (after as Record<string, unknown>)[key] = kept;
+  }
+  return isSame ? (before as T) : after;
+}
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}

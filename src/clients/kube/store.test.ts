@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isOlderVersion, Store, type Stored } from "./store.ts";
+
+/** "a@1:5" is the object a with UID 1 in version 5. */
+function entry(text: string): Stored<string> {
+  const [name, uid, resourceVersion] = text.split(/[@:]/) as [string, string, string];
+  return { version: { namespace: "ns", name, uid, resourceVersion }, object: text };
+}
+
+function storeOf(...objects: string[]): Store<string> {
+  const store = new Store<string>();
+  store.replace(objects.map(entry), []);
+  return store;
+}
+
+const added = (object: string) => ({ type: "added", key: `ns/${object[0]}`, object });
+const updated = (before: string, object: string) => ({
+  type: "updated",
+  key: `ns/${object[0]}`,
+  object,
+  before,
+});
+const deleted = (object: string) => ({ type: "deleted", key: `ns/${object[0]}`, object });
+
+const replacements = [
+  {
+    rule: "a first list is all additions",
+    before: [],
+    after: ["a@1:1", "b@2:2"],
+    told: [added("a@1:1"), added("b@2:2")],
+  },
+  { rule: "the same again is no change", before: ["a@1:1"], after: ["a@1:1"], told: [] },
+  {
+    rule: "another version is an update",
+    before: ["a@1:1"],
+    after: ["a@1:3"],
+    told: [updated("a@1:1", "a@1:3")],
+  },
+  {
+    rule: "what is missing was deleted",
+    before: ["a@1:1", "b@2:2"],
+    after: ["b@2:2"],
+    told: [deleted("a@1:1")],
+  },
+  {
+    rule: "another UID under the name is a deletion and an addition",
+    before: ["a@1:1"],
+    after: ["a@2:2"],
+    told: [deleted("a@1:1"), added("a@2:2")],
+  },
+  {
+    rule: "an older version is taken: a list is the truth",
+    before: ["a@1:9"],
+    after: ["a@1:3"],
+    told: [updated("a@1:9", "a@1:3")],
+  },
+  {
+    rule: "deletions are told before additions",
+    before: ["a@1:1"],
+    after: ["b@2:2"],
+    told: [deleted("a@1:1"), added("b@2:2")],
+  },
+  {
+    rule: "an object that cannot be read any more stays as it was",
+    before: ["a@1:1"],
+    after: [],
+    unreadable: ["a@1:2"],
+    told: [],
+    left: ["a@1:1"],
+  },
+  {
+    rule: "an object that cannot be read does not keep another one of its name",
+    before: ["a@1:1"],
+    after: [],
+    unreadable: ["a@2:2"],
+    told: [deleted("a@1:1")],
+    left: [],
+  },
+];
+
+for (const { rule, before, after, unreadable = [], told, left = after } of replacements)
+  test(`replace: ${rule}`, () => {
+    const store = storeOf(...before);
+    const changes = store.replace(
+      after.map(entry),
+      unreadable.map((u) => entry(u).version),
+    );
+    assert.deepEqual(changes, told);
+    assert.deepEqual(store.list(), left);
+  });
+
+const puts = [
+  { rule: "a new object is added", before: [], put: "a@1:1", told: [added("a@1:1")] },
+  {
+    rule: "a newer version is an update",
+    before: ["a@1:9"],
+    put: "a@1:10",
+    told: [updated("a@1:9", "a@1:10")],
+  },
+  { rule: "the same version is no news", before: ["a@1:9"], put: "a@1:9", told: [] },
+  { rule: "an older version is no news", before: ["a@1:10"], put: "a@1:9", told: [] },
+  {
+    rule: "another UID is another object",
+    before: ["a@1:1"],
+    put: "a@2:2",
+    told: [deleted("a@1:1"), added("a@2:2")],
+  },
+  {
+    rule: "versions that are no numbers are taken as they come",
+    before: ["a@1:y"],
+    put: "a@1:x",
+    told: [updated("a@1:y", "a@1:x")],
+  },
+];
+
+for (const { rule, before, put, told } of puts)
+  test(`put: ${rule}`, () => {
+    const store = storeOf(...before);
+    assert.deepEqual(store.put(entry(put)), told);
+  });
+
+const removals = [
+  {
+    rule: "tells the object as it was at its end",
+    remove: "a@1:6",
+    last: "end",
+    told: [deleted("a@1:5")].map((d) => ({ ...d, object: "end" })),
+  },
+  {
+    rule: "tells the object as it was last seen if its end cannot be read",
+    remove: "a@1:6",
+    last: undefined,
+    told: [deleted("a@1:5")],
+  },
+  { rule: "an older end is that of a former object", remove: "a@0:4", last: "end", told: [] },
+  { rule: "what is not there cannot go", remove: "b@1:6", last: "end", told: [] },
+];
+
+for (const { rule, remove, last, told } of removals)
+  test(`remove: ${rule}`, () => {
+    assert.deepEqual(storeOf("a@1:5").remove(entry(remove).version, last), told);
+  });
+
+test("objects are found by namespace and name, those of no namespace by name alone", () => {
+  const store = new Store<string>();
+  store.put({ version: { namespace: "", name: "node", uid: "1", resourceVersion: "1" }, object: "the node" });
+  store.put(entry("a@1:1"));
+  assert.equal(store.get("", "node"), "the node");
+  assert.equal(store.get("ns", "a"), "a@1:1");
+  assert.equal(store.get("other", "a"), undefined);
+  assert.equal(store.size, 2);
+});
+
+test("a version that is the same stays the same object", () => {
+  const store = new Store<{ text: string }>();
+  const version = { namespace: "ns", name: "a", uid: "1", resourceVersion: "1" };
+  const object = { text: "a" };
+  store.replace([{ version, object }], []);
+  store.replace([{ version, object: { text: "a" } }], []);
+  assert.equal(store.get("ns", "a"), object);
+});
+
+const orders: [string, string, boolean][] = [
+  ["9", "10", true],
+  ["10", "9", false],
+  ["10", "10", false],
+  ["99999999999999999998", "99999999999999999999", true],
+  ["a", "b", false],
+  ["1", "b", false],
+  ["", "1", false],
+  ["0", "1", false],
+];
+
+for (const [a, b, older] of orders)
+  test(`version "${a}" is ${older ? "" : "not known to be "}older than "${b}"`, () => {
+    assert.equal(isOlderVersion(a, b), older);
+  });

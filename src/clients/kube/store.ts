@@ -1,0 +1,125 @@
+/** What tells one version of one object from any other. */
+export interface ObjectVersion {
+  /** Empty for an object that is in no namespace. */
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
+export interface Stored<T> {
+  readonly version: ObjectVersion;
+  readonly object: T;
+}
+
+/** What became of one object. A name that was given to another object (another UID) is a deletion and an addition. */
+export type Change<T> =
+  | { readonly type: "added"; readonly key: string; readonly object: T }
+  /** Parts that are equal in both versions are the same object in both. */
+  | { readonly type: "updated"; readonly key: string; readonly object: T; readonly before: T }
+  /** With the object as it was at its end, or as it was last seen. */
+  | { readonly type: "deleted"; readonly key: string; readonly object: T };
+
+/** What consumers see of a store. Its objects are not theirs to change: versions and even objects share equal parts. */
+export interface ObjectReader<T> {
+  get(namespace: string, name: string): T | undefined;
+  list(): T[];
+  readonly size: number;
+}
+
+export function objectKey({ namespace, name }: Pick<ObjectVersion, "namespace" | "name">): string {
+  return namespace === "" ? name : `${namespace}/${name}`;
+}
+
+const number = /^[1-9][0-9]*$/;
+
+/** True if both are numbers and the first is the smaller one: nothing is known about the order of any others. */
+export function isOlderVersion(version: string, than: string): boolean {
+  if (!number.test(version) || !number.test(than)) return false;
+  return version.length === than.length ? version < than : version.length < than.length;
+}
+
+/** The objects of one kind by namespace and name. Each write says what it changed, and only what it changed. */
+export class Store<T> implements ObjectReader<T> {
+  #entries = new Map<string, Stored<T>>();
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(namespace: string, name: string): T | undefined {
+    return this.#entries.get(objectKey({ namespace, name }))?.object;
+  }
+
+  /** The version of it that is here, if it is the same object and not only the same name. */
+  former({ namespace, name, uid }: ObjectVersion): T | undefined {
+    const entry = this.#entries.get(objectKey({ namespace, name }));
+    return entry?.version.uid === uid ? entry.object : undefined;
+  }
+
+  list(): T[] {
+    return Array.from(this.#entries.values(), (entry) => entry.object);
+  }
+
+  /**
+   * Makes these all there is, at once: who is told of the changes finds every one of them done. Those in `unreadable` are
+   * there too, in a version that nobody can read: of them the last version that could be read stays.
+   */
+  replace(entries: Iterable<Stored<T>>, unreadable: Iterable<ObjectVersion>): Change<T>[] {
+    const former = this.#entries;
+    const changes: Change<T>[] = [];
+    this.#entries = new Map();
+    for (const entry of entries) this.#entries.set(objectKey(entry.version), entry);
+    for (const version of unreadable) {
+      const key = objectKey(version);
+      const kept = former.get(key);
+      if (kept?.version.uid === version.uid && !this.#entries.has(key)) this.#entries.set(key, kept);
+    }
+    for (const [key, { object }] of former)
+      if (!this.#entries.has(key)) changes.push({ type: "deleted", key, object });
+    for (const [key, entry] of this.#entries) {
+      const before = former.get(key);
+      // Consumers compare objects by identity: the same version stays the same object.
+      if (before && isSameVersion(before.version, entry.version)) this.#entries.set(key, before);
+      else changes.push(...this.#take(key, before, entry));
+    }
+    return changes;
+  }
+
+  /** Takes a newer version of an object in; an older one, or the same, changes nothing. */
+  put(entry: Stored<T>): Change<T>[] {
+    const key = objectKey(entry.version);
+    const before = this.#entries.get(key);
+    if (before && !isNews(before.version, entry.version)) return [];
+    return this.#take(key, before, entry);
+  }
+
+  /** Takes an object out; `last` is how it was at its end, if that could be read. */
+  remove(version: ObjectVersion, last: T | undefined): Change<T>[] {
+    const key = objectKey(version);
+    const before = this.#entries.get(key);
+    if (!before || isOlderVersion(version.resourceVersion, before.version.resourceVersion)) return [];
+    this.#entries.delete(key);
+    return [{ type: "deleted", key, object: last ?? before.object }];
+  }
+
+  #take(key: string, before: Stored<T> | undefined, entry: Stored<T>): Change<T>[] {
+    const { object } = entry;
+    this.#entries.set(key, entry);
+    if (!before) return [{ type: "added", key, object }];
+    if (before.version.uid === entry.version.uid)
+      return [{ type: "updated", key, object, before: before.object }];
+    return [
+      { type: "deleted", key, object: before.object },
+      { type: "added", key, object },
+    ];
+  }
+}
+
+function isSameVersion(a: ObjectVersion, b: ObjectVersion): boolean {
+  return a.uid === b.uid && a.resourceVersion === b.resourceVersion;
+}
+
+function isNews(before: ObjectVersion, after: ObjectVersion): boolean {
+  return !isSameVersion(before, after) && !isOlderVersion(after.resourceVersion, before.resourceVersion);
+}

@@ -1,0 +1,110 @@
+import { sleep } from "../../base/clock.ts";
+import { isAbort } from "../../base/errors.ts";
+import { RateLimit } from "../../base/rate-limit.ts";
+import { KubeApiError, TransportError } from "./api-error.ts";
+import { ApiServer, type ApiServerOptions, type Call } from "./api-server.ts";
+import { readText } from "./body.ts";
+import type { Answer } from "./link.ts";
+import { retryAfter } from "./retry.ts";
+import type { KubeRequest, KubeStreamRequest, KubeTransport } from "./transport-interface.ts";
+
+export interface TransportOptions extends ApiServerOptions {
+  /** Requests a second on average, and at once (kubeAPIQPS, kubeAPIBurst). 0 or less: no limit. */
+  readonly qps: number;
+  readonly burst: number;
+  readonly maxBodyBytes?: number;
+}
+
+/** As long as an API server gives itself for a request. */
+const defaultTimeoutMs = 60_000;
+const defaultMaxBody = 64 * 1024 * 1024;
+
+/** What the API server sees as who asks. */
+export function kubeletUserAgent(version: string, arch: string, commit: string): string {
+  return `kubelet/${version} (linux/${arch}) kubernetes/${commit.slice(0, 7) || "unknown"}`;
+}
+
+/** The client of one API server: credentials, connections, rate and further tries behind two calls. */
+export class HttpKubeTransport implements KubeTransport {
+  readonly #server: ApiServer;
+  readonly #limit: RateLimit;
+  readonly #maxBody: number;
+  readonly #owned: boolean;
+
+  constructor(options: TransportOptions, shared?: ApiServer) {
+    this.#server = shared ?? new ApiServer(options);
+    this.#owned = !shared;
+    this.#limit = new RateLimit(options.qps, options.burst, this.#server.clock);
+    this.#maxBody = options.maxBodyBytes ?? defaultMaxBody;
+  }
+
+  /** The same connections and credentials at a rate of its own, so that a lease never waits behind events. */
+  static sharing(
+    other: HttpKubeTransport,
+    options: Pick<TransportOptions, "qps" | "burst" | "maxBodyBytes">,
+  ): HttpKubeTransport {
+    return new HttpKubeTransport(options as TransportOptions, other.#server);
+  }
+
+  async request<T>(call: KubeRequest): Promise<T> {
+    const body = call.body === undefined ? undefined : Buffer.from(JSON.stringify(call.body));
+    const asked: Call = {
+      method: call.method,
+      path: call.path,
+      query: call.query,
+      headers: {
+        ...(body && { "content-type": call.contentType ?? "application/json" }),
+        "accept-encoding": this.#server.compresses ? "gzip" : "identity",
+      },
+      body,
+      signal: call.signal,
+      timeoutMs: call.timeoutMs ?? defaultTimeoutMs,
+    };
+    const text = await this.#try(asked, (answer) => readText(answer, this.#maxBody));
+    if (text === "") return undefined as T;
+    try {
+      return JSON.parse(text) as T;
+    } catch (error) {
+      throw new TransportError(`${this.#server.name(call)}: the answer is not JSON`, { cause: error });
+    }
+  }
+
+  async stream(call: KubeStreamRequest): Promise<AsyncIterable<Uint8Array>> {
+    const asked: Call = {
+      method: "GET",
+      path: call.path,
+      query: call.query,
+      headers: { "accept-encoding": "identity" },
+      body: undefined,
+      signal: call.signal,
+      timeoutMs: call.timeoutMs ?? defaultTimeoutMs,
+    };
+    return this.#try(asked, async (answer, life) => {
+      this.#server.tie(answer, life, call.signal);
+      return this.#server.read(asked, answer, life, call.signal);
+    });
+  }
+
+  close(): void {
+    if (this.#owned) this.#server.close();
+  }
+
+  /** Tries until there is a result or no more sense in it. */
+  async #try<T>(call: Call, take: (answer: Answer, life: AbortController) => Promise<T>): Promise<T> {
+    let renewed = false;
+    for (let tries = 1; ; tries++) {
+      await this.#limit.take(call.signal);
+      const attempt = await this.#server.attempt(call, take);
+      if (attempt.kind === "done") return attempt.value;
+      const { failure, credentials } = attempt;
+      if (call.signal?.aborted && isAbort(failure)) throw failure;
+      if (failure instanceof KubeApiError && failure.status === 401 && credentials && !renewed) {
+        renewed = true;
+        if (await this.#server.otherCredentials(credentials, call.signal)) continue;
+      }
+      const wait = retryAfter(failure, tries, call.method);
+      if (wait === undefined) throw this.#server.told(call, failure);
+      if (wait > 0) await sleep(this.#server.clock, wait, call.signal);
+    }
+  }
+}

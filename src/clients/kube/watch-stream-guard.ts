@@ -1,0 +1,64 @@
+import type { Clock } from "../../base/clock.ts";
+
+export interface StreamLimits {
+  /** Without a byte for this long nobody is there any more. */
+  silenceMs: number;
+  /** The server should have ended the stream by then. */
+  lifeMs: number;
+}
+
+/** A signal for one stream: aborted with the signal above it, when the stream falls silent, or when it lives too long. */
+export class StreamGuard {
+  readonly #clock: Clock;
+  readonly #above: AbortSignal;
+  readonly #controller = new AbortController();
+  readonly #abort = () => this.#controller.abort();
+  readonly #silenceMs: number;
+  #endAt: number;
+  #heardAt: number;
+  #cancel: () => void;
+
+  constructor(clock: Clock, above: AbortSignal, limits: StreamLimits) {
+    this.#clock = clock;
+    this.#above = above;
+    this.#silenceMs = limits.silenceMs;
+    this.#heardAt = clock.now();
+    this.#endAt = this.#heardAt + limits.lifeMs;
+    this.#cancel = () => {};
+    if (above.aborted) this.#abort();
+    above.addEventListener("abort", this.#abort, { once: true });
+    this.#wait();
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** The stream was ended by its limits, not from above. */
+  get expired(): boolean {
+    return this.#controller.signal.aborted && !this.#above.aborted;
+  }
+
+  /** Something came. The timer is not touched: it looks when it rings, and a busy stream has many chunks a second. */
+  heard(): void {
+    this.#heardAt = this.#clock.now();
+  }
+
+  /** From now on it may live this long. */
+  extend(lifeMs: number): void {
+    this.#endAt = this.#clock.now() + lifeMs;
+    this.#cancel();
+    this.#wait();
+  }
+
+  release(): void {
+    this.#cancel();
+    this.#above.removeEventListener("abort", this.#abort);
+  }
+
+  #wait(): void {
+    const leftMs = Math.min(this.#heardAt + this.#silenceMs, this.#endAt) - this.#clock.now();
+    if (leftMs <= 0) return this.#abort();
+    this.#cancel = this.#clock.after(leftMs, () => this.#wait());
+  }
+}

@@ -1,0 +1,121 @@
+import { KubeletError } from "../../base/errors.ts";
+import { KubeApiError, type StatusDetails } from "./api-error.ts";
+
+/** No object is that large; a line that long is no line of a watch. */
+export const maxLineBytes = 16 * 1024 * 1024;
+
+const newline = 0x0a;
+
+/** Cuts bytes into lines, whatever the pieces that they come in. What follows the last newline waits for its end. */
+export class LineSplitter {
+  readonly #maxBytes: number;
+  #pieces: Uint8Array[] = [];
+  #bytes = 0;
+
+  constructor(maxBytes = maxLineBytes) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** The lines that end in this chunk. Bytes, not characters, are cut: no character of several bytes has a newline in it. */
+  *push(chunk: Uint8Array): Generator<string> {
+    let start = 0;
+    for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
+      this.#keep(chunk.subarray(start, end));
+      start = end + 1;
+      yield this.#take();
+    }
+    if (start < chunk.length) this.#keep(chunk.subarray(start));
+  }
+
+  #keep(piece: Uint8Array): void {
+    this.#bytes += piece.length;
+    if (this.#bytes > this.#maxBytes)
+      throw new KubeletError("WatchGarbled", `a line of the watch is longer than ${this.#maxBytes} bytes`);
+    this.#pieces.push(piece);
+  }
+
+  #take(): string {
+    const [first, ...more] = this.#pieces;
+    this.#pieces = [];
+    this.#bytes = 0;
+    if (!first) return "";
+    if (more.length > 0) return Buffer.concat([first, ...more]).toString("utf8");
+    return Buffer.from(first.buffer, first.byteOffset, first.byteLength).toString("utf8");
+  }
+}
+
+/** An object as the API server sends it, before anybody has looked at it closely. */
+export type RawObject = { metadata?: { [field: string]: unknown } } & { [field: string]: unknown };
+
+export interface ObjectEvent {
+  type: "ADDED" | "MODIFIED" | "DELETED";
+  object: RawObject;
+}
+
+export type WatchEvent =
+  | ObjectEvent
+  /** Nothing up to this version was left out. `initialEventsEnd`: all that there was at the beginning has been sent. */
+  | { type: "BOOKMARK"; resourceVersion: string; initialEventsEnd: boolean }
+  /** The server ends the watch, and says why as it would in an answer. */
+  | { type: "ERROR"; error: KubeApiError };
+
+/** What a line of a watch says. Throws for a line that says nothing: then what the server wanted to tell is not known. */
+export function parseWatchEvent(line: string): WatchEvent | undefined {
+  if (line.trim() === "") return undefined;
+  const { type, object } = parseLine(line);
+  if (typeof object !== "object" || object === null) throw garbled(line);
+  switch (type) {
+    case "ADDED":
+    case "MODIFIED":
+    case "DELETED":
+      return { type, object: object as RawObject };
+    case "BOOKMARK":
+      return bookmark(object as RawObject, line);
+    case "ERROR":
+      return { type, error: endOfWatch(object) };
+    default:
+      throw garbled(line);
+  }
+}
+
+function parseLine(line: string): { type?: unknown; object?: unknown } {
+  try {
+    const parsed: unknown = JSON.parse(line);
+    return typeof parsed === "object" && parsed !== null ? parsed : {};
+  } catch (cause) {
+    throw garbled(line, cause);
+  }
+}
+
+function bookmark(object: RawObject, line: string): WatchEvent {
+  const { resourceVersion, annotations } = object.metadata ?? {};
+  if (typeof resourceVersion !== "string" || resourceVersion === "") throw garbled(line);
+  const marks = annotations as Record<string, unknown> | undefined;
+  return {
+    type: "BOOKMARK",
+    resourceVersion,
+    initialEventsEnd: marks?.["k8s.io/initial-events-end"] === "true",
+  };
+}
+
+function endOfWatch(status: {
+  code?: unknown;
+  reason?: unknown;
+  message?: unknown;
+  details?: unknown;
+}): KubeApiError {
+  const details = (status.details ?? undefined) as StatusDetails | undefined;
+  const seconds = details?.retryAfterSeconds;
+  return new KubeApiError({
+    status: typeof status.code === "number" ? status.code : 500,
+    reason: typeof status.reason === "string" ? status.reason : "",
+    message: typeof status.message === "string" ? status.message : "the server ended the watch",
+    details,
+    retryAfterMs: typeof seconds === "number" ? seconds * 1000 : undefined,
+  });
+}
+
+function garbled(line: string, cause?: unknown): KubeletError {
+  const start = line.length > 60 ? `${line.slice(0, 60)}…` : line;
+  return new KubeletError("WatchGarbled", `a line of the watch is no watch event: ${start}`, { cause });
+}

@@ -1,0 +1,63 @@
+import { readFile } from "node:fs/promises";
+import { release } from "node:os";
+import { join } from "node:path";
+
+/** Who this machine is, and what runs on it. */
+export interface SystemIdentity {
+  machineId: string;
+  /** What the firmware calls the machine; the machine ID where it has no name for it. */
+  systemUuid: string;
+  /** Another one after each boot. */
+  bootId: string;
+  kernelVersion: string;
+  osImage: string;
+  /** As Kubernetes labels say it. */
+  os: "linux";
+  arch: string;
+}
+
+const machineIdFiles = ["etc/machine-id", "var/lib/dbus/machine-id"];
+const systemUuidFiles = [
+  "sys/class/dmi/id/product_uuid",
+  "proc/device-tree/system-id",
+  "proc/device-tree/vm,uuid",
+  "etc/machine-id",
+];
+const bootIdFiles = ["proc/sys/kernel/random/boot_id"];
+const osReleaseFiles = ["etc/os-release", "usr/lib/os-release"];
+
+export async function readSystemIdentity(root = "/"): Promise<SystemIdentity> {
+  return {
+    machineId: await firstOf(root, machineIdFiles),
+    systemUuid: await firstOf(root, systemUuidFiles),
+    bootId: await firstOf(root, bootIdFiles),
+    kernelVersion: release(),
+    osImage: osImageOf(await firstOf(root, osReleaseFiles)),
+    os: "linux",
+    arch: archOf(process.arch),
+  };
+}
+
+/** The text of the first of these files that has any. The device tree ends its strings with a NUL. */
+async function firstOf(root: string, paths: readonly string[]): Promise<string> {
+  for (const path of paths) {
+    const text = await readFile(join(root, path), "utf8").catch(() => "");
+    const trimmed = text.replaceAll("\0", "").trim();
+    if (trimmed) return trimmed;
+  }
+  return "";
+}
+
+/** The name of the system for people, from an os-release file. */
+export function osImageOf(osRelease: string): string {
+  if (osRelease === "") return "Unknown";
+  const name = /^PRETTY_NAME=(.*)$/m.exec(osRelease)?.[1]?.trim();
+  return name?.replace(/^(["'])(.*)\1$/, "$2") || "Linux";
+}
+
+const archNames: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386", ppc64: "ppc64le" };
+
+/** The architecture as Kubernetes writes it. */
+export function archOf(nodeArch: string): string {
+  return archNames[nodeArch] ?? nodeArch;
+}

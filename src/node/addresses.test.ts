@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type AddressFacts, nodeIpProblem, planAddresses } from "./addresses.ts";
+import type { NodeAddress } from "./node-types.ts";
+
+const host: AddressFacts = {
+  hostname: "worker",
+  nodeName: "worker",
+  nodeIps: [],
+  externalCloudProvider: false,
+  ofHost: ["127.0.0.1", "192.0.2.10", "192.0.2.11", "2001:db8::10"],
+  ofName: [],
+  ofDefaultRoute: { ipv4: "192.0.2.10", ipv6: "2001:db8::10" },
+};
+const name: NodeAddress = { type: "Hostname", address: "worker" };
+const internal = (address: string): NodeAddress => ({ type: "InternalIP", address });
+
+const plans: [string, Partial<AddressFacts>, NodeAddress[], string?][] = [
+  ["the default route decides", {}, [internal("192.0.2.10"), name]],
+  [":: prefers IPv6", { nodeIps: ["::"] }, [internal("2001:db8::10"), name]],
+  ["0.0.0.0 prefers IPv4", { nodeIps: ["0.0.0.0"] }, [internal("192.0.2.10"), name]],
+  [
+    "another family is better than none",
+    { ofDefaultRoute: { ipv6: "2001:db8::10" } },
+    [internal("2001:db8::10"), name],
+  ],
+  ["what the name resolves to comes first", { ofName: ["192.0.2.11"] }, [internal("192.0.2.11"), name]],
+  [
+    "of these, the preferred family",
+    { ofName: ["2001:db8::10", "192.0.2.11"] },
+    [internal("192.0.2.11"), name],
+  ],
+  ["but only addresses of this host", { ofName: ["198.51.100.1"] }, [internal("192.0.2.10"), name]],
+  [
+    "a host name that is an address is the address",
+    { hostname: "203.0.113.5" },
+    [internal("203.0.113.5"), { type: "Hostname", address: "203.0.113.5" }],
+  ],
+  ["as told", { nodeIps: ["192.0.2.11"] }, [internal("192.0.2.11"), name]],
+  [
+    "one of each family, in the order told",
+    { nodeIps: ["2001:DB8:0::10", "192.0.2.10"] },
+    [internal("2001:db8::10"), internal("192.0.2.10"), name],
+  ],
+  ["a cloud provider finds the addresses by itself", { externalCloudProvider: true }, [name]],
+  [
+    "and is told which were given",
+    { externalCloudProvider: true, nodeIps: ["192.0.2.10", "2001:db8::10"] },
+    [internal("192.0.2.10"), internal("2001:db8::10"), name],
+    "192.0.2.10,2001:db8::10",
+  ],
+  [
+    "with the family alone, the default route bootstraps the node",
+    { externalCloudProvider: true, nodeIps: ["::"] },
+    [internal("2001:db8::10"), name],
+  ],
+];
+
+describe("addresses of a node", () => {
+  for (const [rule, facts, addresses, providedIp] of plans)
+    it(rule, () =>
+      assert.deepEqual(planAddresses({ ...host, ...facts }, []), { ok: true, addresses, providedIp }),
+    );
+
+  it("those that a cloud provider has set stay", () => {
+    const present: NodeAddress[] = [{ type: "ExternalIP", address: "203.0.113.9" }];
+    const plan = planAddresses({ ...host, externalCloudProvider: true, nodeIps: ["192.0.2.10"] }, present);
+    assert.deepEqual(plan, { ok: true, addresses: present, providedIp: "192.0.2.10" });
+    assert.deepEqual(planAddresses(host, present), {
+      ok: true,
+      addresses: [internal("192.0.2.10"), name],
+      providedIp: undefined,
+    });
+  });
+
+  it("without any address there is a reason", () => {
+    const plan = planAddresses({ ...host, ofDefaultRoute: {} }, []);
+    assert.deepEqual(plan, { ok: false, reason: "can't get ip address of node worker" });
+  });
+
+  it("a wrong --node-ip is named", () => {
+    const plan = planAddresses({ ...host, nodeIps: ["192.0.2.10", "fe80::1"] }, []);
+    const reason = "failed to validate secondaryNodeIP: nodeIP can't be a link-local unicast address";
+    assert.deepEqual(plan, { ok: false, reason });
+  });
+});
+
+const problems: [string, string | undefined][] = [
+  ["192.0.2.10", undefined],
+  ["2001:db8:0:0::10", undefined],
+  ["nonsense", "nodeIP must be a valid IP address"],
+  ["127.0.0.1", "nodeIP can't be loopback address"],
+  ["::1", "nodeIP can't be loopback address"],
+  ["224.0.0.1", "nodeIP can't be a multicast address"],
+  ["ff02::1", "nodeIP can't be a multicast address"],
+  ["169.254.1.1", "nodeIP can't be a link-local unicast address"],
+  ["0.0.0.0", "nodeIP can't be an all zeros address"],
+  ["198.51.100.1", `node IP: "198.51.100.1" not found in the host's network interfaces`],
+];
+
+describe("an address that cannot be a node's", () => {
+  for (const [ip, problem] of problems) it(ip, () => assert.equal(nodeIpProblem(ip, host.ofHost), problem));
+});

@@ -1,0 +1,92 @@
+import { BlockList, isIP, isIPv4 } from "node:net";
+import type { NodeAddress } from "./node-types.ts";
+
+export interface AddressFacts {
+  readonly hostname: string;
+  readonly nodeName: string;
+  /** --node-ip: none, one, or one of each family; "0.0.0.0" and "::" only choose the family. */
+  readonly nodeIps: readonly string[];
+  readonly externalCloudProvider: boolean;
+  /** The addresses of the host's interfaces. */
+  readonly ofHost: readonly string[];
+  /** What the name of the node resolves to. */
+  readonly ofName: readonly string[];
+  /** The address of the interface that the default route leads through. */
+  readonly ofDefaultRoute: { readonly ipv4?: string; readonly ipv6?: string };
+}
+
+export type AddressPlan =
+  | { ok: true; addresses: NodeAddress[]; providedIp: string | undefined }
+  | { ok: false; reason: string };
+
+/** The node's addresses. `present` are those it has: a cloud provider's take precedence over ours. */
+export function planAddresses(facts: AddressFacts, present: readonly NodeAddress[]): AddressPlan {
+  const { hostname, externalCloudProvider } = facts;
+  const [first, second] = facts.nodeIps.map(canonicalIp);
+  const told = [first, second].filter((ip) => ip !== undefined && !isUnspecified(ip)) as string[];
+  for (const [i, ip] of told.entries()) {
+    const problem = nodeIpProblem(ip, facts.ofHost);
+    if (problem)
+      return { ok: false, reason: `failed to validate ${i > 0 ? "secondaryNodeIP" : "nodeIP"}: ${problem}` };
+  }
+  const isTold = first !== undefined && !isUnspecified(first);
+  const providedIp = externalCloudProvider && isTold ? told.join(",") : undefined;
+  const plan = (...ips: string[]): AddressPlan => ({
+    ok: true,
+    addresses: [
+      ...ips.map((address): NodeAddress => ({ type: "InternalIP", address })),
+      { type: "Hostname", address: hostname },
+    ],
+    providedIp,
+  });
+  if (externalCloudProvider && present.length > 0) return { ok: true, addresses: [...present], providedIp };
+  if (externalCloudProvider && first === undefined) return plan();
+  if (isTold) return plan(...told);
+  const found = findAddress(facts, first === undefined || isIPv4(first));
+  return found ? plan(found) : { ok: false, reason: `can't get ip address of node ${facts.nodeName}` };
+}
+
+function findAddress(facts: AddressFacts, preferIpv4: boolean): string | undefined {
+  if (isIP(facts.hostname)) return canonicalIp(facts.hostname);
+  const named = facts.ofName.map(canonicalIp).filter((ip) => !nodeIpProblem(ip, facts.ofHost));
+  const { ipv4, ipv6 } = facts.ofDefaultRoute;
+  return (
+    named.find((ip) => isIPv4(ip) === preferIpv4) ??
+    named[0] ??
+    (preferIpv4 ? (ipv4 ?? ipv6) : (ipv6 ?? ipv4))
+  );
+}
+
+/** Why an address cannot be that of this node, or undefined. */
+export function nodeIpProblem(ip: string, ofHost: readonly string[]): string | undefined {
+  const is = (list: BlockList) => list.check(ip, isIPv4(ip) ? "ipv4" : "ipv6");
+  if (!isIP(ip)) return "nodeIP must be a valid IP address";
+  if (is(loopback)) return "nodeIP can't be loopback address";
+  if (is(multicast)) return "nodeIP can't be a multicast address";
+  if (is(linkLocal)) return "nodeIP can't be a link-local unicast address";
+  if (isUnspecified(ip)) return "nodeIP can't be an all zeros address";
+  if (ofHost.some((own) => canonicalIp(own) === canonicalIp(ip))) return undefined;
+  return `node IP: "${ip}" not found in the host's network interfaces`;
+}
+
+const loopback = subnets(["127.0.0.0", 8], ["::1", 128]);
+const multicast = subnets(["224.0.0.0", 4], ["ff00::", 8]);
+const linkLocal = subnets(["169.254.0.0", 16], ["fe80::", 10]);
+
+function subnets(ipv4: [string, number], ipv6: [string, number]): BlockList {
+  const list = new BlockList();
+  list.addSubnet(...ipv4, "ipv4");
+  list.addSubnet(...ipv6, "ipv6");
+  return list;
+}
+
+function isUnspecified(ip: string): boolean {
+  return ip === "0.0.0.0" || ip === "::";
+}
+
+/** The one spelling of an address: lower case and short; what is not an address stays as it is. */
+export function canonicalIp(text: string): string {
+  const ip = text.trim();
+  if (isIP(ip) !== 6 || ip.includes("%")) return ip;
+  return new URL(`http://[${ip}]`).hostname.slice(1, -1);
+}

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type CapacityInput, planCapacity } from "./capacity.ts";
+
+const gib = 1n << 30n;
+const input: CapacityInput = {
+  machine: { cpus: 4, memoryBytes: 8n * gib, hugepages: [], storageBytes: 100n * gib },
+  devices: { capacity: {}, allocatable: {}, removed: [] },
+  pods: { maxPods: 110, podsPerCore: 0 },
+  reservations: {},
+};
+const machine = input.machine!;
+const all = { cpu: "4", memory: "8Gi", pods: "110", "ephemeral-storage": "100Gi" };
+
+const allocations: [string, Partial<CapacityInput>, Record<string, string>][] = [
+  ["all of it without reservations", {}, {}],
+  [
+    "less what is reserved for the system and for the agent",
+    { reservations: { systemReserved: { cpu: "100m", memory: "1Gi" }, kubeReserved: { cpu: "0.1" } } },
+    { cpu: "3800m", memory: "7Gi" },
+  ],
+  [
+    "named CPUs take the place of amounts",
+    { reservations: { systemReserved: { cpu: "3" }, kubeReserved: { cpu: "1" }, reservedCpus: 2 } },
+    { cpu: "2" },
+  ],
+  [
+    "less hard eviction thresholds of memory and of the filesystem",
+    { reservations: { evictionHard: { "memory.available": "1Gi", "nodefs.available": "10Gi" } } },
+    { memory: "7Gi", "ephemeral-storage": "90Gi" },
+  ],
+  [
+    "a share is of single precision",
+    { reservations: { evictionHard: { "nodefs.available": "10%", "imagefs.available": "15%" } } },
+    { "ephemeral-storage": "96636764000" },
+  ],
+  ["100% is no threshold", { reservations: { evictionHard: { "memory.available": "100%" } } }, {}],
+  [
+    "thresholds may be left out of it",
+    { reservations: { evictionHard: { "memory.available": "1Gi" }, ignoreEviction: true } },
+    {},
+  ],
+  ["never below nothing", { reservations: { kubeReserved: { cpu: "5" } } }, { cpu: "0" }],
+  ["pods cannot be reserved", { reservations: { kubeReserved: { pods: "10" } } }, {}],
+  [
+    "huge pages are cut out of memory",
+    { machine: { ...machine, hugepages: [{ pageBytes: 2n << 20n, pages: 512n }] } },
+    { memory: "7Gi", "hugepages-2Mi": "1Gi" },
+  ],
+  [
+    "reserved huge pages too",
+    {
+      machine: { ...machine, hugepages: [{ pageBytes: gib, pages: 2n }] },
+      reservations: { kubeReserved: { "hugepages-1Gi": "1Gi" } },
+    },
+    { memory: "6Gi", "hugepages-1Gi": "1Gi" },
+  ],
+  [
+    "bytes are not written in thousands",
+    { reservations: { kubeReserved: { memory: String(8n * gib - 5_000_000n) } } },
+    { memory: "5000000" },
+  ],
+  [
+    "devices as their plugins say, some of them ill",
+    { devices: { capacity: { "v.example/gpu": "4" }, allocatable: { "v.example/gpu": "3" }, removed: [] } },
+    { "v.example/gpu": "3" },
+  ],
+  [
+    "of a plugin that has gone, none",
+    { devices: { capacity: {}, allocatable: {}, removed: ["v.example/gpu"] } },
+    { "v.example/gpu": "0" },
+  ],
+  ["pods by core, where fewer", { pods: { maxPods: 110, podsPerCore: 10 } }, { pods: "40" }],
+  ["pods by core, where more", { pods: { maxPods: 110, podsPerCore: 50 } }, {}],
+];
+
+describe("what pods may have of a node", () => {
+  for (const [rule, changes, different] of allocations)
+    it(rule, () => {
+      const { allocatable } = planCapacity({ ...input, ...changes }, {});
+      assert.deepEqual(allocatable, { ...all, ...different });
+    });
+});
+
+describe("capacity", () => {
+  it("is what the machine has", () => assert.deepEqual(planCapacity(input, {}).capacity, all));
+
+  it("keeps resources that somebody else brought, and allocatable follows it", () => {
+    const present = { capacity: { "x.example/y": "7", cpu: "99" }, allocatable: { "x.example/y": "1" } };
+    const plan = planCapacity(input, present);
+    assert.deepEqual(plan.capacity, { ...all, "x.example/y": "7" });
+    assert.deepEqual(plan.allocatable, { ...all, "x.example/y": "7" });
+  });
+
+  it("drops from allocatable what nobody has any more", () => {
+    const plan = planCapacity(input, { allocatable: { "x.example/y": "1" } });
+    assert.deepEqual(plan.allocatable, all);
+  });
+
+  it("of a machine that cannot be asked is nothing", () => {
+    const plan = planCapacity({ ...input, machine: undefined }, {});
+    assert.deepEqual(plan.capacity, { cpu: "0", memory: "0", pods: "110" });
+  });
+
+  it("has no local storage where that is not accounted for", () => {
+    const plan = planCapacity({ ...input, machine: { ...machine, storageBytes: undefined } }, {});
+    assert.ok(!("ephemeral-storage" in plan.capacity));
+  });
+});

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type ConditionFacts, planConditions } from "./conditions.ts";
+import type { NodeCondition } from "./node-types.ts";
+
+const facts: ConditionFacts = {
+  pressure: { memory: false, disk: false, pid: false },
+  notReady: [],
+  required: ["cpu"],
+};
+const capacity = { cpu: "1" };
+const then = Date.UTC(2026, 0, 1, 12, 0, 0, 999);
+const later = then + 10_000;
+const plan = (
+  conditions: NodeCondition[],
+  changes: Partial<ConditionFacts>,
+  now = later,
+  has = capacity as object,
+) =>
+  planConditions(
+    { name: "n", conditions, capacity: has as Record<string, string> },
+    { ...facts, ...changes },
+    now,
+  );
+const start = plan([], {}, then);
+const byType = (conditions: NodeCondition[], type: string) => conditions.find((c) => c.type === type)!;
+
+describe("conditions of a node", () => {
+  it("begin with four, Ready last, and events for all but Ready", () => {
+    assert.deepEqual(
+      start.conditions.map(({ type, status }) => `${type}=${status}`),
+      ["MemoryPressure=False", "DiskPressure=False", "PIDPressure=False", "Ready=True"],
+    );
+    assert.deepEqual(
+      start.events.map(({ reason }) => reason),
+      ["NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID"],
+    );
+    assert.equal(start.events[0]?.message, "Node n status is now: NodeHasSufficientMemory");
+  });
+
+  it("that stay change their heartbeat alone, and tell nobody", () => {
+    const { conditions, events } = plan(start.conditions, {});
+    assert.deepEqual(events, []);
+    assert.deepEqual(
+      conditions,
+      start.conditions.map((c) => ({ ...c, lastHeartbeatTime: "2026-01-01T12:00:10Z" })),
+    );
+  });
+
+  const changes: [Partial<ConditionFacts>, string, string, string, string][] = [
+    [
+      { pressure: { ...facts.pressure, memory: true } },
+      "MemoryPressure",
+      "True",
+      "KubeletHasInsufficientMemory",
+      "NodeHasInsufficientMemory",
+    ],
+    [
+      { pressure: { ...facts.pressure, disk: true } },
+      "DiskPressure",
+      "True",
+      "KubeletHasDiskPressure",
+      "NodeHasDiskPressure",
+    ],
+    [
+      { pressure: { ...facts.pressure, pid: true } },
+      "PIDPressure",
+      "True",
+      "KubeletHasInsufficientPID",
+      "NodeHasInsufficientPID",
+    ],
+    [{ notReady: ["network"] }, "Ready", "False", "KubeletNotReady", "NodeNotReady"],
+  ];
+  for (const [change, type, status, reason, event] of changes)
+    it(`${event} comes with ${type}=${status}, and goes back`, () => {
+      const changed = plan(start.conditions, change);
+      const { message: _, ...condition } = byType(changed.conditions, type);
+      assert.deepEqual(condition, {
+        type,
+        status,
+        reason,
+        lastHeartbeatTime: "2026-01-01T12:00:10Z",
+        lastTransitionTime: "2026-01-01T12:00:10Z",
+      });
+      assert.deepEqual(
+        changed.events.map((e) => e.reason),
+        [event],
+      );
+      const back = plan(changed.conditions, {}, later + 10_000);
+      assert.equal(back.events.length, 1);
+      assert.equal(byType(back.conditions, type).lastTransitionTime, "2026-01-01T12:00:20Z");
+    });
+
+  it("of others stay where they are", () => {
+    const other: NodeCondition = {
+      ...start.conditions[0]!,
+      type: "NetworkUnavailable",
+      reason: "FlannelIsUp",
+    };
+    const { conditions } = plan([other, ...start.conditions], { notReady: ["x"] });
+    assert.deepEqual(conditions[0], other);
+    assert.equal(conditions.length, 5);
+  });
+
+  it("that a controller has made Unknown become known again", () => {
+    const lost = start.conditions.map(
+      (c): NodeCondition => ({ ...c, status: "Unknown", reason: "NodeStatusUnknown" }),
+    );
+    const found = plan(lost, {});
+    assert.deepEqual(
+      found.conditions.map(({ status }) => status),
+      ["False", "False", "False", "True"],
+    );
+    assert.equal(found.events.at(-1)?.reason, "NodeReady");
+  });
+});
+
+describe("the message of Ready", () => {
+  const message = (change: Partial<ConditionFacts>, has?: object) =>
+    byType(plan([], change, then, has).conditions, "Ready").message;
+  const messages: [Partial<ConditionFacts>, string][] = [
+    [{}, "kubelet is posting ready status"],
+    [{ notReady: ["a"] }, "a"],
+    [{ notReady: ["a", "b", "a"] }, "[a, b]"],
+    [{ warning: "w" }, "kubelet is posting ready status. WARNING: w"],
+    [{ notReady: ["a"], warning: "w" }, "a. WARNING: w"],
+  ];
+  for (const [change, text] of messages) it(text, () => assert.equal(message(change), text));
+  it("names capacity that is missing", () => {
+    const text = message({ notReady: ["a"], required: ["cpu", "memory"] }, {});
+    assert.equal(text, "[a, missing node capacity for resources: cpu, memory]");
+  });
+});

@@ -1,0 +1,111 @@
+import { type NodeEvent, statusEvent } from "./node-events.ts";
+import { apiTime, type NodeCondition, type ResourceList } from "./node-types.ts";
+
+export interface ConditionFacts {
+  readonly pressure: { readonly memory: boolean; readonly disk: boolean; readonly pid: boolean };
+  /** Why the node cannot run pods: runtime, network, storage, shutdown, in this order. */
+  readonly notReady: readonly string[];
+  /** What the host lacks without being unusable for it. */
+  readonly warning?: string;
+  /** Resources without which a node is not ready: these have to be in the capacity. */
+  readonly required: readonly string[];
+}
+
+export interface ConditionPlan {
+  conditions: NodeCondition[];
+  events: NodeEvent[];
+}
+
+const pressures = [
+  {
+    type: "MemoryPressure",
+    under: (f: ConditionFacts) => f.pressure.memory,
+    yes: "HasInsufficientMemory",
+    yesMessage: "kubelet has insufficient memory available",
+    no: "HasSufficientMemory",
+    noMessage: "kubelet has sufficient memory available",
+  },
+  {
+    type: "DiskPressure",
+    under: (f: ConditionFacts) => f.pressure.disk,
+    yes: "HasDiskPressure",
+    yesMessage: "kubelet has disk pressure",
+    no: "HasNoDiskPressure",
+    noMessage: "kubelet has no disk pressure",
+  },
+  {
+    type: "PIDPressure",
+    under: (f: ConditionFacts) => f.pressure.pid,
+    yes: "HasInsufficientPID",
+    yesMessage: "kubelet has insufficient PID available",
+    no: "HasSufficientPID",
+    noMessage: "kubelet has sufficient PID available",
+  },
+] as const;
+
+/** Our four conditions among those that are there; others keep theirs. Ready comes last on a new node. */
+export function planConditions(
+  node: { name: string; conditions: readonly NodeCondition[]; capacity: ResourceList },
+  facts: ConditionFacts,
+  nowMs: number,
+): ConditionPlan {
+  const now = apiTime(nowMs);
+  const conditions = node.conditions.map((condition) => ({ ...condition }));
+  const events: NodeEvent[] = [];
+  for (const kind of pressures) {
+    const old = conditions.find(({ type }) => type === kind.type);
+    const under = kind.under(facts);
+    const status = under ? "True" : "False";
+    const next: NodeCondition =
+      old?.status === status
+        ? { ...old, lastHeartbeatTime: now }
+        : {
+            type: kind.type,
+            status,
+            lastHeartbeatTime: now,
+            lastTransitionTime: now,
+            reason: `Kubelet${under ? kind.yes : kind.no}`,
+            message: under ? kind.yesMessage : kind.noMessage,
+          };
+    if (old?.status !== status) events.push(statusEvent(node.name, `Node${under ? kind.yes : kind.no}`));
+    put(conditions, next);
+  }
+  const old = conditions.find(({ type }) => type === "Ready");
+  const ready = readyCondition(facts, node.capacity, now);
+  const same = old?.status === ready.status;
+  put(conditions, same ? { ...ready, lastTransitionTime: old.lastTransitionTime } : ready);
+  if (old && !same)
+    events.push(statusEvent(node.name, ready.status === "True" ? "NodeReady" : "NodeNotReady"));
+  return { conditions, events };
+}
+
+function readyCondition(facts: ConditionFacts, capacity: ResourceList, now: string): NodeCondition {
+  const missing = facts.required.filter((name) => !(name in capacity));
+  const reasons = [...facts.notReady];
+  if (missing.length > 0) reasons.push(`missing node capacity for resources: ${missing.join(", ")}`);
+  const ready = reasons.length === 0;
+  const message = ready ? "kubelet is posting ready status" : joined(reasons);
+  return {
+    type: "Ready",
+    status: ready ? "True" : "False",
+    lastHeartbeatTime: now,
+    lastTransitionTime: now,
+    reason: ready ? "KubeletReady" : "KubeletNotReady",
+    message: facts.warning ? `${message}. WARNING: ${facts.warning}` : message,
+  };
+}
+
+function joined(reasons: readonly string[]): string {
+  const different = [...new Set(reasons)];
+  return different.length === 1 ? (different[0] ?? "") : `[${different.join(", ")}]`;
+}
+
+function put(conditions: NodeCondition[], next: NodeCondition): void {
+  const at = conditions.findIndex(({ type }) => type === next.type);
+  if (at < 0) conditions.push(next);
+  else conditions[at] = next;
+}
+
+export function isReady(conditions: readonly NodeCondition[] | undefined): boolean {
+  return conditions?.find(({ type }) => type === "Ready")?.status === "True";
+}

@@ -1,0 +1,173 @@
+import { isDeepStrictEqual } from "node:util";
+import type { LeaseApi, NodeApi } from "./node-api.ts";
+import type { Lease, NodeObject } from "./node-types.ts";
+
+type Json = Record<string, unknown>;
+
+export class FakeApiError extends Error {
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** An API server for one node, in memory, that refuses what NodeRestriction refuses. For tests. */
+export class FakeNodeApi implements NodeApi {
+  readonly name: string;
+  node: NodeObject | undefined;
+  /** Every request, in order: "GET", "POST", "PATCH". */
+  readonly calls: string[] = [];
+  readonly patches: Json[] = [];
+  /** What NodeRestriction refused; a test that ends with any has failed. */
+  readonly refused: string[] = [];
+  /** Asked before each request; what it throws is the answer. */
+  fault: ((call: string) => void) | undefined;
+  #version = 0;
+  #uids = 0;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  async get(): Promise<NodeObject> {
+    this.#note("GET");
+    return structuredClone(this.#existing());
+  }
+
+  async create(node: NodeObject): Promise<NodeObject> {
+    this.#note("POST");
+    if (node.metadata.name !== this.name) this.#refuse(`modify node "${node.metadata.name}"`);
+    this.#checkLabels({}, node.metadata.labels ?? {});
+    if (this.node) throw new FakeApiError(409, `nodes "${this.name}" already exists`);
+    this.put({ ...node, metadata: { ...node.metadata, uid: `uid-${++this.#uids}` } });
+    return structuredClone(this.#existing());
+  }
+
+  async patchStatus(patch: object): Promise<NodeObject> {
+    this.#note("PATCH");
+    this.patches.push(structuredClone(patch) as Json);
+    const before = this.#existing();
+    const after = applyNodePatch(before, patch as Json);
+    if (!isDeepStrictEqual(before.spec, after.spec)) this.#refuse("change spec");
+    this.#checkLabels(before.metadata.labels ?? {}, after.metadata.labels ?? {});
+    this.put(after);
+    return structuredClone(this.#existing());
+  }
+
+  /** Somebody else writes the node. */
+  put(node: NodeObject): void {
+    const copy = structuredClone(node);
+    copy.metadata.uid ??= `uid-${++this.#uids}`;
+    copy.metadata.resourceVersion = String(++this.#version);
+    this.node = copy;
+  }
+
+  #existing(): NodeObject {
+    if (!this.node) throw new FakeApiError(404, `nodes "${this.name}" not found`);
+    return this.node;
+  }
+
+  #note(call: string): void {
+    this.calls.push(call);
+    this.fault?.(call);
+  }
+
+  #refuse(what: string): never {
+    this.refused.push(what);
+    throw new FakeApiError(403, `node "${this.name}" is not allowed to ${what}`);
+  }
+
+  #checkLabels(before: Record<string, string>, after: Record<string, string>): void {
+    for (const key of new Set([...Object.keys(before), ...Object.keys(after)]))
+      if (before[key] !== after[key] && !mayLabel(key)) this.#refuse(`modify label ${key}`);
+  }
+}
+
+const ownLabel =
+  /^((beta\.)?kubernetes\.io\/(os|arch)|kubernetes\.io\/hostname|(failure-domain\.beta|topology)\.kubernetes\.io\/(zone|region)|(beta|node)\.kubernetes\.io\/instance-type)$/;
+
+function mayLabel(key: string): boolean {
+  const domain = key.includes("/") ? key.slice(0, key.indexOf("/")) : "";
+  if (!/(^|\.)(kubernetes|k8s)\.io$/.test(domain)) return true;
+  return ownLabel.test(key) || /(^|\.)(kubelet|node)\.kubernetes\.io$/.test(domain);
+}
+
+/** A strategic merge patch as the API server applies it to a node. */
+export function applyNodePatch(node: NodeObject, patch: Json): NodeObject {
+  return merge(structuredClone(node) as unknown as Json, structuredClone(patch)) as unknown as NodeObject;
+}
+
+function merge(target: Json, patch: Json): Json {
+  const order = "$setElementOrder/";
+  for (const [key, value] of Object.entries(patch)) {
+    if (key.startsWith(order)) continue;
+    if (value === null) delete target[key];
+    else if (Array.isArray(value))
+      target[key] = mergeList(key, (target[key] ?? []) as Json[], value as Json[]);
+    else if (typeof value === "object") target[key] = merge({ ...(target[key] as Json) }, value as Json);
+    else target[key] = value;
+  }
+  for (const key of Object.keys(patch).filter((k) => k.startsWith(order))) {
+    const wanted = (patch[key] as Json[]).map(({ type }) => type);
+    const place = (item: Json) => wanted.indexOf(item.type);
+    (target[key.slice(order.length)] as Json[] | undefined)?.sort((a, b) => place(a) - place(b));
+  }
+  return target;
+}
+
+function mergeList(key: string, target: Json[], patch: Json[]): Json[] {
+  const replace = patch.some((item) => item?.$patch === "replace");
+  if (replace || (key !== "conditions" && key !== "addresses"))
+    return patch.filter((item) => item?.$patch === undefined);
+  const result = [...target];
+  for (const item of patch) {
+    const at = result.findIndex(({ type }) => type === item.type);
+    if (item.$patch === "delete") result.splice(at, at < 0 ? 0 : 1);
+    else if (at < 0) result.push(item);
+    else result[at] = merge({ ...result[at] }, item);
+  }
+  return result;
+}
+
+/** The API server's side of one lease. For tests. */
+export class FakeLeaseApi implements LeaseApi {
+  lease: Lease | undefined;
+  readonly calls: string[] = [];
+  fault: ((call: string) => void) | undefined;
+  #version = 0;
+
+  async get(): Promise<Lease> {
+    this.#note("GET");
+    return structuredClone(this.#existing());
+  }
+
+  async create(lease: Lease): Promise<Lease> {
+    this.#note("POST");
+    if (this.lease) throw new FakeApiError(409, "already exists");
+    return this.put({ ...lease, metadata: { ...lease.metadata, uid: "lease-uid" } });
+  }
+
+  async update(lease: Lease): Promise<Lease> {
+    this.#note("PUT");
+    const { resourceVersion } = this.#existing().metadata;
+    if (lease.metadata.resourceVersion !== resourceVersion) throw new FakeApiError(409, "conflict");
+    return this.put(lease);
+  }
+
+  put(lease: Lease): Lease {
+    this.lease = structuredClone(lease);
+    this.lease.metadata.resourceVersion = String(++this.#version);
+    return structuredClone(this.lease);
+  }
+
+  #existing(): Lease {
+    if (!this.lease) throw new FakeApiError(404, "not found");
+    return this.lease;
+  }
+
+  #note(call: string): void {
+    this.calls.push(call);
+    this.fault?.(call);
+  }
+}

@@ -1,0 +1,34 @@
+/** Where to tell users what happens to the node. */
+export interface NodeEvents {
+  normal(reason: string, message: string): void;
+  warning(reason: string, message: string): void;
+}
+
+/** An event that is due once what it speaks of has reached the API. */
+export interface NodeEvent {
+  type: "Normal" | "Warning";
+  reason: string;
+  message: string;
+}
+
+/** That the node's status has come to be so, e.g. "NodeReady". */
+export function statusEvent(node: string, reason: string): NodeEvent {
+  return { type: "Normal", reason, message: `Node ${node} status is now: ${reason}` };
+}
+
+/** What an agent tells of itself when it starts. */
+export function startEvents(host: { cgroupVersion: 1 | 2 }): NodeEvent[] {
+  const starting: NodeEvent = { type: "Normal", reason: "Starting", message: "Starting kubelet." };
+  if (host.cgroupVersion === 2) return [starting];
+  const message =
+    "cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. " +
+    "Please migrate to cgroup v2. More information at https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1";
+  return [starting, { type: "Warning", reason: "CgroupV1", message }];
+}
+
+export function tell(events: NodeEvents, due: readonly NodeEvent[]): void {
+  for (const { type, reason, message } of due) {
+    if (type === "Warning") events.warning(reason, message);
+    else events.normal(reason, message);
+  }
+}

@@ -1,0 +1,49 @@
+import type { NodeObject, Taint } from "./node-types.ts";
+
+export const attachDetachAnnotation = "volumes.kubernetes.io/controller-managed-attach-detach";
+export const providedIpAnnotation = "alpha.kubernetes.io/provided-node-ip";
+
+const uninitialized: Taint = {
+  key: "node.cloudprovider.kubernetes.io/uninitialized",
+  value: "true",
+  effect: "NoSchedule",
+};
+
+/** What an agent is told of the node it is to be. */
+export interface NodeSettings {
+  readonly name: string;
+  readonly hostname: string;
+  /** As the labels say it: "linux" and "amd64". */
+  readonly os: string;
+  readonly arch: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly taints: readonly Taint[];
+  /** A cloud controller sets addresses and removes the taint that keeps pods away until it has. */
+  readonly externalCloudProvider: boolean;
+  readonly controllerAttachDetach: boolean;
+  readonly providerId: string;
+}
+
+/** The Node to register, still without its status. */
+export function initialNode(settings: NodeSettings): NodeObject {
+  const { name, hostname, os, arch, labels, providerId } = settings;
+  const taints = [...settings.taints, ...(settings.externalCloudProvider ? [uninitialized] : [])];
+  return {
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: {
+      name,
+      labels: {
+        "beta.kubernetes.io/arch": arch,
+        "beta.kubernetes.io/os": os,
+        "kubernetes.io/arch": arch,
+        "kubernetes.io/hostname": hostname,
+        "kubernetes.io/os": os,
+        ...labels,
+      },
+      ...(settings.controllerAttachDetach && { annotations: { [attachDetachAnnotation]: "true" } }),
+    },
+    spec: { ...(providerId && { providerID: providerId }), ...(taints.length > 0 && { taints }) },
+    status: {},
+  };
+}

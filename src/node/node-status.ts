@@ -1,0 +1,130 @@
+import { type AddressFacts, planAddresses } from "./addresses.ts";
+import { type CapacityInput, planCapacity } from "./capacity.ts";
+import { type ConditionFacts, planConditions } from "./conditions.ts";
+import { type ImageFacts, nodeImages } from "./images.ts";
+import { type NodeEvent, statusEvent } from "./node-events.ts";
+import { providedIpAnnotation } from "./node-object.ts";
+import type { NodeMeta, NodeObject, NodeRuntimeHandler, NodeSystemInfo } from "./node-types.ts";
+
+/** Who this machine is. */
+export interface SystemFacts {
+  readonly machineId: string;
+  readonly systemUuid: string;
+  readonly bootId: string;
+  readonly kernelVersion: string;
+  readonly osImage: string;
+  readonly os: string;
+  readonly arch: string;
+  readonly swapBytes: bigint;
+}
+
+/** Everything that a status is made of. What could not be found out is undefined, and what was said of it before stays. */
+export interface StatusFacts extends CapacityInput {
+  readonly addresses: AddressFacts;
+  readonly system: SystemFacts;
+  /** The runtime's name ("containerd") and version, which it may not have told yet. */
+  readonly runtime: { readonly name: string; readonly version: string | undefined };
+  readonly kubeletVersion: string;
+  readonly port: number;
+  readonly images: readonly ImageFacts[] | undefined;
+  readonly maxImages: number;
+  readonly handlers: readonly NodeRuntimeHandler[];
+  readonly supplementalGroupsPolicy: boolean | undefined;
+  readonly declaredFeatures: readonly string[] | undefined;
+  readonly conditions: Omit<ConditionFacts, "required">;
+  /** Does the node account for local storage? */
+  readonly localStorage: boolean;
+  /** Volumes that pods use or are about to; undefined until the volume manager knows. */
+  readonly volumesInUse: readonly string[] | undefined;
+}
+
+export interface StatusPlan {
+  node: NodeObject;
+  /** Due once the node was written. */
+  events: NodeEvent[];
+  problems: string[];
+}
+
+/** The node with the status that the facts mean, made from the node as it is in the API. */
+export function planStatus(original: NodeObject, facts: StatusFacts, nowMs: number): StatusPlan {
+  const { name } = original.metadata;
+  const before = original.status;
+  const problems: string[] = [];
+  const events: NodeEvent[] = [];
+
+  const addresses = planAddresses(facts.addresses, before.addresses ?? []);
+  if (!addresses.ok) problems.push(addresses.reason);
+  if (!facts.machine) problems.push("the size of this machine could not be found out");
+  if (!facts.images) problems.push("the images on this node could not be listed");
+
+  const size = planCapacity(facts, before);
+  const bootId = before.nodeInfo?.bootID;
+  if (bootId && bootId !== facts.system.bootId)
+    events.push({
+      type: "Warning",
+      reason: "Rebooted",
+      message: `Node ${name} has been rebooted, boot id: ${facts.system.bootId}`,
+    });
+  const required = ["cpu", "memory", "pods", ...(facts.localStorage ? ["ephemeral-storage"] : [])];
+  const conditions = planConditions(
+    { name, conditions: before.conditions ?? [], capacity: size.capacity },
+    { ...facts.conditions, required },
+    nowMs,
+  );
+  events.push(...conditions.events);
+  const status: NodeObject["status"] = {
+    ...before,
+    ...size,
+    conditions: conditions.conditions,
+    ...(addresses.ok && { addresses: addresses.addresses }),
+    daemonEndpoints: { kubeletEndpoint: { Port: facts.port } },
+    nodeInfo: nodeInfo(facts),
+    ...(facts.images && { images: nodeImages(facts.images, facts.maxImages) }),
+    runtimeHandlers: [...facts.handlers].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    ...(facts.supplementalGroupsPolicy !== undefined && {
+      features: { supplementalGroupsPolicy: facts.supplementalGroupsPolicy },
+    }),
+    ...(facts.declaredFeatures && { declaredFeatures: [...facts.declaredFeatures] }),
+    ...(facts.volumesInUse && { volumesInUse: [...facts.volumesInUse] }),
+  };
+  const metadata = addresses.ok ? withProvidedIp(original.metadata, addresses.providedIp) : original.metadata;
+  return { node: { ...original, metadata, status }, events, problems };
+}
+
+function nodeInfo({ system, runtime, kubeletVersion }: StatusFacts): NodeSystemInfo {
+  return {
+    machineID: system.machineId,
+    systemUUID: system.systemUuid,
+    bootID: system.bootId,
+    kernelVersion: system.kernelVersion,
+    osImage: system.osImage,
+    containerRuntimeVersion: `${runtime.name}://${runtime.version ?? "Unknown"}`,
+    kubeletVersion,
+    kubeProxyVersion: "",
+    operatingSystem: system.os,
+    architecture: system.arch,
+    ...(system.swapBytes > 0n && { swap: { capacity: Number(system.swapBytes) } }),
+  };
+}
+
+/** A cloud controller is told by an annotation which addresses the node was given. */
+function withProvidedIp(metadata: NodeMeta, ip: string | undefined): NodeMeta {
+  if (metadata.annotations?.[providedIpAnnotation] === ip) return metadata;
+  const { [providedIpAnnotation]: _, ...annotations } = metadata.annotations ?? {};
+  return { ...metadata, annotations: ip ? { ...annotations, [providedIpAnnotation]: ip } : annotations };
+}
+
+/** Every node says which system it is, even where somebody took the labels away. */
+export function withSystemLabels(node: NodeObject, system: { os: string; arch: string }): NodeObject {
+  const wanted = { "kubernetes.io/os": system.os, "kubernetes.io/arch": system.arch };
+  const labels = node.metadata.labels ?? {};
+  if (Object.entries(wanted).every(([key, value]) => labels[key] === value)) return node;
+  return { ...node, metadata: { ...node.metadata, labels: { ...labels, ...wanted } } };
+}
+
+/** That somebody cordoned the node or took that back, if it changed. */
+export function schedulableEvent(node: NodeObject, wasUnschedulable: boolean): NodeEvent | undefined {
+  const unschedulable = node.spec.unschedulable ?? false;
+  if (unschedulable === wasUnschedulable) return undefined;
+  return statusEvent(node.metadata.name, unschedulable ? "NodeNotSchedulable" : "NodeSchedulable");
+}

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { fakeFacts, fakeSettings } from "./fake-facts.ts";
+import { initialNode } from "./node-object.ts";
+import { nodePatch } from "./node-patch.ts";
+import { planStatus } from "./node-status.ts";
+import type { NodeObject } from "./node-types.ts";
+import { reconcileNode } from "./reconcile.ts";
+
+const initial = planStatus(initialNode(fakeSettings()), fakeFacts(), 0).node;
+const copy = (change: (node: NodeObject) => void): NodeObject => {
+  const node = structuredClone(initial);
+  change(node);
+  return node;
+};
+const patchOf = (existing: NodeObject, from = initial, resetExtended = false) =>
+  nodePatch(existing, reconcileNode(existing, from, { resetExtended }));
+
+describe("a node that is registered already", () => {
+  it("is left alone if nothing differs", () => assert.equal(patchOf(initial), undefined));
+
+  it("gets its own labels back, but no others", () => {
+    const existing = copy((node) => {
+      node.metadata.labels = { "kubernetes.io/hostname": "old", admin: "x" };
+    });
+    const told = planStatus(initialNode(fakeSettings({ labels: { team: "a" } })), fakeFacts(), 0).node;
+    const { "kubernetes.io/hostname": hostname, ...rest } = initial.metadata.labels!;
+    assert.deepEqual(patchOf(existing, told), {
+      metadata: { labels: { "kubernetes.io/hostname": hostname, ...rest } },
+    });
+  });
+
+  it("loses a label that it is told to have empty", () => {
+    const zone = "topology.kubernetes.io/zone";
+    const existing = copy((node) => {
+      node.metadata.labels![zone] = "a";
+    });
+    const told = planStatus(initialNode(fakeSettings({ labels: { [zone]: "" } })), fakeFacts(), 0).node;
+    assert.deepEqual(patchOf(existing, told), { metadata: { labels: { [zone]: null } } });
+  });
+
+  it("keeps its taints, whatever we were told to register with", () => {
+    const taints = [{ key: "new", effect: "NoSchedule" }];
+    const told = planStatus(initialNode(fakeSettings({ taints })), fakeFacts(), 0).node;
+    assert.equal(patchOf(initial, told), undefined);
+  });
+
+  it("follows who attaches volumes", () => {
+    const off = planStatus(initialNode(fakeSettings({ controllerAttachDetach: false })), fakeFacts(), 0).node;
+    const key = "volumes.kubernetes.io/controller-managed-attach-detach";
+    assert.deepEqual(patchOf(initial, off), { metadata: { annotations: { [key]: null } } });
+    assert.deepEqual(patchOf(off, initial), { metadata: { annotations: { [key]: "true" } } });
+  });
+
+  it("offers no devices until their plugins are back", () => {
+    const existing = copy((node) => {
+      node.status.capacity!["v.example/gpu"] = node.status.allocatable!["v.example/gpu"] = "2";
+    });
+    assert.equal(patchOf(existing), undefined);
+    const none = { "v.example/gpu": "0" };
+    assert.deepEqual(patchOf(existing, initial, true), { status: { capacity: none, allocatable: none } });
+  });
+
+  it("has the huge page sizes of this machine and no others", () => {
+    const existing = copy((node) => {
+      for (const list of [node.status.capacity!, node.status.allocatable!]) {
+        list["hugepages-16Gi"] = "16Gi";
+        list["hugepages-2Mi"] = "2Mi";
+        delete list["hugepages-1Gi"];
+      }
+    });
+    const change = { "hugepages-16Gi": null, "hugepages-2Mi": "0", "hugepages-1Gi": "0" };
+    assert.deepEqual(patchOf(existing), { status: { capacity: change, allocatable: change } });
+  });
+
+  it("without any resources gets all of them", () => {
+    const existing = copy((node) => {
+      node.status = {};
+    });
+    const { capacity, allocatable } = initial.status;
+    assert.deepEqual(patchOf(existing), { status: { capacity, allocatable } });
+  });
+});

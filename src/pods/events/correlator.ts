@@ -1,0 +1,91 @@
+import { type ApiEvent, eventName } from "./event-object.ts";
+import { Recent } from "./recent.ts";
+
+/** As many different messages of one reason about one object… */
+const aggregateFrom = 10;
+/** …none of them longer after the one before become one event. */
+const aggregateMs = 600_000;
+/** About one object so many of one type at once, then one each five minutes. */
+const spamBurst = 25;
+const spamEveryMs = 300_000;
+const remembered = 4096;
+
+export interface Correlated {
+  /** The same for all occurrences of what is one event in the API. */
+  key: string;
+  event: ApiEvent;
+}
+
+interface Occurrences {
+  count: number;
+  firstTimestamp: string;
+  name: string;
+}
+
+/** Keeps events from flooding the API: the same again is counted, similar ones become one, too many are left out. */
+export class EventCorrelator {
+  #similar = new Recent<{ messages: Set<string>; at: number }>(remembered);
+  #seen = new Recent<Occurrences>(remembered);
+  #budgets = new Recent<{ tokens: number; at: number }>(remembered);
+
+  /** The event as it is to be in the API; undefined if there are too many about this object. `at` in nanoseconds. */
+  add(event: ApiEvent, at: bigint): Correlated | undefined {
+    const now = Number(at / 1_000_000n);
+    const combined = this.#combine(event, at, now);
+    const counted = this.#count(combined);
+    return this.#isSpam(counted.event, now) ? undefined : counted;
+  }
+
+  #combine(event: ApiEvent, at: bigint, now: number): Correlated {
+    const about = aboutOf(event);
+    const key = keyOf(about, event.type, event.reason, event.reportingComponent, event.reportingInstance);
+    let group = this.#similar.get(key);
+    if (!group || now - group.at > aggregateMs) group = { messages: new Set(), at: now };
+    group.messages.add(event.message);
+    group.at = now;
+    this.#similar.set(key, group);
+    const { fieldPath = "" } = event.involvedObject;
+    if (group.messages.size < aggregateFrom)
+      return { event, key: keyOf(about, fieldPath, event.type, event.reason, event.message) };
+    // The set stays one short of the limit: the next message that differs is combined too.
+    const [oldest] = group.messages;
+    if (oldest !== undefined) group.messages.delete(oldest);
+    const name = eventName(event.involvedObject.name, at);
+    return {
+      key,
+      event: {
+        ...event,
+        metadata: { ...event.metadata, name },
+        message: `(combined from similar events): ${event.message}`,
+        reportingComponent: "",
+        reportingInstance: "",
+      },
+    };
+  }
+
+  #count({ key, event }: Correlated): Correlated {
+    const before = this.#seen.get(key);
+    const { name } = before ?? event.metadata;
+    const firstTimestamp = before?.firstTimestamp ?? event.firstTimestamp;
+    const count = (before?.count ?? 0) + 1;
+    this.#seen.set(key, { count, firstTimestamp, name });
+    return { key, event: { ...event, metadata: { ...event.metadata, name }, firstTimestamp, count } };
+  }
+
+  #isSpam(event: ApiEvent, now: number): boolean {
+    const key = keyOf(aboutOf(event), event.type);
+    const budget = this.#budgets.get(key) ?? { tokens: spamBurst, at: now };
+    const earned = Math.max(0, now - budget.at) / spamEveryMs;
+    const tokens = Math.min(spamBurst, budget.tokens + earned);
+    this.#budgets.set(key, { tokens: tokens >= 1 ? tokens - 1 : tokens, at: now });
+    return tokens < 1;
+  }
+}
+
+function aboutOf({ source, involvedObject: o }: ApiEvent): string {
+  return keyOf(source.component, source.host, o.kind, o.namespace ?? "", o.name, o.uid ?? "", o.apiVersion);
+}
+
+function keyOf(...parts: string[]): string {
+  return parts.join("\0");
+}

@@ -1,0 +1,123 @@
+// The client of the list-watch bench, in a process that does nothing else.
+import { setTimeout as pause } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { systemClock } from "../../src/base/clock.ts";
+import { silentLogger } from "../../src/base/logger.ts";
+import { parseKubeconfig } from "../../src/clients/kube/kubeconfig.ts";
+import { ListWatch } from "../../src/clients/kube/list-watch.ts";
+import { withoutManagedFields } from "../../src/clients/kube/list-watch-objects.ts";
+import { HttpKubeTransport } from "../../src/clients/kube/transport.ts";
+import { realisticPod } from "./realistic-pod.ts";
+
+const moreMiBLimit = 25;
+const lagLimitMs = 50;
+const resolutionMs = 5;
+
+const { values } = parseArgs({
+  options: {
+    server: { type: "string", default: "" },
+    pods: { type: "string", default: "" },
+    seconds: { type: "string", default: "" },
+    list: { type: "string", default: "" },
+  },
+});
+
+/** How long the event loop was kept from others at a stretch. */
+class Lag {
+  #tickAt = performance.now();
+  #cpu = process.threadCpuUsage();
+  readonly #timer = setInterval(() => this.#tick(), resolutionMs);
+  /** By the clock: what a timer is late. Other load on the machine counts too. */
+  wallMs = 0;
+  /** In CPU time of our own thread: the same on a machine with nothing else to do. */
+  ownMs = 0;
+
+  #tick(): void {
+    const now = performance.now();
+    const { user, system } = process.threadCpuUsage(this.#cpu);
+    this.wallMs = Math.max(this.wallMs, now - this.#tickAt - resolutionMs);
+    this.ownMs = Math.max(this.ownMs, (user + system) / 1000);
+    this.#cpu = process.threadCpuUsage();
+    this.#tickAt = now;
+  }
+
+  async end(): Promise<this> {
+    await pause(resolutionMs * 2);
+    clearInterval(this.#timer);
+    return this;
+  }
+
+  toString(): string {
+    return `${this.ownMs.toFixed(1)} ms of CPU at a stretch (${this.wallMs.toFixed(1)} ms by the clock)`;
+  }
+}
+
+const rssMiB = () => process.memoryUsage.rss() / 1024 ** 2;
+
+async function measure(server: string, kind: string): Promise<boolean> {
+  const cluster = { name: "c", cluster: { server } };
+  const context = { name: "x", context: { cluster: "c", user: "u" } };
+  const kubeconfig = { clusters: [cluster], contexts: [context], users: [{ name: "u", user: {} }] };
+  const access = parseKubeconfig(JSON.stringify({ ...kubeconfig, "current-context": "x" }), "/bench");
+  const transport = new HttpKubeTransport({ access, userAgent: "bench", qps: 0, burst: 0 });
+  await transport.request({
+    method: "GET",
+    path: "/api/v1/pods",
+    query: { limit: 1, continue: values.pods },
+  });
+  let updates = 0;
+  const listWatch = new ListWatch({
+    name: "pods",
+    path: "/api/v1/pods",
+    transport,
+    clock: systemClock,
+    logger: silentLogger,
+    transform: withoutManagedFields,
+    onChange: ({ type }) => {
+      if (type === "updated") updates++;
+    },
+    streamList: kind === "streamed",
+  });
+  await pause(1000);
+  const idle = rssMiB();
+  let peak = idle;
+  const sampler = setInterval(() => (peak = Math.max(peak, rssMiB())), 50);
+  const stop = new AbortController();
+  const listing = new Lag();
+  await listWatch.start(stop.signal);
+  await listWatch.synced;
+  await listing.end();
+  const watching = new Lag();
+  const cpu = process.cpuUsage();
+  const counted = updates;
+  await pause(Number(values.seconds) * 1000);
+  const { user, system } = process.cpuUsage(cpu);
+  const events = updates - counted;
+  await watching.end();
+  clearInterval(sampler);
+  const settled = rssMiB() - idle;
+  stop.abort();
+  await listWatch.done;
+  transport.close();
+
+  const wire = JSON.stringify(realisticPod(1, 1)).length;
+  const kept = JSON.stringify(withoutManagedFields(realisticPod(1, 1))).length;
+  const more = peak - idle;
+  // The others are there to compare with: they take what a server does that cannot stream.
+  const isLimited = kind === "streamed";
+  const ok =
+    !isLimited || (more <= moreMiBLimit && listing.ownMs <= lagLimitMs && watching.ownMs <= lagLimitMs);
+  console.log(
+    [
+      `${kind}: ${listWatch.store.size} pods of ${wire} bytes (${kept} kept), ${Math.round(events / Number(values.seconds))} updates/s`,
+      `  memory: idle ${idle.toFixed(1)} MiB, at most ${more.toFixed(1)} MiB more (limit ${moreMiBLimit}), at the end ${settled.toFixed(1)} MiB more`,
+      `  event loop (limit ${lagLimitMs} ms): listing ${listing}, watching ${watching}`,
+      `  CPU: ${((user + system) / events).toFixed(0)} ms a 1,000 updates; ${ok ? (isLimited ? "ok" : "no limits") : "OVER"}`,
+    ].join("\n"),
+  );
+  return ok;
+}
+
+void measure(values.server, values.list).then((ok) => {
+  process.exitCode = ok ? 0 : 1;
+});

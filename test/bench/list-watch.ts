@@ -1,0 +1,57 @@
+// What a list-watch of many pods costs: memory beyond an idle client, and how long it keeps the event loop from others.
+// Exits with 1 if over the limits.
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { build } from "esbuild";
+
+const { values } = parseArgs({
+  options: {
+    pods: { type: "string", default: "1000" },
+    rate: { type: "string", default: "1000" },
+    seconds: { type: "string", default: "5" },
+    /** How the pods are listed: all in one answer, in pages, or streamed. */
+    list: { type: "string", default: "whole,pages,streamed" },
+  },
+});
+
+async function bench(client: string, kind: string): Promise<void> {
+  const pages = kind === "pages" ? ["--pages"] : [];
+  const server = fork(new URL("list-watch-server.ts", import.meta.url), [
+    ...["--pods", values.pods, "--rate", values.rate],
+    ...pages,
+  ]);
+  try {
+    const [{ port }] = (await once(server, "message")) as [{ port: number }];
+    const { pods, seconds } = values;
+    const options = [
+      "--server",
+      `http://127.0.0.1:${port}`,
+      "--pods",
+      pods,
+      "--seconds",
+      seconds,
+      "--list",
+      kind,
+    ];
+    const measured = fork(client, options, { execArgv: ["--max-semi-space-size=1"] });
+    const [code] = (await once(measured, "exit")) as [number | null];
+    if (code !== 0) process.exitCode = 1;
+  } finally {
+    server.disconnect();
+  }
+}
+
+const folder = await mkdtemp(join(tmpdir(), "list-watch-bench-"));
+try {
+  // Built and run as the kubelet is: a process that has to understand TypeScript needs more of everything.
+  const client = join(folder, "client.cjs");
+  const entry = join(import.meta.dirname, "list-watch-client.ts");
+  await build({ entryPoints: [entry], outfile: client, bundle: true, platform: "node", format: "cjs" });
+  for (const kind of values.list.split(",")) await bench(client, kind);
+} finally {
+  await rm(folder, { recursive: true });
+}
