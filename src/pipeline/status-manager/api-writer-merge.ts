@@ -1,18 +1,8 @@
 import type { PodCondition, PodStatus } from "../../model/pod.ts";
 import { isoSeconds } from "./api-types.ts";
+import { ownConditions } from "./conditions.ts";
 import { isFinal } from "./phase-by-states.ts";
 
-/** Conditions that only a kubelet writes: what the API has of these and we do not have goes. */
-const ours = new Set([
-  "PodReadyToStartContainers",
-  "Initialized",
-  "Ready",
-  "ContainersReady",
-  "PodScheduled",
-  "PodResizeInProgress",
-  "PodResizePending",
-  "AllContainersRestarting",
-]);
 const disruption = "DisruptionTarget";
 
 /** Fields of the status that only others write: they stay as the API has them. */
@@ -43,9 +33,9 @@ export function mergeStatus(api: PodStatus, own: PodStatus, { couldRun, now }: M
 }
 
 function mergeConditions(api: PodStatus, own: PodStatus, hasEnded: boolean, now: number): PodCondition[] {
-  const merged = (api.conditions ?? []).filter((c) => !ours.has(c.type));
+  const merged = (api.conditions ?? []).filter((c) => !ownConditions.has(c.type));
   for (const condition of own.conditions ?? []) {
-    if (ours.has(condition.type)) merged.push(condition);
+    if (ownConditions.has(condition.type)) merged.push(condition);
     else if (condition.type === disruption && hasEnded) {
       const at = merged.findIndex((c) => c.type === disruption);
       // It was decided earlier, but it is told now.

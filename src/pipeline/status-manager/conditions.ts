@@ -7,7 +7,7 @@ import { conditionRestartingAll, couldRestartAll, isCleared } from "./restart-of
 import type { StatusInput } from "./status-input.ts";
 
 /** Conditions that only a kubelet sets. Others keep theirs, whatever we think of the pod. */
-const ours = new Set([
+export const ownConditions: ReadonlySet<string> = new Set([
   "PodReadyToStartContainers",
   "Initialized",
   "Ready",
@@ -53,7 +53,7 @@ export function podConditions(input: StatusInput, facts: ConditionFacts): PodCon
 /** What the API has from others, and what a verdict says: a pod that was to be disrupted stays so. */
 function othersConditions(input: StatusInput): PodCondition[] {
   const { pod, before, verdict } = input;
-  const kept = (pod.status?.conditions ?? []).filter((c) => !ours.has(c.type));
+  const kept = (pod.status?.conditions ?? []).filter((c) => !ownConditions.has(c.type));
   const generation = pod.metadata.generation;
   const judged = (verdict?.conditions ?? []).map((c) =>
     dated(input, { ...c, ...(generation ? { observedGeneration: generation } : {}) }),

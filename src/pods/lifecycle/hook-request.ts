@@ -1,4 +1,5 @@
 import type { HTTPGetAction } from "kubernetes-types/core/v1.d.ts";
+import { requestTarget } from "../../model/http-target.ts";
 
 /** What hooks call themselves to servers. */
 export const userAgent = "kube-lifecycle/1.36";
@@ -31,7 +32,7 @@ export function hookRequest(
     scheme: action.scheme?.toLowerCase() === "https" ? "https" : "http",
     host,
     port,
-    path: requestPath(action.path ?? ""),
+    path: requestTarget(action.path ?? ""),
     headers: requestHeaders(action.httpHeaders ?? [], hostPort(host, port)),
   };
 }
@@ -54,17 +55,6 @@ function resolvePort(port: number | string, ports: readonly NamedPort[]): number
 function numberIn(text: string): number {
   if (/^[+-]?\d+$/.test(text)) return Number(text);
   throw new Error(`strconv.Atoi: parsing ${JSON.stringify(text)}: invalid syntax`);
-}
-
-/** Escapes only what may not stand in a request line: a path that is escaped already stays as it is. */
-function requestPath(text: string): string {
-  const [withQuery = ""] = text.split("#");
-  const wellFormed = !/%(?![0-9a-fA-F]{2})/.test(withQuery);
-  const path = wellFormed ? withQuery : text.replace(/[%?#]/g, encodeURIComponent);
-  const escaped = path.replace(/[^\x21-\x7e]+|["<>\\^`{|}]+/g, (part) =>
-    encodeURIComponent(part.toWellFormed()),
-  );
-  return escaped.startsWith("/") ? escaped : `/${escaped}`;
 }
 
 /** These describe a body, which such a request does not have. */

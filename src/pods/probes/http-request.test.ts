@@ -1,13 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import {
-  type HttpGet,
-  type HttpRequest,
-  httpRequest,
-  redirectOf,
-  requestTarget,
-  urlOf,
-} from "./http-request.ts";
+import { type HttpGet, type HttpRequest, httpRequest, redirectOf, urlOf } from "./http-request.ts";
 
 const ports = [{ name: "web", containerPort: 8080 }];
 const of = (get: Partial<HttpGet>, podIp: string | undefined = "10.0.0.7") =>
@@ -29,20 +22,6 @@ describe("the URL of an HTTP probe", () => {
   it("needs a port that the container has", () => assert.throws(() => of({ port: "admin" }), /"admin"/));
   it("needs a port that exists", () =>
     assert.throws(() => of({ port: 65536 }), /invalid port number: 65536/));
-});
-
-describe("the path of an HTTP probe", () => {
-  const table: [rule: string, path: string, target: string][] = [
-    ["empty is the root", "", "/"],
-    ["gets its slash", "healthz", "/healthz"],
-    ["loses its fragment", "/a?b#c", "/a?b"],
-    ["loses scheme and host", "http://other:1/a?b", "/a?b"],
-    ["is not normalised", "/a/../b//c", "/a/../b//c"],
-    ["has what may not be sent escaped", "/a b/ü?c d", "/a%20b/%C3%BC?c%20d"],
-    ["keeps escapes", "/a%2Fb", "/a%2Fb"],
-    ["is taken as it is if it is no URL", "/100%?x#y", "/100%25%3Fx%23y"],
-  ];
-  for (const [rule, path, target] of table) it(rule, () => assert.equal(requestTarget(path), target));
 });
 
 describe("the headers of an HTTP probe", () => {

@@ -1,3 +1,4 @@
+import { requestTarget } from "../../model/http-target.ts";
 import type { Container } from "../../model/pod.ts";
 import { type Address, hostPort } from "./dial.ts";
 import { userAgent } from "./probe-answer.ts";
@@ -55,30 +56,6 @@ function headersOf(get: HttpGet): Record<string, string[]> {
   // Given and empty means: do not send it.
   for (const name of ["user-agent", "accept"]) if (!headers[name]?.[0]) delete headers[name];
   return headers;
-}
-
-/** The path of a probe may be written in any way; what is sent has to be a valid first line. */
-export function requestTarget(written: string): string {
-  const badEscape = /%(?![0-9a-f]{2})/i;
-  const pathOnly = written.split(/[?#]/, 1)[0] ?? "";
-  // Not a URL at all: then it is a path, every letter of it.
-  if (badEscape.test(pathOnly))
-    return withSlash(
-      percentEncoded(written.replace(/[%?#]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)),
-    );
-  // Scheme and host come from other fields, so those in the path do not count.
-  const local = written.replace(/^(?:[a-z][a-z0-9+.-]*:)?\/\/[^/?#]*/i, "").replace(/#.*$/s, "");
-  const query = local.indexOf("?");
-  if (query < 0) return withSlash(percentEncoded(local));
-  return withSlash(percentEncoded(local.slice(0, query))) + percentEncoded(local.slice(query));
-}
-
-function withSlash(path: string): string {
-  return path.startsWith("/") ? path : `/${path}`;
-}
-
-function percentEncoded(text: string): string {
-  return text.replace(/[^!$%&'()*+,\-./0-9:;=?@A-Z[\]_a-z~]/gu, (c) => encodeURIComponent(c.toWellFormed()));
 }
 
 export type Redirect =

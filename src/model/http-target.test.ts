@@ -1,0 +1,17 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { requestTarget } from "./http-target.ts";
+
+describe("the path of an httpGet", () => {
+  const table: [rule: string, path: string, target: string][] = [
+    ["empty is the root", "", "/"],
+    ["gets its slash", "healthz", "/healthz"],
+    ["loses its fragment", "/a?b#c", "/a?b"],
+    ["loses scheme and host", "http://other:1/a?b", "/a?b"],
+    ["is not normalised", "/a/../b//c", "/a/../b//c"],
+    ["has what may not be sent escaped", "/a b/ü?c d", "/a%20b/%C3%BC?c%20d"],
+    ["keeps escapes", "/a%2Fb", "/a%2Fb"],
+    ["is taken as it is if it is no URL", "/100%?x#y", "/100%25%3Fx%23y"],
+  ];
+  for (const [rule, path, target] of table) it(rule, () => assert.equal(requestTarget(path), target));
+});
