@@ -73,7 +73,8 @@ async function tests(name, pattern, options) {
   rmSync(counts, { force: true });
   await step(name, async () => {
     const reporter = `--test-reporter=${root}scripts/lib/test-reporter.mjs`;
-    const args = ["--test", ...options, reporter, ...files];
+    const seeded = `--import=${root}scripts/lib/property-seed.mjs`;
+    const args = [seeded, "--test", ...options, reporter, ...files];
     const problem = await runTool(node24, args, { show: true, env: { KUBELET_TS_TEST_COUNTS: counts } });
     const counted = JSON.parse(readFileSync(counts, "utf8"));
     for (const key of Object.keys(totals)) totals[key] += counted[key];
