@@ -3,10 +3,11 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "./bundle.mjs";
-import { provideContainerd2 } from "./containerd-2.mjs";
+
 import { installDebianPackages } from "./debian-packages.mjs";
 import { provideRegistry } from "./docker-registry.mjs";
 import { generatedCodeIsCurrent } from "./generated-code.mjs";
+import { provideNewerPrograms } from "./newer-debian.mjs";
 import { node24, root } from "./node-packages.mjs";
 import { runTool } from "./run-tool.mjs";
 import { say, seconds } from "./say.mjs";
@@ -22,7 +23,7 @@ try {
   const isRoot = process.getuid() === 0;
   if (isRoot) {
     await step("Debian packages", installDebianPackages);
-    await step("containerd 2.x", provideContainerd2);
+    await step("newer programs", provideNewerPrograms);
     await step("docker-registry", provideRegistry);
   } else {
     leftOut.push("tests against real containerd (1.6 and 2.x): they need root");

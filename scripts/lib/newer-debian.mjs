@@ -1,0 +1,104 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { aptGet } from "./debian-packages.mjs";
+import { root } from "./node-packages.mjs";
+import { say, seconds } from "./say.mjs";
+import { unpackPackage } from "./unpack-package.mjs";
+
+const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg";
+const cache = `${root}.cache/`;
+
+/** Programs of newer Debian suites that tests are run with. trixie has containerd 1.7: only the next one has a 2. */
+const wanted = [
+  { name: "containerd-2", suite: "forky", program: "containerd", args: ["--version"], version: "2." },
+  {
+    name: "kubectl-1.36",
+    suite: "forky",
+    program: "kubectl",
+    args: ["version", "--client"],
+    version: "1.36.",
+  },
+  {
+    name: "kubectl-1.32",
+    suite: "trixie",
+    program: "kubectl",
+    args: ["version", "--client"],
+    version: "1.32.",
+  },
+];
+
+/**
+ * Unpacks them into the project's cache: nothing of the system changes, not even apt's lists.
+ * Returns undefined when all are there, or what is missing and why.
+ */
+export function provideNewerPrograms() {
+  const missing = wanted.filter((one) => !isThere(one));
+  if (missing.length === 0) return undefined;
+  if (!existsSync("/usr/bin/apt-get") || !existsSync(keyring))
+    return "this is not Debian: apt-get or its keyring is missing";
+  const names = missing.map(({ name, suite }) => `${name} (Debian ${suite})`).join(", ");
+  say(`Unpacking into .cache, not installed: ${names} ...`);
+  const started = Date.now();
+  const work = `${cache}apt`;
+  try {
+    for (const suite of new Set(missing.map((one) => one.suite))) {
+      const options = ownApt(work, suite);
+      const problem = aptGet(["-qq", ...options, "update"]);
+      if (problem) return `apt-get update for ${suite}: ${problem}`;
+      for (const one of missing.filter((m) => m.suite === suite)) {
+        const trouble =
+          download(options, work, one.program) ?? unpackPackage(join(work, "debs"), cache + one.name);
+        if (trouble) return trouble;
+        if (!isThere(one)) return `Debian ${suite} has ${one.program} ${versionOf(one)}, not ${one.version}x`;
+      }
+    }
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+  say(`  done in ${seconds(started)}`);
+  return undefined;
+}
+
+function isThere(one) {
+  return versionOf(one)?.startsWith(one.version) === true;
+}
+
+function versionOf({ name, program, args }) {
+  const done = spawnSync(`${cache}${name}/usr/bin/${program}`, args, { encoding: "utf8" });
+  return done.status === 0 ? /\sv?(\d+\.\d+\.\d+)/.exec(done.stdout)?.[1] : undefined;
+}
+
+function ownApt(work, suite) {
+  rmSync(work, { recursive: true, force: true });
+  for (const dir of ["lists/partial", "archives/partial", "sources"]) {
+    mkdirSync(join(work, dir), { recursive: true });
+  }
+  writeFileSync(join(work, "status"), "");
+  writeFileSync(
+    join(work, "sources", "newer.sources"),
+    `Types: deb\nURIs: http://deb.debian.org/debian\nSuites: ${suite}\nComponents: main\nSigned-By: ${keyring}\n`,
+  );
+  const settings = {
+    "Dir::State": work,
+    "Dir::State::lists": join(work, "lists"),
+    "Dir::State::status": join(work, "status"),
+    "Dir::Cache": work,
+    "Dir::Etc::SourceList": "/dev/null",
+    "Dir::Etc::SourceParts": join(work, "sources"),
+    "Dir::Etc::Preferences": "/dev/null",
+    "Dir::Etc::PreferencesParts": "/dev/null",
+    "Acquire::Languages": "none",
+    // The user that apt downloads as cannot write here; signatures are checked all the same.
+    "APT::Sandbox::User": "root",
+  };
+  return Object.entries(settings).flatMap(([key, value]) => ["-o", `${key}=${value}`]);
+}
+
+function download(options, work, name) {
+  const debs = join(work, "debs");
+  rmSync(debs, { recursive: true, force: true });
+  mkdirSync(debs);
+  const done = spawnSync("apt-get", ["-qq", ...options, "download", name], { cwd: debs, encoding: "utf8" });
+  return done.status === 0 ? undefined : `apt-get download ${name}: ${done.stderr.trim()}`;
+}
