@@ -57,8 +57,8 @@ async function endProcesses(files: NodeFiles, taskIds: ReadonlySet<string>, cloc
   const ended = new Set<number>();
   const strays = new Set<string>();
   for (;;) {
-    const { containerd, containers, shims } = processesOfNode(files, readProcesses(), process.pid);
-    const alive = [...containerd, ...containers, ...shims].filter((p) => !p.zombie);
+    const { api, containerd, containers, shims } = processesOfNode(files, readProcesses(), process.pid);
+    const alive = [...containerd, ...api, ...containers, ...shims].filter((p) => !p.zombie);
     if (alive.length === 0 || clock.now() >= deadline) {
       return { ended: ended.size, strays: [...strays], survivors: alive };
     }

@@ -30,6 +30,8 @@ export interface NodeFiles {
   readonly podLogs: string;
   readonly containerLogs: string;
   readonly manifests: string;
+  /** The embedded API: its database and keys, its log, and the kubeconfig for kubectl. */
+  readonly api: { readonly dir: string; readonly log: string; readonly kubeconfig: string };
   readonly cni: { readonly conf: string; readonly ipam: string };
   /** The CNI network; iptables comments and the CNI cache carry it. */
   readonly network: string;
@@ -77,6 +79,11 @@ export function nodeFiles(name: string, baseDir = defaultBaseDir, runDir = defau
     podLogs: join(base, "log", "pods"),
     containerLogs: join(base, "log", "containers"),
     manifests: join(base, "manifests"),
+    api: {
+      dir: join(base, "api"),
+      log: join(base, "log", "api.log"),
+      kubeconfig: join(base, "kubeconfig"),
+    },
     cni: { conf: join(base, "cni", "net.d"), ipam: join(base, "cni", "ipam") },
     network: `kubelet-ts-${name}`,
     bridge:
@@ -99,6 +106,7 @@ export function makeDirectories(files: NodeFiles): void {
   ]) {
     mkdirSync(dir, { recursive: true, mode: 0o711 });
   }
+  mkdirSync(files.api.dir, { recursive: true, mode: 0o700 });
   for (const dir of [
     files.kubelet,
     files.podLogs,
@@ -111,7 +119,7 @@ export function makeDirectories(files: NodeFiles): void {
   }
 }
 
-/** What a node can make again: everything of it but its manifests and logs. */
+/** What a node can make again: everything of it but its manifests, logs, and what the API keeps. */
 export function derivedPaths(files: NodeFiles): string[] {
   const { containerd } = files;
   return [

@@ -36,6 +36,17 @@ test("containerd is known by its config, shims by the socket, containers by desc
   assert.deepEqual(pidsOf(all), [[10], [20], [21, 22]]);
 });
 
+test("the API is known by its folder", () => {
+  const all = [
+    facts(10, 1, "node kubelet.cjs api --dir /var/lib/kubelet-ts/demo/api --port 0"),
+    facts(11, 1, "node kubelet.cjs api --dir /var/lib/kubelet-ts/demo-2/api --port 0"),
+  ];
+  assert.deepEqual(
+    processesOfNode(files, all, 999).api.map((p) => p.pid),
+    [10],
+  );
+});
+
 test("the host's containerd, another node's shims and their containers are not ours", () => {
   const all = [
     facts(10, 1, "/usr/bin/containerd"),

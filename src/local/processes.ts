@@ -16,21 +16,26 @@ export interface ProcessFacts {
 }
 
 export interface NodeProcesses {
+  readonly api: readonly ProcessFacts[];
   readonly containerd: readonly ProcessFacts[];
   readonly shims: readonly ProcessFacts[];
   readonly containers: readonly ProcessFacts[];
 }
 
 /**
- * The processes of one node, and no others: its containerd by its config file, shims by the socket they were given, and
- * containers by descent from such a shim, by the node's cgroup, or by a root file system on the node's disk.
+ * The processes of one node, and no others: its containerd by its config file, its API by its folder, shims by the
+ * socket they were given, and containers by descent from such a shim, by the node's cgroup, or by a root file system on
+ * the node's disk.
  */
 export function processesOfNode(files: NodeFiles, all: readonly ProcessFacts[], self: number): NodeProcesses {
   const hasPair = (p: ProcessFacts, flag: string, value: string) =>
     p.args.some((arg, i) => arg === flag && p.args[i + 1] === value);
   const containerd = all.filter((p) => hasPair(p, "--config", files.containerd.config));
+  const api = all.filter((p) => hasPair(p, "--dir", files.api.dir));
   const shims = all.filter((p) => hasPair(p, "-address", files.containerd.socket));
-  const known = new Set([self, ...containerd, ...shims].map((p) => (typeof p === "number" ? p : p.pid)));
+  const known = new Set(
+    [self, ...containerd, ...api, ...shims].map((p) => (typeof p === "number" ? p : p.pid)),
+  );
   const below = descendants(all, new Set(shims.map((p) => p.pid)));
   const inCgroup = new RegExp(`:${escapePattern(files.cgroupRoot)}(/|$)`);
   const containers = all.filter(
@@ -40,7 +45,7 @@ export function processesOfNode(files: NodeFiles, all: readonly ProcessFacts[], 
         p.cgroups.some((line) => inCgroup.test(line)) ||
         (p.rootMount?.includes(`${files.containerd.root}/io.containerd.snapshotter`) ?? false)),
   );
-  return { containerd, shims, containers };
+  return { api, containerd, shims, containers };
 }
 
 function descendants(all: readonly ProcessFacts[], roots: ReadonlySet<number>): Set<number> {
