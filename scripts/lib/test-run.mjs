@@ -37,15 +37,17 @@ try {
     await step("generated code", () => generatedCodeIsCurrent(scratch));
   }
   await step("build", async () => void (await build()));
-  // Unit tests share a process, which is many times faster; those with processes of their own get one a file.
-  await tests("unit tests", "{src,scripts}/**/*.test.{ts,mjs}", [
-    "--test-isolation=none",
-    "--test-timeout=60000",
-  ]);
-  await tests("contract and node tests", "test/**/*.test.ts", [
-    "--test-concurrency=2",
-    "--test-timeout=600000",
-  ]);
+  // Unit tests of a folder share a process, which is many times faster; those with processes of their own get one a file.
+  await tests("unit tests", "{src,scripts}/**/*.test.{ts,mjs}", {
+    options: ["--test-isolation=none", "--test-timeout=60000"],
+    groupOf: (file) => file.split("/").slice(0, 2).join("/"),
+    atOnce: 2,
+  });
+  await tests("contract and node tests", "test/**/*.test.ts", {
+    options: ["--test-concurrency=2", "--test-timeout=600000"],
+    groupOf: () => "all",
+    atOnce: 1,
+  });
 } finally {
   rmSync(scratch, { recursive: true, force: true });
 }
@@ -64,24 +66,34 @@ async function step(name, work) {
   steps.push({ name, ok: !problem, time: seconds(started) });
 }
 
-async function tests(name, pattern, options) {
+async function tests(name, pattern, { options, groupOf, atOnce }) {
   const files = globSync(pattern, { cwd: root, exclude: ["src/gen/**", "test/fixtures/**"] })
     .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
     .sort();
   if (files.length === 0) return;
   say(`\n${name}`);
-  const counts = join(scratch, "counts.json");
-  rmSync(counts, { force: true });
+  const groups = [...Map.groupBy(files, groupOf).values()].sort((a, b) => b.length - a.length);
   await step(name, async () => {
-    const reporter = `--test-reporter=${root}scripts/lib/test-reporter.mjs`;
-    const seeded = `--import=${root}scripts/lib/property-seed.mjs`;
-    const args = [seeded, "--test", ...options, reporter, ...files];
-    const problem = await runTool(node24, args, { show: true, env: { KUBELET_TS_TEST_COUNTS: counts } });
-    const counted = JSON.parse(readFileSync(counts, "utf8"));
-    for (const key of Object.keys(totals)) totals[key] += counted[key];
-    failures.push(...counted.failures);
-    return problem && "see above";
+    const problems = [];
+    const work = async () => {
+      for (let group = groups.shift(); group; group = groups.shift())
+        problems.push(await testGroup(group, options));
+    };
+    await Promise.all(Array.from({ length: atOnce }, work));
+    return problems.some(Boolean) ? "see above" : undefined;
   });
+}
+
+async function testGroup(files, options) {
+  const counts = join(mkdtempSync(join(scratch, "group-")), "counts.json");
+  const reporter = `--test-reporter=${root}scripts/lib/test-reporter.mjs`;
+  const seeded = `--import=${root}scripts/lib/property-seed.mjs`;
+  const args = [seeded, "--test", ...options, reporter, ...files];
+  const problem = await runTool(node24, args, { show: true, env: { KUBELET_TS_TEST_COUNTS: counts } });
+  const counted = JSON.parse(readFileSync(counts, "utf8"));
+  for (const key of Object.keys(totals)) totals[key] += counted[key];
+  failures.push(...counted.failures);
+  return problem;
 }
 
 function summary() {

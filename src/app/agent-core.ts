@@ -12,8 +12,15 @@ import { type ObservedPod, ObservedPods } from "../state/observed-pods.ts";
 import { ProbeResults } from "../state/probe-results.ts";
 import { ReplacedContainers } from "../state/replaced-containers.ts";
 import { StartingContainers } from "../state/starting-containers.ts";
-import type { AgentOptions } from "./agent.ts";
-import { loggedEvents } from "./logged-events.ts";
+import type { AgentOptions } from "./agent-options.ts";
+import { ClusterView } from "./cluster-view.ts";
+import {
+  bothEvents,
+  bothNodeEvents,
+  loggedEvents,
+  loggedNodeEvents,
+  type NodeEvents,
+} from "./logged-events.ts";
 import type { Node } from "./node.ts";
 import { RuntimeFeatures } from "./runtime-features.ts";
 
@@ -29,7 +36,9 @@ export interface AgentCore {
   readonly connection: RuntimeConnection;
   readonly features: RuntimeFeatures;
   readonly events: PodEvents;
-  readonly nodeEvents: { warning(reason: string, message: string): void };
+  readonly nodeEvents: NodeEvents;
+  /** Undefined for a node that is part of no cluster. */
+  readonly view: ClusterView | undefined;
   readonly desired: DesiredPods;
   readonly observed: ObservedPods;
   readonly results: ProbeResults;
@@ -43,7 +52,7 @@ export interface AgentCore {
 
 export function agentCore(options: AgentOptions, node: Node, onStarted: (uid: PodUid) => void): AgentCore {
   const { config, clock, logger, gates } = options;
-  const metrics = createMetrics();
+  const metrics = options.metrics ?? createMetrics();
   const cri = createCriClient({
     runtimeEndpoint: config.containerRuntimeEndpoint,
     imageEndpoint: config.imageServiceEndpoint || undefined,
@@ -55,6 +64,9 @@ export function agentCore(options: AgentOptions, node: Node, onStarted: (uid: Po
   const connection = new RuntimeConnection({ client: cri, logger, clock });
   const observed = new ObservedPods();
   const starting = new StartingContainers(onStarted);
+  const view = options.cluster && new ClusterView(options, options.cluster, node);
+  const events = loggedEvents(logger);
+  const nodeEvents = loggedNodeEvents(logger, node.name);
   return {
     options,
     config,
@@ -65,10 +77,9 @@ export function agentCore(options: AgentOptions, node: Node, onStarted: (uid: Po
     cri,
     connection,
     features: new RuntimeFeatures(() => connection.state),
-    events: loggedEvents(logger),
-    nodeEvents: {
-      warning: (reason, message) => logger.warn(message, { reason, node: node.name }),
-    },
+    events: view ? bothEvents(events, view.recorder) : events,
+    nodeEvents: view ? bothNodeEvents(nodeEvents, view.recorder.node) : nodeEvents,
+    view,
     desired: new DesiredPods(),
     observed,
     results: new ProbeResults(),
@@ -82,6 +93,9 @@ export function agentCore(options: AgentOptions, node: Node, onStarted: (uid: Po
       containerRules: gates.enabled("ContainerRestartRules"),
       restartAll: gates.enabled("RestartAllContainersOnContainerExits"),
     },
-    hostIps: () => node.facts.hostIps,
+    hostIps: () => {
+      const known = view?.hostIps() ?? [];
+      return known.length > 0 ? known : node.facts.hostIps;
+    },
   };
 }

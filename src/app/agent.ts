@@ -1,11 +1,7 @@
 import { join } from "node:path";
-import type { Clock } from "../base/clock.ts";
-import { healthy } from "../base/component.ts";
+import { type Health, healthy } from "../base/component.ts";
 import { messageOf } from "../base/errors.ts";
-import type { Logger } from "../base/logger.ts";
-import { createMetrics, type Metrics } from "../base/metrics.ts";
-import type { KubeletConfiguration } from "../config/kubelet-configuration.ts";
-import type { ServiceManager } from "../host/sd-notify.ts";
+import { createMetrics } from "../base/metrics.ts";
 import type { PodUid } from "../model/pod.ts";
 import { EventStream } from "../pipeline/pleg/event-stream.ts";
 import { createEventStreamMetrics } from "../pipeline/pleg/event-stream-metrics.ts";
@@ -18,19 +14,20 @@ import { deadlineExceeded } from "../pipeline/pod-workers/pod-work.ts";
 import type { PodWorker } from "../pipeline/pod-workers/pod-worker.ts";
 import { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
 import { createWorkerMetrics } from "../pipeline/pod-workers/worker-metrics.ts";
-import type { PodSource, SourceProblem } from "../pipeline/sources/source.ts";
 import { type StatusDetails, StatusManager } from "../pipeline/status-manager/status-manager.ts";
 import { createStatusMetrics } from "../pipeline/status-manager/status-metrics.ts";
 import { Housekeeping } from "../pipeline/sync-loop/housekeeping.ts";
 import { SyncLoop } from "../pipeline/sync-loop/sync-loop.ts";
-import type { ContainerGcPolicy } from "../pods/garbage/container-plan.ts";
 import { ProbeManager } from "../pods/probes/probe-manager.ts";
 import { ProbeMemory } from "../pods/probes/probe-memory.ts";
 import { UserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
 import { HealthServer } from "../server/health-server.ts";
 import { LocalApi } from "../server/local-api.ts";
+import { isMirror } from "../state/desired-pods.ts";
 import { readySandbox, runningContainers } from "../state/observed-pods.ts";
 import { agentCore } from "./agent-core.ts";
+import type { Agent, AgentOptions } from "./agent-options.ts";
+import { joinCluster } from "./cluster.ts";
 import { garbage, standingOf } from "./garbage.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { readNode } from "./node.ts";
@@ -40,49 +37,11 @@ import { PodBoard } from "./pod-board.ts";
 import { podWork } from "./pod-work.ts";
 import { withQosShares } from "./qos-shares.ts";
 import { podRuntime } from "./runtime-parts.ts";
+import { servingCertificate } from "./serving-certificate.ts";
 import { configuredSources } from "./sources.ts";
 import { watchdog } from "./watchdog.ts";
 
-export interface AgentOptions {
-  config: KubeletConfiguration;
-  rootDir: string;
-  /** Where the links to container logs go. */
-  containerLogsDir?: string;
-  hostnameOverride?: string;
-  nodeIp?: string;
-  /** Instead of those that the configuration names. */
-  sources?: (nodeName: string) => PodSource[];
-  /** True if the cgroup root is ours to make. */
-  makesCgroupRoot?: boolean;
-  /** Which dead containers to keep; the last one of each name unless told. */
-  deadContainers?: ContainerGcPolicy;
-  /** How many sandboxes and containers are made at once; 0 for as many as suit the CPUs. */
-  maxParallelStarts?: number;
-  /** Instead of the configured port for /healthz; 0 for any that is free. */
-  healthPort?: number;
-  /** False if others may run pods in the same runtime: what is not ours is then left alone. */
-  endsOrphans?: boolean;
-  /** True if an API server may want pods that we do not hear of: those that came from one are then left alone. */
-  leavesApiPods?: boolean;
-  clock: Clock;
-  logger: Logger;
-  serviceManager?: ServiceManager;
-  gates: { enabled(name: string): boolean };
-}
-
-export interface Agent {
-  readonly nodeName: string;
-  readonly board: PodBoard;
-  readonly metrics: Metrics;
-  /** Those of the probes are read apart from the others. */
-  readonly probeMetrics: Metrics;
-  readonly healthPort: number | undefined;
-  problems(): SourceProblem[];
-  /** Ends all pods and removes what they left. Resolves when they are gone, or when it has taken too long. */
-  endPods(options: { graceSeconds: number; withinMs: number }): Promise<void>;
-  /** Ends the agent. Pods run on. */
-  stop(): Promise<void>;
-}
+export type { Agent, AgentOptions } from "./agent-options.ts";
 
 /** With an event stream the relist is a safety net only. */
 const relistMs = 1000;
@@ -111,7 +70,8 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     logger,
     desired,
     workers: {
-      update: (pod) => workers.update(pod),
+      // A mirror only shows a pod that is run already.
+      update: (pod) => (isMirror(pod) ? undefined : workers.update(pod)),
       terminate: (uid, options) => workers.terminate(uid, options),
       poke: (uid) => workers.poke(uid),
       pokeAll: () => workers.pokeAll(),
@@ -173,17 +133,22 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       activePods,
       statuses: () => statuses,
       refreshStatus: (uid) => statusOf(uid),
+      onReleased: (uid) => cluster?.pods.cleared(uid, true),
     }),
     clock,
     logger,
     syncEveryMs: () => config.syncFrequency * (1 + Math.random() * 0.5),
     formerVersions: (pod) => formerVersions(pod, observed, desired),
-    onChange: (uid) => statusOf(uid),
+    onChange: (uid) => {
+      statusOf(uid);
+      cluster?.pods.workerChanged(uid);
+    },
     onVerdict: (pod, { reason, message }) => {
       if (reason === deadlineExceeded.reason) events.normal(pod, reason, message);
     },
     onPhase: (uid, phase) => {
       const pod = workers.get(uid)?.pod;
+      if (phase !== "terminated") cluster?.pods.cleared(uid, false);
       if (phase === "syncing" && pod) probes.watch(pod);
       if (phase === "terminating") probes.stopForTermination(uid);
       if (phase === "terminated") probes.forget(uid);
@@ -191,6 +156,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     onGone: (uid) => {
       probes.forget(uid);
       statuses.forget(uid);
+      cluster?.pods.gone(uid);
       board.changed(uid);
     },
     metrics: createWorkerMetrics({
@@ -217,10 +183,18 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       podLevelStatus: o.gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
       podLevelResources: node.settings.gates.podLevelResources,
     },
-    recursiveReadOnly: (pod) => core.features.recursiveReadOnly(requests.runtimeHandler(pod)),
+    recursiveReadOnly: (pod) => {
+      const handler = requests.knownHandler(pod);
+      return handler !== undefined && core.features.recursiveReadOnly(handler);
+    },
     hostIPs: core.hostIps,
     runtimeName: () => connection.runtime?.name ?? "unknown",
-    onChange: (uid) => board.changed(uid),
+    onChange: (uid) => {
+      board.changed(uid);
+      const pod = workers.get(uid)?.pod;
+      const status = statuses.get(uid);
+      if (pod && status) cluster?.pods.statusChanged(pod, status);
+    },
     metrics: createStatusMetrics(metrics),
   });
   const board = new PodBoard({ clock, workers, statuses, runtimeHealth: () => connection.health() });
@@ -234,20 +208,34 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     }
     board.changed(uid);
   };
-  const sources = (o.sources ?? ((name: string) => configuredSources(config, name, clock, logger)))(
-    node.name,
-  );
+  const serving = o.certDir === undefined ? undefined : servingCertificate(core, o.certDir);
+  const cluster = joinCluster(core, {
+    addressesChanged: () => serving?.poke?.(),
+    workers: () => workers,
+    statuses: () => statuses,
+    areSourcesReady: () => areSourcesHeard(),
+    notReady: () => [
+      ...reasons(connection.health(), connection.networkHealth()),
+      ...reasons(pleg.health()).map((reason) => `PLEG is not healthy: ${reason}`),
+    ],
+  });
+  const sources = [
+    ...(o.sources?.(node.name) ?? configuredSources(config, node.name, clock, logger)),
+    ...(cluster ? [cluster.source] : []),
+  ];
   const podConfig = new PodConfig({
     sources,
     clock,
     logger,
     onChange: (change) => {
-      if (change.op === "ADD") for (const pod of change.pods) warnOfIdleFields(pod, logger);
+      if (change.op === "ADD")
+        for (const pod of change.pods) warnOfIdleFields(pod, cluster !== undefined, logger);
       loop.post({ kind: "pods", change });
     },
   });
-  const mayJudge = () =>
-    plegSynced && podConfig.sourcesReady() && sources.every((source) => loop.hasHeard(source.name));
+  const areSourcesHeard = () =>
+    podConfig.sourcesReady() && sources.every((source) => loop.hasHeard(source.name));
+  const mayJudge = () => plegSynced && areSourcesHeard();
   const mayEnd = (uid: PodUid) => !o.leavesApiPods || !isFromApi(observed.get(uid));
   const housekeeping = new Housekeeping({
     clock,
@@ -308,6 +296,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
   const runtimeKnown = Promise.withResolvers<void>();
   connection.onChange((state) => {
     if (state.kind === "up" || state.kind === "not-ready") runtimeKnown.resolve();
+    cluster?.nodeChanged();
     if (state.kind !== "up") return;
     pleg.relistSoon();
     loop.post({ kind: "runtime-up" });
@@ -331,7 +320,8 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       logger.error("Pods cannot have users of their own", { err: messageOf(error) });
     });
     await memory.start();
-    for (const part of [health, localApi, connection, loop, probes, workers, pleg, eventStream, podConfig])
+    const parts = [...(serving ? [serving] : []), loop, probes, workers, pleg, eventStream, podConfig];
+    for (const part of [health, localApi, connection, ...(cluster?.components ?? []), ...parts])
       await lifecycle.start(part);
     for (const part of trash.components) await lifecycle.start(part);
     if (o.endsOrphans !== false) await lifecycle.start(housekeeping);
@@ -345,6 +335,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
   }
   const stopWatchdog = watchdog(o.serviceManager, clock, () => loop.health().ok);
   o.serviceManager?.ready();
+  cluster?.announce();
   logger.info("Started kubelet", { node: node.name, cgroupVersion: node.facts.cgroupVersion });
 
   return {
@@ -355,6 +346,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     get healthPort() {
       return health.port;
     },
+    servingCertificate: serving,
     problems: () => sources.flatMap((source) => source.problems?.() ?? []),
     async endPods({ graceSeconds, withinMs }) {
       for (const worker of [...workers.all()])
@@ -375,4 +367,8 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
 
 function detailsOf({ waiting, phase, verdict, refused }: PodWorker): StatusDetails {
   return { waiting, workerPhase: phase, verdict, refused };
+}
+
+function reasons(...healths: Health[]): string[] {
+  return healths.flatMap((health) => (health.ok ? [] : [health.reason]));
 }

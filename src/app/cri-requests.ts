@@ -8,7 +8,6 @@ import type { PodEvents } from "../model/pod-events.ts";
 import { buildContainerConfig } from "../pipeline/pod-runtime/config/container-config.ts";
 import type {
   ContainerContext,
-  EnvObjects,
   NodeFacts,
   RuntimeSettings,
   UserNamespaceInit,
@@ -23,7 +22,9 @@ import { kernelHostname, type PodHostname, podHostname } from "../pods/network/h
 import { parseResolvConf } from "../pods/network/resolv-conf.ts";
 import { type HandlerFeatures, requireUserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
 import { newestContainer, type ObservedPod } from "../state/observed-pods.ts";
+import type { ApiObjects } from "./api-objects.ts";
 import { emptyDirPath, readFileKeys } from "./env-files.ts";
+import { readEnvObjects } from "./env-objects.ts";
 
 export interface CriRequestsOptions {
   node: NodeFacts;
@@ -43,7 +44,7 @@ export interface CriRequestsOptions {
   userNamespaces?: { mappingsFor(uid: PodUid): Promise<{ first: number; length: number }> };
   runtimeHandlers?: () => readonly HandlerFeatures[];
   /** ConfigMaps and Secrets; without them a pod that refers to one does not start. */
-  envObjects?: EnvObjects;
+  objects?: ApiObjects;
   serviceEnv?: (pod: Pod) => Readonly<Record<string, string>>;
   /** Where a volume is on the node, if it is mounted; emptyDirs are known without it. */
   volumeDir?: (pod: Pod, volume: string) => string | undefined;
@@ -59,8 +60,13 @@ interface Made {
   seen?: ObservedPod;
 }
 
+export type CriRequests = PodRuntimeOptions["requests"] & {
+  /** The handler of a pod; undefined if its RuntimeClass is not there, or not known yet. */
+  knownHandler(pod: Pod): string | undefined;
+};
+
 /** Joins what a pod asks for with what the node is, and writes the files that its containers mount. */
-export function criRequests(o: CriRequestsOptions): PodRuntimeOptions["requests"] {
+export function criRequests(o: CriRequestsOptions): CriRequests {
   const noticed = new WeakSet<Pod>();
   const handlerOf = (pod: Pod) => runtimeHandler(pod, o.runtimeClass);
   const nameOf = (pod: Pod) => podHostname(pod, o.clusterDomain, o.hostnameOverrides ?? true);
@@ -93,6 +99,7 @@ export function criRequests(o: CriRequestsOptions): PodRuntimeOptions["requests"
     const targetContainerId = targetOf(spec, seen);
     const podIps = pod.spec.hostNetwork && podIPs.length === 0 ? o.node.hostIps : podIPs;
     const context = await contextOf(pod);
+    const envObjects = o.objects && (await readEnvObjects(pod, spec, o.objects));
     const fileKey = await readFileKeys(pod, spec, o.volumeDir ?? emptyDirPath(o.settings.rootDir));
     const terminationFile = terminationFileName();
     await writeHostsFile(o.settings.rootDir, pod, podIps, nameOf(pod));
@@ -106,7 +113,7 @@ export function criRequests(o: CriRequestsOptions): PodRuntimeOptions["requests"
       terminationFile,
       targetContainerId,
       serviceEnv: o.serviceEnv?.(pod),
-      envObjects: o.envObjects,
+      envObjects,
       fileKey,
       mountsFor: o.mountsFor,
     });
@@ -115,6 +122,13 @@ export function criRequests(o: CriRequestsOptions): PodRuntimeOptions["requests"
   return {
     hashOf: containerHash,
     runtimeHandler: handlerOf,
+    knownHandler(pod) {
+      try {
+        return handlerOf(pod);
+      } catch {
+        return undefined;
+      }
+    },
     sandbox: (pod, attempt) => named("ConfigPodSandboxError", sandbox(pod, attempt)),
     container: (pod, spec, made) => named("CreateContainerConfigError", container(pod, spec, made)),
   };

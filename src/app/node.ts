@@ -1,11 +1,15 @@
 import { KubeletError } from "../base/errors.ts";
 import { cgroupDriver, detectLayout, hasSwapAccounting, readHugepageSizes } from "../host/cgroups/index.ts";
-import { nodeAddresses, nodeName, readMachineFacts } from "../host/node-facts.ts";
+import { countRanges, nodeAddresses, nodeName, readMachineFacts } from "../host/node-facts.ts";
+import { readSystemIdentity, type SystemIdentity } from "../host/system-identity.ts";
 import { readThermalThrottlePaths } from "../host/thermal-throttle.ts";
+import { type CapacityInput, planCapacity } from "../node/capacity.ts";
+import { type NodeConfiguration, nodeConfiguration } from "../node/node-configuration.ts";
 import type { NodeFacts, RuntimeSettings } from "../pipeline/pod-runtime/config/context.ts";
 import { rootLimits } from "../resources/cgroups/limits.ts";
 import { createPodCgroups, type PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
-import type { AgentOptions } from "./agent.ts";
+import type { AgentOptions } from "./agent-options.ts";
+import { noDevices, readNodeSize } from "./node-size.ts";
 
 /** What the agent knows of the machine that it runs on. */
 export interface Node {
@@ -14,6 +18,9 @@ export interface Node {
   facts: NodeFacts;
   settings: RuntimeSettings;
   cgroups: PodCgroups;
+  /** What files and flags say of the node as part of a cluster. */
+  configuration: NodeConfiguration;
+  identity: SystemIdentity;
 }
 
 export async function readNode(o: AgentOptions): Promise<Node> {
@@ -29,16 +36,23 @@ export async function readNode(o: AgentOptions): Promise<Node> {
   if (o.makesCgroupRoot) await driver.create(config.cgroupRoot, {});
   const settings = runtimeSettings(o, layout.version);
   const hugepageSizes = await readHugepageSizes();
-  const allocatable = { cpu: String(machine.cpus), memory: String(machine.memoryBytes) };
+  const configuration = configurationOf(o);
+  const size = {
+    ...configuration.facts,
+    machine: await readNodeSize({ rootDir: o.rootDir, localStorage: configuration.facts.localStorage }),
+    devices: noDevices,
+  };
   return {
     name: nodeName(o.hostnameOverride),
     cpus: machine.cpus,
+    configuration,
+    identity: await readSystemIdentity(),
     settings,
     facts: {
       hostIps: await nodeAddresses(o.nodeIp),
       memoryCapacity: machine.memoryBytes,
       swapCapacity: machine.swapBytes,
-      allocatable,
+      allocatable: planCapacity(size, {}).allocatable,
       cgroupVersion: layout.version,
       swapAccounting: await hasSwapAccounting(layout),
       hugepageSizes,
@@ -60,10 +74,27 @@ export async function readNode(o: AgentOptions): Promise<Node> {
         memoryReservationPolicy: settings.memoryReservationPolicy,
         hugepageSizes,
       },
-      root: (config.enforceNodeAllocatable ?? []).includes("pods") ? rootLimits(allocatable) : undefined,
+      root: (config.enforceNodeAllocatable ?? []).includes("pods") ? rootLimits(unreserved(size)) : undefined,
       logger,
     }),
   };
+}
+
+function configurationOf({ config, gates, nodeFlags, nodeIp }: AgentOptions): NodeConfiguration {
+  const flags = {
+    nodeLabels: nodeFlags?.nodeLabels ?? {},
+    cloudProvider: nodeFlags?.cloudProvider ?? "",
+    experimentalAllocatableIgnoreEviction: nodeFlags?.experimentalAllocatableIgnoreEviction ?? false,
+    nodeIP: nodeIp ?? "",
+  };
+  return nodeConfiguration(config, flags, gates, countRanges(config.reservedSystemCPUs ?? ""));
+}
+
+/** What all pods together may take: eviction begins before they have taken all of it. */
+function unreserved(size: CapacityInput): Record<string, string> {
+  const reservations = { ...size.reservations, ignoreEviction: true };
+  const { cpu = "0", memory = "0" } = planCapacity({ ...size, reservations }, {}).allocatable;
+  return { cpu, memory };
 }
 
 function runtimeSettings({ config, gates, rootDir }: AgentOptions, cgroupVersion: 1 | 2): RuntimeSettings {

@@ -5,6 +5,7 @@ import { notActedOn } from "./not-acted-on.ts";
 
 test("fields that change nothing yet are named with their path, and only those that are set", () => {
   const pod = aPod({ volumes: [], runtimeClassName: "fast", activeDeadlineSeconds: 5 });
-  assert.deepEqual(notActedOn(pod), ["spec.runtimeClassName"]);
-  assert.deepEqual(notActedOn(aPod()), []);
+  assert.deepEqual(notActedOn(pod, false), ["spec.runtimeClassName"]);
+  assert.deepEqual(notActedOn(pod, true), []);
+  assert.deepEqual(notActedOn(aPod(), false), []);
 });

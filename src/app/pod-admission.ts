@@ -7,9 +7,8 @@ import { safeSysctls, sysctlAllowlist } from "../pods/admission/sysctls.ts";
 
 export interface PodAdmissionOptions {
   nodeName: string;
-  /** Besides those that every node has. */
-  nodeLabels?: Readonly<Record<string, string>>;
-  taints?: AdmissionContext["taints"];
+  /** Labels besides those that every node has, and taints, as they are now. */
+  standing?: () => { labels: Readonly<Record<string, string>>; taints: AdmissionContext["taints"] };
   allocatable: Readonly<Record<string, string>>;
   cpus: number;
   maxPods: number;
@@ -31,7 +30,6 @@ export interface PodAdmissionOptions {
 export function podAdmission(o: PodAdmissionOptions): (pod: Pod) => PodVerdict | undefined {
   const sysctls = sysctlAllowlist([...safeSysctls(release()), ...o.allowedUnsafeSysctls]);
   const pods = o.podsPerCore > 0 ? Math.min(o.maxPods, o.podsPerCore * o.cpus) : o.maxPods;
-  const node = { name: o.nodeName, labels: { ...labelsOfEveryNode(o.nodeName), ...o.nodeLabels } };
   const appArmor = hasAppArmor();
   let letIn = new Set<PodUid>();
   return (pod) => {
@@ -39,9 +37,10 @@ export function podAdmission(o: PodAdmissionOptions): (pod: Pod) => PodVerdict |
       .activePods()
       .filter(({ metadata: { uid } }) => uid !== pod.metadata.uid && (letIn.has(uid) || o.runs(uid)));
     letIn = new Set(others.map((other) => other.metadata.uid));
+    const { labels, taints } = o.standing?.() ?? { labels: {}, taints: [] };
     const verdict = admitPod(pod, {
-      node,
-      taints: o.taints,
+      node: { name: o.nodeName, labels: { ...labelsOfEveryNode(o.nodeName), ...labels } },
+      taints,
       sysctls,
       appArmor,
       allocatable: { ...o.allocatable, pods: String(pods) },

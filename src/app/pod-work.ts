@@ -19,12 +19,15 @@ export function podWork(
     userNamespaces: { release(uid: PodUid): Promise<void> };
     activePods: () => Pod[];
     refreshStatus: (uid: PodUid) => void;
+    /** Nothing of the pod is left on the node but what shows how it ended. */
+    onReleased: (uid: PodUid) => void;
   },
 ): PodWork {
   const { node, config, events, connection, observed } = core;
   const { runtime, probes, statuses, refreshStatus } = parts;
   const admit = podAdmission({
     nodeName: node.name,
+    standing: () => core.view?.standing() ?? { labels: node.configuration.settings.labels, taints: [] },
     allocatable: node.facts.allocatable,
     cpus: node.cpus,
     maxPods: config.maxPods,
@@ -53,6 +56,7 @@ export function podWork(
     release: async (uid) => {
       await runtime.release(uid);
       await parts.userNamespaces.release(uid);
+      parts.onReleased(uid);
     },
     remove: (id, signal) => runtime.remove(id, signal),
     hasEnded: (pod) => {

@@ -13,18 +13,25 @@ test("what the runtime can do is not known before it answers, and not forgotten 
   assert.equal(features.supplementalGroupsPolicy(), undefined);
   assert.deepEqual(features.handlers(), []);
   const status = create(StatusResponseSchema, {
-    runtimeHandlers: [{ name: "", features: { userNamespaces: true } }, { name: "old" }],
+    runtimeHandlers: [
+      { name: "", features: { userNamespaces: true, recursiveReadOnlyMounts: true } },
+      { name: "old" },
+    ],
     features: { supplementalGroupsPolicy: true },
   });
   const expected = [
-    { name: "", userNamespaces: true },
-    { name: "old", userNamespaces: false },
+    { name: "", userNamespaces: true, recursiveReadOnlyMounts: true },
+    { name: "old", userNamespaces: false, recursiveReadOnlyMounts: false },
   ];
   state = { kind: "up", runtime, status };
   assert.equal(features.supplementalGroupsPolicy(), true);
   state = { kind: "away", reason: "gone" };
   assert.equal(features.supplementalGroupsPolicy(), true);
   assert.deepEqual(features.handlers(), expected);
+  assert.deepEqual(
+    ["", "old", "none"].map((name) => features.recursiveReadOnly(name)),
+    [true, false, false],
+  );
 });
 
 test("an old runtime that does not tell can do neither", () => {

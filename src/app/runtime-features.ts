@@ -1,6 +1,12 @@
 import type { RuntimeState } from "../clients/cri/runtime-state.ts";
 import type { StatusResponse } from "../gen/runtime/v1/api_pb.js";
-import type { HandlerFeatures } from "../pods/user-namespaces/user-namespaces.ts";
+
+/** One way in which the runtime runs containers. */
+export interface RuntimeHandler {
+  readonly name: string;
+  readonly userNamespaces: boolean;
+  readonly recursiveReadOnlyMounts: boolean;
+}
 
 /** What the runtime can do, as it last said; a runtime that is away for a moment can still do it. */
 export class RuntimeFeatures {
@@ -11,16 +17,18 @@ export class RuntimeFeatures {
     this.#state = state;
   }
 
-  handlers(): HandlerFeatures[] {
+  handlers(): RuntimeHandler[] {
     return (this.#status()?.runtimeHandlers ?? []).map(({ name, features }) => ({
       name,
       userNamespaces: features?.userNamespaces ?? false,
+      recursiveReadOnlyMounts: features?.recursiveReadOnlyMounts ?? false,
     }));
   }
 
   recursiveReadOnly(handler: string): boolean {
-    const found = this.#status()?.runtimeHandlers.find(({ name }) => name === handler);
-    return found?.features?.recursiveReadOnlyMounts ?? false;
+    return this.handlers().some(
+      ({ name, recursiveReadOnlyMounts }) => name === handler && recursiveReadOnlyMounts,
+    );
   }
 
   /** Undefined until the runtime has answered once. */

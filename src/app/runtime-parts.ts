@@ -1,19 +1,19 @@
 import type { PodUid } from "../model/pod.ts";
 import { PodFiles } from "../pipeline/pod-runtime/pod-files.ts";
-import { PodRuntime, type PodRuntimeOptions } from "../pipeline/pod-runtime/pod-runtime.ts";
+import { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
 import { restartDelays } from "../pipeline/pod-runtime/restart-backoff.ts";
 import { createStartMetrics } from "../pipeline/pod-runtime/start-metrics.ts";
 import { LifecycleHooks } from "../pods/lifecycle/lifecycle-hooks.ts";
 import type { UserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
 import type { PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
 import type { AgentCore } from "./agent-core.ts";
-import { criRequests } from "./cri-requests.ts";
+import { type CriRequests, criRequests } from "./cri-requests.ts";
 import { imageManager } from "./images.ts";
 import { startGate } from "./start-gate.ts";
 
 export interface RuntimeParts {
   runtime: PodRuntime;
-  requests: PodRuntimeOptions["requests"];
+  requests: CriRequests;
   files: PodFiles;
 }
 
@@ -38,8 +38,14 @@ export function podRuntime(
     crashLoopBackOffMax: o.gates.enabled("KubeletCrashLoopBackOffMax"),
     reducedDecay: o.gates.enabled("ReduceDefaultCrashLoopBackOffDecay"),
   });
+  const { view } = core;
   const requests = criRequests({
-    node: node.facts,
+    node: {
+      ...node.facts,
+      get hostIps() {
+        return hostIps();
+      },
+    },
     settings: node.settings,
     clusterDns: config.clusterDNS,
     clusterDomain: config.clusterDomain,
@@ -50,6 +56,11 @@ export function podRuntime(
     nodeEvents: core.nodeEvents,
     userNamespaces,
     runtimeHandlers: () => core.features.handlers(),
+    ...(view && {
+      runtimeClass: (name) => view.runtimeClass(name),
+      serviceEnv: (pod) => view.serviceEnv(pod),
+      objects: view.objects,
+    }),
   });
   const runtime = new PodRuntime({
     runtime: cri,
@@ -58,6 +69,7 @@ export function podRuntime(
       gates: o.gates,
       rootDir: o.rootDir,
       images: cri,
+      ...(view && { secret: (namespace, name) => view.objects.secret(namespace, name) }),
       runtimeHandler: (pod) => requests.runtimeHandler(pod),
       events,
       clock,

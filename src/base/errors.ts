@@ -20,6 +20,15 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** One error of several, as lists of errors are told: "[a, b]", each message once. */
+export function joinErrors(errors: readonly unknown[]): Error {
+  const [first] = errors;
+  if (errors.length === 1 && first instanceof Error) return first;
+  const messages = [...new Set(errors.map(messageOf))];
+  const message = messages.length === 1 ? (messages[0] ?? "") : `[${messages.join(", ")}]`;
+  return new KubeletError("Several", message, { cause: errors });
+}
+
 /** The errno name of a failed system call ("ENOENT"), or undefined. */
 export function errnoOf(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | undefined)?.code;

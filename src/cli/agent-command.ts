@@ -1,6 +1,8 @@
 import { startAgent } from "../app/agent.ts";
+import { joinedAccess } from "../app/cluster-credentials.ts";
 import { systemClock } from "../base/clock.ts";
 import { createLogger } from "../base/log-writer.ts";
+import { createMetrics } from "../base/metrics.ts";
 import { loadConfiguration } from "../config/load.ts";
 import { serviceManager } from "../host/sd-notify.ts";
 import { usage } from "./flags.ts";
@@ -28,8 +30,30 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
   for (const warning of warnings) logger.warn(warning);
   // Before anything is started: a signal that comes early must not be lost.
   const signalled = untilSignal(["SIGTERM", "SIGINT"]);
+  const stopping = new AbortController();
+  void signalled.then(() => stopping.abort());
+  const hopeless = Promise.withResolvers<string>();
+  const metrics = createMetrics();
+  const common = { config, metrics, clock: systemClock, logger };
+  let cluster: Awaited<ReturnType<typeof joinedAccess>> | undefined;
+  try {
+    if (flags.kubeconfig !== "")
+      cluster = await joinedAccess({
+        ...common,
+        flags,
+        kubeletVersion: version,
+        onHopeless: hopeless.resolve,
+        signal: stopping.signal,
+      });
+  } catch (error) {
+    if (!stopping.signal.aborted) throw error;
+    logger.info("Stopped before there was a client certificate", { signal: await signalled });
+    return 0;
+  }
   const agent = await startAgent({
-    config,
+    ...common,
+    cluster,
+    nodeFlags: flags,
     gates,
     rootDir: flags.rootDir,
     hostnameOverride: flags.hostnameOverride,
@@ -40,13 +64,15 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
       maxContainers: flags.maximumDeadContainers,
     },
     maxParallelStarts: flags.maxParallelStarts,
-    leavesApiPods: flags.kubeconfig !== "" || flags.bootstrapKubeconfig !== "",
-    clock: systemClock,
-    logger,
+    // A certificate of files is for a server, which there is none of yet.
+    certDir: cluster && config.serverTLSBootstrap ? flags.certDir : undefined,
+    leavesApiPods: !cluster && flags.bootstrapKubeconfig !== "",
     serviceManager: serviceManager(process.env, process.pid, logger),
   });
-  const signal = await signalled;
-  logger.info("Stopping; pods run on", { signal });
+  const reason = await Promise.race([signalled.then(() => undefined), hopeless.promise]);
+  if (reason === undefined) logger.info("Stopping; pods run on", { signal: await signalled });
+  else logger.error("Stopping; pods run on", { reason });
   await agent.stop();
-  return 0;
+  cluster?.close();
+  return reason === undefined ? 0 : 1;
 }

@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { KubeletError, messageOf } from "../base/errors.ts";
 import { agentCommand } from "./agent-command.ts";
+import { apiCommand } from "./api-command.ts";
 import { podsCommand } from "./pods-command.ts";
 import { runCommand } from "./run-command.ts";
 import { upCommand } from "./up-command.ts";
@@ -18,6 +19,8 @@ function nameProcess(): void {
 async function main(args: readonly string[]): Promise<number> {
   const [word, ...rest] = args;
   switch (word) {
+    case "api":
+      return apiCommand(rest, process.stdout);
     case "up":
       return upCommand(rest, process.stdout);
     case "pods":
@@ -28,7 +31,7 @@ async function main(args: readonly string[]): Promise<number> {
       if (word && !word.startsWith("-"))
         throw new KubeletError(
           "Usage",
-          `unknown command: ${word} (there are: up, pods, run; without a word: the agent)`,
+          `unknown command: ${word} (there are: up, pods, run, api; without a word: the agent)`,
         );
       return agentCommand(args);
   }

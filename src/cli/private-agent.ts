@@ -6,7 +6,7 @@ import { systemClock } from "../base/clock.ts";
 import { KubeletError } from "../base/errors.ts";
 import { createLogger } from "../base/log-writer.ts";
 import type { Logger } from "../base/logger.ts";
-import { withDefaults } from "../config/defaults.ts";
+import { withDefaults, withFileDefaults } from "../config/defaults.ts";
 import { FeatureGates } from "../config/feature-gates.ts";
 import type { KubeletConfiguration } from "../config/kubelet-configuration.ts";
 import type { PrivateNode } from "../local/private-node.ts";
@@ -30,7 +30,7 @@ export function requireBinaries(): Binaries {
 }
 
 export async function privateConfiguration(node: PrivateNode): Promise<KubeletConfiguration> {
-  const config = withDefaults({}, new FeatureGates({}));
+  const config = withDefaults(withFileDefaults({}), new FeatureGates({}));
   config.staticPodPath = node.files.manifests;
   config.podLogsDir = node.files.podLogs;
   config.containerRuntimeEndpoint = node.endpoint;

@@ -1,22 +1,30 @@
 import { access, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Agent } from "../app/agent.ts";
-import { silentLogger } from "../base/logger.ts";
-import { nodeFiles } from "../local/node-files.ts";
+import { clusterAccess } from "../app/cluster-access.ts";
+import { systemClock } from "../base/clock.ts";
+import { type Logger, silentLogger } from "../base/logger.ts";
+import { loadKubeconfig } from "../clients/kube/kubeconfig.ts";
+import { nodeName } from "../host/node-facts.ts";
+import { ApiProcess } from "../local/api-process.ts";
+import { type NodeFiles, nodeFiles } from "../local/node-files.ts";
 import { type PrivateNode, startPrivateNode } from "../local/private-node.ts";
 import { demoPod } from "./demo-pod.ts";
 import { LiveView } from "./live-view.ts";
 import { parseOptions } from "./options.ts";
-import { fileLogger, requireBinaries, startPrivateAgent } from "./private-agent.ts";
+import { fileLogger, privateConfiguration, requireBinaries, startPrivateAgent } from "./private-agent.ts";
 import { untilSignal } from "./signals.ts";
+import { version } from "./version.ts";
 
-export const upUsage = `kubelet up: a node on this machine, with a containerd of its own and a demo pod
+export const upUsage = `kubelet up: a cluster of one node on this machine, with a containerd and an API of its own, and a demo pod
 
   --name NAME        run it beside others (default: default)
   --base-dir DIR     where it keeps its files (default: /var/lib/kubelet-ts)
   --run-dir DIR      where its sockets are (default: /run/kubelet-ts)
+  --no-api           without an API: static pods only, no kubectl
 
-Ctrl-C ends it and removes everything it started. Manifests and logs are kept.
+Ctrl-C ends it and removes everything it started. Manifests, logs and the objects of the API are kept: the next
+start runs the same pods again.
 `;
 
 /** How long pods get to end by themselves when the node is shut down. */
@@ -27,6 +35,7 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
     name: "value",
     "base-dir": "value",
     "run-dir": "value",
+    "no-api": "switch",
     help: "switch",
   });
   if (options.help) {
@@ -59,25 +68,59 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
     throw error;
   }
   let agent: Agent | undefined;
+  let api: ApiProcess | undefined;
+  let cluster: ReturnType<typeof clusterAccess> | undefined;
   try {
     if (isNew) await writeDemoPod(join(files.manifests, "demo.yaml"), node.images.demo);
     const log = fileLogger(dirname(files.podLogs));
-    agent = await startPrivateAgent(node, log.logger);
-    out.write(`Pods:      drop manifests into ${files.manifests}\n`);
+    if (!options["no-api"]) {
+      api = apiOf(files, log.logger);
+      out.write("Starting the API …\n");
+      await api.start(aborted.signal);
+      cluster = clusterAccess({
+        access: await loadKubeconfig(join(files.api.dir, "kubelet.kubeconfig")),
+        config: await privateConfiguration(node),
+        kubeletVersion: version,
+        clock: systemClock,
+        logger: log.logger,
+      });
+    }
+    agent = await startPrivateAgent(node, log.logger, cluster ? { cluster } : {});
+    if (cluster) out.write(`kubectl:   export KUBECONFIG=${files.api.kubeconfig}\n`);
+    out.write(`Pods:      ${cluster ? "kubectl, or " : ""}drop manifests into ${files.manifests}\n`);
     out.write(`Log:       ${log.path}\n`);
     out.write(`Health:    http://127.0.0.1:${agent.healthPort}/healthz\n`);
     out.write("Ctrl-C ends the node and everything in it.\n\n");
     await showUntil(signalled, agent, out);
     out.write("\nEnding the pods …\n");
+    // Before the pods: the API would be told that they have ended for good, and the next start is to run them again.
+    await api?.stop();
     await agent.endPods({ graceSeconds: farewellSeconds, withinMs: 20_000 });
     return 0;
+  } catch (error) {
+    if (aborted.signal.aborted) return 130;
+    throw error;
   } finally {
+    await api?.stop();
     await agent?.stop();
+    cluster?.close();
     out.write("Ending containerd and removing mounts, networks and cgroups …\n");
     const { left } = await node.stop();
     for (const what of left) out.write(`could not remove ${what}\n`);
     if (left.length === 0) out.write("Nothing is left running.\n");
   }
+}
+
+/** The same program as this one, once more. */
+function apiOf(files: NodeFiles, logger: Logger): ApiProcess {
+  const { dir, kubeconfig, log } = files.api;
+  const args = ["--dir", dir, "--kubeconfig", kubeconfig, "--node", nodeName(undefined), "--until-eof"];
+  return new ApiProcess({
+    program: [process.execPath, ...process.execArgv, process.argv[1] ?? ""],
+    args: ["api", ...args],
+    log,
+    logger,
+  });
 }
 
 async function writeDemoPod(path: string, image: string): Promise<void> {

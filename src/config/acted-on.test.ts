@@ -28,10 +28,10 @@ test("a flag is acted on exactly if its configuration field is", () => {
 test("one line names all that is not acted on, each once", () => {
   assert.equal(
     notActedOn(
-      ["config", "event-qps", "vmodule", "event-qps"],
-      ["staticPodPath", "evictionHard", "eventRecordQPS", "eventRecordQPS"],
+      ["config", "kube-api-content-type", "vmodule", "kube-api-content-type"],
+      ["staticPodPath", "evictionHard", "contentType", "contentType"],
     ),
-    "accepted but not acted on yet: --event-qps, --vmodule, config evictionHard, config eventRecordQPS",
+    "accepted but not acted on yet: --kube-api-content-type, --vmodule, config evictionHard, config contentType",
   );
 });
 

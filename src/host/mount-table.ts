@@ -1,10 +1,22 @@
 import { readFileSync } from "node:fs";
 
 export interface MountPoint {
+  /** Unlike the path, another one for each time that something is mounted there. */
+  readonly id: number;
+  readonly parentId: number;
+  /** Of the file system: "8:1". */
+  readonly device: string;
+  /** The part of the file system that is visible here: "/" unless it is a bind mount of a folder in it. */
+  readonly root: string;
   readonly path: string;
   readonly fsType: string;
+  readonly source: string;
+  /** Of this mount: "ro", "nosuid", … */
+  readonly mountOptions: readonly string[];
   /** Of the file system, not of this mount of it: for cgroup v1 the controllers. */
   readonly options: readonly string[];
+  /** True if mounts below it are also seen where it is bound to. */
+  readonly shared: boolean;
 }
 
 /** Mount points in the order in which they were mounted, from the text of a mountinfo file. */
@@ -16,8 +28,15 @@ export function parseMountinfo(text: string): MountPoint[] {
     .map((fields) => {
       const dash = fields.indexOf("-", 6);
       return {
+        id: Number(fields[0]),
+        parentId: Number(fields[1]),
+        device: fields[2]!,
+        root: unescapeOctal(fields[3]!),
         path: unescapeOctal(fields[4]!),
+        mountOptions: fields[5]!.split(","),
+        shared: fields.slice(6, dash).some((field) => field.startsWith("shared:")),
         fsType: fields[dash + 1] ?? "",
+        source: unescapeOctal(fields[dash + 2] ?? ""),
         options: (fields[dash + 3] ?? "").split(","),
       };
     });
@@ -32,6 +51,11 @@ export function readMounts(): MountPoint[] {
   return parseMountinfo(readFileSync("/proc/self/mountinfo", "utf8"));
 }
 
+/** What is mounted at exactly this path, the topmost if there are several. */
+export function mountAt(mounts: readonly MountPoint[], path: string): MountPoint | undefined {
+  return mounts.findLast((mount) => mount.path === path);
+}
+
 /** Mount points at or below these folders, in the order in which they can be unmounted. */
 export function mountsBelow(mounts: readonly MountPoint[], dirs: readonly string[]): string[] {
   const below = (path: string) => dirs.some((dir) => path === dir || path.startsWith(`${dir}/`));
@@ -39,6 +63,14 @@ export function mountsBelow(mounts: readonly MountPoint[], dirs: readonly string
     .map((mount) => mount.path)
     .filter(below)
     .reverse();
+}
+
+/** Where else the same part of the same file system is mounted. */
+export function mountReferences(mounts: readonly MountPoint[], path: string): string[] {
+  const own = mountAt(mounts, path);
+  if (!own) return [];
+  const same = (m: MountPoint) => m.device === own.device && m.root === own.root && m.path !== path;
+  return [...new Set(mounts.filter(same).map((m) => m.path))];
 }
 
 /** Where each cgroup hierarchy is mounted (version 1 has several, version 2 one, a hybrid both). */

@@ -107,12 +107,12 @@ describeOnContainerd("the agent", (version) => {
 
   test("names in one warning line what it accepts and does not act on", async () => {
     const mark = agent.log().length;
-    agent.start(["--event-qps=7", "--volume-plugin-dir=90"]);
+    agent.start(["--kube-api-content-type=application/json", "--volume-plugin-dir=90"]);
     await healthy();
     const lines = agent.log().slice(mark).split("\n");
     const warnings = lines.filter((line) => line.includes("accepted but not acted on yet"));
     assert.equal(warnings.length, 1);
-    assert.match(warnings[0]!, /^W.*--event-qps, --volume-plugin-dir/);
+    assert.match(warnings[0]!, /^W.*--kube-api-content-type, --volume-plugin-dir/);
   });
 
   test("with --logging-format=json writes one JSON object a line and nothing else", async () => {

@@ -32,7 +32,7 @@ export class TestApiServer {
   readonly port: number;
   readonly #server: Server;
 
-  static async start(protocol: Protocol, handler: Handler, settings = {}): Promise<TestApiServer> {
+  static async start(protocol: Protocol, handler: Handler, settings = {}, port = 0): Promise<TestApiServer> {
     const tls = {
       key: fixture("server.key"),
       cert: fixture("server.pem"),
@@ -46,7 +46,7 @@ export class TestApiServer {
         : protocol === "https"
           ? createSecure(tls)
           : createPlain();
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
     return new TestApiServer(server as unknown as Server, protocol, handler);
   }
 

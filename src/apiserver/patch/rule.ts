@@ -33,36 +33,3 @@ export const atomic: Rule = { kind: "atomic" };
 export function struct(type: string): Rule {
   return { kind: "struct", type };
 }
-
-/** `retainKeys` tells clients to send `$retainKeys`; the server obeys that wherever it comes. */
-export interface KeyedOptions {
-  readonly type?: string;
-  readonly atomicItems?: boolean;
-  readonly defaults?: Readonly<Record<string, Json>>;
-  readonly retainKeys?: boolean;
-  readonly patch?: "replace";
-}
-
-export function keyed(keys: readonly [string, ...string[]], options: KeyedOptions = {}): Rule {
-  return {
-    kind: "list",
-    list: "keyed",
-    keys,
-    defaults: options.defaults ?? {},
-    items: options.type ? struct(options.type) : options.atomicItems ? atomic : plain,
-    patch: options.patch ? { strategy: "replace" } : { strategy: "merge", key: keys[0] },
-  };
-}
-
-const noKeys = { keys: [], defaults: {}, items: plain } as const;
-
-/** Values that are found by themselves; patches add to it. */
-export const set: Rule = { kind: "list", list: "set", ...noKeys, patch: { strategy: "merge", key: "" } };
-
-/** The same, but a patch replaces it. */
-export const replacedSet: Rule = { kind: "list", list: "set", ...noKeys, patch: { strategy: "replace" } };
-
-/** One value to its owners, yet merged by patches. */
-export function mergedByPatch(key: string): Rule {
-  return { kind: "list", list: "atomic", ...noKeys, patch: { strategy: "merge", key } };
-}

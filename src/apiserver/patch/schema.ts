@@ -1,5 +1,7 @@
-import { atomic, plain, type Rule, struct } from "./rule.ts";
-import { kindTypes, typeRules } from "./schema-table.ts";
+import { type Field, type FieldType, underlying } from "../openapi/field-type.ts";
+import { kindType, structType } from "../openapi/type-table.ts";
+import type { Json } from "./json-value.ts";
+import { atomic, map, plain, type Rule, struct } from "./rule.ts";
 
 /** What is known of a kind of object. */
 export interface Schema {
@@ -8,22 +10,63 @@ export interface Schema {
   readonly root: Rule;
 }
 
-const metadataOnly = "PriorityClass";
+const metadataOnly = "meta.PartialObjectMetadata";
 
-/** A kind that is not in the table has metadata as all have, and plain fields. */
+/** A kind that is not in the tables has metadata as all have, and plain fields. */
 export function schemaFor(apiVersion: string, kind: string): Schema {
-  return { apiVersion, kind, root: struct(kindTypes[`${apiVersion}/${kind}`] ?? metadataOnly) };
+  const [version = "", group = ""] = apiVersion.split("/").reverse();
+  return { apiVersion, kind, root: struct(kindType(group, version, kind)?.name ?? metadataOnly) };
 }
 
+const rules = new Map<Field, Rule>();
+
 /** The rule of a field of something that has this rule. */
-export function fieldRule(rule: Rule, field: string): Rule {
+export function fieldRule(rule: Rule, name: string): Rule {
   if (rule.kind === "atomic") return atomic;
-  if (rule.kind !== "struct") return plain;
-  const rules = typeRules[rule.type];
-  return rules && Object.hasOwn(rules, field) ? rules[field]! : plain;
+  const field = rule.kind === "struct" ? structType(rule.type).fields.get(name) : undefined;
+  if (!field) return plain;
+  const known = rules.get(field) ?? ruleOf(field);
+  rules.set(field, known);
+  return known;
 }
 
 /** True if the fields of such an object belong to its type, and are not entries of a map. */
 export function hasNamedFields(rule: Rule): boolean {
   return rule.kind === "struct" || rule.kind === "plain";
+}
+
+function ruleOf(field: Field): Rule {
+  const type = underlying(field.type);
+  if (field.map === "atomic") return atomic;
+  if (type.kind === "map") return map;
+  return type.kind === "list" ? listRule(field, type.items) : itemRule(type);
+}
+
+function itemRule(type: FieldType): Rule {
+  if (type.kind !== "struct") return plain;
+  return structType(type.type).atomic ? atomic : struct(type.type);
+}
+
+function listRule(field: Field, items: FieldType): Rule {
+  const merge = field.mergeKey;
+  if (field.list === "atomic" && merge === undefined) return plain;
+  return {
+    kind: "list",
+    list: field.list === "map" ? "keyed" : field.list,
+    keys: field.keys,
+    defaults: keyDefaults(field.keys, items),
+    items: field.list === "map" ? itemRule(items) : plain,
+    patch: merge === undefined ? { strategy: "replace" } : { strategy: "merge", key: merge },
+  };
+}
+
+function keyDefaults(keys: readonly string[], items: FieldType): Record<string, Json> {
+  if (items.kind !== "struct") return {};
+  const { fields } = structType(items.type);
+  return Object.fromEntries(
+    keys.flatMap((key) => {
+      const given = fields.get(key)?.default;
+      return given === undefined ? [] : [[key, given]];
+    }),
+  );
 }

@@ -21,7 +21,17 @@ export interface ApiServerOptions {
   readonly env?: Environment;
   readonly stdinIsTerminal?: boolean;
   /** Told of each answer, also of those that are tried again; status 0: nobody answered. */
-  readonly onAnswer?: (answer: { method: string; host: string; status: number; ms: number }) => void;
+  readonly onAnswer?: (answer: SeenAnswer) => void;
+}
+
+export interface SeenAnswer {
+  readonly method: string;
+  readonly host: string;
+  readonly path: string;
+  readonly status: number;
+  readonly ms: number;
+  /** Why it failed, if it did; that the caller did not want to wait any longer is an AbortError. */
+  readonly failure: unknown;
 }
 
 export interface Call {
@@ -82,6 +92,7 @@ export class ApiServer {
     const life = new AbortController();
     let credentials: Credentials | undefined;
     let status = 0;
+    let failed: unknown;
     const late = () => new TransportError(`${this.name(call)}: no answer within ${call.timeoutMs / 1000} s`);
     try {
       const limits = { clock: this.clock, ms: call.timeoutMs, signal: call.signal, late };
@@ -106,11 +117,17 @@ export class ApiServer {
       return { kind: "done", value };
     } catch (failure) {
       life.abort();
+      failed = failure;
       return { kind: "failed", failure, credentials };
     } finally {
       const { host } = this.#options.access.cluster.server;
-      this.#options.onAnswer?.({ method: call.method, host, status, ms: this.clock.now() - startedAt });
+      const ms = this.clock.now() - startedAt;
+      this.#options.onAnswer?.({ method: call.method, host, path: call.path, status, ms, failure: failed });
     }
+  }
+
+  onBack(listener: () => void): () => void {
+    return this.#connections.onBack(listener);
   }
 
   /** After a 401: are there other credentials to try? */

@@ -86,6 +86,33 @@ async function begin(transport: HttpKubeTransport) {
   return reader;
 }
 
+describe("a server that was away", { timeout: 30_000 }, () => {
+  for (const protocol of ["h2", "http"] as const)
+    it(`is told to be back with the first connection after one that failed, over ${protocol}`, async (t) => {
+      const first = await TestApiServer.start(protocol, watchOrAnswer);
+      const transport = client(t, first.url);
+      const sharing = HttpKubeTransport.sharing(transport, { qps: 0, burst: 0 });
+      let told = 0;
+      const stopListening = sharing.onBack(() => told++);
+      const ask = () => transport.request({ method: "GET", path: "/" });
+      await ask();
+      await first.close();
+      for (let i = 0; i < 2; i++) await failure(ask());
+      assert.equal(told, 0);
+      const second = await TestApiServer.start(protocol, watchOrAnswer, {}, first.port);
+      t.after(() => second.close());
+      await Promise.all([ask(), ask(), begin(transport)]);
+      assert.equal(told, 1);
+      stopListening();
+      await second.close();
+      await failure(ask());
+      const third = await TestApiServer.start(protocol, watchOrAnswer, {}, first.port);
+      t.after(() => third.close());
+      await ask();
+      assert.equal(told, 1, "nobody listens any more");
+    });
+});
+
 describe("HTTP/2 connections", { timeout: 30_000 }, () => {
   it("a server that takes few streams at once gets more connections", async (t) => {
     const server = await serve(t, watchOrAnswer, { maxConcurrentStreams: 2 });

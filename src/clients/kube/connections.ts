@@ -28,6 +28,8 @@ export class Connections {
   #links: Link[] = [];
   #opening: Promise<void> | undefined;
   #closed = new AbortController();
+  #isAway = false;
+  readonly #onBack = new Set<() => void>();
 
   constructor(options: {
     cluster: ClusterAccess;
@@ -106,6 +108,11 @@ export class Connections {
     return link;
   }
 
+  onBack(listener: () => void): () => void {
+    this.#onBack.add(listener);
+    return () => this.#onBack.delete(listener);
+  }
+
   #dial(signal: AbortSignal): Promise<Dialed> {
     const { server, insecureSkipTlsVerify, tlsServerName } = this.#cluster;
     const identity = {
@@ -117,9 +124,19 @@ export class Connections {
     return dial(server, this.#proxy, identity, signal);
   }
 
-  #inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async #inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const late = () => new Error(`no connection within ${dialDeadlineMs / 1000} s`);
-    return within({ clock: this.#clock, ms: dialDeadlineMs, signal: this.#closed.signal, late }, work);
+    const limits = { clock: this.#clock, ms: dialDeadlineMs, signal: this.#closed.signal, late };
+    try {
+      const made = await within(limits, work);
+      const wasAway = this.#isAway;
+      this.#isAway = false;
+      if (wasAway) for (const listener of [...this.#onBack]) listener();
+      return made;
+    } catch (error) {
+      this.#isAway = true;
+      throw error;
+    }
   }
 
   close(): void {

@@ -63,6 +63,7 @@ class ScriptedTransport implements KubeTransport {
   readonly asked: Query[] = [];
   readonly askedAt: number[] = [];
   readonly answers: Answer[];
+  readonly listeners = new Set<() => void>();
   readonly #clock: FakeClock;
 
   constructor(clock: FakeClock, answers: Answer[]) {
@@ -76,6 +77,15 @@ class ScriptedTransport implements KubeTransport {
 
   async stream({ query = {}, signal }: KubeStreamRequest): Promise<AsyncIterable<Uint8Array>> {
     return (this.#next(query) as FakeStream).read(signal);
+  }
+
+  onBack(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  comeBack(): void {
+    for (const listener of this.listeners) listener();
   }
 
   #next(query: Query): object {
@@ -313,6 +323,33 @@ test("waits twice as long each time, up to 30 s, and a watch that works sets it 
   stream.end(new TransportError("connection reset"));
   await clock.advance(800);
   assert.deepEqual(waits().slice(-1), [800]);
+});
+
+test("a server that can be connected to again is asked at once, and then as if it had never been away", async () => {
+  const failures = Array.from({ length: 6 }, () => down);
+  const { clock, transport, listWatch, stop } = await started([...failures, down, listOf(5, [])]);
+  await clock.advance(25_600);
+  const before = transport.asked.length;
+  assert.equal(before, 6);
+  transport.comeBack();
+  await clock.advance(0);
+  assert.equal(transport.asked.length, before + 1);
+  assert.equal(listWatch.hasSynced, false);
+  await clock.advance(800);
+  assert.ok(listWatch.hasSynced);
+  stop.abort();
+  await clock.advance(0);
+  assert.equal(transport.listeners.size, 0, "somebody still listens");
+});
+
+test("a server that answers, but not well, is not asked sooner when a connection comes to be", async () => {
+  const busy = new KubeApiError({ status: 503, reason: "ServiceUnavailable", message: "not yet" });
+  const { clock, transport } = await started([busy, listOf(5, [])]);
+  transport.comeBack();
+  await clock.advance(799);
+  assert.equal(transport.asked.length, 1);
+  await clock.advance(1);
+  assert.ok(transport.asked.length > 1);
 });
 
 test("waits are spread by up to their length again", async () => {

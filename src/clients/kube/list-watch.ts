@@ -28,7 +28,7 @@ export interface ListWatchOptions<T> {
   path: string;
   fieldSelector?: string;
   labelSelector?: string;
-  transport: Pick<KubeTransport, "request" | "stream">;
+  transport: Pick<KubeTransport, "request" | "stream" | "onBack">;
   clock: Clock;
   logger: Logger;
   /**
@@ -137,7 +137,6 @@ export class ListWatch<T> implements Component {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#o;
     let step: Step = { do: "list", from: "0" };
     while (!signal.aborted) {
       if (step.do === "list" && this.#streams)
@@ -149,8 +148,28 @@ export class ListWatch<T> implements Component {
       step = next.step;
       if (next.unstreamed) this.#streams = false;
       if (next.works) this.#backoff.succeeded("");
-      if (next.backOff) await sleep(clock, this.#delayMs(outcome), signal).catch(() => {});
+      if (next.backOff) await this.#backOff(outcome, signal);
     }
+  }
+
+  /** With jitter, so that the nodes of a cluster do not all come back at once. */
+  async #backOff(outcome: Outcome, signal: AbortSignal): Promise<void> {
+    const { clock, transport } = this.#o;
+    const error = "error" in outcome ? outcome.error : undefined;
+    const delayMs = this.#backoff.failed("", clock.now()) * (1 + this.#random());
+    const asked = error instanceof KubeApiError ? (error.retryAfterMs ?? 0) : 0;
+    const waitMs = Math.max(Math.min(delayMs, backoffLimits.maxMs), Math.min(asked, retryAfterAtMostMs));
+    const woken = new AbortController();
+    // Others look for a server that is away more often. One that has answered is left alone as long as this takes.
+    const stopListening =
+      error instanceof KubeApiError
+        ? undefined
+        : transport.onBack?.(() => {
+            this.#backoff.succeeded("");
+            woken.abort();
+          });
+    await sleep(clock, waitMs, AbortSignal.any([signal, woken.signal])).catch(() => {});
+    stopListening?.();
   }
 
   async #take(step: Step, signal: AbortSignal): Promise<Outcome> {
@@ -303,15 +322,6 @@ export class ListWatch<T> implements Component {
     else logger.warn("Objects of the API server cannot be listed or watched", fields);
     if (outcome.kind === "failed")
       this.#failing = { since: this.#failing?.since ?? clock.now(), error: fields.err };
-  }
-
-  /** With jitter, so that the nodes of a cluster do not all come back at once. */
-  #delayMs(outcome: Outcome): number {
-    const { clock } = this.#o;
-    const delayMs = this.#backoff.failed("", clock.now()) * (1 + this.#random());
-    const error = "error" in outcome ? outcome.error : undefined;
-    const asked = error instanceof KubeApiError ? (error.retryAfterMs ?? 0) : 0;
-    return Math.max(Math.min(delayMs, backoffLimits.maxMs), Math.min(asked, retryAfterAtMostMs));
   }
 }
 

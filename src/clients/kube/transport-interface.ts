@@ -36,5 +36,7 @@ export interface KubeTransport {
    * iteration throws a TransportError when the stream is cut, and just ends when the server ends it or the signal is aborted.
    */
   stream(call: KubeStreamRequest): Promise<AsyncIterable<Uint8Array>>;
+  /** Told when a connection comes to be after one did not: who waits for the server need not wait on. Returns what ends it. */
+  onBack?(listener: () => void): () => void;
   close(): void;
 }

@@ -85,6 +85,10 @@ export class HttpKubeTransport implements KubeTransport {
     });
   }
 
+  onBack(listener: () => void): () => void {
+    return this.#server.onBack(listener);
+  }
+
   close(): void {
     if (this.#owned) this.#server.close();
   }

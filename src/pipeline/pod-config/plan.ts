@@ -8,7 +8,13 @@ import {
 import { type Operation, operations, type PodChange } from "./change.ts";
 import { carryOver, compare } from "./compare.ts";
 
-export type KnownPods = ReadonlyMap<PodUid, Pod>;
+/** A pod as its source last gave it, and as it was told. */
+export interface KnownPod {
+  readonly given: Pod;
+  readonly told: Pod;
+}
+
+export type KnownPods = ReadonlyMap<PodUid, KnownPod>;
 
 /** Compares what is known of a source with its new set, and says what to tell and what to know from now on. */
 export function planChanges(
@@ -16,33 +22,48 @@ export function planChanges(
   known: KnownPods,
   wanted: readonly Pod[],
   now: Date,
-): { changes: PodChange[]; known: Map<PodUid, Pod> } {
+): { changes: PodChange[]; known: Map<PodUid, KnownPod> } {
   const byOperation = new Map<Operation, Pod[]>(operations.map((op) => [op, []]));
   const tell = (op: Operation, pod: Pod) => byOperation.get(op)?.push(pod);
-  const next = new Map<PodUid, Pod>();
+  const next = new Map<PodUid, KnownPod>();
 
   for (const pod of wanted) {
     const { uid } = pod.metadata;
     const before = known.get(uid);
+    // Sources that keep what has not changed make a large set cheap to look through.
+    if (before?.given === pod) {
+      next.set(uid, before);
+      continue;
+    }
     if (!before) {
       const seen = annotated(pod, { [annotationSource]: source, [annotationSeen]: now.toISOString() });
-      next.set(uid, seen);
+      next.set(uid, { given: pod, told: seen });
       tell("ADD", seen);
       continue;
     }
-    const difference = compare(before, pod);
-    const after = difference === "none" ? before : carryOver(before, pod);
-    next.set(uid, after);
+    const difference = compare(before.told, pod);
+    const after = difference === "none" ? before.told : carryOver(before.told, pod);
+    next.set(uid, { given: pod, told: after });
     if (difference === "spec") tell("UPDATE", after);
     else if (difference === "deletion") tell("DELETE", after);
     else if (difference === "status") tell("RECONCILE", after);
   }
-  for (const [uid, pod] of known) if (!next.has(uid)) tell("REMOVE", pod);
+  for (const [uid, { told }] of known) if (!next.has(uid)) tell("REMOVE", told);
+  // Who came first is let in first, where there is no room for all.
+  byOperation.get("ADD")?.sort(byAge);
 
   const changes = operations
     .map((op) => ({ op, source, pods: byOperation.get(op) ?? [] }))
     .filter((change) => change.pods.length > 0);
   return { changes, known: next };
+}
+
+/** Pods of manifests have no such time: they keep their order, before all others. */
+function byAge(a: Pod, b: Pod): number {
+  return (
+    Date.parse(a.metadata.creationTimestamp ?? "1970-01-01") -
+    Date.parse(b.metadata.creationTimestamp ?? "1970-01-01")
+  );
 }
 
 function annotated(pod: Pod, more: Record<string, string>): Pod {

@@ -227,3 +227,17 @@ test("replaying the changes gives the last sets, whatever came before", () => {
     { numRuns: 500 },
   );
 });
+
+test("pods that come together are told in the order in which they were made", () => {
+  const { podConfig, told } = config(["api", "file"]);
+  const made = (name: string, creationTimestamp: string) => pod(name, { meta: { creationTimestamp } });
+  podConfig.set("api", [
+    made("c", "2026-01-03T00:00:00Z"),
+    made("a", "2026-01-01T00:00:00Z"),
+    made("b", "2026-01-02T00:00:00Z"),
+    made("also-a", "2026-01-01T00:00:00Z"),
+  ]);
+  assert.deepEqual(told(), ["ADD api a also-a b c"]);
+  podConfig.set("file", [pod("z"), pod("y")]);
+  assert.deepEqual(told(), ["ADD file z y"]);
+});

@@ -10,7 +10,7 @@ const entries: [rule: string, entry: unknown, username: string, password: string
   ["auth wins", { username: "x", password: "y", auth: packed("u:p") }, "u", "p"],
   ["a password may have colons", { auth: packed("u:p:q") }, "u", "p:q"],
   ["an empty auth is none", { username: "u", password: "p", auth: "" }, "u", "p"],
-  ["other fields do not matter", { username: "u", password: "p", email: "e", x: 1 }, "u", "p"],
+  ["other fields do not matter", { username: "u", password: "p", x: 1 }, "u", "p"],
   ["nothing at all", {}, "", ""],
 ];
 for (const [rule, entry, username, password] of entries)
@@ -19,6 +19,13 @@ for (const [rule, entry, username, password] of entries)
     assert.deepEqual(parseDockerConfigJson(JSON.stringify({ auths: { "r.io": entry } })), expected);
     assert.deepEqual(parseDockerCfg(JSON.stringify({ "r.io": entry })), expected);
   });
+
+test("the address of an entry is kept, with either way to say the rest", () => {
+  for (const entry of [{ username: "u", password: "p" }, { auth: packed("u:p") }])
+    assert.deepEqual(parseDockerCfg(JSON.stringify({ "r.io": { ...entry, email: "e" } })), [
+      ["r.io", { username: "u", password: "p", email: "e" }],
+    ]);
+});
 
 test("a file without auths has no credentials", () => {
   assert.deepEqual(parseDockerConfigJson('{"credsStore":"x"}'), []);

@@ -3,6 +3,8 @@ import { KubeletError } from "../../base/errors.ts";
 export interface Credential {
   username: string;
   password: string;
+  /** Not said to registries; part of what tells one credential from another. */
+  email?: string;
 }
 
 /** Registry (a host, perhaps with a path) and what to say there, in the order of the file. */
@@ -43,8 +45,8 @@ function credentialOf(value: unknown, registry: string): Credential {
     if (typeof found !== "string") throw invalid(`${key} of ${registry} is not a string`);
     return found;
   };
-  const [username, password, auth] = [text("username"), text("password"), text("auth")];
-  return auth ? decodeAuth(auth, registry) : { username, password };
+  const [username, password, auth, email] = [text("username"), text("password"), text("auth"), text("email")];
+  return { ...(auth ? decodeAuth(auth, registry) : { username, password }), ...(email && { email }) };
 }
 
 /** base64("name:password"), with or without padding. */

@@ -102,7 +102,7 @@ test("events tell what happened, and which container it is about", async () => {
   assert.deepEqual(said.splice(0), [
     'Pulling(a): Pulling image "x:1"',
     'Pulled(a): Successfully pulled image "x:1" in 1.5s (1.5s including waiting). Image size: 1234 bytes.',
-    'Pulled(a): Container image "x:1" already present on machine and can be accessed by the pod',
+    'Pulled(a): Container image "x:1" already present on machine',
   ]);
   registry.pull = fails;
   await assert.rejects(ensure("y:1"), code("ErrImagePull"));
@@ -196,7 +196,7 @@ for (const [rule, users, right, outcome, tried] of credentialTable)
     const { ensure, registry, auths } = setUp({
       credentials: async (pod, image) => {
         asked.push(`${pod.metadata.name} ${image}`);
-        return users.map((username) => ({ username }));
+        return users.map((username) => ({ username, password: "" }));
       },
     });
     registry.pull = async () => {

@@ -2,20 +2,17 @@ import { Backoff } from "../../base/backoff.ts";
 import type { Clock } from "../../base/clock.ts";
 import { isAbort, KubeletError, messageOf } from "../../base/errors.ts";
 import { createMetrics, type Metrics } from "../../base/metrics.ts";
-import type {
-  AuthConfigInit,
-  ImageService,
-  ImageSpecInit,
-  PodSandboxConfigInit,
-} from "../../clients/cri/cri.ts";
+import type { ImageService, ImageSpecInit, PodSandboxConfigInit } from "../../clients/cri/cri.ts";
 import { formatDuration } from "../../config/duration.ts";
 import type { Image } from "../../gen/runtime/v1/api_pb.js";
 import type { Container, Pod, PodUid } from "../../model/pod.ts";
 import type { PodEvents } from "../../model/pod-events.ts";
 import { type EnsureOutcome, type ImageMetrics, imageMetrics } from "./image-metrics.ts";
 import { withDefaultTag } from "./image-name.ts";
-import { pullFailure } from "./pull-error.ts";
-import { Puller, type PullWait } from "./puller.ts";
+import { pullEnd, pullFailure } from "./pull-error.ts";
+import { type Pulled, Puller, type PullWait } from "./puller.ts";
+import type { PullRecords } from "./records/pull-records.ts";
+import type { TrackedCredential } from "./tracked-credential.ts";
 
 export interface ImageManagerOptions {
   images: Pick<ImageService, "imageStatus" | "pullImage">;
@@ -26,7 +23,9 @@ export interface ImageManagerOptions {
   pullBurst: number;
   events: PodEvents;
   /** What to say to the registry, in the order to try; without this, nothing. */
-  credentials?: (pod: Pod, image: string) => Promise<AuthConfigInit[]>;
+  credentials?: (pod: Pod, image: string, signal: AbortSignal) => Promise<readonly TrackedCredential[]>;
+  /** Which images were pulled with what. Without it (KubeletEnsureSecretPulledImages is off) every pod may use any of them. */
+  records?: Pick<PullRecords, "begin" | "pulled" | "ended" | "mustPull">;
   /** The runtime handler to pull for, where the runtime keeps images by it. */
   runtimeHandler?: (pod: Pod) => string;
   metrics?: Metrics;
@@ -52,6 +51,8 @@ interface Wish extends EnsureOptions {
   asked: string;
   spec: ImageSpecInit & { image: string };
   sandbox: PodSandboxConfigInit;
+  /** What to say to the registry; looked up when first asked for. */
+  credentials: () => Promise<readonly TrackedCredential[]>;
 }
 
 /** Makes sure that the image of a container is there before the container is created, as its pull policy says. */
@@ -96,7 +97,7 @@ export class ImageManager {
     options: EnsureOptions,
     outcome: EnsureOutcome,
   ): Promise<EnsuredImage> {
-    const { events } = this.#o;
+    const { events, records } = this.#o;
     const asked = container.image ?? "";
     const image = withDefaultTag(asked);
     if (!image) {
@@ -109,17 +110,21 @@ export class ImageManager {
       annotations: pod.metadata.annotations,
       runtimeHandler: this.#o.runtimeHandler?.(pod),
     };
-    const wish: Wish = { pod, container, asked, spec, sandbox, ...options };
+    const credentials = once(async () => (await this.#o.credentials?.(pod, image, options.signal)) ?? []);
+    const wish: Wish = { pod, container, asked, spec, sandbox, credentials, ...options };
     if (container.imagePullPolicy !== "Always") {
       const found = await this.#find(wish);
       outcome.present = found !== undefined;
-      if (found) {
+      if (found && !(await records?.mustPull({ image: asked, imageRef: found.id }, credentials))) {
         outcome.pullRequired = false;
-        const message = `Container image "${asked}" already present on machine and can be accessed by the pod`;
+        const access = records ? " and can be accessed by the pod" : "";
+        const message = `Container image "${asked}" already present on machine${access}`;
         events.normal(pod, "Pulled", message, container.name);
         return { ref: found.id, user: userOf(found) };
       }
+      if (found) outcome.pullRequired = true;
       if (container.imagePullPolicy === "Never") {
+        // Who may not use an image is not told that it is here.
         const message = `Container image "${asked}" is not present with pull policy of Never`;
         events.warning(pod, "ErrImageNeverPull", message, container.name);
         throw new KubeletError("ErrImageNeverPull", message);
@@ -143,27 +148,19 @@ export class ImageManager {
 
   async #pull(wish: Wish): Promise<EnsuredImage> {
     const { clock, events } = this.#o;
-    const { pod, container, asked, spec } = wish;
+    const { pod, container, asked } = wish;
     const key = `${pod.metadata.uid}_${asked}`;
     this.#holdBack(wish, key);
-    const credentials = (await this.#o.credentials?.(pod, spec.image)) ?? [];
-    events.normal(pod, "Pulling", `Pulling image "${asked}"`, container.name);
+    const credentials = await wish.credentials();
     const startedAt = clock.now();
-    const { ref, tookMs } = await this.#puller
-      .pull({
-        image: spec,
-        sandbox: wish.sandbox,
-        credentials,
-        signal: wish.signal,
-        onPull: (wait) => wish.onPull(waitText(asked, wait)),
-      })
-      .catch((error) => {
-        throw isAbort(error) ? error : this.#failed(wish, key, error);
-      });
-    this.#backoff.succeeded(key);
-    this.#lastErrors.delete(key);
+    const { ref, credential, tookMs } = await this.#pullNow(wish, key, credentials);
     const withWaitMs = clock.now() - startedAt;
-    const image = await this.#find(wish);
+    let image: Image | undefined;
+    try {
+      image = await this.#find(wish);
+    } finally {
+      await this.#o.records?.pulled({ image: asked, imageRef: image?.id ?? ref }, credential);
+    }
     const size = Number(image?.size ?? 0);
     const took = `${formatDuration(Math.trunc(tookMs))} (${formatDuration(Math.trunc(withWaitMs))} including waiting)`;
     events.normal(
@@ -174,6 +171,26 @@ export class ImageManager {
     );
     this.#metrics.pulled(size, withWaitMs / 1000);
     return { ref, user: image ? userOf(image) : {} };
+  }
+
+  async #pullNow(wish: Wish, key: string, credentials: readonly TrackedCredential[]): Promise<Pulled> {
+    const { pod, container, asked, spec, sandbox, signal } = wish;
+    this.#o.events.normal(pod, "Pulling", `Pulling image "${asked}"`, container.name);
+    const onPull = (wait: PullWait) => wish.onPull(waitText(asked, wait));
+    let begun = false;
+    const begin = async () => {
+      await this.#o.records?.begin(asked);
+      begun = true;
+    };
+    try {
+      const pulled = await this.#puller.pull({ image: spec, sandbox, credentials, signal, onPull, begin });
+      this.#backoff.succeeded(key);
+      this.#lastErrors.delete(key);
+      return pulled;
+    } catch (error) {
+      if (begun) await this.#o.records?.ended(asked, pullEnd(error));
+      throw isAbort(error) ? error : this.#failed(wish, key, error);
+    }
   }
 
   /** Throws while the back-off after a failure lasts. */
@@ -195,6 +212,14 @@ export class ImageManager {
     // Without a time to retry: the next look, soon, finds the back-off and says so until it is over.
     return new KubeletError(reason, message, { cause: error });
   }
+}
+
+function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let done: Promise<T> | undefined;
+  return () => {
+    done ??= work();
+    return done;
+  };
 }
 
 function userOf(image: Image): EnsuredImage["user"] {

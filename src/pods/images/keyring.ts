@@ -1,14 +1,17 @@
-import type { Credential, DockerConfig } from "./docker-config.ts";
+import type { DockerConfig } from "./docker-config.ts";
 import { registryKey, registryMatches } from "./registry-match.ts";
+import type { CredentialSource, TrackedCredential } from "./tracked-credential.ts";
 
 const defaultRegistry = "index.docker.io";
 
 /** Credentials by registry, and which of them to try for an image. */
 export class Keyring {
-  #credentials = new Map<string, Credential[]>();
+  #credentials = new Map<string, TrackedCredential[]>();
 
-  add(config: DockerConfig): void {
-    for (const [registry, credential] of config) {
+  /** Without a source: of the node, for every pod. */
+  add(config: DockerConfig, source?: CredentialSource): void {
+    for (const [registry, entry] of config) {
+      const credential = source ? { ...entry, source } : entry;
       const key = registryKey(registry);
       const known = this.#credentials.get(key);
       if (known) known.push(credential);
@@ -17,7 +20,7 @@ export class Keyring {
   }
 
   /** Those that fit a repository ("quay.io/team/app"), in the order to try them: of longer paths first. */
-  lookup(repository: string): Credential[] {
+  lookup(repository: string): TrackedCredential[] {
     const keys = [...this.#credentials.keys()].sort((a, b) => (a < b ? 1 : -1));
     const found = keys
       .filter((key) => registryMatches(key, repository))

@@ -62,6 +62,29 @@ for (const [rule, image, names, expected] of table)
     assert.deepEqual(said, []);
   });
 
+test("each credential says where it comes from; those of programs come last", async () => {
+  const credentials = new PullCredentials({
+    secret: async () => ({ ...secrets.newer, metadata: { uid: "u1" } }),
+    node: { read: async () => node },
+    providers: {
+      lookup: async (pod, repository) => [
+        { username: `${pod.metadata.name} ${repository}`, password: "", source: account },
+      ],
+    },
+    events: { normal: () => {}, warning: () => {} },
+  });
+  const account = { kind: "serviceAccount", uid: "u2", namespace: "default", name: "robot" } as const;
+  const found = await credentials.credentials(aPod({ imagePullSecrets: [{ name: "s" }] }), "r.io/app:1");
+  assert.deepEqual(
+    found.map(({ username, source }) => ({ username, source })),
+    [
+      { username: "newer", source: { kind: "secret", uid: "u1", namespace: "default", name: "s" } },
+      { username: "node", source: undefined },
+      { username: "p r.io/app", source: account },
+    ],
+  );
+});
+
 test("secrets that cannot be had are named in an event, and the others are used", async () => {
   const { users, said } = setUp();
   assert.deepEqual(await users("r.io/app", "none", "newer", "locked"), ["newer newer's"]);

@@ -1,21 +1,24 @@
-import { KubeletError, messageOf } from "../../base/errors.ts";
-import type { AuthConfigInit } from "../../clients/cri/cri.ts";
+import { isAbort, KubeletError, messageOf } from "../../base/errors.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PodEvents } from "../../model/pod-events.ts";
 import { type DockerConfig, parseDockerCfg, parseDockerConfigJson } from "./docker-config.ts";
 import { repositoryOf } from "./image-name.ts";
 import { Keyring } from "./keyring.ts";
+import type { CredentialSource, TrackedCredential } from "./tracked-credential.ts";
 
 /** What pulling needs of a secret; values are base64, as the API sends them. */
 export interface PullSecret {
+  metadata?: { readonly uid?: string };
   type?: string;
   data?: Readonly<Record<string, string>>;
 }
 
 export interface PullCredentialsOptions {
   /** Undefined if there is no such secret, or no way to ask for it. */
-  secret: (namespace: string, name: string) => Promise<PullSecret | undefined>;
+  secret: (namespace: string, name: string, signal?: AbortSignal) => Promise<PullSecret | undefined>;
   node: { read(): Promise<DockerConfig> };
+  /** The node's credential programs, if it has any. */
+  providers?: { lookup(pod: Pod, repository: string, signal?: AbortSignal): Promise<TrackedCredential[]> };
   events: PodEvents;
 }
 
@@ -24,7 +27,7 @@ const forms = [
   { type: "kubernetes.io/dockercfg", key: ".dockercfg", parse: parseDockerCfg },
 ];
 
-/** What to say to a registry when a pod pulls: first what the pod's secrets give, then the node's own. */
+/** What to say to a registry when a pod pulls: what the pod's secrets give, then the node's own, then what programs give. */
 export class PullCredentials {
   readonly #o: PullCredentialsOptions;
 
@@ -33,28 +36,32 @@ export class PullCredentials {
   }
 
   /** The credentials to try, in this order. None means: pull without. */
-  async credentials(pod: Pod, image: string): Promise<AuthConfigInit[]> {
+  async credentials(pod: Pod, image: string, signal?: AbortSignal): Promise<TrackedCredential[]> {
     const repository = repositoryOf(image);
     if (!repository) return [];
-    const ofPod = new Keyring();
-    for (const config of await this.#ofSecrets(pod)) ofPod.add(config);
+    const ofPod = await this.#ofSecrets(pod, signal);
     const ofNode = new Keyring();
     ofNode.add(await this.#o.node.read());
-    return [...ofPod.lookup(repository), ...ofNode.lookup(repository)].map(({ username, password }) => ({
-      username,
-      password,
-    }));
+    const ofPrograms = (await this.#o.providers?.lookup(pod, repository, signal)) ?? [];
+    return [...ofPod.lookup(repository), ...ofNode.lookup(repository), ...ofPrograms];
   }
 
-  async #ofSecrets(pod: Pod): Promise<DockerConfig[]> {
+  async #ofSecrets(pod: Pod, signal: AbortSignal | undefined): Promise<Keyring> {
     const { namespace } = pod.metadata;
-    const configs: DockerConfig[] = [];
+    const keyring = new Keyring();
     const missing: string[] = [];
     for (const { name } of pod.spec.imagePullSecrets ?? []) {
       if (!name) continue;
-      const secret = await this.#o.secret(namespace, name).catch(() => undefined);
-      if (secret) configs.push(...configOf(secret, `${namespace}/${name}`));
-      else missing.push(name);
+      const secret = await this.#o.secret(namespace, name, signal).catch((error) => {
+        if (isAbort(error)) throw error;
+      });
+      if (!secret) {
+        missing.push(name);
+        continue;
+      }
+      const uid = secret.metadata?.uid ?? "";
+      const source: CredentialSource = { kind: "secret", uid, namespace, name };
+      for (const config of configOf(secret, `${namespace}/${name}`)) keyring.add(config, source);
     }
     if (missing.length > 0)
       this.#o.events.warning(
@@ -62,7 +69,7 @@ export class PullCredentials {
         "FailedToRetrieveImagePullSecret",
         `Unable to retrieve some image pull secrets (${missing.join(", ")}); attempting to pull the image may not succeed.`,
       );
-    return configs;
+    return keyring;
   }
 }
 

@@ -1,4 +1,4 @@
-import { messageOf } from "../../base/errors.ts";
+import { isAbort, messageOf } from "../../base/errors.ts";
 import { CriError } from "../../clients/cri/cri-error.ts";
 
 export interface PullFailure {
@@ -34,6 +34,19 @@ export function pullErrorText(errors: readonly unknown[]): string {
 function textOf(error: unknown): string {
   if (!(error instanceof CriError) || error.grpcCode === "UNKNOWN") return messageOf(error);
   return `rpc error: code = ${goName(error.grpcCode)} desc = ${error.message}`;
+}
+
+/** Whether the image may have come all the same: the runtime has not answered, so it may have gone on. */
+export function pullEnd(error: unknown): "failed" | "unknown" {
+  const cause = error instanceof Error ? error.cause : undefined;
+  const all = cause instanceof AggregateError ? cause.errors : [error, cause];
+  return all.some((one) => isAbort(one) || isCut(one)) ? "unknown" : "failed";
+}
+
+function isCut(error: unknown): boolean {
+  return (
+    error instanceof CriError && ["UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED"].includes(error.grpcCode)
+  );
 }
 
 /** NOT_FOUND is "NotFound" in messages that people know and tools look for. */

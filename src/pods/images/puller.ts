@@ -2,13 +2,9 @@ import type { Clock } from "../../base/clock.ts";
 import { isAbort, KubeletError } from "../../base/errors.ts";
 import { ConcurrencyGate } from "../../base/gate.ts";
 import { RateLimit } from "../../base/rate-limit.ts";
-import type {
-  AuthConfigInit,
-  ImageService,
-  ImageSpecInit,
-  PodSandboxConfigInit,
-} from "../../clients/cri/cri.ts";
+import type { ImageService, ImageSpecInit, PodSandboxConfigInit } from "../../clients/cri/cri.ts";
 import { pullErrorText } from "./pull-error.ts";
+import type { TrackedCredential } from "./tracked-credential.ts";
 
 /** What a pull waits for: others before it, the allowed rate, or the registry. */
 export type PullWait = "queue" | "rate" | "pull";
@@ -26,13 +22,17 @@ export interface PullRequest {
   image: ImageSpecInit;
   sandbox: PodSandboxConfigInit;
   /** Tried in this order; without any, the runtime pulls without. */
-  credentials: readonly AuthConfigInit[];
+  credentials: readonly TrackedCredential[];
   signal: AbortSignal;
   onPull: (waitsFor: PullWait) => void;
+  /** Called before the runtime is asked. */
+  begin?: () => Promise<void>;
 }
 
 export interface Pulled {
   ref: string;
+  /** The one that was let in, if there were any. */
+  credential: TrackedCredential | undefined;
   /** How long the registry and the runtime took, without the wait before. */
   tookMs: number;
 }
@@ -57,26 +57,28 @@ export class Puller {
         onPull("rate");
         await this.#rate.take(signal);
         onPull("pull");
+        await request.begin?.();
         const startedAt = this.#o.clock.now();
-        const ref = await this.#try(request);
-        return { ref, tookMs: this.#o.clock.now() - startedAt };
+        const pulled = await this.#try(request);
+        return { ...pulled, tookMs: this.#o.clock.now() - startedAt };
       },
       { signal },
     );
   }
 
-  async #try({ image, sandbox, credentials, signal }: PullRequest): Promise<string> {
+  async #try({ image, sandbox, credentials, signal }: PullRequest): Promise<Omit<Pulled, "tookMs">> {
     const errors: unknown[] = [];
-    for (const auth of credentials.length > 0 ? credentials : [undefined]) {
+    for (const credential of credentials.length > 0 ? credentials : [undefined]) {
+      const auth = credential && { username: credential.username, password: credential.password };
       try {
         const ref = await this.#o.images.pullImage(image, auth, sandbox, { signal });
-        if (ref) return ref;
+        if (ref) return { ref, credential };
         errors.push(new Error(`imageRef of image "${image.image}" is not set`));
       } catch (error) {
         if (isAbort(error)) throw error;
         errors.push(error);
       }
     }
-    throw new KubeletError("ErrImagePull", pullErrorText(errors), { cause: errors.at(-1) });
+    throw new KubeletError("ErrImagePull", pullErrorText(errors), { cause: new AggregateError(errors) });
   }
 }

@@ -189,6 +189,18 @@ test("after an outage mirrors are there within the longest back-off, and pokes d
   assert.equal(hash(), "1");
 });
 
+test("an API that is known to be back gets its mirrors at once", async (t) => {
+  const { clock, world, poke, mirrors, hash } = await setUp(t);
+  world.fault = () => "unheard";
+  world.pods = [staticPod("1")];
+  await poke();
+  await clock.advance(60_000);
+  world.fault = () => undefined;
+  mirrors.tryAgain();
+  await clock.advance(0);
+  assert.equal(hash(), "1");
+});
+
 test("an abort ends it", async (t) => {
   const { clock, stop, mirrors, poke } = await setUp(t);
   await poke();

@@ -63,6 +63,12 @@ export class MirrorPods implements Component {
     this.#wake();
   }
 
+  /** The API was away and is back: what failed meanwhile need not wait any longer. */
+  tryAgain(): void {
+    this.#backoff.forget("");
+    this.poke();
+  }
+
   async #run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const pokes = this.#pokes;

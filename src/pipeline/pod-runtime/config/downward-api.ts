@@ -1,12 +1,7 @@
 import { isIPv4 } from "node:net";
+import { formatMap, resourceFieldText } from "../../../model/downward-api.ts";
 import type { Container, EnvVar, Pod } from "../../../model/pod.ts";
-import {
-  amountsOf,
-  isPodLevelResource,
-  milliOf,
-  type ResourceAmounts,
-  wholeOf,
-} from "../../../model/resources.ts";
+import { amountsOf, isPodLevelResource, type ResourceAmounts } from "../../../model/resources.ts";
 import type { NodeFacts, RuntimeSettings } from "./context.ts";
 import { containerConfigError } from "./errors.ts";
 
@@ -72,40 +67,6 @@ export function preferredIps(podIps: readonly string[], hostIps: readonly string
   return (v4First ? [v4, v6] : [v6, v4]).filter((ip) => ip !== undefined);
 }
 
-/** One `key="value"` line for each entry, sorted by key. */
-export function formatMap(map: Readonly<Record<string, string>> | undefined): string {
-  return Object.keys(map ?? {})
-    .sort((a, b) => (a < b ? -1 : 1))
-    .map((key) => `${key}=${quote(map?.[key] ?? "")}`)
-    .join("\n");
-}
-
-const escapes: Record<string, string> = {
-  "\x07": "\\a",
-  "\b": "\\b",
-  "\f": "\\f",
-  "\n": "\\n",
-  "\r": "\\r",
-  "\t": "\\t",
-  "\v": "\\v",
-  '"': '\\"',
-  "\\": "\\\\",
-};
-
-/** Quoted as the reference quotes: C-like, printable text as it is. */
-function quote(text: string): string {
-  const escaped = text.replace(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, (c) => {
-    const known = escapes[c];
-    if (known) return known;
-    const code = c.codePointAt(0) ?? 0;
-    if (code < 0x80) return `\\x${code.toString(16).padStart(2, "0")}`;
-    return code < 0x10000
-      ? `\\u${code.toString(16).padStart(4, "0")}`
-      : `\\U${code.toString(16).padStart(8, "0")}`;
-  });
-  return `"${escaped}"`;
-}
-
 /** A request or limit of a container, in units of the divisor, rounded up. */
 export function resourceValue(
   ref: ResourceFieldRef,
@@ -114,19 +75,14 @@ export function resourceValue(
   facts: PodFacts,
 ): string {
   const target = ref.containerName ? findContainer(pod, ref.containerName) : container;
-  const [kind, ...rest] = ref.resource.split(".");
-  const name = rest.join(".");
-  const known = ["cpu", "memory", "ephemeral-storage"].includes(name) || name.startsWith("hugepages-");
-  if ((kind !== "limits" && kind !== "requests") || !known) {
-    throw containerConfigError(`Unsupported container resource : ${ref.resource}`);
-  }
   // An init container that is asked for by name has the limits that it says, and no others.
-  const defaulted = kind === "limits" && (!ref.containerName || pod.spec.containers.includes(target));
-  const amounts = defaulted ? limitsOf(pod, target, facts) : amountsOf(target.resources?.[kind]);
-  const read = name === "cpu" ? milliOf : wholeOf;
-  const divisor =
-    read(amountsOf({ [name]: ref.divisor || "1" }), name) || read(amountsOf({ [name]: "1" }), name);
-  return String((read(amounts, name) + divisor - 1n) / divisor);
+  const defaulted = !ref.containerName || pod.spec.containers.includes(target);
+  const text = resourceFieldText(ref, {
+    requests: amountsOf(target.resources?.requests),
+    limits: defaulted ? limitsOf(pod, target, facts) : amountsOf(target.resources?.limits),
+  });
+  if (text === undefined) throw containerConfigError(`Unsupported container resource : ${ref.resource}`);
+  return text;
 }
 
 /** A container that has no limit can use what its pod may, or else what the node has to give. */

@@ -1,0 +1,59 @@
+import type { IncomingMessage } from "node:http";
+import type { Caller, Draft } from "./definition.ts";
+import type { ApiObject } from "./storage/object.ts";
+
+/** Says who asks, by certificate or token. */
+export interface Authenticator {
+  /** Undefined: nobody that is known; the request is answered with 401. Anonymous callers are the authenticator's to name. */
+  authenticate(request: IncomingMessage): Promise<Caller | undefined>;
+}
+
+/** What is asked for, as authorizers see it. */
+export interface Attributes {
+  /** get, list, watch, create, update, patch, delete, deletecollection; the lower-case HTTP method for other paths. */
+  readonly verb: string;
+  readonly group: string;
+  readonly version: string;
+  /** Plural; "" if the path is no resource. */
+  readonly resource: string;
+  readonly subresource: string;
+  /** "" for cluster-wide objects, and for lists over all namespaces. */
+  readonly namespace: string;
+  /** "" for lists and creations, and the value of a `metadata.name` field selector in lists and watches. */
+  readonly name: string;
+  /** Set if, and only if, the path is no resource. */
+  readonly path?: string;
+  readonly fieldSelector?: string;
+  readonly labelSelector?: string;
+}
+
+export interface Decision {
+  readonly allowed: boolean;
+  readonly reason?: string;
+}
+
+export interface Authorizer {
+  allows(caller: Caller, attributes: Attributes): Promise<Decision>;
+}
+
+export interface AdmissionRequest {
+  readonly caller: Caller;
+  readonly operation: "CREATE" | "UPDATE" | "DELETE";
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  /** "" if the name is still to be generated. */
+  readonly name: string;
+  /** What is about to be written; may be changed in place. The body, for actions such as bindings. */
+  readonly object?: Draft;
+  readonly before?: ApiObject;
+  readonly dryRun: boolean;
+  /** The DeleteOptions of a deletion. */
+  readonly options?: unknown;
+}
+
+/** The last word before a write: may change the draft, refuses with an ApiProblem. */
+export interface Admission {
+  admit(request: AdmissionRequest): Promise<void>;
+}

@@ -1,0 +1,64 @@
+import type { Pod, Volume } from "../../../model/pod.ts";
+import { configMapNames, secretNames } from "../pod-references.ts";
+
+/** Marks the picture of a static pod that its node shows in the API. */
+export const mirrorAnnotation = "kubernetes.io/config.mirror";
+
+export type ApiReference =
+  | { readonly kind: "none" }
+  | { readonly kind: "found"; readonly resource: string }
+  | { readonly kind: "unknown"; readonly problem: string };
+
+const needed: readonly (readonly [keyof Volume, string])[] = [
+  ["configMap", "configmaps (via configmap volumes)"],
+  ["secret", "secrets (via secret volumes)"],
+  ["csi", "csidrivers (via CSI volumes)"],
+  ["glusterfs", "endpoints (via glusterFS volumes)"],
+  ["persistentVolumeClaim", "persistentvolumeclaims"],
+  ["ephemeral", "persistentvolumeclaims (via ephemeral volumes)"],
+  ["azureFile", "secrets (via azureFile volumes)"],
+];
+const harmless: readonly string[] = [
+  ...["awsElasticBlockStore", "azureDisk", "cephfs", "cinder", "downwardAPI", "emptyDir", "fc", "flexVolume"],
+  ...["flocker", "gcePersistentDisk", "gitRepo", "hostPath", "image", "iscsi", "nfs", "photonPersistentDisk"],
+  ...["portworxVolume", "quobyte", "rbd", "scaleIO", "storageos", "vsphereVolume"],
+];
+const neededByProjection: Readonly<Record<string, string>> = {
+  configMap: "configmaps (via projected volumes)",
+  secret: "secrets (via projected volumes)",
+  serviceAccountToken: "serviceaccounts (via projected volumes)",
+  clusterTrustBundle: "clustertrustbundles",
+  podCertificate: "podcertificates",
+};
+
+const none: ApiReference = { kind: "none" };
+
+/** The first object of the API that a pod needs. What is not known counts as one. */
+export function apiReference({ spec }: Pod): ApiReference {
+  if (spec.serviceAccountName) return { kind: "found", resource: "serviceaccounts" };
+  if (secretNames(spec).size > 0) return { kind: "found", resource: "secrets" };
+  if (configMapNames(spec).size > 0) return { kind: "found", resource: "configmaps" };
+  if (spec.resourceClaims?.length) return { kind: "found", resource: "resourceclaims" };
+  for (const volume of spec.volumes ?? []) {
+    const reference = inVolume(volume);
+    if (reference.kind !== "none") return reference;
+  }
+  return none;
+}
+
+function inVolume(volume: Volume): ApiReference {
+  const has = (kind: string) => (volume as unknown as Record<string, unknown>)[kind] !== undefined;
+  if (harmless.some(has)) return none;
+  const found = needed.find(([kind]) => has(kind));
+  if (found) return { kind: "found", resource: found[1] };
+  if (!volume.projected)
+    return { kind: "unknown", problem: `unknown volume type for volume  "${volume.name}"` };
+  for (const source of volume.projected.sources ?? []) {
+    const kinds = Object.keys(source);
+    const kind = kinds.find((key) => neededByProjection[key]);
+    if (kind) return { kind: "found", resource: neededByProjection[kind]! };
+    if (!kinds.includes("downwardAPI"))
+      return { kind: "unknown", problem: `unknown source for projected volume "${volume.name}"` };
+  }
+  return none;
+}

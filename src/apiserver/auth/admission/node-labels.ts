@@ -1,0 +1,37 @@
+const kubeletLabels: readonly string[] = [
+  "kubernetes.io/hostname",
+  "topology.kubernetes.io/zone",
+  "topology.kubernetes.io/region",
+  "failure-domain.beta.kubernetes.io/zone",
+  "failure-domain.beta.kubernetes.io/region",
+  "beta.kubernetes.io/instance-type",
+  "node.kubernetes.io/instance-type",
+  "kubernetes.io/os",
+  "kubernetes.io/arch",
+  "beta.kubernetes.io/os",
+  "beta.kubernetes.io/arch",
+];
+const kubeletDomains = ["kubelet.kubernetes.io", "node.kubernetes.io"];
+const restricted = "node-restriction.kubernetes.io";
+
+type Labels = Readonly<Record<string, string>> | undefined;
+
+/** The labels among those that differ which a node may not give itself, sorted: they steer workloads. */
+export function forbiddenLabels(now: Labels, before: Labels): string[] {
+  const keys = new Set([...Object.keys(now ?? {}), ...Object.keys(before ?? {})]);
+  return [...keys]
+    .filter((key) => now?.[key] !== before?.[key] && !mayChange(key))
+    .sort((a, b) => (a < b ? -1 : 1));
+}
+
+function mayChange(key: string): boolean {
+  const slash = key.indexOf("/");
+  const domain = slash < 0 ? "" : key.slice(0, slash);
+  if (within(domain, restricted)) return false;
+  if (!within(domain, "kubernetes.io") && !within(domain, "k8s.io")) return true;
+  return kubeletLabels.includes(key) || kubeletDomains.some((allowed) => within(domain, allowed));
+}
+
+function within(domain: string, parent: string): boolean {
+  return domain === parent || domain.endsWith(`.${parent}`);
+}

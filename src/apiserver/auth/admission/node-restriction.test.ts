@@ -1,0 +1,514 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { generateKey, makeRequest } from "../../../base/x509/index.ts";
+import type { AdmissionRequest } from "../../access.ts";
+import { ApiProblem } from "../../api-problem.ts";
+import type { Draft } from "../../definition.ts";
+import type { ApiObject } from "../../storage/object.ts";
+import { admin, MemoryObjects, node } from "../fixtures.ts";
+import { kubeletClientSigner, kubeletServingSigner } from "../requests/signers.ts";
+import { NodeRestriction } from "./node-restriction.ts";
+import { inTurn, subjectRestriction } from "./subject-restriction.ts";
+
+const objects = new MemoryObjects();
+objects.put("nodes", { metadata: { name: "n1", uid: "node-uid" } });
+const tokenVolume = (audience?: string) => ({
+  name: "t",
+  projected: { sources: [{ serviceAccountToken: { path: "t", ...(audience && { audience }) } }] },
+});
+const podOn = (name: string, nodeName: string, spec: object = {}) =>
+  objects.put("pods", {
+    metadata: { namespace: "ns", name, uid: `${name}-uid` },
+    spec: { nodeName, serviceAccountName: "default", ...spec },
+  });
+podOn("mine", "n1", { volumes: [tokenVolume(), tokenVolume("vault")] });
+podOn("theirs", "n2", { volumes: [tokenVolume()] });
+podOn("csi", "n1", { volumes: [{ name: "v", csi: { driver: "driver" } }] });
+podOn("claim", "n1", { volumes: [{ name: "v", persistentVolumeClaim: { claimName: "c" } }] });
+podOn("lost", "n1", { volumes: [{ name: "v", persistentVolumeClaim: { claimName: "gone" } }] });
+objects.put("persistentvolumeclaims", {
+  metadata: { namespace: "ns", name: "c" },
+  spec: { volumeName: "pv" },
+});
+objects.put("persistentvolumes", { metadata: { name: "pv" }, spec: { csi: { driver: "driver" } } });
+objects.put("csidrivers.storage.k8s.io", {
+  metadata: { name: "driver" },
+  spec: { tokenRequests: [{ audience: "sts" }] },
+});
+
+const admission = inTurn(new NodeRestriction({ objects: () => objects }), subjectRestriction);
+
+type Request = Partial<Omit<AdmissionRequest, "object" | "before">> & { object?: unknown; before?: unknown };
+
+function request(o: Request): AdmissionRequest {
+  return {
+    caller: node("n1"),
+    operation: "CREATE",
+    group: "",
+    resource: "pods",
+    subresource: "",
+    namespace: "ns",
+    name: "",
+    dryRun: false,
+    ...o,
+    object: o.object as Draft,
+    before: o.before as ApiObject,
+  };
+}
+
+const owner = { apiVersion: "v1", kind: "Node", name: "n1", uid: "node-uid", controller: true };
+function mirror(spec: object = {}, metadata: object = {}): Request {
+  return {
+    name: "m",
+    object: {
+      metadata: {
+        name: "m",
+        annotations: { "kubernetes.io/config.mirror": "hash" },
+        ownerReferences: [owner],
+        ...metadata,
+      },
+      spec: { nodeName: "n1", containers: [], ...spec },
+    },
+  };
+}
+const withVolume = (volume: object) => mirror({ volumes: [{ name: "v", ...volume }] });
+const withEnv = (valueFrom: object) =>
+  mirror({ containers: [{ name: "c", env: [{ name: "E", valueFrom }] }] });
+
+function nodeWrite(operation: "CREATE" | "UPDATE", now: object, before?: object, subresource = ""): Request {
+  const shaped = (part: { labels?: object; ownerReferences?: object[]; spec?: object }) => ({
+    metadata: { name: "n1", labels: part.labels, ownerReferences: part.ownerReferences },
+    spec: part.spec,
+  });
+  return {
+    operation,
+    resource: "nodes",
+    namespace: "",
+    name: "n1",
+    subresource,
+    object: shaped(now),
+    before: before && shaped(before),
+  };
+}
+
+function status(now: object, before: object = now): Request {
+  const pod = (part: object) => ({
+    metadata: { name: "mine", labels: { a: "b" } },
+    spec: { nodeName: "n1" },
+    ...part,
+  });
+  return { operation: "UPDATE", subresource: "status", name: "mine", object: pod(now), before: pod(before) };
+}
+
+function token(spec: object): Request {
+  return {
+    resource: "serviceaccounts",
+    subresource: "token",
+    name: "default",
+    object: { metadata: {}, spec },
+  };
+}
+const bound = (name: string, more: object = {}) => ({
+  boundObjectRef: { apiVersion: "v1", kind: "Pod", name, uid: `${name}-uid`, ...more },
+});
+
+function claim(now: object, before: object): Request {
+  const whole = (part: object) => ({
+    metadata: { name: "c", labels: { a: "b" } },
+    spec: { volumeName: "pv" },
+    ...part,
+  });
+  return {
+    operation: "UPDATE",
+    resource: "persistentvolumeclaims",
+    subresource: "status",
+    name: "c",
+    object: whole(now),
+    before: whole(before),
+  };
+}
+
+function lease(
+  operation: "CREATE" | "UPDATE" | "DELETE",
+  name: string,
+  namespace = "kube-node-lease",
+): Request {
+  const object = operation === "DELETE" ? {} : { object: { metadata: { name } } };
+  return { operation, group: "coordination.k8s.io", resource: "leases", namespace, name, ...object };
+}
+
+const key = generateKey().privateKey;
+function csr(signerName: string, commonName: string, organizations = ["system:nodes"]): Request {
+  const pem = makeRequest({ subject: { commonName, organizations }, key });
+  return {
+    group: "certificates.k8s.io",
+    resource: "certificatesigningrequests",
+    namespace: "",
+    name: "r",
+    object: { metadata: { name: "r" }, spec: { signerName, request: Buffer.from(pem).toString("base64") } },
+  };
+}
+
+const m = 'pods "m" is forbidden: ';
+const ownPods = 'node "n1" can only create pods with an owner reference set to itself';
+const refs = 'node "n1" can not create pods that reference ';
+const t = 'serviceaccounts "default" is forbidden: ';
+
+/** Allowed if there is no message. */
+const rows: [string, Request, string?][] = [
+  ["others are let pass", { caller: admin, object: { metadata: {} } }],
+  [
+    "a node without a name",
+    { caller: { name: "system:node:", groups: ["system:nodes"] }, name: "x" },
+    'pods "x" is forbidden: could not determine node from user "system:node:"',
+  ],
+
+  ["a mirror pod", mirror()],
+  [
+    "a pod that is no mirror",
+    mirror({}, { annotations: {} }),
+    `${m}pod does not have "kubernetes.io/config.mirror" annotation, node "n1" can only create mirror pods`,
+  ],
+  [
+    "a mirror pod of another node",
+    mirror({ nodeName: "n2" }),
+    `${m}node "n1" can only create pods with spec.nodeName set to itself`,
+  ],
+  ["no owner", mirror({}, { ownerReferences: [] }), m + ownPods],
+  ["another owner", mirror({}, { ownerReferences: [{ ...owner, name: "n2" }] }), m + ownPods],
+  ["an owner of another kind", mirror({}, { ownerReferences: [{ ...owner, kind: "Pod" }] }), m + ownPods],
+  [
+    "two owners",
+    mirror({}, { ownerReferences: [owner, owner] }),
+    `${m}node "n1" can only create pods with a single owner reference set to itself`,
+  ],
+  [
+    "an owner that does not control",
+    mirror({}, { ownerReferences: [{ ...owner, controller: false }] }),
+    `${m}node "n1" can only create pods with a controller owner reference set to itself`,
+  ],
+  [
+    "an owner that blocks",
+    mirror({}, { ownerReferences: [{ ...owner, blockOwnerDeletion: true }] }),
+    `${m}node "n1" must not set blockOwnerDeletion on an owner reference`,
+  ],
+  [
+    "an owner with another uid",
+    mirror({}, { ownerReferences: [{ ...owner, uid: "old" }] }),
+    `${m}node n1 UID mismatch: expected old got node-uid`,
+  ],
+  [
+    "a node that is not there",
+    {
+      ...mirror({ nodeName: "n3" }, { ownerReferences: [{ ...owner, name: "n3" }] }),
+      caller: node("n3"),
+    },
+    'nodes "n3" not found',
+  ],
+  ["host paths are fine", withVolume({ hostPath: { path: "/" } })],
+  ["the downward API is fine", withVolume({ projected: { sources: [{ downwardAPI: {} }] } })],
+  ["service account", mirror({ serviceAccountName: "x" }), `${m}${refs}serviceaccounts`],
+  ["pull secret", mirror({ imagePullSecrets: [{ name: "x" }] }), `${m}${refs}secrets`],
+  ["secret in env", withEnv({ secretKeyRef: { name: "x", key: "k" } }), `${m}${refs}secrets`],
+  ["config map in env", withEnv({ configMapKeyRef: { name: "x", key: "k" } }), `${m}${refs}configmaps`],
+  ["secret volume", withVolume({ secret: { secretName: "x" } }), `${m}${refs}secrets`],
+  ["config map volume", withVolume({ configMap: { name: "x" } }), `${m}${refs}configmaps`],
+  ["nameless secret volume", withVolume({ secret: {} }), `${m}${refs}secrets (via secret volumes)`],
+  ["csi volume", withVolume({ csi: { driver: "x" } }), `${m}${refs}csidrivers (via CSI volumes)`],
+  ["claim", withVolume({ persistentVolumeClaim: { claimName: "x" } }), `${m}${refs}persistentvolumeclaims`],
+  [
+    "ephemeral claim",
+    withVolume({ ephemeral: {} }),
+    `${m}${refs}persistentvolumeclaims (via ephemeral volumes)`,
+  ],
+  [
+    "token volume",
+    withVolume({ projected: { sources: [{ serviceAccountToken: { path: "t" } }] } }),
+    `${m}${refs}serviceaccounts (via projected volumes)`,
+  ],
+  [
+    "trust bundle",
+    withVolume({ projected: { sources: [{ clusterTrustBundle: {} }] } }),
+    `${m}${refs}clustertrustbundles`,
+  ],
+  ["resource claim", mirror({ resourceClaims: [{ name: "x" }] }), `${m}${refs}resourceclaims`],
+  [
+    "unknown volume",
+    withVolume({ novel: {} }),
+    `${m}error checking mirror pod for API references: unknown volume type for volume  "v"`,
+  ],
+  [
+    "unknown projection",
+    withVolume({ projected: { sources: [{ novel: {} }] } }),
+    `${m}error checking mirror pod for API references: unknown source for projected volume "v"`,
+  ],
+  [
+    "an update of a pod",
+    { operation: "UPDATE", name: "mine" },
+    'pods "mine" is forbidden: unexpected operation "UPDATE", node "n1" can only create and delete mirror pods',
+  ],
+  ["deletion of its own pod", { operation: "DELETE", name: "mine" }],
+  [
+    "deletion of another's pod",
+    { operation: "DELETE", name: "theirs" },
+    'pods "theirs" is forbidden: node "n1" can only delete pods with spec.nodeName set to itself',
+  ],
+  ["deletion of nothing", { operation: "DELETE", name: "none" }, 'pods "none" not found'],
+  ["eviction of its own pod", { subresource: "eviction", name: "mine", object: { metadata: {} } }],
+  [
+    "eviction of another's pod",
+    { subresource: "eviction", name: "theirs", object: { metadata: {} } },
+    'pods "theirs" is forbidden: node n1 can only evict pods with spec.nodeName set to itself',
+  ],
+  ["eviction of nothing", { subresource: "eviction", name: "none" }, 'pods "none" not found'],
+  [
+    "another subresource",
+    { subresource: "exec", name: "mine" },
+    `pods "mine" is forbidden: unexpected pod subresource "exec", only 'status' and 'eviction' are allowed`,
+  ],
+
+  ["status of its own pod", status({ status: { phase: "Running" } }, {})],
+  [
+    "status of another's pod",
+    status({ spec: { nodeName: "n2" } }),
+    'pods "mine" is forbidden: node "n1" can only update pod status for pods with spec.nodeName set to itself',
+  ],
+  [
+    "labels through the status",
+    status({ metadata: { name: "mine", labels: { a: "c" } } }, {}),
+    'pods "mine" is forbidden: node "n1" cannot update labels through pod status',
+  ],
+  [
+    "claim statuses through the status",
+    status({ status: { resourceClaimStatuses: [{ name: "x" }] } }, {}),
+    'pods "mine" is forbidden: node "n1" cannot update resource claim statues',
+  ],
+  [
+    "extended claims through the status",
+    status({ status: { extendedResourceClaimStatus: { resourceClaimName: "x" } } }, {}),
+    'pods "mine" is forbidden: node "n1" cannot update extended resource claim status',
+  ],
+  [
+    "a created status",
+    { subresource: "status", name: "mine" },
+    'pods "mine" is forbidden: unexpected operation "CREATE"',
+  ],
+
+  ["registers itself", nodeWrite("CREATE", { labels: { "kubernetes.io/hostname": "n1", mine: "1" } })],
+  ["registers with taints", nodeWrite("CREATE", { spec: { taints: [{ key: "a", effect: "NoSchedule" }] } })],
+  [
+    "registers another",
+    { ...nodeWrite("CREATE", {}), name: "n2" },
+    'nodes "n2" is forbidden: node "n1" is not allowed to modify node "n2"',
+  ],
+  [
+    "registers with a config source",
+    nodeWrite("CREATE", { spec: { configSource: { configMap: {} } } }),
+    'nodes "n1" is forbidden: node "n1" is not allowed to create pods with a non-nil configSource',
+  ],
+  [
+    "registers with labels that are not its own",
+    nodeWrite("CREATE", {
+      labels: {
+        "node-role.kubernetes.io/control-plane": "",
+        "x.node-restriction.kubernetes.io/a": "",
+        "foo.k8s.io/b": "",
+        "example.com/fine": "",
+      },
+    }),
+    'nodes "n1" is forbidden: node "n1" is not allowed to set the following labels: foo.k8s.io/b, node-role.kubernetes.io/control-plane, x.node-restriction.kubernetes.io/a',
+  ],
+  [
+    "labels of its domains",
+    nodeWrite(
+      "UPDATE",
+      {
+        labels: {
+          "kubelet.kubernetes.io/a": "1",
+          "x.node.kubernetes.io/b": "1",
+          "topology.kubernetes.io/zone": "z",
+          "beta.kubernetes.io/arch": "amd64",
+        },
+      },
+      { labels: {} },
+    ),
+  ],
+  [
+    "removes a label that is not its own",
+    nodeWrite("UPDATE", { labels: {} }, { labels: { "node-role.kubernetes.io/x": "" } }),
+    'nodes "n1" is forbidden: is not allowed to modify labels: node-role.kubernetes.io/x',
+  ],
+  [
+    "keeps a label that is not its own",
+    nodeWrite(
+      "UPDATE",
+      { labels: { "node-role.kubernetes.io/x": "" } },
+      { labels: { "node-role.kubernetes.io/x": "" } },
+    ),
+  ],
+  [
+    "changes taints",
+    nodeWrite("UPDATE", { spec: {} }, { spec: { taints: [{ key: "a", effect: "NoSchedule" }] } }),
+    'nodes "n1" is forbidden: node "n1" is not allowed to modify taints',
+  ],
+  ["no taints is like none", nodeWrite("UPDATE", { spec: { taints: [] } }, { spec: {} }, "status")],
+  [
+    "changes taints through the status",
+    nodeWrite("UPDATE", { spec: { taints: [{ key: "a" }] } }, { spec: {} }, "status"),
+    'nodes "n1" is forbidden: node "n1" is not allowed to modify taints',
+  ],
+  [
+    "changes owners",
+    nodeWrite("UPDATE", { ownerReferences: [owner] }, {}),
+    'nodes "n1" is forbidden: node "n1" is not allowed to modify ownerReferences',
+  ],
+  [
+    "changes the config source",
+    nodeWrite("UPDATE", { spec: { configSource: { configMap: { name: "a" } } } }, { spec: {} }),
+    'nodes "n1" is forbidden: node "n1" is not allowed to update configSource to a new non-nil configSource',
+  ],
+  [
+    "drops the config source",
+    nodeWrite("UPDATE", { spec: {} }, { spec: { configSource: { configMap: {} } } }),
+  ],
+
+  ["a token of its pod", token(bound("mine"))],
+  ["a token for an audience of the pod", token({ ...bound("mine"), audiences: ["vault"] })],
+  ["a token for a driver of the pod", token({ ...bound("csi"), audiences: ["sts"] })],
+  ["a token for a driver behind a claim", token({ ...bound("claim"), audiences: ["sts"] })],
+  ["an unbound token", token({}), `${t}node requested token not bound to a pod`],
+  [
+    "a token bound to a secret",
+    token(bound("mine", { kind: "Secret" })),
+    `${t}node requested token not bound to a pod`,
+  ],
+  [
+    "without uid",
+    token(bound("mine", { uid: "" })),
+    `${t}node requested token with a pod binding without a uid`,
+  ],
+  [
+    "with another uid",
+    token(bound("mine", { uid: "x" })),
+    `${t}the UID in the bound object reference (x) does not match the UID in record. The object might have been deleted and then recreated`,
+  ],
+  [
+    "a token of another's pod",
+    token(bound("theirs")),
+    `${t}node requested token bound to a pod scheduled on a different node`,
+  ],
+  ["a token of no pod", token(bound("none")), 'pods "none" not found'],
+  [
+    "two audiences",
+    token({ ...bound("mine"), audiences: ["a", "b"] }),
+    `${t}node may only request 0 or 1 audiences`,
+  ],
+  [
+    "another audience",
+    token({ ...bound("mine"), audiences: ["x"] }),
+    `${t}audience "x" not found in pod spec volume, system:node:n1 is not authorized to request tokens for this audience`,
+  ],
+  [
+    "an audience behind a lost claim",
+    token({ ...bound("lost"), audiences: ["x"] }),
+    `${t}error validating audience "x": persistentvolumeclaims "gone" not found`,
+  ],
+
+  [
+    "a claim that has grown",
+    claim(
+      { status: { phase: "Bound", capacity: { storage: "2Gi" }, conditions: [] } },
+      { status: { phase: "Bound", capacity: { storage: "1Gi" } } },
+    ),
+  ],
+  [
+    "a claim's phase",
+    claim({ status: { phase: "Lost" } }, { status: { phase: "Bound" } }),
+    'persistentvolumeclaims "c" is forbidden: node "n1" is not allowed to update fields other than status.quantity and status.conditions: status',
+  ],
+  [
+    "a claim's labels",
+    claim({ metadata: { name: "c" } }, {}),
+    'persistentvolumeclaims "c" is forbidden: node "n1" is not allowed to update fields other than status.quantity and status.conditions: metadata',
+  ],
+  [
+    "a claim itself",
+    { ...claim({}, {}), subresource: "" },
+    'persistentvolumeclaims "c" is forbidden: may only update PVC status',
+  ],
+
+  ["its lease", lease("CREATE", "n1")],
+  ["renews its lease", lease("UPDATE", "n1")],
+  [
+    "another's lease",
+    lease("CREATE", "n2"),
+    'leases.coordination.k8s.io "n2" is forbidden: can only access node lease with the same name as the requesting node',
+  ],
+  [
+    "deletes another's lease",
+    lease("DELETE", "n2"),
+    'leases.coordination.k8s.io "n2" is forbidden: can only access node lease with the same name as the requesting node',
+  ],
+  [
+    "a lease elsewhere",
+    lease("CREATE", "n1", "default"),
+    'leases.coordination.k8s.io "n1" is forbidden: can only access leases in the "kube-node-lease" system namespace',
+  ],
+  ["its CSINode", { ...lease("CREATE", "n1", ""), group: "storage.k8s.io", resource: "csinodes" }],
+  [
+    "another's CSINode",
+    { ...lease("UPDATE", "n2", ""), group: "storage.k8s.io", resource: "csinodes" },
+    'csinodes.storage.k8s.io "n2" is forbidden: can only access CSINode with the same name as the requesting node',
+  ],
+
+  ["a request for itself", csr(kubeletClientSigner, "system:node:n1")],
+  [
+    "a request for another",
+    csr(kubeletServingSigner, "system:node:n2"),
+    'certificatesigningrequests.certificates.k8s.io "r" is forbidden: can only create a node CSR with CN=system:node:n1',
+  ],
+  ["a request to another signer", csr("example.com/x", "whoever")],
+  [
+    "a request that is none",
+    {
+      ...csr(kubeletClientSigner, "x"),
+      object: { metadata: { name: "r" }, spec: { signerName: kubeletClientSigner, request: "eA==" } },
+    },
+    'certificatesigningrequests.certificates.k8s.io "r" is forbidden: unable to parse csr: PEM block type must be CERTIFICATE REQUEST',
+  ],
+  [
+    "nobody asks to be a master",
+    { ...csr("kubernetes.io/kube-apiserver-client", "jane", ["system:masters"]), caller: admin },
+    'certificatesigningrequests.certificates.k8s.io "r" is forbidden: use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed',
+  ],
+  [
+    "anybody may ask to be somebody",
+    { ...csr("kubernetes.io/kube-apiserver-client", "jane", ["team"]), caller: admin },
+  ],
+  ["an event", { resource: "events", object: { metadata: { name: "e" } } }],
+];
+
+test("what a node may write", async (t) => {
+  for (const [name, what, expected] of rows)
+    await t.test(name, async () => {
+      const answer = await admission.admit(request(what)).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      if (expected === undefined) return assert.equal(answer, undefined);
+      assert(answer instanceof ApiProblem, String(answer));
+      assert.equal(answer.message, expected);
+      assert.equal(
+        answer.status,
+        expected.endsWith("not found") && !expected.includes("forbidden") ? 404 : 403,
+      );
+    });
+});
+
+test("a refusal says what was refused", async () => {
+  await assert.rejects(admission.admit(request(lease("CREATE", "n2"))), {
+    status: 403,
+    reason: "Forbidden",
+    details: { name: "n2", group: "coordination.k8s.io", kind: "leases" },
+  });
+});

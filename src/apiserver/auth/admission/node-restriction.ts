@@ -1,0 +1,96 @@
+import { messageOf } from "../../../base/errors.ts";
+import type { Admission, AdmissionRequest } from "../../access.ts";
+import type { Objects } from "../../definition.ts";
+import { same } from "../../kinds/same.ts";
+import { nodeNameOf } from "../names.ts";
+import { forbidden, qualified } from "../refusals.ts";
+import { parseSpecRequest } from "../requests/parse-spec.ts";
+import { kubeletClientSigner, kubeletServingSigner } from "../requests/signers.ts";
+import { restrictNode } from "./restrict-nodes.ts";
+import { restrictPod } from "./restrict-pods.ts";
+import { restrictToken } from "./restrict-tokens.ts";
+
+/** Keeps a node to itself: what the authorizer cannot see, since it knows no objects. Others are let pass. */
+export class NodeRestriction implements Admission {
+  readonly #objects: () => Objects;
+
+  constructor(o: { objects: () => Objects }) {
+    this.#objects = o.objects;
+  }
+
+  async admit(request: AdmissionRequest): Promise<void> {
+    const node = nodeNameOf(request.caller);
+    if (node === undefined) return;
+    if (node === "") throw forbidden(request, `could not determine node from user "${request.caller.name}"`);
+    switch (qualified(request.resource, request.group)) {
+      case "pods":
+        return await restrictPod(node, request, this.#objects());
+      case "nodes":
+        return restrictNode(node, request);
+      case "persistentvolumeclaims":
+        return restrictClaim(node, request);
+      case "serviceaccounts":
+        return await restrictToken(node, request, this.#objects());
+      case "leases.coordination.k8s.io":
+        return restrictLease(node, request);
+      case "csinodes.storage.k8s.io":
+        if (nameOf(request) === node) return;
+        throw forbidden(request, "can only access CSINode with the same name as the requesting node");
+      case "certificatesigningrequests.certificates.k8s.io":
+        return restrictRequest(node, request);
+      default:
+    }
+  }
+}
+
+function nameOf(request: AdmissionRequest): string {
+  return request.operation === "CREATE" ? (request.object?.metadata.name ?? "") : request.name;
+}
+
+function restrictLease(node: string, request: AdmissionRequest): void {
+  if (request.namespace !== "kube-node-lease")
+    throw forbidden(request, 'can only access leases in the "kube-node-lease" system namespace');
+  if (nameOf(request) !== node)
+    throw forbidden(request, "can only access node lease with the same name as the requesting node");
+}
+
+/** After it has grown a file system, a node says so in the claim's status, and changes nothing else. */
+function restrictClaim(node: string, request: AdmissionRequest): void {
+  if (request.subresource !== "status") throw forbidden(request, "may only update PVC status");
+  if (request.operation !== "UPDATE") throw forbidden(request, `unexpected operation "${request.operation}"`);
+  const [now, before] = [fixedPart(request.object), fixedPart(request.before)];
+  const changed = Object.keys({ ...now, ...before }).filter((part) => !same(now[part], before[part]));
+  if (changed.length > 0)
+    throw forbidden(
+      request,
+      `node "${node}" is not allowed to update fields other than status.quantity and status.conditions: ${changed.join(", ")}`,
+    );
+}
+
+function fixedPart(object: object | undefined): Record<string, unknown> {
+  const { apiVersion: _5, kind: _6, ...all } = { ...object } as Record<string, unknown>;
+  const { metadata = {}, status = {}, ...rest } = all as Record<string, Record<string, unknown>>;
+  const { resourceVersion: _, managedFields: __, ...fixedMeta } = metadata;
+  const {
+    capacity: _1,
+    conditions: _2,
+    allocatedResourceStatuses: _3,
+    allocatedResources: _4,
+    ...fixed
+  } = status;
+  return { ...rest, metadata: fixedMeta, status: fixed };
+}
+
+function restrictRequest(node: string, request: AdmissionRequest): void {
+  if (request.operation !== "CREATE") return;
+  const spec = (request.object?.spec ?? {}) as { signerName?: string; request?: string };
+  if (spec.signerName !== kubeletServingSigner && spec.signerName !== kubeletClientSigner) return;
+  let commonName: string;
+  try {
+    commonName = parseSpecRequest(spec.request).subject.commonName;
+  } catch (error) {
+    throw forbidden(request, `unable to parse csr: ${messageOf(error)}`);
+  }
+  if (commonName !== `system:node:${node}`)
+    throw forbidden(request, `can only create a node CSR with CN=system:node:${node}`);
+}

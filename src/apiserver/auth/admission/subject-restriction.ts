@@ -1,0 +1,33 @@
+import { messageOf } from "../../../base/errors.ts";
+import type { Admission, AdmissionRequest } from "../../access.ts";
+import { masters } from "../names.ts";
+import { forbidden, qualified } from "../refusals.ts";
+import { parseSpecRequest } from "../requests/parse-spec.ts";
+import { clientSigner } from "../requests/signers.ts";
+
+/** Nobody becomes a master by a certificate request. */
+export const subjectRestriction: Admission = {
+  async admit(request: AdmissionRequest): Promise<void> {
+    const resource = qualified(request.resource, request.group);
+    if (resource !== "certificatesigningrequests.certificates.k8s.io" || request.subresource) return;
+    const spec = (request.object?.spec ?? {}) as { signerName?: string; request?: string };
+    if (request.operation !== "CREATE" || spec.signerName !== clientSigner) return;
+    let groups: readonly string[];
+    try {
+      groups = parseSpecRequest(spec.request).subject.organizations;
+    } catch (error) {
+      throw forbidden(request, `failed to parse CSR: ${messageOf(error)}`);
+    }
+    if (groups.includes(masters))
+      throw forbidden(request, `use of ${clientSigner} signer with system:masters group is not allowed`);
+  },
+};
+
+/** One after the other; the first refusal counts. */
+export function inTurn(...all: readonly Admission[]): Admission {
+  return {
+    async admit(request) {
+      for (const admission of all) await admission.admit(request);
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import type { IncomingMessage } from "node:http";
+import type { Logger } from "../../../base/logger.ts";
+import type { Authenticator, Authorizer } from "../../access.ts";
+import type { Caller } from "../../definition.ts";
+import { anonymous, authenticated, isPublicPath } from "../names.ts";
+import type { TokenAuthenticator } from "../tokens/bearer.ts";
+import type { ClientCertificates } from "./client-certificates.ts";
+import { impersonated } from "./impersonation.ts";
+
+/** By certificate, else by token. Who shows nothing may ask for public paths; who shows something bad, for nothing. */
+export class RequestAuthenticator implements Authenticator {
+  readonly #o: {
+    certificates: ClientCertificates;
+    tokens: TokenAuthenticator;
+    authorizer: Authorizer;
+    audiences: readonly string[];
+    logger: Logger;
+  };
+
+  constructor(o: {
+    certificates: ClientCertificates;
+    tokens: TokenAuthenticator;
+    authorizer: Authorizer;
+    audiences: readonly string[];
+    logger: Logger;
+  }) {
+    this.#o = o;
+  }
+
+  async authenticate(request: IncomingMessage): Promise<Caller | undefined> {
+    const caller = await this.#itself(request);
+    return caller && (await impersonated(caller, request, this.#o.authorizer));
+  }
+
+  async #itself(request: IncomingMessage): Promise<Caller | undefined> {
+    const { certificates, tokens, audiences, logger } = this.#o;
+    const certificate = certificates.authenticate(request);
+    if (certificate.kind === "known") return withAuthenticated(certificate.caller);
+    const token = bearerToken(request.headers.authorization);
+    const answer = token === undefined ? undefined : await tokens.authenticate(token, audiences);
+    if (answer?.kind === "known") return withAuthenticated(answer.caller);
+    const problems = [
+      ...(certificate.kind === "refused" ? [certificate.problem] : []),
+      ...(answer ? [tokenProblem(answer)] : []),
+    ];
+    if (problems.length > 0) {
+      logger.warn("a request was not authenticated", { problem: problems.join(", ") });
+      return undefined;
+    }
+    return isPublicPath(pathOf(request.url)) ? anonymous : undefined;
+  }
+}
+
+/** Why a token does not count, as reviews tell it. */
+export function tokenProblem(answer: { kind: "unknown" } | { kind: "refused"; problem: string }): string {
+  return answer.kind === "unknown" ? "invalid bearer token" : `[invalid bearer token, ${answer.problem}]`;
+}
+
+export function withAuthenticated(caller: Caller): Caller {
+  if (caller.groups.includes(authenticated)) return caller;
+  return { ...caller, groups: [...caller.groups, authenticated] };
+}
+
+/** Undefined: no token at all. */
+function bearerToken(header: string | undefined): string | undefined {
+  const [scheme, token] = (header ?? "").trim().split(" ");
+  return scheme?.toLowerCase() === "bearer" && token ? token : undefined;
+}
+
+function pathOf(url: string | undefined): string {
+  return (url ?? "/").split("?", 1)[0] ?? "/";
+}

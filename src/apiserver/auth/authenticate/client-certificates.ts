@@ -1,0 +1,76 @@
+import { X509Certificate } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { TLSSocket } from "node:tls";
+import type { Clock } from "../../../base/clock.ts";
+import { parseCertificates } from "../../../base/x509/index.ts";
+import type { Caller } from "../../definition.ts";
+import { credentialId } from "../names.ts";
+
+const clientAuth = "1.3.6.1.5.5.7.3.2";
+const anyUsage = "2.5.29.37.0";
+
+export type CertificateAnswer =
+  | { readonly kind: "known"; readonly caller: Caller }
+  | { readonly kind: "none" }
+  | { readonly kind: "refused"; readonly problem: string };
+
+interface Seen {
+  readonly answer: CertificateAnswer;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Knows who asks by a client certificate that the CA has signed. The TLS layer only saw that the key is there. */
+export class ClientCertificates {
+  readonly #ca: X509Certificate;
+  readonly #clock: Clock;
+  /** What a connection showed, judged once; the time is looked at with each request. */
+  readonly #seen = new WeakMap<object, Seen>();
+
+  constructor(o: { ca: string; clock: Clock }) {
+    this.#ca = new X509Certificate(o.ca);
+    this.#clock = o.clock;
+  }
+
+  authenticate(request: IncomingMessage): CertificateAnswer {
+    const socket = request.socket as Partial<TLSSocket>;
+    if (typeof socket.getPeerX509Certificate !== "function") return { kind: "none" };
+    // Over HTTP/2 each request has a socket object of its own, and the session is what stays.
+    const { stream } = request as { stream?: { session?: object } };
+    const connection = stream?.session ?? socket;
+    let seen = this.#seen.get(connection);
+    if (!seen) {
+      const certificate = socket.getPeerX509Certificate();
+      if (!certificate) return { kind: "none" };
+      seen = this.#judge(certificate);
+      this.#seen.set(connection, seen);
+    }
+    const now = this.#clock.now();
+    if (now < seen.from || now > seen.to)
+      return { kind: "refused", problem: "x509: certificate has expired or is not yet valid" };
+    return seen.answer;
+  }
+
+  #judge(certificate: X509Certificate): Seen {
+    const from = certificate.validFromDate.getTime();
+    const to = certificate.validToDate.getTime();
+    const seen = (answer: CertificateAnswer): Seen => ({ answer, from, to });
+    const refused = (problem: string) => seen({ kind: "refused", problem });
+    if (!certificate.checkIssued(this.#ca) || !certificate.verify(this.#ca.publicKey))
+      return refused("x509: certificate signed by unknown authority");
+    const usages = certificate.keyUsage as readonly string[] | undefined;
+    if (usages && !usages.includes(clientAuth) && !usages.includes(anyUsage))
+      return refused("x509: certificate specifies an incompatible key usage");
+    const subject = parseCertificates(certificate.toString())[0]?.subject;
+    if (!subject?.commonName) return refused("x509: certificate names no user");
+    const fingerprint = certificate.fingerprint256.replaceAll(":", "").toLowerCase();
+    return seen({
+      kind: "known",
+      caller: {
+        name: subject.commonName,
+        groups: subject.organizations,
+        extra: { [credentialId]: [`X509SHA256=${fingerprint}`] },
+      },
+    });
+  }
+}

@@ -1,0 +1,87 @@
+import type { IncomingMessage } from "node:http";
+import type { Authorizer } from "../../access.ts";
+import type { Caller } from "../../definition.ts";
+import { refusal } from "../../rest/permission.ts";
+import { anonymous, authenticated, serviceAccountGroups, unauthenticated } from "../names.ts";
+import { badRequest } from "../refusals.ts";
+
+const extraPrefix = "impersonate-extra-";
+
+/** Whom the caller wants to be taken for (kubectl --as), if it may; itself if it says nothing of the kind. */
+export async function impersonated(
+  caller: Caller,
+  request: IncomingMessage,
+  authorizer: Authorizer,
+): Promise<Caller> {
+  const wanted = headersOf(request);
+  const [name = ""] = wanted.get("impersonate-user") ?? [];
+  const groups = wanted.get("impersonate-group") ?? [];
+  const [uid = ""] = wanted.get("impersonate-uid") ?? [];
+  const extra = Object.fromEntries(
+    [...wanted].flatMap(([key, values]) =>
+      key.startsWith(extraPrefix) ? [[unescaped(key.slice(extraPrefix.length)), values]] : [],
+    ),
+  );
+  if (!name) {
+    if (groups.length > 0 || uid || Object.keys(extra).length > 0)
+      throw badRequest("requested impersonation of groups, uid or extra without impersonating a user");
+    return caller;
+  }
+  const asked = [
+    ["users", name],
+    ...groups.map((group) => ["groups", group]),
+    ...(uid ? [["uids", uid]] : []),
+    ...Object.keys(extra).map((key) => ["userextras", key]),
+  ] as [string, string][];
+  for (const [resource, what] of asked) await mustBeAllowed(caller, resource, what, authorizer);
+  return {
+    name,
+    groups: groupsOf(name, groups),
+    ...(uid && { uid }),
+    ...(Object.keys(extra).length > 0 && { extra }),
+  };
+}
+
+async function mustBeAllowed(
+  caller: Caller,
+  resource: string,
+  name: string,
+  authorizer: Authorizer,
+): Promise<void> {
+  const group = resource === "users" || resource === "groups" ? "" : "authentication.k8s.io";
+  const attributes = {
+    verb: "impersonate",
+    group,
+    version: "v1",
+    resource,
+    subresource: "",
+    namespace: "",
+    name,
+  };
+  const { allowed, reason } = await authorizer.allows(caller, attributes);
+  if (!allowed) throw refusal(caller, attributes, reason);
+}
+
+function groupsOf(name: string, asked: readonly string[]): string[] {
+  if (name === anonymous.name) return [...new Set([...asked, unauthenticated])];
+  const groups = asked.length > 0 ? asked : serviceAccountGroups(name);
+  return [...new Set([...groups, authenticated])];
+}
+
+function unescaped(key: string): string {
+  try {
+    return decodeURIComponent(key);
+  } catch {
+    return key;
+  }
+}
+
+/** All values of the headers that ask for it, by lower-case name. */
+function headersOf({ rawHeaders = [] }: IncomingMessage): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const key = rawHeaders[i]!.toLowerCase();
+    if (key.startsWith("impersonate-")) found.set(key, [...(found.get(key) ?? []), rawHeaders[i + 1]!]);
+  }
+  return found;
+}

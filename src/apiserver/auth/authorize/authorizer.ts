@@ -1,0 +1,36 @@
+import type { Attributes, Authorizer, Decision } from "../../access.ts";
+import type { Caller } from "../../definition.ts";
+import { nodeNameOf } from "../names.ts";
+import { rulesFor } from "./fixed-policy.ts";
+import { judgeNode } from "./node-authorizer.ts";
+import type { Relative } from "./node-relations.ts";
+import { ruleAllows } from "./rules.ts";
+
+export interface Relations {
+  related(node: string, kind: Relative, namespace: string, name: string): Promise<boolean>;
+}
+
+/** Who may do what: the fixed policy, and for nodes what has to do with them. */
+export class FixedAuthorizer implements Authorizer {
+  readonly #relations: Relations;
+
+  constructor(o: { relations: Relations }) {
+    this.#relations = o.relations;
+  }
+
+  async allows(caller: Caller, asked: Attributes): Promise<Decision> {
+    if (rulesFor(caller, asked.namespace).some((rule) => ruleAllows(rule, asked))) return { allowed: true };
+    const node = nodeNameOf(caller);
+    if (node === undefined) return { allowed: false };
+    if (node === "") return { allowed: false, reason: `unknown node for user "${caller.name}"` };
+    return await this.#allowsNode(node, asked);
+  }
+
+  async #allowsNode(node: string, asked: Attributes): Promise<Decision> {
+    const verdict = judgeNode(node, asked);
+    if (verdict.kind === "decided") return verdict.decision;
+    if (await this.#relations.related(node, verdict.to, verdict.namespace, verdict.name))
+      return { allowed: true };
+    return { allowed: false, reason: `no relationship found between node '${node}' and this object` };
+  }
+}

@@ -1,0 +1,163 @@
+import type { Attributes, Decision } from "../../access.ts";
+import { parseFieldSelector, requiredField } from "../../selectors/field-selector.ts";
+import type { Relative } from "./node-relations.ts";
+import { type ResourceRule, ruleAllows } from "./rules.ts";
+
+/** What is left of a request once its form is allowed. */
+export type NodeVerdict =
+  | { readonly kind: "decided"; readonly decision: Decision }
+  /** Allowed if this object has to do with the node. */
+  | { readonly kind: "if-related"; readonly to: Relative; readonly namespace: string; readonly name: string };
+
+const allowed: NodeVerdict = { kind: "decided", decision: { allowed: true } };
+const refused = (reason?: string): NodeVerdict => ({
+  kind: "decided",
+  decision: { allowed: false, ...(reason && { reason }) },
+});
+
+const read = ["get", "list", "watch"];
+
+/** What all nodes may do alike. */
+const uniform: readonly ResourceRule[] = [
+  { verbs: ["create"], groups: ["authentication.k8s.io"], resources: ["tokenreviews"] },
+  {
+    verbs: ["create"],
+    groups: ["authorization.k8s.io"],
+    resources: ["subjectaccessreviews", "localsubjectaccessreviews"],
+  },
+  { verbs: read, groups: [""], resources: ["services"] },
+  { verbs: ["create", "update", "patch"], groups: ["", "events.k8s.io"], resources: ["events"] },
+  { verbs: ["get"], groups: [""], resources: ["endpoints"] },
+  {
+    verbs: ["create", ...read],
+    groups: ["certificates.k8s.io"],
+    resources: ["certificatesigningrequests"],
+  },
+  { verbs: read, groups: ["certificates.k8s.io"], resources: ["clustertrustbundles"] },
+  { verbs: read, groups: ["storage.k8s.io"], resources: ["csidrivers"] },
+  { verbs: read, groups: ["node.k8s.io"], resources: ["runtimeclasses"] },
+];
+
+/** What a node may ask for, without a look at the objects yet. */
+export function judgeNode(node: string, asked: Attributes): NodeVerdict {
+  if (asked.path !== undefined) return refused();
+  switch (asked.group ? `${asked.resource}.${asked.group}` : asked.resource) {
+    case "secrets":
+    case "configmaps":
+      return readOne(asked.resource as Relative, asked);
+    case "persistentvolumeclaims":
+      return asked.subresource === "status" ? claimStatus(asked) : getOne("persistentvolumeclaims", asked);
+    case "persistentvolumes":
+      return getOne("persistentvolumes", asked);
+    case "volumeattachments.storage.k8s.io":
+      return getOne("volumeattachments", asked);
+    case "serviceaccounts":
+      return serviceAccount(asked);
+    case "leases.coordination.k8s.io":
+      return lease(node, asked);
+    case "csinodes.storage.k8s.io":
+      return csiNode(node, asked);
+    case "nodes":
+      return nodeItself(node, asked);
+    case "pods":
+      return pod(node, asked);
+    default:
+      return uniform.some((rule) => ruleAllows(rule, asked)) ? allowed : refused();
+  }
+}
+
+function ifRelated(to: Relative, { namespace, name }: Attributes): NodeVerdict {
+  return name ? { kind: "if-related", to, namespace, name } : refused("No Object name found");
+}
+
+function readOne(to: Relative, asked: Attributes): NodeVerdict {
+  if (!read.includes(asked.verb)) return refused("can only read resources of this type");
+  if (asked.subresource) return refused("cannot read subresource");
+  if (!asked.namespace) return refused("can only read namespaced object of this type");
+  return ifRelated(to, asked);
+}
+
+function getOne(to: Relative, asked: Attributes): NodeVerdict {
+  if (asked.verb !== "get") return refused("can only get individual resources of this type");
+  if (asked.subresource) return refused("cannot get subresource");
+  return ifRelated(to, asked);
+}
+
+function claimStatus(asked: Attributes): NodeVerdict {
+  if (!["update", "patch"].includes(asked.verb)) return refused("can only get/update/patch this type");
+  return ifRelated("persistentvolumeclaims", asked);
+}
+
+function serviceAccount(asked: Attributes): NodeVerdict {
+  if (asked.verb === "get" && !asked.subresource) return readOne("serviceaccounts", asked);
+  if (asked.verb !== "create" || !asked.name)
+    return refused("can only create tokens for individual service accounts");
+  if (asked.subresource !== "token") return refused("can only create token subresource of serviceaccount");
+  return ifRelated("serviceaccounts", asked);
+}
+
+const ownVerbs = ["get", "create", "update", "patch", "delete"];
+
+function lease(node: string, asked: Attributes): NodeVerdict {
+  if (!ownVerbs.includes(asked.verb))
+    return refused("can only get, create, update, patch, or delete a node lease");
+  if (asked.namespace !== "kube-node-lease")
+    return refused('can only access leases in the "kube-node-lease" system namespace');
+  // The name of what is created is not known here: NodeRestriction looks at it.
+  if (asked.verb !== "create" && asked.name !== node)
+    return refused("can only access node lease with the same name as the requesting node");
+  return allowed;
+}
+
+function csiNode(node: string, asked: Attributes): NodeVerdict {
+  if (!ownVerbs.includes(asked.verb))
+    return refused("can only get, create, update, patch, or delete a CSINode");
+  if (asked.subresource) return refused("cannot authorize CSINode subresources");
+  if (asked.verb !== "create" && asked.name !== node)
+    return refused("can only access CSINode with the same name as the requesting node");
+  return allowed;
+}
+
+/** Writes are left to NodeRestriction, which sees the object. */
+function nodeItself(node: string, { verb, subresource, name }: Attributes): NodeVerdict {
+  if (subresource === "status") return ["update", "patch"].includes(verb) ? allowed : refused();
+  if (subresource !== "") return refused();
+  if (["create", "update", "patch"].includes(verb)) return allowed;
+  if (!read.includes(verb)) return refused();
+  if (name === node) return allowed;
+  return refused(
+    name
+      ? `node '${node}' cannot read '${name}', only its own Node object`
+      : `node '${node}' cannot read all nodes, only its own Node object`,
+  );
+}
+
+function pod(node: string, asked: Attributes): NodeVerdict {
+  switch (`${asked.verb} ${asked.subresource}`) {
+    case "get ":
+      return getOne("pods", asked);
+    case "list ":
+    case "watch ":
+      if (selectsNode(node, asked.fieldSelector)) return allowed;
+      return asked.name
+        ? ifRelated("pods", asked)
+        : refused("can only list/watch pods with spec.nodeName field selector");
+    case "create ":
+    case "delete ":
+    case "update status":
+    case "patch status":
+    case "create eviction":
+      return allowed;
+    default:
+      return refused();
+  }
+}
+
+function selectsNode(node: string, selector: string | undefined): boolean {
+  if (!selector) return false;
+  try {
+    return requiredField(parseFieldSelector(selector, "v1", "Pod"), "spec.nodeName") === node;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,111 @@
+import type { PersistentVolume } from "kubernetes-types/core/v1.d.ts";
+import type { Pod } from "../../../model/pod.ts";
+import { mirrorAnnotation } from "../admission/mirror-pod.ts";
+import { claimNames, configMapNames, secretNames } from "../pod-references.ts";
+import { volumeSecrets } from "./volume-secrets.ts";
+
+export type Relative =
+  | "pods"
+  | "secrets"
+  | "configmaps"
+  | "serviceaccounts"
+  | "persistentvolumeclaims"
+  | "persistentvolumes"
+  | "volumeattachments";
+
+type Vertex = string;
+const vertex = (kind: Relative | "nodes", namespace: string, name: string): Vertex =>
+  `${kind}/${namespace}/${name}`;
+
+/**
+ * What belongs to which node: a secret to the pods that name it, a pod to its node, and so on. Each object brings its
+ * own edges along and takes them away with it.
+ */
+export class NodeRelations {
+  readonly #edges = new Map<Vertex, Map<Vertex, number>>();
+  readonly #broughtBy = new Map<Vertex, [Vertex, Vertex][]>();
+
+  setPod(pod: Pod): void {
+    const { namespace, name } = pod.metadata;
+    const self = vertex("pods", namespace, name);
+    const { nodeName, serviceAccountName } = pod.spec;
+    if (!nodeName) return this.#replace(self, []);
+    const edges: [Vertex, Vertex][] = [[self, vertex("nodes", "", nodeName)]];
+    // A node makes mirror pods itself: they must not open other objects to it.
+    if (pod.metadata.annotations?.[mirrorAnnotation] === undefined) {
+      const uses = (kind: Relative, names: Iterable<string>) => {
+        for (const used of names) edges.push([vertex(kind, namespace, used), self]);
+      };
+      if (serviceAccountName) uses("serviceaccounts", [serviceAccountName]);
+      uses("secrets", secretNames(pod.spec));
+      uses("configmaps", configMapNames(pod.spec));
+      uses("persistentvolumeclaims", claimNames(pod));
+    }
+    this.#replace(self, edges);
+  }
+
+  dropPod(namespace: string, name: string): void {
+    this.#replace(vertex("pods", namespace, name), []);
+  }
+
+  setVolume(volume: PersistentVolume): void {
+    const self = vertex("persistentvolumes", "", volume.metadata?.name ?? "");
+    const claim = volume.spec?.claimRef;
+    if (!claim) return this.#replace(self, []);
+    const edges: [Vertex, Vertex][] = [
+      [self, vertex("persistentvolumeclaims", claim.namespace ?? "", claim.name ?? "")],
+    ];
+    for (const secret of volumeSecrets(volume))
+      edges.push([vertex("secrets", secret.namespace, secret.name), self]);
+    this.#replace(self, edges);
+  }
+
+  dropVolume(name: string): void {
+    this.#replace(vertex("persistentvolumes", "", name), []);
+  }
+
+  setAttachment(name: string, nodeName: string): void {
+    const self = vertex("volumeattachments", "", name);
+    this.#replace(self, nodeName ? [[self, vertex("nodes", "", nodeName)]] : []);
+  }
+
+  dropAttachment(name: string): void {
+    this.setAttachment(name, "");
+  }
+
+  /** Forgets what objects of this kind brought along. */
+  clear(kind: Relative): void {
+    for (const owner of [...this.#broughtBy.keys()])
+      if (owner.startsWith(`${kind}/`)) this.#replace(owner, []);
+  }
+
+  /** True if there is a way from the object to the node. */
+  related(node: string, kind: Relative, namespace: string, name: string): boolean {
+    const goal = vertex("nodes", "", node);
+    const seen = new Set<Vertex>();
+    const open = [vertex(kind, namespace, name)];
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      if (next === goal) return true;
+      if (seen.has(next)) continue;
+      seen.add(next);
+      open.push(...(this.#edges.get(next)?.keys() ?? []));
+    }
+    return false;
+  }
+
+  #replace(owner: Vertex, edges: [Vertex, Vertex][]): void {
+    for (const [from, to] of this.#broughtBy.get(owner) ?? []) this.#count(from, to, -1);
+    for (const [from, to] of edges) this.#count(from, to, 1);
+    if (edges.length > 0) this.#broughtBy.set(owner, edges);
+    else this.#broughtBy.delete(owner);
+  }
+
+  #count(from: Vertex, to: Vertex, by: number): void {
+    const out = this.#edges.get(from) ?? new Map<Vertex, number>();
+    const count = (out.get(to) ?? 0) + by;
+    if (count > 0) out.set(to, count);
+    else out.delete(to);
+    if (out.size > 0) this.#edges.set(from, out);
+    else this.#edges.delete(from);
+  }
+}

@@ -1,0 +1,108 @@
+import type { PersistentVolume } from "kubernetes-types/core/v1.d.ts";
+import type { Clock } from "../../../base/clock.ts";
+import { type Component, type Health, healthy } from "../../../base/component.ts";
+import { messageOf } from "../../../base/errors.ts";
+import type { Logger } from "../../../base/logger.ts";
+import { inRounds } from "../../../base/rounds.ts";
+import type { Pod } from "../../../model/pod.ts";
+import type { Objects } from "../../definition.ts";
+import type { ApiObject } from "../../storage/object.ts";
+import { NodeRelations, type Relative } from "./node-relations.ts";
+
+const attachments = "volumeattachments.storage.k8s.io";
+
+/**
+ * Answers whether an object has to do with a node. Most answers come from relations that follow the objects; before it
+ * says no it looks at the objects themselves, since a node may be faster than what follows.
+ */
+export class RelationsFollower implements Component {
+  readonly name = "node-relations";
+  readonly done: Promise<void>;
+  readonly #o: { objects: () => Objects; clock: Clock; logger: Logger };
+  readonly #relations = new NodeRelations();
+  readonly #ended = Promise.withResolvers<void>();
+
+  constructor(o: { objects: () => Objects; clock: Clock; logger: Logger }) {
+    this.#o = o;
+    this.done = this.#ended.promise;
+  }
+
+  start(signal: AbortSignal): Promise<void> {
+    const loops = ["pods", "persistentvolumes", attachments].map((resource) =>
+      inRounds(() => this.#follow(resource, signal), {
+        clock: this.#o.clock,
+        everyMs: 1000,
+        signal,
+        onError: (error) =>
+          this.#o.logger.warn("following objects for node authorization failed", {
+            resource,
+            error: messageOf(error),
+          }),
+      }),
+    );
+    void Promise.all(loops).then(() => this.#ended.resolve());
+    return Promise.resolve();
+  }
+
+  health(): Health {
+    return healthy;
+  }
+
+  async related(node: string, kind: Relative, namespace: string, name: string): Promise<boolean> {
+    if (this.#relations.related(node, kind, namespace, name)) return true;
+    const fresh = await this.#fresh(kind, namespace, name);
+    return fresh.related(node, kind, namespace, name);
+  }
+
+  async #follow(resource: string, signal: AbortSignal): Promise<void> {
+    // After an interruption nobody says what went away meanwhile.
+    this.#relations.clear(resource === attachments ? "volumeattachments" : (resource as Relative));
+    for await (const { type, object } of this.#o.objects().follow(resource, signal))
+      enter(this.#relations, resource, object, type === "DELETED");
+  }
+
+  async #fresh(kind: Relative, namespace: string, name: string): Promise<NodeRelations> {
+    const objects = this.#o.objects();
+    const relations = new NodeRelations();
+    const enterAll = (resource: string, list: readonly (ApiObject | undefined)[]) => {
+      for (const object of list) if (object) enter(relations, resource, object, false);
+    };
+    switch (kind) {
+      case "volumeattachments":
+        enterAll(attachments, [await objects.get({ resource: attachments, namespace: "", name })]);
+        break;
+      case "pods":
+        enterAll("pods", [await objects.get({ resource: "pods", namespace, name })]);
+        break;
+      case "persistentvolumes":
+      case "secrets":
+        // Through claims, which may be in any namespace.
+        enterAll("persistentvolumes", await objects.list("persistentvolumes"));
+        enterAll("pods", await objects.list("pods"));
+        break;
+      case "configmaps":
+      case "serviceaccounts":
+      case "persistentvolumeclaims":
+        enterAll("pods", await objects.list("pods", namespace));
+        break;
+      default:
+        kind satisfies never;
+    }
+    return relations;
+  }
+}
+
+function enter(relations: NodeRelations, resource: string, object: ApiObject, gone: boolean): void {
+  const { name, namespace = "" } = object.metadata;
+  if (resource === "pods") {
+    if (gone) relations.dropPod(namespace, name);
+    else relations.setPod(object as unknown as Pod);
+  } else if (resource === "persistentvolumes") {
+    if (gone) relations.dropVolume(name);
+    else relations.setVolume(object as unknown as PersistentVolume);
+  } else if (gone) relations.dropAttachment(name);
+  else {
+    const { nodeName = "" } = (object.spec ?? {}) as { nodeName?: string };
+    relations.setAttachment(name, nodeName);
+  }
+}

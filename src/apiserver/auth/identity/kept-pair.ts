@@ -1,0 +1,91 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import {
+  type Certificate,
+  type DistinguishedName,
+  generateKey,
+  parseCertificates,
+  privateKeyPem,
+  samePublicKey,
+  signCertificate,
+  type Usage,
+} from "../../../base/x509/index.ts";
+import type { Authority } from "./authority.ts";
+import { readText, writeText } from "./files.ts";
+
+/** A certificate with its key, as PEM. */
+export interface Pair {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+export interface Wanted {
+  readonly subject: DistinguishedName;
+  readonly dnsNames?: readonly string[];
+  readonly ipAddresses?: readonly string[];
+  readonly usage: "client auth" | "server auth";
+  readonly lifetimeMs: number;
+}
+
+/** The pair in `<path>.crt` and `<path>.key`, made anew if it is not there, does not fit, or has lived most of its life. */
+export function keptPair(path: string, wanted: Wanted, ca: Authority, now: number): Pair {
+  const kept = { certificate: readText(`${path}.crt`), key: readText(`${path}.key`) };
+  if (kept.certificate !== undefined && kept.key !== undefined) {
+    const pair = { certificate: kept.certificate, key: kept.key };
+    if (stillFits(pair, wanted, ca, now)) return pair;
+  }
+  const pair = issue(wanted, ca, now);
+  writeText(`${path}.key`, pair.key, 0o600);
+  writeText(`${path}.crt`, pair.certificate, 0o644);
+  return pair;
+}
+
+function issue(wanted: Wanted, ca: Authority, now: number): Pair {
+  const { privateKey, publicKey } = generateKey();
+  const certificate = signCertificate({
+    subject: wanted.subject,
+    issuer: ca,
+    publicKey,
+    dnsNames: wanted.dnsNames ?? [],
+    ipAddresses: wanted.ipAddresses ?? [],
+    notBefore: new Date(now - 5 * 60_000),
+    notAfter: new Date(Math.min(now + wanted.lifetimeMs, ca.notAfter.getTime())),
+    usages: usagesOf(wanted),
+  });
+  return { certificate, key: privateKeyPem(privateKey) };
+}
+
+const usagesOf = ({ usage }: Wanted): Usage[] => ["digital signature", "key encipherment", usage];
+
+function stillFits(pair: Pair, wanted: Wanted, ca: Authority, now: number): boolean {
+  try {
+    const [found] = parseCertificates(pair.certificate);
+    if (!found || !samePublicKey(found.publicKey, createPrivateKey(pair.key))) return false;
+    const issuer = new X509Certificate(ca.certificate);
+    const certificate = new X509Certificate(found.pem);
+    if (!certificate.checkIssued(issuer) || !certificate.verify(issuer.publicKey)) return false;
+    return says(found, wanted) && isYoung(found, now);
+  } catch {
+    // Cut off by a crash, or somebody else's file: a new one is cheap.
+    return false;
+  }
+}
+
+function says(found: Certificate, wanted: Wanted): boolean {
+  return (
+    isDeepStrictEqual(found.subject, wanted.subject) &&
+    covers(found.dnsNames, wanted.dnsNames ?? []) &&
+    covers(found.ipAddresses, wanted.ipAddresses ?? []) &&
+    found.usages.includes(wanted.usage)
+  );
+}
+
+/** More than is wanted does no harm: addresses come and go. */
+function covers(has: readonly string[], wants: readonly string[]): boolean {
+  return wants.every((name) => has.includes(name));
+}
+
+function isYoung({ notBefore, notAfter }: Certificate, now: number): boolean {
+  const life = notAfter.getTime() - notBefore.getTime();
+  return now >= notBefore.getTime() && now < notAfter.getTime() - 0.3 * life;
+}

@@ -1,0 +1,105 @@
+import { createPrivateKey, type KeyObject } from "node:crypto";
+import { join } from "node:path";
+import type { Clock } from "../../../base/clock.ts";
+import { KubeletError, messageOf } from "../../../base/errors.ts";
+import { generateKey, privateKeyPem } from "../../../base/x509/index.ts";
+import { masters, nodes, nodeUserPrefix } from "../names.ts";
+import { type Authority, clusterAuthority } from "./authority.ts";
+import { keepText, readText, writeText } from "./files.ts";
+import { keptPair, type Pair } from "./kept-pair.ts";
+import { kubeconfig } from "./kubeconfig.ts";
+
+const year = 365 * 24 * 3600_000;
+
+export interface IdentityOptions {
+  /** Where keys and certificates are kept; made with mode 0700 if it is not there. */
+  readonly dir: string;
+  readonly clock: Clock;
+  /** Names and addresses of this machine, beside those that are always there. */
+  readonly hostnames: readonly string[];
+  readonly addresses: readonly string[];
+  /** The address of the service `kubernetes`. Default 10.96.0.1. */
+  readonly serviceAddress?: string;
+  readonly clusterDomain?: string;
+  /** The kubeconfig of the administrator, if one is to be written, and the URL that is in it. */
+  readonly kubeconfig?: { readonly path: string; readonly server: string };
+  /** A node that is known from the start, and the kubeconfig for it. */
+  readonly node?: { readonly name: string; readonly path: string; readonly server: string };
+  readonly lifetimeMs?: number;
+}
+
+/** All that the API is known by, and knows others by. */
+export interface Identity {
+  readonly ca: Authority;
+  readonly serving: Pair;
+  readonly admin: Pair;
+  /** With which the API asks kubelets. */
+  readonly kubeletClient: Pair;
+  readonly serviceAccountKey: KeyObject;
+}
+
+/**
+ * Reads what is there and makes what is missing, does not fit any more or has become old. Cheap to call again: a server
+ * that lives long calls it each day and takes the serving pair anew.
+ */
+export function prepareIdentity(o: IdentityOptions): Identity {
+  const now = o.clock.now();
+  const lifetimeMs = o.lifetimeMs ?? year;
+  const ca = clusterAuthority(o.dir, now);
+  const client = (file: string, commonName: string, group = masters): Pair =>
+    keptPair(
+      join(o.dir, file),
+      { subject: { commonName, organizations: [group] }, usage: "client auth", lifetimeMs },
+      ca,
+      now,
+    );
+  const identity: Identity = {
+    ca,
+    serving: keptPair(join(o.dir, "apiserver"), { ...servingNames(o), lifetimeMs }, ca, now),
+    admin: client("admin", "kubernetes-admin"),
+    kubeletClient: client("apiserver-kubelet-client", "kube-apiserver-kubelet-client"),
+    serviceAccountKey: serviceAccountKey(join(o.dir, "sa.key")),
+  };
+  const write = (path: string, server: string, user: string, credential: Pair) =>
+    keepText(path, kubeconfig({ server, ca: ca.certificate, user, credential }), 0o600);
+  if (o.kubeconfig) write(o.kubeconfig.path, o.kubeconfig.server, "kubernetes-admin", identity.admin);
+  if (o.node) {
+    const user = `${nodeUserPrefix}${o.node.name}`;
+    write(o.node.path, o.node.server, user, client("kubelet", user, nodes));
+  }
+  return identity;
+}
+
+function servingNames(o: IdentityOptions) {
+  const domain = o.clusterDomain ?? "cluster.local";
+  const dnsNames = [
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    `kubernetes.default.svc.${domain}`,
+    "localhost",
+    ...o.hostnames,
+  ];
+  const ipAddresses = ["127.0.0.1", "::1", o.serviceAddress ?? "10.96.0.1", ...o.addresses];
+  return {
+    subject: { commonName: "kube-apiserver", organizations: [] },
+    dnsNames: [...new Set(dnsNames)],
+    ipAddresses: [...new Set(ipAddresses)],
+    usage: "server auth" as const,
+  };
+}
+
+/** Kept for good: with another key all tokens that were given out stop to count. */
+function serviceAccountKey(path: string): KeyObject {
+  const text = readText(path);
+  if (text === undefined) {
+    const { privateKey } = generateKey();
+    writeText(path, privateKeyPem(privateKey), 0o600);
+    return privateKey;
+  }
+  try {
+    return createPrivateKey(text);
+  } catch (error) {
+    throw new KubeletError("BadKey", `${path} holds no private key: ${messageOf(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,87 @@
+import type { Clock } from "../../../base/clock.ts";
+import { type Component, type Health, healthy } from "../../../base/component.ts";
+import { messageOf } from "../../../base/errors.ts";
+import type { Logger } from "../../../base/logger.ts";
+import { inRounds } from "../../../base/rounds.ts";
+import type { Authorizer } from "../../access.ts";
+import type { Objects } from "../../definition.ts";
+import type { ApiObject } from "../../storage/object.ts";
+import { conditionsOf, isTrue } from "./conditions.ts";
+import { followRequests } from "./follow-requests.ts";
+import { judgeApproval } from "./judge-approval.ts";
+import { requestsResource } from "./signers.ts";
+
+export interface ApproverOptions {
+  readonly objects: () => Objects;
+  readonly authorizer: Authorizer;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Approves what kubelets may have without asking anybody. */
+export class RequestApprover implements Component {
+  readonly name = "certificate-approver";
+  readonly done: Promise<void>;
+  readonly #o: ApproverOptions;
+  readonly #ended = Promise.withResolvers<void>();
+  /** Requests that wait for their node to be as they say. */
+  readonly #waiting = new Map<string, string>();
+
+  constructor(o: ApproverOptions) {
+    this.#o = o;
+    this.done = this.#ended.promise;
+  }
+
+  start(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#o;
+    const requests = followRequests({ ...this.#o, signal, handle: (request) => this.#handle(request) });
+    const nodes = inRounds(() => this.#followNodes(signal), {
+      clock,
+      everyMs: 1000,
+      signal,
+      onError: (error) => logger.warn("following nodes for certificates failed", { error: messageOf(error) }),
+    });
+    void Promise.all([requests, nodes]).then(() => this.#ended.resolve());
+    return Promise.resolve();
+  }
+
+  health(): Health {
+    return healthy;
+  }
+
+  async #followNodes(signal: AbortSignal): Promise<void> {
+    const objects = this.#o.objects();
+    for await (const { object } of objects.follow("nodes", signal))
+      for (const [name, node] of [...this.#waiting]) {
+        if (node !== object.metadata.name) continue;
+        const request = await objects.get({ resource: requestsResource, namespace: "", name });
+        if (request) await this.#handle(request);
+        else this.#waiting.delete(name);
+      }
+  }
+
+  async #handle(request: ApiObject): Promise<void> {
+    const { logger } = this.#o;
+    const { name, uid } = request.metadata;
+    const objects = this.#o.objects();
+    const approval = await judgeApproval(request, { authorizer: this.#o.authorizer, objects });
+    if (approval.kind === "wait") {
+      this.#waiting.set(name, approval.node);
+      logger.info("a serving certificate waits for its node", { request: name, why: approval.why });
+      return;
+    }
+    this.#waiting.delete(name);
+    if (approval.kind === "leave") return;
+    const { message } = approval;
+    await objects.change(
+      { resource: requestsResource, namespace: "", name },
+      (draft) => {
+        if (isTrue(draft, "Approved") || isTrue(draft, "Denied")) return;
+        const condition = { type: "Approved", status: "True", reason: "AutoApproved", message };
+        draft.status = { ...draft.status, conditions: [...conditionsOf(draft), condition] };
+      },
+      { subresource: "approval", uid },
+    );
+    logger.info("certificate signing request approved", { request: name });
+  }
+}

@@ -1,0 +1,124 @@
+import { messageOf } from "../../../base/errors.ts";
+import { parseCertificates, pemBlocks } from "../../../base/x509/index.ts";
+import type { Draft } from "../../definition.ts";
+import type { FieldProblems } from "../../kinds/field-problems.ts";
+import { same } from "../../kinds/same.ts";
+import { certificateOf, conditionsOf } from "./conditions.ts";
+import { parseSpecRequest } from "./parse-spec.ts";
+import { checkSignerName } from "./signer-name.ts";
+
+/** Through which path of the API a change comes. */
+export type Door = "main" | "status" | "approval";
+
+const usages: readonly string[] = [
+  ...[
+    "any",
+    "cert sign",
+    "client auth",
+    "code signing",
+    "content commitment",
+    "crl sign",
+    "data encipherment",
+  ],
+  ...["decipher only", "digital signature", "email protection", "encipher only", "ipsec end system"],
+  ...["ipsec tunnel", "ipsec user", "key agreement", "key encipherment", "microsoft sgc", "netscape sgc"],
+  ...["ocsp signing", "s/mime", "server auth", "signing", "timestamping"],
+];
+const lasting = ["Approved", "Denied", "Failed"];
+
+interface Spec {
+  readonly request?: string;
+  readonly signerName?: string;
+  readonly usages?: readonly string[];
+  readonly expirationSeconds?: number;
+}
+
+/** What is wrong with a request, new or changed. */
+export function checkRequest(draft: Draft, minimumSeconds: number, problems: FieldProblems): void {
+  const spec = (draft.spec ?? {}) as Spec;
+  const bad = requestProblem(spec.request);
+  if (bad) problems.invalid("spec.request", spec.request ?? "", bad);
+  checkUsages(spec.usages ?? [], problems);
+  checkSignerName(spec.signerName ?? "", problems);
+  const seconds = spec.expirationSeconds;
+  if (seconds !== undefined && seconds < minimumSeconds)
+    problems.invalid(
+      "spec.expirationSeconds",
+      seconds,
+      `may not specify a duration less than ${minimumSeconds} seconds${minimumSeconds === 600 ? " (10 minutes)" : ""}`,
+    );
+  checkConditions(draft, problems);
+  const wrong = certificateProblem(certificateOf(draft));
+  if (wrong) problems.invalid("status.certificate", "<certificate data>", wrong);
+}
+
+function requestProblem(request: string | undefined): string | undefined {
+  try {
+    return parseSpecRequest(request).signatureValid
+      ? undefined
+      : "x509: signature of the request is not valid";
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+function checkUsages(given: readonly string[], problems: FieldProblems): void {
+  if (given.length === 0) problems.required("spec.usages");
+  for (const [i, usage] of given.entries()) problems.oneOf(`spec.usages[${i}]`, usage, usages);
+  for (const [i, usage] of given.entries())
+    if (given.indexOf(usage) < i) problems.duplicate(`spec.usages[${i}]`, usage);
+}
+
+function checkConditions(draft: Draft, problems: FieldProblems): void {
+  const conditions = conditionsOf(draft);
+  const types = conditions.map(({ type }) => type);
+  for (const [i, { type, status }] of conditions.entries()) {
+    const path = `status.conditions[${i}]`;
+    if (!type) problems.required(`${path}.type`);
+    if (!status) problems.required(`${path}.status`);
+    else
+      problems.oneOf(
+        `${path}.status`,
+        status,
+        lasting.includes(type) ? ["True"] : ["False", "True", "Unknown"],
+      );
+    const other = { Approved: "Denied", Denied: "Approved" }[type];
+    if (other && types.slice(0, i).includes(other))
+      problems.invalid("status.conditions", type, "Approved and Denied conditions are mutually exclusive");
+    if (types.indexOf(type) < i) problems.duplicate(`${path}.type`, type);
+  }
+}
+
+function certificateProblem(base64: string): string | undefined {
+  if (base64 === "") return undefined;
+  const blocks = pemBlocks(Buffer.from(base64, "base64").toString());
+  if (blocks.length === 0) return "must contain at least one CERTIFICATE PEM block";
+  const other = blocks.find(({ label }) => label !== "CERTIFICATE");
+  if (other) return `only CERTIFICATE PEM blocks are allowed, found "${other.label}"`;
+  try {
+    for (const { text } of blocks) parseCertificates(text);
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+/** What may not be changed through this door. */
+export function checkDoor(door: Door, draft: Draft, before: Readonly<Draft>, problems: FieldProblems): void {
+  const ofType = (request: Readonly<Draft>, type: string) =>
+    conditionsOf(request).filter((condition) => condition.type === type);
+  for (const type of lasting)
+    if (ofType(draft, type).length < ofType(before, type).length)
+      problems.forbidden("status.conditions", `updates may not remove a condition of type "${type}"`);
+  for (const type of door === "approval" ? [] : ["Approved", "Denied"]) {
+    const [now, old] = [ofType(draft, type), ofType(before, type)];
+    if (now.length > old.length)
+      problems.forbidden("status.conditions", `updates may not add a condition of type "${type}"`);
+    else if (now.length === old.length && !same(now, old))
+      problems.forbidden("status.conditions", `updates may not modify a condition of type "${type}"`);
+  }
+  if (certificateOf(draft) === certificateOf(before)) return;
+  if (door !== "status") problems.forbidden("status.certificate", "updates may not set certificate content");
+  else if (certificateOf(before) !== "")
+    problems.forbidden("status.certificate", "updates may not modify existing certificate content");
+}

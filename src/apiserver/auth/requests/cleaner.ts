@@ -1,0 +1,69 @@
+import type { Clock } from "../../../base/clock.ts";
+import { type Component, type Health, healthy } from "../../../base/component.ts";
+import { messageOf } from "../../../base/errors.ts";
+import type { Logger } from "../../../base/logger.ts";
+import { inRounds } from "../../../base/rounds.ts";
+import { parseCertificates } from "../../../base/x509/index.ts";
+import type { Objects } from "../../definition.ts";
+import type { ApiObject } from "../../storage/object.ts";
+import { certificateOf, conditionsOf } from "./conditions.ts";
+import { requestsResource } from "./signers.ts";
+
+const hour = 3600_000;
+const decidedMs = hour;
+const pendingMs = 24 * hour;
+
+/** True if nobody needs the request any more: decided an hour ago, pending for a day, or its certificate is over. */
+export function isStale(request: ApiObject, now: number): boolean {
+  const conditions = conditionsOf(request);
+  const decided = conditions.filter(({ type }) => ["Approved", "Denied", "Failed"].includes(type));
+  if (decided.some(({ lastUpdateTime }) => lastUpdateTime && now - Date.parse(lastUpdateTime) > decidedMs))
+    return true;
+  if (decided.length === 0) return now - Date.parse(String(request.metadata.creationTimestamp)) > pendingMs;
+  return hasExpired(certificateOf(request), now);
+}
+
+function hasExpired(base64: string, now: number): boolean {
+  if (base64 === "") return false;
+  try {
+    const [first] = parseCertificates(Buffer.from(base64, "base64").toString());
+    return first !== undefined && first.notAfter.getTime() < now;
+  } catch {
+    return false;
+  }
+}
+
+/** Takes old requests away: kubelets make new ones all the time. */
+export class RequestCleaner implements Component {
+  readonly name = "certificate-cleaner";
+  readonly done: Promise<void>;
+  readonly #o: { objects: () => Objects; clock: Clock; logger: Logger };
+  readonly #ended = Promise.withResolvers<void>();
+
+  constructor(o: { objects: () => Objects; clock: Clock; logger: Logger }) {
+    this.#o = o;
+    this.done = this.#ended.promise;
+  }
+
+  start(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#o;
+    const onError = (error: unknown) =>
+      logger.warn("removing old certificate signing requests failed", { error: messageOf(error) });
+    const loop = inRounds(() => this.#round(), { clock, everyMs: hour, signal, onError });
+    void loop.then(() => this.#ended.resolve());
+    return Promise.resolve();
+  }
+
+  health(): Health {
+    return healthy;
+  }
+
+  async #round(): Promise<void> {
+    const objects = this.#o.objects();
+    for (const request of await objects.list(requestsResource)) {
+      if (!isStale(request, this.#o.clock.now())) continue;
+      const { name, uid } = request.metadata;
+      await objects.delete({ resource: requestsResource, namespace: "", name }, { uid });
+    }
+  }
+}

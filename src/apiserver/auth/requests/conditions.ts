@@ -1,0 +1,27 @@
+import type { Draft } from "../../definition.ts";
+import type { ApiObject } from "../../storage/object.ts";
+
+export interface Condition {
+  type: string;
+  status: string;
+  reason?: string;
+  message?: string;
+  lastUpdateTime?: string;
+  lastTransitionTime?: string;
+}
+
+type HasStatus = Readonly<Draft> | ApiObject;
+
+/** The conditions of a request as they stand in it: what is changed here is changed there. */
+export function conditionsOf({ status }: HasStatus): Condition[] {
+  const { conditions } = (status ?? {}) as { conditions?: Condition[] };
+  return conditions ?? [];
+}
+
+export function isTrue(request: HasStatus, type: "Approved" | "Denied" | "Failed"): boolean {
+  return conditionsOf(request).some((condition) => condition.type === type && condition.status === "True");
+}
+
+export function certificateOf({ status }: HasStatus): string {
+  return ((status ?? {}) as { certificate?: string }).certificate ?? "";
+}

@@ -1,0 +1,100 @@
+import type { Draft, PartSubresource, RequestContext, ResourceDefinition } from "../../definition.ts";
+import { collected, defineKind, draftOf, onlyWrites, restore } from "../../kinds/define.ts";
+import { checkMeta, checkMetaUpdate } from "../../kinds/metadata.ts";
+import { checkDoor, checkRequest, type Door } from "./checks.ts";
+import { type Condition, conditionsOf } from "./conditions.ts";
+
+export interface RequestRules {
+  /** The shortest life that may be asked for. Default 600. */
+  readonly minimumSeconds?: number;
+}
+
+const nameRule = () => [];
+
+/** certificatesigningrequests: who asks is written down by the API, and the request itself never changes. */
+export function certificateSigningRequests(rules: RequestRules = {}): ResourceDefinition {
+  const minimum = rules.minimumSeconds ?? 600;
+  const defined = defineKind({
+    group: "certificates.k8s.io",
+    version: "v1",
+    name: "certificatesigningrequests",
+    singular: "certificatesigningrequest",
+    kind: "CertificateSigningRequest",
+    namespaced: false,
+    shortNames: ["csr"],
+    countsGenerations: false,
+    nameRule,
+    prepareCreate: fillInCaller,
+    prepareUpdate(draft, before) {
+      draft.spec = structuredClone(before.spec);
+      draft.status = structuredClone(before.status);
+    },
+    check: (draft, problems) => checkRequest(draft, minimum, problems),
+    checkUpdate: (draft, before, problems) => checkDoor("main", draft, before, problems),
+  });
+  return {
+    ...defined,
+    subresources: { status: door("status", minimum), approval: door("approval", minimum) },
+  };
+}
+
+function fillInCaller(draft: Draft, { caller }: RequestContext): void {
+  const { username: _, uid: __, groups: ___, extra: ____, ...asked } = draft.spec ?? {};
+  draft.spec = {
+    ...asked,
+    username: caller.name,
+    ...(caller.uid && { uid: caller.uid }),
+    groups: [...caller.groups],
+    ...(caller.extra && Object.keys(caller.extra).length > 0 && { extra: structuredClone(caller.extra) }),
+  };
+  draft.status = {};
+}
+
+function door(which: Exclude<Door, "main">, minimum: number): PartSubresource {
+  return {
+    how: "part",
+    ignored: [["spec"], ["status", which === "status" ? "conditions" : "certificate"]],
+    prepareUpdate(draft, before, { now }) {
+      onlyWrites(draft, before, ["metadata", "status"]);
+      const old = draftOf(before);
+      draft.status ??= {};
+      if (which === "status") keepVerdicts(draft, old);
+      stampConditions(draft, old, now);
+      if (which === "approval") {
+        const { conditions } = draft.status;
+        restore(draft, before, "status");
+        draft.status = { ...draft.status, ...(conditions !== undefined && { conditions }) };
+      }
+    },
+    validateUpdate: (draft, before) =>
+      collected((problems) => {
+        checkMetaUpdate(draft, before, problems);
+        checkMeta(draft, { namespaced: false, nameRule }, problems);
+        checkRequest(draft, minimum, problems);
+        checkDoor(which, draft, draftOf(before), problems);
+      }),
+  };
+}
+
+/** A signer works on what it read: an approval that it sends back with the certificate is the stored one. */
+function keepVerdicts(draft: Draft, before: Readonly<Draft>): void {
+  for (const type of ["Approved", "Denied"]) {
+    const old = conditionsOf(before).filter((condition) => condition.type === type);
+    const now = conditionsOf(draft);
+    const places = now.flatMap((condition, i) => (condition.type === type ? [i] : []));
+    if (places.length !== old.length) continue;
+    for (const [i, place] of places.entries()) now[place] = structuredClone(old[i]!);
+  }
+}
+
+function stampConditions(draft: Draft, before: Readonly<Draft>, nowMs: number): void {
+  const now = new Date(nowMs).toISOString().replace(/\.\d+Z$/, "Z");
+  for (const condition of conditionsOf(draft)) {
+    condition.lastUpdateTime ??= now;
+    condition.lastTransitionTime ??= transitionTime(condition, before) ?? now;
+  }
+}
+
+function transitionTime({ type, status }: Condition, before: Readonly<Draft>): string | undefined {
+  return conditionsOf(before).find((old) => old.type === type && old.status === status)?.lastTransitionTime;
+}

@@ -1,0 +1,54 @@
+import type { Clock } from "../../../base/clock.ts";
+import { isAbort, messageOf } from "../../../base/errors.ts";
+import type { Logger } from "../../../base/logger.ts";
+import { inRounds } from "../../../base/rounds.ts";
+import type { Objects } from "../../definition.ts";
+import type { ApiObject } from "../../storage/object.ts";
+import { requestsResource } from "./signers.ts";
+
+const retryMs = 1000;
+
+export interface FollowOptions {
+  readonly objects: () => Objects;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+  readonly handle: (request: ApiObject) => Promise<void>;
+}
+
+/** Handles each request as it comes and changes; what fails is tried again. Ends with the signal, and never rejects. */
+export async function followRequests(o: FollowOptions): Promise<void> {
+  const { objects, clock, logger, signal } = o;
+  const onError = (error: unknown) =>
+    logger.warn("following certificate signing requests failed", { error: messageOf(error) });
+  await inRounds(
+    async () => {
+      for await (const { type, object } of objects().follow(requestsResource, signal))
+        if (type !== "DELETED") await handleOrRetry(object, o);
+    },
+    { clock, everyMs: retryMs, signal, onError },
+  );
+}
+
+async function handleOrRetry(request: ApiObject, o: FollowOptions): Promise<void> {
+  try {
+    await o.handle(request);
+  } catch (error) {
+    if (o.signal.aborted || isAbort(error)) return;
+    const { name } = request.metadata;
+    o.logger.warn("a certificate signing request could not be handled", {
+      request: name,
+      error: messageOf(error),
+    });
+    o.clock.after(retryMs, () => void handleAgain(name, o));
+  }
+}
+
+async function handleAgain(name: string, o: FollowOptions): Promise<void> {
+  if (o.signal.aborted) return;
+  const request = await o
+    .objects()
+    .get({ resource: requestsResource, namespace: "", name })
+    .catch(() => undefined);
+  if (request) await handleOrRetry(request, o);
+}

@@ -1,0 +1,101 @@
+import { isIP } from "node:net";
+import type { ParsedRequest } from "../../../base/x509/index.ts";
+import type { Attributes, Authorizer } from "../../access.ts";
+import type { Caller, Objects } from "../../definition.ts";
+import type { ApiObject } from "../../storage/object.ts";
+import { nodeNameOf } from "../names.ts";
+import { certificateOf, isTrue } from "./conditions.ts";
+import { kubeletClientComplaint, kubeletServingComplaint } from "./kubelet-subjects.ts";
+import { parseSpecRequest } from "./parse-spec.ts";
+import { kubeletClientSigner, kubeletServingSigner } from "./signers.ts";
+
+export type Approval =
+  | { readonly kind: "approve"; readonly message: string }
+  /** Not (yet) clear that the names belong to this node: asked again when the node changes. */
+  | { readonly kind: "wait"; readonly node: string; readonly why: string }
+  /** For somebody else to decide, or decided. */
+  | { readonly kind: "leave" };
+
+export interface RequestSpec {
+  readonly request?: string;
+  readonly signerName?: string;
+  readonly usages?: readonly string[];
+  readonly expirationSeconds?: number;
+  readonly username?: string;
+  readonly uid?: string;
+  readonly groups?: readonly string[];
+}
+
+const leave: Approval = { kind: "leave" };
+
+/** Whether a request is approved without anybody looking at it. */
+export async function judgeApproval(
+  request: ApiObject,
+  o: { authorizer: Authorizer; objects: Objects },
+): Promise<Approval> {
+  if (certificateOf(request) || isTrue(request, "Approved") || isTrue(request, "Denied")) return leave;
+  const spec = (request.spec ?? {}) as RequestSpec;
+  const caller: Caller = { name: spec.username ?? "", groups: spec.groups ?? [] };
+  const parsed = parseSpecRequest(spec.request);
+  const usages = spec.usages ?? [];
+  if (spec.signerName === kubeletClientSigner && !kubeletClientComplaint(parsed, usages))
+    return await judgeClient(caller, parsed, o.authorizer);
+  if (spec.signerName === kubeletServingSigner && !kubeletServingComplaint(parsed, usages))
+    return await judgeServing(caller, parsed, o.objects);
+  return leave;
+}
+
+async function judgeClient(caller: Caller, parsed: ParsedRequest, authorizer: Authorizer): Promise<Approval> {
+  const may = async (subresource: string) => (await authorizer.allows(caller, asking(subresource))).allowed;
+  if (caller.name === parsed.subject.commonName && (await may("selfnodeclient")))
+    return {
+      kind: "approve",
+      message: "Auto approving self kubelet client certificate after SubjectAccessReview.",
+    };
+  if (await may("nodeclient"))
+    return {
+      kind: "approve",
+      message: "Auto approving kubelet client certificate after SubjectAccessReview.",
+    };
+  return leave;
+}
+
+function asking(subresource: string): Attributes {
+  const resource = "certificatesigningrequests";
+  return {
+    verb: "create",
+    group: "certificates.k8s.io",
+    version: "*",
+    resource,
+    subresource,
+    namespace: "",
+    name: "",
+  };
+}
+
+/** A node gets a serving certificate for its own names and addresses, as its object tells them. */
+async function judgeServing(caller: Caller, parsed: ParsedRequest, objects: Objects): Promise<Approval> {
+  const name = nodeNameOf(caller);
+  if (!name || caller.name !== parsed.subject.commonName) return leave;
+  const node = await objects.get({ resource: "nodes", namespace: "", name });
+  if (!node) return { kind: "wait", node: name, why: "the node is not registered" };
+  const known = new Set([name, ...addressesOf(node)].map(canonical));
+  const foreign = [...parsed.dnsNames, ...parsed.ipAddresses].filter((asked) => !known.has(canonical(asked)));
+  if (foreign.length > 0)
+    return { kind: "wait", node: name, why: `not a name or address of the node: ${foreign.join(", ")}` };
+  return {
+    kind: "approve",
+    message: "Auto approving kubelet serving certificate: its names and addresses are those of the node.",
+  };
+}
+
+function addressesOf(node: ApiObject): string[] {
+  const { addresses = [] } = (node.status ?? {}) as { addresses?: { address?: string }[] };
+  return addresses.flatMap(({ address }) => address ?? []);
+}
+
+/** One form for each address, however it is written. */
+function canonical(name: string): string {
+  if (isIP(name) !== 6) return name.toLowerCase();
+  return new URL(`http://[${name}]/`).hostname;
+}

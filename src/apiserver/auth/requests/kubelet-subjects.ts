@@ -1,0 +1,73 @@
+import type { ParsedRequest } from "../../../base/x509/index.ts";
+import { nodes, nodeUserPrefix } from "../names.ts";
+import { clientSigner, kubeletClientSigner, kubeletServingSigner } from "./signers.ts";
+
+type Usages = readonly string[];
+
+/** Why a signer does not sign this, undefined if it does; "unknown" if it is not one of ours. */
+export function signerComplaint(
+  signer: string,
+  request: ParsedRequest,
+  usages: Usages,
+): { readonly complaint: string | undefined } | "unknown" {
+  switch (signer) {
+    case kubeletClientSigner:
+      return { complaint: kubeletClientComplaint(request, usages) };
+    case kubeletServingSigner:
+      return { complaint: kubeletServingComplaint(request, usages) };
+    case clientSigner:
+      return { complaint: clientComplaint(usages) };
+    default:
+      return "unknown";
+  }
+}
+
+/** What is wrong with a request for the certificate by which a kubelet shows who it is. */
+export function kubeletClientComplaint(request: ParsedRequest, usages: Usages): string | undefined {
+  if (!onlySystemNodes(request)) return "subject organization is not system:nodes";
+  if (request.dnsNames.length > 0) return "DNS subjectAltNames are not allowed";
+  if (request.emails.length > 0) return "Email subjectAltNames are not allowed";
+  if (request.ipAddresses.length > 0) return "IP subjectAltNames are not allowed";
+  if (request.uris.length > 0) return "URI subjectAltNames are not allowed";
+  if (!namesNode(request)) return "subject common name does not begin with system:node:";
+  return usagesComplaint(usages, "client auth");
+}
+
+/** What is wrong with a request for the certificate with which a kubelet serves. */
+export function kubeletServingComplaint(request: ParsedRequest, usages: Usages): string | undefined {
+  if (!onlySystemNodes(request)) return "subject organization is not system:nodes";
+  if (request.dnsNames.length + request.ipAddresses.length === 0)
+    return "DNS or IP subjectAltName is required";
+  if (request.emails.length > 0) return "Email subjectAltNames are not allowed";
+  if (request.uris.length > 0) return "URI subjectAltNames are not allowed";
+  const bad = usagesComplaint(usages, "server auth");
+  if (bad) return bad;
+  return namesNode(request) ? undefined : "subject common name does not begin with system:node:";
+}
+
+function clientComplaint(usages: Usages): string | undefined {
+  const bad = usages.find(
+    (usage) => !["digital signature", "key encipherment", "client auth"].includes(usage),
+  );
+  if (bad) return `invalid usage for client certificate: ${bad}`;
+  return usages.includes("client auth")
+    ? undefined
+    : "missing required usage for client certificate: client auth";
+}
+
+function onlySystemNodes({ subject }: ParsedRequest): boolean {
+  return subject.organizations.length === 1 && subject.organizations[0] === nodes;
+}
+
+function namesNode({ subject }: ParsedRequest): boolean {
+  return subject.commonName.startsWith(nodeUserPrefix);
+}
+
+/** Keys that cannot encipher (all but RSA) go without that usage. */
+function usagesComplaint(usages: Usages, auth: "client auth" | "server auth"): string | undefined {
+  const given = new Set(usages);
+  given.delete("key encipherment");
+  if (given.size === 2 && given.has("digital signature") && given.has(auth)) return undefined;
+  const wanted = ["digital signature", "key encipherment", auth].sort((a, b) => (a < b ? -1 : 1));
+  return `usages did not match [${wanted.join(" ")}]`;
+}

@@ -1,0 +1,538 @@
+import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
+import { test } from "node:test";
+import { FakeClock } from "../../../base/fake-clock.ts";
+import { silentLogger } from "../../../base/logger.ts";
+import { generateKey, makeRequest, parseCertificates, signCertificate } from "../../../base/x509/index.ts";
+import type { Caller, Draft } from "../../definition.ts";
+import type { ApiObject } from "../../storage/object.ts";
+import { FixedAuthorizer } from "../authorize/authorizer.ts";
+import { RelationsFollower } from "../authorize/relations-follower.ts";
+import { admin, eventually, MemoryObjects, node } from "../fixtures.ts";
+import { RequestApprover } from "./approver.ts";
+import { isStale } from "./cleaner.ts";
+import { type Condition, certificateOf, conditionsOf, isTrue } from "./conditions.ts";
+import { certificateSigningRequests } from "./definition.ts";
+import { lifeOf } from "./plan-signing.ts";
+import { RequestSigner } from "./signer.ts";
+import { clientSigner, kubeletClientSigner, kubeletServingSigner, requestsResource } from "./signers.ts";
+
+const key = generateKey().privateKey;
+const day = 24 * 3600_000;
+const start = Date.UTC(2026, 0, 1);
+
+interface Asked {
+  commonName?: string;
+  organizations?: string[];
+  dnsNames?: string[];
+  ipAddresses?: string[];
+  signer?: string;
+  usages?: string[];
+  expirationSeconds?: number;
+}
+
+function spec(o: Asked = {}): object {
+  const pem = makeRequest({
+    subject: {
+      commonName: o.commonName ?? "system:node:n1",
+      organizations: o.organizations ?? ["system:nodes"],
+    },
+    dnsNames: o.dnsNames ?? [],
+    ipAddresses: o.ipAddresses ?? [],
+    key,
+  });
+  return {
+    request: Buffer.from(pem).toString("base64"),
+    signerName: o.signer ?? kubeletClientSigner,
+    usages: o.usages ?? ["digital signature", "client auth"],
+    ...(o.expirationSeconds !== undefined && { expirationSeconds: o.expirationSeconds }),
+  };
+}
+const serving = (more: Asked = {}): Asked => ({
+  signer: kubeletServingSigner,
+  usages: ["digital signature", "server auth"],
+  dnsNames: ["n1"],
+  ipAddresses: ["192.0.2.7"],
+  ...more,
+});
+
+function authority(now = start) {
+  const pair = generateKey();
+  const notAfter = new Date(now + 3650 * day);
+  const certificate = signCertificate({
+    subject: { commonName: "ca", organizations: [] },
+    issuer: "self",
+    key: pair.privateKey,
+    publicKey: pair.publicKey,
+    notBefore: new Date(now),
+    notAfter,
+    isCa: true,
+    usages: ["cert sign"],
+  });
+  return { certificate, key: pair.privateKey, notAfter };
+}
+
+function setUp() {
+  const clock = new FakeClock(start);
+  const objects = new MemoryObjects({
+    definitions: { [requestsResource]: certificateSigningRequests() },
+    now: () => clock.now(),
+  });
+  const parts = { objects: () => objects, clock, logger: silentLogger };
+  const authorizer = new FixedAuthorizer({ relations: new RelationsFollower(parts) });
+  const ca = authority();
+  const approver = new RequestApprover({ ...parts, authorizer });
+  const signer = new RequestSigner({ ...parts, ca, rules: { lifetimeMs: 365 * day, minimumSeconds: 600 } });
+  const stop = new AbortController();
+  const ask = (caller: Caller, asked: Asked, name = "r") =>
+    objects.create(requestsResource, { metadata: { name }, spec: spec(asked) } as never, caller);
+  const get = (name = "r") => objects.get({ resource: requestsResource, namespace: "", name });
+  const outcome = (name = "r") =>
+    eventually("the request is settled", async () => {
+      const request = await get(name);
+      return request && (certificateOf(request) || isTrue(request, "Failed")) ? request : undefined;
+    });
+  const approve = (name = "r") =>
+    objects.change(
+      { resource: requestsResource, namespace: "", name },
+      (draft) => {
+        draft.status = {
+          ...draft.status,
+          conditions: [{ type: "Approved", status: "True", reason: "KubectlApprove" }],
+        };
+      },
+      { subresource: "approval" },
+    );
+  const rig = { clock, objects, ca, ask, get, outcome, approve };
+  const run = async (what: (parts: typeof rig) => Promise<void>) => {
+    await Promise.all([approver.start(stop.signal), signer.start(stop.signal)]);
+    try {
+      await what(rig);
+    } finally {
+      stop.abort();
+      await Promise.all([approver.done, signer.done]);
+    }
+  };
+  return { ...rig, run };
+}
+
+const bootstrapper: Caller = {
+  name: "system:bootstrap:abcdef",
+  groups: ["system:bootstrappers", "system:authenticated"],
+  extra: { k: ["v"] },
+};
+const registered = (addresses: string[]) => ({
+  metadata: { name: "n1" },
+  status: { addresses: addresses.map((address) => ({ type: "InternalIP", address })) },
+});
+
+test("a kubelet that joins gets its certificate, and renews it itself", async () => {
+  await setUp().run(async ({ ask, outcome, ca }) => {
+    for (const [name, caller, message] of [
+      ["join", bootstrapper, "Auto approving kubelet client certificate after SubjectAccessReview."],
+      ["renew", node("n1"), "Auto approving self kubelet client certificate after SubjectAccessReview."],
+    ] as const) {
+      await ask(caller, {}, name);
+      const request = await outcome(name);
+      const [approved] = conditionsOf(request);
+      assert.deepEqual([approved?.reason, approved?.message], ["AutoApproved", message]);
+      assert.equal(approved?.lastUpdateTime, "2026-01-01T00:00:00Z");
+      const pem = Buffer.from(certificateOf(request), "base64").toString();
+      const [certificate] = parseCertificates(pem);
+      assert.deepEqual(certificate?.subject, {
+        commonName: "system:node:n1",
+        organizations: ["system:nodes"],
+      });
+      assert.deepEqual(certificate.usages, ["digital signature", "client auth"]);
+      assert.equal(certificate.notBefore.getTime(), start - 300_000);
+      assert.equal(certificate.notAfter.getTime(), start + 365 * day - 300_000);
+      assert.equal(certificate.isCa, false);
+      assert(new X509Certificate(pem).verify(new X509Certificate(ca.certificate).publicKey));
+    }
+  });
+});
+
+test("who asks is written by the API, whatever the request says", async () => {
+  const { objects, get } = setUp();
+  const forged = {
+    ...spec(),
+    username: "system:node:n1",
+    uid: "x",
+    groups: ["system:masters"],
+    extra: { a: ["b"] },
+  };
+  const status = { certificate: "eA==", conditions: [{ type: "Approved", status: "True" }] };
+  await objects.create(
+    requestsResource,
+    { metadata: { name: "r" }, spec: forged, status } as never,
+    bootstrapper,
+  );
+  const request = await get();
+  const { username, uid, groups, extra } = request!.spec as Record<string, unknown>;
+  assert.deepEqual(
+    { username, uid, groups, extra },
+    { username: bootstrapper.name, uid: undefined, groups: [...bootstrapper.groups], extra: { k: ["v"] } },
+  );
+  assert.deepEqual(request!.status, {});
+});
+
+test("a serving certificate waits until its names and addresses are those of the node", async () => {
+  await setUp().run(async ({ objects, ask, get, outcome }) => {
+    await ask(node("n1"), serving({ ipAddresses: ["192.0.2.7", "2001:db8::1"] }));
+    objects.put("nodes", registered(["192.0.2.8"]));
+    objects.put("nodes", registered(["192.0.2.7"]));
+    await eventually("all is quiet", async () => true);
+    assert.deepEqual(conditionsOf((await get())!), []);
+    objects.put("nodes", registered(["192.0.2.7", "2001:0db8:0:0::1"]));
+    const request = await outcome();
+    const [certificate] = parseCertificates(Buffer.from(certificateOf(request), "base64").toString());
+    assert.deepEqual(certificate?.dnsNames, ["n1"]);
+    assert.equal(certificate.ipAddresses.length, 2);
+    assert(certificate.usages.includes("server auth"));
+  });
+});
+
+/** These are for somebody to look at. */
+const left: [string, Caller, Asked][] = [
+  ["a stranger asks for a node's certificate", { name: "jane", groups: ["system:authenticated"] }, {}],
+  ["a service account too", { name: "system:serviceaccount:ns:a", groups: ["system:serviceaccounts"] }, {}],
+  ["one node asks for another", node("n2"), {}],
+  ["a user's certificate", admin, { signer: clientSigner, commonName: "jane", organizations: [] }],
+  ["a serving certificate asked for by another node", node("n2"), serving()],
+  ["a serving certificate asked for by a bootstrapper", bootstrapper, serving()],
+  ["a client certificate with names", bootstrapper, { dnsNames: ["n1"] }],
+  ["another signer", node("n1"), { signer: "example.com/signer" }],
+];
+
+test("what is not for kubelets is left to be approved by somebody", async (t) => {
+  for (const [name, caller, asked] of left)
+    await t.test(name, async () => {
+      await setUp().run(async ({ objects, ask, get, outcome }) => {
+        objects.put("nodes", registered(["192.0.2.7"]));
+        await ask(caller, asked);
+        await ask(bootstrapper, {}, "after");
+        await outcome("after");
+        assert.deepEqual(conditionsOf((await get())!), []);
+      });
+    });
+});
+
+/** Signed if there is no message; "" if it is left alone. */
+const approvedRows: [string, Asked, string?][] = [
+  ["a client", { signer: clientSigner, commonName: "jane", organizations: ["dev"], dnsNames: ["x"] }],
+  [
+    "a client with another use",
+    { signer: clientSigner, usages: ["client auth", "server auth"] },
+    "invalid usage for client certificate: server auth",
+  ],
+  [
+    "a client without its use",
+    { signer: clientSigner, usages: ["digital signature"] },
+    "missing required usage for client certificate: client auth",
+  ],
+  [
+    "a kubelet of another group",
+    { organizations: ["system:masters"] },
+    "subject organization is not system:nodes",
+  ],
+  [
+    "a kubelet of two groups",
+    { organizations: ["system:nodes", "x"] },
+    "subject organization is not system:nodes",
+  ],
+  ["a kubelet with names", { dnsNames: ["x"] }, "DNS subjectAltNames are not allowed"],
+  ["a kubelet with addresses", { ipAddresses: ["::1"] }, "IP subjectAltNames are not allowed"],
+  [
+    "a kubelet that is no node",
+    { commonName: "jane" },
+    "subject common name does not begin with system:node:",
+  ],
+  ["a kubelet with an RSA key's uses", { usages: ["digital signature", "key encipherment", "client auth"] }],
+  [
+    "a kubelet with other uses",
+    { usages: ["client auth"] },
+    "usages did not match [client auth digital signature key encipherment]",
+  ],
+  [
+    "a server without names",
+    serving({ dnsNames: [], ipAddresses: [] }),
+    "DNS or IP subjectAltName is required",
+  ],
+  [
+    "a server with a client's uses",
+    serving({ usages: ["digital signature", "client auth"] }),
+    "usages did not match [digital signature key encipherment server auth]",
+  ],
+  [
+    "a server that is no node",
+    serving({ commonName: "jane" }),
+    "subject common name does not begin with system:node:",
+  ],
+  ["another signer", { signer: "example.com/signer" }, ""],
+];
+
+test("what was approved is signed if it is as its signer wants it, and fails if not", async (t) => {
+  for (const [name, asked, problem] of approvedRows)
+    await t.test(name, async () => {
+      await setUp().run(async ({ ask, approve, get, outcome }) => {
+        await ask(admin, asked);
+        await approve();
+        if (problem === "") {
+          await ask(bootstrapper, {}, "after");
+          await outcome("after");
+          assert.equal(certificateOf((await get())!), "");
+          return;
+        }
+        const request = await outcome();
+        const failure = conditionsOf(request).find(({ type }) => type === "Failed");
+        assert.deepEqual(
+          [failure?.reason, failure?.message],
+          problem === undefined ? [undefined, undefined] : ["SignerValidationFailure", problem],
+        );
+        assert.equal(certificateOf(request) !== "", problem === undefined);
+      });
+    });
+});
+
+test("what cannot be written is tried again", async () => {
+  await setUp().run(async ({ objects, ask, clock, get, outcome }) => {
+    objects.failures = 1;
+    await ask(bootstrapper, {});
+    await eventually("the write has failed", async () => (objects.failures === 0 ? true : undefined));
+    assert.equal(isTrue((await get())!, "Approved"), false);
+    await clock.advance(1000);
+    assert.notEqual(certificateOf(await outcome()), "");
+  });
+});
+
+test("how long a certificate lives", async (t) => {
+  const minute = 60_000;
+  const rules = { lifetimeMs: 365 * day, minimumSeconds: 600 };
+  const far = start + 3650 * day;
+  const rows: [string, number | undefined, typeof rules, number, number, number][] = [
+    ["nothing asked", undefined, rules, far, -5 * minute, 365 * day - 5 * minute],
+    ["less asked", 24 * 3600, rules, far, -5 * minute, day - 5 * minute],
+    ["more asked", 1000 * 24 * 3600, rules, far, -5 * minute, 365 * day - 5 * minute],
+    ["a short life is not made shorter", 3600, rules, far, -5 * minute, 3600_000],
+    ["the CA ends first", undefined, rules, start + day, -5 * minute, day],
+    ["lives of a minute", undefined, { lifetimeMs: minute, minimumSeconds: 60 }, far, -6000, minute],
+    ["a minute asked", 60, { lifetimeMs: day, minimumSeconds: 60 }, far, -6000, minute],
+  ];
+  for (const [name, asked, rules, caEnd, from, to] of rows)
+    await t.test(name, () => {
+      assert.deepEqual(lifeOf(asked, rules, start, caEnd), { from: start + from, to: start + to });
+    });
+  assert.equal(lifeOf(undefined, rules, start, start), undefined);
+});
+
+test("what is wrong with a request", async (t) => {
+  const prefix = 'CertificateSigningRequest.certificates.k8s.io "r" is invalid: ';
+  const label =
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+  const rows: [string, object, string][] = [
+    [
+      "no request",
+      { request: "" },
+      'spec.request: Invalid value: "": PEM block type must be CERTIFICATE REQUEST',
+    ],
+    ["no usages", { usages: [] }, "spec.usages: Required value"],
+    ["a usage twice", { usages: ["any", "any"] }, 'spec.usages[1]: Duplicate value: "any"'],
+    ["no signer", { signerName: "" }, "spec.signerName: Required value"],
+    [
+      "a signer without domain",
+      { signerName: "x" },
+      `spec.signerName: Invalid value: "x": must be a fully qualified domain and path of the form 'example.com/signer-name'`,
+    ],
+    [
+      "a signer with a short domain",
+      { signerName: "x/y" },
+      'spec.signerName: Invalid value: "x": should be a domain with at least two segments separated by dots',
+    ],
+    [
+      "a signer with a bad domain",
+      { signerName: "X.y/z" },
+      `spec.signerName: Invalid value: "X.y": validating label "X": ${label}`,
+    ],
+    [
+      "the signer of old",
+      { signerName: "kubernetes.io/legacy-unknown" },
+      'spec.signerName: Invalid value: "kubernetes.io/legacy-unknown": the legacy signerName is not allowed via this API version',
+    ],
+    [
+      "too short a life",
+      { expirationSeconds: 599 },
+      "spec.expirationSeconds: Invalid value: 599: may not specify a duration less than 600 seconds (10 minutes)",
+    ],
+  ];
+  for (const [name, more, message] of rows)
+    await t.test(name, async () => {
+      const { objects } = setUp();
+      const draft = { metadata: { name: "r" }, spec: { ...spec(), ...more } };
+      await assert.rejects(objects.create(requestsResource, draft as never), { message: prefix + message });
+    });
+  const { objects } = setUp();
+  const draft = { metadata: { name: "r" }, spec: { ...spec(), usages: ["web"] } };
+  await assert.rejects(objects.create(requestsResource, draft as never), {
+    message: /spec\.usages\[0\]: Unsupported value: "web": supported values: "any", "cert sign", /,
+  });
+});
+
+test("a request whose signature does not hold is refused", async () => {
+  const { objects } = setUp();
+  const { request, ...rest } = spec() as { request: string };
+  const text = Buffer.from(request, "base64").toString();
+  const der = Buffer.from(text.replace(/-----.*-----|\n/g, ""), "base64");
+  der[der.length - 1]! ^= 1;
+  const pem = `-----BEGIN CERTIFICATE REQUEST-----\n${der.toString("base64")}\n-----END CERTIFICATE REQUEST-----\n`;
+  const draft = { metadata: { name: "r" }, spec: { ...rest, request: Buffer.from(pem).toString("base64") } };
+  await assert.rejects(objects.create(requestsResource, draft as never), {
+    message: /signature of the request is not valid/,
+  });
+});
+
+test("a life of a minute may be asked for if the rules say so", () => {
+  const definition = certificateSigningRequests({ minimumSeconds: 60 });
+  const draft = { metadata: { name: "r" }, spec: spec({ expirationSeconds: 60 }) } as unknown as Draft;
+  assert.deepEqual(definition.validate?.(draft, new MemoryObjects().context(admin)), []);
+});
+
+const approved: Condition = {
+  type: "Approved",
+  status: "True",
+  reason: "x",
+  lastUpdateTime: "t",
+  lastTransitionTime: "t",
+};
+const denied: Condition = { ...approved, type: "Denied" };
+const pem = Buffer.from(authority().certificate).toString("base64");
+const other = Buffer.from(authority().certificate).toString("base64");
+
+test("each door changes its own part", async (t) => {
+  const rows: [string, "status" | "approval", object, object, string | object][] = [
+    ["approve", "approval", {}, { conditions: [approved] }, { conditions: [approved] }],
+    [
+      "approve with certificate",
+      "approval",
+      {},
+      { conditions: [approved], certificate: pem },
+      { conditions: [approved] },
+    ],
+    [
+      "approve and deny",
+      "approval",
+      {},
+      { conditions: [approved, denied] },
+      'status.conditions: Invalid value: "Denied": Approved and Denied conditions are mutually exclusive',
+    ],
+    [
+      "take an approval back",
+      "approval",
+      { conditions: [approved] },
+      { conditions: [] },
+      'status.conditions: Forbidden: updates may not remove a condition of type "Approved"',
+    ],
+    [
+      "approve halfway",
+      "approval",
+      {},
+      { conditions: [{ ...approved, status: "False" }] },
+      'status.conditions[0].status: Unsupported value: "False": supported values: "True"',
+    ],
+    [
+      "sign",
+      "status",
+      { conditions: [approved] },
+      { conditions: [approved], certificate: pem },
+      { conditions: [approved], certificate: pem },
+    ],
+    [
+      "sign, with another approval",
+      "status",
+      { conditions: [approved] },
+      { conditions: [{ ...approved, reason: "y" }], certificate: pem },
+      { conditions: [approved], certificate: pem },
+    ],
+    [
+      "approve through the status",
+      "status",
+      {},
+      { conditions: [approved] },
+      'status.conditions: Forbidden: updates may not add a condition of type "Approved"',
+    ],
+    [
+      "sign again",
+      "status",
+      { certificate: pem },
+      { certificate: other },
+      "status.certificate: Forbidden: updates may not modify existing certificate content",
+    ],
+    [
+      "sign with junk",
+      "status",
+      {},
+      { certificate: "eA==" },
+      'status.certificate: Invalid value: "<certificate data>": must contain at least one CERTIFICATE PEM block',
+    ],
+  ];
+  for (const [name, door, before, now, expected] of rows)
+    await t.test(name, () => {
+      const part = certificateSigningRequests().subresources![door]!;
+      assert(part.how === "part");
+      const context = new MemoryObjects({ now: () => start }).context(admin);
+      const whole = (status: object) => ({
+        metadata: { name: "r", uid: "u" },
+        spec: spec(),
+        status: structuredClone(status),
+      });
+      const old = whole(before) as unknown as ApiObject;
+      const draft = { ...whole(now), spec: { changed: true } } as unknown as Draft;
+      part.prepareUpdate(draft, old, context);
+      assert.deepEqual(draft.spec, old.spec);
+      const problems = part.validateUpdate!(draft, old, context).map(
+        ({ path, message }) => `${path}: ${message}`,
+      );
+      if (typeof expected === "string") assert.deepEqual(problems, [expected]);
+      else assert.deepEqual([problems, draft.status], [[], expected]);
+    });
+});
+
+test("an update of the request itself changes nothing but metadata", () => {
+  const definition = certificateSigningRequests();
+  const context = new MemoryObjects().context(admin);
+  const before = { metadata: { name: "r", uid: "u" }, spec: spec(), status: {} } as unknown as ApiObject;
+  const draft = {
+    metadata: { name: "r", uid: "u", labels: { a: "b" } },
+    spec: { username: "me" },
+    status: { certificate: pem },
+  } as unknown as Draft;
+  void definition.prepareUpdate?.(draft, before, context);
+  assert.deepEqual([draft.spec, draft.status, draft.metadata.labels], [before.spec, {}, { a: "b" }]);
+  assert.deepEqual(definition.validateUpdate?.(draft, before, context), []);
+});
+
+test("when a request is old", async (t) => {
+  const ago = (hours: number) => new Date(start - hours * 3600_000).toISOString();
+  const decided = (type: string, hours: number) => ({
+    conditions: [{ type, status: "True", lastUpdateTime: ago(hours) }],
+  });
+  const rows: [string, number, object, boolean][] = [
+    ["pending for 23 hours", 23, {}, false],
+    ["pending for 25 hours", 25, {}, true],
+    ["approved just now", 25, decided("Approved", 0.9), false],
+    ["approved an hour ago", 2, decided("Approved", 1.1), true],
+    ["denied an hour ago", 2, decided("Denied", 1.1), true],
+    ["failed an hour ago", 2, decided("Failed", 1.1), true],
+    ["approved, and its certificate is good", 1, { ...decided("Approved", 0.5), certificate: pem }, false],
+  ];
+  for (const [name, age, status, expected] of rows)
+    await t.test(name, () => {
+      const request = { metadata: { name: "r", uid: "u", creationTimestamp: ago(age) }, status };
+      assert.equal(isStale(request as ApiObject, start), expected);
+    });
+  const recent = {
+    conditions: [{ type: "Approved", status: "True", lastUpdateTime: ago(-4000 * 24) }],
+    certificate: pem,
+  };
+  const request = { metadata: { name: "r", uid: "u", creationTimestamp: ago(0) }, status: recent };
+  assert.equal(isStale(request as ApiObject, start + 3651 * day), true);
+});

@@ -1,0 +1,64 @@
+import type { Clock } from "../../../base/clock.ts";
+import { type Component, type Health, healthy } from "../../../base/component.ts";
+import type { Logger } from "../../../base/logger.ts";
+import type { Objects } from "../../definition.ts";
+import type { ApiObject } from "../../storage/object.ts";
+import type { Authority } from "../identity/authority.ts";
+import { certificateOf, conditionsOf, isTrue } from "./conditions.ts";
+import { followRequests } from "./follow-requests.ts";
+import { planSigning, type Signing, type SigningRules } from "./plan-signing.ts";
+import { requestsResource } from "./signers.ts";
+
+export interface SignerOptions {
+  readonly objects: () => Objects;
+  readonly ca: Authority;
+  readonly rules: SigningRules;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Signs what was approved, whoever did. */
+export class RequestSigner implements Component {
+  readonly name = "certificate-signer";
+  readonly done: Promise<void>;
+  readonly #o: SignerOptions;
+  readonly #ended = Promise.withResolvers<void>();
+
+  constructor(o: SignerOptions) {
+    this.#o = o;
+    this.done = this.#ended.promise;
+  }
+
+  start(signal: AbortSignal): Promise<void> {
+    const loop = followRequests({ ...this.#o, signal, handle: (request) => this.#handle(request) });
+    void loop.then(() => this.#ended.resolve());
+    return Promise.resolve();
+  }
+
+  health(): Health {
+    return healthy;
+  }
+
+  async #handle(request: ApiObject): Promise<void> {
+    const { ca, rules, clock, logger } = this.#o;
+    const plan = planSigning(request, ca, rules, clock.now());
+    if (plan.kind === "leave") return;
+    const { name, uid } = request.metadata;
+    await this.#o.objects().change(
+      { resource: requestsResource, namespace: "", name },
+      (draft) => {
+        if (certificateOf(draft) || isTrue(draft, "Failed")) return;
+        draft.status = { ...draft.status, ...outcome(plan, conditionsOf(draft)) };
+      },
+      { subresource: "status", uid },
+    );
+    if (plan.kind === "sign") logger.info("certificate signed", { request: name });
+    else logger.warn("certificate not signed", { request: name, reason: plan.reason, problem: plan.message });
+  }
+}
+
+function outcome(plan: Exclude<Signing, { kind: "leave" }>, conditions: readonly object[]): object {
+  if (plan.kind === "sign") return { certificate: Buffer.from(plan.certificate).toString("base64") };
+  const { reason, message } = plan;
+  return { conditions: [...conditions, { type: "Failed", status: "True", reason, message }] };
+}

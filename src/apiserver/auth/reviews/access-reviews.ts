@@ -1,0 +1,144 @@
+import type { Attributes, Authorizer } from "../../access.ts";
+import type { Caller, Draft, ResourceDefinition } from "../../definition.ts";
+import type { FieldProblems } from "../../kinds/field-problems.ts";
+import { review } from "./review.ts";
+import { fieldSelectorText, type SelectorAttributes, selectorProblems } from "./selector-attributes.ts";
+
+interface ResourceAttributes {
+  namespace?: string;
+  verb?: string;
+  group?: string;
+  version?: string;
+  resource?: string;
+  subresource?: string;
+  name?: string;
+  fieldSelector?: SelectorAttributes;
+  labelSelector?: SelectorAttributes;
+}
+
+interface Spec {
+  resourceAttributes?: ResourceAttributes;
+  nonResourceAttributes?: { path?: string; verb?: string };
+  user?: string;
+  groups?: string[];
+  uid?: string;
+  extra?: Record<string, string[]>;
+}
+
+const group = "authorization.k8s.io";
+
+/** May somebody do this? */
+export function subjectAccessReview(authorizer: Authorizer): ResourceDefinition {
+  return review({
+    group,
+    kind: "SubjectAccessReview",
+    check(draft, problems) {
+      checkSpec(specOf(draft), problems, "named");
+      checkMetadata(draft, problems, "must be empty");
+    },
+    answer: async (draft) => ({ status: await decide(authorizer, subjectOf(draft), specOf(draft)) }),
+  });
+}
+
+/** The same, within one namespace. */
+export function localSubjectAccessReview(authorizer: Authorizer): ResourceDefinition {
+  return review({
+    group,
+    kind: "LocalSubjectAccessReview",
+    namespaced: true,
+    check(draft, problems) {
+      const spec = specOf(draft);
+      checkSpec(spec, problems, "named");
+      checkMetadata(draft, problems, "must be empty except for namespace");
+      const namespace = spec.resourceAttributes?.namespace ?? "";
+      if (spec.resourceAttributes && namespace !== (draft.metadata.namespace ?? ""))
+        problems.invalid("spec.resourceAttributes.namespace", namespace, "must match metadata.namespace");
+      if (spec.nonResourceAttributes)
+        problems.invalid(
+          "spec.nonResourceAttributes",
+          spec.nonResourceAttributes,
+          "disallowed on this kind of request",
+        );
+    },
+    answer: async (draft) => ({ status: await decide(authorizer, subjectOf(draft), specOf(draft)) }),
+  });
+}
+
+/** May I do this? */
+export function selfSubjectAccessReview(authorizer: Authorizer): ResourceDefinition {
+  return review({
+    group,
+    kind: "SelfSubjectAccessReview",
+    check(draft, problems) {
+      checkSpec(specOf(draft), problems, "self");
+      checkMetadata(draft, problems, "must be empty");
+    },
+    answer: async (draft, { caller }) => ({ status: await decide(authorizer, caller, specOf(draft)) }),
+  });
+}
+
+function specOf(draft: Draft): Spec {
+  return (draft.spec ?? {}) as Spec;
+}
+
+function subjectOf(draft: Draft): Caller {
+  const { user = "", uid, groups = [], extra } = specOf(draft);
+  return { name: user, groups, ...(uid && { uid }), ...(extra && { extra }) };
+}
+
+function checkSpec(spec: Spec, problems: FieldProblems, whose: "named" | "self"): void {
+  const { resourceAttributes: resource, nonResourceAttributes: path } = spec;
+  if (resource && path)
+    problems.invalid(
+      "spec.nonResourceAttributes",
+      path,
+      "cannot be specified in combination with resourceAttributes",
+    );
+  if (!resource && !path)
+    problems.invalid(
+      "spec.resourceAttributes",
+      null,
+      "exactly one of nonResourceAttributes or resourceAttributes must be specified",
+    );
+  if (whose === "named" && !spec.user && !spec.groups?.length)
+    problems.invalid("spec.user", spec.user ?? "", "at least one of user or group must be specified");
+  selectorProblems(resource?.fieldSelector, "spec.resourceAttributes.fieldSelector", problems);
+  selectorProblems(resource?.labelSelector, "spec.resourceAttributes.labelSelector", problems);
+}
+
+function checkMetadata({ metadata }: Draft, problems: FieldProblems, detail: string): void {
+  const { name, generateName, labels, annotations, ownerReferences, finalizers } = metadata ?? {};
+  const given = { name, generateName, labels, annotations, ownerReferences, finalizers };
+  const filled = Object.entries(given).filter(([, value]) => value && Object.keys(value).length > 0);
+  if (filled.length > 0) problems.invalid("metadata", Object.fromEntries(filled), detail);
+}
+
+async function decide(authorizer: Authorizer, subject: Caller, spec: Spec): Promise<object> {
+  const { attributes, problem } = attributesOf(spec);
+  const { allowed, reason } = await authorizer.allows(subject, attributes);
+  return { allowed, ...(reason && { reason }), ...(problem && { evaluationError: problem }) };
+}
+
+function attributesOf(spec: Spec): { attributes: Attributes; problem?: string } {
+  const { resourceAttributes: asked, nonResourceAttributes } = spec;
+  if (!asked) {
+    const { path = "", verb = "" } = nonResourceAttributes ?? {};
+    const none = { group: "", version: "", resource: "", subresource: "", namespace: "", name: "" };
+    return { attributes: { ...none, verb, path } };
+  }
+  const selector = fieldSelectorText(asked.fieldSelector);
+  return {
+    attributes: {
+      verb: asked.verb ?? "",
+      group: asked.group ?? "",
+      version: asked.version || "*",
+      resource: asked.resource ?? "",
+      subresource: asked.subresource ?? "",
+      namespace: asked.namespace ?? "",
+      name: asked.name ?? "",
+      ...(selector.text && { fieldSelector: selector.text }),
+      ...(asked.labelSelector?.rawSelector && { labelSelector: asked.labelSelector.rawSelector }),
+    },
+    ...(selector.problem && { problem: selector.problem }),
+  };
+}

@@ -1,0 +1,249 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeClock } from "../../../base/fake-clock.ts";
+import { silentLogger } from "../../../base/logger.ts";
+import { generateKey } from "../../../base/x509/index.ts";
+import { ApiProblem } from "../../api-problem.ts";
+import type { Caller, Draft, ResourceDefinition } from "../../definition.ts";
+import { FixedAuthorizer } from "../authorize/authorizer.ts";
+import { RelationsFollower } from "../authorize/relations-follower.ts";
+import { admin, MemoryObjects, node } from "../fixtures.ts";
+import { firstThatKnows } from "../tokens/bearer.ts";
+import { BootstrapTokens } from "../tokens/bootstrap-tokens.ts";
+import { ServiceAccountTokens } from "../tokens/service-account-tokens.ts";
+import { TokenAuthority } from "../tokens/token-authority.ts";
+import { localSubjectAccessReview, selfSubjectAccessReview, subjectAccessReview } from "./access-reviews.ts";
+import { selfSubjectRulesReview } from "./rules-review.ts";
+import { selfSubjectReview, tokenReview } from "./token-review.ts";
+
+const clock = new FakeClock(Date.UTC(2026, 0, 1));
+const objects = new MemoryObjects({ now: () => clock.now() });
+objects.put("serviceaccounts", { metadata: { namespace: "ns", name: "a", uid: "u" } });
+const authority = new TokenAuthority({ key: generateKey().privateKey });
+const { audiences } = authority;
+const tokens = firstThatKnows(
+  new ServiceAccountTokens({ authority, objects: () => objects, clock }),
+  new BootstrapTokens({ objects: () => objects, clock, audiences }),
+);
+const relations = new RelationsFollower({ objects: () => objects, clock, logger: silentLogger });
+const authorizer = new FixedAuthorizer({ relations });
+
+async function ask(
+  definition: ResourceDefinition,
+  spec: object,
+  o: { caller?: Caller; metadata?: object } = {},
+): Promise<Record<string, unknown>> {
+  const draft = { metadata: { uid: "", ...o.metadata }, spec } as unknown as Draft;
+  return { ...(await definition.answer!(draft, objects.context(o.caller ?? admin))) };
+}
+
+const issue = (to: readonly string[] = audiences) =>
+  authority.issue(
+    { namespace: "ns", serviceAccount: { name: "a", uid: "u" } },
+    { audiences: to, nowMs: clock.now(), seconds: 600 },
+  );
+
+test("a token review says whose a token is", async () => {
+  const { kind, apiVersion, status } = await ask(tokenReview({ tokens, audiences }), { token: issue() });
+  assert.deepEqual([kind, apiVersion], ["TokenReview", "authentication.k8s.io/v1"]);
+  const { user, ...rest } = status as { user: Record<string, unknown> };
+  const { extra, ...known } = user;
+  assert(extra);
+  assert.deepEqual(rest, { authenticated: true, audiences });
+  assert.deepEqual(known, {
+    username: "system:serviceaccount:ns:a",
+    uid: "u",
+    groups: ["system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"],
+  });
+});
+
+test("a token review says why a token does not count", async (t) => {
+  const rows: [string, object, string][] = [
+    ["junk", { token: "junk" }, "invalid bearer token"],
+    [
+      "for others",
+      { token: issue(["vault"]) },
+      '[invalid bearer token, token audiences ["vault"] is invalid for the target audiences ["https://kubernetes.default.svc.cluster.local"]]',
+    ],
+    [
+      "asked for others",
+      { token: issue(), audiences: ["vault"] },
+      '[invalid bearer token, token audiences ["https://kubernetes.default.svc.cluster.local"] is invalid for the target audiences ["vault"]]',
+    ],
+  ];
+  for (const [name, spec, error] of rows)
+    await t.test(name, async () => {
+      const { status } = await ask(tokenReview({ tokens, audiences }), spec);
+      assert.deepEqual(status, { user: {}, error });
+    });
+  const { status } = await ask(tokenReview({ tokens, audiences }), {
+    token: issue(["vault", "x"]),
+    audiences: ["x"],
+  });
+  assert.deepEqual((status as { audiences: string[] }).audiences, ["x"]);
+});
+
+const pods = { verb: "list", resource: "pods" };
+const onNode = { ...pods, fieldSelector: { rawSelector: "spec.nodeName=n1" } };
+const requirement = (operator: string, values: string[]) => ({
+  ...pods,
+  fieldSelector: { requirements: [{ key: "spec.nodeName", operator, values }] },
+});
+const nodes = { user: "system:node:n1", groups: ["system:nodes"] };
+
+test("access reviews ask the authorizer", async (t) => {
+  const refusedByNode = {
+    allowed: false,
+    reason: "can only list/watch pods with spec.nodeName field selector",
+  };
+  const rows: [string, ResourceDefinition, object, object, { caller?: Caller; metadata?: object }?][] = [
+    [
+      "a master",
+      subjectAccessReview(authorizer),
+      { user: "x", groups: ["system:masters"], resourceAttributes: pods },
+      { allowed: true },
+    ],
+    [
+      "somebody",
+      subjectAccessReview(authorizer),
+      { user: "x", resourceAttributes: pods },
+      { allowed: false },
+    ],
+    [
+      "a path",
+      subjectAccessReview(authorizer),
+      { groups: ["system:authenticated"], user: "x", nonResourceAttributes: { path: "/api", verb: "get" } },
+      { allowed: true },
+    ],
+    ["a node", subjectAccessReview(authorizer), { ...nodes, resourceAttributes: pods }, refusedByNode],
+    [
+      "a node with selector",
+      subjectAccessReview(authorizer),
+      { ...nodes, resourceAttributes: onNode },
+      { allowed: true },
+    ],
+    [
+      "a node with requirement",
+      subjectAccessReview(authorizer),
+      { ...nodes, resourceAttributes: requirement("In", ["n1"]) },
+      { allowed: true },
+    ],
+    [
+      "a node with a requirement that cannot be",
+      subjectAccessReview(authorizer),
+      { ...nodes, resourceAttributes: requirement("Exists", []) },
+      {
+        ...refusedByNode,
+        evaluationError: "spec.resourceAttributes.fieldSelector ignored due to parse error",
+      },
+    ],
+    ["myself", selfSubjectAccessReview(authorizer), { resourceAttributes: pods }, { allowed: true }],
+    [
+      "myself, a node",
+      selfSubjectAccessReview(authorizer),
+      { resourceAttributes: pods },
+      refusedByNode,
+      { caller: node("n1") },
+    ],
+    [
+      "in a namespace",
+      localSubjectAccessReview(authorizer),
+      {
+        user: "system:serviceaccount:ns:a",
+        groups: ["system:serviceaccounts:ns"],
+        resourceAttributes: { ...pods, namespace: "ns" },
+      },
+      { allowed: true },
+      { metadata: { namespace: "ns" } },
+    ],
+  ];
+  for (const [name, definition, spec, expected, more] of rows)
+    await t.test(name, async () => {
+      const answer = await ask(definition, spec, more);
+      assert.deepEqual(answer.status, expected);
+      assert.deepEqual(answer.spec, spec);
+    });
+});
+
+test("reviews that make no sense are refused", async (t) => {
+  const sar = 'SubjectAccessReview.authorization.k8s.io "" is invalid: ';
+  const local = 'LocalSubjectAccessReview.authorization.k8s.io "" is invalid: ';
+  const rows: [string, ResourceDefinition, object, string, object?][] = [
+    [
+      "no token",
+      tokenReview({ tokens, audiences }),
+      {},
+      "token is required for TokenReview in authentication",
+    ],
+    [
+      "nothing asked",
+      subjectAccessReview(authorizer),
+      { user: "x" },
+      `${sar}spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified`,
+    ],
+    [
+      "nobody",
+      subjectAccessReview(authorizer),
+      { resourceAttributes: pods },
+      `${sar}spec.user: Invalid value: "": at least one of user or group must be specified`,
+    ],
+    [
+      "both",
+      subjectAccessReview(authorizer),
+      { user: "x", resourceAttributes: pods, nonResourceAttributes: { path: "/" } },
+      `${sar}spec.nonResourceAttributes: Invalid value: {"path":"/"}: cannot be specified in combination with resourceAttributes`,
+    ],
+    [
+      "a name",
+      subjectAccessReview(authorizer),
+      { user: "x", resourceAttributes: pods },
+      `${sar}metadata: Invalid value: {"name":"n"}: must be empty`,
+      { name: "n" },
+    ],
+    [
+      "another namespace",
+      localSubjectAccessReview(authorizer),
+      { user: "x", resourceAttributes: { ...pods, namespace: "other" } },
+      `${local}spec.resourceAttributes.namespace: Invalid value: "other": must match metadata.namespace`,
+      { namespace: "ns" },
+    ],
+    [
+      "an empty selector",
+      subjectAccessReview(authorizer),
+      { user: "x", resourceAttributes: { ...pods, fieldSelector: {} } },
+      `${sar}spec.resourceAttributes.fieldSelector.requirements: Required value: when spec.resourceAttributes.fieldSelector is specified, requirements or rawSelector is required`,
+    ],
+    ["no namespace", selfSubjectRulesReview(), {}, "no namespace on request"],
+  ];
+  for (const [name, definition, spec, message, metadata] of rows)
+    await t.test(name, async () => {
+      const error = await ask(definition, spec, metadata ? { metadata } : {}).catch(
+        (thrown: unknown) => thrown,
+      );
+      assert(error instanceof ApiProblem, String(error));
+      assert.equal(error.message, message);
+    });
+});
+
+test("one may ask who one is", async () => {
+  const answer = await ask(selfSubjectReview(), {}, { caller: node("n1") });
+  assert.deepEqual(answer.status, {
+    userInfo: { username: "system:node:n1", groups: ["system:nodes", "system:authenticated"] },
+  });
+  assert.deepEqual(answer.metadata, { creationTimestamp: "2026-01-01T00:00:00Z" });
+});
+
+test("one may ask what one may do", async () => {
+  const { status } = await ask(selfSubjectRulesReview(), { namespace: "ns" });
+  assert.deepEqual((status as { resourceRules: object[] }).resourceRules[0], {
+    verbs: ["*"],
+    apiGroups: ["*"],
+    resources: ["*"],
+  });
+  const ofNode = await ask(selfSubjectRulesReview(), { namespace: "ns" }, { caller: node("n1") });
+  const { incomplete, evaluationError } = ofNode.status as Record<string, unknown>;
+  assert.deepEqual(
+    [incomplete, evaluationError],
+    [true, "node authorizer does not support user rule resolution"],
+  );
+});

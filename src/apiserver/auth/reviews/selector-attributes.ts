@@ -1,0 +1,58 @@
+import type { FieldProblems } from "../../kinds/field-problems.ts";
+
+export interface SelectorAttributes {
+  readonly rawSelector?: string;
+  readonly requirements?: readonly {
+    readonly key?: string;
+    readonly operator?: string;
+    readonly values?: readonly string[];
+  }[];
+}
+
+export function selectorProblems(
+  selector: SelectorAttributes | undefined,
+  path: string,
+  problems: FieldProblems,
+): void {
+  if (!selector) return;
+  const { rawSelector = "", requirements = [] } = selector;
+  if (rawSelector && requirements.length > 0)
+    problems.invalid(
+      `${path}.rawSelector`,
+      rawSelector,
+      "may not specified at the same time as requirements",
+    );
+  if (!rawSelector && requirements.length === 0)
+    problems.required(
+      `${path}.requirements`,
+      `when ${path} is specified, requirements or rawSelector is required`,
+    );
+  for (const [i, { key }] of requirements.entries())
+    if (!key) problems.required(`${path}.requirements[${i}].key`, "must be specified");
+}
+
+/** The selector as a query has it. What cannot be said so is left out: that only asks for more. */
+export function fieldSelectorText(selector: SelectorAttributes | undefined): {
+  text: string;
+  problem?: string;
+} {
+  if (!selector) return { text: "" };
+  if (selector.rawSelector) return { text: selector.rawSelector };
+  const requirements = selector.requirements ?? [];
+  const said = requirements.flatMap(({ key = "", operator = "", values = [] }) => {
+    const [value] = values;
+    const sign = { In: "=", NotIn: "!=" }[operator];
+    return sign && value !== undefined && values.length === 1 ? [`${key}${sign}${escaped(value)}`] : [];
+  });
+  const text = said.join(",");
+  if (said.length === requirements.length) return { text };
+  const partially = said.length > 0 ? "partially " : "";
+  return {
+    text,
+    problem: `spec.resourceAttributes.fieldSelector ${partially}ignored due to parse error`,
+  };
+}
+
+function escaped(value: string): string {
+  return value.replace(/[\\,=]/g, (char) => `\\${char}`);
+}

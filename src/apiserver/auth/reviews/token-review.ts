@@ -1,0 +1,45 @@
+import type { Caller, ResourceDefinition } from "../../definition.ts";
+import { tokenProblem, withAuthenticated } from "../authenticate/authenticator.ts";
+import { badRequest } from "../refusals.ts";
+import type { TokenAuthenticator } from "../tokens/bearer.ts";
+import { review } from "./review.ts";
+
+/** Whose is this token? */
+export function tokenReview(o: {
+  tokens: TokenAuthenticator;
+  audiences: readonly string[];
+}): ResourceDefinition {
+  return review({
+    group: "authentication.k8s.io",
+    kind: "TokenReview",
+    async answer(draft) {
+      const { token, audiences } = (draft.spec ?? {}) as { token?: string; audiences?: string[] };
+      if (!token) throw badRequest("token is required for TokenReview in authentication");
+      const answer = await o.tokens.authenticate(token, audiences?.length ? audiences : o.audiences);
+      if (answer.kind !== "known") return { status: { user: {}, error: tokenProblem(answer) } };
+      const user = userInfo(withAuthenticated(answer.caller));
+      return { status: { authenticated: true, user, audiences: answer.audiences } };
+    },
+  });
+}
+
+export function userInfo({ name, uid, groups, extra }: Caller): object {
+  return {
+    username: name,
+    ...(uid && { uid }),
+    ...(groups.length > 0 && { groups }),
+    ...(extra && Object.keys(extra).length > 0 && { extra }),
+  };
+}
+
+/** Who am I? */
+export function selfSubjectReview(): ResourceDefinition {
+  return review({
+    group: "authentication.k8s.io",
+    kind: "SelfSubjectReview",
+    async answer(_, { caller, now }) {
+      const creationTimestamp = new Date(now).toISOString().replace(/\.\d+Z$/, "Z");
+      return { metadata: { creationTimestamp }, status: { userInfo: userInfo(caller) } };
+    },
+  });
+}

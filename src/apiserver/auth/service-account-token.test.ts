@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeClock } from "../../base/fake-clock.ts";
+import { generateKey } from "../../base/x509/index.ts";
+import { ApiProblem } from "../api-problem.ts";
+import type { Draft } from "../definition.ts";
+import { admin, MemoryObjects } from "./fixtures.ts";
+import { serviceAccountToken } from "./service-account-token.ts";
+import { ServiceAccountTokens } from "./tokens/service-account-tokens.ts";
+import { TokenAuthority } from "./tokens/token-authority.ts";
+
+const api = "https://kubernetes.default.svc.cluster.local";
+const clock = new FakeClock(Date.UTC(2026, 0, 1));
+const objects = new MemoryObjects({ now: () => clock.now() });
+objects.put("serviceaccounts", { metadata: { namespace: "ns", name: "builder", uid: "sa-uid" } });
+const pod = (name: string, serviceAccountName: string, nodeName: string) =>
+  objects.put("pods", {
+    metadata: { namespace: "ns", name, uid: `${name}-uid` },
+    spec: { serviceAccountName, nodeName },
+  });
+pod("p", "builder", "n1");
+pod("q", "default", "n1");
+pod("r", "builder", "unregistered");
+objects.put("nodes", { metadata: { name: "n1", uid: "n1-uid" } });
+objects.put("secrets", { metadata: { namespace: "ns", name: "s", uid: "s-uid" } });
+
+const authority = new TokenAuthority({ key: generateKey().privateKey });
+const action = serviceAccountToken({ authority });
+const tokens = new ServiceAccountTokens({ authority, objects: () => objects, clock });
+
+const ask = (spec?: object, metadata: object = {}, name = "builder") =>
+  action.act(
+    { resource: "serviceaccounts", namespace: "ns", name },
+    { metadata, ...(spec && { spec }) } as unknown as Draft,
+    objects.context(admin),
+  );
+
+interface Answer {
+  metadata: object;
+  spec: { audiences: string[]; expirationSeconds: number };
+  status: { token: string; expirationTimestamp: string };
+}
+
+async function claimsOf(spec: object) {
+  const answer = (await ask(spec)) as unknown as Answer;
+  const claims = JSON.parse(Buffer.from(answer.status.token.split(".")[1]!, "base64url").toString());
+  return { answer, claims };
+}
+
+const ref = (kind: string, name: string, uid?: string) => ({
+  boundObjectRef: { apiVersion: "v1", kind, name, ...(uid && { uid }) },
+});
+
+test("a token is for the API and an hour unless told, and is known", async () => {
+  const { answer, claims } = await claimsOf({});
+  assert.deepEqual(answer.spec, { audiences: [api], expirationSeconds: 3600, boundObjectRef: null });
+  assert.deepEqual(answer.metadata, {
+    name: "builder",
+    namespace: "ns",
+    uid: "sa-uid",
+    creationTimestamp: "2026-01-01T00:00:00Z",
+  });
+  assert.equal(answer.status.expirationTimestamp, "2026-01-01T01:00:00Z");
+  const { jti, ...rest } = claims;
+  assert(jti);
+  assert.deepEqual(rest, {
+    aud: [api],
+    iss: api,
+    sub: "system:serviceaccount:ns:builder",
+    iat: 1767225600,
+    nbf: 1767225600,
+    exp: 1767229200,
+    "kubernetes.io": { namespace: "ns", serviceaccount: { name: "builder", uid: "sa-uid" } },
+  });
+  assert.equal((await tokens.authenticate(answer.status.token, [api])).kind, "known");
+});
+
+test("a token is bound to what it is asked for", async (t) => {
+  const n1 = { name: "n1", uid: "n1-uid" };
+  const rows: [string, object, object][] = [
+    ["pod, with its node", ref("Pod", "p", "p-uid"), { pod: { name: "p", uid: "p-uid" }, node: n1 }],
+    ["pod without uid", ref("Pod", "p"), { pod: { name: "p", uid: "p-uid" }, node: n1 }],
+    [
+      "pod on a node without object",
+      ref("Pod", "r"),
+      { pod: { name: "r", uid: "r-uid" }, node: { name: "unregistered" } },
+    ],
+    ["secret", ref("Secret", "s"), { secret: { name: "s", uid: "s-uid" } }],
+    ["node", ref("Node", "n1"), { node: n1 }],
+  ];
+  for (const [name, spec, expected] of rows)
+    await t.test(name, async () => {
+      const { claims, answer } = await claimsOf(spec);
+      const { namespace: _, serviceaccount: __, ...bound } = claims["kubernetes.io"];
+      assert.deepEqual(bound, expected);
+      assert.equal((await tokens.authenticate(answer.status.token, [api])).kind, "known");
+    });
+});
+
+test("the token that each pod gets lives on for a year with a mark, but is told to live an hour", async () => {
+  const { answer, claims } = await claimsOf({ ...ref("Pod", "p"), expirationSeconds: 3607 });
+  assert.equal(claims.exp - claims.iat, 365 * 24 * 3600);
+  assert.equal(claims["kubernetes.io"].warnafter - claims.iat, 3607);
+  assert.equal(answer.status.expirationTimestamp, "2026-01-01T01:00:07Z");
+  for (const spec of [
+    { expirationSeconds: 3607 },
+    { ...ref("Pod", "p"), expirationSeconds: 3607, audiences: ["vault"] },
+    { ...ref("Pod", "p"), expirationSeconds: 3600 },
+  ])
+    assert.equal((await claimsOf(spec)).claims.exp - 1767225600, spec.expirationSeconds);
+});
+
+const rows: [string, () => Promise<unknown>, number, string][] = [
+  [
+    "too short",
+    () => ask({ expirationSeconds: 599 }),
+    422,
+    'TokenRequest.authentication.k8s.io "" is invalid: spec.expirationSeconds: Invalid value: 599: may not specify a duration less than 10 minutes',
+  ],
+  [
+    "too long",
+    () => ask({ expirationSeconds: 2 ** 32 + 1 }),
+    422,
+    'TokenRequest.authentication.k8s.io "" is invalid: spec.expirationSeconds: Invalid value: 4294967297: may not specify a duration larger than 2^32 seconds',
+  ],
+  ["no account", () => ask({}, {}, "none"), 404, 'serviceaccounts "none" not found'],
+  [
+    "another name in the body",
+    () => ask({}, { name: "x" }),
+    422,
+    'TokenRequest.authentication.k8s.io "builder" is invalid: metadata.name: Invalid value: "x": must match the service account name if specified',
+  ],
+  [
+    "another namespace in the body",
+    () => ask({}, { namespace: "x" }),
+    422,
+    'TokenRequest.authentication.k8s.io "builder" is invalid: metadata.namespace: Invalid value: "x": must match the service account namespace if specified',
+  ],
+  [
+    "an account made anew",
+    () => ask({}, { uid: "x" }),
+    409,
+    'Operation cannot be fulfilled on TokenRequest.authentication.k8s.io "builder": the UID in the token request (x) does not match the UID of the service account (sa-uid)',
+  ],
+  [
+    "the pod of another account",
+    () => ask(ref("Pod", "q")),
+    400,
+    'cannot bind token for serviceaccount "builder" to pod running with different serviceaccount name.',
+  ],
+  ["no pod", () => ask(ref("Pod", "none")), 404, 'pods "none" not found'],
+  [
+    "a pod made anew",
+    () => ask(ref("Pod", "p", "x")),
+    409,
+    'Operation cannot be fulfilled on Pod "p": the UID in the bound object reference (x) does not match the UID in record. The object might have been deleted and then recreated',
+  ],
+  [
+    "another kind",
+    () => ask({ boundObjectRef: { apiVersion: "apps/v1", kind: "Deployment", name: "d" } }),
+    400,
+    "cannot bind token to object of type apps/v1, Kind=Deployment",
+  ],
+];
+
+test("what is refused, and how", async (t) => {
+  for (const [name, what, status, message] of rows)
+    await t.test(name, async () => {
+      const error = await what().catch((thrown: unknown) => thrown);
+      assert(error instanceof ApiProblem, String(error));
+      assert.deepEqual([error.status, error.message], [status, message]);
+    });
+});

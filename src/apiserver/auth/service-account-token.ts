@@ -1,0 +1,181 @@
+import type { ActionSubresource, Draft, Objects, RequestContext } from "../definition.ts";
+import { FieldProblems } from "../kinds/field-problems.ts";
+import { invalid } from "../rest/refusals.ts";
+import type { ApiObject } from "../storage/object.ts";
+import { badRequest, conflict, notFound } from "./refusals.ts";
+import type { TokenAuthority, TokenSubject } from "./tokens/token-authority.ts";
+
+const group = "authentication.k8s.io";
+const kind = "TokenRequest";
+/** What kubelets ask for the token that each pod gets. Old clients never read it again, so it lives on, with a mark. */
+const injectedTokenSeconds = 3607;
+const extendedSeconds = 365 * 24 * 3600;
+
+interface Spec {
+  audiences?: string[];
+  expirationSeconds?: number;
+  boundObjectRef?: BoundObjectRef;
+}
+
+interface BoundObjectRef {
+  apiVersion?: string;
+  kind?: string;
+  name?: string;
+  uid?: string;
+}
+
+/** POST serviceaccounts/<name>/token: a token for the account, if asked bound to a pod, secret or node. */
+export function serviceAccountToken(o: { authority: TokenAuthority }): ActionSubresource {
+  const { authority } = o;
+  return {
+    how: "action",
+    kind,
+    group,
+    version: "v1",
+    async act(ref, body, context) {
+      const account = await context.objects.get(ref);
+      checkNames(body, ref.name, ref.namespace);
+      if (!account) throw notFound("serviceaccounts", ref.name);
+      const uid = account.metadata.uid;
+      if (body.metadata?.uid && body.metadata.uid !== uid)
+        throw conflict(
+          kind,
+          group,
+          ref.name,
+          `the UID in the token request (${body.metadata.uid}) does not match the UID of the service account (${uid})`,
+        );
+      const spec: Spec = { ...(body.spec as Spec | undefined) };
+      if (!spec.audiences?.length) spec.audiences = [...authority.audiences];
+      spec.expirationSeconds ??= 3600;
+      checkSpec(spec.expirationSeconds);
+      const bound = await boundTo(spec.boundObjectRef, ref.name, ref.namespace, context.objects);
+      return answer(
+        account,
+        { ...spec, audiences: spec.audiences, expirationSeconds: spec.expirationSeconds },
+        bound,
+        authority,
+        context,
+      );
+    },
+  };
+}
+
+function checkNames(body: Draft, name: string, namespace: string): void {
+  const { name: ownName, namespace: ownNamespace } = body.metadata ?? {};
+  const problems = new FieldProblems();
+  if (ownName && ownName !== name)
+    problems.invalid("metadata.name", ownName, "must match the service account name if specified");
+  else if (ownNamespace && ownNamespace !== namespace)
+    problems.invalid(
+      "metadata.namespace",
+      ownNamespace,
+      "must match the service account namespace if specified",
+    );
+  if (problems.list.length > 0) throw invalid({ kind, group }, name, problems.list);
+}
+
+function checkSpec(seconds: number): void {
+  const problems = new FieldProblems();
+  const path = "spec.expirationSeconds";
+  if (seconds < 600) problems.invalid(path, seconds, "may not specify a duration less than 10 minutes");
+  if (seconds > 2 ** 32)
+    problems.invalid(path, seconds, "may not specify a duration larger than 2^32 seconds");
+  if (problems.list.length > 0) throw invalid({ kind, group }, "", problems.list);
+}
+
+type Binding = Pick<TokenSubject, "pod" | "secret" | "node">;
+
+async function boundTo(
+  ref: BoundObjectRef | undefined,
+  account: string,
+  namespace: string,
+  objects: Objects,
+): Promise<Binding> {
+  if (!ref) return {};
+  const { name = "" } = ref;
+  const find = async (resource: string, inNamespace: string) => {
+    const found = await objects.get({ resource, namespace: inNamespace, name });
+    if (!found) throw notFound(resource, name);
+    return found;
+  };
+  const [boundGroup, version] = groupVersion(ref.apiVersion ?? "");
+  if (boundGroup !== "" || !["Pod", "Node", "Secret"].includes(ref.kind ?? ""))
+    throw badRequest(`cannot bind token to object of type ${boundGroup}/${version}, Kind=${ref.kind ?? ""}`);
+  switch (ref.kind) {
+    case "Pod": {
+      const pod = await find("pods", namespace);
+      const spec = pod.spec as { serviceAccountName?: string; nodeName?: string };
+      if (spec.serviceAccountName !== account)
+        throw badRequest(
+          `cannot bind token for serviceaccount "${account}" to pod running with different serviceaccount name.`,
+        );
+      const bound = checked(ref, pod);
+      const node = await nodeOf(spec.nodeName, objects);
+      return { pod: bound, ...(node && { node }) };
+    }
+    case "Node":
+      return { node: checked(ref, await find("nodes", "")) };
+    default:
+      return { secret: checked(ref, await find("secrets", namespace)) };
+  }
+}
+
+async function nodeOf(name: string | undefined, objects: Objects): Promise<TokenSubject["node"]> {
+  if (!name) return undefined;
+  const node = await objects.get({ resource: "nodes", namespace: "", name });
+  // A node that is not there is still worth its name.
+  return node ? { name, uid: node.metadata.uid } : { name };
+}
+
+function checked(ref: BoundObjectRef, { metadata }: ApiObject): { name: string; uid: string } {
+  if (ref.uid && ref.uid !== metadata.uid)
+    throw conflict(
+      ref.kind ?? "",
+      "",
+      metadata.name,
+      `the UID in the bound object reference (${ref.uid}) does not match the UID in record. The object might have been deleted and then recreated`,
+    );
+  return { name: metadata.name, uid: metadata.uid };
+}
+
+function groupVersion(apiVersion: string): [string, string] {
+  const slash = apiVersion.indexOf("/");
+  return slash < 0 ? ["", apiVersion] : [apiVersion.slice(0, slash), apiVersion.slice(slash + 1)];
+}
+
+function answer(
+  account: ApiObject,
+  spec: Spec & { audiences: string[]; expirationSeconds: number },
+  bound: Binding,
+  authority: TokenAuthority,
+  context: RequestContext,
+): ApiObject {
+  const { name, namespace = "", uid } = account.metadata;
+  const seconds = spec.expirationSeconds;
+  const ours = spec.audiences.every((audience) => authority.audiences.includes(audience));
+  const extended = bound.pod !== undefined && seconds === injectedTokenSeconds && ours;
+  const token = authority.issue(
+    { namespace, serviceAccount: { name, uid }, ...bound },
+    {
+      audiences: spec.audiences,
+      nowMs: context.now,
+      seconds: extended ? extendedSeconds : seconds,
+      ...(extended && { warnAfterSeconds: seconds }),
+    },
+  );
+  return {
+    kind,
+    apiVersion: `${group}/v1`,
+    metadata: { name, namespace, uid, creationTimestamp: stamp(context.now) },
+    spec: {
+      audiences: spec.audiences,
+      expirationSeconds: seconds,
+      boundObjectRef: spec.boundObjectRef ?? null,
+    },
+    status: { token, expirationTimestamp: stamp(context.now + seconds * 1000) },
+  };
+}
+
+function stamp(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+}

@@ -1,0 +1,93 @@
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import type { Clock } from "../../../base/clock.ts";
+import type { Draft, DraftMeta, Objects } from "../../definition.ts";
+import type { ApiObject } from "../../storage/object.ts";
+import { bootstrappers } from "../names.ts";
+import type { TokenAnswer, TokenAuthenticator } from "./bearer.ts";
+
+const shape = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
+const extraGroup = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/;
+const secretType = "bootstrap.kubernetes.io/token";
+const secretPrefix = "bootstrap-token-";
+
+/** Knows who joins by a token of which a secret in kube-system tells. */
+export class BootstrapTokens implements TokenAuthenticator {
+  readonly #o: { objects: () => Objects; clock: Clock; audiences: readonly string[] };
+
+  constructor(o: { objects: () => Objects; clock: Clock; audiences: readonly string[] }) {
+    this.#o = o;
+  }
+
+  async authenticate(token: string, wanted: readonly string[]): Promise<TokenAnswer> {
+    const [, id, secret] = shape.exec(token) ?? [];
+    const audiences = this.#o.audiences.filter((audience) => wanted.includes(audience));
+    if (id === undefined || secret === undefined || audiences.length === 0) return { kind: "unknown" };
+    const found = await this.#o
+      .objects()
+      .get({ resource: "secrets", namespace: "kube-system", name: `${secretPrefix}${id}` });
+    const groups = found && groupsOf(found, id, secret, this.#o.clock.now());
+    if (!groups) return { kind: "unknown" };
+    return { kind: "known", caller: { name: `system:bootstrap:${id}`, groups }, audiences };
+  }
+}
+
+/** The groups that a secret gives to who knows its token; undefined if it gives none. */
+export function groupsOf(secret: ApiObject, id: string, token: string, now: number): string[] | undefined {
+  const data = (secret.data ?? {}) as Record<string, string>;
+  const value = (key: string) => Buffer.from(data[key] ?? "", "base64").toString();
+  if (secret.metadata.deletionTimestamp !== undefined || secret.type !== secretType) return undefined;
+  if (!sameText(value("token-secret"), token) || value("token-id") !== id) return undefined;
+  const expiration = value("expiration");
+  if (expiration !== "") {
+    const at = Date.parse(expiration);
+    if (Number.isNaN(at) || at <= now) return undefined;
+  }
+  if (value("usage-bootstrap-authentication") !== "true") return undefined;
+  const extra = value("auth-extra-groups");
+  const groups = extra === "" ? [] : extra.split(",").map((group) => group.trim());
+  if (groups.some((group) => !extraGroup.test(group))) return undefined;
+  return [...new Set([bootstrappers, ...groups])].sort((a, b) => (a < b ? -1 : 1));
+}
+
+function sameText(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+/** A new token, and the secret that makes it count until then. */
+export function bootstrapToken(o: { expires?: Date; description?: string }): {
+  readonly token: string;
+  readonly secret: Omit<Draft, "metadata"> & { metadata: Partial<DraftMeta> };
+} {
+  const [id, secret] = [randomText(6), randomText(16)];
+  const fields: Record<string, string> = {
+    "token-id": id,
+    "token-secret": secret,
+    "usage-bootstrap-authentication": "true",
+    ...(o.expires && { expiration: o.expires.toISOString().replace(/\.\d+Z$/, "Z") }),
+    ...(o.description && { description: o.description }),
+  };
+  const data = Object.fromEntries(
+    Object.entries(fields).map(([key, text]) => [key, Buffer.from(text).toString("base64")]),
+  );
+  return {
+    token: `${id}.${secret}`,
+    secret: {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: `${secretPrefix}${id}`, namespace: "kube-system" },
+      type: secretType,
+      data,
+    },
+  };
+}
+
+const letters = "abcdefghijklmnopqrstuvwxyz0123456789";
+
+function randomText(length: number): string {
+  let text = "";
+  // Bytes past the last full round of the alphabet would favour its first letters.
+  while (text.length < length)
+    for (const byte of randomBytes(length)) if (byte < 252) text += letters[byte % letters.length];
+  return text.slice(0, length);
+}

@@ -1,0 +1,76 @@
+import { type KeyObject, randomUUID } from "node:crypto";
+import { type Checked, type Claims, checkToken, signToken, type TokenKey, tokenKey } from "./jwt.ts";
+
+export const defaultIssuer = "https://kubernetes.default.svc.cluster.local";
+
+/** What a token is about. A pod brings its node along; otherwise it is bound to one thing at most. */
+export interface TokenSubject {
+  readonly namespace: string;
+  readonly serviceAccount: Bound;
+  readonly pod?: Bound;
+  readonly secret?: Bound;
+  readonly node?: { readonly name: string; readonly uid?: string };
+}
+
+export interface Bound {
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** Signs and checks the tokens of service accounts. Whether they still hold, the objects decide. */
+export class TokenAuthority {
+  readonly issuer: string;
+  /** Whom a token is for if nobody says so: the API itself. */
+  readonly audiences: readonly string[];
+  readonly #key: TokenKey & { privateKey: KeyObject };
+
+  constructor(o: { key: KeyObject; issuer?: string; audiences?: readonly string[] }) {
+    this.#key = { ...tokenKey(o.key), privateKey: o.key };
+    this.issuer = o.issuer ?? defaultIssuer;
+    this.audiences = o.audiences ?? [this.issuer];
+  }
+
+  issue(
+    subject: TokenSubject,
+    o: { audiences: readonly string[]; nowMs: number; seconds: number; warnAfterSeconds?: number },
+  ): string {
+    const now = Math.floor(o.nowMs / 1000);
+    const { namespace, serviceAccount, pod, secret, node } = subject;
+    return signToken(this.#key, {
+      aud: o.audiences,
+      exp: now + o.seconds,
+      iat: now,
+      iss: this.issuer,
+      jti: randomUUID(),
+      "kubernetes.io": {
+        namespace,
+        ...(node && { node }),
+        ...(pod && { pod }),
+        ...(secret && { secret }),
+        serviceaccount: serviceAccount,
+        ...(o.warnAfterSeconds !== undefined && { warnafter: now + o.warnAfterSeconds }),
+      },
+      nbf: now,
+      sub: `system:serviceaccount:${namespace}:${serviceAccount.name}`,
+    } satisfies Claims);
+  }
+
+  check(token: string): Checked {
+    return checkToken(token, this.issuer, [this.#key]);
+  }
+
+  /** What others need to check tokens: /.well-known/openid-configuration and /openid/v1/jwks. */
+  discovery(jwksUri: string): { configuration: object; keys: object } {
+    const { id, algorithm, publicKey } = this.#key;
+    return {
+      configuration: {
+        issuer: this.issuer,
+        jwks_uri: jwksUri,
+        response_types_supported: ["id_token"],
+        subject_types_supported: ["public"],
+        id_token_signing_alg_values_supported: [algorithm],
+      },
+      keys: { keys: [{ use: "sig", kid: id, alg: algorithm, ...publicKey.export({ format: "jwk" }) }] },
+    };
+  }
+}

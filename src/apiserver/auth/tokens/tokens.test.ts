@@ -1,0 +1,309 @@
+import assert from "node:assert/strict";
+import { generateKeyPairSync, type KeyObject } from "node:crypto";
+import { test } from "node:test";
+import { FakeClock } from "../../../base/fake-clock.ts";
+import { generateKey } from "../../../base/x509/index.ts";
+import { MemoryObjects } from "../fixtures.ts";
+import { firstThatKnows } from "./bearer.ts";
+import { BootstrapTokens, bootstrapToken } from "./bootstrap-tokens.ts";
+import { ServiceAccountTokens } from "./service-account-tokens.ts";
+import { TokenAuthority, type TokenSubject } from "./token-authority.ts";
+
+const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
+const api = "https://kubernetes.default.svc.cluster.local";
+const account = { name: "builder", uid: "sa-uid" };
+const subject: TokenSubject = { namespace: "ns", serviceAccount: account };
+
+function setUp(key: KeyObject = generateKey().privateKey) {
+  const clock = new FakeClock();
+  const objects = new MemoryObjects();
+  const put = (resource: string, name: string, uid: string, metadata: object = {}) =>
+    objects.put(resource, {
+      metadata: { namespace: resource === "nodes" ? "" : "ns", name, uid, ...metadata },
+    });
+  put("serviceaccounts", "builder", "sa-uid");
+  put("pods", "p", "pod-uid");
+  put("secrets", "s", "secret-uid");
+  put("nodes", "n1", "node-uid");
+  const authority = new TokenAuthority({ key });
+  const tokens = new ServiceAccountTokens({ authority, objects: () => objects, clock });
+  const issue = (about: Partial<TokenSubject> = {}, o: { audiences?: string[]; seconds?: number } = {}) =>
+    authority.issue(
+      { ...subject, ...about },
+      { audiences: o.audiences ?? [api], nowMs: clock.now(), seconds: o.seconds ?? 3600 },
+    );
+  return { clock, objects, put, authority, tokens, issue };
+}
+
+for (const [name, key] of [["ES256", generateKey().privateKey] as const, ["RS256", rsa] as const])
+  test(`a token signed with ${name} is known, with its pod and node`, async () => {
+    const { tokens, issue } = setUp(key);
+    const token = issue({ pod: { name: "p", uid: "pod-uid" }, node: { name: "n1", uid: "node-uid" } });
+    const header = JSON.parse(Buffer.from(token.split(".")[0]!, "base64url").toString());
+    assert.equal(header.alg, name);
+    const answer = await tokens.authenticate(token, [api]);
+    assert(answer.kind === "known");
+    const { extra, ...caller } = answer.caller;
+    assert.deepEqual(caller, {
+      name: "system:serviceaccount:ns:builder",
+      uid: "sa-uid",
+      groups: ["system:serviceaccounts", "system:serviceaccounts:ns"],
+    });
+    const { "authentication.kubernetes.io/credential-id": credential, ...rest } = extra!;
+    assert.match(credential![0]!, /^JTI=[0-9a-f-]{36}$/);
+    assert.deepEqual(rest, {
+      "authentication.kubernetes.io/pod-name": ["p"],
+      "authentication.kubernetes.io/pod-uid": ["pod-uid"],
+      "authentication.kubernetes.io/node-name": ["n1"],
+      "authentication.kubernetes.io/node-uid": ["node-uid"],
+    });
+    assert.deepEqual(answer.audiences, [api]);
+  });
+
+const pod = { pod: { name: "p", uid: "pod-uid" } };
+const gone = "service account token has been invalidated";
+const old = (clock: FakeClock, seconds: number) => ({
+  deletionTimestamp: new Date(clock.now() - seconds * 1000).toISOString(),
+});
+type Rig = ReturnType<typeof setUp>;
+/** Known if there is no problem. */
+const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
+  ["unbound", ({ issue }) => issue()],
+  ["bound to a secret", ({ issue }) => issue({ secret: { name: "s", uid: "secret-uid" } })],
+  ["bound to a node", ({ issue }) => issue({ node: { name: "n1", uid: "node-uid" } })],
+  [
+    "within the leeway after its end",
+    async ({ issue, clock }) => {
+      const token = issue();
+      await clock.advance(3660_000);
+      return token;
+    },
+  ],
+  [
+    "expired",
+    async ({ issue, clock }) => {
+      const token = issue();
+      await clock.advance(3661_000);
+      return token;
+    },
+    "service account token has expired",
+  ],
+  [
+    "of tomorrow",
+    async ({ issue, clock }) => {
+      await clock.advance(61_000);
+      const token = issue();
+      await clock.advance(-61_500);
+      return token;
+    },
+    "service account token is not valid yet",
+  ],
+  [
+    "for others",
+    ({ issue }) => issue({}, { audiences: ["vault", "x"] }),
+    `token audiences ["vault" "x"] is invalid for the target audiences ["${api}"]`,
+  ],
+  ["for us and others", ({ issue }) => issue({}, { audiences: ["vault", api] })],
+  [
+    "of an account that is gone",
+    ({ issue, objects }) =>
+      objects.delete({ resource: "serviceaccounts", namespace: "ns", name: "builder" }).then(() => issue()),
+    'serviceaccounts "builder" not found',
+  ],
+  [
+    "of an account made anew",
+    ({ issue, put }) => {
+      put("serviceaccounts", "builder", "new");
+      return issue();
+    },
+    "service account UID (new) does not match claim (sa-uid)",
+  ],
+  [
+    "of an account deleted a minute ago",
+    ({ issue, put, clock }) => {
+      put("serviceaccounts", "builder", "sa-uid", old(clock, 61));
+      return issue();
+    },
+    "service account ns/builder has been deleted",
+  ],
+  [
+    "of a pod that is gone",
+    ({ issue, objects }) =>
+      objects.delete({ resource: "pods", namespace: "ns", name: "p" }).then(() => issue(pod)),
+    gone,
+  ],
+  [
+    "of a pod made anew",
+    ({ issue, put }) => {
+      put("pods", "p", "new");
+      return issue(pod);
+    },
+    "pod UID (new) does not match service account pod ref claim (pod-uid)",
+  ],
+  [
+    "of a pod that just ends",
+    ({ issue, put, clock }) => {
+      put("pods", "p", "pod-uid", old(clock, 59));
+      return issue(pod);
+    },
+  ],
+  [
+    "of a pod that ended",
+    ({ issue, put, clock }) => {
+      put("pods", "p", "pod-uid", old(clock, 61));
+      return issue(pod);
+    },
+    gone,
+  ],
+  ["of a secret that is gone", ({ issue }) => issue({ secret: { name: "none", uid: "x" } }), gone],
+  [
+    "of a secret made anew",
+    ({ issue }) => issue({ secret: { name: "s", uid: "x" } }),
+    "secret UID (secret-uid) does not match service account secret ref claim (x)",
+  ],
+  ["of a node that is gone", ({ issue }) => issue({ node: { name: "none", uid: "x" } }), gone],
+  [
+    "of a node made anew",
+    ({ issue }) => issue({ node: { name: "n1", uid: "x" } }),
+    "node UID (node-uid) does not match service account node ref claim (x)",
+  ],
+  ["of a pod whose node is gone", ({ issue }) => issue({ ...pod, node: { name: "none", uid: "x" } })],
+  [
+    "with claims changed",
+    ({ issue }) => {
+      const [head, body, signature] = issue().split(".") as [string, string, string];
+      const claims = JSON.parse(Buffer.from(body, "base64url").toString());
+      claims["kubernetes.io"].serviceaccount.name = "admin";
+      return [head, Buffer.from(JSON.stringify(claims)).toString("base64url"), signature].join(".");
+    },
+    "go-jose/go-jose: error in cryptographic primitive",
+  ],
+  [
+    "without signature",
+    ({ issue }) => {
+      const [, body] = issue().split(".");
+      return `${Buffer.from('{"alg":"none"}').toString("base64url")}.${body}.eA`;
+    },
+    "go-jose/go-jose: error in cryptographic primitive",
+  ],
+  [
+    "of another key",
+    ({ clock }) =>
+      new TokenAuthority({ key: generateKey().privateKey }).issue(subject, {
+        audiences: [api],
+        nowMs: clock.now(),
+        seconds: 600,
+      }),
+    "invalid signature, no keys found",
+  ],
+];
+
+test("whether a service account token counts", async (t) => {
+  for (const [name, make, problem] of rows)
+    await t.test(name, async () => {
+      const rig = setUp();
+      const token = await make(rig);
+      const answer = await rig.tokens.authenticate(token, [api]);
+      if (problem === undefined) assert.equal(answer.kind, "known", JSON.stringify(answer));
+      else assert.deepEqual(answer, { kind: "refused", problem });
+    });
+});
+
+test("what is no token of ours is left to others", async () => {
+  const { tokens, clock } = setUp();
+  const foreign = new TokenAuthority({ key: generateKey().privateKey, issuer: "https://elsewhere" });
+  const theirs = foreign.issue(subject, { audiences: [api], nowMs: clock.now(), seconds: 600 });
+  for (const token of [theirs, "abcdef.0123456789abcdef", "a.b.c", "..", "", "{}", "a.b.c.d", "\u0000"])
+    assert.deepEqual(await tokens.authenticate(token, [api]), { kind: "unknown" }, token);
+});
+
+test("keys are told as JWKs by which others can check tokens", () => {
+  const { authority } = setUp();
+  const { configuration, keys } = authority.discovery("https://x/openid/v1/jwks") as {
+    configuration: Record<string, unknown>;
+    keys: { keys: Record<string, unknown>[] };
+  };
+  assert.equal(configuration.issuer, api);
+  assert.deepEqual(configuration.id_token_signing_alg_values_supported, ["ES256"]);
+  const [jwk] = keys.keys;
+  assert.equal(jwk!.kty, "EC");
+  assert.equal(jwk!.d, undefined);
+});
+
+const good = {
+  "token-id": "abcdef",
+  "token-secret": "0123456789abcdef",
+  "usage-bootstrap-authentication": "true",
+};
+const groups = ["system:bootstrappers"];
+const bootstrapRows: [string, Record<string, string>, string[] | undefined, object?][] = [
+  ["a good one", good, groups],
+  [
+    "more groups",
+    { ...good, "auth-extra-groups": "system:bootstrappers:b,system:bootstrappers:a" },
+    ["system:bootstrappers", "system:bootstrappers:a", "system:bootstrappers:b"],
+  ],
+  ["a group that is not for bootstrappers", { ...good, "auth-extra-groups": "system:masters" }, undefined],
+  ["another secret", { ...good, "token-secret": "0123456789abcdeX" }, undefined],
+  ["a secret of another length", { ...good, "token-secret": "0" }, undefined],
+  ["another id", { ...good, "token-id": "fedcba" }, undefined],
+  ["not for authentication", { ...good, "usage-bootstrap-authentication": "false" }, undefined],
+  ["not expired", { ...good, expiration: "2026-01-01T00:00:01Z" }, groups],
+  ["expired", { ...good, expiration: "2026-01-01T00:00:00Z" }, undefined],
+  ["an expiry that cannot be read", { ...good, expiration: "soon" }, undefined],
+  ["of another type", good, undefined, { type: "Opaque" }],
+  [
+    "deleted",
+    good,
+    undefined,
+    {
+      metadata: {
+        namespace: "kube-system",
+        name: "bootstrap-token-abcdef",
+        deletionTimestamp: "2026-01-01T00:00:00Z",
+      },
+    },
+  ],
+];
+
+test("whether a bootstrap token counts", async (t) => {
+  for (const [name, fields, expected, more] of bootstrapRows)
+    await t.test(name, async () => {
+      const objects = new MemoryObjects();
+      const data = Object.fromEntries(
+        Object.entries(fields).map(([k, v]) => [k, Buffer.from(v).toString("base64")]),
+      );
+      objects.put("secrets", {
+        metadata: { namespace: "kube-system", name: "bootstrap-token-abcdef" },
+        type: "bootstrap.kubernetes.io/token",
+        data,
+        ...more,
+      });
+      const tokens = new BootstrapTokens({
+        objects: () => objects,
+        clock: new FakeClock(),
+        audiences: [api],
+      });
+      const answer = await tokens.authenticate("abcdef.0123456789abcdef", [api]);
+      if (!expected) assert.deepEqual(answer, { kind: "unknown" });
+      else
+        assert.deepEqual(answer, {
+          kind: "known",
+          caller: { name: "system:bootstrap:abcdef", groups: expected },
+          audiences: [api],
+        });
+    });
+});
+
+test("a new bootstrap token is known until it expires, and for the API only", async () => {
+  const { objects, clock, tokens: accounts } = setUp();
+  const { token, secret } = bootstrapToken({ expires: new Date(clock.now() + 60_000) });
+  assert.match(token, /^[a-z0-9]{6}\.[a-z0-9]{16}$/);
+  await objects.create("secrets", secret);
+  const bootstrap = new BootstrapTokens({ objects: () => objects, clock, audiences: [api] });
+  const tokens = firstThatKnows(accounts, bootstrap);
+  assert.equal((await tokens.authenticate(token, [api])).kind, "known");
+  assert.equal((await tokens.authenticate(token, ["vault"])).kind, "unknown");
+  await clock.advance(60_000);
+  assert.equal((await tokens.authenticate(token, [api])).kind, "unknown");
+});

@@ -1,0 +1,71 @@
+import type { Clock } from "../../base/clock.ts";
+import { type Component, type Health, healthy } from "../../base/component.ts";
+import { httpStatusOf, messageOf } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import { inRounds } from "../../base/rounds.ts";
+import type { Objects } from "../definition.ts";
+import type { BuiltIn } from "../kinds/built-ins.ts";
+import { same } from "../kinds/same.ts";
+
+export interface BuiltInKeeperOptions {
+  readonly builtIns: readonly BuiltIn[];
+  readonly objects: Objects;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const everyMs = 60_000;
+
+/** Sees to it that the objects are there which a cluster is never without. */
+export class BuiltInKeeper implements Component {
+  readonly name = "built-in-objects";
+  readonly #options: BuiltInKeeperOptions;
+  readonly #done = Promise.withResolvers<void>();
+
+  constructor(options: BuiltInKeeperOptions) {
+    this.#options = options;
+  }
+
+  get done(): Promise<void> {
+    return this.#done.promise;
+  }
+
+  health(): Health {
+    return healthy;
+  }
+
+  /** Resolves when all of them are there. */
+  async start(signal: AbortSignal): Promise<void> {
+    const { builtIns, objects, clock, logger } = this.#options;
+    const keep = () => keepBuiltIns(builtIns, objects);
+    try {
+      await keep();
+    } catch (error) {
+      this.#done.resolve();
+      throw error;
+    }
+    const onError = (error: unknown) =>
+      logger.warn("built-in objects could not be kept", { error: messageOf(error) });
+    void inRounds(keep, { clock, everyMs, signal, onError }).then(() => this.#done.resolve());
+  }
+}
+
+/** Makes what is missing, and puts right what the objects say of the API. */
+export async function keepBuiltIns(builtIns: readonly BuiltIn[], objects: Objects): Promise<void> {
+  for (const { ref, draft, kept } of builtIns) {
+    const found = await objects.get(ref);
+    if (found === undefined) await createUnlessThere(objects, ref.resource, draft);
+    else if (kept.some((field) => !same(found[field], draft[field])))
+      await objects.change(ref, (changed) => {
+        for (const field of kept) changed[field] = structuredClone(draft[field]);
+      });
+  }
+}
+
+async function createUnlessThere(objects: Objects, resource: string, draft: BuiltIn["draft"]): Promise<void> {
+  try {
+    await objects.create(resource, draft);
+  } catch (error) {
+    if (httpStatusOf(error) !== 409) throw error;
+  }
+}

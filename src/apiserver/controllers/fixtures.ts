@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { FakeClock } from "../../base/fake-clock.ts";
+import { silentLogger } from "../../base/logger.ts";
+import type { Draft, Objects } from "../definition.ts";
+import { testDefinitions } from "../kinds/fixtures.ts";
+import { ApiServer } from "../server.ts";
+import { memoryStore } from "../storage/fixtures.ts";
+import { controllers, handledPropagation } from "./index.ts";
+
+export interface Cluster {
+  readonly objects: Objects;
+  readonly clock: FakeClock;
+  get(resource: string, namespace: string, name: string): Promise<Draft | undefined>;
+  /** Lets time pass, a little at a time, until it is so. */
+  until(what: string, isSo: () => Promise<boolean>, withinMs?: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export const rootCa = "-----BEGIN CERTIFICATE-----\n";
+
+/** For tests: all kinds and controllers over a real store, in simulated time and without HTTP. */
+export async function startCluster(): Promise<Cluster> {
+  const clock = new FakeClock();
+  const store = memoryStore({ clock });
+  const definitions = testDefinitions(clock);
+  const { objects } = new ApiServer({ store, definitions, clock, propagation: handledPropagation });
+  const parts = controllers({
+    ...{ objects, definitions, clock, rootCa, logger: silentLogger },
+    builtIns: { apiAddress: "10.0.0.1", apiPort: 6443, serviceRange: "10.96.0.0/16" },
+  });
+  const ending = new AbortController();
+  for (const part of parts) {
+    const started = part.start(ending.signal);
+    await settleUntil(clock, started);
+  }
+  return {
+    objects,
+    clock,
+    async get(resource, namespace, name) {
+      return (await objects.get({ resource, namespace, name })) as unknown as Draft | undefined;
+    },
+    async until(what, isSo, withinMs = 5_000) {
+      const end = clock.now() + withinMs;
+      while (!(await isSo())) {
+        assert.ok(clock.now() < end, `${what}: not within ${withinMs} ms`);
+        await clock.advance(Math.max(20, withinMs / 250));
+      }
+    },
+    async stop() {
+      ending.abort();
+      await Promise.all(parts.map(({ done }) => done));
+      await store.close();
+    },
+  };
+}
+
+async function settleUntil(clock: FakeClock, work: Promise<void>): Promise<void> {
+  let done = false;
+  const finished = work.finally(() => {
+    done = true;
+  });
+  while (!done) await Promise.race([finished, clock.advance(10)]);
+  await finished;
+}

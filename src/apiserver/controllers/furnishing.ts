@@ -1,0 +1,71 @@
+import { httpStatusOf } from "../../base/errors.ts";
+import type { Draft, DraftMeta, ObjectRef, Objects } from "../definition.ts";
+import type { ApiObject } from "../storage/object.ts";
+import type { Mirror } from "./mirror.ts";
+import { read } from "./typed.ts";
+
+/** Something that every namespace has: made when it is missing, put right when it was changed. */
+export interface Furniture {
+  readonly resource: string;
+  readonly draft: Omit<Draft, "metadata"> & { metadata: Partial<DraftMeta> & { name: string } };
+  /** The fields that are put right. */
+  readonly kept: readonly string[];
+}
+
+export type FurnishingStep =
+  | { readonly do: "create"; readonly namespace: string }
+  | { readonly do: "repair"; readonly ref: ObjectRef; readonly uid: string };
+
+/** What to do so that all namespaces that are not about to end have it. */
+export function planFurnishing(
+  furniture: Furniture,
+  namespaces: readonly ApiObject[],
+  find: (ref: ObjectRef) => ApiObject | undefined,
+): FurnishingStep[] {
+  const { resource, draft, kept } = furniture;
+  return namespaces.flatMap(({ metadata }): FurnishingStep[] => {
+    if (metadata.deletionTimestamp !== undefined) return [];
+    const ref = { resource, namespace: metadata.name, name: draft.metadata.name };
+    const found = find(ref);
+    if (found === undefined) return [{ do: "create", namespace: metadata.name }];
+    if (found.metadata.deletionTimestamp !== undefined) return [];
+    const good = kept.every((field) => JSON.stringify(found[field]) === JSON.stringify(draft[field]));
+    return good ? [] : [{ do: "repair", ref, uid: found.metadata.uid }];
+  });
+}
+
+export async function furnish(
+  furniture: Furniture,
+  { objects, mirror }: { objects: Objects; mirror: Mirror },
+): Promise<void> {
+  const { resource, draft, kept } = furniture;
+  for (const step of planFurnishing(furniture, mirror.all("namespaces"), (ref) => mirror.get(ref))) {
+    if (step.do === "create") {
+      const metadata = { ...draft.metadata, namespace: step.namespace };
+      mirror.note(resource, await createIfAllowed(objects, resource, { ...draft, metadata }));
+    } else {
+      const repaired = await objects.change(
+        step.ref,
+        (found) => {
+          for (const field of kept) found[field] = structuredClone(read(draft as ApiObject)[field]);
+        },
+        { uid: step.uid },
+      );
+      mirror.note(resource, repaired);
+    }
+  }
+}
+
+/** Undefined if somebody made it meanwhile, or if the namespace ends or is gone. */
+async function createIfAllowed(
+  objects: Objects,
+  resource: string,
+  draft: Furniture["draft"],
+): Promise<ApiObject | undefined> {
+  try {
+    return await objects.create(resource, draft);
+  } catch (error) {
+    if ([403, 404, 409].includes(httpStatusOf(error) ?? 0)) return undefined;
+    throw error;
+  }
+}

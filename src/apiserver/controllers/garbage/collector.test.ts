@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeClock } from "../../../base/fake-clock.ts";
+import { silentLogger } from "../../../base/logger.ts";
+import { FakeObjects } from "../../kinds/pods/fake-objects.ts";
+import { Mirror } from "../mirror.ts";
+import { collectGarbage } from "./collector.ts";
+
+test("an owner that was made a moment ago is asked for before its dependents are deleted", async () => {
+  const objects = new FakeObjects();
+  const ownerReferences = [{ apiVersion: "v1", kind: "Node", name: "n", uid: "uid-n" }];
+  objects.put("pods", { metadata: { name: "p", ownerReferences } });
+  const mirror = new Mirror({
+    objects: {
+      list: (resource) => objects.list(resource),
+      follow: (resource, signal) => objects.follow(resource, signal),
+    },
+    resources: ["pods", "nodes"],
+    clock: new FakeClock(),
+    logger: silentLogger,
+  });
+  const end = new AbortController();
+  await mirror.start(end.signal);
+  // From here on the mirror hears of nothing.
+  end.abort();
+  await mirror.done;
+  const collect = () =>
+    collectGarbage({
+      objects,
+      mirror,
+      resources: ["pods", "nodes"],
+      kindOf: () => ({ resource: "nodes", namespaced: false }),
+    });
+  const pod = { resource: "pods", namespace: "", name: "p" };
+  objects.put("nodes", { metadata: { name: "n", uid: "uid-n" } });
+  await collect();
+  assert.notEqual(await objects.get(pod), undefined);
+  await objects.delete({ resource: "nodes", namespace: "", name: "n" });
+  await collect();
+  assert.equal(await objects.get(pod), undefined);
+});

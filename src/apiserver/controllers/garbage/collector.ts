@@ -1,0 +1,72 @@
+import { httpStatusOf } from "../../../base/errors.ts";
+import type { Objects } from "../../definition.ts";
+import type { Mirror } from "../mirror.ts";
+import { type CollectionStep, type Item, type KindOf, planCollection } from "./plan.ts";
+
+export interface CollectorOptions {
+  readonly objects: Objects;
+  readonly mirror: Mirror;
+  readonly resources: readonly string[];
+  readonly kindOf: KindOf;
+}
+
+/** One round of collecting what has no owner any more. */
+export async function collectGarbage(options: CollectorOptions): Promise<void> {
+  const { mirror, resources, kindOf } = options;
+  const items: Item[] = resources.flatMap((resource) =>
+    mirror.all(resource).map((object) => ({ resource, object })),
+  );
+  for (const step of planCollection(items, kindOf)) await take(step, options);
+}
+
+async function take(step: CollectionStep, { objects, mirror }: CollectorOptions): Promise<void> {
+  const { ref, uid } = step;
+  try {
+    switch (step.do) {
+      case "delete":
+        if (await isStillOwned(step, objects)) return;
+        await objects.delete(ref, { uid });
+        return;
+      case "disown": {
+        const changed = await objects.change(
+          ref,
+          ({ metadata }) => {
+            const left = metadata.ownerReferences?.filter((owner) => !step.owners.includes(owner.uid)) ?? [];
+            if (left.length > 0) metadata.ownerReferences = left;
+            else delete metadata.ownerReferences;
+          },
+          { uid },
+        );
+        mirror.note(ref.resource, changed);
+        return;
+      }
+      case "release":
+        await objects.change(
+          ref,
+          ({ metadata }) => {
+            metadata.finalizers = metadata.finalizers?.filter((name) => name !== step.finalizer) ?? [];
+          },
+          { uid },
+        );
+        return;
+      default:
+        return step satisfies never;
+    }
+  } catch (error) {
+    if (![404, 409].includes(httpStatusOf(error) ?? 0)) throw error;
+  }
+}
+
+/** What is in memory may be behind: an owner that was made a moment ago is asked for before anything is deleted. */
+async function isStillOwned(step: CollectionStep & { do: "delete" }, objects: Objects): Promise<boolean> {
+  if (step.owners.length === 0) return false;
+  const current = await objects.get(step.ref);
+  const wanted = new Set(
+    ((current?.metadata.ownerReferences ?? []) as { uid: string }[]).map((owner) => owner.uid),
+  );
+  for (const ref of step.owners) {
+    const owner = await objects.get(ref);
+    if (owner !== undefined && wanted.has(owner.metadata.uid)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,111 @@
+import type { ObjectRef, OwnerReference } from "../../definition.ts";
+import type { ApiObject } from "../../storage/object.ts";
+import { read, refTo } from "../typed.ts";
+
+/** An object with the resource that it belongs to. */
+export interface Item {
+  readonly resource: string;
+  readonly object: ApiObject;
+}
+
+/** Which kinds there are. Undefined for one that the API does not have: nobody can say whether such an owner is there. */
+export type KindOf = (
+  apiVersion: string,
+  kind: string,
+) => { readonly resource: string; readonly namespaced: boolean } | undefined;
+
+export type CollectionStep =
+  /** None of its owners is there any more. */
+  | {
+      readonly do: "delete";
+      readonly ref: ObjectRef;
+      readonly uid: string;
+      readonly owners: readonly ObjectRef[];
+    }
+  /** Some are: the others are forgotten. */
+  | {
+      readonly do: "disown";
+      readonly ref: ObjectRef;
+      readonly uid: string;
+      readonly owners: readonly string[];
+    }
+  /** It waited for its dependents, and need not any more. */
+  | { readonly do: "release"; readonly ref: ObjectRef; readonly uid: string; readonly finalizer: string };
+
+const foreground = "foregroundDeletion";
+const orphan = "orphan";
+
+/** What has to go, or to be let go, because of owners that are gone or about to be. */
+export function planCollection(items: readonly Item[], kindOf: KindOf): CollectionStep[] {
+  const byUid = new Map(items.map((item) => [item.object.metadata.uid, item]));
+  const steps: CollectionStep[] = [];
+  const dependents = new Map<string, { item: Item; blocks: boolean }[]>();
+  for (const item of items) {
+    const owners = read(item.object).metadata.ownerReferences ?? [];
+    if (owners.length === 0) continue;
+    for (const { uid, blockOwnerDeletion } of owners)
+      dependents.set(uid, [...(dependents.get(uid) ?? []), { item, blocks: blockOwnerDeletion === true }]);
+    const step = judge(item, owners, byUid, kindOf);
+    if (step !== undefined) steps.push(step);
+  }
+  for (const item of items) steps.push(...finalize(item, dependents.get(item.object.metadata.uid) ?? []));
+  return steps;
+}
+
+function judge(
+  { resource, object }: Item,
+  owners: readonly OwnerReference[],
+  byUid: ReadonlyMap<string, Item>,
+  kindOf: KindOf,
+): CollectionStep | undefined {
+  if (object.metadata.deletionTimestamp !== undefined) return undefined;
+  const namespace = object.metadata.namespace ?? "";
+  const gone: OwnerReference[] = [];
+  const places: ObjectRef[] = [];
+  for (const owner of owners) {
+    const kind = kindOf(owner.apiVersion, owner.kind);
+    if (kind === undefined) continue;
+    const found = byUid.get(owner.uid);
+    // The owner has to be what the reference says, and where it can be seen from.
+    const where = found?.object.metadata.namespace ?? "";
+    const isThere =
+      found !== undefined &&
+      found.resource === kind.resource &&
+      found.object.metadata.name === owner.name &&
+      (!kind.namespaced || where === namespace);
+    if (isThere) continue;
+    gone.push(owner);
+    places.push({ resource: kind.resource, namespace: kind.namespaced ? namespace : "", name: owner.name });
+  }
+  if (gone.length === 0) return undefined;
+  const target = { ref: refTo(resource, object), uid: object.metadata.uid };
+  if (gone.length < owners.length) return { do: "disown", ...target, owners: gone.map(({ uid }) => uid) };
+  return { do: "delete", ...target, owners: places };
+}
+
+/** An owner that was deleted in the foreground goes after its dependents; one that leaves orphans, when they know. */
+function finalize(owner: Item, dependents: readonly { item: Item; blocks: boolean }[]): CollectionStep[] {
+  const { metadata } = read(owner.object);
+  if (metadata.deletionTimestamp === undefined) return [];
+  const target = { ref: refTo(owner.resource, owner.object), uid: metadata.uid };
+  if (metadata.finalizers?.includes(orphan)) {
+    if (dependents.length === 0) return [{ do: "release", ...target, finalizer: orphan }];
+    return dependents.map(({ item }) => ({
+      do: "disown",
+      ref: refTo(item.resource, item.object),
+      uid: item.object.metadata.uid,
+      owners: [metadata.uid],
+    }));
+  }
+  if (!metadata.finalizers?.includes(foreground)) return [];
+  if (!dependents.some(({ blocks }) => blocks)) return [{ do: "release", ...target, finalizer: foreground }];
+  return dependents
+    .filter(({ item }) => item.object.metadata.deletionTimestamp === undefined)
+    .filter(({ item }) => (read(item.object).metadata.ownerReferences ?? []).length === 1)
+    .map(({ item }) => ({
+      do: "delete",
+      ref: refTo(item.resource, item.object),
+      uid: item.object.metadata.uid,
+      owners: [],
+    }));
+}

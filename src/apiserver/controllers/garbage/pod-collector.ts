@@ -1,0 +1,80 @@
+import type { Clock } from "../../../base/clock.ts";
+import { httpStatusOf } from "../../../base/errors.ts";
+import type { Objects } from "../../definition.ts";
+import type { ApiObject } from "../../storage/object.ts";
+import { timestamp } from "../api-times.ts";
+import type { Mirror } from "../mirror.ts";
+import { read, refTo } from "../typed.ts";
+
+export interface PodCollectorOptions {
+  readonly objects: Objects;
+  readonly mirror: Mirror;
+  readonly clock: Clock;
+}
+
+/** A node may be registered again a moment after it was deleted. */
+const quarantineMs = 40_000;
+
+/** Removes pods that nobody will ever end: those of nodes that were deleted. */
+export class PodCollector {
+  readonly #options: PodCollectorOptions;
+  /** Since when a node that pods are on is not there. */
+  readonly #missing = new Map<string, number>();
+
+  constructor(options: PodCollectorOptions) {
+    this.#options = options;
+  }
+
+  async round(): Promise<number | undefined> {
+    const { mirror, clock, objects } = this.#options;
+    const now = clock.now();
+    const nodes = new Set(mirror.all("nodes").map(({ metadata }) => metadata.name));
+    const pods = mirror.all("pods");
+    const lost = new Set(pods.map(nodeOf).filter((name) => name !== "" && !nodes.has(name)));
+    for (const name of this.#missing.keys()) if (!lost.has(name)) this.#missing.delete(name);
+    for (const name of lost) if (!this.#missing.has(name)) this.#missing.set(name, now);
+    for (const [name, since] of this.#missing) {
+      if (now - since < quarantineMs) continue;
+      if ((await objects.get({ resource: "nodes", namespace: "", name })) !== undefined) continue;
+      for (const pod of pods) if (nodeOf(pod) === name) await this.#remove(pod);
+    }
+    const waits = [...this.#missing.values()]
+      .map((since) => since + quarantineMs - now)
+      .filter((ms) => ms > 0);
+    return waits.length === 0 ? undefined : Math.min(...waits);
+  }
+
+  async #remove(pod: ApiObject): Promise<void> {
+    const { objects, clock } = this.#options;
+    const ref = refTo("pods", pod);
+    const { uid } = pod.metadata;
+    try {
+      const phase = read(pod).status?.phase;
+      if (phase !== "Succeeded" && phase !== "Failed")
+        await objects.change(
+          ref,
+          (draft) => {
+            const others = (draft.status?.conditions ?? []).filter(
+              ({ type }: { type: string }) => type !== "DisruptionTarget",
+            );
+            const condition = {
+              type: "DisruptionTarget",
+              status: "True",
+              reason: "DeletionByPodGC",
+              message: "PodGC: node no longer exists",
+              lastTransitionTime: timestamp(clock.now()),
+            };
+            draft.status = { ...draft.status, phase: "Failed", conditions: [...others, condition] };
+          },
+          { subresource: "status", uid },
+        );
+      await objects.delete(ref, { uid, gracePeriodSeconds: 0 });
+    } catch (error) {
+      if (![404, 409].includes(httpStatusOf(error) ?? 0)) throw error;
+    }
+  }
+}
+
+function nodeOf(pod: ApiObject): string {
+  return read(pod).spec?.nodeName ?? "";
+}

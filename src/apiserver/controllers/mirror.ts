@@ -1,0 +1,143 @@
+import type { Clock } from "../../base/clock.ts";
+import { type Component, type Health, healthy } from "../../base/component.ts";
+import { isAbort, messageOf } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { ObjectRef, Objects } from "../definition.ts";
+import type { ApiObject } from "../storage/object.ts";
+
+export interface MirrorOptions {
+  readonly objects: Pick<Objects, "list" | "follow">;
+  readonly resources: readonly string[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const retryMs = 1_000;
+const lookAgainMs = 100;
+
+/** What there is of some resources, in memory, for all controllers together. It is behind by as little as the watch is. */
+export class Mirror implements Component {
+  readonly name = "api-mirror";
+  readonly #options: MirrorOptions;
+  readonly #objects = new Map<string, Map<string, ApiObject>>();
+  /** The newest version that was heard of, by resource. */
+  readonly #newest = new Map<string, number>();
+  readonly #listeners = new Set<(resource: string) => void>();
+  readonly #done = Promise.withResolvers<void>();
+  #failure: string | undefined;
+
+  constructor(options: MirrorOptions) {
+    this.#options = options;
+    for (const resource of options.resources) this.#objects.set(resource, new Map());
+  }
+
+  get done(): Promise<void> {
+    return this.#done.promise;
+  }
+
+  health(): Health {
+    return this.#failure === undefined ? healthy : { ok: false, reason: this.#failure };
+  }
+
+  /** Resolves when all that was there at the beginning is here. */
+  async start(signal: AbortSignal): Promise<void> {
+    const { resources } = this.#options;
+    const loops = resources.map((resource) => this.#follow(resource, signal));
+    void Promise.all(loops).then(() => this.#done.resolve());
+    await Promise.all(resources.map((resource) => this.#complete(resource, signal)));
+  }
+
+  all(resource: string): ApiObject[] {
+    return [...this.#of(resource).values()];
+  }
+
+  get({ resource, namespace, name }: ObjectRef): ApiObject | undefined {
+    return this.#of(resource).get(`${namespace}/${name}`);
+  }
+
+  /** What a controller has just written itself, so that it does not write it again before the watch has told of it. */
+  note(resource: string, object: ApiObject | undefined): void {
+    if (object === undefined || versionOf(object) <= (this.#newest.get(resource) ?? 0)) return;
+    this.#of(resource).set(keyOf(object), object);
+  }
+
+  /** Calls back after each change, until the signal is aborted. */
+  subscribe(listener: (resource: string) => void, signal: AbortSignal): void {
+    this.#listeners.add(listener);
+    signal.addEventListener("abort", () => this.#listeners.delete(listener), { once: true });
+  }
+
+  #of(resource: string): Map<string, ApiObject> {
+    const objects = this.#objects.get(resource);
+    if (objects === undefined) throw new Error(`${resource} are not followed`);
+    return objects;
+  }
+
+  async #follow(resource: string, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        for await (const { type, object } of this.#options.objects.follow(resource, signal))
+          this.#take(resource, type, object);
+      } catch (error) {
+        if (signal.aborted || isAbort(error)) return;
+        this.#failure = `${resource}: ${messageOf(error)}`;
+        this.#options.logger.warn("following objects failed", { resource, error: messageOf(error) });
+      }
+      if (!signal.aborted) await this.#pause(retryMs, signal);
+    }
+  }
+
+  #take(resource: string, type: string, object: ApiObject): void {
+    this.#failure = undefined;
+    const objects = this.#of(resource);
+    const version = versionOf(object);
+    const known = objects.get(keyOf(object));
+    if (type === "DELETED") {
+      if (known === undefined || known.metadata.uid === object.metadata.uid) objects.delete(keyOf(object));
+    } else if (known === undefined || versionOf(known) <= version) objects.set(keyOf(object), object);
+    this.#newest.set(resource, Math.max(version, this.#newest.get(resource) ?? 0));
+    for (const listener of this.#listeners) listener(resource);
+  }
+
+  /** A watch does not say where its beginning ends: it is complete when all that a list shows has come. */
+  async #complete(resource: string, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const listed = await this.#options.objects.list(resource);
+      const missing = () => listed.some((object) => !this.#of(resource).has(keyOf(object)));
+      if (!missing()) return;
+      await this.#changed(signal);
+      if (!missing()) return;
+    }
+  }
+
+  #changed(signal: AbortSignal): Promise<void> {
+    const waiting = new AbortController();
+    const both = AbortSignal.any([signal, waiting.signal]);
+    return new Promise<void>((resolve) => {
+      const cancel = this.#options.clock.after(lookAgainMs, resolve);
+      this.subscribe(() => resolve(), both);
+      both.addEventListener("abort", () => {
+        cancel();
+        resolve();
+      });
+    }).finally(() => waiting.abort());
+  }
+
+  #pause(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.#options.clock.after(ms, resolve);
+      signal.addEventListener("abort", () => {
+        cancel();
+        resolve();
+      });
+    });
+  }
+}
+
+function keyOf({ metadata }: ApiObject): string {
+  return `${metadata.namespace ?? ""}/${metadata.name}`;
+}
+
+function versionOf({ metadata }: ApiObject): number {
+  return Number(metadata.resourceVersion ?? 0);
+}

@@ -1,0 +1,84 @@
+import { compareText } from "../patch/text-order.ts";
+import { timestamp } from "./api-times.ts";
+
+export interface NamespaceCondition {
+  type: string;
+  status: string;
+  lastTransitionTime?: string;
+  reason: string;
+  message: string;
+}
+
+/** What is left in a namespace that is about to end. */
+export interface Remains {
+  /** By resource: "pods" or "leases.coordination.k8s.io". */
+  readonly counts: ReadonlyMap<string, number>;
+  readonly finalizers: ReadonlyMap<string, number>;
+  readonly failures: readonly string[];
+}
+
+const fine = [
+  ["NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered", "All resources successfully discovered"],
+  [
+    "NamespaceDeletionGroupVersionParsingFailure",
+    "ParsedGroupVersions",
+    "All legacy kube types successfully parsed",
+  ],
+  [
+    "NamespaceDeletionContentFailure",
+    "ContentDeleted",
+    "All content successfully deleted, may be waiting on finalization",
+  ],
+  ["NamespaceContentRemaining", "ContentRemoved", "All content successfully removed"],
+  ["NamespaceFinalizersRemaining", "ContentHasNoFinalizers", "All content-preserving finalizers finished"],
+] as const;
+
+/** The conditions of a namespace that is being emptied; the same ones, if nothing about them has changed. */
+export function namespaceConditions(
+  old: readonly NamespaceCondition[],
+  remains: Remains,
+  now: number,
+): NamespaceCondition[] {
+  const troubles = new Map<string, { reason: string; message: string }>();
+  if (remains.failures.length > 0)
+    troubles.set("NamespaceDeletionContentFailure", {
+      reason: "ContentDeletionFailed",
+      message: `Failed to delete all resource types, ${remains.failures.length} remaining: ${[...remains.failures].sort(compareText).join(", ")}`,
+    });
+  const content = listed(
+    remains.counts,
+    (resource, count) => `${dotted(resource)} has ${count} resource instances`,
+  );
+  if (content !== "")
+    troubles.set("NamespaceContentRemaining", {
+      reason: "SomeResourcesRemain",
+      message: `Some resources are remaining: ${content}`,
+    });
+  const finalizers = listed(remains.finalizers, (name, count) => `${name} in ${count} resource instances`);
+  if (finalizers !== "")
+    troubles.set("NamespaceFinalizersRemaining", {
+      reason: "SomeFinalizersRemain",
+      message: `Some content in the namespace has finalizers remaining: ${finalizers}`,
+    });
+  return fine.map(([type, okReason, okMessage]) => {
+    const trouble = troubles.get(type);
+    const status = trouble === undefined ? "False" : "True";
+    const { reason, message } = trouble ?? { reason: okReason, message: okMessage };
+    const before = old.find((condition) => condition.type === type);
+    const since = before?.status === status ? before.lastTransitionTime : undefined;
+    return { type, status, lastTransitionTime: since ?? timestamp(now), reason, message };
+  });
+}
+
+function listed(counts: ReadonlyMap<string, number>, say: (name: string, count: number) => string): string {
+  return [...counts]
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => say(name, count))
+    .sort(compareText)
+    .join(", ");
+}
+
+/** Resource and group with a dot between them, even if the group has no name. */
+function dotted(resource: string): string {
+  return resource.includes(".") ? resource : `${resource}.`;
+}

@@ -1,0 +1,28 @@
+import type { Furniture } from "./furnishing.ts";
+
+/** The account that pods run as which name none. */
+export const defaultServiceAccount: Furniture = {
+  resource: "serviceaccounts",
+  draft: { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default" } },
+  kept: [],
+};
+
+/** How pods know that they speak to this API. */
+export function rootCaConfigMap(rootCa: string): Furniture {
+  return {
+    resource: "configmaps",
+    draft: {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: {
+        name: "kube-root-ca.crt",
+        annotations: {
+          "kubernetes.io/description":
+            "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.",
+        },
+      },
+      data: { "ca.crt": rootCa },
+    },
+    kept: ["data"],
+  };
+}

@@ -1,0 +1,25 @@
+/** When a node was last heard of. Times are those of this machine, not of the node: clocks may differ. */
+export interface NodeHealth {
+  /** The signs of life that were seen last. */
+  readonly heartbeat: string | undefined;
+  readonly renewed: string | undefined;
+  readonly at: number;
+}
+
+export interface SignsOfLife {
+  /** lastHeartbeatTime of the Ready condition. */
+  readonly heartbeat: string | undefined;
+  /** renewTime of the lease. */
+  readonly renewed: string | undefined;
+}
+
+/** A node that is seen for the first time is taken to live now; after that, each new sign counts. */
+export function heardOf(old: NodeHealth | undefined, signs: SignsOfLife, now: number): NodeHealth {
+  const { heartbeat, renewed } = signs;
+  if (old !== undefined && old.heartbeat === heartbeat && !isLater(renewed, old.renewed)) return old;
+  return { heartbeat, renewed, at: now };
+}
+
+function isLater(time: string | undefined, than: string | undefined): boolean {
+  return time !== undefined && (than === undefined || Date.parse(time) > Date.parse(than));
+}

@@ -1,0 +1,116 @@
+import type { Clock } from "../../../base/clock.ts";
+import type { Objects } from "../../definition.ts";
+import type { ApiObject } from "../../storage/object.ts";
+import type { EventRecorder } from "../event-recorder.ts";
+import type { Mirror } from "../mirror.ts";
+import { read, refTo } from "../typed.ts";
+import { heardOf, type NodeHealth } from "./health.ts";
+import {
+  deadline,
+  type NodeState,
+  type NodeTaint,
+  type Patience,
+  plannedTaints,
+  silentConditions,
+} from "./plan.ts";
+
+export interface NodeLifecycleOptions {
+  readonly objects: Objects;
+  readonly mirror: Mirror;
+  readonly clock: Clock;
+  readonly recorder: EventRecorder;
+  readonly patience: Patience;
+}
+
+/** Notices nodes that have gone silent, and keeps the taints that follow from their state. */
+export class NodeLifecycle {
+  readonly #options: NodeLifecycleOptions;
+  readonly #health = new Map<string, NodeHealth>();
+
+  constructor(options: NodeLifecycleOptions) {
+    this.#options = options;
+  }
+
+  /** Returns after how many milliseconds the next node may turn out to be silent. */
+  async round(): Promise<number | undefined> {
+    const { mirror, clock } = this.#options;
+    const nodes = mirror.all("nodes");
+    const known = new Set(nodes.map(({ metadata }) => metadata.uid));
+    for (const uid of this.#health.keys()) if (!known.has(uid)) this.#health.delete(uid);
+    const deadlines: number[] = [];
+    for (const node of nodes) deadlines.push(await this.#look(node));
+    const ahead = deadlines.map((at) => at - clock.now()).filter((ms) => ms > 0);
+    return ahead.length === 0 ? undefined : Math.min(...ahead);
+  }
+
+  async #look(node: ApiObject): Promise<number> {
+    const { mirror, clock, patience } = this.#options;
+    const now = clock.now();
+    const { name, uid } = node.metadata;
+    const lease = mirror.get({
+      resource: "leases.coordination.k8s.io",
+      namespace: "kube-node-lease",
+      name,
+    });
+    let current = node;
+    const signs = {
+      heartbeat: stateOf(node).conditions.find(({ type }) => type === "Ready")?.lastHeartbeatTime,
+      renewed: lease && read(lease).spec?.renewTime,
+    };
+    const health = heardOf(this.#health.get(uid), signs, now);
+    this.#health.set(uid, health);
+    const end = deadline(stateOf(node), health.at, patience);
+    if (now >= end) current = (await this.#giveUp(node, now)) ?? node;
+    await this.#taint(current, now);
+    return end;
+  }
+
+  async #giveUp(node: ApiObject, now: number): Promise<ApiObject | undefined> {
+    const { objects, mirror, recorder } = this.#options;
+    if (silentConditions(stateOf(node), now) === undefined) return undefined;
+    const changed = await objects.change(
+      refTo("nodes", node),
+      (draft) => {
+        const conditions = silentConditions(stateOf(draft as unknown as ApiObject), now);
+        if (conditions !== undefined) draft.status = { ...draft.status, conditions };
+      },
+      { subresource: "status", uid: node.metadata.uid },
+    );
+    mirror.note("nodes", changed);
+    await recorder.tell({
+      about: { apiVersion: "v1", kind: "Node", object: node },
+      type: "Normal",
+      reason: "NodeNotReady",
+      action: "Monitoring",
+      message: `Node ${node.metadata.name} status is now: NodeNotReady`,
+    });
+    return changed;
+  }
+
+  async #taint(node: ApiObject, now: number): Promise<void> {
+    const { objects, mirror } = this.#options;
+    if (plannedTaints(stateOf(node), now) === stateOf(node).taints) return;
+    const changed = await objects.change(
+      refTo("nodes", node),
+      (draft) => {
+        const taints = plannedTaints(stateOf(draft as unknown as ApiObject), now);
+        if (taints.length > 0) draft.spec = { ...draft.spec, taints };
+        else delete draft.spec?.taints;
+      },
+      { uid: node.metadata.uid },
+    );
+    mirror.note("nodes", changed);
+  }
+}
+
+const none: readonly NodeTaint[] = [];
+
+function stateOf(node: ApiObject): NodeState {
+  const { metadata, spec, status } = read(node);
+  return {
+    created: metadata.creationTimestamp,
+    unschedulable: spec?.unschedulable === true,
+    conditions: status?.conditions ?? [],
+    taints: spec?.taints ?? none,
+  };
+}

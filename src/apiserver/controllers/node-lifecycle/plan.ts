@@ -1,0 +1,125 @@
+import { timestamp } from "../api-times.ts";
+
+export interface NodeCondition {
+  type: string;
+  status: string;
+  reason?: string;
+  message?: string;
+  lastHeartbeatTime?: string;
+  lastTransitionTime?: string;
+}
+
+export interface NodeTaint {
+  key: string;
+  value?: string;
+  effect: string;
+  timeAdded?: string;
+}
+
+export interface NodeState {
+  readonly created: string | undefined;
+  readonly unschedulable: boolean;
+  readonly conditions: readonly NodeCondition[];
+  readonly taints: readonly NodeTaint[];
+}
+
+/** How long a node may be silent: one that never said anything, and one that did. */
+export interface Patience {
+  readonly startupMs: number;
+  readonly monitorMs: number;
+}
+
+const prefix = "node.kubernetes.io/";
+const notReady = `${prefix}not-ready`;
+const unreachable = `${prefix}unreachable`;
+const cordoned = `${prefix}unschedulable`;
+
+const kubeletConditions = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
+
+/** The taints that conditions stand for, by the status that they have then. */
+const conditionTaints: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  Ready: { False: notReady, Unknown: unreachable },
+  MemoryPressure: { True: `${prefix}memory-pressure` },
+  DiskPressure: { True: `${prefix}disk-pressure` },
+  NetworkUnavailable: { True: `${prefix}network-unavailable` },
+  PIDPressure: { True: `${prefix}pid-pressure` },
+};
+
+const ownNoSchedule = new Set([
+  cordoned,
+  ...Object.values(conditionTaints).flatMap((by) => Object.values(by)),
+]);
+const ownNoExecute = new Set([notReady, unreachable]);
+
+/** When the node is given up, if nothing is heard of it. */
+export function deadline(node: NodeState, heardAt: number, patience: Patience): number {
+  const known = node.conditions.some(({ type }) => type === "Ready");
+  return heardAt + (known ? patience.monitorMs : patience.startupMs);
+}
+
+/** The conditions of a node that is silent: nothing is known any more. Undefined if they say so already. */
+export function silentConditions(node: NodeState, now: number): NodeCondition[] | undefined {
+  const conditions = node.conditions.map((condition) =>
+    kubeletConditions.includes(condition.type) && condition.status !== "Unknown"
+      ? {
+          ...condition,
+          status: "Unknown",
+          reason: "NodeStatusUnknown",
+          message: "Kubelet stopped posting node status.",
+          lastTransitionTime: timestamp(now),
+        }
+      : condition,
+  );
+  const missing = kubeletConditions.filter(
+    (type) => !conditions.some((condition) => condition.type === type),
+  );
+  const never = missing.map((type) => ({
+    type,
+    status: "Unknown",
+    reason: "NodeStatusNeverUpdated",
+    message: "Kubelet never posted node status.",
+    lastHeartbeatTime: node.created ?? timestamp(now),
+    lastTransitionTime: timestamp(now),
+  }));
+  const changed = never.length > 0 || conditions.some((condition, i) => condition !== node.conditions[i]);
+  return changed ? [...conditions, ...never] : undefined;
+}
+
+/** The taints that the node should have. The same list if nothing is to be changed. */
+export function plannedTaints(node: NodeState, now: number): readonly NodeTaint[] {
+  const ready = node.conditions.find(({ type }) => type === "Ready");
+  // Before it has said anything, a node has what it was registered with.
+  if (ready === undefined) return withCordon(node);
+  const wanted: NodeTaint[] = [];
+  for (const { type, status } of node.conditions) {
+    const key = conditionTaints[type]?.[status];
+    if (key !== undefined) wanted.push({ key, effect: "NoSchedule" });
+  }
+  if (node.unschedulable) wanted.push({ key: cordoned, effect: "NoSchedule" });
+  const gone = conditionTaints.Ready?.[ready.status];
+  if (gone !== undefined) wanted.push({ key: gone, effect: "NoExecute", timeAdded: timestamp(now) });
+  return merged(node.taints, wanted, isOwn);
+}
+
+function withCordon(node: NodeState): readonly NodeTaint[] {
+  const wanted = node.unschedulable ? [{ key: cordoned, effect: "NoSchedule" }] : [];
+  return merged(node.taints, wanted, ({ key, effect }) => key === cordoned && effect === "NoSchedule");
+}
+
+function isOwn({ key, effect }: NodeTaint): boolean {
+  return (
+    (effect === "NoSchedule" && ownNoSchedule.has(key)) || (effect === "NoExecute" && ownNoExecute.has(key))
+  );
+}
+
+/** Keeps what is there and wanted as it is, and what is not ours. */
+function merged(
+  present: readonly NodeTaint[],
+  wanted: readonly NodeTaint[],
+  isOurs: (taint: NodeTaint) => boolean,
+): readonly NodeTaint[] {
+  const isSame = (a: NodeTaint, b: NodeTaint) => a.key === b.key && a.effect === b.effect;
+  const kept = present.filter((taint) => !isOurs(taint) || wanted.some((other) => isSame(taint, other)));
+  const added = wanted.filter((taint) => !present.some((other) => isSame(taint, other)));
+  return kept.length === present.length && added.length === 0 ? present : [...kept, ...added];
+}

@@ -1,0 +1,109 @@
+import type { Clock } from "../../base/clock.ts";
+import { type Component, type Health, healthy } from "../../base/component.ts";
+import { isAbort, messageOf } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { Mirror } from "./mirror.ts";
+
+export interface ReconcilerOptions {
+  readonly name: string;
+  readonly mirror: Mirror;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** A change of one of these makes another round. */
+  readonly watches: readonly string[];
+  /** Changes come in bunches: one round for all that come in this time. */
+  readonly gatherMs?: number;
+  /** Looks at all there is and does what is missing. Returns after how many milliseconds to look again, if ever. */
+  readonly reconcile: (signal: AbortSignal) => Promise<number | undefined>;
+}
+
+const firstRetryMs = 500;
+const longestRetryMs = 30_000;
+const defaultGatherMs = 20;
+
+/** One round after another, each after something has changed. A round that failed is tried again, later each time. */
+export class Reconciler implements Component {
+  readonly name: string;
+  readonly #options: ReconcilerOptions;
+  readonly #done = Promise.withResolvers<void>();
+  #dirty = true;
+  #wake = () => {};
+  #failures = 0;
+  #failure = "";
+
+  constructor(options: ReconcilerOptions) {
+    this.name = options.name;
+    this.#options = options;
+  }
+
+  get done(): Promise<void> {
+    return this.#done.promise;
+  }
+
+  health(): Health {
+    return this.#failures < 3 ? healthy : { ok: false, reason: `${this.name}: ${this.#failure}` };
+  }
+
+  start(signal: AbortSignal): Promise<void> {
+    const { mirror, watches } = this.#options;
+    mirror.subscribe((resource) => {
+      if (!watches.includes(resource)) return;
+      this.#dirty = true;
+      this.#wake();
+    }, signal);
+    void this.#run(signal).then(() => this.#done.resolve());
+    return Promise.resolve();
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.#dirty = false;
+      const again = await this.#round(signal);
+      if (signal.aborted) return;
+      if (!this.#dirty) await this.#wait(again, signal);
+      const gatherMs = this.#options.gatherMs ?? defaultGatherMs;
+      if (this.#dirty && gatherMs > 0) await this.#pause(gatherMs, signal);
+    }
+  }
+
+  async #round(signal: AbortSignal): Promise<number | undefined> {
+    const { logger, reconcile } = this.#options;
+    try {
+      const again = await reconcile(signal);
+      this.#failures = 0;
+      return again;
+    } catch (error) {
+      if (signal.aborted || isAbort(error)) return undefined;
+      this.#failure = messageOf(error);
+      logger.warn("a round of a controller failed", { controller: this.name, error: this.#failure });
+      return Math.min(longestRetryMs, firstRetryMs * 2 ** this.#failures++);
+    }
+  }
+
+  /** Until something changes, or until it is time. */
+  #wait(ms: number | undefined, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = ms === undefined ? () => {} : this.#options.clock.after(ms, () => finish());
+      const finish = () => {
+        cancel();
+        signal.removeEventListener("abort", finish);
+        this.#wake = () => {};
+        resolve();
+      };
+      this.#wake = finish;
+      signal.addEventListener("abort", finish);
+    });
+  }
+
+  #pause(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const finish = () => {
+        cancel();
+        signal.removeEventListener("abort", finish);
+        resolve();
+      };
+      const cancel = this.#options.clock.after(ms, finish);
+      signal.addEventListener("abort", finish);
+    });
+  }
+}

@@ -1,0 +1,70 @@
+import type { Pod } from "../../../model/pod.ts";
+import { parseQuantity } from "../../../model/quantity.ts";
+import { podRequests } from "../../../model/resources.ts";
+import { matchesLabels, matchesTerms, type NodeTerm } from "./node-selector.ts";
+import { hostPorts, type NodeUsage, portsConflict } from "./node-usage.ts";
+import { type Taint, tolerates, untolerated } from "./tolerates.ts";
+
+/** What is needed of a node. */
+export interface NodeView {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly unschedulable: boolean;
+  readonly taints: readonly Taint[];
+  readonly allocatable: Readonly<Record<string, string>>;
+}
+
+/** Why a pod cannot be on a node; `final` if it could not even if other pods made room. */
+export interface Misfit {
+  readonly reasons: readonly string[];
+  readonly final: boolean;
+}
+
+const cordonTaint: Taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
+
+/** The first thing that speaks against it, in the order in which a scheduler looks; undefined if it fits. */
+export function misfit(
+  pod: Pod,
+  node: NodeView,
+  usage: NodeUsage,
+  volumeTerms: readonly (readonly NodeTerm[])[] = [],
+): Misfit | undefined {
+  if (node.unschedulable && !tolerates(pod.spec.tolerations, cordonTaint))
+    return final("node(s) were unschedulable");
+  const taint = untolerated(node.taints, pod.spec.tolerations);
+  if (taint !== undefined) return final(`node(s) had untolerated taint {${taint.key}: ${taint.value ?? ""}}`);
+  if (!isSelected(pod, node)) return final("node(s) didn't match Pod's node affinity/selector");
+  if (portsConflict(hostPorts(pod), usage.ports))
+    return { reasons: ["node(s) didn't have free ports for the requested pod ports"], final: false };
+  const short = shortages(pod, node, usage);
+  if (short !== undefined) return short;
+  if (!volumeTerms.every((terms) => matchesTerms(terms, node)))
+    return final("node(s) didn't match PersistentVolume's node affinity");
+  return undefined;
+}
+
+function final(reason: string): Misfit {
+  return { reasons: [reason], final: true };
+}
+
+function isSelected({ spec }: Pod, node: NodeView): boolean {
+  if (!matchesLabels(spec.nodeSelector, node.labels)) return false;
+  const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  return required === undefined || matchesTerms(required.nodeSelectorTerms ?? [], node);
+}
+
+function shortages(pod: Pod, node: NodeView, usage: NodeUsage): Misfit | undefined {
+  const reasons: string[] = [];
+  // More than the node has at all: no room that others make would help.
+  let never = false;
+  const most = Number(node.allocatable.pods ?? 110);
+  if (usage.pods + 1 > most) reasons.push("Too many pods");
+  for (const [name, amount] of podRequests(pod)) {
+    if (amount === 0n) continue;
+    const has = parseQuantity(node.allocatable[name] ?? "0") ?? 0n;
+    if (amount <= has - (usage.requests.get(name) ?? 0n)) continue;
+    reasons.push(`Insufficient ${name}`);
+    if (amount > has) never = true;
+  }
+  return reasons.length === 0 ? undefined : { reasons, final: never };
+}

@@ -1,0 +1,32 @@
+import { compareText } from "../../patch/text-order.ts";
+import type { Misfit } from "./filter.ts";
+
+export const noNodes = "no nodes available to schedule pods";
+
+/** Why a pod is on no node, in the words that people search for. */
+export function fitMessage(misfits: readonly Misfit[]): string {
+  if (misfits.length === 0) return noNodes;
+  const reasons = counted(misfits.flatMap((misfit) => misfit.reasons));
+  const preemption = counted(
+    misfits.map(({ final }) =>
+      final ? "Preemption is not helpful for scheduling" : "No preemption victims found for incoming pod",
+    ),
+  );
+  const head = `0/${misfits.length} nodes are available:`;
+  return `${head} ${reasons}. preemption: ${head} ${preemption}.`;
+}
+
+/** Why a pod is on no node, whatever node it is. */
+export function blockedMessage(nodes: number, reason: string): string {
+  const head = `0/${nodes} nodes are available:`;
+  return `${head} ${reason}. preemption: ${head} ${nodes} Preemption is not helpful for scheduling.`;
+}
+
+function counted(reasons: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  return [...counts]
+    .map(([reason, count]) => `${count} ${reason}`)
+    .sort(compareText)
+    .join(", ");
+}

@@ -1,0 +1,47 @@
+import type { Pod } from "../../../model/pod.ts";
+import { podRequests } from "../../../model/resources.ts";
+
+/** A port of a node as pods take it. */
+export interface HostPort {
+  readonly ip: string;
+  readonly protocol: string;
+  readonly port: number;
+}
+
+/** What the pods of a node have together. */
+export interface NodeUsage {
+  readonly requests: Map<string, bigint>;
+  readonly ports: HostPort[];
+  pods: number;
+}
+
+export function emptyUsage(): NodeUsage {
+  return { requests: new Map(), ports: [], pods: 0 };
+}
+
+export function addUsage(usage: NodeUsage, pod: Pod): void {
+  usage.pods++;
+  for (const [name, amount] of podRequests(pod))
+    usage.requests.set(name, (usage.requests.get(name) ?? 0n) + amount);
+  usage.ports.push(...hostPorts(pod));
+}
+
+export function hostPorts({ spec }: Pod): HostPort[] {
+  const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always");
+  return [...spec.containers, ...sidecars].flatMap(({ ports = [] }) =>
+    ports.flatMap(({ hostPort, hostIP, protocol }) =>
+      hostPort ? [{ ip: hostIP || "0.0.0.0", protocol: protocol ?? "TCP", port: hostPort }] : [],
+    ),
+  );
+}
+
+export function portsConflict(wanted: readonly HostPort[], taken: readonly HostPort[]): boolean {
+  return wanted.some((one) =>
+    taken.some(
+      (other) =>
+        one.port === other.port &&
+        one.protocol === other.protocol &&
+        (one.ip === other.ip || one.ip === "0.0.0.0" || other.ip === "0.0.0.0"),
+    ),
+  );
+}

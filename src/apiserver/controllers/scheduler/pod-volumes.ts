@@ -1,0 +1,47 @@
+import type { Pod } from "../../../model/pod.ts";
+import type { ApiObject } from "../../storage/object.ts";
+import { read } from "../typed.ts";
+import type { NodeTerm } from "./node-selector.ts";
+
+/** Claims and volumes as far as a scheduler asks for them. */
+export interface VolumeLookup {
+  claim(namespace: string, name: string): ApiObject | undefined;
+  volume(name: string): ApiObject | undefined;
+}
+
+export type PodVolumes =
+  | { readonly ready: true; readonly nodeTerms: readonly (readonly NodeTerm[])[] }
+  /** Why the pod has to wait, wherever it would go. */
+  | { readonly ready: false; readonly reason: string };
+
+export function claimNames(pod: Pod): string[] {
+  return (pod.spec.volumes ?? []).flatMap((volume) =>
+    volume.persistentVolumeClaim
+      ? [volume.persistentVolumeClaim.claimName]
+      : volume.ephemeral
+        ? [`${pod.metadata.name}-${volume.name}`]
+        : [],
+  );
+}
+
+export function podVolumes(pod: Pod, lookup: VolumeLookup): PodVolumes {
+  const nodeTerms: (readonly NodeTerm[])[] = [];
+  for (const name of claimNames(pod)) {
+    const found = lookup.claim(pod.metadata.namespace, name);
+    if (found === undefined) return { ready: false, reason: `persistentvolumeclaim "${name}" not found` };
+    const claim = read(found);
+    if (claim.metadata.deletionTimestamp !== undefined)
+      return { ready: false, reason: `persistentvolumeclaim "${name}" is being deleted` };
+    if (claim.status?.phase === "Lost")
+      return {
+        ready: false,
+        reason: `persistentvolumeclaim "${name}" bound to non-existent persistentvolume "${claim.spec.volumeName}"`,
+      };
+    const volume = claim.status?.phase === "Bound" ? lookup.volume(claim.spec.volumeName) : undefined;
+    if (volume === undefined)
+      return { ready: false, reason: "pod has unbound immediate PersistentVolumeClaims" };
+    const required = read(volume).spec?.nodeAffinity?.required;
+    if (required !== undefined) nodeTerms.push(required.nodeSelectorTerms ?? []);
+  }
+  return { ready: true, nodeTerms };
+}

@@ -1,0 +1,246 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { ApiObject } from "../../storage/object.ts";
+import { fitMessage, noNodes } from "./fit-message.ts";
+import { matchesTerms, type NodeTerm } from "./node-selector.ts";
+import { planScheduling } from "./plan.ts";
+import { type Taint, type Toleration, untolerated } from "./tolerates.ts";
+
+const noVolumes = { claim: () => undefined, volume: () => undefined };
+
+function node(spec: object = {}, allocatable: object = { cpu: "2", memory: "1Gi", pods: "10" }): ApiObject {
+  return {
+    metadata: { name: "n", uid: "un", labels: { zone: "a", rank: "5" } },
+    spec,
+    status: { allocatable },
+  };
+}
+
+let serial = 0;
+function pod(spec: object = {}, more: { name?: string; status?: object; metadata?: object } = {}): ApiObject {
+  const name = more.name ?? `p${++serial}`;
+  return {
+    metadata: { name, namespace: "default", uid: `u-${name}`, ...more.metadata },
+    spec: { containers: [{ name: "c" }], ...spec },
+    status: more.status ?? {},
+  };
+}
+
+const asking = (cpu: string) => ({ containers: [{ name: "c", resources: { requests: { cpu } } }] });
+
+function outcome(pods: readonly ApiObject[], nodes: readonly ApiObject[], volumes = noVolumes): string[] {
+  return planScheduling(pods, nodes, volumes).map((step) =>
+    step.do === "bind" ? `${step.pod.metadata.name} to ${step.node}` : step.message,
+  );
+}
+
+const unhelpful = "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.";
+const noVictims = "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.";
+
+describe("where pods go", () => {
+  const taint = { key: "a", value: "b", effect: "NoSchedule" };
+  const affinity = (values: string[]) => ({
+    affinity: {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [{ matchExpressions: [{ key: "zone", operator: "In", values }] }],
+        },
+      },
+    },
+  });
+  const port = (hostPort: number) => ({
+    containers: [{ name: "c", ports: [{ containerPort: 1, hostPort }] }],
+  });
+  const onNode = (spec: object, status?: object) => pod({ nodeName: "n", ...spec }, status ? { status } : {});
+  const cases: [string, object, ApiObject[], ApiObject[], string[]][] = [
+    ["to the one node", {}, [], [node()], ["p to n"]],
+    ["nowhere without nodes", {}, [], [], [noNodes]],
+    [
+      "not to a tainted node",
+      {},
+      [],
+      [node({ taints: [taint] })],
+      [`0/1 nodes are available: 1 node(s) had untolerated taint {a: b}. ${unhelpful}`],
+    ],
+    [
+      "to a tainted node that they tolerate",
+      { tolerations: [{ key: "a", operator: "Exists" }] },
+      [],
+      [node({ taints: [taint] })],
+      ["p to n"],
+    ],
+    [
+      "to a node that should be avoided",
+      {},
+      [],
+      [node({ taints: [{ ...taint, effect: "PreferNoSchedule" }] })],
+      ["p to n"],
+    ],
+    [
+      "not to a cordoned node",
+      {},
+      [],
+      [node({ unschedulable: true })],
+      [`0/1 nodes are available: 1 node(s) were unschedulable. ${unhelpful}`],
+    ],
+    ["to the node that they select", { nodeSelector: { zone: "a" } }, [], [node()], ["p to n"]],
+    [
+      "not to another",
+      { nodeSelector: { zone: "b" } },
+      [],
+      [node()],
+      [`0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. ${unhelpful}`],
+    ],
+    ["to the node that they have an affinity to", affinity(["a", "b"]), [], [node()], ["p to n"]],
+    [
+      "not without affinity",
+      affinity(["b"]),
+      [],
+      [node()],
+      [`0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. ${unhelpful}`],
+    ],
+    ["where there is room", asking("1500m"), [onNode(asking("500m"))], [node()], ["p to n"]],
+    [
+      "not where there is none",
+      asking("1501m"),
+      [onNode(asking("500m"))],
+      [node()],
+      [`0/1 nodes are available: 1 Insufficient cpu. ${noVictims}`],
+    ],
+    [
+      "not where there never is",
+      asking("3"),
+      [],
+      [node()],
+      [`0/1 nodes are available: 1 Insufficient cpu. ${unhelpful}`],
+    ],
+    [
+      "where those that were there have ended",
+      asking("2"),
+      [onNode(asking("2"), { phase: "Succeeded" })],
+      [node()],
+      ["p to n"],
+    ],
+    [
+      "not where there are too many",
+      {},
+      [onNode({})],
+      [node({}, { pods: "1" })],
+      [`0/1 nodes are available: 1 Too many pods. ${noVictims}`],
+    ],
+    [
+      "not where their port is taken",
+      port(80),
+      [onNode(port(80))],
+      [node()],
+      [`0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports. ${noVictims}`],
+    ],
+    ["nowhere if gated", { schedulingGates: [{ name: "g" }] }, [], [node()], []],
+    ["nowhere if another scheduler sees to them", { schedulerName: "mine" }, [], [node()], []],
+  ];
+  for (const [what, spec, others, nodes, wanted] of cases)
+    test(what, () => assert.deepEqual(outcome([pod(spec, { name: "p" }), ...others], nodes), wanted));
+
+  test("the most important first, then the oldest, each with what is left", () => {
+    const at = (creationTimestamp: string) => ({ metadata: { creationTimestamp } });
+    const steps = outcome(
+      [
+        pod(asking("1"), { name: "young", ...at("2026-01-01T00:00:02Z") }),
+        pod(asking("1"), { name: "old", ...at("2026-01-01T00:00:01Z") }),
+        pod({ ...asking("1"), priority: 5 }, { name: "important", ...at("2026-01-01T00:00:03Z") }),
+      ],
+      [node()],
+    );
+    assert.deepEqual(steps, [
+      "important to n",
+      "old to n",
+      `0/1 nodes are available: 1 Insufficient cpu. ${noVictims}`,
+    ]);
+  });
+
+  test("not before their claims are bound, nor to where a volume is not", () => {
+    const spec = { volumes: [{ name: "v", persistentVolumeClaim: { claimName: "c" } }] };
+    const volume = (zone: string): ApiObject => ({
+      metadata: { name: "v", uid: "uv" },
+      spec: {
+        nodeAffinity: {
+          required: {
+            nodeSelectorTerms: [{ matchExpressions: [{ key: "zone", operator: "In", values: [zone] }] }],
+          },
+        },
+      },
+    });
+    const claim = (phase: string): ApiObject => ({
+      metadata: { name: "c", uid: "uc" },
+      spec: { volumeName: "v" },
+      status: { phase },
+    });
+    const after = (found: ApiObject | undefined, zone = "a") =>
+      outcome([pod(spec, { name: "p" })], [node()], {
+        claim: () => found,
+        volume: () => volume(zone),
+      } as never);
+    assert.deepEqual(after(undefined), [
+      `0/1 nodes are available: persistentvolumeclaim "c" not found. ${unhelpful}`,
+    ]);
+    assert.deepEqual(after(claim("Pending")), [
+      `0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. ${unhelpful}`,
+    ]);
+    assert.deepEqual(after(claim("Bound")), ["p to n"]);
+    assert.deepEqual(after(claim("Bound"), "b"), [
+      `0/1 nodes are available: 1 node(s) didn't match PersistentVolume's node affinity. ${unhelpful}`,
+    ]);
+  });
+});
+
+test("reasons of many nodes are counted", () => {
+  const full = { reasons: ["Insufficient cpu", "Insufficient memory"], final: false };
+  assert.equal(
+    fitMessage([
+      full,
+      { reasons: ["Insufficient cpu"], final: false },
+      { reasons: ["node(s) were unschedulable"], final: true },
+    ]),
+    "0/3 nodes are available: 1 Insufficient memory, 1 node(s) were unschedulable, 2 Insufficient cpu. preemption: 0/3 nodes are available: 1 Preemption is not helpful for scheduling, 2 No preemption victims found for incoming pod.",
+  );
+});
+
+describe("tolerations", () => {
+  const taint = { key: "a", value: "b", effect: "NoExecute" };
+  const cases: [string, Taint, Toleration, boolean][] = [
+    ["of the same key and value", taint, { key: "a", value: "b" }, true],
+    ["of another value", taint, { key: "a", value: "c" }, false],
+    ["of any value", taint, { key: "a", operator: "Exists" }, true],
+    ["of another effect", taint, { key: "a", operator: "Exists", effect: "NoSchedule" }, false],
+    ["of everything", taint, { operator: "Exists" }, true],
+    ["of nothing", taint, {}, false],
+  ];
+  for (const [what, one, toleration, fine] of cases)
+    test(what, () => assert.equal(untolerated([one], [toleration]) === undefined, fine));
+});
+
+describe("node selectors", () => {
+  const view = { name: "n", labels: { zone: "a", rank: "5" } };
+  const term = (key: string, operator: string, values: string[] = []): NodeTerm => ({
+    matchExpressions: [{ key, operator, values }],
+  });
+  const cases: [string, NodeTerm[], boolean][] = [
+    ["In", [term("zone", "In", ["a"])], true],
+    ["NotIn what is absent", [term("other", "NotIn", ["a"])], true],
+    ["Exists", [term("other", "Exists")], false],
+    ["DoesNotExist", [term("other", "DoesNotExist")], true],
+    ["Gt", [term("rank", "Gt", ["4"])], true],
+    ["Lt", [term("rank", "Lt", ["5"])], false],
+    ["Gt of no number", [term("zone", "Gt", ["4"])], false],
+    ["one of several terms", [term("zone", "In", ["b"]), term("zone", "In", ["a"])], true],
+    [
+      "the name of the node",
+      [{ matchFields: [{ key: "metadata.name", operator: "In", values: ["n"] }] }],
+      true,
+    ],
+    ["a term that says nothing", [{}], false],
+    ["no term", [], false],
+  ];
+  for (const [what, terms, wanted] of cases)
+    test(what, () => assert.equal(matchesTerms(terms, view), wanted));
+});

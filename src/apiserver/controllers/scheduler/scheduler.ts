@@ -1,0 +1,95 @@
+import type { Clock } from "../../../base/clock.ts";
+import { httpStatusOf } from "../../../base/errors.ts";
+import type { ObjectRef, Objects } from "../../definition.ts";
+import type { ApiObject } from "../../storage/object.ts";
+import { timestamp } from "../api-times.ts";
+import type { EventRecorder } from "../event-recorder.ts";
+import type { Mirror } from "../mirror.ts";
+import { read, refTo } from "../typed.ts";
+import { planScheduling, type SchedulingStep } from "./plan.ts";
+
+export interface SchedulerOptions {
+  readonly objects: Objects;
+  readonly mirror: Mirror;
+  readonly clock: Clock;
+  readonly recorder: EventRecorder;
+  /** Gives a pod its node; refuses with an ApiProblem. */
+  readonly bind: (pod: ObjectRef, uid: string, node: string) => Promise<void>;
+}
+
+/** One round: what can be bound is bound, and the rest is told why not. */
+export async function schedulePods(options: SchedulerOptions): Promise<void> {
+  const { mirror } = options;
+  const steps = planScheduling(mirror.all("pods"), mirror.all("nodes"), {
+    claim: (namespace, name) => mirror.get({ resource: "persistentvolumeclaims", namespace, name }),
+    volume: (name) => mirror.get({ resource: "persistentvolumes", namespace: "", name }),
+  });
+  // All at once: the API writes what waits together in one transaction.
+  await Promise.all(steps.map((step) => take(step, options)));
+}
+
+async function take(step: SchedulingStep, options: SchedulerOptions): Promise<void> {
+  try {
+    if (step.do === "bind") await bindPod(step.pod, step.node, options);
+    else await explain(step.pod, step.message, options);
+  } catch (error) {
+    // Somebody deleted or bound it meanwhile: the next round knows.
+    if (![404, 409].includes(httpStatusOf(error) ?? 0)) throw error;
+  }
+}
+
+async function bindPod(pod: ApiObject, node: string, options: SchedulerOptions): Promise<void> {
+  const { objects, mirror, recorder, bind } = options;
+  const ref = refTo("pods", pod);
+  await bind(ref, pod.metadata.uid, node);
+  mirror.note("pods", await objects.get(ref));
+  await recorder.tell({
+    about: { apiVersion: "v1", kind: "Pod", object: pod },
+    type: "Normal",
+    reason: "Scheduled",
+    action: "Binding",
+    message: `Successfully assigned ${ref.namespace}/${ref.name} to ${node}`,
+  });
+}
+
+interface Condition {
+  type: string;
+  status: string;
+  reason?: string;
+  message?: string;
+  lastTransitionTime?: string;
+}
+
+async function explain(pod: ApiObject, message: string, options: SchedulerOptions): Promise<void> {
+  const { objects, mirror, clock, recorder } = options;
+  const condition = { type: "PodScheduled", status: "False", reason: "Unschedulable", message };
+  const isSet = (conditions: readonly Condition[] = []) =>
+    conditions.some(
+      ({ type, status, reason, message: said }) =>
+        type === condition.type && status === "False" && reason === condition.reason && said === message,
+    );
+  if (!isSet(read(pod).status?.conditions)) {
+    const changed = await objects.change(
+      refTo("pods", pod),
+      (draft) => {
+        const conditions: Condition[] = draft.status?.conditions ?? [];
+        const old = conditions.find(({ type }) => type === condition.type);
+        const since = old?.status === "False" ? old.lastTransitionTime : undefined;
+        const next = { ...condition, lastTransitionTime: since ?? timestamp(clock.now()) };
+        draft.status = {
+          ...draft.status,
+          conditions: [...conditions.filter(({ type }) => type !== condition.type), next],
+        };
+      },
+      { subresource: "status", uid: pod.metadata.uid },
+    );
+    mirror.note("pods", changed);
+  }
+  await recorder.tell({
+    about: { apiVersion: "v1", kind: "Pod", object: pod },
+    type: "Warning",
+    reason: "FailedScheduling",
+    action: "Scheduling",
+    message,
+  });
+}

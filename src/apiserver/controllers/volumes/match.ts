@@ -1,0 +1,59 @@
+import { amountOf } from "../../kinds/quantities.ts";
+import { compareText } from "../../patch/text-order.ts";
+import { labelSelectorOf, matchesLabels } from "../../selectors/label-selector.ts";
+import type { ApiObject } from "../../storage/object.ts";
+import { read } from "../typed.ts";
+
+const classAnnotation = "volume.beta.kubernetes.io/storage-class";
+
+/** A volume that was made a moment ago is as free as one that says so. */
+const freePhases = ["Available", "Pending"];
+
+/** The class of a volume or claim: a very old annotation wins over the field. */
+export function classOf(object: ApiObject): string {
+  const { metadata, spec } = read(object);
+  return metadata.annotations?.[classAnnotation] ?? spec?.storageClassName ?? "";
+}
+
+/** True if a volume keeps a place for this claim, by name or by uid. */
+export function isClaimedBy(volume: ApiObject, claim: ApiObject): boolean {
+  const ref = read(volume).spec?.claimRef;
+  if (!ref || ref.name !== claim.metadata.name || ref.namespace !== claim.metadata.namespace) return false;
+  return !ref.uid || ref.uid === claim.metadata.uid;
+}
+
+/** The volume for a claim: one that waits for it, else the smallest that is free and large enough. */
+export function bestVolume(claim: ApiObject, volumes: readonly ApiObject[]): ApiObject | undefined {
+  const fitting = volumes.filter((volume) => suits(claim, volume));
+  const own = fitting.find((volume) => isClaimedBy(volume, claim));
+  if (own !== undefined) return own;
+  return fitting
+    .filter((volume) => !read(volume).spec?.claimRef && freePhases.includes(phaseOf(volume)))
+    .sort((a, b) => {
+      const [left, right] = [sizeOf(a), sizeOf(b)];
+      return left === right ? compareText(a.metadata.name, b.metadata.name) : left < right ? -1 : 1;
+    })[0];
+}
+
+export function phaseOf(object: ApiObject): string {
+  return read(object).status?.phase ?? "";
+}
+
+function sizeOf(volume: ApiObject): bigint {
+  return amountOf(read(volume).spec?.capacity?.storage);
+}
+
+function suits(claim: ApiObject, volume: ApiObject): boolean {
+  const wanted = read(claim).spec ?? {};
+  const has = read(volume).spec ?? {};
+  if (volume.metadata.deletionTimestamp !== undefined) return false;
+  const modes: readonly string[] = has.accessModes ?? [];
+  return (
+    (has.volumeMode ?? "Filesystem") === (wanted.volumeMode ?? "Filesystem") &&
+    sizeOf(volume) >= amountOf(wanted.resources?.requests?.storage) &&
+    (wanted.accessModes ?? []).every((mode: string) => modes.includes(mode)) &&
+    classOf(volume) === classOf(claim) &&
+    (wanted.selector === undefined ||
+      matchesLabels(labelSelectorOf(wanted.selector), read(volume).metadata.labels ?? {}))
+  );
+}

@@ -1,0 +1,76 @@
+import { httpStatusOf } from "../../../base/errors.ts";
+import type { Objects } from "../../definition.ts";
+import { claimProtection, volumeProtection } from "../../kinds/volume-protection.ts";
+import type { ApiObject } from "../../storage/object.ts";
+import type { Mirror } from "../mirror.ts";
+import { claimNames } from "../scheduler/pod-volumes.ts";
+import { read, refTo } from "../typed.ts";
+import { phaseOf } from "./match.ts";
+
+export interface Release {
+  readonly resource: "persistentvolumeclaims" | "persistentvolumes";
+  readonly object: ApiObject;
+  readonly finalizer: string;
+}
+
+/** Which claims and volumes that were deleted may go: claims that no pod uses, and volumes that no claim has. */
+export function planReleases(
+  claims: readonly ApiObject[],
+  volumes: readonly ApiObject[],
+  pods: readonly ApiObject[],
+): Release[] {
+  const used = usedClaims(pods.filter((pod) => !["Succeeded", "Failed"].includes(phaseOf(pod))));
+  const isHeld = (object: ApiObject, finalizer: string) =>
+    object.metadata.deletionTimestamp !== undefined &&
+    (read(object).metadata.finalizers ?? []).includes(finalizer);
+  return [
+    ...claims
+      .filter((claim) => isHeld(claim, claimProtection))
+      .filter(({ metadata }) => !used.has(`${metadata.namespace}/${metadata.name}`))
+      .map(
+        (object): Release => ({
+          resource: "persistentvolumeclaims",
+          object,
+          finalizer: claimProtection,
+        }),
+      ),
+    ...volumes
+      .filter((volume) => isHeld(volume, volumeProtection) && phaseOf(volume) !== "Bound")
+      .map((object): Release => ({ resource: "persistentvolumes", object, finalizer: volumeProtection })),
+  ];
+}
+
+/** "namespace/name" of all claims that these pods use. */
+export function usedClaims(pods: readonly ApiObject[]): Set<string> {
+  return new Set(
+    pods.flatMap((pod) =>
+      claimNames(pod as unknown as Parameters<typeof claimNames>[0]).map(
+        (name) => `${pod.metadata.namespace}/${name}`,
+      ),
+    ),
+  );
+}
+
+export async function releaseVolumes({
+  objects,
+  mirror,
+}: {
+  readonly objects: Objects;
+  readonly mirror: Mirror;
+}): Promise<void> {
+  const claims = mirror.all("persistentvolumeclaims");
+  const plan = planReleases(claims, mirror.all("persistentvolumes"), mirror.all("pods"));
+  for (const { resource, object, finalizer } of plan) {
+    try {
+      await objects.change(
+        refTo(resource, object),
+        ({ metadata }) => {
+          metadata.finalizers = metadata.finalizers?.filter((name) => name !== finalizer) ?? [];
+        },
+        { uid: object.metadata.uid },
+      );
+    } catch (error) {
+      if (![404, 409].includes(httpStatusOf(error) ?? 0)) throw error;
+    }
+  }
+}

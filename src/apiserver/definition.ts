@@ -1,0 +1,183 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Problem } from "../model/validation/problem.ts";
+import type { ApiObject } from "./storage/object.ts";
+
+/** An object on its way to the store: plain JSON that may be changed in place. */
+export interface Draft {
+  apiVersion?: string;
+  kind?: string;
+  metadata: DraftMeta;
+  // biome-ignore lint/suspicious/noExplicitAny: the definition of the kind knows what is inside.
+  [field: string]: any;
+}
+
+export interface DraftMeta {
+  name: string;
+  generateName?: string;
+  namespace?: string;
+  uid: string;
+  resourceVersion?: string;
+  generation?: number;
+  creationTimestamp?: string;
+  deletionTimestamp?: string;
+  deletionGracePeriodSeconds?: number;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  ownerReferences?: OwnerReference[];
+  finalizers?: string[];
+  managedFields?: unknown[];
+}
+
+export interface OwnerReference {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean;
+  blockOwnerDeletion?: boolean;
+}
+
+/** Who asks. */
+export interface Caller {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** What a definition may know while it handles one request. */
+export interface RequestContext {
+  readonly caller: Caller;
+  readonly now: number;
+  readonly dryRun: boolean;
+  readonly objects: Objects;
+  readonly signal: AbortSignal;
+}
+
+export interface ObjectRef {
+  /** Plural, and the group if there is one: "pods", "leases.coordination.k8s.io". */
+  readonly resource: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The API's own objects, for its definitions and controllers: without HTTP, with the same rules as over it. */
+export interface Objects {
+  get(ref: ObjectRef): Promise<ApiObject | undefined>;
+  list(resource: string, namespace?: string): Promise<readonly ApiObject[]>;
+  create(
+    resource: string,
+    draft: Omit<Draft, "metadata"> & { metadata: Partial<DraftMeta> },
+  ): Promise<ApiObject>;
+  /** Reads, changes, writes; again if somebody was faster. Undefined if it is not there (any more). */
+  change(
+    ref: ObjectRef,
+    change: (draft: Draft) => void,
+    options?: { readonly subresource?: string; readonly uid?: string },
+  ): Promise<ApiObject | undefined>;
+  delete(
+    ref: ObjectRef,
+    options?: { readonly uid?: string; readonly gracePeriodSeconds?: number },
+  ): Promise<ApiObject | undefined>;
+  /** Each change of a resource, beginning with what is there (as ADDED). Ends with the signal. */
+  follow(
+    resource: string,
+    signal: AbortSignal,
+  ): AsyncIterable<{ readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: ApiObject }>;
+}
+
+export type Verb = "create" | "delete" | "deletecollection" | "get" | "list" | "patch" | "update" | "watch";
+
+/** What the API knows of one kind of object. Functions change the draft in place; none of them is asked to be there. */
+export interface ResourceDefinition {
+  /** "" for the core group. */
+  readonly group: string;
+  readonly version: string;
+  /** Plural. */
+  readonly name: string;
+  readonly singular: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+  /** All of them unless told. */
+  readonly verbs?: readonly Verb[];
+
+  /** Other versions under which the same objects are served, e.g. events of events.k8s.io. Stored is what is defined here. */
+  readonly servedAlso?: readonly ServedVersion[];
+
+  /** What was left out. Called on every write, and it must be idempotent. */
+  defaults?(draft: Draft): void;
+  /** Before the first write: clears what a user may not set, sets what only the server may. */
+  prepareCreate?(draft: Draft, context: RequestContext): void | Promise<void>;
+  validate?(draft: Draft, context: RequestContext): readonly Problem[];
+  /** Before another write of the main resource: takes back from `before` what cannot be changed by it (status). */
+  prepareUpdate?(draft: Draft, before: ApiObject, context: RequestContext): void | Promise<void>;
+  validateUpdate?(draft: Draft, before: ApiObject, context: RequestContext): readonly Problem[];
+  /** True if metadata.generation counts the changes of all but metadata and status. Default: true if the kind has a spec. */
+  readonly countsGenerations?: boolean;
+  /** How long an object stays after it was deleted; 0 or absent: it goes at once (finalizers aside). */
+  deletionGrace?(current: ApiObject, asked: number | undefined, context: RequestContext): number;
+  /** Before a deletion: refuses it (ApiProblem), or changes what is left if the object stays for a while. */
+  prepareDelete?(draft: Draft, context: RequestContext): void | Promise<void>;
+  /** True while a deleted object has to stay although it has no finalizers in its metadata: namespaces have their own. */
+  holds?(current: ApiObject): boolean;
+  /** A deletion is answered with the object that is gone, not with a Status. Default: true if it has a deletionGrace. */
+  readonly returnsDeleted?: boolean;
+  /** PUT of an object that is not there makes it. */
+  readonly createsOnUpdate?: boolean;
+  /** Instead of the store: for reviews, which are answered and not kept. */
+  answer?(draft: Draft, context: RequestContext): Promise<ApiObject>;
+
+  readonly subresources?: Readonly<Record<string, Subresource>>;
+}
+
+export interface ServedVersion {
+  readonly group: string;
+  readonly version: string;
+  toStored(draft: Draft): void;
+  fromStored(draft: Draft): void;
+}
+
+export type Subresource = PartSubresource | ActionSubresource | ConnectSubresource;
+
+/** A door to the object itself that changes a part of it: status, ephemeralcontainers, resize. */
+export interface PartSubresource {
+  readonly how: "part";
+  /** The fields that it does not write, for the record of who owns what: [["spec"]] for status. */
+  readonly ignored: readonly (readonly string[])[];
+  /** Takes back from `before` all that this door does not change. */
+  prepareUpdate(draft: Draft, before: ApiObject, context: RequestContext): void;
+  validateUpdate?(draft: Draft, before: ApiObject, context: RequestContext): readonly Problem[];
+  /** True: a door for `Objects.change` only, neither served over HTTP nor told by discovery. */
+  readonly internal?: boolean;
+  /** False: changes made through it are not counted, though the kind counts others. */
+  readonly countsGenerations?: boolean;
+}
+
+/** POST of another kind of object: binding, eviction, token. */
+export interface ActionSubresource {
+  readonly how: "action";
+  readonly kind: string;
+  readonly group: string;
+  readonly version: string;
+  act(ref: ObjectRef, body: Draft, context: RequestContext): Promise<ApiObject>;
+}
+
+/** Handed on as it is: log, exec, attach, portforward, proxy. */
+export interface ConnectSubresource {
+  readonly how: "connect";
+  readonly verbs: readonly ("get" | "create" | "update" | "patch" | "delete")[];
+  /** `rest` is what follows the name of the subresource in the path: "/metrics" in nodes/n/proxy/metrics. */
+  connect(ref: ObjectRef, rest: string, request: ConnectRequest, context: RequestContext): Promise<void>;
+}
+
+export type ConnectRequest =
+  | { readonly kind: "request"; readonly request: IncomingMessage; readonly response: ServerResponse }
+  | {
+      readonly kind: "upgrade";
+      readonly request: IncomingMessage;
+      readonly socket: Duplex;
+      readonly head: Buffer;
+    };

@@ -1,0 +1,150 @@
+import { createHash } from "node:crypto";
+import { compareText } from "../patch/text-order.ts";
+import type { Answer } from "../rest/answer.ts";
+import { apiVersionOf, type Catalog } from "../rest/catalog.ts";
+import { mediaRanges } from "../rest/media-types.ts";
+import { aggregated } from "./aggregated.ts";
+import { groupsOf, resourceList } from "./resource-lists.ts";
+import { versionInfo } from "./version-info.ts";
+
+/** Answers what is below /openapi: the descriptions of all fields. */
+export interface OpenApi {
+  answer(request: {
+    readonly path: string;
+    readonly accept: string | undefined;
+    readonly hash?: string | undefined;
+    readonly ifNoneMatch?: string | undefined;
+  }): {
+    readonly status: number;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: Buffer;
+  };
+}
+
+export interface DiscoveryOptions {
+  readonly catalog: Catalog;
+  readonly openapi: OpenApi | undefined;
+  /** What else is told, by path. Asked each time. */
+  readonly documents: Readonly<Record<string, () => object>>;
+  /** "127.0.0.1:6443" */
+  readonly address: () => string;
+}
+
+const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+/** Says what the API has. */
+export class Discovery {
+  readonly #o: DiscoveryOptions;
+  /** What is offered does not change while the server runs, so each answer is made once. */
+  readonly #made = new Map<string, Made>();
+
+  constructor(options: DiscoveryOptions) {
+    this.#o = options;
+  }
+
+  /** False if nothing is told at that path. */
+  async serve(path: string, answer: Answer, query: URLSearchParams): Promise<boolean> {
+    if (path.startsWith("/openapi/")) return this.#serveOpenApi(path, answer, query);
+    const { documents } = this.#o;
+    if (Object.hasOwn(documents, path)) {
+      await answer.object(200, documents[path]!());
+      return true;
+    }
+    const trimmed = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+    const inOne = (trimmed === "/api" || trimmed === "/apis") && wantsAggregated(answer);
+    const key = inOne ? `${trimmed} in one` : trimmed;
+    let made = this.#made.get(key);
+    if (!made) {
+      const value = inOne
+        ? aggregated(this.#o.catalog, trimmed === "/api" ? "api" : "apis")
+        : this.#describe(trimmed);
+      if (!value) return false;
+      made = makeText(value);
+      this.#made.set(key, made);
+    }
+    await send(answer, made, inOne ? aggregatedType : "application/json");
+    return true;
+  }
+
+  async #serveOpenApi(path: string, answer: Answer, query: URLSearchParams): Promise<boolean> {
+    const { accept, "if-none-match": ifNoneMatch } = answer.request.headers;
+    const hash = query.get("hash") ?? undefined;
+    const found = this.#o.openapi?.answer({ path, accept, hash, ifNoneMatch });
+    if (!found || found.status === 404) return false;
+    await answer.text(found.status, found.body, found.headers);
+    return true;
+  }
+
+  #describe(path: string): object | undefined {
+    const { catalog, address } = this.#o;
+    switch (path) {
+      case "/":
+        return { paths: this.#paths() };
+      case "/version":
+        return versionInfo;
+      case "/api": {
+        const server = { clientCIDR: "0.0.0.0/0", serverAddress: address() };
+        return { kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [server] };
+      }
+      case "/apis": {
+        const groups = [...groupsOf(catalog)].filter(([group]) => group !== "").map(groupOf);
+        return { kind: "APIGroupList", apiVersion: "v1", groups };
+      }
+    }
+    const [, root, first = "", second, ...more] = path.split("/");
+    if (more.length > 0) return undefined;
+    if (root === "api" && second === undefined && catalog.offers(first)) return resourceList(catalog, first);
+    if (root !== "apis" || first === "") return undefined;
+    const versions = groupsOf(catalog).get(first);
+    if (!versions) return undefined;
+    if (second === undefined) return { kind: "APIGroup", apiVersion: "v1", ...groupOf([first, versions]) };
+    return versions.includes(second) ? resourceList(catalog, apiVersionOf(first, second)) : undefined;
+  }
+
+  #paths(): string[] {
+    const { catalog, openapi } = this.#o;
+    const groups = [...groupsOf(catalog)].filter(([group]) => group !== "");
+    return [
+      ...["/api", "/api/v1", "/apis"],
+      ...groups.flatMap(([group, versions]) => [
+        `/apis/${group}`,
+        ...versions.map((version) => `/apis/${group}/${version}`),
+      ]),
+      ...["/healthz", "/livez", "/readyz", "/version"],
+      ...(openapi ? ["/openapi/v2", "/openapi/v3"] : []),
+    ].sort(compareText);
+  }
+}
+
+function groupOf([name, versions]: [string, string[]]): object {
+  const all = versions.map((version) => ({ groupVersion: apiVersionOf(name, version), version }));
+  return { name, versions: all, preferredVersion: all[0] };
+}
+
+function wantsAggregated({ request }: Answer): boolean {
+  return mediaRanges(request.headers.accept ?? "").some(
+    ({ type, parameters }) =>
+      type === "application/json" &&
+      parameters.get("as") === "APIGroupDiscoveryList" &&
+      parameters.get("g") === "apidiscovery.k8s.io" &&
+      parameters.get("v") === "v2",
+  );
+}
+
+interface Made {
+  readonly text: string;
+  readonly etag: string;
+}
+
+function makeText(value: object): Made {
+  const text = JSON.stringify(value);
+  return { text, etag: `"${createHash("sha256").update(text).digest("hex").toUpperCase()}"` };
+}
+
+/** Clients keep these and ask whether they are still good. */
+async function send(answer: Answer, { text, etag }: Made, type: string): Promise<void> {
+  const headers = { etag, vary: "Accept", "content-type": type, "cache-control": "public" };
+  if (answer.request.headers["if-none-match"] !== etag) return answer.json(200, text, headers);
+  answer.begin(304, { etag, vary: "Accept" });
+  answer.response.end();
+}

@@ -1,0 +1,10 @@
+import type { FieldProblems } from "./field-problems.ts";
+
+const modes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
+export const volumeModes = ["Block", "Filesystem"];
+
+export function checkAccessModes(asked: readonly string[], path: string, problems: FieldProblems): void {
+  for (const mode of asked) problems.oneOf(path, mode, modes);
+  if (asked.includes("ReadWriteOncePod") && asked.some((mode) => mode !== "ReadWriteOncePod"))
+    problems.forbidden(path, "may not use ReadWriteOncePod with other access modes");
+}

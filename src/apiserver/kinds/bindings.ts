@@ -1,0 +1,31 @@
+import { ApiProblem } from "../api-problem.ts";
+import type { ResourceDefinition } from "../definition.ts";
+import { defineKind } from "./define.ts";
+import { nameIsPathSegment } from "./names.ts";
+
+/** The older way to bind a pod: as `pods/binding`, with the pod's name in the body. Nothing is kept. */
+export function bindings(pods: ResourceDefinition): ResourceDefinition {
+  return {
+    ...defineKind({
+      group: "",
+      version: "v1",
+      name: "bindings",
+      singular: "binding",
+      kind: "Binding",
+      namespaced: true,
+      verbs: ["create"],
+      nameRule: nameIsPathSegment,
+    }),
+    async answer(draft, context) {
+      const binding = pods.subresources?.binding;
+      if (binding?.how !== "action")
+        throw new ApiProblem(
+          405,
+          "MethodNotAllowed",
+          "the server does not allow this method on the requested resource",
+        );
+      const { name, namespace = "" } = draft.metadata;
+      return binding.act({ resource: "pods", namespace, name }, draft, context);
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import type { Draft, DraftMeta, ObjectRef } from "../definition.ts";
+import { systemPriorities } from "./priority-classes.ts";
+import { AddressRange } from "./services/address-range.ts";
+
+/** An object that a cluster is never without. */
+export interface BuiltIn {
+  readonly ref: ObjectRef;
+  readonly draft: Omit<Draft, "metadata"> & { metadata: Partial<DraftMeta> };
+  /** The fields that are set back when somebody changed them, such as where the API is. */
+  readonly kept: readonly string[];
+}
+
+export interface BuiltInOptions {
+  /** Where the API is reached: an IPv4 address of the machine, not of loopback. */
+  readonly apiAddress: string;
+  readonly apiPort: number;
+  /** As given to `definitions`. */
+  readonly serviceRange: string;
+}
+
+export const namespaceNames = ["default", "kube-system", "kube-public", "kube-node-lease"] as const;
+
+export function builtIns(options: BuiltInOptions): readonly BuiltIn[] {
+  return [
+    ...namespaceNames.map((name) => namespaceOf(name)),
+    ...systemPriorities.map(({ name, value, description }) =>
+      clusterWide("priorityclasses.scheduling.k8s.io", name, {
+        apiVersion: "scheduling.k8s.io/v1",
+        kind: "PriorityClass",
+        value,
+        description,
+      }),
+    ),
+    apiService(options),
+    apiEndpoints(options),
+    apiEndpointSlice(options),
+  ];
+}
+
+function clusterWide(resource: string, name: string, fields: Record<string, unknown>): BuiltIn {
+  return { ref: { resource, namespace: "", name }, draft: { ...fields, metadata: { name } }, kept: [] };
+}
+
+function namespaceOf(name: string): BuiltIn {
+  return clusterWide("namespaces", name, { apiVersion: "v1", kind: "Namespace" });
+}
+
+/** The API as a service, so that pods find it in their environment. */
+function apiService({ serviceRange, apiPort }: BuiltInOptions): BuiltIn {
+  return inDefault("services", {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { labels: { component: "apiserver", provider: "kubernetes" } },
+    spec: {
+      type: "ClusterIP",
+      clusterIP: new AddressRange(serviceRange).first,
+      ports: [{ name: "https", port: 443, protocol: "TCP", targetPort: apiPort }],
+      sessionAffinity: "None",
+    },
+  });
+}
+
+function apiEndpoints({ apiAddress, apiPort }: BuiltInOptions): BuiltIn {
+  return inDefault(
+    "endpoints",
+    {
+      apiVersion: "v1",
+      kind: "Endpoints",
+      metadata: { labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } },
+      subsets: [
+        { addresses: [{ ip: apiAddress }], ports: [{ name: "https", port: apiPort, protocol: "TCP" }] },
+      ],
+    },
+    ["subsets"],
+  );
+}
+
+function apiEndpointSlice({ apiAddress, apiPort }: BuiltInOptions): BuiltIn {
+  return inDefault(
+    "endpointslices.discovery.k8s.io",
+    {
+      apiVersion: "discovery.k8s.io/v1",
+      kind: "EndpointSlice",
+      metadata: { labels: { "kubernetes.io/service-name": "kubernetes" } },
+      addressType: "IPv4",
+      endpoints: [{ addresses: [apiAddress], conditions: { ready: true } }],
+      ports: [{ name: "https", port: apiPort, protocol: "TCP" }],
+    },
+    ["endpoints", "ports"],
+  );
+}
+
+function inDefault(
+  resource: string,
+  draft: Omit<Draft, "metadata"> & { metadata: Partial<DraftMeta> },
+  kept: readonly string[] = [],
+): BuiltIn {
+  const metadata = { ...draft.metadata, name: "kubernetes", namespace: "default" };
+  return { ref: { resource, namespace: "default", name: "kubernetes" }, draft: { ...draft, metadata }, kept };
+}

@@ -1,0 +1,60 @@
+import { defineKind } from "./define.ts";
+import type { FieldProblems } from "./field-problems.ts";
+import { configMapKey, nameIsSubdomain } from "./names.ts";
+import { same } from "./same.ts";
+
+/** All values of a ConfigMap or Secret together. */
+export const dataBytes = 1024 * 1024;
+
+const immutableDetail = "field is immutable when `immutable` is set";
+
+export const configMaps = defineKind({
+  group: "",
+  version: "v1",
+  name: "configmaps",
+  singular: "configmap",
+  kind: "ConfigMap",
+  namespaced: true,
+  shortNames: ["cm"],
+  nameRule: nameIsSubdomain,
+  check({ data, binaryData }, problems) {
+    let bytes = 0;
+    for (const [key, value] of entries(data)) {
+      problems.checks(`data[${key}]`, key, configMapKey(key));
+      if (binaryData && Object.hasOwn(binaryData, key))
+        problems.invalid(`data[${key}]`, key, "duplicate of key present in binaryData");
+      bytes += Buffer.byteLength(value);
+    }
+    for (const [key, value] of entries(binaryData)) {
+      problems.checks(`binaryData[${key}]`, key, configMapKey(key));
+      bytes += decodedBytes(value);
+    }
+    if (bytes > dataBytes) problems.tooLong("", dataBytes);
+  },
+  checkUpdate(draft, before, problems) {
+    checkImmutable(draft, before, ["data", "binaryData"], problems);
+  },
+});
+
+/** Once an object says that it is immutable, it and these fields stay as they are. */
+export function checkImmutable(
+  draft: Readonly<Record<string, unknown>>,
+  before: Readonly<Record<string, unknown>>,
+  fields: readonly string[],
+  problems: FieldProblems,
+): void {
+  if (before.immutable !== true) return;
+  if (draft.immutable !== true) problems.forbidden("immutable", immutableDetail);
+  for (const field of fields)
+    if (!same(draft[field], before[field])) problems.forbidden(field, immutableDetail);
+}
+
+export function entries(data: unknown): [string, string][] {
+  return Object.entries((data ?? {}) as Record<string, string>);
+}
+
+/** How many bytes base64 stands for. */
+export function decodedBytes(base64: string): number {
+  const padding = base64.endsWith("==") ? 2 : base64.endsWith("=") ? 1 : 0;
+  return Math.floor((base64.length * 3) / 4) - padding;
+}

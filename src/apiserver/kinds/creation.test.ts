@@ -1,0 +1,165 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { ApiProblem } from "../api-problem.ts";
+import type { Draft } from "../definition.ts";
+import { testWorld } from "./fixtures.ts";
+import { resourceOf } from "./index.ts";
+
+const base64 = (text: string) => Buffer.from(text).toString("base64");
+
+describe("what objects become", () => {
+  async function made(resource: string, object: object): Promise<Draft> {
+    const { objects } = testWorld();
+    const draft = { metadata: { name: "x", namespace: "default" }, ...object };
+    return (await objects.create(resource, draft)) as unknown as Draft;
+  }
+
+  test("text in secrets becomes data, and wins over it", async () => {
+    const secret = await made("secrets", {
+      data: { a: base64("1"), b: base64("2") },
+      stringData: { a: "3" },
+    });
+    assert.deepEqual(secret.data, { a: base64("3"), b: base64("2") });
+    assert.equal(secret.stringData, undefined);
+    assert.equal(secret.type, "Opaque");
+  });
+
+  test("a namespace is labelled, active, and held until it is empty", async () => {
+    const { objects, definitions } = testWorld();
+    const found = await objects.create("namespaces", {
+      metadata: { name: "a" },
+      status: { phase: "Terminating" },
+    });
+    assert.deepEqual(found.metadata.labels, { "kubernetes.io/metadata.name": "a" });
+    assert.deepEqual(found.status, { phase: "Active" });
+    assert.deepEqual(found.spec, { finalizers: ["kubernetes"] });
+    const definition = definitions.find(({ name }) => name === "namespaces");
+    assert.equal(definition?.holds?.(found), true);
+  });
+
+  test("the finalizers of a namespace change through finalize only", async () => {
+    const { objects } = testWorld();
+    await objects.create("namespaces", { metadata: { name: "a" } });
+    const ref = { resource: "namespaces", namespace: "", name: "a" };
+    const drop = (draft: Draft) => {
+      draft.spec.finalizers = [];
+      draft.status = { phase: "Terminating" };
+    };
+    assert.deepEqual((await objects.change(ref, drop))?.spec, { finalizers: ["kubernetes"] });
+    const finalized = await objects.change(ref, drop, { subresource: "finalize" });
+    assert.deepEqual(finalized?.spec, { finalizers: [] });
+    assert.deepEqual(finalized?.status, { phase: "Active" });
+  });
+
+  test("what the system lives in is not deleted", () => {
+    const { objects, definitions } = testWorld();
+    const definition = definitions.find(({ name }) => name === "namespaces");
+    const deletion = (name: string) => () =>
+      definition?.prepareDelete?.({ metadata: { name, uid: "u" } }, objects.context());
+    assert.throws(deletion("default"), (error) => {
+      assert.ok(error instanceof ApiProblem);
+      assert.equal(error.status, 403);
+      assert.equal(error.message, 'namespaces "default" is forbidden: this namespace may not be deleted');
+      return true;
+    });
+    assert.doesNotThrow(deletion("mine"));
+  });
+
+  test("a node is registered with its status, and tainted until it is ready", async () => {
+    const node = await made("nodes", { metadata: { name: "n" }, status: { phase: "x" } });
+    assert.deepEqual(node.status, { phase: "x" });
+    assert.deepEqual(node.spec.taints, [{ key: "node.kubernetes.io/not-ready", effect: "NoSchedule" }]);
+  });
+
+  test("a status is written through its door only", async () => {
+    const { objects } = testWorld();
+    objects.put("nodes", { metadata: { name: "n" }, spec: { a: 1 }, status: { b: 1 } });
+    const ref = { resource: "nodes", namespace: "", name: "n" };
+    const change = (draft: Draft) => {
+      draft.spec.a = 2;
+      draft.status.b = 2;
+    };
+    const [main, status] = [
+      await objects.change(ref, change),
+      await objects.change(ref, change, { subresource: "status" }),
+    ];
+    assert.deepEqual([main?.spec, main?.status], [{ a: 2 }, { b: 1 }]);
+    assert.deepEqual([status?.spec, status?.status], [{ a: 2 }, { b: 2 }]);
+  });
+
+  test("there is one default priority", async () => {
+    const { objects } = testWorld();
+    const resource = "priorityclasses.scheduling.k8s.io";
+    await objects.create(resource, { metadata: { name: "a" }, value: 1, globalDefault: true });
+    await assert.rejects(
+      objects.create(resource, { metadata: { name: "b" }, value: 1, globalDefault: true }),
+      /priorityclasses\.scheduling\.k8s\.io "b" is forbidden: PriorityClass a is already marked as default\. Only one default can exist/,
+    );
+  });
+
+  test("a claim without a class gets the default one", async () => {
+    const { objects } = testWorld();
+    objects.put("storageclasses.storage.k8s.io", {
+      metadata: { name: "fast", annotations: { "storageclass.kubernetes.io/is-default-class": "true" } },
+    });
+    const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
+    const none = { metadata: { name: "a", namespace: "default" }, spec };
+    const empty = { metadata: { name: "b", namespace: "default" }, spec: { ...spec, storageClassName: "" } };
+    const classOf = async (draft: typeof none) =>
+      ((await objects.create("persistentvolumeclaims", draft)) as unknown as Draft).spec.storageClassName;
+    assert.equal(await classOf(none), "fast");
+    assert.equal(await classOf(empty), "");
+  });
+
+  test("a claim grows if its class allows it", async () => {
+    const { objects } = testWorld();
+    const classes = "storageclasses.storage.k8s.io";
+    objects.put(classes, { metadata: { name: "grows" }, allowVolumeExpansion: true });
+    objects.put(classes, { metadata: { name: "fixed" } });
+    const grow = (storageClassName: string) => {
+      const spec = {
+        storageClassName,
+        volumeMode: "Filesystem",
+        accessModes: ["ReadWriteOnce"],
+        resources: { requests: { storage: "1Gi" } },
+      };
+      const metadata = { name: storageClassName, namespace: "default" };
+      objects.put("persistentvolumeclaims", { metadata, spec, status: { phase: "Bound" } });
+      const ref = { resource: "persistentvolumeclaims", namespace: "default", name: storageClassName };
+      return objects.change(ref, (draft) => {
+        draft.spec.resources.requests.storage = "2Gi";
+      });
+    };
+    await assert.doesNotReject(grow("grows"));
+    await assert.rejects(
+      grow("fixed"),
+      /persistentvolumeclaims "fixed" is forbidden: only dynamically provisioned pvc can be resized/,
+    );
+  });
+
+  test("events are the same in both of their versions", () => {
+    const { definitions } = testWorld();
+    const definition = definitions.find((one) => resourceOf(one) === "events");
+    const newer = definition?.servedAlso?.[0];
+    const stored = {
+      apiVersion: "v1",
+      metadata: { name: "e", uid: "u" },
+      involvedObject: { name: "p" },
+      message: "m",
+      count: 2,
+      reportingComponent: "kubelet",
+    };
+    const draft = structuredClone(stored) as Draft;
+    newer?.fromStored(draft);
+    assert.deepEqual(draft, {
+      apiVersion: "events.k8s.io/v1",
+      metadata: stored.metadata,
+      regarding: { name: "p" },
+      note: "m",
+      deprecatedCount: 2,
+      reportingController: "kubelet",
+    });
+    newer?.toStored(draft);
+    assert.deepEqual(draft, stored);
+  });
+});

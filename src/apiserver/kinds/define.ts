@@ -1,0 +1,148 @@
+import type { Problem } from "../../model/validation/problem.ts";
+import type {
+  Draft,
+  PartSubresource,
+  RequestContext,
+  ResourceDefinition,
+  ServedVersion,
+  Subresource,
+  Verb,
+} from "../definition.ts";
+import type { ApiObject } from "../storage/object.ts";
+import { FieldProblems } from "./field-problems.ts";
+import { checkMeta, checkMetaUpdate, type MetaRules } from "./metadata.ts";
+import type { NameRule } from "./names.ts";
+
+type Check = (draft: Draft, problems: FieldProblems) => void;
+type UpdateCheck = (draft: Draft, before: Readonly<Draft>, problems: FieldProblems) => void;
+
+/** What is particular to a kind; `defineKind` adds what all kinds have in common. */
+export interface KindRules {
+  readonly group: string;
+  readonly version: string;
+  readonly name: string;
+  readonly singular: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+  readonly verbs?: readonly Verb[];
+  readonly servedAlso?: readonly ServedVersion[];
+  readonly createsOnUpdate?: boolean;
+  readonly countsGenerations?: boolean;
+  readonly nameRule: NameRule;
+
+  readonly defaults?: (draft: Draft) => void;
+  readonly prepareCreate?: (draft: Draft, context: RequestContext) => void | Promise<void>;
+  readonly prepareUpdate?: (
+    draft: Draft,
+    before: Readonly<Draft>,
+    context: RequestContext,
+  ) => void | Promise<void>;
+  readonly prepareDelete?: (draft: Draft, context: RequestContext) => void | Promise<void>;
+  readonly holds?: (current: Readonly<Draft>) => boolean;
+  /** Wrong in every object of the kind, new or changed. */
+  readonly check?: Check;
+  /** Wrong as a change. */
+  readonly checkUpdate?: UpdateCheck;
+  /** Present if the status has a door of its own: then the main one does not write it. */
+  readonly status?: StatusRules;
+  readonly subresources?: Readonly<Record<string, Subresource>>;
+}
+
+export interface StatusRules {
+  /** Status that is kept when an object is made; what all new objects begin with otherwise. */
+  readonly atCreation?: "kept" | Readonly<Record<string, unknown>>;
+  readonly checkUpdate?: UpdateCheck;
+}
+
+export function defineKind(rules: KindRules): ResourceDefinition {
+  const { nameRule: _, check, checkUpdate, status, prepareCreate, prepareUpdate, holds, ...plain } = rules;
+  return {
+    ...plain,
+    countsGenerations: rules.countsGenerations ?? false,
+    ...(holds === undefined ? {} : { holds: (current: ApiObject) => holds(draftOf(current)) }),
+    async prepareCreate(draft, context) {
+      if (status !== undefined) beginStatus(draft, status);
+      await prepareCreate?.(draft, context);
+    },
+    async prepareUpdate(draft, before, context) {
+      if (status !== undefined) restore(draft, before, "status");
+      await prepareUpdate?.(draft, draftOf(before), context);
+    },
+    validate: (draft) =>
+      collected((problems) => {
+        checkMeta(draft, rules, problems);
+        check?.(draft, problems);
+      }),
+    validateUpdate: (draft, before) =>
+      collected((problems) => {
+        checkMetaUpdate(draft, before, problems);
+        checkMeta(draft, rules, problems);
+        check?.(draft, problems);
+        checkUpdate?.(draft, draftOf(before), problems);
+      }),
+    ...subresources(rules),
+  };
+}
+
+function subresources(rules: KindRules): { subresources?: Readonly<Record<string, Subresource>> } {
+  const all = {
+    ...(rules.status === undefined ? {} : { status: statusPart(rules, rules.status) }),
+    ...rules.subresources,
+  };
+  return Object.keys(all).length === 0 ? {} : { subresources: all };
+}
+
+function statusPart(meta: MetaRules, status: StatusRules): PartSubresource {
+  return {
+    how: "part",
+    ignored: [["spec"]],
+    prepareUpdate(draft, before) {
+      onlyWrites(draft, before, ["metadata", "status"]);
+    },
+    validateUpdate: (draft, before) =>
+      collected((problems) => {
+        checkMetaUpdate(draft, before, problems);
+        checkMeta(draft, meta, problems);
+        status.checkUpdate?.(draft, draftOf(before), problems);
+      }),
+  };
+}
+
+function beginStatus(draft: Draft, status: StatusRules): void {
+  if (status.atCreation === "kept") return;
+  if (status.atCreation === undefined) delete draft.status;
+  else draft.status = structuredClone(status.atCreation);
+}
+
+/** Takes all root fields but these from `before`. */
+export function onlyWrites(draft: Draft, before: ApiObject, fields: readonly string[]): void {
+  for (const field of new Set([...Object.keys(draft), ...Object.keys(before)]))
+    if (!fields.includes(field) && field !== "apiVersion" && field !== "kind") restore(draft, before, field);
+}
+
+export function restore(draft: Draft, before: ApiObject, field: string): void {
+  if (before[field] === undefined) delete draft[field];
+  else draft[field] = structuredClone(before[field]);
+}
+
+export function collected(check: (problems: FieldProblems) => void): readonly Problem[] {
+  const problems = new FieldProblems();
+  check(problems);
+  return unique(problems.list);
+}
+
+/** Checks of a whole object and of a change may find the same thing. */
+function unique(problems: readonly Problem[]): readonly Problem[] {
+  const seen = new Set<string>();
+  return problems.filter(({ path, message }) => {
+    const key = `${path}\n${message}`;
+    return !seen.has(key) && seen.add(key);
+  });
+}
+
+/** What is stored, with the types of a draft; not to be changed. */
+export function draftOf(object: ApiObject): Readonly<Draft> {
+  return object as unknown as Draft;
+}

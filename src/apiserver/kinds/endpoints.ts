@@ -1,0 +1,49 @@
+import { checkAddress, checkReachable } from "./addresses.ts";
+import { defineKind } from "./define.ts";
+import type { FieldProblems } from "./field-problems.ts";
+import { dnsLabel, nameIsSubdomain, portNumber } from "./names.ts";
+
+export const protocols = ["SCTP", "TCP", "UDP"];
+
+export const endpoints = defineKind({
+  group: "",
+  version: "v1",
+  name: "endpoints",
+  singular: "endpoints",
+  kind: "Endpoints",
+  namespaced: true,
+  shortNames: ["ep"],
+  nameRule: nameIsSubdomain,
+  createsOnUpdate: true,
+  defaults(draft) {
+    for (const subset of draft.subsets ?? []) for (const port of subset.ports ?? []) port.protocol ||= "TCP";
+  },
+  check({ subsets }, problems) {
+    for (const [i, subset] of (subsets ?? []).entries()) checkSubset(subset, `subsets[${i}]`, problems);
+  },
+});
+
+interface Subset {
+  readonly addresses?: readonly { readonly ip?: string }[];
+  readonly notReadyAddresses?: readonly { readonly ip?: string }[];
+  readonly ports?: readonly { readonly name?: string; readonly port?: number; readonly protocol?: string }[];
+}
+
+function checkSubset(subset: Subset, path: string, problems: FieldProblems): void {
+  if (!subset.addresses?.length && !subset.notReadyAddresses?.length)
+    problems.required(path, "must specify `addresses` or `notReadyAddresses`");
+  for (const list of ["addresses", "notReadyAddresses"] as const)
+    for (const [i, { ip = "" }] of (subset[list] ?? []).entries()) {
+      const at = `${path}.${list}[${i}].ip`;
+      if (checkAddress(at, ip, problems)) checkReachable(at, ip, problems);
+    }
+  const ports = subset.ports ?? [];
+  for (const [i, { name = "", port = 0, protocol = "" }] of ports.entries()) {
+    const at = `${path}.ports[${i}]`;
+    if (name === "" && ports.length > 1) problems.required(`${at}.name`);
+    else if (name !== "") problems.checks(`${at}.name`, name, dnsLabel(name));
+    problems.checks(`${at}.port`, port, portNumber(port));
+    if (protocol === "") problems.required(`${at}.protocol`);
+    else problems.oneOf(`${at}.protocol`, protocol, protocols);
+  }
+}

@@ -1,0 +1,97 @@
+import type { Clock } from "../../base/clock.ts";
+import { FakeClock } from "../../base/fake-clock.ts";
+import type { ActionSubresource, Draft, DraftMeta, ResourceDefinition } from "../definition.ts";
+import { definitions, resourceOf } from "./index.ts";
+import { FakeObjects } from "./pods/fake-objects.ts";
+import { podDefinition } from "./pods/index.ts";
+import type { AllocationOptions } from "./services/allocation.ts";
+
+/** For tests: all kinds, with the rules of each kept, over objects in memory. */
+export function testWorld(services: Partial<AllocationOptions> = {}): {
+  objects: FakeObjects;
+  definitions: readonly ResourceDefinition[];
+  clock: FakeClock;
+} {
+  const clock = new FakeClock();
+  const all = testDefinitions(clock, services);
+  return { clock, definitions: all, objects: new FakeObjects({ definitions: all, now: () => clock.now() }) };
+}
+
+export function testDefinitions(
+  clock: Clock,
+  services: Partial<AllocationOptions> = {},
+): readonly ResourceDefinition[] {
+  return definitions({
+    pods: podDefinition({ mountTokens: false, clock }),
+    reviews: [],
+    serviceAccountToken: tokenAction,
+    certificateSigningRequests: stub,
+    services: { random: () => 0, ...services },
+  });
+}
+
+const tokenAction: ActionSubresource = {
+  how: "action",
+  kind: "TokenRequest",
+  group: "authentication.k8s.io",
+  version: "v1",
+  act: () => Promise.reject(new Error("no tokens here")),
+};
+
+const stub: ResourceDefinition = {
+  group: "certificates.k8s.io",
+  version: "v1",
+  name: "certificatesigningrequests",
+  singular: "certificatesigningrequest",
+  kind: "CertificateSigningRequest",
+  namespaced: false,
+};
+
+/** What is wrong with an object that is about to be made: "path: message" for each. */
+export async function complaints(resource: string, object: object): Promise<string[]> {
+  const { objects, definitions: all } = testWorld();
+  const definition = all.find((one) => resourceOf(one) === resource);
+  if (definition === undefined) throw new Error(`no ${resource}`);
+  const draft = drafted(definition, object);
+  definition.defaults?.(draft);
+  await definition.prepareCreate?.(draft, objects.context());
+  return (definition.validate?.(draft, objects.context()) ?? []).map(
+    ({ path, message }) => `${path}: ${message}`,
+  );
+}
+
+/** What is wrong with a change; `through` a door other than the main one. */
+export async function changeComplaints(
+  resource: string,
+  before: object,
+  after: object,
+  through?: string,
+): Promise<string[]> {
+  const { objects, definitions: all } = testWorld();
+  const definition = all.find((one) => resourceOf(one) === resource);
+  if (definition === undefined) throw new Error(`no ${resource}`);
+  const old = drafted(definition, before);
+  const draft = drafted(definition, after);
+  definition.defaults?.(old);
+  definition.defaults?.(draft);
+  const part = through === undefined ? undefined : definition.subresources?.[through];
+  const door = part?.how === "part" ? part : definition;
+  const stored = old as unknown as Parameters<NonNullable<typeof door.validateUpdate>>[1];
+  await door.prepareUpdate?.(draft, stored, objects.context());
+  return (door.validateUpdate?.(draft, stored, objects.context()) ?? []).map(
+    ({ path, message }) => `${path}: ${message}`,
+  );
+}
+
+function drafted(definition: ResourceDefinition, object: object): Draft {
+  const { metadata, ...fields } = structuredClone(object) as { metadata?: Partial<DraftMeta> };
+  return {
+    ...fields,
+    metadata: {
+      name: "x",
+      uid: "uid-x",
+      ...(definition.namespaced ? { namespace: "default" } : {}),
+      ...metadata,
+    },
+  };
+}

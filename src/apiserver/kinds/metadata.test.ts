@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { changeComplaints, complaints } from "./fixtures.ts";
+import {
+  configMapKey,
+  labelValue,
+  nameIsLabel,
+  nameIsPathSegment,
+  nameIsSubdomain,
+  qualifiedName,
+} from "./names.ts";
+
+const label =
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const subdomain =
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+
+describe("names", () => {
+  const cases: [string, readonly string[], readonly string[]][] = [
+    ["a label", nameIsLabel("my-name", false), []],
+    ["a label with a dot", nameIsLabel("a.b", false), ["must not contain dots"]],
+    ["a label with capitals", nameIsLabel("Ab", false), [label]],
+    ["a label that is too long", nameIsLabel("a".repeat(64), false), ["must be no more than 63 bytes"]],
+    ["a subdomain", nameIsSubdomain("a.b-c.d", false), []],
+    ["a subdomain with an underscore", nameIsSubdomain("a_b", false), [subdomain]],
+    ["a name that ends with a dash", nameIsSubdomain("a-", false), [subdomain]],
+    ["a beginning that ends with a dash", nameIsSubdomain("a-", true), []],
+    ["a path segment", nameIsPathSegment("A:b", false), []],
+    [
+      "a path segment with a slash",
+      nameIsPathSegment("a/b%", false),
+      ["may not contain '/'", "may not contain '%'"],
+    ],
+    ["dots as a path segment", nameIsPathSegment("..", false), ["may not be '..'"]],
+    ["a label key", qualifiedName("example.com/My_name"), []],
+    ["a label key without a prefix before the slash", qualifiedName("/a"), ["prefix part must be non-empty"]],
+    ["a label value", labelValue(""), []],
+    ["a key of a config map", configMapKey("a.b_C-1"), []],
+    ["a key that is a folder", configMapKey(".."), ["must not be '..'"]],
+    ["a key that begins as a folder", configMapKey("..a"), ["must not start with '..'"]],
+  ];
+  for (const [what, found, wanted] of cases) test(what, () => assert.deepEqual(found, wanted));
+});
+
+describe("metadata", () => {
+  const owner = { apiVersion: "v1", kind: "Pod", name: "p", uid: "u" };
+  const cases: [string, object, string[]][] = [
+    ["is fine", { labels: { a: "b" }, annotations: { "X.io/y": "z" }, finalizers: ["x.io/y"] }, []],
+    ["needs a name", { name: "" }, ["metadata.name: Required value: name or generateName is required"]],
+    ["needs a namespace", { namespace: "" }, ["metadata.namespace: Required value"]],
+    ["checks names", { name: "A" }, [`metadata.name: Invalid value: "A": ${subdomain}`]],
+    [
+      "checks values of labels",
+      { labels: { a: "b c" } },
+      [
+        `metadata.labels: Invalid value: "b c": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')`,
+      ],
+    ],
+    [
+      "bounds annotations",
+      { annotations: { a: "x".repeat(256 * 1024) } },
+      ["metadata.annotations: Too long: may not be more than 262144 bytes"],
+    ],
+    [
+      "checks finalizers",
+      { finalizers: ["mine"] },
+      [
+        'metadata.finalizers[0]: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified',
+      ],
+    ],
+    [
+      "has one way to treat dependents",
+      { finalizers: ["orphan", "foregroundDeletion"] },
+      [
+        'metadata.finalizers: Invalid value: ["orphan","foregroundDeletion"]: finalizer orphan and foregroundDeletion cannot be both set',
+      ],
+    ],
+    [
+      "has one controller",
+      {
+        ownerReferences: [
+          { ...owner, controller: true },
+          { ...owner, name: "q", controller: true },
+        ],
+      },
+      [
+        `metadata.ownerReferences: Invalid value: ${JSON.stringify([
+          { ...owner, controller: true },
+          { ...owner, name: "q", controller: true },
+        ])}: Only one reference can have Controller set to true. Found "true" in references for Pod/p and Pod/q`,
+      ],
+    ],
+    [
+      "names owners in full",
+      { ownerReferences: [{ ...owner, uid: "" }] },
+      ['metadata.ownerReferences.uid: Invalid value: "": must not be empty'],
+    ],
+  ];
+  for (const [what, metadata, wanted] of cases)
+    test(what, async () => assert.deepEqual(await complaints("configmaps", { metadata }), wanted));
+
+  test("belongs to no namespace if the kind does not", async () =>
+    assert.deepEqual(await complaints("namespaces", { metadata: { namespace: "default" } }), [
+      "metadata.namespace: Forbidden: not allowed on this type",
+    ]));
+
+  test("takes no finalizers while it is deleted", async () =>
+    assert.deepEqual(
+      await changeComplaints(
+        "configmaps",
+        { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["x.io/a"] } },
+        { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["x.io/a", "x.io/b"] } },
+      ),
+      [
+        'metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{"x.io/b"}',
+      ],
+    ));
+
+  test("keeps its uid", async () =>
+    assert.deepEqual(await changeComplaints("configmaps", {}, { metadata: { uid: "other" } }), [
+      'metadata.uid: Invalid value: "other": field is immutable',
+    ]));
+});

@@ -1,0 +1,95 @@
+import type { Draft, PartSubresource } from "../definition.ts";
+import { forbidden } from "../rest/refusals.ts";
+import { collected, defineKind, onlyWrites } from "./define.ts";
+import type { FieldProblems } from "./field-problems.ts";
+import { checkMeta, checkMetaUpdate } from "./metadata.ts";
+import { nameIsLabel, qualifiedName } from "./names.ts";
+
+const nameLabel = "kubernetes.io/metadata.name";
+const ownFinalizer = "kubernetes";
+const standardFinalizers = [ownFinalizer, "orphan", "foregroundDeletion"];
+
+/** What the system itself lives in. */
+const immortal = new Set(["default", "kube-system", "kube-public"]);
+
+const finalize: PartSubresource = {
+  how: "part",
+  ignored: [["status"]],
+  prepareUpdate(draft, before) {
+    onlyWrites(draft, before, ["metadata", "spec"]);
+  },
+  validateUpdate: (draft, before) =>
+    collected((problems) => {
+      checkMetaUpdate(draft, before, problems);
+      checkMeta(draft, { namespaced: false, nameRule: nameIsLabel }, problems);
+      for (const [i, name] of finalizersOf(draft).entries())
+        checkFinalizer(name, `spec.finalizers[${i}]`, problems);
+    }),
+};
+
+export const namespaces = defineKind({
+  group: "",
+  version: "v1",
+  name: "namespaces",
+  singular: "namespace",
+  kind: "Namespace",
+  namespaced: false,
+  shortNames: ["ns"],
+  nameRule: nameIsLabel,
+  defaults(draft) {
+    draft.spec ??= {};
+    // Selectors of policies find every namespace by this label.
+    if (draft.metadata.name)
+      draft.metadata.labels = { ...draft.metadata.labels, [nameLabel]: draft.metadata.name };
+  },
+  prepareCreate(draft) {
+    const finalizers = finalizersOf(draft);
+    if (!finalizers.includes(ownFinalizer)) draft.spec.finalizers = [...finalizers, ownFinalizer];
+  },
+  prepareUpdate(draft, before) {
+    draft.spec.finalizers = [...finalizersOf(before)];
+    if (draft.spec.finalizers.length === 0) delete draft.spec.finalizers;
+  },
+  /** Ends in two steps: it is emptied first, by a controller, which then takes the finalizer away. */
+  prepareDelete(draft) {
+    const { name } = draft.metadata;
+    if (immortal.has(name))
+      throw forbidden(
+        { name: "namespaces", group: "" },
+        "namespaces",
+        name,
+        "this namespace may not be deleted",
+      );
+    draft.status = { ...draft.status, phase: "Terminating" };
+  },
+  holds: (current) => finalizersOf(current).length > 0,
+  check(draft, problems) {
+    for (const name of finalizersOf(draft)) checkFinalizer(name, "spec.finalizers", problems);
+  },
+  status: {
+    atCreation: { phase: "Active" },
+    checkUpdate(draft, _before, problems) {
+      const phase = draft.status?.phase ?? "";
+      if (draft.metadata.deletionTimestamp === undefined) {
+        if (phase !== "Active")
+          problems.invalid("status.Phase", phase, "may only be 'Active' if `deletionTimestamp` is empty");
+      } else if (phase !== "Terminating")
+        problems.invalid(
+          "status.Phase",
+          phase,
+          "may only be 'Terminating' if `deletionTimestamp` is not empty",
+        );
+    },
+  },
+  subresources: { finalize },
+});
+
+function finalizersOf(namespace: Readonly<Draft>): readonly string[] {
+  return namespace.spec?.finalizers ?? [];
+}
+
+function checkFinalizer(name: string, path: string, problems: FieldProblems): void {
+  problems.checks(path, name, qualifiedName(name));
+  if (!name.includes("/") && !standardFinalizers.includes(name))
+    problems.invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified");
+}

@@ -1,0 +1,128 @@
+import type { Draft } from "../definition.ts";
+import { checkAccessModes, volumeModes } from "./access-modes.ts";
+import { checkDriverName } from "./csi-nodes.ts";
+import { defineKind } from "./define.ts";
+import type { FieldProblems } from "./field-problems.ts";
+import { nameIsSubdomain } from "./names.ts";
+import { jsonDiff } from "./pods/spec-diff.ts";
+import { checkPositive } from "./quantities.ts";
+import { same } from "./same.ts";
+import { addFinalizer, volumeProtection } from "./volume-protection.ts";
+
+/** The fields of a spec of which exactly one says what the volume is. */
+const sources = [
+  "hostPath",
+  "gcePersistentDisk",
+  "awsElasticBlockStore",
+  "glusterfs",
+  "flocker",
+  "nfs",
+  "rbd",
+  "quobyte",
+  "cephfs",
+  "iscsi",
+  "cinder",
+  "fc",
+  "flexVolume",
+  "azureFile",
+  "vsphereVolume",
+  "photonPersistentDisk",
+  "portworxVolume",
+  "azureDisk",
+  "scaleIO",
+  "local",
+  "storageos",
+  "csi",
+];
+
+const reclaimPolicies = ["Delete", "Recycle", "Retain"];
+
+export const persistentVolumes = defineKind({
+  group: "",
+  version: "v1",
+  name: "persistentvolumes",
+  singular: "persistentvolume",
+  kind: "PersistentVolume",
+  namespaced: false,
+  shortNames: ["pv"],
+  nameRule: nameIsSubdomain,
+  defaults(draft) {
+    draft.spec ??= {};
+    const { spec } = draft;
+    spec.persistentVolumeReclaimPolicy ||= "Retain";
+    spec.volumeMode ??= "Filesystem";
+    if (spec.hostPath) spec.hostPath.type ??= "";
+    draft.status = { phase: "Pending", ...draft.status };
+  },
+  prepareCreate: (draft) => addFinalizer(draft, volumeProtection),
+  check({ spec }, problems) {
+    if (!spec.accessModes?.length) problems.required("spec.accessModes");
+    checkAccessModes(spec.accessModes ?? [], "spec.accessModes", problems);
+    checkCapacity(spec.capacity, problems);
+    problems.oneOf("spec.persistentVolumeReclaimPolicy", spec.persistentVolumeReclaimPolicy, reclaimPolicies);
+    checkSource(spec, problems);
+    if (spec.storageClassName)
+      problems.checks(
+        "spec.storageClassName",
+        spec.storageClassName,
+        nameIsSubdomain(spec.storageClassName, false),
+      );
+    problems.oneOf("spec.volumeMode", spec.volumeMode, volumeModes);
+  },
+  checkUpdate(draft, before, problems) {
+    const old = sourceOf(before.spec);
+    const now = sourceOf(draft.spec);
+    if (!same(old, now))
+      problems.forbidden(
+        "spec.persistentvolumesource",
+        `spec.persistentvolumesource is immutable after creation\n${jsonDiff(old, now)}`,
+      );
+    problems.immutable("volumeMode", draft.spec.volumeMode, before.spec.volumeMode);
+    if (before.spec.nodeAffinity)
+      problems.immutable("nodeAffinity", draft.spec.nodeAffinity, before.spec.nodeAffinity);
+  },
+  status: { atCreation: { phase: "Pending" } },
+});
+
+function sourceOf(spec: Readonly<Draft>): Record<string, unknown> {
+  return Object.fromEntries(sources.filter((name) => spec[name]).map((name) => [name, spec[name]]));
+}
+
+function checkCapacity(capacity: Record<string, string> | undefined, problems: FieldProblems): void {
+  const names = Object.keys(capacity ?? {});
+  if (names.length === 0) problems.required("spec.capacity");
+  if (names.length !== 1 || names[0] !== "storage")
+    problems.unsupported("spec.capacity", capacity ?? {}, ["storage"]);
+  for (const [name, amount] of Object.entries(capacity ?? {}))
+    checkPositive(`spec.capacity[${name}]`, amount, problems);
+}
+
+function checkSource(spec: Draft, problems: FieldProblems): void {
+  const present = sources.filter((name) => spec[name]);
+  if (present.length === 0) problems.required("spec", "must specify a volume type");
+  for (const extra of present.slice(1))
+    problems.forbidden(`spec.${extra}`, "may not specify more than 1 volume type");
+  const path: string = spec.hostPath?.path ?? "";
+  if (spec.hostPath && path === "") problems.required("spec.hostPath.path");
+  if (path.split("/").includes("..")) problems.invalid("spec.hostPath.path", path, "must not contain '..'");
+  if (spec.hostPath && /^\/+$/.test(path) && spec.persistentVolumeReclaimPolicy === "Recycle")
+    problems.forbidden(
+      "spec.persistentVolumeReclaimPolicy",
+      "may not be 'recycle' for a hostPath mount of '/'",
+    );
+  if (spec.nfs) {
+    if (!spec.nfs.server) problems.required("spec.nfs.server");
+    if (!spec.nfs.path) problems.required("spec.nfs.path");
+    else if (!spec.nfs.path.startsWith("/"))
+      problems.invalid("spec.nfs.path", spec.nfs.path, "must be an absolute path");
+  }
+  if (spec.local) {
+    if (!spec.local.path) problems.required("spec.local.path");
+    if (!spec.nodeAffinity?.required)
+      problems.required("spec.nodeAffinity", "Local volume requires node affinity");
+  }
+  if (spec.csi) {
+    checkDriverName(spec.csi.driver, "spec.csi.driver", problems);
+    if (!spec.csi.volumeHandle) problems.required("spec.csi.volumeHandle");
+  }
+}

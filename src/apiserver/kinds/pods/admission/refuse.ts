@@ -1,0 +1,16 @@
+import { ApiProblem, type ApiProblemDetails } from "../../../api-problem.ts";
+import type { PodDraft } from "../pod-draft.ts";
+
+/** The answer of an admission rule that a pod does not keep to. */
+export function refused(
+  pod: Pick<PodDraft, "metadata">,
+  why: string,
+  details?: Pick<ApiProblemDetails, "causes">,
+): ApiProblem {
+  const name = pod.metadata.name || pod.metadata.generateName || "Unknown";
+  return new ApiProblem(403, "Forbidden", `pods "${name}" is forbidden: ${why}`, {
+    name,
+    kind: "pods",
+    ...details,
+  });
+}

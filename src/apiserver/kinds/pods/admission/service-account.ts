@@ -1,0 +1,70 @@
+import { type Clock, sleep } from "../../../../base/clock.ts";
+import { checkNoApiReferences } from "../../../../model/validation/api-references.ts";
+import type { RequestContext } from "../../../definition.ts";
+import { asModelPod, isMirror, type PodDraft } from "../pod-draft.ts";
+import { refused } from "./refuse.ts";
+import { mountToken } from "./token-volume.ts";
+
+const standard = "default";
+/** The standard account of a new namespace is made by a controller a moment later. */
+const waitMs = 150;
+const attempts = 10;
+
+export interface ServiceAccountOptions {
+  readonly clock: Clock;
+  /** False: no token is mounted, whatever pod and account say. */
+  readonly mountTokens: boolean;
+  /** A name that begins so and is not taken. */
+  readonly newName: (base: string) => string;
+}
+
+interface ServiceAccount {
+  readonly automountServiceAccountToken?: boolean;
+  readonly imagePullSecrets?: readonly { readonly name?: string }[];
+}
+
+/** Each pod acts for a service account of its namespace, which must exist. Mirror pods have none. */
+export async function admitServiceAccount(
+  pod: PodDraft,
+  context: RequestContext,
+  options: ServiceAccountOptions,
+): Promise<void> {
+  if (isMirror(pod)) return checkMirror(pod);
+  const { spec } = pod;
+  spec.serviceAccountName ||= standard;
+  spec.serviceAccount = spec.serviceAccountName;
+  const account = await find(pod, spec.serviceAccountName, context, options.clock);
+  const automount = spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true;
+  if (options.mountTokens && automount) mountToken(spec, options.newName);
+  if (!spec.imagePullSecrets?.length && account.imagePullSecrets?.length)
+    spec.imagePullSecrets = account.imagePullSecrets.map(({ name }) => ({ name }));
+}
+
+/** What a mirror shows runs without the API, so it cannot need anything from there. */
+function checkMirror(pod: PodDraft): void {
+  if (pod.spec.serviceAccountName) throw refused(pod, "a mirror pod may not reference service accounts");
+  const wanted = checkNoApiReferences(asModelPod(pod));
+  if (wanted.some(({ message }) => message.endsWith(" secrets")))
+    throw refused(pod, "a mirror pod may not reference secrets");
+  if (wanted.some(({ path }) => path.endsWith(".serviceAccountToken")))
+    throw refused(pod, "a mirror pod may not use ServiceAccountToken volume projections");
+}
+
+async function find(
+  pod: PodDraft,
+  name: string,
+  { objects, signal }: RequestContext,
+  clock: Clock,
+): Promise<ServiceAccount> {
+  const namespace = pod.metadata.namespace ?? "";
+  for (let left = name === standard ? attempts : 1; ; left--) {
+    const account = await objects.get({ resource: "serviceaccounts", namespace, name });
+    if (account) return account as ServiceAccount;
+    if (left <= 1)
+      throw refused(
+        pod,
+        `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`,
+      );
+    await sleep(clock, waitMs, signal);
+  }
+}

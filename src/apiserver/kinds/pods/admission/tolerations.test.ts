@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { mergeTolerations, type Toleration } from "./tolerations.ts";
+
+const all: Toleration = { operator: "Exists" };
+const gpu: Toleration = { key: "gpu", operator: "Exists" };
+const gpuYes: Toleration = { key: "gpu", operator: "Equal", value: "yes", effect: "NoSchedule" };
+const short: Toleration = { key: "gpu", operator: "Exists", effect: "NoExecute", tolerationSeconds: 5 };
+const long: Toleration = { ...short, tolerationSeconds: 60 };
+
+const rows: [rule: string, first: Toleration[], second: Toleration[], merged: Toleration[]][] = [
+  ["the same twice counts once, where it stood first", [gpuYes, short], [gpuYes], [gpuYes, short]],
+  ["what covers all leaves nothing else, wherever it stands", [gpuYes, all], [gpu], [all]],
+  ["a key covers its values", [gpuYes], [gpu], [gpu]],
+  ["a value does not cover its key", [gpu], [gpuYes], [gpu]],
+  ["another value stays", [gpuYes], [{ ...gpuYes, value: "no" }], [gpuYes, { ...gpuYes, value: "no" }]],
+  ["another effect stays", [gpuYes], [short], [gpuYes, short]],
+  ["longer covers shorter", [short], [long], [long]],
+  [
+    "for ever is not covered by a time",
+    [long],
+    [{ ...gpu, effect: "NoExecute" }],
+    [{ ...gpu, effect: "NoExecute" }],
+  ],
+];
+for (const [rule, first, second, merged] of rows)
+  test(`tolerations of two places: ${rule}`, () => {
+    assert.deepEqual(mergeTolerations(first, second), merged);
+  });

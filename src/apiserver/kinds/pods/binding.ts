@@ -1,0 +1,97 @@
+import type { Problem } from "../../../model/validation/problem.ts";
+import type {
+  ActionSubresource,
+  Draft,
+  ObjectRef,
+  PartSubresource,
+  RequestContext,
+} from "../../definition.ts";
+import { badRequest, conflictProblem, invalid, notFoundProblem } from "../../rest/refusals.ts";
+import type { ApiObject } from "../../storage/object.ts";
+import { topologyLabels } from "./admission/topology-labels.ts";
+import { setCondition } from "./conditions.ts";
+import { made } from "./made.ts";
+import { asPod, type PodDraft } from "./pod-draft.ts";
+
+const pods = { name: "pods", group: "" };
+
+/** Only bindings write both the spec and the status of a pod, and a pod is no other generation for having a node. */
+export const bindPart: PartSubresource = {
+  how: "part",
+  internal: true,
+  countsGenerations: false,
+  // Nobody owns what a binding wrote.
+  ignored: [["metadata"], ["spec"], ["status"]],
+  prepareUpdate: () => {},
+};
+
+export const binding: ActionSubresource = {
+  how: "action",
+  kind: "Binding",
+  group: "",
+  version: "v1",
+  act: bindPod,
+};
+
+/** Gives a pod its node, once and for all. */
+export async function bindPod(ref: ObjectRef, body: Draft, context: RequestContext): Promise<ApiObject> {
+  const { name, uid, resourceVersion, annotations, labels } = body.metadata ?? {};
+  if (name !== ref.name) throw badRequest("name in URL does not match name in Binding object");
+  const problems = checkTarget(body.target);
+  if (problems.length > 0) throw invalid({ kind: "Binding", group: "" }, ref.name, problems);
+  const node: string = body.target.name;
+  const { objects, now } = context;
+  const topology = body.target.kind === "Node" ? await topologyLabels(node, objects) : {};
+  const write = (draft: Draft) => {
+    const pod = asPod(draft);
+    checkCondition("UID", uid, pod.metadata.uid, ref);
+    checkCondition("ResourceVersion", resourceVersion, pod.metadata.resourceVersion, ref);
+    checkBindable(pod);
+    pod.spec.nodeName = node;
+    pod.status ??= {};
+    delete pod.status.nominatedNodeName;
+    if (annotations) pod.metadata.annotations = { ...pod.metadata.annotations, ...annotations };
+    const more = { ...labels, ...topology };
+    if (Object.keys(more).length > 0) pod.metadata.labels = { ...pod.metadata.labels, ...more };
+    setCondition(pod.status, { type: "PodScheduled", status: "True" }, now);
+  };
+  if (!(await objects.change(ref, write, { subresource: "bind" })))
+    throw notFoundProblem(pods, "pods", ref.name);
+  return made();
+}
+
+function checkTarget(target: { kind?: string; name?: string } | undefined): Problem[] {
+  const problems: Problem[] = [];
+  if (target?.kind && target.kind !== "Node")
+    problems.push({
+      path: "target.kind",
+      message: `Unsupported value: ${JSON.stringify(target.kind)}: supported values: "Node", "<empty>"`,
+    });
+  if (!target?.name) problems.push({ path: "target.name", message: "Required value" });
+  return problems;
+}
+
+function checkBindable({ metadata, spec }: PodDraft): void {
+  const { name } = metadata;
+  const refuse = (why: string) =>
+    conflictProblem({ name: "pods/binding", group: "" }, "pods/binding", name, why);
+  if (metadata.deletionTimestamp !== undefined)
+    throw refuse(`pod ${name} is being deleted, cannot be assigned to a host`);
+  if (spec.nodeName) throw refuse(`pod ${name} is already assigned to node ${JSON.stringify(spec.nodeName)}`);
+  if (spec.schedulingGates?.length) throw refuse(`pod ${name} has non-empty .spec.schedulingGates`);
+}
+
+function checkCondition(
+  what: string,
+  wanted: string | undefined,
+  found: string | undefined,
+  ref: ObjectRef,
+): void {
+  if (wanted && wanted !== found)
+    throw conflictProblem(
+      pods,
+      "pods",
+      ref.name,
+      `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${found}`,
+    );
+}

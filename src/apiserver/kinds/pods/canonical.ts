@@ -1,0 +1,63 @@
+import { canonicalQuantity } from "../../../model/quantity-form.ts";
+import type { DraftMeta } from "../../definition.ts";
+import type { PodDraft } from "./pod-draft.ts";
+
+type Fields = Record<string, unknown>;
+
+/** Maps whose keys users choose: what is in them is no field. */
+const userMaps = new Set([
+  ...["nodeSelector", "labels", "annotations", "matchLabels", "limits", "requests", "overhead"],
+  ...["options", "volumeAttributes", "userAnnotations"],
+]);
+
+/** Lists that are kept when empty: validation has something to say about them. */
+const keptLists = new Set(["containers", "nodeSelectorTerms"]);
+
+/** Fields in which an empty string, false or 0 means no more than absence. By parent where the name alone says too little. */
+const zeroIsAbsent = new Set([
+  ...["hostNetwork", "hostPID", "hostIPC", "stdin", "stdinOnce", "tty", "volumeMounts.readOnly"],
+  ...["hostPort", "initialDelaySeconds"],
+  ...["nodeName", "hostname", "subdomain", "priorityClassName", "serviceAccountName", "serviceAccount"],
+  ...["schedulerName", "workingDir", "hostIP", "subPath", "subPathExpr", "prefix", "medium", "host"],
+  ...["targetContainerName", "ports.name", "containerName", "fsType", "env.value"],
+  ...["tolerations.key", "tolerations.value", "tolerations.operator", "tolerations.effect"],
+]);
+
+/** Quantities outside of resource lists; those are rounded with the defaults. */
+const quantities = new Set(["sizeLimit", "divisor"]);
+
+/**
+ * What means the same is written the same: fields that say nothing are left out, and quantities have one spelling. So two specs
+ * that differ, differ in meaning.
+ */
+export function canonicalize(pod: PodDraft): void {
+  clean(pod.spec as unknown as Fields, "spec");
+  const meta = pod.metadata as DraftMeta & Fields;
+  for (const field of ["labels", "annotations", "finalizers", "ownerReferences"])
+    if (isEmptyBox(meta[field])) delete meta[field];
+}
+
+function clean(fields: Fields, parent: string): void {
+  for (const [key, value] of Object.entries(fields)) {
+    if (saysNothing(key, value, parent)) delete fields[key];
+    else if (Array.isArray(value)) for (const item of value) cleanInside(item, key);
+    else if (quantities.has(key)) fields[key] = canonicalQuantity(value as string | number) ?? value;
+    else if (!userMaps.has(key)) cleanInside(value, key);
+  }
+}
+
+function cleanInside(value: unknown, key: string): void {
+  if (typeof value === "object" && value !== null) clean(value as Fields, key);
+}
+
+function saysNothing(key: string, value: unknown, parent: string): boolean {
+  if (value === undefined || value === null) return true;
+  if (Array.isArray(value)) return value.length === 0 && !keptLists.has(key);
+  if (typeof value === "object") return userMaps.has(key) && isEmptyBox(value);
+  if (value !== "" && value !== false && value !== 0) return false;
+  return zeroIsAbsent.has(key) || zeroIsAbsent.has(`${parent}.${key}`);
+}
+
+function isEmptyBox(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
+}

@@ -1,0 +1,17 @@
+import type { PodCondition } from "../../../model/pod.ts";
+import { type ApiPodStatus, timestamp } from "./pod-draft.ts";
+
+/** Sets a condition; its time of transition stays while its status does. */
+export function setCondition(
+  status: ApiPodStatus,
+  condition: Omit<PodCondition, "lastTransitionTime" | "lastProbeTime">,
+  now: number,
+): void {
+  status.conditions ??= [];
+  const at = status.conditions.findIndex(({ type }) => type === condition.type);
+  const old = status.conditions[at];
+  const since = old?.status === condition.status ? old.lastTransitionTime : undefined;
+  const next: PodCondition = { ...condition, lastTransitionTime: since ?? timestamp(now) };
+  if (old) status.conditions[at] = next;
+  else status.conditions.push(next);
+}

@@ -1,0 +1,13 @@
+import { applyPodDefaults } from "../../../model/defaults/pod.ts";
+import type { Draft } from "../../definition.ts";
+import { canonicalize } from "./canonical.ts";
+import { asPod } from "./pod-draft.ts";
+
+/** Fills in what was left out. Idempotent. */
+export function defaultPod(draft: Draft): void {
+  draft.spec ??= {};
+  draft.spec.containers ??= [];
+  const pod = asPod(draft);
+  canonicalize(pod);
+  draft.spec = applyPodDefaults({ spec: pod.spec }).spec;
+}

@@ -1,0 +1,52 @@
+import type { Problem } from "../../../model/validation/problem.ts";
+import type { Draft, PartSubresource } from "../../definition.ts";
+import type { ApiObject } from "../../storage/object.ts";
+import { FieldProblems } from "../field-problems.ts";
+import { checkMetaUpdate } from "../metadata.ts";
+import { allBut, keepTheRest } from "./part-meta.ts";
+import { asPod, isMirror } from "./pod-draft.ts";
+import { sameJson } from "./same-spec.ts";
+import { jsonDiff } from "./spec-diff.ts";
+import { checkWholePod } from "./validation/check-pod.ts";
+
+/** The door for people who look into a running pod: containers can be added by it, and nothing else. */
+export const ephemeralContainersPart: PartSubresource = {
+  how: "part",
+  ignored: allBut("ephemeralContainers"),
+  prepareUpdate(draft, before) {
+    const pod = asPod(draft);
+    const old = asPod(before);
+    const added = pod.spec.ephemeralContainers;
+    pod.spec = structuredClone(old.spec);
+    if (added) pod.spec.ephemeralContainers = added;
+    else delete pod.spec.ephemeralContainers;
+    keepTheRest(pod, old);
+  },
+  validateUpdate,
+};
+
+function validateUpdate(draft: Draft, before: ApiObject): readonly Problem[] {
+  const pod = asPod(draft);
+  const old = asPod(before);
+  const problems = new FieldProblems();
+  if (isMirror(old)) {
+    problems.forbidden("", "static pods do not support ephemeral containers");
+    return problems.list;
+  }
+  checkMetaUpdate(draft, before, problems);
+  checkWholePod(draft, problems);
+  const path = "spec.ephemeralContainers";
+  const now = new Map((pod.spec.ephemeralContainers ?? []).map((each) => [each.name, each]));
+  // Patches may change the order, so each is looked up by its name.
+  for (const then of old.spec.ephemeralContainers ?? []) {
+    const name = JSON.stringify(then.name);
+    const same = now.get(then.name);
+    if (!same) problems.forbidden(path, `existing ephemeral containers ${name} may not be removed\n`);
+    else if (!sameJson(then, same))
+      problems.forbidden(
+        path,
+        `existing ephemeral containers ${name} may not be changed\n${jsonDiff(then, same)}`,
+      );
+  }
+  return problems.list;
+}

@@ -1,0 +1,76 @@
+import type { ActionSubresource, Draft, ObjectRef, RequestContext } from "../../definition.ts";
+import { badRequest, conflictProblem, notFoundProblem } from "../../rest/refusals.ts";
+import type { ApiObject } from "../../storage/object.ts";
+import { setCondition } from "./conditions.ts";
+import { made } from "./made.ts";
+import { asPod } from "./pod-draft.ts";
+
+const pods = { name: "pods", group: "" };
+
+interface EvictionOptions {
+  readonly gracePeriodSeconds?: number;
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  readonly dryRun?: readonly string[];
+}
+
+/** A deletion that says why. There are no disruption budgets that could stand against it. */
+export const eviction: ActionSubresource = {
+  how: "action",
+  kind: "Eviction",
+  group: "policy",
+  version: "v1",
+  act: evict,
+};
+
+async function evict(ref: ObjectRef, body: Draft, context: RequestContext): Promise<ApiObject> {
+  if (body.metadata?.name !== ref.name)
+    throw badRequest("name in URL does not match name in Eviction object");
+  const options: EvictionOptions = body.deleteOptions ?? {};
+  const { objects, now } = context;
+  const current = await objects.get(ref);
+  if (!current) throw notFoundProblem(pods, "pods", ref.name);
+  checkPreconditions(current, options, ref);
+  if (context.dryRun || options.dryRun?.includes("All")) return made();
+  const marked = await objects.change(
+    ref,
+    (draft) => {
+      checkPreconditions(draft as unknown as ApiObject, options, ref);
+      const pod = asPod(draft);
+      pod.status ??= {};
+      setCondition(
+        pod.status,
+        {
+          type: "DisruptionTarget",
+          status: "True",
+          reason: "EvictionByEvictionAPI",
+          message: "Eviction API: evicting",
+        },
+        now,
+      );
+    },
+    { subresource: "status", uid: current.metadata.uid },
+  );
+  if (!marked) throw notFoundProblem(pods, "pods", ref.name);
+  await objects.delete(ref, {
+    uid: current.metadata.uid,
+    ...(options.gracePeriodSeconds !== undefined && { gracePeriodSeconds: options.gracePeriodSeconds }),
+  });
+  return made();
+}
+
+function checkPreconditions(
+  { metadata }: ApiObject,
+  { preconditions }: EvictionOptions,
+  { name }: ObjectRef,
+): void {
+  const { uid, resourceVersion } = preconditions ?? {};
+  const refuse = (why: string) => conflictProblem({ name: "Pod", group: "" }, "Pod", name, why);
+  if (uid && uid !== metadata.uid)
+    throw refuse(
+      `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`,
+    );
+  if (resourceVersion && resourceVersion !== metadata.resourceVersion)
+    throw refuse(
+      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`,
+    );
+}

@@ -1,0 +1,192 @@
+import { ApiProblem } from "../../api-problem.ts";
+import type {
+  Draft,
+  DraftMeta,
+  ObjectRef,
+  Objects,
+  RequestContext,
+  ResourceDefinition,
+} from "../../definition.ts";
+import { invalid } from "../../rest/refusals.ts";
+import { setGeneration } from "../../rest/system-metadata.ts";
+import type { ApiObject } from "../../storage/object.ts";
+
+type NewObject = Omit<Draft, "metadata"> & { metadata: Partial<DraftMeta> };
+type Change = { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: ApiObject };
+
+export interface FakeObjectsOptions {
+  /** The rules of these kinds are kept; objects of others are taken as they are. */
+  readonly definitions?: readonly ResourceDefinition[];
+  readonly now?: () => number;
+}
+
+/** The API's objects in memory, for tests of kinds and controllers. */
+export class FakeObjects implements Objects {
+  readonly #objects = new Map<string, ApiObject>();
+  readonly #followers = new Set<(resource: string, change: Change) => void>();
+  readonly #definitions: readonly ResourceDefinition[];
+  readonly #now: () => number;
+  #version = 0;
+
+  constructor({ definitions = [], now = () => Date.UTC(2026, 0, 1) }: FakeObjectsOptions = {}) {
+    this.#definitions = definitions;
+    this.#now = now;
+  }
+
+  context(part: Partial<RequestContext> = {}): RequestContext {
+    return {
+      caller: { name: "tester", groups: ["system:masters"] },
+      now: this.#now(),
+      dryRun: false,
+      objects: this,
+      signal: new AbortController().signal,
+      ...part,
+    };
+  }
+
+  /** Puts an object there without asking anybody. */
+  put(resource: string, object: NewObject): ApiObject {
+    const metadata = { uid: `uid-${object.metadata.name}`, ...object.metadata };
+    return this.#write(resource, { ...structuredClone(object), metadata } as Draft, "ADDED");
+  }
+
+  get({ resource, namespace, name }: ObjectRef): Promise<ApiObject | undefined> {
+    return Promise.resolve(this.#objects.get(keyOf(resource, namespace, name)));
+  }
+
+  list(resource: string, namespace?: string): Promise<readonly ApiObject[]> {
+    const prefix = namespace === undefined ? `${resource}|` : `${resource}|${namespace}|`;
+    return Promise.resolve(
+      [...this.#objects].filter(([key]) => key.startsWith(prefix)).map(([, object]) => object),
+    );
+  }
+
+  async create(resource: string, object: NewObject): Promise<ApiObject> {
+    const definition = this.#definition(resource);
+    const draft = structuredClone(object) as Draft;
+    const { metadata } = draft;
+    metadata.name ||= `${metadata.generateName}${this.#version}`;
+    metadata.uid = `uid-${this.#version + 1}`;
+    const { name, namespace = "" } = metadata;
+    if (this.#objects.has(keyOf(resource, namespace, name)))
+      throw new ApiProblem(409, "AlreadyExists", `${resource} "${name}" already exists`);
+    const context = this.context();
+    definition?.defaults?.(draft);
+    await definition?.prepareCreate?.(draft, context);
+    definition?.defaults?.(draft);
+    if (definition) setGeneration(definition, draft, undefined);
+    refuse(definition, name, definition?.validate?.(draft, context));
+    return this.#write(resource, draft, "ADDED");
+  }
+
+  async change(
+    ref: ObjectRef,
+    change: (draft: Draft) => void,
+    options: { readonly subresource?: string; readonly uid?: string } = {},
+  ): Promise<ApiObject | undefined> {
+    const before = await this.get(ref);
+    if (!before || (options.uid !== undefined && options.uid !== before.metadata.uid)) return undefined;
+    const draft = structuredClone(before) as unknown as Draft;
+    change(draft);
+    const definition = this.#definition(ref.resource);
+    if (definition) await this.#keepRules(definition, draft, before, options.subresource);
+    return this.#write(ref.resource, draft, "MODIFIED");
+  }
+
+  async #keepRules(
+    definition: ResourceDefinition,
+    draft: Draft,
+    before: ApiObject,
+    subresource: string | undefined,
+  ): Promise<void> {
+    const context = this.context();
+    const part = subresource === undefined ? undefined : definition.subresources?.[subresource];
+    if (part && part.how !== "part") throw new Error(`${subresource} changes nothing by itself`);
+    definition.defaults?.(draft);
+    await (part ?? definition).prepareUpdate?.(draft, before, context);
+    definition.defaults?.(draft);
+    if (part?.countsGenerations !== false) setGeneration(definition, draft, before);
+    refuse(definition, draft.metadata.name, (part ?? definition).validateUpdate?.(draft, before, context));
+  }
+
+  async delete(
+    ref: ObjectRef,
+    options: { readonly uid?: string; readonly gracePeriodSeconds?: number } = {},
+  ): Promise<ApiObject | undefined> {
+    const current = await this.get(ref);
+    if (!current || (options.uid !== undefined && options.uid !== current.metadata.uid)) return undefined;
+    const definition = this.#definition(ref.resource);
+    const grace = definition?.deletionGrace?.(current, options.gracePeriodSeconds, this.context()) ?? 0;
+    const finalizers = (current.metadata.finalizers ?? []) as string[];
+    if (grace > 0 || finalizers.length > 0) {
+      const draft = structuredClone(current) as unknown as Draft;
+      draft.metadata.deletionTimestamp = new Date(this.#now() + grace * 1000).toISOString();
+      draft.metadata.deletionGracePeriodSeconds = grace;
+      return this.#write(ref.resource, draft, "MODIFIED");
+    }
+    this.#objects.delete(keyOf(ref.resource, ref.namespace, ref.name));
+    this.#tell(ref.resource, { type: "DELETED", object: current });
+    return current;
+  }
+
+  async *follow(resource: string, signal: AbortSignal): AsyncIterable<Change> {
+    const queue: Change[] = (await this.list(resource)).map((object) => ({ type: "ADDED", object }));
+    let wake = () => {};
+    const follower = (changed: string, change: Change) => {
+      if (changed !== resource) return;
+      queue.push(change);
+      wake();
+    };
+    this.#followers.add(follower);
+    const onAbort = () => wake();
+    signal.addEventListener("abort", onAbort);
+    try {
+      while (!signal.aborted) {
+        const change = queue.shift();
+        if (change) yield change;
+        else
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+            if (signal.aborted || queue.length > 0) resolve();
+          });
+      }
+    } finally {
+      this.#followers.delete(follower);
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  #write(resource: string, draft: Draft, type: "ADDED" | "MODIFIED"): ApiObject {
+    draft.metadata.resourceVersion = String(++this.#version);
+    const object = draft as unknown as ApiObject;
+    const { name, namespace = "" } = object.metadata;
+    const gone =
+      draft.metadata.deletionGracePeriodSeconds === 0 && (draft.metadata.finalizers ?? []).length === 0;
+    if (gone) this.#objects.delete(keyOf(resource, namespace, name));
+    else this.#objects.set(keyOf(resource, namespace, name), object);
+    this.#tell(resource, { type: gone ? "DELETED" : type, object });
+    return object;
+  }
+
+  #tell(resource: string, change: Change): void {
+    for (const follower of this.#followers) follower(resource, change);
+  }
+
+  #definition(resource: string): ResourceDefinition | undefined {
+    return this.#definitions.find(
+      ({ name, group }) => (group === "" ? name : `${name}.${group}`) === resource,
+    );
+  }
+}
+
+function keyOf(resource: string, namespace: string, name: string): string {
+  return `${resource}|${namespace}|${name}`;
+}
+
+function refuse(
+  definition: ResourceDefinition | undefined,
+  name: string,
+  problems: ReturnType<NonNullable<ResourceDefinition["validate"]>> = [],
+): void {
+  if (definition && problems.length > 0) throw invalid(definition, name, problems);
+}

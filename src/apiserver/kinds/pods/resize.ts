@@ -1,0 +1,38 @@
+import type { Container } from "../../../model/pod.ts";
+import type { Draft, PartSubresource } from "../../definition.ts";
+import type { ApiObject } from "../../storage/object.ts";
+import { allBut, keepTheRest } from "./part-meta.ts";
+import { asPod } from "./pod-draft.ts";
+import { validateResize } from "./validation/validate-resize.ts";
+
+/** The door for whoever gives a running pod more or less to work with. */
+export const resizePart: PartSubresource = {
+  how: "part",
+  ignored: allBut("containers", "initContainers", "resources"),
+  prepareUpdate: prepareResize,
+  validateUpdate: validateResize,
+};
+
+function prepareResize(draft: Draft, before: ApiObject): void {
+  const pod = asPod(draft);
+  const old = asPod(before);
+  const { containers, initContainers, resources } = pod.spec;
+  keepTheRest(pod, old);
+  pod.spec = structuredClone(old.spec);
+  if (resources) pod.spec.resources = resources;
+  else delete pod.spec.resources;
+  pod.spec.containers = resized(containers, old.spec.containers);
+  const init = resized(initContainers ?? [], old.spec.initContainers ?? []);
+  if (init.length > 0) pod.spec.initContainers = init;
+  else delete pod.spec.initContainers;
+}
+
+/** The old containers with their new resources. Others than before are left as they are, for validation to refuse. */
+function resized(now: readonly Container[], then: readonly Container[]): Container[] {
+  if (now.length !== then.length || now.some(({ name }, i) => name !== then[i]?.name)) return [...now];
+  return then.map((container, i) => {
+    const { resources, resizePolicy } = now[i] ?? container;
+    const { resizePolicy: _old, ...rest } = structuredClone(container);
+    return { ...rest, resources, ...(resizePolicy && { resizePolicy }) };
+  });
+}

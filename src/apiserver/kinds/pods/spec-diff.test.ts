@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { jsonDiff } from "./spec-diff.ts";
+
+const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
+
+test("nothing is different: nothing is said", () => {
+  assert.equal(jsonDiff({ a: 1, b: 2 }, { b: 2, a: 1 }), "");
+});
+
+test("what is far apart has hunks of its own, what is near shares one", () => {
+  const change = (...at: number[]) => numbers(20).map((n) => (at.includes(n) ? n + 100 : n));
+  const hunks = (diff: string) => diff.match(/^@@.*@@$/gm);
+  assert.deepEqual(hunks(jsonDiff(numbers(20), change(2, 17))), ["@@ -1,7 +1,7 @@", "@@ -16,7 +16,7 @@"]);
+  assert.deepEqual(hunks(jsonDiff(numbers(20), change(5, 9))), ["@@ -4,11 +4,11 @@"]);
+});
+
+test("additions and removals are counted on their own sides", () => {
+  assert.equal(
+    jsonDiff({ a: 1, b: 2, d: 4 }, { a: 1, c: 3, d: 4 }),
+    '@@ -1,5 +1,5 @@\n {\n  "a": 1,\n- "b": 2,\n+ "c": 3,\n  "d": 4\n }\n',
+  );
+  assert.equal(jsonDiff(undefined, { a: 1 }), '@@ -1 +1,3 @@\n-null\n+{\n+ "a": 1\n+}\n');
+});

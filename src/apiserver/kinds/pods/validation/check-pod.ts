@@ -1,0 +1,116 @@
+import { checkPod } from "../../../../model/validation/validate-pod.ts";
+import type { Draft } from "../../../definition.ts";
+import type { FieldProblems } from "../../field-problems.ts";
+import { checkLabels, checkMeta } from "../../metadata.ts";
+import { dnsLabel, dnsSubdomain, nameIsSubdomain, qualifiedName } from "../../names.ts";
+import { asModelPod, asPod, isMirror, type PodDraft } from "../pod-draft.ts";
+import { checkAffinity } from "./affinity.ts";
+import { checkPodAnnotations } from "./annotations.ts";
+import { checkEphemeralContainers } from "./ephemeral-containers.ts";
+import { checkTolerations } from "./tolerations.ts";
+import { checkTopologySpread } from "./topology-spread.ts";
+import { inFullWords } from "./wording.ts";
+
+/** What holds for a pod at any time: all that a node checks, and what only those who place pods care about. */
+export function checkWholePod(draft: Draft, problems: FieldProblems): void {
+  const pod = asPod(draft);
+  checkMeta(draft, { namespaced: true, nameRule: nameIsSubdomain }, problems);
+  checkPodAnnotations(pod, problems);
+  for (const { path, message } of checkPod(asModelPod(withoutOurs(pod))).flatMap(inFullWords))
+    problems.add(path, message);
+  checkClaims(pod, problems);
+  checkEphemeralContainers(pod.spec, problems);
+  checkInitResizePolicies(pod, problems);
+  checkLabels(pod.spec.nodeSelector, "spec.nodeSelector", problems);
+  checkAffinity(pod.spec, problems);
+  checkGates(pod, problems);
+  checkTopologySpread(pod.spec, problems);
+  checkTolerations(pod.spec.tolerations, "spec.tolerations", problems);
+  checkTokenNeedsAccount(pod, problems);
+}
+
+/** A node refuses some of what the API allows, and words some of the rest differently: that is checked here. */
+function withoutOurs(pod: PodDraft): PodDraft {
+  const {
+    name: _name,
+    labels: _labels,
+    annotations: _annotations,
+    finalizers: _finalizers,
+    ...rest
+  } = pod.metadata;
+  const {
+    tolerations: _t,
+    nodeSelector: _n,
+    schedulingGates: _g,
+    ephemeralContainers: _e,
+    ...spec
+  } = pod.spec;
+  return { ...pod, metadata: { ...rest, name: "pod", namespace: "default" }, spec };
+}
+
+function checkGates(pod: PodDraft, problems: FieldProblems): void {
+  const seen = new Set<string>();
+  for (const [i, { name = "" }] of (pod.spec.schedulingGates ?? []).entries()) {
+    const path = `spec.schedulingGates[${i}]`;
+    problems.checks(path, name, qualifiedName(name));
+    if (seen.has(name)) problems.duplicate(path, name);
+    seen.add(name);
+  }
+}
+
+function checkClaims(pod: PodDraft, problems: FieldProblems): void {
+  const seen = new Set<string>();
+  const claims = (pod.spec.resourceClaims ?? []) as {
+    name?: string;
+    resourceClaimName?: string;
+    resourceClaimTemplateName?: string;
+  }[];
+  for (const [i, claim] of claims.entries()) {
+    const path = `spec.resourceClaims[${i}]`;
+    const { name, resourceClaimName, resourceClaimTemplateName } = claim;
+    if (isMirror(pod)) {
+      problems.forbidden("", "static pods do not support resource claims");
+      continue;
+    }
+    if (!name) problems.required(`${path}.name`);
+    else if (seen.has(name)) problems.duplicate(`${path}.name`, name);
+    else problems.checks(`${path}.name`, name, dnsLabel(name));
+    if (name) seen.add(name);
+    if (resourceClaimName !== undefined && resourceClaimTemplateName !== undefined)
+      problems.invalid(
+        path,
+        claim,
+        "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified",
+      );
+    if (resourceClaimName === undefined && resourceClaimTemplateName === undefined)
+      problems.invalid(path, claim, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`");
+    for (const field of ["resourceClaimName", "resourceClaimTemplateName"] as const)
+      if (claim[field] !== undefined)
+        problems.checks(`${path}.${field}`, claim[field], dnsSubdomain(claim[field]));
+  }
+}
+
+/** An init container that runs once cannot be restarted for the sake of a resize. */
+function checkInitResizePolicies(pod: PodDraft, problems: FieldProblems): void {
+  for (const [i, container] of (pod.spec.initContainers ?? []).entries()) {
+    if (container.restartPolicy === "Always") continue;
+    for (const [j, policy] of (container.resizePolicy ?? []).entries())
+      if (policy.restartPolicy === "RestartContainer")
+        problems.invalid(
+          `spec.initContainers[${i}].resizePolicy[${j}].restartPolicy`,
+          policy.restartPolicy,
+          "must not be set to 'RestartContainer' for non-sidecar initContainers",
+        );
+  }
+}
+
+function checkTokenNeedsAccount(pod: PodDraft, problems: FieldProblems): void {
+  if (pod.spec.serviceAccountName) return;
+  for (const [i, volume] of (pod.spec.volumes ?? []).entries())
+    for (const [j, source] of (volume.projected?.sources ?? []).entries())
+      if (source.serviceAccountToken)
+        problems.forbidden(
+          `spec.volumes[${i}].projected.sources[${j}].serviceAccountToken`,
+          "must not be specified when serviceAccountName is not set",
+        );
+}

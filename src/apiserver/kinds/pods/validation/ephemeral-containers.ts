@@ -1,0 +1,47 @@
+import type { Container, PodSpec, Volume } from "../../../../model/pod.ts";
+import { checkContainers } from "../../../../model/validation/containers.ts";
+import { Problems } from "../../../../model/validation/problem.ts";
+import type { FieldProblems } from "../../field-problems.ts";
+import { same } from "../../same.ts";
+import { inFullWords } from "./wording.ts";
+
+const at = "spec.ephemeralContainers";
+const notHere = "cannot be set for an Ephemeral Container";
+
+/** A debug container is no part of the service: it may have none of what others would rely on. */
+const forbidden = [
+  ...["ports", "resources", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"],
+  ...["resizePolicy", "restartPolicy", "restartPolicyRules"],
+] as const;
+
+export function checkEphemeralContainers(spec: PodSpec, problems: FieldProblems): void {
+  const added = spec.ephemeralContainers ?? [];
+  if (added.length === 0) return;
+  checkAsContainers(spec, problems);
+  const others = new Set([...spec.containers, ...(spec.initContainers ?? [])].map(({ name }) => name));
+  for (const [i, container] of added.entries()) {
+    if (others.has(container.name)) problems.duplicate(`${at}[${i}].name`, container.name);
+    const target = container.targetContainerName;
+    if (target && !others.has(target)) problems.notFound(`${at}[${i}].targetContainerName`, target);
+    const fields = container as unknown as Record<string, unknown>;
+    for (const field of forbidden)
+      if (!same(fields[field], undefined)) problems.forbidden(`${at}[${i}].${field}`, notHere);
+    for (const [j, mount] of (container.volumeMounts ?? []).entries())
+      for (const field of ["subPath", "subPathExpr"] as const)
+        if (mount[field]) problems.forbidden(`${at}[${i}].volumeMounts[${j}].${field}`, notHere);
+  }
+}
+
+/** What holds for containers of every kind, checked on what is left without the forbidden fields. */
+function checkAsContainers(spec: PodSpec, problems: FieldProblems): void {
+  const containers = (spec.ephemeralContainers ?? []).map((container) => {
+    const rest = { ...(container as unknown as Record<string, unknown>) };
+    for (const field of forbidden) delete rest[field];
+    return rest as unknown as Container;
+  });
+  const volumes = new Map<string, Volume>((spec.volumes ?? []).map((volume) => [volume.name, volume]));
+  const found = new Problems();
+  checkContainers({ ...spec, containers, initContainers: [] }, volumes, found);
+  for (const { path, message } of found.list.flatMap(inFullWords))
+    problems.add(path.replace(/^spec\.containers/, at), message);
+}

@@ -1,0 +1,108 @@
+import type { Container, PodSpec } from "../../../../model/pod.ts";
+import type { Problem } from "../../../../model/validation/problem.ts";
+import type { Draft } from "../../../definition.ts";
+import type { ApiObject } from "../../../storage/object.ts";
+import { FieldProblems } from "../../field-problems.ts";
+import { checkMetaUpdate } from "../../metadata.ts";
+import { asPod } from "../pod-draft.ts";
+import { sameJson } from "../same-spec.ts";
+import { jsonDiff } from "../spec-diff.ts";
+import { checkAnnotationUpdates } from "./annotations.ts";
+import { checkWholePod } from "./check-pod.ts";
+import { checkGatedPlacement } from "./gated-placement.ts";
+
+const changeable = [
+  "`spec.containers[*].image`",
+  "`spec.initContainers[*].image`",
+  "`spec.activeDeadlineSeconds`",
+  "`spec.tolerations` (only additions to existing tolerations)",
+  "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
+].join(",");
+
+/** Nearly all of a pod's spec is settled when it is made. */
+export function validateUpdate(draft: Draft, before: ApiObject): Problem[] {
+  const problems = new FieldProblems();
+  const pod = asPod(draft);
+  const old = asPod(before);
+  checkMetaUpdate(draft, before, problems);
+  checkWholePod(draft, problems);
+  checkAnnotationUpdates(pod, old, problems);
+  checkSpecUpdate(pod.spec, old.spec, problems);
+  return problems.list;
+}
+
+function checkSpecUpdate(spec: PodSpec, old: PodSpec, problems: FieldProblems): void {
+  for (const kind of ["containers", "initContainers"] as const)
+    if ((spec[kind]?.length ?? 0) !== (old[kind]?.length ?? 0)) {
+      problems.forbidden(`spec.${kind}`, "pod updates may not add or remove containers");
+      return;
+    }
+  if (!checkDeadline(spec, old, problems)) return;
+  checkAddedTolerations(spec, old, problems);
+  checkRemovedGates(spec, old, problems);
+  if (sameJson(spec, old)) return;
+  const masked = withOldImages(spec, old);
+  restore(masked, old, "activeDeadlineSeconds");
+  restore(masked, old, "schedulingGates");
+  restore(masked, old, "tolerations");
+  if ((old.terminationGracePeriodSeconds ?? 0) < 0 && spec.terminationGracePeriodSeconds === 1)
+    restore(masked, old, "terminationGracePeriodSeconds");
+  if (old.schedulingGates?.length) checkGatedPlacement(masked, old, problems);
+  if (!sameJson(masked, old))
+    problems.forbidden(
+      "spec",
+      `pod updates may not change fields other than ${changeable}\n${jsonDiff(old, masked)}`,
+    );
+}
+
+/** It may be set, and made shorter. False if there is no point in looking further. */
+function checkDeadline(spec: PodSpec, old: PodSpec, problems: FieldProblems): boolean {
+  const path = "spec.activeDeadlineSeconds";
+  const [now, then] = [spec.activeDeadlineSeconds, old.activeDeadlineSeconds];
+  if (now === undefined) {
+    if (then !== undefined)
+      problems.invalid(path, undefined, "must not update from a positive integer to nil value");
+    return true;
+  }
+  if (now < 0 || now > 2147483647) return false; // already said
+  if (then === undefined || now <= then) return true;
+  problems.invalid(path, now, "must be less than or equal to previous value");
+  return false;
+}
+
+function checkAddedTolerations(spec: PodSpec, old: PodSpec, problems: FieldProblems): void {
+  const kept = (old.tolerations ?? []).every(({ tolerationSeconds: _then, ...rest }) =>
+    (spec.tolerations ?? []).some(({ tolerationSeconds: _now, ...other }) => sameJson(rest, other)),
+  );
+  if (!kept)
+    problems.forbidden(
+      "spec.tolerations",
+      "existing toleration can not be modified except its tolerationSeconds",
+    );
+}
+
+function checkRemovedGates(spec: PodSpec, old: PodSpec, problems: FieldProblems): void {
+  const known = new Set((old.schedulingGates ?? []).map(({ name }) => name));
+  for (const [i, { name }] of (spec.schedulingGates ?? []).entries())
+    if (!known.has(name))
+      problems.forbidden(
+        `spec.schedulingGates[${i}].name`,
+        `only deletion is allowed, but found new scheduling gate '${name}'`,
+      );
+}
+
+function withOldImages(spec: PodSpec, old: PodSpec): PodSpec {
+  const imaged = (now: Container[], then: Container[] | undefined) =>
+    now.map((container, i) => {
+      const { image, ...rest } = { ...container, image: then?.[i]?.image };
+      return image === undefined ? rest : { ...rest, image };
+    });
+  const masked: PodSpec = { ...spec, containers: imaged(spec.containers, old.containers) };
+  if (spec.initContainers) masked.initContainers = imaged(spec.initContainers, old.initContainers);
+  return masked;
+}
+
+function restore<K extends keyof PodSpec>(spec: PodSpec, old: PodSpec, field: K): void {
+  if (old[field] === undefined) delete spec[field];
+  else spec[field] = old[field];
+}

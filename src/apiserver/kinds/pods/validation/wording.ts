@@ -1,0 +1,29 @@
+import * as short from "../../../../model/validation/names.ts";
+import type { Problem } from "../../../../model/validation/problem.ts";
+import * as full from "../../names.ts";
+
+/** Rules that a node words more briefly than the API does. */
+const rules: readonly [(text: string) => string | undefined, (text: string) => full.Complaints][] = [
+  [short.dnsLabel, full.dnsLabel],
+  [short.dnsSubdomain, full.dnsSubdomain],
+  [short.qualifiedName, full.qualifiedName],
+  [short.labelValue, full.labelValue],
+  [short.configMapKey, full.configMapKey],
+  [short.portName, full.portName],
+];
+
+const invalid = /^Invalid value: ("(?:[^"\\]|\\.)*"): (.*)$/s;
+
+/** A problem in the words of an API server: with an example and the pattern, and one for each rule that is broken. */
+export function inFullWords(problem: Problem): Problem[] {
+  const [, shown, complaint] = invalid.exec(problem.message) ?? [];
+  if (shown === undefined) return [problem];
+  const value = JSON.parse(shown) as string;
+  for (const [brief, whole] of rules)
+    if (brief(value) === complaint)
+      return whole(value).map((words) => ({
+        path: problem.path,
+        message: `Invalid value: ${shown}: ${words}`,
+      }));
+  return [problem];
+}

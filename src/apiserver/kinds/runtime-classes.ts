@@ -1,0 +1,26 @@
+import { defineKind } from "./define.ts";
+import { checkLabels } from "./metadata.ts";
+import { nameIsLabel, nameIsSubdomain } from "./names.ts";
+import { checkAmount } from "./quantities.ts";
+import { checkTolerations } from "./tolerations.ts";
+
+export const runtimeClasses = defineKind({
+  group: "node.k8s.io",
+  version: "v1",
+  name: "runtimeclasses",
+  singular: "runtimeclass",
+  kind: "RuntimeClass",
+  namespaced: false,
+  nameRule: nameIsSubdomain,
+  check({ handler, overhead, scheduling }, problems) {
+    if (!handler) problems.required("handler");
+    else problems.checks("handler", handler, nameIsLabel(handler, false));
+    for (const [name, amount] of Object.entries(overhead?.podFixed ?? {}))
+      checkAmount(`overhead.limits[${name}]`, name, amount as string, problems);
+    checkLabels(scheduling?.nodeSelector, "scheduling.nodeSelector", problems);
+    checkTolerations(scheduling?.tolerations, "scheduling.tolerations", problems);
+  },
+  checkUpdate(draft, before, problems) {
+    problems.immutable("handler", draft.handler, before.handler);
+  },
+});

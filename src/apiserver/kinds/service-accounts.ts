@@ -1,0 +1,24 @@
+import type { ActionSubresource, Draft, ResourceDefinition } from "../definition.ts";
+import { defineKind } from "./define.ts";
+import { nameIsSubdomain } from "./names.ts";
+
+export function serviceAccounts(token: ActionSubresource): ResourceDefinition {
+  return defineKind({
+    group: "",
+    version: "v1",
+    name: "serviceaccounts",
+    singular: "serviceaccount",
+    kind: "ServiceAccount",
+    namespaced: true,
+    shortNames: ["sa"],
+    nameRule: nameIsSubdomain,
+    prepareCreate: nameSecretsOnly,
+    prepareUpdate: nameSecretsOnly,
+    subresources: { token },
+  });
+}
+
+/** Secrets are those of the account's own namespace: whatever else a reference says is dropped. */
+function nameSecretsOnly(draft: Draft): void {
+  if (Array.isArray(draft.secrets)) draft.secrets = draft.secrets.map(({ name }) => ({ name }));
+}

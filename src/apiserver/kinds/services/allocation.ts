@@ -1,0 +1,183 @@
+import type { Draft, RequestContext } from "../../definition.ts";
+import { invalid } from "../../rest/refusals.ts";
+import type { ApiObject } from "../../storage/object.ts";
+import { familyOf } from "../addresses.ts";
+import { draftOf } from "../define.ts";
+import { protocols } from "../endpoints.ts";
+import { AddressRange } from "./address-range.ts";
+import {
+  isHeadless,
+  needsClusterIp,
+  needsHealthCheck,
+  needsNodePorts,
+  type ServiceSpec,
+  specOf,
+} from "./service.ts";
+
+export interface AllocationOptions {
+  /** Addresses of services: "10.96.0.0/16". */
+  readonly clusterIpRange: string;
+  readonly nodePorts: { readonly first: number; readonly last: number };
+  /** 0 to 1, to spread addresses and ports. */
+  readonly random: () => number;
+}
+
+/** As long as a request may take from its reservation to its write. */
+const reservationMs = 60_000;
+
+type Holder = "this service" | "another";
+type Taken = Map<string, Holder>;
+
+/**
+ * Gives addresses and ports to services. What is taken is what the stored services have; what was given a moment ago
+ * and is not stored yet is remembered, so that two requests at the same time do not get the same.
+ */
+export class ServiceAllocation {
+  readonly range: AddressRange;
+  readonly #options: AllocationOptions;
+  readonly #reserved = new Map<string, { readonly until: number; readonly owner: string }>();
+
+  constructor(options: AllocationOptions) {
+    this.#options = options;
+    this.range = new AddressRange(options.clusterIpRange);
+  }
+
+  /** Fills what the service needs and did not ask for; refuses what it asked for and somebody else has. */
+  async allocate(draft: Draft, context: RequestContext, before?: Readonly<Draft>): Promise<void> {
+    const services = await context.objects.list("services");
+    // From here on nothing may wait: what is given has to be reserved before anybody else looks.
+    const taken = this.#taken(draft, services, context.now);
+    // What the service has already is its own, even if the ranges are others by now.
+    const kept = new Set(before === undefined ? [] : valuesOf(specOf(before)));
+    const spec = specOf(draft);
+    if (needsClusterIp(spec)) this.#address(draft, spec, taken, kept);
+    if (needsNodePorts(spec)) this.#ports(draft, spec, taken, kept);
+    if (needsHealthCheck(spec))
+      spec.healthCheckNodePort ||= this.#freePort(taken, draft, "spec.healthCheckNodePort");
+    if (context.dryRun) return;
+    const reservation = { until: context.now + reservationMs, owner: ownerOf(draft) };
+    for (const value of valuesOf(spec)) if (!kept.has(value)) this.#reserved.set(value, reservation);
+  }
+
+  #taken(draft: Draft, services: readonly ApiObject[], now: number): Taken {
+    const taken = new Map<string, Holder>();
+    for (const [value, { until, owner }] of this.#reserved) {
+      if (until <= now) this.#reserved.delete(value);
+      // Whoever tries again may ask for what it was given the last time.
+      else taken.set(value, owner === ownerOf(draft) ? "this service" : "another");
+    }
+    for (const service of services) {
+      const { name, namespace } = service.metadata;
+      if (name === draft.metadata.name && namespace === draft.metadata.namespace) continue;
+      for (const value of valuesOf(specOf(draftOf(service)))) taken.set(value, "another");
+    }
+    return taken;
+  }
+
+  #address(draft: Draft, spec: ServiceSpec, taken: Taken, kept: ReadonlySet<string>): void {
+    if (spec.clusterIP && !spec.clusterIPs?.length) spec.clusterIPs = [spec.clusterIP];
+    for (const [i, family] of (spec.ipFamilies ?? []).entries())
+      if (family === "IPv6")
+        throw refused(draft, `spec.ipFamilies[${i}]`, family, "not configured on this cluster");
+    if (spec.ipFamilyPolicy === "RequireDualStack")
+      throw refused(
+        draft,
+        "spec.ipFamilyPolicy",
+        spec.ipFamilyPolicy,
+        "this cluster is not configured for dual-stack services",
+      );
+    spec.ipFamilies ??= ["IPv4"];
+    spec.ipFamilyPolicy ??= "SingleStack";
+    if (isHeadless(spec)) return;
+    const asked = spec.clusterIPs?.[0];
+    if (asked === undefined) {
+      const address = this.range.free(taken, this.#options.random());
+      if (address === undefined)
+        throw refused(draft, "spec.clusterIPs", [], "failed to allocate IP: range is full");
+      spec.clusterIP = address;
+      spec.clusterIPs = [address];
+      return;
+    }
+    // What is no address at all is told by validation.
+    if (familyOf(asked) !== "IPv4" || kept.has(asked)) return;
+    if (taken.get(asked) === "another")
+      throw refused(
+        draft,
+        "spec.clusterIPs",
+        spec.clusterIPs,
+        `failed to allocate IP ${asked}: provided IP is already allocated`,
+      );
+    if (!this.range.has(asked))
+      throw refused(
+        draft,
+        "spec.clusterIPs",
+        spec.clusterIPs,
+        `failed to allocate IP ${asked}: the provided IP (${asked}) is not in the valid range. The range of valid IPs is ${this.range.cidr}`,
+      );
+  }
+
+  #ports(draft: Draft, spec: ServiceSpec, taken: Taken, kept: ReadonlySet<string>): void {
+    const byPort = new Map<number, number>();
+    for (const [i, port] of (spec.ports ?? []).entries()) {
+      const path = `spec.ports[${i}].nodePort`;
+      const protocol = port.protocol ?? "TCP";
+      // The same port for TCP and UDP is reached at the same port of the node.
+      if (!port.nodePort) port.nodePort = byPort.get(port.port) ?? this.#freePort(taken, draft, path);
+      else if (!kept.has(portKey(protocol, port.nodePort)))
+        this.#checkPort(draft, path, protocol, port.nodePort, taken);
+      byPort.set(port.port, port.nodePort);
+    }
+  }
+
+  #checkPort(draft: Draft, path: string, protocol: string, port: number, taken: Taken): void {
+    const { first, last } = this.#options.nodePorts;
+    if (port < first || port > last)
+      throw refused(
+        draft,
+        path,
+        port,
+        `provided port is not in the valid range. The range of valid ports is ${first}-${last}`,
+      );
+    if (taken.get(portKey(protocol, port)) === "another")
+      throw refused(draft, path, port, "provided port is already allocated");
+  }
+
+  /** Free for all protocols, so that the same port can be had for another one. */
+  #freePort(taken: Taken, draft: Draft, path: string): number {
+    const { first, last } = this.#options.nodePorts;
+    const size = last - first + 1;
+    const start = Math.floor(this.#options.random() * size);
+    for (let i = 0; i < size; i++) {
+      const port = first + ((start + i) % size);
+      const keys = protocols.map((protocol) => portKey(protocol, port));
+      if (keys.some((key) => taken.has(key))) continue;
+      for (const key of keys) taken.set(key, "this service");
+      return port;
+    }
+    throw refused(draft, path, 0, "failed to allocate a nodePort: range is full");
+  }
+}
+
+function portKey(protocol: string, port: number): string {
+  return `${protocol}:${port}`;
+}
+
+function ownerOf({ metadata }: Draft): string {
+  return `${metadata.namespace}/${metadata.name || metadata.generateName}`;
+}
+
+/** All that a service has of what there is only once. */
+function valuesOf(spec: ServiceSpec): string[] {
+  return [
+    ...(spec.clusterIPs ?? []).filter((address) => address !== "None"),
+    ...(spec.ports ?? []).flatMap(({ protocol = "TCP", nodePort }) =>
+      nodePort ? [portKey(protocol, nodePort)] : [],
+    ),
+    ...(spec.healthCheckNodePort ? [portKey("TCP", spec.healthCheckNodePort)] : []),
+  ];
+}
+
+function refused(draft: Draft, path: string, value: unknown, detail: string): Error {
+  const message = `Invalid value: ${JSON.stringify(value)}: ${detail}`;
+  return invalid({ group: "", kind: "Service" }, draft.metadata.name, [{ path, message }]);
+}

@@ -1,0 +1,35 @@
+import type { ResourceDefinition } from "../../definition.ts";
+import { defineKind } from "../define.ts";
+import { nameIsLabel } from "../names.ts";
+import type { ServiceAllocation } from "./allocation.ts";
+import { serviceDefaults } from "./defaults.ts";
+import { linkFields } from "./linked-fields.ts";
+import { needsClusterIp, specOf } from "./service.ts";
+import { checkService, checkServiceChange } from "./validation.ts";
+
+export function services(allocation: ServiceAllocation): ResourceDefinition {
+  return defineKind({
+    group: "",
+    version: "v1",
+    name: "services",
+    singular: "service",
+    kind: "Service",
+    namespaced: true,
+    shortNames: ["svc"],
+    categories: ["all"],
+    nameRule: nameIsLabel,
+    createsOnUpdate: true,
+    defaults: serviceDefaults,
+    prepareCreate: (draft, context) => allocation.allocate(draft, context),
+    async prepareUpdate(draft, before, context) {
+      linkFields(draft, before);
+      const [now, old] = [specOf(draft), specOf(before)];
+      // An address that was changed by hand is refused as a change, not as one that is taken.
+      const changed = needsClusterIp(old) && needsClusterIp(now) && old.clusterIP !== now.clusterIP;
+      if (!changed) await allocation.allocate(draft, context, before);
+    },
+    check: checkService,
+    checkUpdate: checkServiceChange,
+    status: { atCreation: { loadBalancer: {} } },
+  });
+}

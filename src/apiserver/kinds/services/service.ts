@@ -1,0 +1,63 @@
+import type { Draft } from "../../definition.ts";
+
+export interface ServicePort {
+  name?: string;
+  port: number;
+  protocol?: string;
+  targetPort?: number | string;
+  nodePort?: number;
+  appProtocol?: string;
+}
+
+/** What is needed of a service's spec. */
+export interface ServiceSpec {
+  type?: string;
+  ports?: ServicePort[];
+  selector?: Record<string, string>;
+  clusterIP?: string;
+  clusterIPs?: string[];
+  externalIPs?: string[];
+  externalName?: string;
+  sessionAffinity?: string;
+  sessionAffinityConfig?: { clientIP?: { timeoutSeconds?: number } };
+  ipFamilies?: string[];
+  ipFamilyPolicy?: string;
+  internalTrafficPolicy?: string;
+  externalTrafficPolicy?: string;
+  healthCheckNodePort?: number;
+  allocateLoadBalancerNodePorts?: boolean;
+  loadBalancerSourceRanges?: string[];
+  loadBalancerClass?: string;
+  trafficDistribution?: string;
+}
+
+export function specOf(service: Readonly<Draft>): ServiceSpec {
+  return (service.spec ?? {}) as ServiceSpec;
+}
+
+export function isHeadless(spec: ServiceSpec): boolean {
+  return spec.clusterIPs?.length === 1 && spec.clusterIPs[0] === "None";
+}
+
+export function needsClusterIp(spec: ServiceSpec): boolean {
+  return spec.type !== "ExternalName";
+}
+
+export function needsNodePorts(spec: ServiceSpec): boolean {
+  return (
+    spec.type === "NodePort" || (spec.type === "LoadBalancer" && spec.allocateLoadBalancerNodePorts !== false)
+  );
+}
+
+/** Reached from outside of the cluster: there is a policy for that. */
+export function isExternal(spec: ServiceSpec): boolean {
+  return (
+    spec.type === "LoadBalancer" ||
+    spec.type === "NodePort" ||
+    (spec.type === "ClusterIP" && (spec.externalIPs?.length ?? 0) > 0)
+  );
+}
+
+export function needsHealthCheck(spec: ServiceSpec): boolean {
+  return spec.type === "LoadBalancer" && spec.externalTrafficPolicy === "Local";
+}

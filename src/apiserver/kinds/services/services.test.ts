@@ -1,0 +1,229 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { ApiProblem } from "../../api-problem.ts";
+import type { Draft } from "../../definition.ts";
+import { changeComplaints, complaints, testWorld } from "../fixtures.ts";
+import { AddressRange } from "./address-range.ts";
+import type { ServiceSpec } from "./service.ts";
+
+type World = ReturnType<typeof testWorld>;
+
+const port = { port: 80 };
+
+async function make({ objects }: World, name: string, spec: ServiceSpec): Promise<Draft> {
+  const draft = { metadata: { name, namespace: "default" }, spec };
+  return (await objects.create("services", draft)) as unknown as Draft;
+}
+
+async function change({ objects }: World, name: string, edit: (spec: ServiceSpec) => void): Promise<Draft> {
+  const ref = { resource: "services", namespace: "default", name };
+  return (await objects.change(ref, (draft) => edit(draft.spec))) as unknown as Draft;
+}
+
+async function refusal(work: Promise<unknown>): Promise<string> {
+  try {
+    await work;
+  } catch (error) {
+    assert.ok(error instanceof ApiProblem);
+    assert.equal(error.status, 422);
+    return error.message;
+  }
+  return "none";
+}
+
+describe("ranges of addresses", () => {
+  test("leave the low part to those who choose", () => {
+    const range = new AddressRange("10.96.0.0/24");
+    assert.equal(range.first, "10.96.0.1");
+    assert.equal(range.free(new Set(), 0), "10.96.0.17");
+    assert.equal(range.free(new Set(["10.96.0.254"]), 0.999), "10.96.0.17");
+  });
+
+  test("use the low part when the rest is full", () => {
+    const range = new AddressRange("10.96.0.0/28");
+    const taken = new Set<string>();
+    for (let i = 0; i < 14; i++) taken.add(range.free(taken, 0.5) ?? "none");
+    assert.equal(taken.size, 14);
+    assert.equal(range.free(taken, 0.5), undefined);
+    assert.ok([...taken].every((address) => range.has(address)));
+    assert.equal(range.has("10.96.0.0"), false);
+    assert.equal(range.has("10.96.0.15"), false);
+  });
+});
+
+describe("new services", () => {
+  test("get an address and all defaults", async () => {
+    const { spec, status } = await make(testWorld(), "a", { ports: [port] });
+    assert.deepEqual(spec, {
+      type: "ClusterIP",
+      clusterIP: "10.96.1.1",
+      clusterIPs: ["10.96.1.1"],
+      internalTrafficPolicy: "Cluster",
+      ipFamilies: ["IPv4"],
+      ipFamilyPolicy: "SingleStack",
+      ports: [{ port: 80, protocol: "TCP", targetPort: 80 }],
+      sessionAffinity: "None",
+    });
+    assert.deepEqual(status, { loadBalancer: {} });
+  });
+
+  test("never share an address, even when they are made at once", async () => {
+    const world = testWorld();
+    const names = ["a", "b", "c", "d"];
+    const all = await Promise.all(names.map((name) => make(world, name, { ports: [port] })));
+    assert.equal(new Set(all.map(({ spec }) => spec.clusterIP)).size, names.length);
+  });
+
+  test("without an address have none", async () => {
+    const { spec } = await make(testWorld(), "a", { clusterIP: "None" });
+    assert.deepEqual([spec.clusterIP, spec.clusterIPs], ["None", ["None"]]);
+  });
+
+  test("that are names elsewhere have no address", async () => {
+    const { spec } = await make(testWorld(), "a", { type: "ExternalName", externalName: "example.com." });
+    assert.equal(spec.clusterIP, undefined);
+    assert.equal(spec.internalTrafficPolicy, undefined);
+  });
+
+  test("get the address that they ask for, once", async () => {
+    const world = testWorld();
+    const { spec } = await make(world, "a", { clusterIP: "10.96.0.10", ports: [port] });
+    assert.equal(spec.clusterIP, "10.96.0.10");
+    assert.equal(
+      await refusal(make(world, "b", { clusterIP: "10.96.0.10", ports: [port] })),
+      'Service "b" is invalid: spec.clusterIPs: Invalid value: ["10.96.0.10"]: failed to allocate IP 10.96.0.10: provided IP is already allocated',
+    );
+    assert.equal(
+      await refusal(make(world, "b", { clusterIP: "10.0.0.1", ports: [port] })),
+      'Service "b" is invalid: spec.clusterIPs: Invalid value: ["10.0.0.1"]: failed to allocate IP 10.0.0.1: the provided IP (10.0.0.1) is not in the valid range. The range of valid IPs is 10.96.0.0/16',
+    );
+  });
+
+  test("that were refused may ask for the same address again", async () => {
+    const world = testWorld();
+    await refusal(make(world, "a", { clusterIP: "10.96.0.10" }));
+    assert.equal(
+      (await make(world, "a", { clusterIP: "10.96.0.10", ports: [port] })).spec.clusterIP,
+      "10.96.0.10",
+    );
+  });
+
+  test("for nodes get ports, the same for TCP and UDP", async () => {
+    const world = testWorld();
+    const { spec } = await make(world, "a", {
+      type: "NodePort",
+      ports: [
+        { name: "a", port: 53, protocol: "UDP" },
+        { name: "b", port: 53 },
+        { name: "c", port: 80 },
+      ],
+    });
+    assert.deepEqual(
+      spec.ports.map((each: { nodePort: number }) => each.nodePort),
+      [30000, 30000, 30001],
+    );
+    assert.equal(spec.externalTrafficPolicy, "Cluster");
+    assert.equal(
+      await refusal(make(world, "b", { type: "NodePort", ports: [{ port: 80, nodePort: 30001 }] })),
+      'Service "b" is invalid: spec.ports[0].nodePort: Invalid value: 30001: provided port is already allocated',
+    );
+    assert.equal(
+      await refusal(make(world, "b", { type: "NodePort", ports: [{ port: 80, nodePort: 80 }] })),
+      'Service "b" is invalid: spec.ports[0].nodePort: Invalid value: 80: provided port is not in the valid range. The range of valid ports is 30000-32767',
+    );
+  });
+
+  const cases: [string, object, string[]][] = [
+    ["need a port", {}, ["spec.ports: Required value"]],
+    [
+      "name several ports",
+      { ports: [port, { port: 81 }] },
+      ["spec.ports[0].name: Required value", "spec.ports[1].name: Required value"],
+    ],
+    [
+      "have each port once",
+      {
+        ports: [
+          { ...port, name: "a" },
+          { ...port, name: "b" },
+        ],
+      },
+      ['spec.ports[1]: Duplicate value: {"protocol":"TCP","port":80}'],
+    ],
+    [
+      "check ports",
+      { ports: [{ port: 0, targetPort: 1 }] },
+      ["spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive"],
+    ],
+    [
+      "check types",
+      { type: "Other", ports: [port] },
+      [
+        'spec.type: Unsupported value: "Other": supported values: "ClusterIP", "ExternalName", "LoadBalancer", "NodePort"',
+      ],
+    ],
+    [
+      "inside the cluster have no node port",
+      { ports: [{ ...port, nodePort: 30000 }] },
+      ["spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'"],
+    ],
+    ["that are names need one", { type: "ExternalName" }, ["spec.externalName: Required value"]],
+    [
+      "for nodes have an address",
+      { type: "NodePort", clusterIP: "None", ports: [port] },
+      ["spec.clusterIPs[0]: Invalid value: \"None\": may not be set to 'None' for NodePort services"],
+    ],
+    [
+      "check affinity",
+      { ports: [port], sessionAffinity: "Mine" },
+      ['spec.sessionAffinity: Unsupported value: "Mine": supported values: "ClientIP", "None"'],
+    ],
+  ];
+  for (const [what, spec, wanted] of cases)
+    test(what, async () => assert.deepEqual(await complaints("services", { spec }), wanted));
+});
+
+describe("changes of services", () => {
+  test("that leave out what was given keep it", async () => {
+    const world = testWorld();
+    const { spec } = await make(world, "a", { type: "NodePort", ports: [{ name: "p", port: 80 }] });
+    const changed = await change(world, "a", (now) => {
+      delete now.clusterIP;
+      delete now.clusterIPs;
+      now.ports = [{ name: "p", port: 81 }];
+    });
+    assert.equal(changed.spec.clusterIP, spec.clusterIP);
+    assert.equal(changed.spec.ports[0].nodePort, spec.ports[0].nodePort);
+  });
+
+  test("to a name elsewhere give the address back", async () => {
+    const world = testWorld();
+    await make(world, "a", { ports: [port] });
+    const { spec } = await change(world, "a", (now) => {
+      now.type = "ExternalName";
+      now.externalName = "example.com";
+    });
+    assert.deepEqual([spec.clusterIP, spec.clusterIPs, spec.ipFamilies], [undefined, undefined, undefined]);
+  });
+
+  test("to a service for nodes and back", async () => {
+    const world = testWorld();
+    await make(world, "a", { ports: [port] });
+    const there = await change(world, "a", (now) => {
+      now.type = "NodePort";
+    });
+    assert.equal(there.spec.ports[0].nodePort, 30000);
+    const back = await change(world, "a", (now) => {
+      now.type = "ClusterIP";
+    });
+    assert.deepEqual([back.spec.ports[0].nodePort, back.spec.externalTrafficPolicy], [undefined, undefined]);
+  });
+
+  test("do not change the address", async () => {
+    const spec = { type: "ClusterIP", clusterIP: "10.96.0.7", clusterIPs: ["10.96.0.7"], ports: [port] };
+    assert.deepEqual(
+      await changeComplaints("services", { spec }, { spec: { ...spec, clusterIP: "10.96.0.8" } }),
+      ['spec.clusterIPs[0]: Invalid value: ["10.96.0.8"]: may not change once set'],
+    );
+  });
+});

@@ -1,0 +1,66 @@
+import { checkDriverName } from "./csi-nodes.ts";
+import { defineKind } from "./define.ts";
+import type { FieldProblems } from "./field-problems.ts";
+import { nameIsSubdomain } from "./names.ts";
+
+const metadataBytes = 256 * 1024;
+const messageBytes = 1024;
+const oneSource = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+
+export const volumeAttachments = defineKind({
+  group: "storage.k8s.io",
+  version: "v1",
+  name: "volumeattachments",
+  singular: "volumeattachment",
+  kind: "VolumeAttachment",
+  namespaced: false,
+  nameRule: nameIsSubdomain,
+  defaults(draft) {
+    draft.spec ??= {};
+    draft.status = { attached: false, ...draft.status };
+  },
+  check({ spec, status }, problems) {
+    checkDriverName(spec.attacher, "spec.attacher", problems);
+    checkSource(spec.source ?? {}, problems);
+    problems.checks("spec.nodeName", spec.nodeName ?? "", nameIsSubdomain(spec.nodeName ?? "", false));
+    checkStatus(status, problems);
+  },
+  checkUpdate(draft, before, problems) {
+    problems.immutable("spec", draft.spec, before.spec);
+  },
+  status: {
+    atCreation: { attached: false },
+    checkUpdate: ({ status }, _before, problems) => checkStatus(status, problems),
+  },
+});
+
+interface Source {
+  readonly inlineVolumeSpec?: unknown;
+  readonly persistentVolumeName?: string;
+}
+
+function checkSource(source: Source, problems: FieldProblems): void {
+  const { inlineVolumeSpec: inline, persistentVolumeName: name } = source;
+  if (inline === undefined && name === undefined) problems.required("spec.source", oneSource);
+  else if (inline !== undefined && name !== undefined) problems.forbidden("spec.source", oneSource);
+  else if (name === "")
+    problems.required("spec.source.persistentVolumeName", "must specify non empty persistentVolumeName");
+  if (name !== undefined)
+    problems.checks("spec.source.persistentVolumeName", name, nameIsSubdomain(name, false));
+}
+
+interface Status {
+  readonly attachmentMetadata?: Readonly<Record<string, string>>;
+  readonly attachError?: { readonly message?: string };
+  readonly detachError?: { readonly message?: string };
+}
+
+function checkStatus(status: Status | undefined, problems: FieldProblems): void {
+  let bytes = 0;
+  for (const [key, value] of Object.entries(status?.attachmentMetadata ?? {}))
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
+  if (bytes > metadataBytes) problems.tooLong("status.attachmentMetadata", metadataBytes);
+  for (const error of ["attachError", "detachError"] as const)
+    if (Buffer.byteLength(status?.[error]?.message ?? "") > messageBytes)
+      problems.tooLong(`status.${error}.message`, metadataBytes);
+}

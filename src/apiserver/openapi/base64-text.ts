@@ -1,0 +1,23 @@
+const alphabet = /[A-Za-z0-9+/]/;
+
+/** What is wrong with standard base64, told with the place as Kubernetes tells it. Line ends are no part of it. */
+export function base64Complaint(text: string): string | undefined {
+  if (/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)) return undefined;
+  const place = firstWrong(text);
+  return place === undefined ? undefined : `illegal base64 data at input byte ${place}`;
+}
+
+function firstWrong(text: string): number | undefined {
+  const places = [...text].flatMap((char, at) => (char === "\n" || char === "\r" ? [] : [at]));
+  for (const [count, at] of places.entries()) {
+    if (alphabet.test(text[at]!)) continue;
+    const inGroup = count % 4;
+    if (text[at] !== "=" || inGroup < 2) return at;
+    if (inGroup === 3) return places[count + 1];
+    const second = places[count + 1];
+    if (second === undefined) return text.length;
+    return text[second] === "=" ? places[count + 2] : second;
+  }
+  const open = places.length % 4;
+  return open === 0 ? undefined : text.length - open;
+}

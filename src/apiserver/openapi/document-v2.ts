@@ -1,0 +1,58 @@
+import { patchTypes } from "./content-types.ts";
+import { kindsOfTypes } from "./kinds-of-types.ts";
+import { type Described, type Operation, operations } from "./operations.ts";
+import { pathParameters, type QueryParameter, queryParameters } from "./query-parameters.ts";
+import { Schemas } from "./schemas.ts";
+
+export interface DocumentInfo {
+  readonly title: string;
+  readonly version: string;
+}
+
+/** The whole API as OpenAPI 2 (Swagger). */
+export function openApiV2(
+  definitions: readonly Described[],
+  info: DocumentInfo = { title: "kubelet-ts", version: "v1.36.4" },
+): object {
+  const schemas = new Schemas("v2", kindsOfTypes(definitions));
+  const shared: Record<string, object> = {};
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const operation of operations(definitions)) {
+    paths[operation.path] ??= pathItem(operation.path);
+    paths[operation.path]![operation.method] = described(operation, schemas, shared);
+  }
+  const body = { paths, definitions: schemas.found, parameters: shared };
+  return { swagger: "2.0", info, ...body };
+}
+
+function pathItem(path: string): Record<string, unknown> {
+  const parameters = pathParameters(path).map((one) => ({ ...one, in: "path", required: true }));
+  return parameters.length > 0 ? { parameters } : {};
+}
+
+function described(operation: Operation, schemas: Schemas, shared: Record<string, object>): object {
+  const { action, body, answer, about } = operation;
+  const sent = action === "patch" ? schemas.patch() : body && schemas.ofKind(body);
+  const parameters = [
+    ...(sent ? [{ name: "body", in: "body", required: action !== "delete", schema: sent }] : []),
+    ...queryParameters(action).map((one) => reference(one, shared)),
+  ];
+  return {
+    operationId: operation.id,
+    consumes: action === "patch" ? patchTypes : ["*/*"],
+    produces: ["application/json", "application/yaml"],
+    ...(parameters.length > 0 && { parameters }),
+    responses: {
+      200: { description: "OK", schema: answer ? schemas.ofKind(answer) : { type: "string" } },
+      401: { description: "Unauthorized" },
+    },
+    "x-kubernetes-action": action,
+    ...(about && { "x-kubernetes-group-version-kind": about }),
+  };
+}
+
+/** Most operations have the same ones: they are written once. */
+function reference(parameter: QueryParameter, shared: Record<string, object>): object {
+  shared[parameter.name] ??= { ...parameter, in: "query", uniqueItems: true };
+  return { $ref: `#/parameters/${parameter.name}` };
+}

@@ -1,0 +1,58 @@
+import { json, patchTypes } from "./content-types.ts";
+import type { DocumentInfo } from "./document-v2.ts";
+import { kindsOfTypes } from "./kinds-of-types.ts";
+import { type Described, groupVersionPath, type Operation, operations, servedKinds } from "./operations.ts";
+import { pathParameters, type QueryParameter, queryParameters } from "./query-parameters.ts";
+import { type JsonSchema, Schemas } from "./schemas.ts";
+
+/** The groups and versions that have a document: "api/v1", "apis/storage.k8s.io/v1". */
+export function documentNames(definitions: readonly Described[]): string[] {
+  return [...new Set(servedKinds(definitions).map(groupVersionPath))];
+}
+
+/** One group and version as OpenAPI 3. */
+export function documentV3(definitions: readonly Described[], name: string, info: DocumentInfo): object {
+  const schemas = new Schemas("v3", kindsOfTypes(definitions));
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const operation of operations(definitions)) {
+    if (groupVersionPath(operation.home) !== name) continue;
+    paths[operation.path] ??= pathItem(operation.path);
+    paths[operation.path]![operation.method] = described(operation, schemas);
+  }
+  return { openapi: "3.0.0", info, paths, components: { schemas: schemas.found } };
+}
+
+function pathItem(path: string): Record<string, unknown> {
+  const parameters = pathParameters(path).map((one) => ({ ...parameter(one, "path"), required: true }));
+  return parameters.length > 0 ? { parameters } : {};
+}
+
+function described(operation: Operation, schemas: Schemas): object {
+  const { action, body, answer, about } = operation;
+  const sent = action === "patch" ? schemas.patch() : body && schemas.ofKind(body);
+  const parameters = queryParameters(action).map((one) => parameter(one, "query"));
+  return {
+    operationId: operation.id,
+    ...(parameters.length > 0 && { parameters }),
+    ...(sent && { requestBody: { content: content(sent, action === "patch" ? patchTypes : ["*/*"]) } }),
+    responses: {
+      200: {
+        description: "OK",
+        content: answer
+          ? content(schemas.ofKind(answer), [json, "application/yaml"])
+          : content({ type: "string" }, ["*/*"]),
+      },
+      401: { description: "Unauthorized" },
+    },
+    "x-kubernetes-action": action,
+    ...(about && { "x-kubernetes-group-version-kind": about }),
+  };
+}
+
+function parameter({ name, type, description }: QueryParameter, place: "path" | "query"): object {
+  return { name, in: place, description, schema: { type } };
+}
+
+function content(schema: JsonSchema, types: readonly string[]): object {
+  return Object.fromEntries(types.map((type) => [type, { schema }]));
+}

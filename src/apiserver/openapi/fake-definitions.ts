@@ -1,0 +1,43 @@
+import type { ActionSubresource, ConnectSubresource, PartSubresource } from "../definition.ts";
+import type { Described } from "./operations.ts";
+
+const part: PartSubresource = { how: "part", ignored: [], prepareUpdate() {} };
+
+function action(group: string, kind: string): ActionSubresource {
+  return { how: "action", group, version: "v1", kind, act: () => Promise.reject(new Error("not in tests")) };
+}
+
+const connect: ConnectSubresource = {
+  how: "connect",
+  verbs: ["get", "create"],
+  connect: () => Promise.resolve(),
+};
+
+/** A few kinds, one of each sort. For tests. */
+export const fakeDefinitions: readonly Described[] = [
+  {
+    group: "",
+    version: "v1",
+    name: "pods",
+    kind: "Pod",
+    namespaced: true,
+    subresources: { status: part, eviction: action("policy", "Eviction"), exec: connect },
+  },
+  { group: "", version: "v1", name: "nodes", kind: "Node", namespaced: false },
+  {
+    group: "",
+    version: "v1",
+    name: "events",
+    kind: "Event",
+    namespaced: true,
+    servedAlso: [{ group: "events.k8s.io", version: "v1", toStored() {}, fromStored() {} }],
+  },
+  {
+    group: "authentication.k8s.io",
+    version: "v1",
+    name: "tokenreviews",
+    kind: "TokenReview",
+    namespaced: false,
+    verbs: ["create"],
+  },
+];

@@ -1,0 +1,48 @@
+import { type FieldType, type Scalar, underlying } from "./field-type.ts";
+import { packageOf } from "./type-table.ts";
+
+const scalarNames: Readonly<Record<Scalar, string>> = {
+  any: "interface {}",
+  bool: "bool",
+  bytes: "[]uint8",
+  float64: "float64",
+  "int-or-string": "intstr.IntOrString",
+  int32: "int32",
+  int64: "int64",
+  microtime: "v1.MicroTime",
+  quantity: "resource.Quantity",
+  string: "string",
+  time: "v1.Time",
+};
+
+/** A type as error messages of Kubernetes spell it: "[]v1.Container". */
+export function goName(type: FieldType): string {
+  switch (type.kind) {
+    case "scalar":
+      return scalarNames[type.scalar];
+    case "struct":
+      return qualified(type.type);
+    case "alias":
+      return type.name.startsWith("types.") ? type.name : qualified(type.name);
+    case "list":
+      return `[]${goName(type.items)}`;
+    case "map":
+      return `map[string]${goName(type.values)}`;
+    default:
+      return type satisfies never;
+  }
+}
+
+function qualified(name: string): string {
+  return `${packageOf(name).version}.${name.split(".")[1]}`;
+}
+
+/** A JSON value as the same messages call it; numbers are shown where a number was wanted. */
+export function valueName(value: unknown, wanted: FieldType): string {
+  if (Array.isArray(value)) return "array";
+  if (typeof value === "boolean") return "bool";
+  if (typeof value !== "number") return typeof value;
+  const type = underlying(wanted);
+  const numeric = type.kind === "scalar" && ["float64", "int32", "int64"].includes(type.scalar);
+  return numeric ? `number ${value}` : "number";
+}

@@ -1,0 +1,14 @@
+import { parseQuantity } from "../../model/quantity.ts";
+
+const shape = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$";
+
+/** What is wrong with the text of a quantity. */
+export function quantityComplaint(text: string): string | undefined {
+  const trimmed = text.trim();
+  if (parseQuantity(trimmed) !== undefined) return undefined;
+  const [, number = "", suffix] = /^([+-]?\d*(?:\.\d*)?)([eEinumkKMGTP]*[-+]?\d*)?$/.exec(trimmed) ?? [];
+  if (trimmed === "" || suffix === undefined)
+    return `quantities must match the regular expression '${shape}'`;
+  if (!/\d/.test(number)) return "unable to parse numeric part of quantity";
+  return "unable to parse quantity's suffix";
+}

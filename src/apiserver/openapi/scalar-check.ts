@@ -1,0 +1,58 @@
+import { base64Complaint } from "./base64-text.ts";
+import type { Scalar } from "./field-type.ts";
+import { quantityComplaint } from "./quantity-text.ts";
+import { timeComplaint } from "./time-text.ts";
+
+/**
+ * What is wrong with a scalar.
+ * - type: a value of another type
+ * - text: the right type, with contents that do not decode
+ * `ends` says that Kubernetes reads no further, and tells this rather than what it found before.
+ */
+export type ScalarComplaint =
+  | { readonly kind: "type"; readonly ends: boolean; readonly wanted: Scalar }
+  | { readonly kind: "text"; readonly ends: boolean; readonly message: string };
+
+/** Not for null, which everything takes. */
+export function checkScalar(wanted: Scalar, value: unknown): ScalarComplaint | undefined {
+  switch (wanted) {
+    case "any":
+      return undefined;
+    case "bool":
+      return typeof value === "boolean" ? undefined : wrongType(wanted);
+    case "string":
+      return typeof value === "string" ? undefined : wrongType(wanted);
+    case "float64":
+      return typeof value === "number" ? undefined : wrongType(wanted);
+    case "int32":
+      return isInteger(value, 2 ** 31) ? undefined : wrongType(wanted);
+    case "int64":
+      return isInteger(value, 2 ** 63) ? undefined : wrongType(wanted);
+    case "int-or-string":
+      if (typeof value === "string" || isInteger(value, 2 ** 31)) return undefined;
+      return { kind: "type", ends: true, wanted: "int32" };
+    case "bytes":
+      if (typeof value !== "string") return wrongType(wanted);
+      return wrongText(base64Complaint(value), false);
+    case "time":
+    case "microtime":
+      if (typeof value !== "string") return { kind: "type", ends: true, wanted: "string" };
+      return wrongText(timeComplaint(value, wanted), true);
+    case "quantity":
+      return wrongText(quantityComplaint(typeof value === "string" ? value : JSON.stringify(value)), true);
+    default:
+      return wanted satisfies never;
+  }
+}
+
+function isInteger(value: unknown, limit: number): boolean {
+  return typeof value === "number" && Number.isInteger(value) && value >= -limit && value <= limit - 1;
+}
+
+function wrongType(wanted: Scalar): ScalarComplaint {
+  return { kind: "type", ends: false, wanted };
+}
+
+function wrongText(message: string | undefined, ends: boolean): ScalarComplaint | undefined {
+  return message === undefined ? undefined : { kind: "text", ends, message };
+}

@@ -1,0 +1,5 @@
+/** In the notation of `../type-notation.ts`. */
+export const certificatesBetaTypes = `
+kind ClusterTrustBundle: metadata meta.ObjectMeta, spec! ClusterTrustBundleSpec
+ClusterTrustBundleSpec: signerName string, trustBundle! string
+`;

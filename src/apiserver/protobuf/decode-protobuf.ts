@@ -1,0 +1,94 @@
+import { ApiProblem } from "../api-problem.ts";
+import { kindType } from "../openapi/type-table.ts";
+import type { JsonObject } from "../patch/json-value.ts";
+import { readStruct } from "./read-struct.ts";
+import { bytesOf } from "./scalars.ts";
+import { WireError, wireFields } from "./wire-reader.ts";
+
+export const protobufType = "application/vnd.kubernetes.protobuf";
+
+/** What every message begins with. */
+export const magic = Buffer.from("k8s\0");
+
+export interface KindOf {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+/** An object that was sent as protobuf, as the JSON that it stands for. `wanted` counts where it does not say what it is. */
+export function decodeProtobuf(body: Buffer, wanted?: KindOf): JsonObject {
+  let sent = { apiVersion: "", kind: "" };
+  try {
+    if (!body.subarray(0, magic.length).equals(magic))
+      throw new WireError(
+        `provided data does not appear to be a protobuf message, expected prefix [${[...magic].join(" ")}]`,
+      );
+    const { raw, ...said } = envelope(body.subarray(magic.length));
+    sent = said;
+    const apiVersion = said.apiVersion || (wanted ? apiVersionOf(wanted) : "");
+    const kind = said.kind || (wanted?.kind ?? "");
+    const { group, version } = groupVersion(apiVersion);
+    const type = kindType(group, version, kind);
+    if (!type)
+      throw new WireError(
+        `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`,
+      );
+    const object: JsonObject = { apiVersion, kind };
+    readStruct(object, type, type.name, raw);
+    return object;
+  } catch (error) {
+    if (error instanceof WireError) throw refused(error.message, sent, wanted, body);
+    throw error;
+  }
+}
+
+/** What it is, and its bytes. Nobody uses the encoding and the content type that an envelope may also tell. */
+function envelope(message: Buffer): { apiVersion: string; kind: string; raw: Buffer } {
+  const found = { apiVersion: "", kind: "", raw: Buffer.alloc(0) as Buffer };
+  for (const field of wireFields(message)) {
+    if (field.number === 2) found.raw = bytesOf(field);
+    if (field.number !== 1) continue;
+    for (const part of wireFields(bytesOf(field))) {
+      if (part.number === 1) found.apiVersion = bytesOf(part).toString("utf8");
+      if (part.number === 2) found.kind = bytesOf(part).toString("utf8");
+    }
+  }
+  return found;
+}
+
+export function groupVersion(apiVersion: string): { group: string; version: string } {
+  const slash = apiVersion.indexOf("/");
+  return { group: apiVersion.slice(0, Math.max(slash, 0)), version: apiVersion.slice(slash + 1) };
+}
+
+function apiVersionOf({ group, version }: KindOf): string {
+  return group === "" ? version : `${group}/${version}`;
+}
+
+function refused(
+  why: string,
+  sent: { readonly apiVersion: string; readonly kind: string },
+  wanted: KindOf | undefined,
+  body: Buffer,
+): ApiProblem {
+  if (!wanted) return badRequest(why);
+  if (sent.kind === "")
+    return badRequest(
+      `the object provided is unrecognized (must be of type ${wanted.kind}): ${why} (${summary(body)})`,
+    );
+  const version = JSON.stringify(groupVersion(sent.apiVersion).version);
+  return badRequest(`${sent.kind} in version ${version} cannot be handled as a ${wanted.kind}: ${why}`);
+}
+
+const shownBytes = 30;
+
+function summary(body: Buffer): string {
+  if (body.length === 0) return "<empty>";
+  const shown = body.toString(body[0] === 0x7b ? "utf8" : "hex", 0, shownBytes);
+  return body.length > shownBytes ? `${shown} ...` : shown;
+}
+
+function badRequest(message: string): ApiProblem {
+  return new ApiProblem(400, "BadRequest", message);
+}

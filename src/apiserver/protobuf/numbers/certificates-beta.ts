@@ -1,0 +1,5 @@
+/** In the notation of `../field-numbers.ts`. */
+export const certificatesBetaNumbers = `
+ClusterTrustBundle: metadata spec
+ClusterTrustBundleSpec: signerName trustBundle
+`;

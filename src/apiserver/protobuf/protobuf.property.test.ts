@@ -1,0 +1,200 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { formatQuantity } from "../../model/quantity-form.ts";
+import { ApiProblem } from "../api-problem.ts";
+import { type Field, type FieldType, type Scalar, underlying } from "../openapi/field-type.ts";
+import { packages, structNames, structType } from "../openapi/type-table.ts";
+import { type Json, type JsonObject, setValue } from "../patch/json-value.ts";
+import { decodeProtobuf } from "./decode-protobuf.ts";
+import { encodeProtobuf, watchFrame } from "./encode-protobuf.ts";
+import { numberedFields } from "./field-numbers.ts";
+
+const seed = 1;
+/** Without lone surrogates, which are no text in any encoding. */
+const text = fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 });
+const key = fc.oneof(text, fc.constantFrom("", "__proto__", "constructor"));
+const micros = fc.bigInt({ min: -62_135_596_799_000_000n, max: 253_402_300_799_999_999n });
+
+/** Values that say something: empty ones are no part of messages. Each in the one spelling that it has after reading. */
+const values: Readonly<Record<Scalar, fc.Arbitrary<Json>>> = {
+  any: fc.dictionary(text, fc.constant({})).map((fields) => ({ ...fields, "f:x": {} })),
+  bool: fc.constant(true),
+  bytes: fc.uint8Array({ minLength: 1, maxLength: 20 }).map((bytes) => Buffer.from(bytes).toString("base64")),
+  float64: fc.double({ noNaN: true, noDefaultInfinity: true, min: 1 }),
+  "int-or-string": fc.oneof(text, fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 })),
+  int32: fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }).filter((number) => number !== 0),
+  int64: fc.maxSafeInteger().filter((number) => number !== 0),
+  microtime: micros.map((value) => timeText(value, true)),
+  quantity: fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n }).map((nano) => formatQuantity(nano)),
+  string: text,
+  time: micros.map((value) => timeText(value, false)),
+};
+
+function timeText(micros: bigint, fraction: boolean): string {
+  const rest = ((micros % 1_000_000n) + 1_000_000n) % 1_000_000n;
+  const seconds = new Date(Number((micros - rest) / 1000n)).toISOString().slice(0, 19);
+  return fraction ? `${seconds}.${String(rest).padStart(6, "0")}Z` : `${seconds}Z`;
+}
+
+/** Fields that may be absent also have empty values that mean something. */
+const emptyValues: Partial<Record<Scalar, Json>> = { bool: false, int32: 0, int64: 0, string: "" };
+
+function jsonOf(declared: FieldType, mayBeEmpty: boolean): fc.Arbitrary<Json> {
+  const type = underlying(declared);
+  switch (type.kind) {
+    case "scalar": {
+      const empty = mayBeEmpty ? emptyValues[type.scalar] : undefined;
+      return empty === undefined ? values[type.scalar] : fc.oneof(values[type.scalar], fc.constant(empty));
+    }
+    case "struct":
+      return objectOf(type.type);
+    case "list":
+      return fc.array(jsonOf(type.items, true), { minLength: 1, maxLength: 3 });
+    case "map":
+      return fc
+        .uniqueArray(fc.tuple(key, jsonOf(type.values, true)), {
+          ...{ minLength: 1, maxLength: 3, selector: ([name]) => name },
+        })
+        .map((entries) => objectFrom(entries));
+    default:
+      return type satisfies never;
+  }
+}
+
+function objectFrom(entries: readonly (readonly [string, Json])[]): JsonObject {
+  const object: JsonObject = {};
+  for (const [name, value] of entries) setValue(object, name, value);
+  return object;
+}
+
+function objectOf(name: string): fc.Arbitrary<JsonObject> {
+  const { fields, isKind } = structType(name);
+  const sent = [...fields.values()].filter((field) => !(isKind && field.embeddedIn === "TypeMeta"));
+  if (sent.length === 0) return fc.constant({});
+  return fc
+    .subarray(sent, { maxLength: Math.min(5, sent.length) })
+    .chain((some) =>
+      fc
+        .tuple(...some.map((field) => jsonOf(field.type, keepsEmpty(name, field))))
+        .map((found) => objectFrom(some.map((field, at) => [field.name, found[at]!]))),
+    );
+}
+
+function keepsEmpty(struct: string, field: Field): boolean {
+  const find = (message: string): boolean | undefined => {
+    for (const { name, embedded, optional, always } of numberedFields(message).values()) {
+      if (name === field.name && !embedded) return optional || always || field.required;
+      const inner = embedded ? find(`${struct.split(".")[0]}.${name}`) : undefined;
+      if (inner !== undefined) return inner;
+    }
+    return undefined;
+  };
+  return find(struct) ?? false;
+}
+
+const kinds = packages.flatMap(({ name, group, version }) =>
+  structNames(name)
+    .filter((type) => structType(type).isKind)
+    .map((type) => ({
+      type,
+      apiVersion: group === "" ? version : `${group}/${version}`,
+      kind: type.split(".")[1]!,
+    })),
+);
+
+const anyObject = fc
+  .constantFrom(...kinds)
+  .chain(({ type, apiVersion, kind }) => objectOf(type).map((fields) => ({ apiVersion, kind, ...fields })));
+
+for (const { type, apiVersion, kind } of kinds)
+  test(`${apiVersion} ${kind} is read as it was written`, () => {
+    fc.assert(
+      fc.property(objectOf(type), (fields) => {
+        const object = { apiVersion, kind, ...fields };
+        assert.deepEqual(decodeProtobuf(encodeProtobuf(object)), object);
+      }),
+      { seed, numRuns: 40 },
+    );
+  });
+
+/** A value for each field of each part, none the same as that of its neighbours. */
+function fullValue(declared: FieldType, place: number): Json {
+  const type = underlying(declared);
+  switch (type.kind) {
+    case "list":
+      return [fullValue(type.items, place), fullValue(type.items, place + 1)];
+    case "map":
+      return { a: fullValue(type.values, place), b: fullValue(type.values, place + 1) };
+    case "struct":
+      return objectFrom(
+        [...structType(type.type).fields.values()]
+          .filter((field) => field.embeddedIn !== "TypeMeta")
+          .map((field, at) => [field.name, fullValue(field.type, at)]),
+      );
+    case "scalar":
+      return fc.sample(values[type.scalar], { seed: place, numRuns: 1 })[0]!;
+    default:
+      return type satisfies never;
+  }
+}
+
+for (const { type, apiVersion, kind } of kinds)
+  test(`${apiVersion} ${kind} with all of its fields is read as it was written`, () => {
+    const full = fullValue({ kind: "struct", type }, 0) as JsonObject;
+    const object = { apiVersion, kind, ...full };
+    assert.deepEqual(decodeProtobuf(encodeProtobuf(object)), object);
+  });
+
+/** Whatever comes: an object, or a refusal that can be answered. */
+function readOrRefused(bytes: Buffer): void {
+  try {
+    JSON.stringify(decodeProtobuf(bytes));
+  } catch (error) {
+    assert.ok(error instanceof ApiProblem, String(error));
+    assert.equal(error.status, 400);
+  }
+}
+
+test("junk is refused", () => {
+  fc.assert(
+    fc.property(
+      fc.uint8Array({ maxLength: 200 }),
+      fc.constantFrom(...kinds),
+      (junk, { apiVersion, kind }) => {
+        readOrRefused(Buffer.from(junk));
+        readOrRefused(Buffer.concat([Buffer.from("k8s\0"), junk]));
+        const head = encodeProtobuf({ apiVersion, kind });
+        // The head ends with an empty object: its length is put right.
+        readOrRefused(Buffer.concat([head.subarray(0, -1), Buffer.from([junk.length % 128]), junk]));
+      },
+    ),
+    { seed, numRuns: 2000 },
+  );
+});
+
+test("a message with changed or missing bytes is read or refused", () => {
+  fc.assert(
+    fc.property(anyObject, fc.nat(), fc.nat({ max: 255 }), (object, place, byte) => {
+      const bytes = encodeProtobuf(object as JsonObject);
+      readOrRefused(bytes.subarray(0, place % bytes.length));
+      bytes[place % bytes.length] = byte;
+      readOrRefused(bytes);
+    }),
+    { seed, numRuns: 1000 },
+  );
+});
+
+test("a frame of a watch has its length, the type and the whole object", () => {
+  fc.assert(
+    fc.property(anyObject, (value) => {
+      const object = value as JsonObject;
+      const frame = watchFrame("ADDED", object);
+      const inner = encodeProtobuf(object);
+      assert.equal(frame.readUInt32BE(), frame.length - 4);
+      assert.deepEqual(frame.subarray(4, 11), Buffer.from("\n\x05ADDED"));
+      assert.deepEqual(frame.subarray(-inner.length), inner);
+    }),
+    { seed, numRuns: 50 },
+  );
+});

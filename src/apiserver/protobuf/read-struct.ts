@@ -1,0 +1,126 @@
+import { type Field, type FieldType, type StructType, underlying } from "../openapi/field-type.ts";
+import { structType } from "../openapi/type-table.ts";
+import { isObject, type Json, type JsonObject, ownValue, setValue } from "../patch/json-value.ts";
+import { type NumberedField, numberedFields } from "./field-numbers.ts";
+import { bytesOf, scalarValue, wholeValue } from "./scalars.ts";
+import { packedVarints, WireError, type WireField, wireFields } from "./wire-reader.ts";
+
+/**
+ * Adds what a message says to an object: what is sent twice is merged, as readers of protobuf do. `numbers` is another message
+ * than the type for what is embedded: its fields are those of the type that embeds it. No type holds itself, so this ends.
+ */
+export function readStruct(out: JsonObject, type: StructType, numbers: string, message: Buffer): void {
+  const known = numberedFields(numbers);
+  for (const field of wireFields(message)) {
+    const numbered = known.get(field.number);
+    // Newer clients may know more: what is not known is left out, as unknown fields of JSON are.
+    if (!numbered) continue;
+    if (numbered.embedded) {
+      readStruct(out, type, `${type.name.split(".")[0]}.${numbered.name}`, bytesOf(field));
+    } else {
+      const declared = type.fields.get(numbered.name);
+      if (declared) readField(out, declared, numbered, field);
+    }
+  }
+}
+
+function readField(out: JsonObject, declared: Field, numbered: NumberedField, field: WireField): void {
+  const { name } = declared;
+  const type = underlying(declared.type);
+  switch (type.kind) {
+    case "list": {
+      const before = ownValue(out, name);
+      const list = Array.isArray(before) ? before : [];
+      if (list !== before) setValue(out, name, list);
+      return readItem(list, type.items, field);
+    }
+    case "map": {
+      const map = objectAt(out, name);
+      return readEntry(map, type.values, bytesOf(field));
+    }
+    case "struct": {
+      const struct = structType(type.type);
+      return readStruct(objectAt(out, name), struct, struct.name, bytesOf(field));
+    }
+    case "scalar": {
+      const value = scalarValue(type.scalar, field);
+      // Fields that cannot be absent are always sent: empty ones mean nothing, unless JSON has them, too.
+      const empty = value === "" || value === 0 || value === false;
+      const says = !empty || numbered.optional || numbered.always || declared.required;
+      if (value !== undefined && says) setValue(out, name, value);
+      else delete out[name];
+      return;
+    }
+    default:
+      return type satisfies never;
+  }
+}
+
+function objectAt(out: JsonObject, name: string): JsonObject {
+  const before = ownValue(out, name);
+  if (isObject(before)) return before;
+  const made: JsonObject = {};
+  setValue(out, name, made);
+  return made;
+}
+
+function readItem(list: Json[], items: FieldType, field: WireField): void {
+  const type = underlying(items);
+  switch (type.kind) {
+    case "struct": {
+      const item: JsonObject = {};
+      const struct = structType(type.type);
+      readStruct(item, struct, struct.name, bytesOf(field));
+      list.push(item);
+      return;
+    }
+    case "scalar": {
+      const { scalar } = type;
+      if (field.kind === "bytes" && (scalar === "int32" || scalar === "int64" || scalar === "bool")) {
+        for (const value of packedVarints(field.bytes)) list.push(wholeValue(scalar, value));
+        return;
+      }
+      list.push(scalarValue(scalar, field) ?? null);
+      return;
+    }
+    default:
+      throw new WireError("a list of what cannot be in one");
+  }
+}
+
+function readEntry(map: JsonObject, values: FieldType, message: Buffer): void {
+  const type = underlying(values);
+  let key = "";
+  let value: Json = emptyOf(type);
+  for (const field of wireFields(message)) {
+    if (field.number === 1) key = bytesOf(field).toString("utf8");
+    if (field.number !== 2) continue;
+    if (type.kind === "scalar") value = scalarValue(type.scalar, field) ?? emptyOf(type);
+    // A map holds no lists: each stands in a message that has nothing else.
+    else if (type.kind === "list" && Array.isArray(value)) {
+      for (const item of wireFields(bytesOf(field))) if (item.number === 1) readItem(value, type.items, item);
+    } else if (type.kind === "struct" && isObject(value)) {
+      const struct = structType(type.type);
+      readStruct(value, struct, struct.name, bytesOf(field));
+    }
+  }
+  setValue(map, key, value);
+}
+
+/** The value of an entry that has only a key. */
+function emptyOf(type: FieldType): Json {
+  if (type.kind === "list") return [];
+  if (type.kind !== "scalar") return {};
+  switch (type.scalar) {
+    case "bool":
+      return false;
+    case "int32":
+    case "int64":
+    case "float64":
+      return 0;
+    case "quantity":
+      return "0";
+    default:
+      return "";
+  }
+}

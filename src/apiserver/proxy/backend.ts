@@ -1,0 +1,58 @@
+import { type ClientRequest, request as httpRequest, type OutgoingHttpHeaders } from "node:http";
+import { connect, isIP, type Socket } from "node:net";
+import { connect as tlsConnect } from "node:tls";
+import type { Clock } from "../../base/clock.ts";
+import { DialTimeout } from "./dial-message.ts";
+import { type HostPort, hostPort } from "./kubelet-address.ts";
+
+/** What the API shows to a kubelet, and what it knows of those that sign kubelets' certificates. */
+export interface Credentials {
+  readonly clientCert?: string;
+  readonly clientKey?: string;
+  /** Absent: whatever certificate is shown is taken. */
+  readonly ca?: string;
+}
+
+export type Backend = HostPort &
+  ({ readonly scheme: "http" } | { readonly scheme: "https"; readonly credentials: Credentials });
+
+export interface BackendRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: OutgoingHttpHeaders;
+}
+
+const dialTimeoutMs = 30_000;
+const keepAliveMs = 30_000;
+
+/**
+ * Begins a request. Each has a connection of its own: so certificates that were renewed count at once, and a connection
+ * that is upgraded is nobody else's.
+ */
+export function openRequest(backend: Backend, request: BackendRequest, clock: Clock): ClientRequest {
+  const headers = { host: hostPort(backend), ...request.headers };
+  return httpRequest({ ...request, headers, createConnection: () => dial(backend, clock), setHost: false });
+}
+
+function dial(backend: Backend, clock: Clock): Socket {
+  const { host, port } = backend;
+  // Half open: the end of what one side has to say is not the end of what it wants to hear.
+  const common = { host, port, allowHalfOpen: true } as const;
+  const secure = backend.scheme === "https";
+  const socket = secure ? tlsConnect({ ...common, ...tlsOptions(backend) }) : connect(common);
+  socket.setNoDelay(true).setKeepAlive(true, keepAliveMs);
+  const cancel = clock.after(dialTimeoutMs, () => socket.destroy(new DialTimeout(backend)));
+  socket.once(secure ? "secureConnect" : "connect", cancel).once("close", cancel);
+  return socket;
+}
+
+function tlsOptions({ host, credentials }: Extract<Backend, { scheme: "https" }>) {
+  const { clientCert: cert, clientKey: key, ca } = credentials;
+  return {
+    ...(cert && key && { cert, key }),
+    ...(ca !== undefined && { ca }),
+    rejectUnauthorized: ca !== undefined,
+    ...(isIP(host) === 0 && { servername: host }),
+    ALPNProtocols: ["http/1.1"],
+  };
+}

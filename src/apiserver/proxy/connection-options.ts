@@ -1,0 +1,53 @@
+import type { Node } from "kubernetes-types/core/v1.d.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Pod } from "../../model/pod.ts";
+import type { Authorizer } from "../access.ts";
+import type { ObjectRef, RequestContext } from "../definition.ts";
+import { notFoundProblem } from "../rest/refusals.ts";
+import type { Backend, Credentials } from "./backend.ts";
+import { kubeletAddress } from "./kubelet-address.ts";
+
+export interface KubeletConnectionOptions {
+  /** Asked anew for each connection, so that they may be renewed. */
+  credentials(): Credentials;
+  /** Whether somebody who may `get` exec, attach or portforward may `create` it, too: one is needed as much as the other. */
+  readonly authorizer?: Authorizer;
+  /** Which of a node's addresses is taken, best first. */
+  readonly addressTypes?: readonly string[];
+  readonly clock?: Clock;
+  /** Where the two proxies may go. Anywhere but to this machine itself, unless told. */
+  mayProxyTo?(address: string): boolean;
+}
+
+export type KubeletBackend = Extract<Backend, { scheme: "https" }>;
+
+export async function podOf({ objects }: RequestContext, ref: ObjectRef): Promise<Pod> {
+  const pod = await objects.get(ref);
+  if (pod === undefined) throw notFoundProblem({ name: "pods", group: "" }, "pods", ref.name);
+  return pod as unknown as Pod;
+}
+
+export async function kubeletOf(
+  { objects }: RequestContext,
+  name: string,
+  options: KubeletConnectionOptions,
+): Promise<KubeletBackend> {
+  const node = await objects.get({ resource: "nodes", namespace: "", name });
+  if (node === undefined) throw notFoundProblem({ name: "nodes", group: "" }, "nodes", name);
+  const address = kubeletAddress(node as unknown as Node, options.addressTypes);
+  return { scheme: "https", ...address, credentials: options.credentials() };
+}
+
+export function queryOf(url: string | undefined): URLSearchParams {
+  return new URLSearchParams(rawQueryOf(url));
+}
+
+/** "?a=b", or "". */
+export function rawQueryOf(url = ""): string {
+  const at = url.indexOf("?");
+  return at < 0 ? "" : url.slice(at);
+}
+
+export function pathOf(url = ""): string {
+  return url.slice(0, url.length - rawQueryOf(url).length);
+}

@@ -1,0 +1,17 @@
+import type { PodSpec } from "../../model/pod.ts";
+import { badRequest } from "../rest/refusals.ts";
+
+/** The container that a request is about: the one it names, or the only one that there is. */
+export function chooseContainer(podName: string, spec: PodSpec, asked: string): string {
+  const { initContainers = [], containers = [], ephemeralContainers = [] } = spec;
+  const names = [...initContainers, ...containers, ...ephemeralContainers].map(({ name }) => name);
+  if (asked !== "") {
+    if (names.includes(asked)) return asked;
+    throw badRequest(`container ${asked} is not valid for pod ${podName}`);
+  }
+  const [only, ...more] = containers;
+  if (only === undefined) throw badRequest(`a container name must be specified for pod ${podName}`);
+  if (more.length === 0) return only.name;
+  const choice = `choose one of: [${names.join(" ")}]`;
+  throw badRequest(`a container name must be specified for pod ${podName}, ${choice}`);
+}

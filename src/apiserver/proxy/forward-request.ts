@@ -1,0 +1,55 @@
+import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http";
+import { pipeline } from "node:stream/promises";
+import type { Clock } from "../../base/clock.ts";
+import { type Backend, type BackendRequest, openRequest } from "./backend.ts";
+
+/** Both sides of a request: the client's, and who gives up on it. */
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+}
+
+/**
+ * Sends a request on and waits for the head of its answer. If the client goes away meanwhile, so does the request.
+ * Rejects with whatever Node says if there is no answer.
+ */
+export async function ask(
+  backend: Backend,
+  request: BackendRequest,
+  exchange: Exchange,
+  body?: IncomingMessage,
+): Promise<IncomingMessage> {
+  const outgoing = openRequest(backend, request, exchange.clock);
+  const answer = answerOf(outgoing);
+  const stop = () => outgoing.destroy();
+  exchange.response.once("close", stop);
+  exchange.signal.addEventListener("abort", stop, { once: true });
+  answer.finally(() => exchange.signal.removeEventListener("abort", stop)).catch(() => undefined);
+  if (exchange.signal.aborted || exchange.response.destroyed) stop();
+  else if (body === undefined) outgoing.end();
+  // A backend may answer before it has read all: no reason to break with a client that still sends. So no pipeline().
+  else body.pipe(outgoing);
+  return await answer;
+}
+
+function answerOf(outgoing: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    outgoing.once("response", resolve);
+    // Stays for as long as the request: a connection may break after the answer has begun.
+    outgoing.on("error", reject);
+  });
+}
+
+/** The body of an answer, piece by piece as it comes. A body that breaks off is broken off for the client, too. */
+export async function handBack(answer: IncomingMessage, { response, signal }: Exchange): Promise<void> {
+  response.flushHeaders();
+  try {
+    await pipeline(answer, response, { signal });
+  } catch {
+    // Either side has gone, and the pipeline has taken the other one with it.
+    answer.destroy();
+    response.destroy();
+  }
+}

@@ -1,0 +1,96 @@
+import { type IncomingMessage, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { Clock } from "../../base/clock.ts";
+import { ApiProblem } from "../api-problem.ts";
+import { type Backend, type BackendRequest, openRequest } from "./backend.ts";
+import { answerHeaders } from "./forwarded-headers.ts";
+import { join } from "./join.ts";
+
+export interface UpgradeExchange {
+  readonly socket: Duplex;
+  /** What the client has sent after its request already. */
+  readonly head: Buffer;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+}
+
+type Answer =
+  | {
+      readonly upgraded: true;
+      readonly message: IncomingMessage;
+      readonly socket: Duplex;
+      readonly head: Buffer;
+    }
+  | { readonly upgraded: false; readonly message: IncomingMessage };
+
+const refusalDeadlineMs = 10_000;
+
+/**
+ * Asks a backend to change protocols; when it does, the two connections become one. A refusal is handed back as it is.
+ * Rejects, with the client's connection untouched, if there is no answer (as Node says) or none that makes sense.
+ */
+export async function forwardUpgrade(
+  backend: Backend,
+  request: BackendRequest,
+  exchange: UpgradeExchange,
+): Promise<void> {
+  const answer = await ask(backend, request, exchange);
+  if (answer.upgraded) {
+    const { message, socket: backendSocket, head } = answer;
+    exchange.socket.write(statusLine(message, message.rawHeaders));
+    if (head.length > 0) exchange.socket.write(head);
+    if (exchange.head.length > 0) backendSocket.write(exchange.head);
+    await join(exchange.socket, backendSocket, exchange.signal);
+  } else {
+    await refuse(answer.message, exchange);
+  }
+}
+
+function ask(backend: Backend, request: BackendRequest, exchange: UpgradeExchange): Promise<Answer> {
+  const { socket: client, signal, clock } = exchange;
+  const outgoing = openRequest(backend, request, clock);
+  const stop = () => outgoing.destroy();
+  client.on("error", stop).once("close", stop);
+  signal.addEventListener("abort", stop, { once: true });
+  const answer = new Promise<Answer>((resolve, reject) => {
+    outgoing.once("upgrade", (message, socket, head) => resolve({ upgraded: true, message, socket, head }));
+    outgoing.once("response", (message) => resolve({ upgraded: false, message }));
+    outgoing.on("error", reject);
+  });
+  if (signal.aborted || client.destroyed) stop();
+  else outgoing.end();
+  return answer.finally(() => {
+    client.off("close", stop);
+    signal.removeEventListener("abort", stop);
+  });
+}
+
+async function refuse(message: IncomingMessage, { socket, signal, clock }: UpgradeExchange): Promise<void> {
+  const code = message.statusCode ?? 0;
+  if (code < 400) {
+    message.destroy();
+    throw new ApiProblem(500, "", `invalid upgrade response: status code ${code}`);
+  }
+  const cancel = clock.after(refusalDeadlineMs, () => message.destroy());
+  // The end of the connection is the end of the body, so it does not matter how its length was told.
+  const headers = Object.entries(answerHeaders(message)).flatMap(([name, values]) =>
+    values.flatMap((value) => [name, value]),
+  );
+  socket.write(statusLine(message, [...headers, "Connection", "close"]));
+  try {
+    await pipeline(message, socket, { signal });
+  } catch {
+    message.destroy();
+    socket.destroy();
+  } finally {
+    cancel();
+  }
+}
+
+function statusLine(message: IncomingMessage, rawHeaders: readonly string[]): Buffer {
+  const code = message.statusCode ?? 0;
+  const lines = [`HTTP/1.1 ${code} ${message.statusMessage || STATUS_CODES[code] || ""}`];
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) lines.push(`${rawHeaders[i]}: ${rawHeaders[i + 1]}`);
+  return Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1");
+}

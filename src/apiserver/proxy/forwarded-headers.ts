@@ -1,0 +1,71 @@
+import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from "node:http";
+
+/** What belongs to one connection, not to the request or answer on it. */
+const hopByHop = new Set([
+  "connection",
+  "expect",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+const crossOrigin = new Set(
+  ["credentials", "headers", "methods", "origin"].map((each) => `access-control-allow-${each}`),
+);
+
+/** With these somebody could pass for whoever asked the API. */
+const isSecret = (name: string) =>
+  name === "authorization" || name.startsWith("impersonate-") || name.startsWith("x-remote-");
+
+const tokenProtocol = "base64url.bearer.authorization.k8s.io.";
+
+/** The headers of a request that is handed on: everything but what was meant for the API itself. */
+export function requestHeaders(request: IncomingMessage, upgrade: boolean): OutgoingHttpHeaders {
+  const headers = Object.create(null) as Record<string, string[]>;
+  const dropped = connectionNamed(request.headers);
+  for (const [name, values = []] of Object.entries(request.headersDistinct)) {
+    if (!hopByHop.has(name) && !dropped.has(name) && !isSecret(name)) headers[name] = values;
+  }
+  const { socket } = request;
+  if (socket.remoteAddress)
+    headers["x-forwarded-for"] = [[...(headers["x-forwarded-for"] ?? []), socket.remoteAddress].join(", ")];
+  const chunked = request.headers["transfer-encoding"] !== undefined;
+  // Said in so many words: otherwise Node would decide by the method whether there is a body.
+  if (chunked) headers["transfer-encoding"] = ["chunked"];
+  else if (request.method !== "GET" && request.method !== "HEAD") headers["content-length"] ??= ["0"];
+  if (upgrade) {
+    headers.connection = ["Upgrade"];
+    headers.upgrade = request.headersDistinct.upgrade ?? [];
+    withoutToken(headers);
+  }
+  return headers;
+}
+
+/** Browsers send their token as the name of a protocol. */
+function withoutToken(headers: Record<string, string[]>): void {
+  const given = headers["sec-websocket-protocol"];
+  if (given === undefined) return;
+  const protocols = given.flatMap((line) => line.split(",")).map((protocol) => protocol.trim());
+  const kept = protocols.filter((protocol) => !protocol.startsWith(tokenProtocol));
+  if (kept.length === 0) delete headers["sec-websocket-protocol"];
+  else headers["sec-websocket-protocol"] = [kept.join(", ")];
+}
+
+/** The headers of an answer that is handed back. */
+export function answerHeaders(answer: IncomingMessage): Record<string, string[]> {
+  const headers: Record<string, string[]> = {};
+  const dropped = connectionNamed(answer.headers);
+  for (const [name, values = []] of Object.entries(answer.headersDistinct)) {
+    if (!hopByHop.has(name) && !crossOrigin.has(name) && !dropped.has(name)) headers[name] = values;
+  }
+  return headers;
+}
+
+function connectionNamed(headers: IncomingHttpHeaders): ReadonlySet<string> {
+  return new Set((headers.connection ?? "").split(",").map((name) => name.trim().toLowerCase()));
+}

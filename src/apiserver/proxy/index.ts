@@ -1,0 +1,24 @@
+import type { ConnectSubresource } from "../definition.ts";
+import type { KubeletConnectionOptions } from "./connection-options.ts";
+import { logConnection } from "./log.ts";
+import { nodeProxy, podProxy } from "./proxies.ts";
+import { streamConnection } from "./streams.ts";
+
+export type { Credentials } from "./backend.ts";
+export type { KubeletConnectionOptions } from "./connection-options.ts";
+
+export type ConnectionName = "log" | "exec" | "attach" | "portforward" | "podProxy" | "nodeProxy";
+
+/** The subresources that the API does not answer itself: what it hands on to a kubelet, or to what runs in a pod. */
+export function kubeletConnections(
+  options: KubeletConnectionOptions,
+): Readonly<Record<ConnectionName, ConnectSubresource>> {
+  return {
+    log: logConnection(options),
+    exec: streamConnection("exec", options),
+    attach: streamConnection("attach", options),
+    portforward: streamConnection("portforward", options),
+    podProxy: podProxy(options),
+    nodeProxy: nodeProxy(options),
+  };
+}

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { Duplex } from "node:stream";
+import { describe, test } from "node:test";
+import { join } from "./join.ts";
+
+/** One end of a connection: `hears` is said to it, and what it is told waits until it is let through. */
+class FakeEnd extends Duplex {
+  readonly told: string[] = [];
+  readonly #waiting: (() => void)[] = [];
+  #open: boolean;
+
+  constructor(hears: readonly string[], open: boolean) {
+    super();
+    this.#open = open;
+    for (const each of [...hears, null]) this.push(each);
+  }
+
+  override _read(): void {}
+
+  override _write(chunk: Buffer, _: string, done: () => void): void {
+    const take = () => {
+      if (this.destroyed) return;
+      this.told.push(String(chunk));
+      done();
+    };
+    if (this.#open) take();
+    else this.#waiting.push(take);
+  }
+
+  letThrough(): void {
+    this.#open = true;
+    for (const take of this.#waiting.splice(0)) take();
+  }
+}
+
+const closed = (end: Duplex) => new Promise((resolve) => end.once("close", resolve));
+
+describe("two connections that are one", () => {
+  test("what was said last arrives, though who said it is gone and the request with it", async () => {
+    const [client, backend] = [new FakeEnd(["last words"], true), new FakeEnd(["bye"], false)];
+    const request = new AbortController();
+    client.once("close", () => request.abort());
+    const over = join(client, backend, request.signal);
+    await closed(client);
+    backend.letThrough();
+    await over;
+    assert.deepEqual([client.told, backend.told], [["bye"], ["last words"]]);
+  });
+
+  test("a side that breaks takes the other with it", async () => {
+    const [client, backend] = [new FakeEnd([], true), new FakeEnd([], false)];
+    const over = join(client, backend, new AbortController().signal);
+    backend.destroy(new Error("reset"));
+    await over;
+    assert.ok(client.destroyed);
+  });
+
+  test("a request that was given up before leaves nothing open", async () => {
+    const [client, backend] = [new FakeEnd([], true), new FakeEnd([], true)];
+    await join(client, backend, AbortSignal.abort());
+    assert.ok(client.destroyed && backend.destroyed);
+  });
+});

@@ -1,0 +1,31 @@
+import type { Node } from "kubernetes-types/core/v1.d.ts";
+import { ApiProblem } from "../api-problem.ts";
+
+export interface HostPort {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The order in which a node's addresses are tried: those that need no name server first. */
+export const addressTypes = ["InternalIP", "Hostname", "InternalDNS", "ExternalDNS", "ExternalIP"] as const;
+
+const kubeletPort = 10250;
+
+/** Where the kubelet of a node listens, as it says itself. */
+export function kubeletAddress(
+  node: Pick<Node, "status">,
+  types: readonly string[] = addressTypes,
+): HostPort {
+  const addresses = node.status?.addresses ?? [];
+  const port = node.status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
+  for (const type of types) {
+    const found = addresses.find((address) => address.type === type);
+    if (found) return { host: found.address, port: port > 0 ? port : kubeletPort };
+  }
+  const known = addresses.map(({ type, address }) => `{${type} ${address}}`).join(" ");
+  throw new ApiProblem(500, "", `no preferred addresses found; known addresses: [${known}]`);
+}
+
+export function hostPort({ host, port }: HostPort): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}

@@ -1,0 +1,47 @@
+import { Problems } from "../../model/validation/problem.ts";
+import { badRequest, invalid } from "../rest/refusals.ts";
+import { encodeQuery, flag, wholeNumber } from "./query-values.ts";
+
+export interface LogOptions {
+  readonly container: string;
+  /** The kubelet's certificate need not be known. */
+  readonly insecure: boolean;
+  /** What the kubelet is asked: "?follow=true&tailLines=5", or "". */
+  readonly query: string;
+}
+
+const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+
+export function parseLogOptions(pod: string, query: URLSearchParams): LogOptions {
+  const told = new URLSearchParams();
+  const problems = new Problems();
+  for (const name of ["follow", "previous", "timestamps"]) if (flag(query, name)) told.set(name, "true");
+  for (const name of ["tailLines", "limitBytes", "sinceSeconds"]) {
+    const value = wholeNumber(query, name);
+    if (value === undefined) continue;
+    told.set(name, String(value));
+    if (name === "tailLines" && value < 0n)
+      problems.invalid(name, value, "must be greater than or equal to 0");
+    if (name !== "tailLines" && value < 1n) problems.invalid(name, value, "must be greater than 0");
+  }
+  const since = query.get("sinceTime");
+  if (since) {
+    told.set("sinceTime", rfc3339(since));
+    if (told.has("sinceSeconds"))
+      problems.forbidden("", "at most one of `sinceTime` or `sinceSeconds` may be specified");
+  }
+  if (query.has("stream")) problems.forbidden("stream", "may not be specified");
+  if (problems.list.length > 0) throw invalid({ kind: "PodLogOptions", group: "" }, pod, problems.list);
+  return {
+    container: query.get("container") ?? "",
+    insecure: flag(query, "insecureSkipTLSVerifyBackend"),
+    query: encodeQuery(told),
+  };
+}
+
+/** In whole seconds, with its zone: finer times are cut off on the way to the kubelet. */
+function rfc3339(value: string): string {
+  if (!time.test(value) || Number.isNaN(Date.parse(value)))
+    throw badRequest(`parsing time ${JSON.stringify(value)} as "2006-01-02T15:04:05Z07:00": cannot parse it`);
+  return value.replace(/\.\d+/, "");
+}

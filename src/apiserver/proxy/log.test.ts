@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { get, type IncomingMessage } from "node:http";
+import { text } from "node:stream/consumers";
+import { describe, type TestContext, test } from "node:test";
+import type { TLSSocket } from "node:tls";
+import { type Api, aNode, anApi, aPod, authority, fakeKubelet } from "./fixtures.ts";
+
+const signer = authority();
+const { cert: clientCert, key: clientKey } = signer.sign("kube-apiserver-kubelet-client", "client auth");
+const credentials = { clientCert, clientKey, ca: signer.ca };
+
+function ask(api: Api, path: string): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) =>
+    get({ port: api.port, path, agent: false }, resolve).on("error", reject),
+  );
+}
+
+async function refusal(
+  api: Api,
+  path = "/log/p",
+): Promise<{ code: number; reason?: string; message: string }> {
+  return JSON.parse(await text(await ask(api, path)));
+}
+
+async function setUp(t: TestContext, o: { pod?: ReturnType<typeof aPod>; credentials?: object } = {}) {
+  const kubelet = await fakeKubelet(t, signer);
+  const objects = { pods: o.pod ?? aPod(), nodes: aNode(kubelet.port) };
+  return { kubelet, api: await anApi(t, { objects, credentials: () => o.credentials ?? credentials }) };
+}
+
+describe("logs", () => {
+  test("come from the kubelet, which is shown the API's certificate", async (t) => {
+    const { kubelet, api } = await setUp(t);
+    let seen: string[] = [];
+    kubelet.handle = ({ url = "", method = "", socket, headers }, response) => {
+      const peer = (socket as TLSSocket).getPeerCertificate().subject.CN;
+      seen = [method, url, String(peer), String(headers.authorization)];
+      response.writeHead(200, { "content-type": "application/x-other", "x-other": "1" }).end("hello\n");
+    };
+    const answer = await ask(api, "/log/p?container=c&tailLines=5&timestamps=true");
+    assert.equal(await text(answer), "hello\n");
+    assert.equal(answer.statusCode, 200);
+    assert.deepEqual([answer.headers["content-type"], answer.headers["x-other"]], ["text/plain", undefined]);
+    const path = "/containerLogs/ns/p/c?tailLines=5&timestamps=true";
+    assert.deepEqual(seen, ["GET", path, "kube-apiserver-kubelet-client", "undefined"]);
+  });
+
+  test("are followed: each piece comes when it is there", async (t) => {
+    const { kubelet, api } = await setUp(t);
+    let more: (chunk?: string) => void = () => undefined;
+    kubelet.handle = (_, response) => {
+      response.flushHeaders();
+      more = (chunk) => (chunk === undefined ? response.end() : response.write(chunk));
+    };
+    const answer = await ask(api, "/log/p?follow=true");
+    const pieces = answer.setEncoding("utf8")[Symbol.asyncIterator]();
+    for (const piece of ["one\n", "two\n"]) {
+      more(piece);
+      assert.equal((await pieces.next()).value, piece);
+    }
+    more();
+    assert.equal((await pieces.next()).done, true);
+  });
+
+  test("a client that goes away takes the kubelet's request with it", async (t) => {
+    const { kubelet, api } = await setUp(t);
+    const gone = new Promise<void>((resolve) => {
+      kubelet.handle = (_, response) => {
+        response.write("x");
+        response.once("close", resolve);
+      };
+    });
+    const done = api.nextDone();
+    const answer = await ask(api, "/log/p?follow=true");
+    answer.destroy();
+    await Promise.all([gone, done]);
+  });
+
+  test("a client that goes away before there is an answer does so, too", async (t) => {
+    const { kubelet, api } = await setUp(t);
+    const request = get({ port: api.port, path: "/log/p", agent: false }).on("error", () => undefined);
+    const gone = new Promise<void>((resolve) => {
+      kubelet.handle = (_, response) => {
+        response.once("close", resolve);
+        request.destroy();
+      };
+    });
+    await Promise.all([gone, api.nextDone()]);
+  });
+
+  test("a log that breaks off is not taken for a whole one", async (t) => {
+    const { kubelet, api } = await setUp(t);
+    kubelet.handle = ({ socket }, response) => {
+      response.write("x", () => socket.destroy());
+    };
+    await assert.rejects(text(await ask(api, "/log/p")), { code: "ECONNRESET" });
+  });
+
+  test("the end of the API is the end of the log", async (t) => {
+    const { kubelet, api } = await setUp(t);
+    const gone = new Promise<void>((resolve) => {
+      kubelet.handle = (_, response) => {
+        response.write("x");
+        response.once("close", resolve);
+      };
+    });
+    const answer = await ask(api, "/log/p?follow=true");
+    api.abort();
+    await assert.rejects(text(answer), { code: "ECONNRESET" });
+    await gone;
+  });
+
+  test("of a pod without node there are none", async (t) => {
+    const { api } = await setUp(t, { pod: aPod({ nodeName: "" }) });
+    assert.equal((await ask(api, "/log/p")).statusCode, 204);
+  });
+
+  test("what the kubelet refuses is told in the API's words", async (t) => {
+    const { kubelet, api } = await setUp(t);
+    const message = 'container "c" in pod "p" is waiting to start: ContainerCreating';
+    kubelet.handle = (_, response) => response.writeHead(400).end(message);
+    const { code, reason, message: told } = await refusal(api);
+    assert.deepEqual([code, reason, told], [400, "BadRequest", message]);
+  });
+
+  test("a refusal is not read without end", async (t) => {
+    const { kubelet, api } = await setUp(t);
+    kubelet.handle = (_, response) => response.writeHead(400).end("x".repeat(200_000));
+    assert.equal((await refusal(api)).message.length, 50_000);
+  });
+
+  test("a kubelet sends nobody elsewhere", async (t) => {
+    const { kubelet, api } = await setUp(t);
+    kubelet.handle = (_, response) => response.writeHead(302, { location: "https://example.org/" }).end();
+    assert.equal((await refusal(api)).message, 'Get "https://example.org/": redirects forbidden');
+  });
+
+  test("a kubelet that nobody is behind", async (t) => {
+    const objects = { pods: aPod(), nodes: aNode(1) };
+    const api = await anApi(t, { objects });
+    const { code, reason, message } = await refusal(api);
+    const why = "dial tcp 127.0.0.1:1: connect: connection refused";
+    assert.deepEqual(
+      [code, reason, message],
+      [500, undefined, `Get "https://127.0.0.1:1/containerLogs/ns/p/c": ${why}`],
+    );
+  });
+
+  test("a kubelet whose certificate somebody else signed is not trusted, unless the user wants so", async (t) => {
+    const { kubelet, api } = await setUp(t, { credentials: { ...credentials, ca: authority("other").ca } });
+    kubelet.handle = (_, response) => response.end("hello");
+    const why = /: tls: failed to verify certificate: x509: certificate signed by unknown authority$/;
+    assert.match((await refusal(api)).message, why);
+    assert.equal(await text(await ask(api, "/log/p?insecureSkipTLSVerifyBackend=true")), "hello");
+  });
+
+  test("a kubelet's certificate is not looked at if nothing is known of who signs them", async (t) => {
+    const { kubelet, api } = await setUp(t, { credentials: { clientCert, clientKey } });
+    kubelet.handle = (_, response) => response.end("hello");
+    assert.equal(await text(await ask(api, "/log/p")), "hello");
+  });
+
+  const refusals: [string, object, string, string][] = [
+    ["a pod that is not there", {}, "/log/x", 'pods "x" not found'],
+    ["a node that is not there", { nodeName: "m" }, "/log/p", 'nodes "m" not found'],
+    ["no container of the pod's", {}, "/log/p?container=x", "container x is not valid for pod p"],
+  ];
+  for (const [rule, spec, path, message] of refusals) {
+    test(rule, async (t) => {
+      const { api } = await setUp(t, { pod: aPod({ ...spec }) });
+      assert.equal((await refusal(api, path)).message, message);
+    });
+  }
+});

@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { type IncomingMessage, type RequestOptions, request as send } from "node:http";
+import { text } from "node:stream/consumers";
+import { describe, type TestContext, test } from "node:test";
+import type { TLSSocket } from "node:tls";
+import {
+  type Api,
+  aNode,
+  anApi,
+  aPod,
+  authority,
+  fakeKubelet,
+  plainServer,
+  RawClient,
+  switching,
+  upgradeText,
+} from "./fixtures.ts";
+
+const signer = authority();
+const { cert: clientCert, key: clientKey } = signer.sign("api", "client auth");
+const credentials = () => ({ clientCert, clientKey, ca: signer.ca });
+
+async function setUp(t: TestContext) {
+  const kubelet = await fakeKubelet(t, signer);
+  const other = await plainServer(t);
+  const ports = [{ containerPort: other.port }];
+  const pods = aPod({ containers: [{ name: "c", ports }] }, { podIPs: [{ ip: "127.0.0.1" }] });
+  const objects = { pods, nodes: aNode(kubelet.port) };
+  return { kubelet, other, objects, api: await anApi(t, { objects, credentials }) };
+}
+
+function ask(api: Api, path: string, options: RequestOptions = {}, body = ""): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    send({ port: api.port, path, agent: false, ...options }, resolve)
+      .on("error", reject)
+      .end(body);
+  });
+}
+
+async function refusal(api: Api, path: string): Promise<[number, string]> {
+  const { code, message } = JSON.parse(await text(await ask(api, path)));
+  return [code, message];
+}
+
+describe("the proxy to a node", () => {
+  test("hands on method, path, query, headers and body, and hands back what comes", async (t) => {
+    const { kubelet, api } = await setUp(t);
+    let seen: unknown[] = [];
+    let headers: IncomingMessage["headers"] = {};
+    kubelet.handle = async (request, response) => {
+      headers = request.headers;
+      const peer = (request.socket as TLSSocket).getPeerCertificate().subject.CN;
+      seen = [request.method, request.url, await text(request), peer];
+      const cors = { "access-control-allow-origin": "*", "x-two": ["a", "b"] };
+      response.writeHead(201, "Made", { ...cors, connection: "close, x-hop", "x-hop": "1" }).end("done");
+    };
+    const answer = await ask(
+      api,
+      "/nodeProxy/n/run/a%2Fb/?q=1&q=2",
+      { method: "PUT", headers: { authorization: "Bearer s", "x-a": "b", te: "trailers", host: "api" } },
+      "body",
+    );
+    assert.deepEqual([answer.statusCode, answer.statusMessage, await text(answer)], [201, "Made", "done"]);
+    assert.deepEqual(answer.headersDistinct["x-two"], ["a", "b"]);
+    assert.equal(answer.headers["access-control-allow-origin"], undefined);
+    assert.equal(answer.headers["x-hop"], undefined);
+    assert.deepEqual(seen, ["PUT", "/run/a%2Fb/?q=1&q=2", "body", "api"]);
+    assert.deepEqual(
+      [headers.authorization, headers.te, headers["x-a"], headers.host],
+      [undefined, undefined, "b", "api"],
+    );
+    assert.deepEqual(
+      [headers["x-forwarded-for"], headers["x-forwarded-uri"]],
+      ["127.0.0.1", "/nodeProxy/n/run/a%2Fb/"],
+    );
+  });
+
+  for (const method of ["GET", "DELETE", "POST"]) {
+    test(`a body without a length is handed on with a ${method}, too`, async (t) => {
+      const { kubelet, api } = await setUp(t);
+      kubelet.handle = async (request, response) => response.end(await text(request));
+      const headers = { "transfer-encoding": "chunked" };
+      assert.equal(await text(await ask(api, "/nodeProxy/n/x", { method, headers }, "body")), "body");
+    });
+  }
+
+  test("paths with dots are made plain", async (t) => {
+    const { kubelet, api } = await setUp(t);
+    kubelet.handle = ({ url }, response) => response.end(url);
+    assert.equal(await text(await ask(api, "/nodeProxy/n/a/../b//c/")), "/b/c/");
+    assert.equal(await text(await ask(api, "/nodeProxy/n/")), "/");
+  });
+
+  test("an address without slash at its end is sent to the one with it", async (t) => {
+    const { kubelet, api } = await setUp(t);
+    const { statusCode, headers } = await ask(api, "/nodeProxy/n?a=b");
+    assert.deepEqual([statusCode, headers.location], [301, "/nodeProxy/n/?a=b"]);
+    kubelet.handle = ({ method }, response) => response.end(method);
+    assert.equal(await text(await ask(api, "/nodeProxy/n", { method: "POST" })), "POST");
+  });
+
+  test("redirects lead through the API", async (t) => {
+    const { kubelet, api } = await setUp(t);
+    kubelet.handle = (_, response) => response.writeHead(302, { location: "/logs/" }).end();
+    const { statusCode, headers } = await ask(api, "/nodeProxy/n/logs");
+    assert.deepEqual([statusCode, headers.location], [302, "/nodeProxy/n/logs/"]);
+  });
+
+  test("another port of the node is not shown the API's certificate", async (t) => {
+    const { other, api, kubelet } = await setUp(t);
+    other.handle = (_, response) => response.end("other");
+    assert.equal(await text(await ask(api, `/nodeProxy/n:${other.port}/`)), "other");
+    const second = await fakeKubelet(t, authority("unknown"));
+    second.handle = ({ socket }, response) =>
+      response.end(String((socket as TLSSocket).getPeerCertificate().subject?.CN));
+    assert.equal(await text(await ask(api, `/nodeProxy/https:n:${second.port}/`)), "undefined");
+    kubelet.handle = (_, response) => response.end("kubelet");
+    assert.equal(await text(await ask(api, `/nodeProxy/n:${kubelet.port}/`)), "kubelet");
+  });
+
+  test("answers come when they are there, and go when the client goes", async (t) => {
+    const { kubelet, api } = await setUp(t);
+    const gone = new Promise<void>((resolve) => {
+      kubelet.handle = (_, response) => {
+        response.write("piece");
+        response.once("close", resolve);
+      };
+    });
+    const answer = await ask(api, "/nodeProxy/n/watch");
+    const pieces = answer.setEncoding("utf8")[Symbol.asyncIterator]();
+    assert.equal((await pieces.next()).value, "piece");
+    answer.destroy();
+    await gone;
+  });
+
+  test("a backend may answer before it has heard all", async (t) => {
+    const { kubelet, api } = await setUp(t);
+    kubelet.handle = (request, response) => {
+      request.pause();
+      response.writeHead(413, { connection: "close" }).end("too much");
+    };
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      const options = { port: api.port, path: "/nodeProxy/n/x", method: "POST", agent: false as const };
+      const request = send(options, resolve).on("error", reject);
+      request.write(Buffer.alloc(1024 * 1024));
+    });
+    assert.deepEqual([answer.statusCode, await text(answer)], [413, "too much"]);
+  });
+
+  test("protocols are changed through it, too", async (t) => {
+    const { kubelet, api } = await setUp(t);
+    kubelet.upgrade = (request, socket) => {
+      socket.write(`${switching}${request.url};`);
+      socket.pipe(socket);
+    };
+    const client = new RawClient(t, api.port, upgradeText("/nodeProxy/n/exec/ns/p/c?input=1"));
+    await client.until(/\/exec\/ns\/p\/c\?input=1;/);
+    client.socket.write("echo");
+    await client.until(/;echo$/);
+  });
+
+  test("a node that nobody is behind", async (t) => {
+    const { objects } = await setUp(t);
+    const api = await anApi(t, { objects: { ...objects, nodes: aNode(1) } });
+    assert.deepEqual(await refusal(api, "/nodeProxy/n/"), [
+      503,
+      "error trying to reach service: dial tcp 127.0.0.1:1: connect: connection refused",
+    ]);
+  });
+
+  test("unless it is told otherwise, it does not lead back to this machine", async (t) => {
+    const { objects } = await setUp(t);
+    const api = await anApi(t, { objects, mayProxyTo: undefined });
+    assert.deepEqual(await refusal(api, "/nodeProxy/n/"), [400, "address not allowed"]);
+    assert.deepEqual(await refusal(api, "/podProxy/p/"), [400, "address not allowed"]);
+  });
+});
+
+describe("the proxy to a pod", () => {
+  test("leads to the pod's first port, over http", async (t) => {
+    const { other, api } = await setUp(t);
+    other.handle = ({ url }, response) => response.end(url);
+    assert.equal(await text(await ask(api, "/podProxy/p/a?b=c")), "/a?b=c");
+  });
+
+  test("or to the port that is asked for, over https if that is asked for", async (t) => {
+    const { kubelet, api } = await setUp(t);
+    kubelet.handle = (_, response) => response.end("secure");
+    assert.equal(await text(await ask(api, `/podProxy/https:p:${kubelet.port}/`)), "secure");
+  });
+
+  test("a pod that is not there, and a name that is none", async (t) => {
+    const { api } = await setUp(t);
+    assert.deepEqual(await refusal(api, "/podProxy/x:80/"), [404, 'pods "x" not found']);
+    assert.deepEqual(await refusal(api, "/podProxy/ftp:x:80/"), [400, 'invalid pod request "ftp:x:80"']);
+  });
+});

@@ -1,0 +1,118 @@
+import { lookup } from "node:dns/promises";
+import type { IncomingMessage } from "node:http";
+import { isIP } from "node:net";
+import { posix } from "node:path";
+import { systemClock } from "../../base/clock.ts";
+import { messageOf } from "../../base/errors.ts";
+import { ApiProblem } from "../api-problem.ts";
+import type { ConnectRequest, ConnectSubresource, ObjectRef, RequestContext } from "../definition.ts";
+import { badRequest } from "../rest/refusals.ts";
+import type { Backend } from "./backend.ts";
+import { type KubeletConnectionOptions, kubeletOf, pathOf, podOf, rawQueryOf } from "./connection-options.ts";
+import { dialMessage, unreachable } from "./dial-message.ts";
+import { ask, handBack } from "./forward-request.ts";
+import { forwardUpgrade } from "./forward-upgrade.ts";
+import { answerHeaders, requestHeaders } from "./forwarded-headers.ts";
+import { hostPort } from "./kubelet-address.ts";
+import { mayProxyTo as mayProxyToByDefault } from "./proxied-address.ts";
+import { parseProxyName, podTarget, portNumber } from "./proxy-target.ts";
+import { rewrittenLocation } from "./rewritten-location.ts";
+
+type FindBackend = (ref: ObjectRef, context: RequestContext) => Promise<Backend>;
+
+export function nodeProxy(options: KubeletConnectionOptions): ConnectSubresource {
+  const { mayProxyTo = mayProxyToByDefault } = options;
+  return proxyTo(options, async ({ name: asked }, context) => {
+    const { scheme, name, port } = parseProxyName("node", asked);
+    const kubelet = await kubeletOf(context, name, options);
+    for (const address of await addressesOf(kubelet.host))
+      if (!mayProxyTo(address)) throw badRequest("address not allowed");
+    if (port === "" || port === String(kubelet.port)) return kubelet;
+    // Something else on the node: the API's own credentials are none of its business.
+    return { scheme, host: kubelet.host, port: portNumber(port, scheme), credentials: {} };
+  });
+}
+
+export function podProxy(options: KubeletConnectionOptions): ConnectSubresource {
+  const { mayProxyTo = mayProxyToByDefault } = options;
+  return proxyTo(options, async (ref, context) => {
+    const { scheme, name, port: asked } = parseProxyName("pod", ref.name);
+    const { host, port } = podTarget(await podOf(context, { ...ref, name }), asked);
+    if (!mayProxyTo(host)) throw badRequest("address not allowed");
+    return { scheme, host, port: portNumber(port, scheme), credentials: {} };
+  });
+}
+
+async function addressesOf(host: string): Promise<string[]> {
+  if (isIP(host) !== 0) return [host];
+  try {
+    return (await lookup(host, { all: true })).map(({ address }) => address);
+  } catch (error) {
+    throw badRequest(messageOf(error));
+  }
+}
+
+function proxyTo(options: KubeletConnectionOptions, find: FindBackend): ConnectSubresource {
+  return {
+    how: "connect",
+    verbs: ["get", "create", "update", "patch", "delete"],
+    async connect(ref, rest, given, context) {
+      const backend = await find(ref, context);
+      const path = posix.normalize(rest === "" ? "/" : rest) + rawQueryOf(given.request.url);
+      if (given.kind === "upgrade") await upgrade(backend, path, given, context, options);
+      else if (rest === "" && (given.request.method === "GET" || given.request.method === "HEAD"))
+        // Links of a page are relative to its address, and that has to end with a slash.
+        given.response
+          .writeHead(301, { location: `${pathOf(given.request.url)}/${rawQueryOf(given.request.url)}` })
+          .end();
+      else await forward(backend, rest, path, given, context, options);
+    },
+  };
+}
+
+async function upgrade(
+  backend: Backend,
+  path: string,
+  { request, socket, head }: Extract<ConnectRequest, { kind: "upgrade" }>,
+  { signal }: RequestContext,
+  { clock = systemClock }: KubeletConnectionOptions,
+): Promise<void> {
+  const asked = { method: request.method ?? "GET", path, headers: requestHeaders(request, true) };
+  try {
+    await forwardUpgrade(backend, asked, { socket, head, signal, clock });
+  } catch (error) {
+    if (socket.destroyed) return;
+    signal.throwIfAborted();
+    throw error instanceof ApiProblem ? error : unreachable(error, backend);
+  }
+}
+
+async function forward(
+  backend: Backend,
+  rest: string,
+  path: string,
+  { request, response }: Extract<ConnectRequest, { kind: "request" }>,
+  { signal }: RequestContext,
+  { clock = systemClock }: KubeletConnectionOptions,
+): Promise<void> {
+  const requested = pathOf(request.url);
+  const headers = { ...requestHeaders(request, false), "x-forwarded-uri": requested };
+  const exchange = { request, response, signal, clock };
+  let answer: IncomingMessage;
+  try {
+    answer = await ask(backend, { method: request.method ?? "GET", path, headers }, exchange, request);
+  } catch (error) {
+    if (response.destroyed) return;
+    signal.throwIfAborted();
+    const why = `error trying to reach service: ${dialMessage(error, backend)}`;
+    throw new ApiProblem(503, "ServiceUnavailable", why);
+  }
+  const handed = answerHeaders(answer);
+  if (answer.headers.location !== undefined) {
+    const prefix = requested.slice(0, requested.length - rest.length);
+    const at = { prefix, backendHost: hostPort(backend), requestHost: request.headers.host ?? "" };
+    handed.location = [rewrittenLocation(answer.headers.location, at)];
+  }
+  response.writeHead(answer.statusCode ?? 502, answer.statusMessage, handed);
+  await handBack(answer, exchange);
+}

@@ -1,0 +1,30 @@
+import { badRequest } from "../rest/refusals.ts";
+
+const int64 = (1n << 63n) - 1n;
+
+/** A flag that is there is set, whatever it says, unless it says no. */
+export function flag(query: URLSearchParams, name: string): boolean {
+  const value = query.get(name);
+  return value !== null && value !== "0" && value.toLowerCase() !== "false";
+}
+
+export function wholeNumber(query: URLSearchParams, name: string): bigint | undefined {
+  const value = query.get(name);
+  return value === null ? undefined : parseWhole(value);
+}
+
+export function parseWhole(value: string): bigint {
+  if (!/^[+-]?\d+$/.test(value))
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: invalid syntax`);
+  const number = BigInt(value.replace(/^\+/, ""));
+  if (number > int64 || number < -int64 - 1n)
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: value out of range`);
+  return number;
+}
+
+/** As Go writes them: keys in order, values of one key in the order in which they came. */
+export function encodeQuery(values: URLSearchParams): string {
+  values.sort();
+  const text = values.toString();
+  return text === "" ? "" : `?${text}`;
+}

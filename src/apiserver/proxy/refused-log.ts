@@ -1,0 +1,42 @@
+import { ApiProblem } from "../api-problem.ts";
+import { badRequest } from "../rest/refusals.ts";
+
+/** What an answer of the kubelet's that is no log is told as. The words are of the API: what the kubelet says stays mostly with it. */
+const known: Readonly<Record<number, readonly [reason: string, message: string | undefined]>> = {
+  401: ["Unauthorized", "the server has asked for the client to provide credentials"],
+  403: ["Forbidden", undefined],
+  404: ["NotFound", "the server could not find the requested resource"],
+  405: ["MethodNotAllowed", "the server does not allow this method on the requested resource"],
+  406: ["NotAcceptable", undefined],
+  409: ["Conflict", "the server reported a conflict"],
+  415: ["UnsupportedMediaType", undefined],
+  422: ["Invalid", "the server rejected our request due to an error in our request"],
+  429: ["TooManyRequests", "the server has received too many requests and has asked us to try again later"],
+  503: ["ServiceUnavailable", "the server is currently unable to handle the request"],
+  504: [
+    "Timeout",
+    "the server was unable to return a response in the time allotted, but may still be processing the request",
+  ],
+};
+
+export function refusedLog(status: number, body: string, pod: string): ApiProblem {
+  if (status === 400) return badRequest(body);
+  if (status === 500)
+    return new ApiProblem(500, "InternalError", `Internal error occurred: ${body}`, {
+      causes: [{ reason: "", message: body }],
+    });
+  const [reason, message] = known[status] ?? unknown(status, body);
+  return new ApiProblem(status, reason, `${message ?? body} ( pods/log ${pod})`, {
+    name: pod,
+    kind: "pods/log",
+  });
+}
+
+function unknown(status: number, body: string): [string, string] {
+  if (status > 500)
+    return [
+      "InternalError",
+      `an error on the server (${JSON.stringify(body)}) has prevented the request from succeeding`,
+    ];
+  return ["", `the server responded with the status code ${status} but did not return more information`];
+}

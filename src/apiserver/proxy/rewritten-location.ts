@@ -1,0 +1,23 @@
+export interface ProxiedAt {
+  /** What stands before the backend's own paths in the API: /api/v1/nodes/n/proxy. */
+  readonly prefix: string;
+  /** Host and port of the backend, and what the client took for them. */
+  readonly backendHost: string;
+  readonly requestHost: string;
+}
+
+/** Where a backend sends a client, so that the client gets there through the API again. */
+export function rewrittenLocation(location: string, { prefix, backendHost, requestHost }: ProxiedAt): string {
+  const base = `http://${backendHost}`;
+  const url = URL.canParse(location, base) ? new URL(location, base) : undefined;
+  const hasHost = /^([a-z][a-z0-9+.-]*:)?\/\//i.test(location);
+  if (url === undefined || !(hasHost || location.startsWith("/"))) return location;
+  const theirs = hasHost && url.host !== hostOf(base) && url.host !== hostOf(`http://${requestHost}`);
+  if (theirs) return location;
+  const path = location.replace(/^([a-z][a-z0-9+.-]*:)?\/\/[^/?#]*/i, "") || "/";
+  return path.startsWith(prefix) ? path : `${prefix}${path.startsWith("/") ? "" : "/"}${path}`;
+}
+
+function hostOf(base: string): string {
+  return URL.canParse(base) ? new URL(base).host : "";
+}

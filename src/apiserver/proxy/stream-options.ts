@@ -1,0 +1,36 @@
+import { badRequest } from "../rest/refusals.ts";
+import { encodeQuery, flag, parseWhole } from "./query-values.ts";
+
+const streams = [
+  ["stdin", "input"],
+  ["stdout", "output"],
+  ["stderr", "error"],
+  ["tty", "tty"],
+] as const;
+
+/** What the API calls stdin the kubelet calls input, and so on. */
+export function execQuery(query: URLSearchParams): string {
+  const told = streamsOf(query);
+  for (const word of query.getAll("command")) told.append("command", word);
+  return encodeQuery(told);
+}
+
+export function attachQuery(query: URLSearchParams): string {
+  return encodeQuery(streamsOf(query));
+}
+
+function streamsOf(query: URLSearchParams): URLSearchParams {
+  const told = new URLSearchParams();
+  for (const [name, known] of streams) if (flag(query, name)) told.append(known, "1");
+  return told;
+}
+
+export function portForwardQuery(query: URLSearchParams): string {
+  const ports = query.getAll("ports").map((port) => {
+    const number = parseWhole(port);
+    if (number > 0x7fffffffn || number < -0x80000000n)
+      throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(port)}: value out of range`);
+    return String(number);
+  });
+  return encodeQuery(new URLSearchParams(ports.length > 0 ? { port: ports.join(",") } : {}));
+}

@@ -1,0 +1,254 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { get } from "node:http";
+import { connect, type Socket } from "node:net";
+import { text } from "node:stream/consumers";
+import { describe, type TestContext, test } from "node:test";
+import type { Attributes } from "../access.ts";
+import { aNode, anApi, aPod, authority, fakeKubelet, RawClient, switching, upgradeText } from "./fixtures.ts";
+
+const signer = authority();
+const credentials = () => ({ ca: signer.ca });
+
+async function setUp(t: TestContext, options: Partial<Parameters<typeof anApi>[1]> = {}) {
+  const kubelet = await fakeKubelet(t, signer);
+  const objects = { pods: aPod(), nodes: aNode(kubelet.port) };
+  return { kubelet, api: await anApi(t, { objects, credentials, ...options }) };
+}
+
+/** A kubelet that upgrades what it is asked, and its end of the connection. */
+async function upgraded(t: TestContext, path = "/exec/p?command=sh") {
+  const { kubelet, api } = await setUp(t);
+  const accepted = new Promise<Socket>((resolve) => {
+    kubelet.upgrade = (_, socket) => {
+      socket.write(switching);
+      resolve(socket);
+    };
+  });
+  const done = api.nextDone();
+  const client = new RawClient(t, api.port, upgradeText(path));
+  const socket = await accepted;
+  await client.until(/\r\n\r\n/);
+  return { kubelet, api, client, socket, done };
+}
+
+/** The other side has gone, whether it said so or not. */
+const gone = (socket: Socket) =>
+  new Promise<void>((resolve) =>
+    socket
+      .resume()
+      .once("end", resolve)
+      .once("close", () => resolve()),
+  );
+
+describe("streams", () => {
+  const paths: [string, string][] = [
+    ["/exec/p?container=c&command=sh&stdin=true&tty=true", "/exec/ns/p/c?command=sh&input=1&tty=1"],
+    ["/attach/p?stdout=true", "/attach/ns/p/c?output=1"],
+    ["/portforward/p?ports=80", "/portForward/ns/p?port=80"],
+  ];
+  for (const [asked, told] of paths) {
+    test(`${asked} is ${told} to the kubelet`, async (t) => {
+      const { kubelet, api } = await setUp(t);
+      const url = new Promise((resolve) => {
+        kubelet.upgrade = (request, socket) => {
+          resolve(request.url);
+          socket.end(switching);
+        };
+      });
+      new RawClient(t, api.port, upgradeText(asked));
+      assert.equal(await url, told);
+    });
+  }
+
+  test("headers that come more than once do so for the kubelet; what is meant for the API stays there", async (t) => {
+    const { kubelet, api } = await setUp(t);
+    const seen = new Promise<Record<string, unknown>>((resolve) => {
+      kubelet.upgrade = ({ method, headersDistinct }, socket) => {
+        resolve({ method, ...headersDistinct });
+        socket.end(switching);
+      };
+    });
+    const versions = ["v4.channel.k8s.io", "v3.channel.k8s.io"];
+    const client = new RawClient(
+      t,
+      api.port,
+      upgradeText("/exec/p", "POST", [
+        ...versions.map((version) => `X-Stream-Protocol-Version: ${version}`),
+        "Authorization: Bearer secret",
+        "Impersonate-User: admin",
+        "Sec-WebSocket-Protocol: base64url.bearer.authorization.k8s.io.c2VjcmV0, v5.channel.k8s.io",
+      ]),
+    );
+    const headers = await seen;
+    assert.equal(headers.method, "POST");
+    assert.deepEqual(headers["x-stream-protocol-version"], versions);
+    assert.deepEqual(headers.connection, ["Upgrade"]);
+    assert.deepEqual(headers.upgrade, ["SPDY/3.1"]);
+    assert.deepEqual(headers["sec-websocket-protocol"], ["v5.channel.k8s.io"]);
+    assert.deepEqual(headers["x-forwarded-for"], ["127.0.0.1"]);
+    assert.deepEqual([headers.authorization, headers["impersonate-user"]], [undefined, undefined]);
+    await client.ended;
+    assert.equal(client.seen, switching);
+  });
+
+  test("both sides talk, and nothing that was said early is lost", async (t) => {
+    const { kubelet, api } = await setUp(t);
+    kubelet.upgrade = (_, socket, head) => {
+      // In one piece with the answer, and before the client was asked anything.
+      socket.write(`${switching}welcome;${head}`);
+      socket.on("data", (chunk) => socket.write(`you said ${chunk};`));
+    };
+    const client = new RawClient(t, api.port, `${upgradeText("/exec/p", "GET")}early`);
+    await client.until(/welcome;.*early/s);
+    client.socket.write("late");
+    await client.until(/you said late;/);
+  });
+
+  test("what one side ends the other may still answer", async (t) => {
+    const { client, socket, done } = await upgraded(t);
+    const heard = text(socket);
+    client.socket.end("last words");
+    assert.equal(await heard, "last words");
+    socket.end("answer");
+    await client.ended;
+    assert.ok(client.seen.endsWith("\r\n\r\nanswer"));
+    await done;
+  });
+
+  test("and the other way round", async (t) => {
+    const { client, socket, done } = await upgraded(t);
+    const heard = text(socket);
+    socket.end("that is all");
+    await client.ended;
+    client.socket.end("thanks");
+    assert.equal(await heard, "thanks");
+    await done;
+  });
+
+  test("a client that breaks off is gone for the kubelet", async (t) => {
+    const { client, socket, done } = await upgraded(t);
+    client.socket.resetAndDestroy();
+    await Promise.all([gone(socket), done]);
+  });
+
+  test("a kubelet that breaks off is gone for the client", async (t) => {
+    const { client, socket, done } = await upgraded(t);
+    socket.destroy();
+    await client.ended;
+    client.socket.end();
+    await Promise.all([client.closed, done]);
+  });
+
+  test("the end of the API is the end for both", async (t) => {
+    const { api, client, socket, done } = await upgraded(t);
+    api.abort();
+    await Promise.all([client.ended, gone(socket), done]);
+  });
+
+  test("a client that does not read makes the kubelet wait, and gets every byte in the end", async (t) => {
+    const { kubelet, api } = await setUp(t);
+    const block = Buffer.alloc(64 * 1024, "0123456789abcdef");
+    const blocks = 768;
+    let written = 0;
+    kubelet.upgrade = async (_, socket) => {
+      socket.write(switching);
+      for (; written < blocks; written++)
+        if (!socket.write(block)) await new Promise((resolve) => socket.once("drain", resolve));
+      socket.end();
+    };
+    const client = connect(api.port, "127.0.0.1").pause();
+    t.after(() => client.destroy());
+    client.write(upgradeText("/exec/p"));
+    // Nobody reads: after a while, all that lies between the two is full and nothing moves any more.
+    for (let still = 0, before = 0; still < 300; before = written) {
+      await new Promise(setImmediate);
+      still = written > 0 && written === before ? still + 1 : 0;
+    }
+    const held = api.clientSocket?.writableLength ?? 0;
+    assert.ok(written < blocks, "the kubelet could write all of it");
+    assert.ok(held < 512 * 1024, `${held} bytes are held in the API`);
+    const hash = createHash("sha256");
+    let length = -switching.length;
+    for await (const chunk of client as AsyncIterable<Buffer>) {
+      hash.update(length < 0 ? chunk.subarray(-length) : chunk);
+      length += chunk.length;
+    }
+    const whole = createHash("sha256");
+    for (let i = 0; i < blocks; i++) whole.update(block);
+    assert.equal(length, blocks * block.length);
+    assert.equal(hash.digest("hex"), whole.digest("hex"));
+  });
+
+  test("a refusal of the kubelet's is handed back as it is", async (t) => {
+    const { kubelet, api } = await setUp(t);
+    kubelet.upgrade = (_, socket) =>
+      socket.end(
+        "HTTP/1.1 403 Forbidden\r\nX-A: b\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n",
+      );
+    const client = new RawClient(t, api.port, upgradeText("/exec/p"));
+    await client.ended;
+    assert.equal(client.seen, "HTTP/1.1 403 Forbidden\r\nx-a: b\r\nConnection: close\r\n\r\nno");
+  });
+
+  const problems: [string, number, string][] = [
+    ["HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", 500, "invalid upgrade response: status code 200"],
+    ["", 500, "EOF"],
+  ];
+  for (const [answer, code, message] of problems) {
+    test(`a kubelet that answers ${JSON.stringify(answer)} to an upgrade: ${message}`, async (t) => {
+      const { kubelet, api } = await setUp(t);
+      kubelet.upgrade = (_, socket) => socket.end(answer);
+      const client = new RawClient(t, api.port, upgradeText("/exec/p"));
+      await client.ended;
+      assert.match(client.seen, new RegExp(`^HTTP/1.1 ${code} .*"message":"${message}"`, "s"));
+    });
+  }
+
+  test("a kubelet that nobody is behind", async (t) => {
+    const { api } = await setUp(t, { objects: { pods: aPod(), nodes: aNode(1) } });
+    const client = new RawClient(t, api.port, upgradeText("/attach/p"));
+    await client.ended;
+    assert.match(client.seen, /"error dialing backend: dial tcp 127.0.0.1:1: connect: connection refused"/);
+  });
+
+  test("a pod without node has no streams", async (t) => {
+    const { api } = await setUp(t, { objects: { pods: aPod({ nodeName: "" }) } });
+    const client = new RawClient(t, api.port, upgradeText("/portforward/p"));
+    await client.ended;
+    assert.match(client.seen, /^HTTP\/1.1 400 .*"pod p does not have a host assigned"/s);
+  });
+
+  test("a request that asks for no upgrade is refused", async (t) => {
+    const { api } = await setUp(t);
+    const body = await new Promise<string>((resolve, reject) =>
+      get({ port: api.port, path: "/exec/p" }, (response) => resolve(text(response))).on("error", reject),
+    );
+    assert.deepEqual([JSON.parse(body).code, JSON.parse(body).message], [400, "Upgrade request required"]);
+  });
+
+  test("who may get must be allowed to create, too", async (t) => {
+    const asked: Attributes[] = [];
+    const allows = async (_: unknown, attributes: Attributes) => {
+      asked.push(attributes);
+      return { allowed: false, reason: "because" };
+    };
+    const { kubelet, api } = await setUp(t, { authorizer: { allows } });
+    kubelet.upgrade = (_, socket) => socket.end(switching);
+    const byGet = new RawClient(t, api.port, upgradeText("/exec/p", "GET"));
+    await byGet.ended;
+    assert.match(byGet.seen, /^HTTP\/1.1 403 .*pods \\"p\\" is forbidden: because/s);
+    const byPost = new RawClient(t, api.port, upgradeText("/exec/p", "POST"));
+    await byPost.until(/^HTTP\/1.1 101 /);
+    assert.deepEqual(
+      asked.map(({ verb, resource, subresource, namespace, name }) => [
+        verb,
+        resource,
+        subresource,
+        namespace,
+        name,
+      ]),
+      [["create", "pods", "exec", "ns", "p"]],
+    );
+  });
+});

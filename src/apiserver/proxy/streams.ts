@@ -1,0 +1,74 @@
+import { systemClock } from "../../base/clock.ts";
+import type { Pod } from "../../model/pod.ts";
+import { ApiProblem } from "../api-problem.ts";
+import type { ConnectSubresource, ObjectRef, RequestContext } from "../definition.ts";
+import { badRequest, forbidden } from "../rest/refusals.ts";
+import { type KubeletConnectionOptions, kubeletOf, podOf, queryOf } from "./connection-options.ts";
+import { chooseContainer } from "./container-choice.ts";
+import { unreachable } from "./dial-message.ts";
+import { forwardUpgrade } from "./forward-upgrade.ts";
+import { requestHeaders } from "./forwarded-headers.ts";
+import { attachQuery, execQuery, portForwardQuery } from "./stream-options.ts";
+
+type StreamName = "exec" | "attach" | "portforward";
+
+/** Where the kubelet has it: path and query. */
+const targets: Readonly<Record<StreamName, (pod: Pod, ref: ObjectRef, query: URLSearchParams) => string>> = {
+  exec: (pod, ref, query) => `/exec/${containerPath(pod, ref, query)}${execQuery(query)}`,
+  attach: (pod, ref, query) => `/attach/${containerPath(pod, ref, query)}${attachQuery(query)}`,
+  portforward: (_, ref, query) => `/portForward/${ref.namespace}/${ref.name}${portForwardQuery(query)}`,
+};
+
+function containerPath(pod: Pod, ref: ObjectRef, query: URLSearchParams): string {
+  const container = chooseContainer(ref.name, pod.spec, query.get("container") ?? "");
+  return `${ref.namespace}/${ref.name}/${container}`;
+}
+
+/** The streams that kubectl speaks SPDY or WebSocket on: what is in them is between it and the kubelet. */
+export function streamConnection(name: StreamName, options: KubeletConnectionOptions): ConnectSubresource {
+  const { clock = systemClock } = options;
+  return {
+    how: "connect",
+    verbs: ["get", "create"],
+    async connect(ref, _rest, given, context) {
+      const { request } = given;
+      if (request.method === "GET") await mayCreate(name, ref, context, options);
+      const pod = await podOf(context, ref);
+      const path = targets[name](pod, ref, queryOf(request.url));
+      if (!pod.spec.nodeName) throw badRequest(`pod ${ref.name} does not have a host assigned`);
+      const kubelet = await kubeletOf(context, pod.spec.nodeName, options);
+      if (given.kind === "request") throw badRequest("Upgrade request required");
+      const { socket, head } = given;
+      const headers = requestHeaders(request, true);
+      const asked = { method: request.method ?? "GET", path, headers };
+      try {
+        await forwardUpgrade(kubelet, asked, { socket, head, signal: context.signal, clock });
+      } catch (error) {
+        if (socket.destroyed) return;
+        context.signal.throwIfAborted();
+        throw error instanceof ApiProblem ? error : unreachable(error, kubelet);
+      }
+    },
+  };
+}
+
+/** SPDY begins with a POST and WebSocket with a GET, but what they lead to is the same: so are the rights that it takes. */
+async function mayCreate(
+  subresource: StreamName,
+  { namespace, name }: ObjectRef,
+  { caller }: RequestContext,
+  { authorizer }: KubeletConnectionOptions,
+): Promise<void> {
+  const attributes = {
+    verb: "create",
+    group: "",
+    version: "v1",
+    resource: "pods",
+    subresource,
+    namespace,
+    name,
+  };
+  const decision = await authorizer?.allows(caller, attributes);
+  if (decision?.allowed === false)
+    throw forbidden({ name: "pods", group: "" }, "pods", name, decision.reason ?? "");
+}

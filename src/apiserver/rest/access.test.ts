@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { AdmissionRequest, Attributes } from "../access.ts";
+import { ApiProblem } from "../api-problem.ts";
+import { configMap, mapsPath, testApi, widget, widgetsPath } from "./fixtures.ts";
+import { refusal } from "./permission.ts";
+import type { SeenRequest } from "./rest-handler.ts";
+
+const nobody = { group: "", version: "", resource: "", subresource: "", namespace: "", name: "" };
+const sentences: [Partial<Attributes>, string][] = [
+  [
+    { verb: "list", resource: "pods", namespace: "default" },
+    'pods is forbidden: User "x" cannot list resource "pods" in API group "" in the namespace "default"',
+  ],
+  [
+    { verb: "get", resource: "pods", subresource: "status", namespace: "default", name: "p" },
+    'pods "p" is forbidden: User "x" cannot get resource "pods/status" in API group "" in the namespace "default"',
+  ],
+  [
+    { verb: "watch", group: "coordination.k8s.io", resource: "leases" },
+    'leases.coordination.k8s.io is forbidden: User "x" cannot watch resource "leases" in API group "coordination.k8s.io" at the cluster scope',
+  ],
+  [
+    { verb: "get", resource: "namespaces", name: "n" },
+    'namespaces "n" is forbidden: User "x" cannot get resource "namespaces" in API group "" in the namespace "n"',
+  ],
+  [{ verb: "get", path: "/metrics" }, 'forbidden: User "x" cannot get path "/metrics"'],
+];
+for (const [attributes, message] of sentences)
+  test(`what is forbidden is said so: ${message}`, () => {
+    const problem = refusal({ name: "x", groups: [] }, { ...nobody, verb: "", ...attributes });
+    assert.deepEqual([problem.status, problem.reason, problem.message], [403, "Forbidden", message]);
+  });
+
+test("who is not known is refused, with a Status", async (t) => {
+  const api = await testApi(t, { authenticator: { authenticate: async () => undefined } });
+  const { status, body } = await api.ask("GET", mapsPath);
+  assert.deepEqual([status, body.reason, body.message], [401, "Unauthorized", "Unauthorized"]);
+});
+
+const asked: [string, string, string][] = [
+  ["GET", mapsPath, "list configmaps default/"],
+  ["GET", `${mapsPath}?watch=true`, "watch configmaps default/"],
+  ["GET", `${mapsPath}?watch=true&fieldSelector=metadata.name%3Da`, "watch configmaps default/a"],
+  ["GET", `${mapsPath}/a`, "get configmaps default/a"],
+  ["POST", mapsPath, "create configmaps default/"],
+  ["PUT", `${mapsPath}/a`, "update configmaps default/a"],
+  ["PATCH", `${mapsPath}/a`, "patch configmaps default/a"],
+  ["DELETE", `${mapsPath}/a`, "delete configmaps default/a"],
+  ["DELETE", mapsPath, "deletecollection configmaps default/"],
+  ["GET", "/api/v1/configmaps", "list configmaps /"],
+  ["GET", "/api/v1/namespaces/default", "get namespaces /default"],
+  ["PUT", "/api/v1/namespaces/default/finalize", "update namespaces/finalize /default"],
+  ["POST", `${widgetsPath}/w/echo/a/b`, "create widgets/echo default/w"],
+  ["GET", "/healthz", "get /healthz"],
+  ["GET", "/apis/things.example/v1", "get /apis/things.example/v1"],
+];
+for (const [method, path, expected] of asked)
+  test(`authorizers see ${method} ${path} as "${expected}"`, async (t) => {
+    const seen: Attributes[] = [];
+    const authorizer = {
+      async allows(_: unknown, attributes: Attributes) {
+        seen.push(attributes);
+        return { allowed: false, reason: "no" };
+      },
+    };
+    const api = await testApi(t, { authorizer });
+    const answer = await api.ask(method, path, method === "GET" ? undefined : {});
+    assert.equal(answer.status, 403);
+    assert.match(answer.body.message, /: no$/);
+    const [{ verb, resource, subresource, namespace, name, path: other }] = seen as [Attributes];
+    assert.equal(
+      other === undefined
+        ? `${verb} ${resource}${subresource && `/${subresource}`} ${namespace}/${name}`
+        : `${verb} ${other}`,
+      expected,
+    );
+  });
+
+test("making something with an update or an apply needs the right to create", async (t) => {
+  const authorizer = {
+    allows: async (_: unknown, { verb }: Attributes) => ({ allowed: verb !== "create" }),
+  };
+  const api = await testApi(t, { authorizer });
+  assert.equal((await api.ask("PUT", `${widgetsPath}/w`, widget("w"))).status, 403);
+  const apply = await api.ask(
+    "PATCH",
+    `${mapsPath}/a?fieldManager=me`,
+    { apiVersion: "v1", kind: "ConfigMap" },
+    { "content-type": "application/apply-patch+yaml" },
+  );
+  assert.equal(apply.status, 403);
+});
+
+test("admission sees what is written, may change it, and has the last word", async (t) => {
+  const seen: AdmissionRequest[] = [];
+  const admission = {
+    async admit(request: AdmissionRequest) {
+      if (request.resource === "namespaces") return;
+      seen.push(request);
+      if (request.object?.data?.secret) throw new ApiProblem(403, "Forbidden", "not that");
+      if (request.object && request.operation === "CREATE" && request.subresource === "")
+        request.object.metadata.labels = { admitted: "yes" };
+    },
+  };
+  const api = await testApi(t, { admission });
+  const made = await api.ask("POST", mapsPath, configMap("a", { k: "1" }));
+  assert.deepEqual(made.body.metadata.labels, { admitted: "yes" });
+  const refused = await api.ask("PUT", `${mapsPath}/a`, configMap("a", { secret: "x" }));
+  assert.deepEqual([refused.status, refused.body.message], [403, "not that"]);
+  assert.equal((await api.ask("GET", `${mapsPath}/a`)).body.data.secret, undefined);
+  await api.ask("DELETE", `${mapsPath}/a`, { gracePeriodSeconds: 3 });
+  await api.ask("POST", widgetsPath, widget("w"));
+  await api.ask("POST", `${widgetsPath}/w/paint`, { colour: "red" });
+  assert.deepEqual(
+    seen.map(({ operation, resource, subresource, name, before }) =>
+      [operation, resource, subresource, name, before === undefined ? "" : "before"].join(" "),
+    ),
+    [
+      "CREATE configmaps  a ",
+      "UPDATE configmaps  a before",
+      "DELETE configmaps  a before",
+      "CREATE widgets  w ",
+      "CREATE widgets paint w ",
+      "UPDATE widgets  w before",
+    ],
+  );
+});
+
+test("each request is told once it is over", async (t) => {
+  const seen: SeenRequest[] = [];
+  const caller = { name: "x", groups: [] };
+  const api = await testApi(t, {
+    authenticator: { authenticate: async () => caller },
+    onRequest: (request) => seen.push(request),
+  });
+  await api.ask("GET", `${mapsPath}/a?x=1`);
+  assert.deepEqual(seen, [{ caller, verb: "get", path: `${mapsPath}/a`, query: "x=1", status: 404 }]);
+});

@@ -1,0 +1,115 @@
+import type { IncomingMessage } from "node:http";
+import { parseDocument } from "yaml";
+import type { Clock } from "../../base/clock.ts";
+import { ApiProblem } from "../api-problem.ts";
+import { decodeProtobuf, type KindOf } from "../protobuf/index.ts";
+import { badRequest, tooLarge } from "./refusals.ts";
+
+export interface BodyLimits {
+  readonly clock: Clock;
+  readonly maxBytes: number;
+  /** How long the client may take to send it. */
+  readonly withinMs: number;
+}
+
+/** The whole body. */
+export async function readBody(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
+  const { clock, maxBytes, withinMs } = limits;
+  const encoding = request.headers["content-encoding"];
+  if (encoding && encoding !== "identity")
+    throw new ApiProblem(
+      415,
+      "UnsupportedMediaType",
+      `the body of the request has a content encoding that is not supported: ${encoding}`,
+    );
+  if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(withinMs, () => {
+      finish();
+      reject(new ApiProblem(408, "Timeout", "Timeout: the body of the request did not come in time", {}));
+    });
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= maxBytes) return void chunks.push(chunk);
+      finish();
+      request.pause();
+      reject(tooLarge(maxBytes));
+    };
+    const onEnd = () => {
+      finish();
+      resolve(Buffer.concat(chunks));
+    };
+    const onCut = () => {
+      finish();
+      reject(badRequest("unexpected EOF"));
+    };
+    const finish = () => {
+      cancel();
+      request.off("data", onData).off("end", onEnd).off("error", onCut).off("close", onCut);
+      request.on("error", () => {});
+    };
+    request.on("data", onData).on("end", onEnd).on("error", onCut).on("close", onCut);
+  });
+}
+
+export type BodyEncoding = "json" | "yaml" | "protobuf";
+
+export interface ParsedBody {
+  readonly value: unknown;
+  /** Keys that occur twice, in words; only what YAML says of itself. */
+  readonly duplicates: readonly string[];
+}
+
+/** `wanted` is what a message in protobuf is taken for if it does not say what it is. */
+export function parseBody(body: Buffer, encoding: BodyEncoding, wanted?: KindOf): ParsedBody {
+  switch (encoding) {
+    case "json":
+      return { value: parseJson(body.toString("utf8")), duplicates: [] };
+    case "yaml":
+      return parseYaml(body.toString("utf8"));
+    case "protobuf":
+      return { value: decodeProtobuf(body, wanted), duplicates: [] };
+    default:
+      return encoding satisfies never;
+  }
+}
+
+/** JSON is also YAML, but is read far faster as what it is. */
+export function parseYaml(text: string): ParsedBody {
+  if (/^\s*\{/.test(text)) {
+    try {
+      return { value: JSON.parse(text), duplicates: [] };
+    } catch {
+      // YAML in flow style begins like this, too.
+    }
+  }
+  const document = parseDocument(text, { uniqueKeys: true });
+  const twice = document.errors.filter((error) => error.code === "DUPLICATE_KEY");
+  const broken = document.errors.find((error) => error.code !== "DUPLICATE_KEY");
+  if (broken) throw badRequest(`error converting YAML to JSON: yaml: ${firstLine(broken.message)}`);
+  let value: unknown;
+  try {
+    value = document.toJS({ maxAliasCount: 100 });
+  } catch (error) {
+    throw badRequest(`error converting YAML to JSON: yaml: ${firstLine(String(error))}`);
+  }
+  const duplicates = twice.map(({ linePos, pos }) => {
+    const key = /^["']?([^"':\s]+)/.exec(text.slice(pos[0]))?.[1] ?? "";
+    return `line ${linePos?.[0].line ?? 0}: key ${JSON.stringify(key)} already set in map`;
+  });
+  return { value, duplicates };
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw badRequest(`couldn't get version/kind; json parse error: ${(error as Error).message}`);
+  }
+}
+
+function firstLine(message: string): string {
+  return message.split("\n")[0]!;
+}

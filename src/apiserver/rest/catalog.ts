@@ -1,0 +1,115 @@
+import type { Draft, ResourceDefinition, ServedVersion, Verb } from "../definition.ts";
+import { type Schema, schemaFor } from "../patch/schema.ts";
+
+/** A resource under one of the versions in which it is offered. */
+export interface Served {
+  readonly definition: ResourceDefinition;
+  readonly group: string;
+  readonly version: string;
+  /** "v1", "coordination.k8s.io/v1". */
+  readonly apiVersion: string;
+  /** As in messages and in the store: "pods", "leases.coordination.k8s.io". Of the version that is asked for. */
+  readonly resource: string;
+  /** Where the objects are kept: the same, but for those that are also served under another group. */
+  readonly storedAs: string;
+  readonly storedApiVersion: string;
+  readonly schema: Schema;
+  readonly storedSchema: Schema;
+  /** Absent if what is stored is what is served. */
+  readonly conversion: ServedVersion | undefined;
+}
+
+const allVerbs: readonly Verb[] = [
+  "create",
+  "delete",
+  "deletecollection",
+  "get",
+  "list",
+  "patch",
+  "update",
+  "watch",
+];
+
+/** All that the API offers. */
+export class Catalog {
+  readonly all: readonly Served[];
+  readonly #byPath = new Map<string, Served>();
+  readonly #byName = new Map<string, Served>();
+
+  constructor(definitions: readonly ResourceDefinition[]) {
+    this.all = definitions.flatMap(servedVersions);
+    for (const served of this.all) {
+      this.#byPath.set(`${served.apiVersion}/${served.definition.name}`, served);
+      if (!this.#byName.has(served.resource)) this.#byName.set(served.resource, served);
+    }
+  }
+
+  find(apiVersion: string, plural: string): Served | undefined {
+    return this.#byPath.get(`${apiVersion}/${plural}`);
+  }
+
+  /** By plural and group, as in ObjectRef. */
+  named(resource: string): Served {
+    const served = this.#byName.get(resource);
+    if (!served) throw new Error(`the API has no ${resource}`);
+    return served;
+  }
+
+  has(resource: string): boolean {
+    return this.#byName.has(resource);
+  }
+
+  offers(apiVersion: string): boolean {
+    return this.all.some((served) => served.apiVersion === apiVersion);
+  }
+}
+
+export function verbsOf(definition: ResourceDefinition): readonly Verb[] {
+  if (definition.verbs) return definition.verbs;
+  return definition.answer ? ["create"] : allVerbs;
+}
+
+export function apiVersionOf(group: string, version: string): string {
+  return group === "" ? version : `${group}/${version}`;
+}
+
+export function resourceName(plural: string, group: string): string {
+  return group === "" ? plural : `${plural}.${group}`;
+}
+
+/** "Pod", "Lease.coordination.k8s.io": how messages about validation call it. */
+export function kindName(kind: string, group: string): string {
+  return group === "" ? kind : `${kind}.${group}`;
+}
+
+function servedVersions(definition: ResourceDefinition): Served[] {
+  const { group, version, name, kind } = definition;
+  const stored = { group, version, conversion: undefined };
+  const others = (definition.servedAlso ?? []).map((conversion) => ({ ...conversion, conversion }));
+  return [stored, ...others].map((served) => ({
+    definition,
+    group: served.group,
+    version: served.version,
+    apiVersion: apiVersionOf(served.group, served.version),
+    resource: resourceName(name, served.group),
+    storedAs: resourceName(name, group),
+    storedApiVersion: apiVersionOf(group, version),
+    schema: schemaFor(apiVersionOf(served.group, served.version), kind),
+    storedSchema: schemaFor(apiVersionOf(group, version), kind),
+    conversion: served.conversion,
+  }));
+}
+
+/** Changes a draft that came in the version asked for into the stored one. */
+export function toStored(served: Served, draft: Draft): void {
+  served.conversion?.toStored(draft);
+  draft.apiVersion = served.storedApiVersion;
+  draft.kind = served.definition.kind;
+}
+
+/** The other way; for a copy of what is stored. */
+export function fromStored(served: Served, draft: Draft): void {
+  served.conversion?.fromStored(draft);
+  draft.apiVersion = served.apiVersion;
+  draft.kind = served.definition.kind;
+}

@@ -1,0 +1,106 @@
+import { ApiProblem } from "../api-problem.ts";
+import type { Draft, ResourceDefinition } from "../definition.ts";
+import type { JsonObject } from "../patch/json-value.ts";
+import { trackUpdate } from "../patch/track-update.ts";
+import { alreadyExists, isStoreError } from "../storage/errors.ts";
+import { type ApiObject, type ObjectKey, StoredObject } from "../storage/object.ts";
+import { toStored } from "./catalog.ts";
+import { generatedName, nameAttempts } from "./generate-name.ts";
+import { checkNamespace } from "./namespace-lifecycle.ts";
+import { invalid } from "./refusals.ts";
+import { beginMetadata, nameProblems, setGeneration, takeNamespace } from "./system-metadata.ts";
+import { admit, contextOf, type WriteDoors, type WriteRequest } from "./write-context.ts";
+
+export interface CreateOptions {
+  /** It already says who owns what: the result of an apply. */
+  readonly tracked?: boolean;
+}
+
+/** Makes an object of a draft in the version of the request. The draft is used up. */
+export async function createObject(
+  doors: WriteDoors,
+  request: WriteRequest,
+  draft: Draft,
+  options: CreateOptions = {},
+): Promise<StoredObject> {
+  takeNamespace(draft, request.namespace);
+  if (draft.metadata.resourceVersion)
+    throw new ApiProblem(500, "", "resourceVersion should not be set on objects to be created");
+  toStored(request.served, draft);
+  const { generateName, name } = draft.metadata;
+  if (name || !generateName) return createNamed(doors, request, draft, options);
+  for (let attempt = 1; ; attempt++) {
+    const copy = structuredClone(draft);
+    copy.metadata.name = generatedName(generateName);
+    try {
+      return await createNamed(doors, request, copy, options);
+    } catch (error) {
+      if (!isStoreError(error, "AlreadyExists")) throw error;
+      if (attempt === nameAttempts) throw noNameLeft(request, copy.metadata.name);
+    }
+  }
+}
+
+async function createNamed(
+  doors: WriteDoors,
+  request: WriteRequest,
+  draft: Draft,
+  options: CreateOptions,
+): Promise<StoredObject> {
+  const { served, namespace, dryRun } = request;
+  const { definition } = served;
+  const context = contextOf(doors, request);
+  const { name } = draft.metadata;
+  beginMetadata(draft, context.now);
+  definition.defaults?.(draft);
+  // Before admission: what the API fills in by itself belongs to nobody, and so goes with nobody's apply.
+  if (!options.tracked) trackCreate(draft, request, context.now);
+  await checkNamespace(doors, served, namespace, name ?? "");
+  await admit(doors, request, { operation: "CREATE", subresource: "", name: name ?? "", object: draft });
+  await definition.prepareCreate?.(draft, context);
+  definition.defaults?.(draft);
+  setGeneration(definition, draft, undefined);
+  const problems = [...(definition.validate?.(draft, context) ?? []), ...nameProblems(draft)];
+  if (problems.length > 0) throw invalid(definition, name ?? "", problems);
+  const key: ObjectKey = { resource: served.storedAs, namespace, name: draft.metadata.name };
+  const made = draft as unknown as ApiObject;
+  if (!dryRun) return doors.store.create(key, made);
+  await mustBeFree(doors, key);
+  return new StoredObject(key, made.metadata.uid, 0, JSON.stringify(made));
+}
+
+function trackCreate(draft: Draft, { served, manager }: WriteRequest, now: number): void {
+  const tracked = trackUpdate(undefined, draft as unknown as JsonObject, {
+    schema: served.storedSchema,
+    manager,
+    now,
+    ignored: ignoredByMain(served.definition),
+  }) as unknown as Draft;
+  if (tracked.metadata.managedFields) draft.metadata.managedFields = tracked.metadata.managedFields;
+  else delete draft.metadata.managedFields;
+}
+
+/** The main door of an object does not write what has one of its own. */
+export function ignoredByMain(definition: ResourceDefinition): readonly (readonly string[])[] {
+  return definition.subresources?.status?.how === "part" ? [["status"]] : [];
+}
+
+async function mustBeFree({ store }: WriteDoors, key: ObjectKey): Promise<void> {
+  try {
+    await store.get(key);
+  } catch (error) {
+    if (isStoreError(error, "NotFound")) return;
+    throw error;
+  }
+  throw alreadyExists(key);
+}
+
+function noNameLeft({ served }: WriteRequest, name: string): ApiProblem {
+  const { definition, group, resource } = served;
+  return new ApiProblem(
+    409,
+    "AlreadyExists",
+    `${resource} ${JSON.stringify(name)} already exists, the server was not able to generate a unique name for the object`,
+    { name, ...(group && { group }), kind: definition.name, retryAfterSeconds: 1 },
+  );
+}

@@ -1,0 +1,72 @@
+import type { Draft } from "../definition.ts";
+import { isObject, type Json, type JsonObject, withoutNulls } from "../patch/json-value.ts";
+import { type BodyEncoding, parseBody } from "./body.ts";
+import { apiVersionOf } from "./catalog.ts";
+import { type FieldChecks, type KindOf, reportFields } from "./field-checks.ts";
+import type { FieldValidation } from "./query.ts";
+import { badRequest } from "./refusals.ts";
+
+export interface DecodeOptions {
+  readonly encoding: BodyEncoding;
+  readonly validation: FieldValidation;
+  readonly fields: FieldChecks | undefined;
+  /** Told to the client, which still gets what it wants. */
+  readonly warn: (text: string) => void;
+}
+
+/** The object in the body of a create, an update or an action. */
+export function decodeObject(bytes: Buffer, wanted: KindOf, options: DecodeOptions): Draft {
+  const { encoding, validation, fields, warn } = options;
+  const { value, duplicates } = parseBody(bytes, encoding, wanted);
+  if (!isObject(value as Json))
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${wanted.kind}): couldn't get version/kind; json parse error: ` +
+        "the body is not an object",
+    );
+  const body = value as JsonObject;
+  checkType(body, wanted);
+  const report = reportFields(
+    fields,
+    wanted,
+    body,
+    encoding === "json" && validation !== "Ignore" ? bytes.toString("utf8") : undefined,
+  );
+  if (report.broken !== undefined) throw unreadable(wanted, report.broken);
+  const strict = [...duplicates, ...report.strict];
+  if (strict.length > 0 && validation === "Strict")
+    throw unreadable(wanted, `strict decoding error: ${strict.join(", ")}`);
+  if (validation === "Warn") strict.forEach(warn);
+  return asDraft(report.value as JsonObject, wanted);
+}
+
+/** A body may leave out what it is, but may not be something else. */
+export function checkType(body: JsonObject, { group, version, kind }: KindOf): void {
+  const expected = apiVersionOf(group, version);
+  const { apiVersion = "", kind: given = "" } = body;
+  if (typeof apiVersion !== "string" || typeof given !== "string")
+    throw badRequest(
+      `couldn't get version/kind; json parse error: json: cannot unmarshal ${typeof apiVersion === "string" ? "kind" : "apiVersion"} into Go value of type string`,
+    );
+  if (apiVersion !== "" && apiVersion !== expected)
+    throw badRequest(
+      `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`,
+    );
+  if (given !== "" && given !== kind)
+    throw badRequest(
+      `${given} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: the kinds do not match`,
+    );
+}
+
+/** With the fields that say what it is first: readers of what is stored rely on it. */
+export function asDraft(body: JsonObject, { group, version, kind }: KindOf): Draft {
+  const { apiVersion: _, kind: __, metadata = {}, ...rest } = withoutNulls(body);
+  if (!isObject(metadata)) throw unreadable({ group, version, kind }, "metadata is not an object");
+  for (const field of ["name", "namespace", "generateName", "uid", "resourceVersion"])
+    if (metadata[field] !== undefined && typeof metadata[field] !== "string")
+      throw unreadable({ group, version, kind }, `metadata.${field} is not a string`);
+  return { apiVersion: apiVersionOf(group, version), kind, metadata, ...rest } as unknown as Draft;
+}
+
+function unreadable({ version, kind }: KindOf, why: string) {
+  return badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${why}`);
+}

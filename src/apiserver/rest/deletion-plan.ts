@@ -1,0 +1,101 @@
+import type { Draft } from "../definition.ts";
+import { wireTime } from "../patch/managed-fields.ts";
+import type { ApiObject } from "../storage/object.ts";
+import type { Propagation } from "./delete-options.ts";
+
+/** What a deletion does to an object. */
+export type DeletionPlan =
+  | { readonly kind: "remove" }
+  /** It stays for a while, as this. */
+  | { readonly kind: "mark"; readonly draft: Draft }
+  /** It is being deleted already, and no sooner than before. */
+  | { readonly kind: "pending" };
+
+export interface DeletionAsked {
+  readonly gracePeriodSeconds?: number | undefined;
+  readonly propagation?: Propagation | undefined;
+  readonly now: number;
+  /** How long the kind lets a deleted object live; absent if it is not graceful. */
+  readonly grace?: ((asked: number | undefined) => number) | undefined;
+  /** Which finalizers somebody will take away again. */
+  readonly handled: readonly Propagation[];
+  /** The kind has reasons of its own to keep a deleted object. */
+  readonly holds?: ((draft: Draft) => boolean) | undefined;
+}
+
+export function planDeletion(current: ApiObject, asked: DeletionAsked): DeletionPlan {
+  const { now, grace } = asked;
+  const draft = structuredClone(current) as unknown as Draft;
+  const meta = draft.metadata;
+  // A negative one has always meant "soon".
+  const seconds = asked.gracePeriodSeconds === undefined ? undefined : atLeast(asked.gracePeriodSeconds);
+
+  let graceful = false;
+  if (grace && meta.deletionTimestamp !== undefined) {
+    const left = meta.deletionGracePeriodSeconds ?? 0;
+    if (left !== 0) {
+      if (seconds === undefined || seconds >= left) return { kind: "pending" };
+      shorten(draft, left, seconds, now);
+      graceful = true;
+    }
+  } else if (grace) {
+    const period = grace(seconds);
+    meta.deletionTimestamp = wireTime(now + period * 1000);
+    meta.deletionGracePeriodSeconds = period;
+    countGeneration(draft);
+    graceful = true;
+  }
+
+  propagate(draft, asked);
+  const kept = (meta.finalizers ?? []).length > 0 || asked.holds?.(draft) === true;
+  if (kept && !graceful) markDeleted(draft, now);
+  if (kept || (graceful && (meta.deletionGracePeriodSeconds ?? 0) > 0)) return { kind: "mark", draft };
+  return { kind: "remove" };
+}
+
+/** True if an object that was deleted has nothing left that keeps it. */
+export function isReleased(before: ApiObject, after: Draft, holds: boolean): boolean {
+  if (holds || (after.metadata.finalizers ?? []).length > 0) return false;
+  return before.metadata.deletionTimestamp !== undefined && before.metadata.deletionGracePeriodSeconds === 0;
+}
+
+function shorten(draft: Draft, left: number, seconds: number, now: number): void {
+  const meta = draft.metadata;
+  const began = Date.parse(meta.deletionTimestamp!) - left * 1000;
+  const end = began + seconds * 1000;
+  // Time that is over cannot be given back; whoever stops the object still gets to do so.
+  const over = end < now;
+  meta.deletionTimestamp = wireTime(over ? now : end);
+  meta.deletionGracePeriodSeconds = over && seconds !== 0 ? 1 : seconds;
+}
+
+function markDeleted(draft: Draft, now: number): void {
+  const meta = draft.metadata;
+  if (meta.deletionTimestamp === undefined) countGeneration(draft);
+  if (meta.deletionTimestamp === undefined || Date.parse(meta.deletionTimestamp) > now)
+    meta.deletionTimestamp = wireTime(now);
+  meta.deletionGracePeriodSeconds = 0;
+}
+
+const finalizerOf = { Orphan: "orphan", Foreground: "foregroundDeletion" } as const;
+
+/** What is to happen to dependents is noted as a finalizer, if there is somebody to act on it. */
+function propagate(draft: Draft, { propagation, handled }: DeletionAsked): void {
+  if (propagation === undefined) return;
+  const others = (draft.metadata.finalizers ?? []).filter(
+    (name) => name !== finalizerOf.Orphan && name !== finalizerOf.Foreground,
+  );
+  const mine =
+    propagation !== "Background" && handled.includes(propagation) ? [finalizerOf[propagation]] : [];
+  const finalizers = [...others, ...mine];
+  if (finalizers.length > 0) draft.metadata.finalizers = finalizers;
+  else delete draft.metadata.finalizers;
+}
+
+function countGeneration(draft: Draft): void {
+  if ((draft.metadata.generation ?? 0) > 0) draft.metadata.generation = draft.metadata.generation! + 1;
+}
+
+function atLeast(seconds: number): number {
+  return seconds < 0 ? 1 : seconds;
+}

@@ -1,0 +1,15 @@
+import { randomInt } from "node:crypto";
+
+/** Without vowels and what is easily taken for something else. */
+const alphabet = "bcdfghjklmnpqrstvwxz2456789";
+const suffixLength = 5;
+const longestName = 63;
+
+/** How often a name is made before the client is told that there is none. */
+export const nameAttempts = 8;
+
+export function generatedName(base: string): string {
+  let suffix = "";
+  for (let i = 0; i < suffixLength; i++) suffix += alphabet[randomInt(alphabet.length)];
+  return base.slice(0, longestName - suffixLength) + suffix;
+}

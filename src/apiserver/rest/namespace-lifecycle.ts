@@ -1,0 +1,39 @@
+import { ApiProblem } from "../api-problem.ts";
+import { isStoreError } from "../storage/errors.ts";
+import type { Store } from "../storage/store.ts";
+import type { Catalog, Served } from "./catalog.ts";
+import { forbidden, notFoundProblem } from "./refusals.ts";
+
+const namespaces = { name: "namespaces", group: "" };
+
+/** Nothing is made in a namespace that is not there or is about to go. */
+export async function checkNamespace(
+  { store, catalog }: { readonly store: Store; readonly catalog: Catalog },
+  served: Served,
+  namespace: string,
+  name: string,
+): Promise<void> {
+  // Whether a namespace is there is not told to those who ask what they may do.
+  if (namespace === "" || !catalog.has("namespaces") || served.definition.answer) return;
+  let found: Record<string, unknown>;
+  try {
+    found = (await store.get({ resource: "namespaces", namespace: "", name: namespace })).value;
+  } catch (error) {
+    if (isStoreError(error, "NotFound")) throw notFoundProblem(namespaces, "namespaces", namespace);
+    throw error;
+  }
+  if ((found.status as { phase?: string } | undefined)?.phase !== "Terminating") return;
+  const { definition, group, resource } = served;
+  const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
+  const refusal = forbidden({ name: definition.name, group }, resource, name, why);
+  throw new ApiProblem(403, refusal.reason, refusal.message, {
+    ...refusal.details,
+    causes: [
+      {
+        reason: "NamespaceTerminating",
+        message: `namespace ${namespace} is being terminated`,
+        field: "metadata.namespace",
+      },
+    ],
+  });
+}

@@ -1,0 +1,166 @@
+import { ApiProblem } from "../api-problem.ts";
+import type { Draft, PartSubresource } from "../definition.ts";
+import { apply } from "../patch/apply.ts";
+import { jsonPatch } from "../patch/json-patch.ts";
+import { isObject, type Json, type JsonObject, shownValue } from "../patch/json-value.ts";
+import { mergePatch } from "../patch/merge-patch.ts";
+import { strategicMergePatch } from "../patch/strategic-merge.ts";
+import { parseYaml } from "./body.ts";
+import type { Served } from "./catalog.ts";
+import { ignoredByMain } from "./create.ts";
+import { asDraft, checkType } from "./decode.ts";
+import { type FieldChecks, type KindOf, reportFields } from "./field-checks.ts";
+import { mediaType } from "./media-types.ts";
+import type { WriteQuery } from "./query.ts";
+import { badRequest, invalid, unsupportedMediaType } from "./refusals.ts";
+import type { Update } from "./update.ts";
+
+const patchTypes = {
+  "application/json-patch+json": "json",
+  "application/merge-patch+json": "merge",
+  "application/strategic-merge-patch+json": "strategic",
+  "application/apply-patch+yaml": "apply",
+} as const;
+
+export interface PatchRequest {
+  readonly served: Served;
+  readonly name: string;
+  readonly contentType: string | undefined;
+  readonly text: string;
+  readonly query: WriteQuery;
+  readonly subresource: { readonly name: string; readonly part: PartSubresource } | undefined;
+  readonly fields: FieldChecks | undefined;
+  readonly warn: (text: string) => void;
+  readonly now: number;
+}
+
+/** What a PATCH makes of an object. Throws what is wrong with the patch itself at once. */
+export function patchUpdate(request: PatchRequest): Update {
+  const { name, subresource, query } = request;
+  const type = typeOf(request.contentType);
+  if (query.force !== undefined && type !== "apply")
+    throw invalid({ kind: "PatchOptions", group: "meta.k8s.io" }, "", [
+      { path: "force", message: "Forbidden: may not be specified for non-apply patch" },
+    ]);
+  const shared = { name, ...(subresource && { subresource }) };
+  if (type === "apply") return { ...shared, tracked: true, make: applier(request) };
+  return { ...shared, make: patcher(request, type) };
+}
+
+function typeOf(contentType: string | undefined): (typeof patchTypes)[keyof typeof patchTypes] {
+  const type = mediaType(contentType);
+  if (Object.hasOwn(patchTypes, type)) return patchTypes[type as keyof typeof patchTypes];
+  throw unsupportedMediaType(Object.keys(patchTypes));
+}
+
+function patcher(request: PatchRequest, type: "json" | "merge" | "strategic"): Update["make"] {
+  const { served, text, fields, query } = request;
+  const patch = parsePatch(text);
+  const twice = query.fieldValidation === "Ignore" || !fields ? [] : fields.duplicates(text);
+  const warn = once(request.warn);
+  return (before) => {
+    if (!before) return undefined;
+    const live = before as unknown as JsonObject;
+    const patched =
+      type === "json"
+        ? jsonPatch(live, patch)
+        : type === "merge"
+          ? mergePatch(live, patch)
+          : strategicMergePatch(live, patch, served.schema);
+    const shown = () => JSON.stringify(type === "strategic" ? shownValue(patch) : JSON.stringify(patched));
+    const refuse = (why: string) =>
+      invalid({ kind: "", group: "" }, "", [{ path: "patch", message: `Invalid value: ${shown()}: ${why}` }]);
+    const wanted = kindOf(served);
+    checkType(patched, wanted);
+    const report = reportFields(fields, wanted, patched, undefined);
+    if (report.broken !== undefined) throw refuse(report.broken);
+    const strict = [
+      ...twice.map(
+        (path) => `${type === "json" ? "json patch " : ""}duplicate field ${JSON.stringify(path)}`,
+      ),
+      ...report.strict,
+    ];
+    if (strict.length > 0 && query.fieldValidation === "Strict")
+      throw refuse(`strict decoding error: ${strict.join(", ")}`);
+    if (query.fieldValidation === "Warn") strict.forEach(warn);
+    const draft = asDraft(report.value as JsonObject, wanted);
+    if (draft.metadata.name !== request.name)
+      throw invalid(served.definition, request.name, [
+        {
+          path: "metadata.name",
+          message: `Invalid value: ${JSON.stringify(draft.metadata.name ?? "")}: field is immutable`,
+        },
+      ]);
+    return draft;
+  };
+}
+
+function applier(request: PatchRequest): Update["make"] {
+  const { served, name, text, fields, query, subresource } = request;
+  const { value, duplicates } = parseYaml(text);
+  if (!isObject(value as Json)) throw badRequest("error decoding YAML: the body is not an object");
+  const applied = value as JsonObject;
+  if (duplicates.length > 0 && query.fieldValidation === "Strict")
+    throw badRequest(
+      `error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  ${duplicates.join("\n  ")}`,
+    );
+  if (query.fieldValidation === "Warn") duplicates.forEach(request.warn);
+  const metadata = isObject(applied.metadata) ? applied.metadata : {};
+  const given = metadata.name ?? "";
+  if (given !== "" && given !== name)
+    throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
+  checkApplied(request, applied, metadata);
+  return (before) => {
+    const live = before as unknown as JsonObject | undefined;
+    const result = apply(live, applied, {
+      schema: served.schema,
+      manager: query.fieldManager,
+      subresource: subresource?.name ?? "",
+      now: request.now,
+      ignored: subresource ? subresource.part.ignored : ignoredByMain(served.definition),
+      force: query.force === true,
+    });
+    // A door to a part of an object makes no object.
+    if (!before && subresource) return undefined;
+    const report = reportFields(fields, kindOf(served), result, undefined);
+    const draft: Draft = asDraft(report.value as JsonObject, kindOf(served));
+    draft.metadata.name = name;
+    return draft;
+  };
+}
+
+/** An apply is refused for unknown fields, whatever the client says of validation: nobody could own them. */
+function checkApplied({ served, fields }: PatchRequest, applied: JsonObject, metadata: JsonObject): void {
+  const wanted = kindOf(served);
+  const report = reportFields(fields, wanted, applied, undefined);
+  const unknown = report.strict.map((text) => `.${JSON.parse(text.slice(text.indexOf('"')))}`);
+  const what = `${metadata.namespace ?? ""}/${metadata.name ?? ""}; ${wanted.group}/${wanted.version}, Kind=${wanted.kind}`;
+  if (unknown.length > 0) {
+    const lines = unknown.map((path) => `${path}: field not declared in schema`);
+    const list = lines.length === 1 ? lines[0] : `errors:\n  ${lines.join("\n  ")}`;
+    throw new ApiProblem(500, "", `failed to create typed patch object (${what}): ${list}`);
+  }
+  if (report.broken !== undefined)
+    throw new ApiProblem(500, "", `failed to create typed patch object (${what}): ${report.broken}`);
+}
+
+function parsePatch(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch (error) {
+    throw badRequest(`error decoding patch: ${(error as Error).message}`);
+  }
+}
+
+function kindOf({ group, version, definition }: Served): KindOf {
+  return { group, version, kind: definition.kind };
+}
+
+/** A patch may be worked out several times; who sent it is warned once. */
+function once(warn: (text: string) => void): (text: string) => void {
+  const said = new Set<string>();
+  return (text) => {
+    if (!said.has(text)) warn(text);
+    said.add(text);
+  };
+}

@@ -1,0 +1,34 @@
+import type { Attributes, Authorizer } from "../access.ts";
+import { ApiProblem } from "../api-problem.ts";
+import type { Caller } from "../definition.ts";
+import { resourceName } from "./catalog.ts";
+import { forbidden } from "./refusals.ts";
+
+/** Refuses what the caller may not do. */
+export async function mustBeAllowed(
+  authorizer: Authorizer | undefined,
+  caller: Caller,
+  attributes: Attributes,
+): Promise<void> {
+  if (!authorizer) return;
+  const { allowed, reason } = await authorizer.allows(caller, attributes);
+  if (!allowed) throw refusal(caller, attributes, reason);
+}
+
+export function refusal(caller: Caller, attributes: Attributes, reason?: string): ApiProblem {
+  const { group, resource, name } = attributes;
+  const why = sentence(caller, attributes) + (reason ? `: ${reason}` : "");
+  if (attributes.path !== undefined) return new ApiProblem(403, "Forbidden", `forbidden: ${why}`, {});
+  return forbidden({ name: resource, group }, resourceName(resource, group), name, why);
+}
+
+function sentence({ name: user }: Caller, attributes: Attributes): string {
+  const { verb, group, resource, subresource, path } = attributes;
+  const begin = `User ${JSON.stringify(user)} cannot ${verb}`;
+  if (path !== undefined) return `${begin} path ${JSON.stringify(path)}`;
+  const what = JSON.stringify(subresource === "" ? resource : `${resource}/${subresource}`);
+  // A namespace counts as being in itself.
+  const namespace = attributes.namespace || (resource === "namespaces" ? attributes.name : "");
+  const where = namespace === "" ? "at the cluster scope" : `in the namespace ${JSON.stringify(namespace)}`;
+  return `${begin} resource ${what} in API group ${JSON.stringify(group)} ${where}`;
+}

@@ -1,0 +1,49 @@
+import { listMoment } from "../storage/list-moment.ts";
+import type { ObjectKey } from "../storage/object.ts";
+import { parseVersion } from "../storage/version.ts";
+import type { Served } from "./catalog.ts";
+import type { Exchange } from "./exchange.ts";
+import { negotiate } from "./media-types.ts";
+import { listQuery } from "./query.ts";
+import { selection } from "./selection.ts";
+import { includeObject, type ListMeta, listText, objectText, type Presentation } from "./views.ts";
+import { serveWatch } from "./watch-request.ts";
+
+/** How the client of this request sees objects. Also settles the encoding of the answer. */
+export function presentation({ parts, answer, query }: Exchange, served: Served): Presentation {
+  const { tables, clock } = parts;
+  const { encoding, view } = negotiate(answer.request.headers.accept, tables !== undefined);
+  answer.encoding = encoding;
+  const include = view.as === "Table" ? includeObject(query) : "Metadata";
+  return { served, view, tables, includeObject: include, now: () => clock.now() };
+}
+
+export function keyOf({ target }: Exchange, served: Served): ObjectKey {
+  return { resource: served.storedAs, namespace: target.namespace, name: target.name };
+}
+
+export async function serveGet(exchange: Exchange, served: Served): Promise<void> {
+  const { parts, query, signal, answer } = exchange;
+  const how = presentation(exchange, served);
+  const notOlderThan = parseVersion(query.get("resourceVersion") ?? undefined);
+  const found = await parts.doors.store.get(keyOf(exchange, served), { notOlderThan, signal });
+  return answer.json(200, objectText(how, found));
+}
+
+export async function serveList(exchange: Exchange, served: Served): Promise<void> {
+  const { parts, target, answer, signal } = exchange;
+  const query = listQuery(exchange.query);
+  const how = presentation(exchange, served);
+  const { namespace, name } = target;
+  const scope = selection(served, { ...query, namespace, name });
+  const { store } = parts.doors;
+  if (exchange.verb === "watch") return serveWatch({ store, scope, query, how, answer, signal });
+  const { limit, continueToken } = query;
+  const page = await store.list(scope, { moment: listMoment(query), limit, continueToken, signal });
+  const metadata: ListMeta = {
+    resourceVersion: String(page.version),
+    ...(page.continueToken !== undefined && { continue: page.continueToken }),
+    ...(page.remaining !== undefined && { remainingItemCount: page.remaining }),
+  };
+  return answer.json(200, listText(how, page.items, metadata));
+}

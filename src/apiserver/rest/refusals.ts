@@ -1,0 +1,114 @@
+import type { Problem } from "../../model/validation/problem.ts";
+import { ApiProblem, type Cause } from "../api-problem.ts";
+
+/** What the causes of a refused object are called, by how the message begins. */
+const causeReasons: readonly (readonly [string, string])[] = [
+  ["Required value", "FieldValueRequired"],
+  ["Invalid value", "FieldValueInvalid"],
+  ["Unsupported value", "FieldValueNotSupported"],
+  ["Duplicate value", "FieldValueDuplicate"],
+  ["Forbidden", "FieldValueForbidden"],
+  ["Not found", "FieldValueNotFound"],
+  ["Too many", "FieldValueTooMany"],
+  ["Too long", "FieldValueTooLong"],
+  ["Internal error", "InternalError"],
+];
+
+export function badRequest(message: string): ApiProblem {
+  return new ApiProblem(400, "BadRequest", message);
+}
+
+/** No route leads there, or nothing of that kind is offered. */
+export function noSuchResource(): ApiProblem {
+  return new ApiProblem(404, "NotFound", "the server could not find the requested resource", {});
+}
+
+export function methodNotAllowed(): ApiProblem {
+  return new ApiProblem(
+    405,
+    "MethodNotAllowed",
+    "the server does not allow this method on the requested resource",
+    {},
+  );
+}
+
+export function unauthorized(): ApiProblem {
+  return new ApiProblem(401, "Unauthorized", "Unauthorized");
+}
+
+export function tooLarge(limit: number): ApiProblem {
+  return new ApiProblem(413, "RequestEntityTooLarge", `Request entity too large: limit is ${limit}`);
+}
+
+export function notAcceptable(accepted: readonly string[]): ApiProblem {
+  return new ApiProblem(
+    406,
+    "NotAcceptable",
+    `only the following media types are accepted: ${accepted.join(", ")}`,
+  );
+}
+
+export function unsupportedMediaType(accepted: readonly string[]): ApiProblem {
+  return new ApiProblem(
+    415,
+    "UnsupportedMediaType",
+    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`,
+  );
+}
+
+export interface Named {
+  /** Plural, without group. */
+  readonly name: string;
+  readonly group: string;
+}
+
+export function notFoundProblem({ name: kind, group }: Named, resource: string, name: string): ApiProblem {
+  return new ApiProblem(404, "NotFound", `${resource} ${JSON.stringify(name)} not found`, {
+    name,
+    ...(group && { group }),
+    kind,
+  });
+}
+
+export function conflictProblem(named: Named, resource: string, name: string, why: string): ApiProblem {
+  const { name: kind, group } = named;
+  const message = `Operation cannot be fulfilled on ${resource} ${JSON.stringify(name)}: ${why}`;
+  return new ApiProblem(409, "Conflict", message, { name, ...(group && { group }), kind });
+}
+
+export function forbidden(named: Named, resource: string, name: string, why: string): ApiProblem {
+  const { name: kind, group } = named;
+  const what =
+    resource === "" ? "forbidden" : `${resource}${name && ` ${JSON.stringify(name)}`} is forbidden`;
+  return new ApiProblem(403, "Forbidden", `${what}: ${why}`, {
+    ...(name && { name }),
+    ...(group && { group }),
+    ...(kind && { kind }),
+  });
+}
+
+/** An object with something wrong in it. */
+export function invalid(
+  { kind, group }: { readonly kind: string; readonly group: string },
+  name: string,
+  problems: readonly Problem[],
+): ApiProblem {
+  const seen = new Set<string>();
+  const causes: Cause[] = [];
+  for (const { path, message } of problems) {
+    const text = path === "" ? message : `${path}: ${message}`;
+    if (seen.has(text)) continue;
+    seen.add(text);
+    const reason = causeReasons.find(([begin]) => message.startsWith(begin))?.[1] ?? "FieldValueInvalid";
+    causes.push({ reason, message, ...(path && { field: path }) });
+  }
+  const texts = [...seen];
+  const list = texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`;
+  const qualified = group === "" ? kind : `${kind}.${group}`;
+  return new ApiProblem(422, "Invalid", `${qualified} ${JSON.stringify(name)} is invalid: ${list}`, {
+    ...(name && { name }),
+    ...(group && { group }),
+    ...(kind && { kind }),
+    causes,
+  });
+}

@@ -1,0 +1,115 @@
+import { abortError } from "../../base/errors.ts";
+import type { Draft } from "../definition.ts";
+import { isStoreError } from "../storage/errors.ts";
+import { type ApiObject, type ObjectKey, StoredObject } from "../storage/object.ts";
+import { kindName } from "./catalog.ts";
+import type { DeleteOptions, Propagation } from "./delete-options.ts";
+import { planDeletion } from "./deletion-plan.ts";
+import { conflictProblem } from "./refusals.ts";
+import { admit, contextOf, type WriteDoors, type WriteRequest } from "./write-context.ts";
+
+export interface Removed {
+  readonly object: StoredObject;
+  /** False if it stays for a while. */
+  readonly gone: boolean;
+}
+
+class Overtaken extends Error {}
+
+/** Deletes an object, or begins to. */
+export async function removeObject(
+  doors: WriteDoors,
+  request: WriteRequest,
+  name: string,
+  options: DeleteOptions,
+): Promise<Removed> {
+  const { served, namespace, signal } = request;
+  const key: ObjectKey = { resource: served.storedAs, namespace, name };
+  for (;;) {
+    if (signal.aborted) throw abortError(signal.reason);
+    const seen = await doors.store.get(key);
+    try {
+      return await removeSeen(doors, request, seen, options);
+    } catch (error) {
+      if (!(error instanceof Overtaken)) throw error;
+    }
+  }
+}
+
+async function removeSeen(
+  doors: WriteDoors,
+  request: WriteRequest,
+  seen: StoredObject,
+  options: DeleteOptions,
+): Promise<Removed> {
+  const { served, dryRun } = request;
+  const { definition } = served;
+  const { key, value: current } = seen;
+  const context = contextOf(doors, request);
+  checkPreconditions(request, seen, options);
+  await admit(doors, request, {
+    ...{ operation: "DELETE", subresource: "", name: key.name },
+    ...{ before: current, options },
+  });
+  const { deletionGrace, holds } = definition;
+  const plan = planDeletion(current, {
+    gracePeriodSeconds: options.gracePeriodSeconds,
+    propagation: propagationOf(options),
+    now: context.now,
+    grace: deletionGrace && ((asked) => deletionGrace.call(definition, current, asked, context)),
+    handled: doors.propagation,
+    holds: holds && ((draft) => holds.call(definition, draft as unknown as ApiObject)),
+  });
+  switch (plan.kind) {
+    case "pending":
+      return { object: seen, gone: false };
+    case "mark": {
+      await definition.prepareDelete?.(plan.draft, context);
+      const object = plan.draft as unknown as ApiObject;
+      if (dryRun) return { object: asStored(seen, object), gone: false };
+      const written = await doors.store.apply(key, (now) => {
+        if (now?.version !== seen.version) throw new Overtaken();
+        return { kind: "put", object };
+      });
+      return { object: written!, gone: false };
+    }
+    case "remove": {
+      await definition.prepareDelete?.(seen.copy() as unknown as Draft, context);
+      if (dryRun) return { object: seen, gone: true };
+      try {
+        const { uid, version } = seen;
+        return { object: await doors.store.delete(key, { uid, version }), gone: true };
+      } catch (error) {
+        if (isStoreError(error, "Conflict")) throw new Overtaken();
+        throw error;
+      }
+    }
+    default:
+      return plan satisfies never;
+  }
+}
+
+function propagationOf({ propagationPolicy, orphanDependents }: DeleteOptions): Propagation | undefined {
+  if (orphanDependents !== undefined) return orphanDependents ? "Orphan" : "Background";
+  return propagationPolicy;
+}
+
+function checkPreconditions(request: WriteRequest, seen: StoredObject, options: DeleteOptions): void {
+  const { uid, resourceVersion } = options.preconditions ?? {};
+  const { definition, group } = request.served;
+  const { kind } = definition;
+  const refuse = (why: string) =>
+    conflictProblem({ name: kind, group }, kindName(kind, group), seen.key.name, why);
+  if (uid && uid !== seen.uid)
+    throw refuse(
+      `the UID in the precondition (${uid}) does not match the UID in record (${seen.uid}). The object might have been deleted and then recreated`,
+    );
+  if (resourceVersion && resourceVersion !== String(seen.version))
+    throw refuse(
+      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${seen.version}). The object might have been modified`,
+    );
+}
+
+function asStored(seen: StoredObject, object: ApiObject): StoredObject {
+  return new StoredObject(seen.key, seen.uid, seen.version, JSON.stringify(object));
+}

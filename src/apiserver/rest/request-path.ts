@@ -1,0 +1,54 @@
+/** What a path asks for. */
+export type Target =
+  | ResourceTarget
+  /** /version, /healthz, /apis/apps/v1: all that is no object and no collection. */
+  | { readonly kind: "other"; readonly path: string };
+
+export interface ResourceTarget {
+  readonly kind: "resource";
+  readonly apiVersion: string;
+  readonly group: string;
+  readonly version: string;
+  /** "" if the path has none. */
+  readonly namespace: string;
+  /** Plural. */
+  readonly resource: string;
+  readonly name: string;
+  readonly subresource: string;
+  /** What follows the subresource, as it was sent: "/metrics", or "". */
+  readonly rest: string;
+  /** More than the object itself comes after the name, though the resource may have no such subresource. */
+  readonly path: string;
+}
+
+/** What a namespace has; everything else below one is in it. */
+const ofNamespaces = new Set(["status", "finalize"]);
+
+/** Reads a path without its query. Undefined: it is not well escaped. */
+export function parsePath(path: string): Target | undefined {
+  const raw = path.split("/").slice(1);
+  const at = raw[0] === "api" ? 2 : raw[0] === "apis" ? 3 : Number.POSITIVE_INFINITY;
+  if (raw.length <= at || raw[at] === "") return { kind: "other", path };
+  let parts: string[];
+  try {
+    parts = raw.map(decodeURIComponent);
+  } catch {
+    return undefined;
+  }
+  const group = at === 2 ? "" : parts[1]!;
+  const version = parts[at - 1]!;
+  let from = at;
+  let namespace = "";
+  const below = parts[at] === "namespaces" ? (parts[at + 2] ?? "") : "";
+  if (below !== "" && !ofNamespaces.has(below)) {
+    namespace = parts[at + 1]!;
+    from = at + 2;
+  }
+  const [resource = "", name = "", subresource = "", ...more] = parts.slice(from);
+  return {
+    kind: "resource",
+    apiVersion: group === "" ? version : `${group}/${version}`,
+    ...{ group, version, namespace, resource, name, subresource, path },
+    rest: more.length === 0 ? "" : `/${raw.slice(from + 3).join("/")}`,
+  };
+}

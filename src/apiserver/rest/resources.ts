@@ -1,0 +1,76 @@
+import type { ConnectRequest } from "../definition.ts";
+import { type Served, verbsOf } from "./catalog.ts";
+import type { Exchange } from "./exchange.ts";
+import { serveGet, serveList } from "./reads.ts";
+import { methodNotAllowed, noSuchResource } from "./refusals.ts";
+import { serveAction, serveConnection, serveReview } from "./subresources.ts";
+import { serveCreate, serveDelete, serveDeleteCollection, servePatch, serveUpdate } from "./writes.ts";
+
+/** Does what a request for a resource asks for. */
+export async function serveResource(exchange: Exchange, upgrade?: ConnectRequest): Promise<void> {
+  const { parts, target } = exchange;
+  const served = parts.doors.catalog.find(target.apiVersion, target.resource);
+  if (!served) throw noSuchResource();
+  checkScope(exchange, served);
+  if (target.subresource !== "") return serveSubresource(exchange, served, upgrade);
+  if (upgrade || !(verbsOf(served.definition) as readonly string[]).includes(exchange.verb))
+    throw methodNotAllowed();
+  switch (exchange.verb) {
+    case "get":
+      return serveGet(exchange, served);
+    case "list":
+    case "watch":
+      return serveList(exchange, served);
+    case "create":
+      return served.definition.answer ? serveReview(exchange, served) : serveCreate(exchange, served);
+    case "update":
+      return serveUpdate(exchange, served, undefined);
+    case "patch":
+      return servePatch(exchange, served, undefined);
+    case "delete":
+      return serveDelete(exchange, served);
+    case "deletecollection":
+      return serveDeleteCollection(exchange, served);
+    default:
+      throw methodNotAllowed();
+  }
+}
+
+/** A path has a namespace if, and only if, its resource has; lists over all of them aside. */
+function checkScope({ target, verb }: Exchange, { definition }: Served): void {
+  if (!definition.namespaced) {
+    if (target.namespace !== "") throw noSuchResource();
+  } else if (target.namespace === "") {
+    if (target.name !== "") throw noSuchResource();
+    if (verb !== "list" && verb !== "watch") throw methodNotAllowed();
+  }
+  if (verb === "create" && target.name !== "" && target.subresource === "") throw methodNotAllowed();
+  if ((verb === "update" || verb === "patch") && target.name === "") throw methodNotAllowed();
+}
+
+async function serveSubresource(
+  exchange: Exchange,
+  served: Served,
+  upgrade: ConnectRequest | undefined,
+): Promise<void> {
+  const { target, verb, answer } = exchange;
+  const { subresources = {} } = served.definition;
+  const name = target.subresource;
+  const found = Object.hasOwn(subresources, name) ? subresources[name] : undefined;
+  if (!found || (found.how === "part" && found.internal)) throw noSuchResource();
+  if (found.how === "connect") {
+    const { request, response } = answer;
+    return serveConnection(exchange, served, found, upgrade ?? { kind: "request", request, response });
+  }
+  if (target.rest !== "") throw noSuchResource();
+  if (upgrade) throw methodNotAllowed();
+  if (found.how === "action") {
+    if (verb !== "create") throw methodNotAllowed();
+    return serveAction(exchange, served, found);
+  }
+  const door = { name, part: found };
+  if (verb === "get") return serveGet(exchange, served);
+  if (verb === "update") return serveUpdate(exchange, served, door);
+  if (verb === "patch") return servePatch(exchange, served, door);
+  throw methodNotAllowed();
+}

@@ -1,0 +1,198 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { isAbort, messageOf } from "../../base/errors.ts";
+import type { Authenticator } from "../access.ts";
+import type { Caller, ConnectRequest } from "../definition.ts";
+import { Answer } from "./answer.ts";
+import type { RestParts } from "./exchange.ts";
+import { mustBeAllowed } from "./permission.ts";
+import { badRequest, methodNotAllowed, noSuchResource, unauthorized } from "./refusals.ts";
+import { parsePath, type Target } from "./request-path.ts";
+import { serveResource } from "./resources.ts";
+import { asProblem, continueTokenOf, type Status, type Subject, statusOf } from "./status.ts";
+import { attributesOf, verbOf } from "./verbs.ts";
+
+/** What was asked for and how it ended, for whoever counts or looks on. */
+export interface SeenRequest {
+  readonly caller: Caller | undefined;
+  readonly verb: string;
+  readonly path: string;
+  readonly query: string;
+  readonly status: number;
+}
+
+export interface RestHandlerOptions extends RestParts {
+  readonly authenticator: Authenticator | undefined;
+  /** Answers what is no resource; false if there is nothing at that path. */
+  readonly other: (path: string, answer: Answer, query: URLSearchParams) => Promise<boolean>;
+  readonly onRequest?: ((seen: SeenRequest) => void) | undefined;
+}
+
+/** Nobody in particular, where there is nothing to tell who asks. */
+const anonymous: Caller = { name: "system:anonymous", groups: ["system:unauthenticated"] };
+const requestWithinMs = 60_000;
+
+/** All requests come through here. */
+export class RestHandler {
+  readonly #o: RestHandlerOptions;
+  readonly #open = new Set<AbortController>();
+  #stopping = false;
+
+  constructor(options: RestHandlerOptions) {
+    this.#o = options;
+  }
+
+  /** Answers a request; never throws. */
+  async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { path, query, text } = splitUrl(request.url ?? "/");
+    const answer = new Answer(request, response, query);
+    response.on("error", () => {}); // a client that went away is not our trouble
+    const seen = { caller: undefined as Caller | undefined, verb: (request.method ?? "").toLowerCase() };
+    const controller = this.#begin();
+    const onClose = () => controller.abort();
+    response.on("close", onClose);
+    try {
+      await this.#serve(path, query, answer, controller, seen);
+    } catch (error) {
+      await this.#refuse(answer, error, path, query);
+    } finally {
+      response.off("close", onClose);
+      this.#open.delete(controller);
+      this.#tell({ ...seen, path, query: text, status: response.statusCode });
+    }
+  }
+
+  /** Hands on a request that wants the connection for itself. */
+  async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const { path, query, text } = splitUrl(request.url ?? "/");
+    const seen = { caller: undefined as Caller | undefined, verb: "" };
+    const controller = this.#begin();
+    const onClose = () => controller.abort();
+    socket.on("error", () => {}).on("close", onClose);
+    let status = 101;
+    try {
+      const answer = new Answer(request, noResponse, query);
+      await this.#serve(path, query, answer, controller, seen, { kind: "upgrade", request, socket, head });
+    } catch (error) {
+      const refusal = statusOf(asProblem(error));
+      status = refusal.code;
+      if (!socket.destroyed) socket.end(rawAnswer(refusal));
+    } finally {
+      this.#tell({ ...seen, path, query: text, status });
+      if (socket.destroyed) this.#open.delete(controller);
+      else socket.on("close", () => this.#open.delete(controller));
+    }
+  }
+
+  /** Ends watches, and whatever waits. */
+  stop(): void {
+    this.#stopping = true;
+    for (const controller of this.#open) controller.abort();
+  }
+
+  #begin(): AbortController {
+    const controller = new AbortController();
+    if (this.#stopping) controller.abort();
+    this.#open.add(controller);
+    return controller;
+  }
+
+  async #serve(
+    path: string,
+    query: URLSearchParams,
+    answer: Answer,
+    controller: AbortController,
+    seen: { caller: Caller | undefined; verb: string },
+    upgrade?: ConnectRequest,
+  ): Promise<void> {
+    const { authenticator, authorizer, clock } = this.#o;
+    const { request } = answer;
+    const method = request.method ?? "GET";
+    const caller = authenticator ? await authenticator.authenticate(request) : anonymous;
+    if (!caller) throw unauthorized();
+    seen.caller = caller;
+    const target = parsePath(path);
+    if (!target) throw badRequest("the path of the request is not well escaped");
+    const verb = target.kind === "resource" ? verbOf(method, target, query) : method.toLowerCase();
+    seen.verb = verb;
+    await mustBeAllowed(authorizer, caller, attributesOf(method, target, verb, query));
+    if (target.kind === "other") {
+      if (upgrade) throw noSuchResource();
+      if (method !== "GET" && method !== "HEAD") throw methodNotAllowed();
+      if (!(await this.#o.other(path, answer, query))) throw noSuchResource();
+      return;
+    }
+    if (verb === "") throw methodNotAllowed();
+    const cancel = this.#isLong(target, verb)
+      ? () => {}
+      : clock.after(requestWithinMs, () => controller.abort());
+    const { signal } = controller;
+    try {
+      await serveResource({ parts: this.#o, target, verb, query, caller, answer, signal }, upgrade);
+    } finally {
+      cancel();
+    }
+  }
+
+  /** Watches and what is handed on may take as long as they like. */
+  #isLong(target: Target, verb: string): boolean {
+    if (target.kind === "other") return false;
+    if (verb === "watch") return true;
+    const served = this.#o.doors.catalog.find(target.apiVersion, target.resource);
+    return served?.definition.subresources?.[target.subresource]?.how === "connect";
+  }
+
+  async #refuse(answer: Answer, error: unknown, path: string, query: URLSearchParams): Promise<void> {
+    const { response, request } = answer;
+    const problem = asProblem(error, this.#subject(path));
+    if (problem.status === 500 && !isAbort(error))
+      this.#o.logger.error("Request failed", { path, query: query.toString(), err: messageOf(error) });
+    if (answer.begun || response.destroyed) return void response.destroy();
+    // What was not read of a body would be taken for the next request.
+    const unread = !request.complete && request.httpVersionMajor === 1;
+    const retry = problem.details?.retryAfterSeconds;
+    try {
+      await answer.object(problem.status, statusOf(problem, continueTokenOf(error)), {
+        ...(unread && { connection: "close" }),
+        ...(retry !== undefined && { "retry-after": String(retry) }),
+      });
+    } catch {
+      response.destroy(); // there is nobody left to tell
+    }
+  }
+
+  #subject(path: string): Subject | undefined {
+    const target = parsePath(path);
+    if (target?.kind !== "resource") return undefined;
+    const { resource: name, group } = target;
+    return { name, group, object: target.name, resource: group ? `${name}.${group}` : name };
+  }
+
+  #tell(seen: SeenRequest): void {
+    const { caller, verb, path, status } = seen;
+    this.#o.logger.debug(3, "Request", { verb, path, status, user: caller?.name });
+    this.#o.onRequest?.(seen);
+  }
+}
+
+/** An upgrade has a socket and no response; whoever serves one writes to the socket. */
+const noResponse = { headersSent: false } as unknown as ServerResponse;
+
+function splitUrl(url: string): { path: string; query: URLSearchParams; text: string } {
+  const at = url.indexOf("?");
+  if (at < 0) return { path: url, query: new URLSearchParams(), text: "" };
+  const text = url.slice(at + 1);
+  return { path: url.slice(0, at), query: new URLSearchParams(text), text };
+}
+
+function rawAnswer(status: Status): string {
+  const body = `${JSON.stringify(status)}\n`;
+  return [
+    `HTTP/1.1 ${status.code} ${status.reason ?? "Error"}`,
+    "Content-Type: application/json",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "Connection: close",
+    "",
+    body,
+  ].join("\r\n");
+}

@@ -1,0 +1,57 @@
+import type { Draft } from "../definition.ts";
+import { selectableFields } from "../selectors/field-labels.ts";
+import { matchesFields, parseFieldSelector, requiredField } from "../selectors/field-selector.ts";
+import { type Labels, matchesLabels } from "../selectors/label-selector.ts";
+import { parseLabelSelector } from "../selectors/parse-labels.ts";
+import type { Scope } from "../storage/change-event.ts";
+import type { ApiObject } from "../storage/object.ts";
+import { fromStored, type Served } from "./catalog.ts";
+import { badRequest } from "./refusals.ts";
+
+export interface Selected {
+  /** "" for all namespaces. */
+  readonly namespace: string;
+  /** Of the path, if it has one. */
+  readonly name: string;
+  readonly labelSelector: string;
+  readonly fieldSelector: string;
+}
+
+/** Which objects a list, a watch or a deletion of many is about. */
+export function selection(served: Served, selected: Selected): Scope {
+  const { namespace, name } = selected;
+  const { kind } = served.definition;
+  const labels = parseLabelSelector(selected.labelSelector);
+  const fields = parseFieldSelector(selected.fieldSelector, served.apiVersion, kind);
+  const required = requiredField(fields, "metadata.name");
+  if (name !== "" && fields.length > 0 && required !== name)
+    throw badRequest("fieldSelector metadata.name doesn't match requested name");
+  const only = name || required;
+  // A name alone is found by the store.
+  const byFields = fields.length > (required === undefined ? 0 : 1);
+  const byLabels = labels === "nothing" || labels.length > 0;
+  const matches = (object: ApiObject): boolean => {
+    if (byLabels && !matchesLabels(labels, object.metadata.labels as Labels | undefined)) return false;
+    if (!byFields) return true;
+    return matchesFields(fields, selectableFields(served.apiVersion, kind, inServedForm(served, object)));
+  };
+  return {
+    resource: served.storedAs,
+    ...(namespace !== "" && { namespace }),
+    ...(only !== undefined && only !== "" && { name: only }),
+    ...((byLabels || byFields) && { matches }),
+  };
+}
+
+function inServedForm(served: Served, object: ApiObject): ApiObject {
+  if (!served.conversion) return object;
+  const copy = structuredClone(object) as unknown as Draft;
+  fromStored(served, copy);
+  return copy as unknown as ApiObject;
+}
+
+/** The name that authorizers see in a request for many: the only one that it can be about. */
+export function nameInSelector(fieldSelector: string): string {
+  const found = /(?:^|,)metadata\.name==?([^,=\\]+)(?:,|$)/.exec(fieldSelector);
+  return found?.[1] ?? "";
+}

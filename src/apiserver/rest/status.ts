@@ -1,0 +1,108 @@
+import { isAbort, KubeletError, messageOf } from "../../base/errors.ts";
+import { ApiProblem, type ApiProblemDetails } from "../api-problem.ts";
+import { PatchError, type PatchErrorCode } from "../patch/patch-error.ts";
+import { StoreError } from "../storage/errors.ts";
+import { conflictProblem, type Named } from "./refusals.ts";
+
+export interface Status {
+  readonly kind: "Status";
+  readonly apiVersion: "v1";
+  readonly metadata: { readonly continue?: string };
+  readonly status: "Success" | "Failure";
+  readonly message?: string;
+  readonly reason?: string;
+  readonly details?: ApiProblemDetails;
+  readonly code: number;
+}
+
+/** What an error is about, for the details of its Status. */
+export interface Subject extends Named {
+  readonly resource: string;
+  readonly object: string;
+}
+
+const patchStatus: Readonly<Record<PatchErrorCode, number>> = {
+  BadRequest: 400,
+  Conflict: 409,
+  RequestEntityTooLarge: 413,
+  Invalid: 422,
+};
+
+/** Whatever was thrown, as a refusal that can be answered. */
+export function asProblem(error: unknown, subject?: Subject): ApiProblem {
+  if (error instanceof ApiProblem) return error;
+  if (error instanceof StoreError) return storeProblem(error, subject);
+  if (error instanceof PatchError) return patchProblem(error, subject);
+  if (isAbort(error))
+    return new ApiProblem(
+      504,
+      "Timeout",
+      "Timeout: request did not complete within requested timeout - context deadline exceeded",
+      {},
+    );
+  if (error instanceof KubeletError && error.code === "BadRequest")
+    return new ApiProblem(400, "BadRequest", error.message);
+  const message = messageOf(error);
+  return new ApiProblem(500, "InternalError", `Internal error occurred: ${message}`, {
+    causes: [{ reason: "", message }],
+  });
+}
+
+function storeProblem(error: StoreError, subject: Subject | undefined): ApiProblem {
+  const { status, reason } = error.answer;
+  const { retryAfterSeconds } = error;
+  switch (error.code) {
+    case "NotFound":
+    case "AlreadyExists":
+    case "Conflict":
+      return new ApiProblem(status, reason, error.message, subject && detailsOf(subject));
+    case "FutureVersion":
+      return new ApiProblem(status, reason, `Timeout: ${error.message}`, {
+        causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
+        ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+      });
+    default:
+      return new ApiProblem(status, reason, error.message, undefined);
+  }
+}
+
+function patchProblem(error: PatchError, subject: Subject | undefined): ApiProblem {
+  if (error.code === "Conflict" && error.causes.length === 0 && subject)
+    return conflictProblem(subject, subject.resource, subject.object, error.message);
+  const { causes } = error;
+  const details = causes.length > 0 ? { causes } : undefined;
+  return new ApiProblem(patchStatus[error.code], error.code, error.message, details);
+}
+
+function detailsOf({ object, group, name }: Subject): ApiProblemDetails {
+  return { name: object, ...(group && { group }), kind: name };
+}
+
+/** The Status of a refusal. */
+export function statusOf(problem: ApiProblem, continueToken?: string): Status {
+  return {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: continueToken === undefined ? {} : { continue: continueToken },
+    status: "Failure",
+    message: problem.message,
+    ...(problem.reason && { reason: problem.reason }),
+    ...(problem.details && { details: wireDetails(problem.details) }),
+    code: problem.status,
+  };
+}
+
+export function success(details: ApiProblemDetails, code = 200): Status {
+  return { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", details, code };
+}
+
+/** An empty reason of a cause is left out, as everything empty is. */
+function wireDetails(details: ApiProblemDetails): ApiProblemDetails {
+  if (!details.causes) return details;
+  const causes = details.causes.map(({ reason, ...rest }) => (reason ? { reason, ...rest } : rest));
+  return { ...details, causes: causes as unknown as NonNullable<ApiProblemDetails["causes"]> };
+}
+
+export function continueTokenOf(error: unknown): string | undefined {
+  return error instanceof StoreError ? error.continueToken : undefined;
+}

@@ -1,0 +1,63 @@
+import type { ActionSubresource, ConnectRequest, ConnectSubresource, ObjectRef } from "../definition.ts";
+import type { Served } from "./catalog.ts";
+import type { Exchange } from "./exchange.ts";
+import { writeQuery } from "./query.ts";
+import { presentation } from "./reads.ts";
+import { invalid, methodNotAllowed } from "./refusals.ts";
+import { takeNamespace } from "./system-metadata.ts";
+import { admit, contextOf } from "./write-context.ts";
+import { decodedBody, kindServed, writeRequest } from "./writes.ts";
+
+function refOf({ target }: Exchange, served: Served): ObjectRef {
+  return { resource: served.storedAs, namespace: target.namespace, name: target.name };
+}
+
+/** POST of something else than the object: binding, eviction, token. */
+export async function serveAction(
+  exchange: Exchange,
+  served: Served,
+  action: ActionSubresource,
+): Promise<void> {
+  const { parts, target, answer } = exchange;
+  const { group, version, kind } = action;
+  const query = writeQuery(exchange.query, "CreateOptions");
+  presentation(exchange, served);
+  const body = await decodedBody(exchange, { group, version, kind }, query);
+  takeNamespace(body, target.namespace);
+  const request = writeRequest(exchange, served, query);
+  const { subresource, name } = target;
+  await admit(parts.doors, request, { operation: "CREATE", subresource, name, object: body });
+  const result = await action.act(refOf(exchange, served), body, contextOf(parts.doors, request));
+  return answer.object(201, result);
+}
+
+/** A question that is answered and not kept. */
+export async function serveReview(exchange: Exchange, served: Served): Promise<void> {
+  const { parts, target, answer } = exchange;
+  const { definition } = served;
+  const query = writeQuery(exchange.query, "CreateOptions");
+  presentation(exchange, served);
+  const draft = await decodedBody(exchange, kindServed(served), query);
+  takeNamespace(draft, target.namespace);
+  const request = writeRequest(exchange, served, query);
+  const context = contextOf(parts.doors, request);
+  definition.defaults?.(draft);
+  await admit(parts.doors, request, { operation: "CREATE", subresource: "", name: "", object: draft });
+  await definition.prepareCreate?.(draft, context);
+  const problems = definition.validate?.(draft, context) ?? [];
+  if (problems.length > 0) throw invalid(definition, draft.metadata.name ?? "", problems);
+  return answer.object(201, await definition.answer!(draft, context));
+}
+
+/** Handed on as it is. */
+export function serveConnection(
+  exchange: Exchange,
+  served: Served,
+  connection: ConnectSubresource,
+  request: ConnectRequest,
+): Promise<void> {
+  const { parts, target, verb } = exchange;
+  if (!(connection.verbs as readonly string[]).includes(verb)) throw methodNotAllowed();
+  const write = writeRequest(exchange, served, { dryRun: false, fieldManager: "" });
+  return connection.connect(refOf(exchange, served), target.rest, request, contextOf(parts.doors, write));
+}

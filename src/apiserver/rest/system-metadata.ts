@@ -1,0 +1,103 @@
+import { randomUUID } from "node:crypto";
+import type { Problem } from "../../model/validation/problem.ts";
+import type { Draft, DraftMeta, ResourceDefinition } from "../definition.ts";
+import { type Json, jsonEqual } from "../patch/json-value.ts";
+import { wireTime } from "../patch/managed-fields.ts";
+import { compareText } from "../patch/text-order.ts";
+import type { ApiObject } from "../storage/object.ts";
+import { badRequest } from "./refusals.ts";
+
+/** The namespace of the request is that of the object. */
+export function takeNamespace(draft: Draft, namespace: string): void {
+  const { metadata } = draft;
+  if (metadata.namespace && metadata.namespace !== namespace)
+    throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
+  if (namespace === "") delete metadata.namespace;
+  else metadata.namespace = namespace;
+}
+
+/** What only the server says of a new object. */
+export function beginMetadata(draft: Draft, now: number): void {
+  const meta = draft.metadata;
+  meta.uid = randomUUID();
+  meta.creationTimestamp = wireTime(now);
+  delete meta.deletionTimestamp;
+  delete meta.deletionGracePeriodSeconds;
+  delete meta.resourceVersion;
+  dropSelfLink(meta);
+}
+
+/** What only the server says of an object stays as it was. */
+export function keepMetadata(draft: Draft, before: ApiObject): void {
+  const meta = draft.metadata as unknown as Record<string, unknown>;
+  for (const field of kept) {
+    if (before.metadata[field] === undefined) delete meta[field];
+    else meta[field] = before.metadata[field];
+  }
+  delete meta.resourceVersion;
+  dropSelfLink(draft.metadata);
+}
+
+const kept = [
+  "name",
+  "namespace",
+  "uid",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "generation",
+];
+
+function dropSelfLink(meta: DraftMeta): void {
+  delete (meta as { selfLink?: string }).selfLink;
+}
+
+/** metadata.generation counts what users want, not what they are told. */
+export function setGeneration(
+  definition: ResourceDefinition,
+  draft: Draft,
+  before: ApiObject | undefined,
+): void {
+  const counts = definition.countsGenerations ?? (draft.spec !== undefined || before?.spec !== undefined);
+  const old = before?.metadata.generation as number | undefined;
+  if (!counts) {
+    if (old === undefined) delete draft.metadata.generation;
+  } else if (!before) draft.metadata.generation = 1;
+  else if (isSameWish(draft, before)) {
+    if (old !== undefined) draft.metadata.generation = old;
+  } else draft.metadata.generation = (old ?? 0) + 1;
+}
+
+const notCounted = new Set(["apiVersion", "kind", "metadata", "status"]);
+
+function isSameWish(draft: Draft, before: ApiObject): boolean {
+  const fields = new Set([...Object.keys(draft), ...Object.keys(before)]);
+  return [...fields].every(
+    (field) => notCounted.has(field) || jsonEqual(draft[field] as Json, before[field] as Json),
+  );
+}
+
+/** Names are parts of paths, whatever else a kind asks of them. */
+export function nameProblems({ metadata: { name } }: Draft): Problem[] {
+  if (!name) return [{ path: "metadata.name", message: "Required value: name or generateName is required" }];
+  const wrong =
+    name === "." || name === ".."
+      ? `may not be '${name}'`
+      : ["/", "%"].filter((char) => name.includes(char)).map((char) => `may not contain '${char}'`)[0];
+  return wrong
+    ? [{ path: "metadata.name", message: `Invalid value: ${JSON.stringify(name)}: ${wrong}` }]
+    : [];
+}
+
+/** Whoever is about to go takes no new promises. */
+export function finalizerProblems(draft: Draft, before: ApiObject): Problem[] {
+  if (before.metadata.deletionTimestamp === undefined) return [];
+  const old = (before.metadata.finalizers as string[] | undefined) ?? [];
+  const more = [...new Set(draft.metadata.finalizers ?? [])]
+    .filter((name) => !old.includes(name))
+    .sort(compareText);
+  if (more.length === 0) return [];
+  const list = more.map((name) => JSON.stringify(name)).join(", ");
+  const message = `Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`;
+  return [{ path: "metadata.finalizers", message }];
+}

@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ApiProblem } from "../api-problem.ts";
+import type { Draft } from "../definition.ts";
+import { configMap, mapsPath, testApi, widget, widgetsPath } from "./fixtures.ts";
+
+const ref = (name: string) => ({ resource: "widgets.things.example", namespace: "default", name });
+
+test("the API's own door keeps the rules, and refuses with what HTTP would answer", async (t) => {
+  const { server } = await testApi(t);
+  const { objects } = server;
+  const made = await objects.create("widgets.things.example", {
+    metadata: { name: "w", namespace: "default" },
+  });
+  assert.deepEqual(made.spec, { size: 1 });
+  await assert.rejects(
+    objects.create("widgets.things.example", { metadata: { name: "w", namespace: "default" } }),
+    (error) => error instanceof ApiProblem && error.status === 409 && error.reason === "AlreadyExists",
+  );
+  await assert.rejects(
+    objects.change(ref("w"), (draft) => {
+      draft.spec.size = 101;
+    }),
+    (error) => error instanceof ApiProblem && error.status === 422,
+  );
+  assert.equal(await objects.get(ref("none")), undefined);
+  assert.equal(await objects.change(ref("none"), () => {}), undefined);
+  assert.equal(await objects.change(ref("w"), () => {}, { uid: "other" }), undefined);
+  assert.equal(await objects.delete(ref("none")), undefined);
+  assert.equal((await objects.list("widgets.things.example", "default")).length, 1);
+});
+
+test("the status is changed through its own door", async (t) => {
+  const { server } = await testApi(t);
+  const { objects } = server;
+  await objects.create("widgets.things.example", { metadata: { name: "w", namespace: "default" } });
+  const change = (draft: Draft) => {
+    draft.spec = { size: 5 };
+    draft.status = { ok: true };
+  };
+  const status = await objects.change(ref("w"), change, { subresource: "status" });
+  assert.deepEqual([status?.spec, status?.status], [{ size: 1 }, { ok: true }]);
+  const main = await objects.change(ref("w"), (draft) => {
+    draft.spec.size = 5;
+    draft.status = { ok: false };
+  });
+  assert.deepEqual([main?.spec, main?.status], [{ size: 5 }, { ok: true }]);
+});
+
+test("a door that is only for the API itself is not there over HTTP, and may change without counting", async (t) => {
+  const { server, ask } = await testApi(t);
+  const { objects } = server;
+  await objects.create("widgets.things.example", { metadata: { name: "w", namespace: "default" } });
+  const grow = (draft: Draft) => {
+    draft.spec.size += 1;
+  };
+  const hidden = await objects.change(ref("w"), grow, { subresource: "hidden" });
+  assert.deepEqual([hidden?.spec, hidden?.metadata.generation], [{ size: 2 }, 1]);
+  assert.equal((await objects.change(ref("w"), grow))?.metadata.generation, 2);
+  assert.equal((await ask("GET", `${widgetsPath}/w/hidden`)).status, 404);
+});
+
+test("changes that meet are all done", async (t) => {
+  const { server } = await testApi(t);
+  const { objects } = server;
+  await objects.create("widgets.things.example", { metadata: { name: "w", namespace: "default" } });
+  await Promise.all(
+    Array.from({ length: 20 }, () =>
+      objects.change(ref("w"), (draft) => {
+        draft.spec.size += 1;
+      }),
+    ),
+  );
+  assert.deepEqual((await objects.get(ref("w")))?.spec, { size: 21 });
+});
+
+test("what is followed begins with what is there, and misses nothing when it falls behind", async (t) => {
+  const api = await testApi(t, { storeOptions: { recentEvents: 1 } });
+  const { server, store, ask } = api;
+  await ask("POST", widgetsPath, widget("a"));
+  await ask("POST", widgetsPath, widget("b"));
+  const controller = new AbortController();
+  const followed = server.objects.follow("widgets.things.example", controller.signal)[Symbol.asyncIterator]();
+  const next = async () => {
+    const { value } = await followed.next();
+    return `${value?.type} ${value?.object.metadata.name}`;
+  };
+  assert.deepEqual([await next(), await next()], ["ADDED a", "ADDED b"]);
+  await server.objects.delete(ref("a"), { gracePeriodSeconds: 0 });
+  await server.objects.change(ref("b"), (draft) => {
+    draft.spec.size = 2;
+  });
+  await ask("POST", widgetsPath, widget("c"));
+  await ask("POST", mapsPath, configMap("x"));
+  await ask("POST", mapsPath, configMap("y"));
+  store.compact();
+  assert.deepEqual([await next(), await next(), await next()], ["DELETED a", "MODIFIED b", "ADDED c"]);
+  const rest = next();
+  await ask("POST", widgetsPath, widget("d"));
+  assert.equal(await rest, "ADDED d");
+  const end = followed.next();
+  controller.abort();
+  assert.equal((await end).done, true);
+});
+
+test("what a dry run's own objects write is not written", async (t) => {
+  const api = await testApi(t);
+  await api.ask("POST", widgetsPath, widget("w"));
+  const painted = await api.ask("POST", `${widgetsPath}/w/paint?dryRun=All`, { colour: "red" });
+  assert.equal(painted.status, 201);
+  assert.equal((await api.ask("GET", `${widgetsPath}/w`)).body.spec.colour, undefined);
+});

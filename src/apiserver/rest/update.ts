@@ -1,0 +1,152 @@
+import { abortError } from "../../base/errors.ts";
+import type { Draft, PartSubresource } from "../definition.ts";
+import type { JsonObject } from "../patch/json-value.ts";
+import { trackUpdate } from "../patch/track-update.ts";
+import { conflict, isStoreError, modified, notFound } from "../storage/errors.ts";
+import { type ApiObject, type ObjectKey, StoredObject } from "../storage/object.ts";
+import { toStored } from "./catalog.ts";
+import { createObject, ignoredByMain } from "./create.ts";
+import { isReleased } from "./deletion-plan.ts";
+import { invalid } from "./refusals.ts";
+import { servedCopy } from "./served-form.ts";
+import { finalizerProblems, keepMetadata, setGeneration, takeNamespace } from "./system-metadata.ts";
+import { admit, contextOf, type WriteDoors, type WriteRequest } from "./write-context.ts";
+
+export interface Update {
+  readonly name: string;
+  /** The door it comes through, if not the main one. */
+  readonly subresource?: { readonly name: string; readonly part: PartSubresource };
+  /**
+   * What the object becomes, in the version of the request; called again when somebody else was faster. Gets a copy of
+   * what is there. Undefined: there is nothing to make something of.
+   */
+  make(before: Draft | undefined): Draft | undefined;
+  /** Asked before something is made that was not there: changing and making are different rights. */
+  readonly mayCreate?: () => Promise<void>;
+  /** `make` also says who owns what: an apply. */
+  readonly tracked?: boolean;
+}
+
+export interface Updated {
+  readonly object: StoredObject;
+  readonly created: boolean;
+}
+
+/** Changes an object, or makes it if there is none and `make` has something all the same. */
+export async function updateObject(
+  doors: WriteDoors,
+  request: WriteRequest,
+  update: Update,
+): Promise<Updated> {
+  const { served, namespace, signal } = request;
+  const key: ObjectKey = { resource: served.storedAs, namespace, name: update.name };
+  for (;;) {
+    if (signal.aborted) throw abortError(signal.reason);
+    const seen = await present(doors, key);
+    const draft = update.make(seen && servedCopy(served, seen));
+    if (!draft) throw notFound(key);
+    try {
+      if (!seen) return { object: await createMissing(doors, request, update, key, draft), created: true };
+      return { object: await change(doors, request, update, seen, draft), created: false };
+    } catch (error) {
+      if (!(error instanceof Overtaken)) throw error;
+    }
+  }
+}
+
+/** Somebody else wrote between the look and the write. */
+class Overtaken extends Error {}
+
+async function present({ store }: WriteDoors, key: ObjectKey): Promise<StoredObject | undefined> {
+  try {
+    return await store.get(key);
+  } catch (error) {
+    if (isStoreError(error, "NotFound")) return undefined;
+    throw error;
+  }
+}
+
+async function createMissing(
+  doors: WriteDoors,
+  request: WriteRequest,
+  update: Update,
+  key: ObjectKey,
+  draft: Draft,
+): Promise<StoredObject> {
+  const { uid, resourceVersion } = draft.metadata;
+  if (resourceVersion) throw notFound(key);
+  if (uid)
+    throw conflict(
+      key,
+      `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
+    );
+  await update.mayCreate?.();
+  try {
+    return await createObject(doors, request, draft, { tracked: update.tracked === true });
+  } catch (error) {
+    if (isStoreError(error, "AlreadyExists")) throw new Overtaken();
+    throw error;
+  }
+}
+
+async function change(
+  doors: WriteDoors,
+  request: WriteRequest,
+  update: Update,
+  seen: StoredObject,
+  draft: Draft,
+): Promise<StoredObject> {
+  const { served, namespace, manager, dryRun } = request;
+  const { definition } = served;
+  const { key, value: before } = seen;
+  const { subresource } = update;
+  const context = contextOf(doors, request);
+  takeNamespace(draft, namespace);
+  const { uid, resourceVersion } = draft.metadata;
+  if (uid && uid !== seen.uid)
+    throw conflict(key, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${seen.uid}`);
+  if (resourceVersion && resourceVersion !== String(seen.version)) throw modified(key);
+
+  toStored(served, draft);
+  keepMetadata(draft, before);
+  definition.defaults?.(draft);
+  await admit(doors, request, {
+    ...{ operation: "UPDATE", subresource: subresource?.name ?? "" },
+    ...{ name: key.name, object: draft, before },
+  });
+  if (subresource) subresource.part.prepareUpdate(draft, before, context);
+  else await definition.prepareUpdate?.(draft, before, context);
+  keepMetadata(draft, before);
+  definition.defaults?.(draft);
+  // keepMetadata has left the old one.
+  if (subresource?.part.countsGenerations !== false) setGeneration(definition, draft, before);
+
+  const validated = subresource
+    ? subresource.part.validateUpdate?.(draft, before, context)
+    : definition.validateUpdate?.(draft, before, context);
+  const problems = [...(validated ?? []), ...finalizerProblems(draft, before)];
+  if (problems.length > 0) throw invalid(definition, key.name, problems);
+
+  const after = update.tracked
+    ? draft
+    : trackUpdate(before as unknown as JsonObject, draft as unknown as JsonObject, {
+        schema: served.storedSchema,
+        manager,
+        subresource: subresource?.name ?? "",
+        now: context.now,
+        ignored: subresource ? subresource.part.ignored : ignoredByMain(definition),
+      });
+  const object = after as unknown as ApiObject;
+  if (dryRun) return dryResult(seen, object);
+  const released = isReleased(before, draft, definition.holds?.(object) === true);
+  const written = await doors.store.apply(key, (current) => {
+    if (current?.version !== seen.version) throw new Overtaken();
+    return released ? { kind: "delete", last: object } : { kind: "put", object };
+  });
+  return written!;
+}
+
+function dryResult(seen: StoredObject, object: ApiObject): StoredObject {
+  const metadata = { ...object.metadata, resourceVersion: String(seen.version) };
+  return new StoredObject(seen.key, seen.uid, seen.version, JSON.stringify({ ...object, metadata }));
+}

@@ -1,0 +1,52 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Admission, AdmissionRequest } from "../access.ts";
+import type { Caller, Objects, RequestContext } from "../definition.ts";
+import type { Store } from "../storage/store.ts";
+import type { Catalog, Served } from "./catalog.ts";
+import type { Propagation } from "./delete-options.ts";
+import type { Subject } from "./status.ts";
+
+/** What all writes need. */
+export interface WriteDoors {
+  readonly store: Store;
+  readonly catalog: Catalog;
+  readonly admission: Admission | undefined;
+  readonly clock: Clock;
+  /** The API's own objects; those of a dry run write nothing. */
+  objects(dryRun: boolean): Objects;
+  /** The propagation policies that a controller acts on. */
+  readonly propagation: readonly Propagation[];
+}
+
+/** One request to write something, however it came. */
+export interface WriteRequest {
+  readonly served: Served;
+  /** "" if the resource has none. */
+  readonly namespace: string;
+  readonly caller: Caller;
+  /** Who owns the fields that are written. */
+  readonly manager: string;
+  readonly dryRun: boolean;
+  readonly signal: AbortSignal;
+}
+
+export function contextOf(doors: WriteDoors, request: WriteRequest): RequestContext {
+  const { caller, dryRun, signal } = request;
+  return { caller, dryRun, signal, now: doors.clock.now(), objects: doors.objects(dryRun) };
+}
+
+export function admit(
+  doors: WriteDoors,
+  request: WriteRequest,
+  rest: Pick<AdmissionRequest, "operation" | "subresource" | "name"> & Partial<AdmissionRequest>,
+): Promise<void> {
+  if (!doors.admission) return Promise.resolve();
+  const { served, namespace, caller, dryRun } = request;
+  const { group, name: resource } = served.definition;
+  return doors.admission.admit({ caller, group, resource, namespace, dryRun, ...rest });
+}
+
+export function subjectOf(served: Served, object: string): Subject {
+  const { definition, group, resource } = served;
+  return { name: definition.name, group, resource, object };
+}

@@ -1,0 +1,190 @@
+import type { Draft, PartSubresource } from "../definition.ts";
+import { isStoreError } from "../storage/errors.ts";
+import type { StoredObject } from "../storage/object.ts";
+import { parseBody, readBody } from "./body.ts";
+import type { Served } from "./catalog.ts";
+import { createObject } from "./create.ts";
+import { decodeObject } from "./decode.ts";
+import { type DeleteOptions, deleteOptions } from "./delete-options.ts";
+import type { Exchange } from "./exchange.ts";
+import type { KindOf } from "./field-checks.ts";
+import { bodyEncoding } from "./media-types.ts";
+import { patchUpdate } from "./patch-request.ts";
+import { mustBeAllowed } from "./permission.ts";
+import { listQuery, managerOf, type WriteQuery, writeQuery } from "./query.ts";
+import { presentation } from "./reads.ts";
+import { badRequest } from "./refusals.ts";
+import { type Removed, removeObject } from "./remove.ts";
+import { selection } from "./selection.ts";
+import { success } from "./status.ts";
+import { type Update, updateObject } from "./update.ts";
+import { listText, objectText } from "./views.ts";
+import type { WriteRequest } from "./write-context.ts";
+
+const bodyWithinMs = 60_000;
+
+export type Door = { readonly name: string; readonly part: PartSubresource } | undefined;
+
+export function bodyOf({ parts, answer }: Exchange): Promise<Buffer> {
+  const { clock, maxBodyBytes: maxBytes } = parts;
+  return readBody(answer.request, { clock, maxBytes, withinMs: bodyWithinMs });
+}
+
+export function writeRequest(
+  exchange: Exchange,
+  served: Served,
+  query: Pick<WriteQuery, "dryRun" | "fieldManager">,
+): WriteRequest {
+  const { target, caller, signal, answer } = exchange;
+  return {
+    served,
+    namespace: target.namespace,
+    caller,
+    signal,
+    dryRun: query.dryRun,
+    manager: managerOf(query.fieldManager, answer.request.headers["user-agent"]),
+  };
+}
+
+export async function decodedBody(exchange: Exchange, wanted: KindOf, query: WriteQuery): Promise<Draft> {
+  const { parts, answer } = exchange;
+  const encoding = bodyEncoding(answer.request.headers["content-type"]);
+  return decodeObject(await bodyOf(exchange), wanted, {
+    encoding,
+    validation: query.fieldValidation,
+    fields: parts.fields,
+    warn: (text) => answer.warn(text),
+  });
+}
+
+export function kindServed({ group, version, definition }: Served): KindOf {
+  return { group, version, kind: definition.kind };
+}
+
+export async function serveCreate(exchange: Exchange, served: Served): Promise<void> {
+  const query = writeQuery(exchange.query, "CreateOptions");
+  const how = presentation(exchange, served);
+  const draft = await decodedBody(exchange, kindServed(served), query);
+  const made = await createObject(exchange.parts.doors, writeRequest(exchange, served, query), draft);
+  return exchange.answer.json(201, objectText(how, made));
+}
+
+export async function serveUpdate(exchange: Exchange, served: Served, door: Door): Promise<void> {
+  const { target, answer, parts } = exchange;
+  const query = writeQuery(exchange.query, "UpdateOptions");
+  const how = presentation(exchange, served);
+  const draft = await decodedBody(exchange, kindServed(served), query);
+  checkName(draft, target);
+  const creates = served.definition.createsOnUpdate === true && !door;
+  const update: Update = {
+    name: target.name,
+    ...(door && { subresource: door }),
+    make: (before) => (before || creates ? structuredClone(draft) : undefined),
+    mayCreate: () => mayCreate(exchange),
+  };
+  const { object, created } = await updateObject(parts.doors, writeRequest(exchange, served, query), update);
+  return answer.json(created ? 201 : 200, objectText(how, object));
+}
+
+export async function servePatch(exchange: Exchange, served: Served, door: Door): Promise<void> {
+  const { target, answer, parts } = exchange;
+  const query = writeQuery(exchange.query, "PatchOptions");
+  const how = presentation(exchange, served);
+  const update = patchUpdate({
+    served,
+    name: target.name,
+    contentType: answer.request.headers["content-type"],
+    text: (await bodyOf(exchange)).toString("utf8"),
+    query,
+    subresource: door,
+    fields: parts.fields,
+    warn: (text) => answer.warn(text),
+    now: parts.clock.now(),
+  });
+  const request = writeRequest(exchange, served, query);
+  const { object, created } = await updateObject(parts.doors, request, {
+    ...update,
+    mayCreate: () => mayCreate(exchange),
+  });
+  return answer.json(created ? 201 : 200, objectText(how, object));
+}
+
+/** Who makes an object with an update or an apply needs the right to create, too. */
+function mayCreate({ parts, caller, target }: Exchange): Promise<void> {
+  const { group, version, resource, namespace, name } = target;
+  const attributes = { verb: "create", group, version, resource, subresource: "", namespace, name };
+  return mustBeAllowed(parts.authorizer, caller, attributes);
+}
+
+function checkName({ metadata }: Draft, { name, namespace }: Exchange["target"]): void {
+  if (!metadata.name)
+    throw badRequest(
+      `the name of the object (${name} based on URL) was undeterminable: name must be provided`,
+    );
+  if (metadata.name !== name)
+    throw badRequest(
+      `the name of the object (${metadata.name}) does not match the name on the URL (${name})`,
+    );
+  if (namespace && metadata.namespace && metadata.namespace !== namespace)
+    throw badRequest(
+      `the namespace of the object (${metadata.namespace}) does not match the namespace on the request (${namespace})`,
+    );
+}
+
+export async function serveDelete(exchange: Exchange, served: Served): Promise<void> {
+  const { target, answer, parts } = exchange;
+  const how = presentation(exchange, served);
+  const options = await optionsOf(exchange);
+  const request = writeRequest(exchange, served, { dryRun: options.dryRun, fieldManager: "" });
+  const removed = await removeObject(parts.doors, request, target.name, options);
+  const status = !removed.gone && options.orphanDependents === false ? 202 : 200;
+  if (answersWithObject(served, removed)) return answer.json(status, objectText(how, removed.object));
+  const { definition, group } = served;
+  const details = {
+    name: target.name,
+    ...(group && { group }),
+    kind: definition.name,
+    uid: removed.object.uid,
+  };
+  return answer.object(status, success(details, status));
+}
+
+/** Objects that stay are answered; those that are gone only for some kinds. */
+function answersWithObject({ definition }: Served, { gone }: Removed): boolean {
+  return !gone || (definition.returnsDeleted ?? definition.deletionGrace !== undefined);
+}
+
+async function optionsOf(exchange: Exchange): Promise<DeleteOptions> {
+  const body = await bodyOf(exchange);
+  if (body.length === 0) return deleteOptions(undefined, exchange.query);
+  const encoding = bodyEncoding(exchange.answer.request.headers["content-type"]);
+  return deleteOptions(parseBody(body, encoding).value, exchange.query);
+}
+
+/** Deleted at the same time, in a deletion of many. */
+const together = 20;
+
+export async function serveDeleteCollection(exchange: Exchange, served: Served): Promise<void> {
+  const { target, answer, parts } = exchange;
+  const how = presentation(exchange, served);
+  const options = await optionsOf(exchange);
+  const request = writeRequest(exchange, served, { dryRun: options.dryRun, fieldManager: "" });
+  const query = listQuery(exchange.query);
+  const scope = selection(served, { ...query, namespace: target.namespace, name: "" });
+  const page = await parts.doors.store.list(scope);
+  const removed: StoredObject[] = [];
+  for (let from = 0; from < page.items.length; from += together) {
+    const some = page.items.slice(from, from + together);
+    await Promise.all(
+      some.map(async ({ key }) => {
+        try {
+          await removeObject(parts.doors, { ...request, namespace: key.namespace }, key.name, options);
+        } catch (error) {
+          if (!isStoreError(error, "NotFound")) throw error;
+        }
+      }),
+    );
+    removed.push(...some);
+  }
+  return answer.json(200, listText(how, removed, { resourceVersion: String(page.version) }));
+}

@@ -1,0 +1,186 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from "node:http2";
+import { request as httpsRequest } from "node:https";
+import { connect } from "node:net";
+import { type TestContext, test } from "node:test";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+import { generateKey, privateKeyPem, signCertificate } from "../base/x509/index.ts";
+import {
+  configMap,
+  configMaps,
+  mapsPath,
+  namespaces,
+  testApi,
+  widget,
+  widgets,
+  widgetsPath,
+} from "./rest/fixtures.ts";
+import { ApiServer } from "./server.ts";
+import { memoryStore } from "./storage/fixtures.ts";
+
+const day = 24 * 3600 * 1000;
+
+function selfSigned(name: string): { key: string; cert: string } {
+  const { privateKey, publicKey } = generateKey();
+  const cert = signCertificate({
+    subject: { commonName: name, organizations: [] },
+    issuer: "self",
+    key: privateKey,
+    publicKey,
+    ipAddresses: ["127.0.0.1"],
+    notBefore: new Date(Date.now() - day),
+    notAfter: new Date(Date.now() + day),
+    usages: ["server auth", "client auth"],
+  });
+  return { key: privateKeyPem(privateKey), cert };
+}
+
+async function secureApi(t: TestContext) {
+  const store = memoryStore();
+  const pair = selfSigned("first");
+  const client = selfSigned("someone");
+  const server = new ApiServer({
+    store,
+    definitions: [namespaces, configMaps, widgets],
+    tls: { ...pair, clientCa: client.cert },
+    authenticator: {
+      async authenticate(request) {
+        const socket = request.socket as TLSSocket;
+        const { subject } = socket.getPeerCertificate();
+        return { name: socket.authorized ? String(subject.CN) : "system:anonymous", groups: [] };
+      },
+    },
+    authorizer: { allows: async ({ name }) => ({ allowed: name === "someone" }) },
+  });
+  await server.start();
+  t.after(async () => {
+    await server.stop();
+    store.close();
+  });
+  await server.objects.create("namespaces", { metadata: { name: "default" } });
+  return { server, store, pair, client };
+}
+
+async function overHttp2(session: ClientHttp2Session, path: string, body?: unknown) {
+  const stream = session.request({
+    ":path": path,
+    ":method": body === undefined ? "GET" : "POST",
+    ...(body !== undefined && { "content-type": "application/json" }),
+  });
+  stream.end(body === undefined ? undefined : JSON.stringify(body));
+  const [headers] = (await once(stream, "response")) as [{ ":status": number }];
+  let text = "";
+  for await (const chunk of stream) text += chunk;
+  return { status: headers[":status"], body: JSON.parse(text) };
+}
+
+async function firstLine(stream: ClientHttp2Stream): Promise<string> {
+  let text = "";
+  while (!text.includes("\n")) text += String((await once(stream, "data"))[0]);
+  return text.split("\n")[0]!;
+}
+
+test("HTTP/2: many requests and watches on one connection, and the certificate says who asks", async (t) => {
+  const { server, pair, client } = await secureApi(t);
+  const session = connectHttp2(`https://127.0.0.1:${server.port}`, { ca: pair.cert, ...client });
+  t.after(() => session.destroy());
+  const made = await overHttp2(session, mapsPath, configMap("a"));
+  assert.equal(made.status, 201);
+  const watches = Array.from({ length: 50 }, () => session.request({ ":path": `${mapsPath}?watch=1` }));
+  const firsts = await Promise.all(watches.map(firstLine));
+  for (const line of firsts) assert.equal(JSON.parse(line).object.metadata.name, "a");
+  assert.equal((await overHttp2(session, `${mapsPath}/a`)).status, 200);
+  const ended = Promise.all(watches.map((stream) => once(stream, "end")));
+  for (const stream of watches) stream.resume();
+  await server.stop();
+  await ended;
+});
+
+test("HTTP/1.1 on the same port; without a certificate one is nobody", async (t) => {
+  const { server, pair, client } = await secureApi(t);
+  const ask = async (credentials: object) => {
+    const url = `https://127.0.0.1:${server.port}${mapsPath}`;
+    const request = httpsRequest(url, { ca: pair.cert, agent: false, ...credentials }).end();
+    const [response] = await once(request, "response");
+    response.resume();
+    await once(response, "end");
+    return [response.statusCode, response.httpVersion];
+  };
+  assert.deepEqual(await ask(client), [200, "1.1"]);
+  assert.deepEqual(await ask({}), [403, "1.1"]);
+  assert.deepEqual(await ask(selfSigned("someone")), [403, "1.1"]);
+});
+
+test("an upgrade over TLS is handed on", async (t) => {
+  const { server, pair, client } = await secureApi(t);
+  const socket = connectTls({ port: server.port, host: "127.0.0.1", ca: pair.cert, ...client });
+  socket.write(
+    `GET ${widgetsPath}/w/echo/x HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n`,
+  );
+  let text = "";
+  for await (const chunk of socket) text += chunk;
+  assert.match(text, /^HTTP\/1\.1 101 [\s\S]*default\/w \/x$/);
+});
+
+test("a new certificate is for new connections", async (t) => {
+  const { server, pair, client } = await secureApi(t);
+  const old = connectHttp2(`https://127.0.0.1:${server.port}`, { ca: pair.cert, ...client });
+  t.after(() => old.destroy());
+  await overHttp2(old, "/version");
+  const next = selfSigned("second");
+  server.setTls({ ...next, clientCa: client.cert });
+  const socket = connectTls({ port: server.port, host: "127.0.0.1", ca: next.cert });
+  await once(socket, "secureConnect");
+  assert.equal(socket.getPeerCertificate().subject.CN, "second");
+  socket.destroy();
+  assert.equal((await overHttp2(old, "/version")).status, 200);
+});
+
+test("an upgrade of what cannot be upgraded is refused", async (t) => {
+  const api = await testApi(t);
+  await api.ask("POST", widgetsPath, widget("w"));
+  const upgrade = async (path: string) => {
+    const socket = connect(api.server.port, "127.0.0.1");
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n`);
+    let text = "";
+    for await (const chunk of socket) text += chunk;
+    return text;
+  };
+  assert.match(await upgrade(`${widgetsPath}/w/echo`), /^HTTP\/1\.1 101 /);
+  assert.match(await upgrade(`${widgetsPath}/w/status`), /^HTTP\/1\.1 405 [\s\S]*"MethodNotAllowed"/);
+  assert.match(await upgrade("/nothing"), /^HTTP\/1\.1 404 /);
+});
+
+test("stopping ends watches where a line ends, and then the server", async (t) => {
+  const api = await testApi(t);
+  const response = await fetch(`${api.url}${mapsPath}?watch=1`);
+  const text = response.text();
+  await api.ask("POST", mapsPath, configMap("a"));
+  const controller = new AbortController();
+  const other = new ApiServer({ store: api.store, definitions: [] });
+  await other.start(controller.signal);
+  controller.abort();
+  await other.done;
+  await api.server.stop();
+  await api.server.done;
+  const lines = (await text).split("\n").filter((line) => line !== "");
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line).object.metadata.name),
+    ["a"],
+  );
+  await assert.rejects(fetch(`${api.url}/version`));
+});
+
+test("a client that goes away ends its watch", async (t) => {
+  const ended = Promise.withResolvers<void>();
+  const api = await testApi(t, {
+    onRequest: ({ verb }) => {
+      if (verb === "watch") ended.resolve();
+    },
+  });
+  const controller = new AbortController();
+  await fetch(`${api.url}${mapsPath}?watch=1`, { signal: controller.signal });
+  controller.abort();
+  await ended.promise;
+});

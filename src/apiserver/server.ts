@@ -1,0 +1,235 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from "node:http2";
+import type { AddressInfo, Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import { type Clock, systemClock } from "../base/clock.ts";
+import { type Component, type Health, healthy } from "../base/component.ts";
+import { type Logger, silentLogger } from "../base/logger.ts";
+import type { Admission, Authenticator, Authorizer } from "./access.ts";
+import type { Objects, ResourceDefinition } from "./definition.ts";
+import { Discovery, type OpenApi } from "./discovery/discovery.ts";
+import { Catalog } from "./rest/catalog.ts";
+import type { Propagation } from "./rest/delete-options.ts";
+import type { FieldChecks } from "./rest/field-checks.ts";
+import { serveHealth } from "./rest/health.ts";
+import { RestHandler, type SeenRequest } from "./rest/rest-handler.ts";
+import { SystemObjects } from "./rest/system-objects.ts";
+import type { TableMaker } from "./rest/views.ts";
+import type { WriteDoors } from "./rest/write-context.ts";
+import type { Store } from "./storage/store.ts";
+
+export interface TlsFiles {
+  /** PEM. */
+  readonly key: string;
+  readonly cert: string;
+  /** Whose client certificates are asked for; whether one is good is the authenticator's to say. */
+  readonly clientCa: string;
+}
+
+export interface ApiServerOptions {
+  readonly store: Store;
+  readonly definitions: readonly ResourceDefinition[];
+  /** Absent: everybody is system:anonymous. */
+  readonly authenticator?: Authenticator;
+  /** Absent: everybody may do everything. */
+  readonly authorizer?: Authorizer;
+  readonly admission?: Admission;
+  /** Absent: plain HTTP, for tests. */
+  readonly tls?: TlsFiles;
+  readonly host?: string;
+  /** 0 or absent: any that is free. */
+  readonly port?: number;
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+  readonly fields?: FieldChecks;
+  readonly tables?: TableMaker;
+  readonly openapi?: OpenApi;
+  /** Other paths that are answered with JSON: "/openid/v1/jwks". */
+  readonly documents?: Readonly<Record<string, () => object>>;
+  /** Propagation policies that a controller acts on; others are taken for Background. */
+  readonly propagation?: readonly Propagation[];
+  /** More checks of /healthz and its like, by name. */
+  readonly checks?: Readonly<Record<string, () => Health>>;
+  readonly onRequest?: (seen: SeenRequest) => void;
+  readonly maxBodyBytes?: number;
+}
+
+const megabyte = 1024 * 1024;
+/** How long requests under way may take when the server stops. */
+const stopWithinMs = 5000;
+const headersWithinMs = 32_000;
+const idleMs = 180_000;
+
+/** The API over HTTP. The store is whoever made it to close. */
+export class ApiServer implements Component {
+  readonly name = "api-server";
+  readonly objects: Objects;
+  readonly #o: ApiServerOptions;
+  readonly #clock: Clock;
+  readonly #handler: RestHandler;
+  readonly #server: Server | Http2SecureServer;
+  readonly #sockets = new Set<Socket>();
+  /** Those of HTTP/1.1 with a request under way; those of HTTP/2 belong to their sessions. */
+  readonly #busy = new Set<Socket>();
+  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #ending = new AbortController();
+  readonly #done = Promise.withResolvers<void>();
+  #stopped: Promise<void> | undefined;
+  #health: Health = healthy;
+
+  constructor(options: ApiServerOptions) {
+    this.#o = options;
+    const { store, definitions, clock = systemClock, logger = silentLogger } = options;
+    this.#clock = clock;
+    const catalog = new Catalog(definitions);
+    const doors: WriteDoors = {
+      ...{ store, catalog, clock, admission: options.admission, propagation: options.propagation ?? [] },
+      objects: (dryRun) => (dryRun ? dryObjects : objects),
+    };
+    const { signal } = this.#ending;
+    const objects = new SystemObjects(doors, { dryRun: false, signal });
+    const dryObjects = new SystemObjects(doors, { dryRun: true, signal });
+    this.objects = objects;
+    const discovery = new Discovery({
+      ...{ catalog, openapi: options.openapi, documents: options.documents ?? {} },
+      address: () => `${this.#o.host ?? "127.0.0.1"}:${this.port}`,
+    });
+    const checks = { ping: () => healthy, storage: () => store.health(), ...options.checks };
+    this.#handler = new RestHandler({
+      ...{ doors, clock, logger, fields: options.fields, tables: options.tables },
+      ...{ authenticator: options.authenticator, authorizer: options.authorizer },
+      maxBodyBytes: options.maxBodyBytes ?? 3 * megabyte,
+      onRequest: options.onRequest,
+      other: async (path, answer, query) =>
+        (await serveHealth(path, answer, query, checks)) || discovery.serve(path, answer, query),
+    });
+    this.#server = options.tls ? this.#secure(options.tls) : this.#plain();
+  }
+
+  get done(): Promise<void> {
+    return this.#done.promise;
+  }
+
+  health(): Health {
+    return this.#health.ok ? this.#o.store.health() : this.#health;
+  }
+
+  /** Known when the server has started. */
+  get port(): number {
+    const address = this.#server.address() as AddressInfo | null;
+    return address?.port ?? this.#o.port ?? 0;
+  }
+
+  /** Listens; stops with the signal. */
+  async start(signal?: AbortSignal): Promise<void> {
+    const { host = "127.0.0.1", port = 0 } = this.#o;
+    const server = this.#server;
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(port, host, () => {
+        server.off("error", reject);
+        resolve();
+      });
+    });
+    server.on("error", (error: Error) => {
+      this.#health = { ok: false, reason: error.message };
+      this.#o.logger?.error("API server failed", { err: error.message });
+    });
+    const stop = () => void this.stop();
+    if (signal?.aborted) stop();
+    else signal?.addEventListener("abort", stop, { once: true });
+  }
+
+  /** Ends watches, waits for what is under way, and closes. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  /** New connections get the new certificate; those that are open stay. */
+  setTls({ key, cert, clientCa }: TlsFiles): void {
+    if ("setSecureContext" in this.#server) this.#server.setSecureContext({ key, cert, ca: clientCa });
+  }
+
+  #plain(): Server {
+    const server = createServer((request, response) => this.#serve(request, response));
+    server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket as Socket, head));
+    server.on("connection", (socket) => this.#track(socket));
+    // A watch is sent for as long as it likes; only what comes in has to come in time.
+    server.requestTimeout = 0;
+    server.headersTimeout = headersWithinMs;
+    server.keepAliveTimeout = idleMs;
+    return server;
+  }
+
+  #secure({ key, cert, clientCa }: TlsFiles): Http2SecureServer {
+    const server = createSecureServer({
+      ...{ key, cert, ca: clientCa },
+      requestCert: true,
+      // Who has no certificate may have a token.
+      rejectUnauthorized: false,
+      allowHTTP1: true,
+      minVersion: "TLSv1.2",
+      maxSessionMemory: 256,
+      settings: { maxConcurrentStreams: 1000, initialWindowSize: megabyte },
+    });
+    server.on("request", (request, response) =>
+      this.#serve(request as unknown as IncomingMessage, response as unknown as ServerResponse),
+    );
+    server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) =>
+      this.#upgrade(request, socket, head),
+    );
+    server.on("session", (session) => {
+      this.#sessions.add(session);
+      session.on("close", () => this.#sessions.delete(session));
+      session.on("error", () => {});
+    });
+    server.on("secureConnection", (socket) => this.#track(socket));
+    server.on("sessionError", () => {});
+    return server;
+  }
+
+  #serve(request: IncomingMessage, response: ServerResponse): void {
+    if (request.httpVersionMajor === 1) {
+      const { socket } = request;
+      this.#busy.add(socket);
+      response.on("close", () => {
+        this.#busy.delete(socket);
+        // Otherwise the connection would be kept for a next request, and the server for it.
+        if (this.#stopped) socket.destroySoon();
+      });
+    }
+    void this.#handler.serve(request, response);
+  }
+
+  #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    this.#busy.add(socket);
+    void this.#handler.upgrade(request, socket, head);
+  }
+
+  #track(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.setNoDelay(true);
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      this.#sockets.delete(socket);
+      this.#busy.delete(socket);
+    });
+  }
+
+  async #stop(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#ending.abort();
+    this.#handler.stop();
+    for (const session of this.#sessions) if (!session.closed) session.close();
+    for (const socket of this.#sockets)
+      if (!this.#busy.has(socket) && (socket as TLSSocket).alpnProtocol !== "h2") socket.destroy();
+    const cancel = this.#clock.after(stopWithinMs, () => {
+      for (const socket of this.#sockets) socket.destroy();
+    });
+    await closed;
+    cancel();
+    for (const socket of this.#sockets) socket.destroy();
+    this.#done.resolve();
+  }
+}

@@ -1,0 +1,33 @@
+import type { CertificateSigningRequest } from "kubernetes-types/certificates/v1.d.ts";
+import { humanDuration } from "./human-duration.ts";
+import { ageColumn, column, type Named, nameColumn, shapeOf } from "./shape.ts";
+
+type RequestView = CertificateSigningRequest & Named;
+
+interface Bundle extends Named {
+  readonly spec?: { readonly signerName?: string };
+}
+
+export const certificateSigningRequestTable = shapeOf<RequestView>([
+  nameColumn,
+  ageColumn,
+  column("SignerName", "Who is asked to sign.", (o) => o.spec?.signerName || "<none>"),
+  column("Requestor", "Who asks.", (o) => o.spec?.username ?? ""),
+  column("RequestedDuration", "How long the certificate shall live.", (o) =>
+    o.spec?.expirationSeconds == null ? "<none>" : humanDuration(o.spec.expirationSeconds * 1000),
+  ),
+  column("Condition", "What became of the request.", condition),
+]);
+
+export const clusterTrustBundleTable = shapeOf<Bundle>([
+  nameColumn,
+  column("SignerName", "Whose certificates it lets one verify.", (o) => o.spec?.signerName || "<none>"),
+]);
+
+function condition(request: RequestView): string {
+  const has = (type: string) => request.status?.conditions?.some((each) => each.type === type) ?? false;
+  const words = [has("Denied") ? "Denied" : has("Approved") ? "Approved" : "Pending"];
+  if (has("Failed")) words.push("Failed");
+  if (request.status?.certificate) words.push("Issued");
+  return words.join(",");
+}

@@ -1,0 +1,26 @@
+import type { Lease } from "kubernetes-types/coordination/v1.d.ts";
+import type { RuntimeClass } from "kubernetes-types/node/v1.d.ts";
+import type { PriorityClass } from "kubernetes-types/scheduling/v1.d.ts";
+import { ageColumn, column, type Named, nameColumn, shapeOf } from "./shape.ts";
+
+export const leaseTable = shapeOf<Lease & Named>([
+  nameColumn,
+  column("Holder", "Who holds it.", (o) => o.spec?.holderIdentity ?? ""),
+  ageColumn,
+]);
+
+export const runtimeClassTable = shapeOf<RuntimeClass & Named>([
+  nameColumn,
+  column("Handler", "What the container runtime calls it.", (o) => o.handler ?? ""),
+  ageColumn,
+]);
+
+export const priorityClassTable = shapeOf<PriorityClass & Named>([
+  nameColumn,
+  column("Value", "The priority of its pods.", (o) => o.value ?? 0, { type: "integer" }),
+  column("Global-Default", "Whether pods without a class get this one.", (o) => o.globalDefault ?? false, {
+    type: "boolean",
+  }),
+  ageColumn,
+  column("PreemptionPolicy", "Whether others make room for its pods.", (o) => o.preemptionPolicy ?? ""),
+]);

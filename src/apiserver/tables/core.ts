@@ -1,0 +1,25 @@
+import type { ConfigMap, Namespace, Secret } from "kubernetes-types/core/v1.d.ts";
+import { ageColumn, column, type Named, nameColumn, shapeOf } from "./shape.ts";
+
+const count = (map: object | null | undefined) => Object.keys(map ?? {}).length;
+
+export const namespaceTable = shapeOf<Namespace & Named>([
+  nameColumn,
+  column("Status", "Active, or Terminating while it is being emptied.", (o) => o.status?.phase ?? ""),
+  ageColumn,
+]);
+
+export const configMapTable = shapeOf<ConfigMap & Named>([
+  nameColumn,
+  column("Data", "How many entries it has.", (o) => count(o.data) + count(o.binaryData)),
+  ageColumn,
+]);
+
+export const secretTable = shapeOf<Secret & Named>([
+  nameColumn,
+  column("Type", "What the secret is for.", (o) => o.type ?? ""),
+  column("Data", "How many entries it has.", (o) => count(o.data)),
+  ageColumn,
+]);
+
+export const serviceAccountTable = shapeOf<Named>([nameColumn, ageColumn]);

@@ -1,0 +1,51 @@
+import type { CSIDriver, CSINode } from "kubernetes-types/storage/v1.d.ts";
+import { ageColumn, column, type Named, nameColumn, shapeOf } from "./shape.ts";
+
+const flag = { type: "boolean" } as const;
+
+export const csiDriverTable = shapeOf<CSIDriver & Named>([
+  nameColumn,
+  column(
+    "AttachRequired",
+    "Whether volumes are attached before they are mounted.",
+    (o) => o.spec?.attachRequired ?? true,
+    flag,
+  ),
+  column(
+    "PodInfoOnMount",
+    "Whether the driver is told of the pod.",
+    (o) => o.spec?.podInfoOnMount ?? false,
+    flag,
+  ),
+  column(
+    "StorageCapacity",
+    "Whether the driver says how much room it has.",
+    (o) => o.spec?.storageCapacity ?? false,
+    flag,
+  ),
+  column(
+    "TokenRequests",
+    "The audiences of the tokens that the driver is given.",
+    (o) => o.spec?.tokenRequests?.map((request) => request.audience).join(",") ?? "<unset>",
+  ),
+  column(
+    "RequiresRepublish",
+    "Whether the driver is called again and again.",
+    (o) => o.spec?.requiresRepublish ?? false,
+    flag,
+  ),
+  column(
+    "Modes",
+    "Whether volumes are persistent, ephemeral or both.",
+    (o) => o.spec?.volumeLifecycleModes?.join(",") || "<none>",
+  ),
+  ageColumn,
+]);
+
+export const csiNodeTable = shapeOf<CSINode & Named>([
+  nameColumn,
+  column("Drivers", "How many drivers the node has.", (o) => o.spec?.drivers?.length ?? 0, {
+    type: "integer",
+  }),
+  ageColumn,
+]);

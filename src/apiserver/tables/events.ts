@@ -1,0 +1,79 @@
+import type { Event as CoreEvent } from "kubernetes-types/core/v1.d.ts";
+import type { Event as NewEvent } from "kubernetes-types/events/v1.d.ts";
+import type { ApiObject } from "../storage/object.ts";
+import { since } from "./human-duration.ts";
+import { column, type Named, nameColumn, viewedShape } from "./shape.ts";
+
+/** An event, by whichever of its two groups it was asked for. */
+interface EventView extends Named {
+  readonly event: Partial<CoreEvent>;
+}
+
+const wide = { wide: true } as const;
+
+export const eventTable = viewedShape<EventView>(viewOf, [
+  column("Last Seen", "When it happened last.", ({ event }, now) => lastSeen(event, now)),
+  column("Type", "Normal, or Warning.", ({ event }) => event.type ?? ""),
+  column("Reason", "What happened, in a word for programs.", ({ event }) => event.reason ?? ""),
+  column("Object", "What it happened to.", ({ event }) => target(event)),
+  column(
+    "Subobject",
+    "The part of the object that it is about.",
+    ({ event }) => event.involvedObject?.fieldPath ?? "",
+    wide,
+  ),
+  column("Source", "Who told it.", ({ event }) => source(event), wide),
+  column("Message", "What happened, for people.", ({ event }) => (event.message ?? "").trim()),
+  column("First Seen", "When it happened first.", ({ event }, now) => firstSeen(event, now), wide),
+  // Told as a string, though its cells are numbers: so kubectl knows it.
+  column("Count", "How often it happened.", ({ event }) => event.series?.count ?? (event.count || 1), wide),
+  { ...nameColumn, definition: { ...nameColumn.definition, priority: 1 } },
+]);
+
+function viewOf(object: ApiObject): EventView {
+  const { metadata } = object as unknown as Named;
+  if (
+    !("regarding" in object || "note" in object || String(object.apiVersion).startsWith("events.k8s.io/"))
+  ) {
+    return { metadata, event: object as unknown as CoreEvent };
+  }
+  const given = object as unknown as Partial<NewEvent>;
+  return {
+    metadata,
+    event: {
+      type: given.type,
+      reason: given.reason,
+      message: given.note,
+      involvedObject: given.regarding,
+      source: given.deprecatedSource,
+      reportingComponent: given.reportingController,
+      reportingInstance: given.reportingInstance,
+      firstTimestamp: given.deprecatedFirstTimestamp,
+      lastTimestamp: given.deprecatedLastTimestamp,
+      eventTime: given.eventTime,
+      count: given.deprecatedCount,
+      series: given.series,
+    },
+  };
+}
+
+function firstSeen(event: Partial<CoreEvent>, now: number): string {
+  return since(event.firstTimestamp || event.eventTime, now);
+}
+
+function lastSeen(event: Partial<CoreEvent>, now: number): string {
+  if (event.series) return since(event.series.lastObservedTime, now);
+  return event.lastTimestamp ? since(event.lastTimestamp, now) : firstSeen(event, now);
+}
+
+function target(event: Partial<CoreEvent>): string {
+  const kind = (event.involvedObject?.kind ?? "").toLowerCase();
+  const name = event.involvedObject?.name;
+  return name ? `${kind}/${name}` : kind;
+}
+
+function source(event: Partial<CoreEvent>): string {
+  const component = event.source?.component || event.reportingComponent || "";
+  const host = event.source?.host || event.reportingInstance;
+  return host ? `${component}, ${host}` : component;
+}

@@ -1,0 +1,69 @@
+import type { Node } from "kubernetes-types/core/v1.d.ts";
+import { compareText } from "../patch/text-order.ts";
+import { ageColumn, column, type Named, nameColumn, shapeOf } from "./shape.ts";
+
+type NodeView = Node & Named;
+
+const rolePrefix = "node-role.kubernetes.io/";
+const wide = { wide: true } as const;
+const info = (node: NodeView) => node.status?.nodeInfo;
+
+export const nodeTable = shapeOf<NodeView>([
+  nameColumn,
+  column("Status", "Whether the node is ready, and whether it takes new pods.", status),
+  column("Roles", "What the node is for, as its labels say.", (node) => roles(node) || "<none>"),
+  ageColumn,
+  column("Version", "The version of the node's kubelet.", (node) => info(node)?.kubeletVersion ?? ""),
+  column(
+    "Internal-IP",
+    "Where the node is reached from within the cluster.",
+    (node) => addressOf(node, "InternalIP"),
+    wide,
+  ),
+  column(
+    "External-IP",
+    "Where the node is reached from outside.",
+    (node) => addressOf(node, "ExternalIP"),
+    wide,
+  ),
+  column(
+    "OS-Image",
+    "The node's operating system, as it names itself.",
+    (node) => info(node)?.osImage || "<unknown>",
+    wide,
+  ),
+  column("Kernel-Version", "The node's kernel and its architecture.", kernel, wide),
+  column(
+    "Container-Runtime",
+    "What runs containers on the node, and its version.",
+    (node) => info(node)?.containerRuntimeVersion || "<unknown>",
+    wide,
+  ),
+]);
+
+function status(node: NodeView): string {
+  const ready = node.status?.conditions?.findLast((condition) => condition.type === "Ready");
+  const word = ready === undefined ? "Unknown" : ready.status === "True" ? "Ready" : "NotReady";
+  return node.spec?.unschedulable ? `${word},SchedulingDisabled` : word;
+}
+
+function roles(node: NodeView): string {
+  const found = new Set<string>();
+  for (const [key, value] of Object.entries(node.metadata.labels ?? {})) {
+    const role = key.startsWith(rolePrefix)
+      ? key.slice(rolePrefix.length)
+      : key === "kubernetes.io/role" && value;
+    if (role) found.add(role);
+  }
+  return [...found].sort(compareText).join(",");
+}
+
+function addressOf(node: NodeView, type: string): string {
+  return node.status?.addresses?.find((address) => address.type === type)?.address ?? "<none>";
+}
+
+function kernel(node: NodeView): string {
+  const version = info(node)?.kernelVersion || "<unknown>";
+  const architecture = info(node)?.architecture;
+  return architecture ? `${version} (${architecture})` : version;
+}

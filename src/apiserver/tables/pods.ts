@@ -1,0 +1,96 @@
+import type { Pod } from "../../model/pod.ts";
+import type { ApiObject } from "../storage/object.ts";
+import { type ContainerSummary, hasTrueCondition, summarizeContainers } from "./container-summary.ts";
+import { humanDuration } from "./human-duration.ts";
+import { ageColumn, column, nameColumn, type RowCondition, type TableShape, viewedShape } from "./shape.ts";
+
+interface PodView {
+  readonly metadata: Pod["metadata"];
+  readonly pod: Pod;
+  readonly containers: ContainerSummary;
+}
+
+const none = "<none>";
+
+const shape = viewedShape<PodView>(viewOf, [
+  nameColumn,
+  column(
+    "Ready",
+    "How many of the containers are ready, of all that run side by side.",
+    ({ containers }) => `${containers.ready}/${containers.total}`,
+  ),
+  column("Status", "What the pod does or waits for, in a word.", podStatus),
+  column("Restarts", "How often containers were restarted, and when the last time was.", restarts),
+  ageColumn,
+  column("IP", "The pod's first address.", ({ pod }) => podIp(pod) || none, { wide: true }),
+  column("Node", "The node that the pod is bound to.", ({ pod }) => pod.spec.nodeName || none, {
+    wide: true,
+  }),
+  column(
+    "Nominated Node",
+    "The node on which others make room for the pod.",
+    ({ pod }) => pod.status?.nominatedNodeName || none,
+    { wide: true },
+  ),
+  column("Readiness Gates", "How many of the pod's readiness gates are open.", readinessGates, {
+    wide: true,
+  }),
+]);
+
+export const podTable: TableShape = {
+  ...shape,
+  conditions(object) {
+    const phase = (object as unknown as Partial<Pod>).status?.phase;
+    return phase === "Succeeded" ? succeeded : phase === "Failed" ? failed : [];
+  },
+};
+
+const succeeded: readonly RowCondition[] = [
+  {
+    type: "Completed",
+    status: "True",
+    reason: "Succeeded",
+    message: "The pod has completed successfully.",
+  },
+];
+const failed: readonly RowCondition[] = [
+  { type: "Completed", status: "True", reason: "Failed", message: "The pod failed." },
+];
+
+function viewOf(object: ApiObject): PodView {
+  const given = object as unknown as Pod;
+  const pod = { ...given, spec: given.spec ?? { containers: [] } };
+  return { metadata: pod.metadata, pod, containers: summarizeContainers(pod, podReason(pod)) };
+}
+
+/** What the pod itself says, containers aside. */
+function podReason(pod: Pod): string {
+  const gated = pod.status?.conditions?.some(
+    (condition) => condition.type === "PodScheduled" && condition.reason === "SchedulingGated",
+  );
+  return gated ? "SchedulingGated" : pod.status?.reason || pod.status?.phase || "";
+}
+
+function podStatus({ pod, containers }: PodView): string {
+  if (pod.metadata.deletionTimestamp) {
+    if (pod.status?.reason === "NodeLost") return "Unknown";
+    if (pod.status?.phase !== "Succeeded" && pod.status?.phase !== "Failed") return "Terminating";
+  }
+  return containers.reason;
+}
+
+function restarts({ containers }: PodView, now: number): string {
+  const { restarts: count, lastRestart } = containers;
+  if (count === 0 || lastRestart === undefined) return String(count);
+  return `${count} (${humanDuration(now - lastRestart)} ago)`;
+}
+
+function podIp(pod: Pod): string | undefined {
+  return pod.status?.podIPs?.[0]?.ip || pod.status?.podIP;
+}
+
+function readinessGates({ pod }: PodView): string {
+  const gates = pod.spec.readinessGates ?? [];
+  if (gates.length === 0) return none;
+  return `${gates.filter((gate) => hasTrueCondition(pod, gate.conditionType)).length}/${gates.length}`;
+}

@@ -1,0 +1,88 @@
+import type { ApiObject } from "../storage/object.ts";
+import { since } from "./human-duration.ts";
+
+export type Cell = string | number | boolean;
+
+export interface ColumnDefinition {
+  readonly name: string;
+  readonly type: "string" | "integer" | "boolean" | "date";
+  /** "name" marks the column with the object's name. */
+  readonly format: string;
+  readonly description: string;
+  /** Other than 0: shown with `-o wide` only. */
+  readonly priority: number;
+}
+
+export interface RowCondition {
+  readonly type: "Completed";
+  readonly status: "True";
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** A column and what stands in it, so that a row is always as wide as its header. */
+export interface Column<View> {
+  readonly definition: ColumnDefinition;
+  cell(view: View, now: number): Cell;
+}
+
+/** How the objects of one kind are shown. */
+export interface TableShape {
+  readonly columns: readonly ColumnDefinition[];
+  row(object: ApiObject, now: number): readonly Cell[];
+  conditions?(object: ApiObject): readonly RowCondition[];
+}
+
+/** The parts of metadata that columns are made from. */
+export interface Named {
+  readonly metadata: {
+    readonly name: string;
+    readonly creationTimestamp?: string;
+    readonly deletionTimestamp?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+}
+
+interface ColumnOptions {
+  readonly type?: ColumnDefinition["type"];
+  readonly format?: string;
+  readonly wide?: boolean;
+}
+
+export function column<View>(
+  name: string,
+  description: string,
+  cell: (view: View, now: number) => Cell,
+  options: ColumnOptions = {},
+): Column<View> {
+  const { type = "string", format = "", wide = false } = options;
+  return { definition: { name, type, format, description, priority: wide ? 1 : 0 }, cell };
+}
+
+export const nameColumn: Column<Named> = column("Name", "The name of the object.", (o) => o.metadata.name, {
+  format: "name",
+});
+
+export const ageColumn: Column<Named> = column("Age", "How long ago the object was created.", (o, now) =>
+  since(o.metadata.creationTimestamp, now),
+);
+
+/** A table of objects whose fields the columns read themselves. */
+export function shapeOf<View>(columns: readonly Column<View>[]): TableShape {
+  return viewedShape((object) => object as unknown as View, columns);
+}
+
+/** A table of objects that are looked at once a row, for columns that share what was found. */
+export function viewedShape<View>(
+  view: (object: ApiObject) => View,
+  columns: readonly Column<View>[],
+): TableShape {
+  return {
+    columns: columns.map((each) => each.definition),
+    row(object, now) {
+      const seen = view(object);
+      return columns.map((each) => each.cell(seen, now));
+    },
+  };
+}

@@ -1,0 +1,16 @@
+import { column, type Named, nameColumn, shapeOf } from "./shape.ts";
+
+/** For kinds that nobody has made a table of. */
+export const simpleTable = shapeOf<Named>([
+  nameColumn,
+  column(
+    "Created At",
+    "When the object was created.",
+    (o) => {
+      const created = Date.parse(o.metadata.creationTimestamp ?? "");
+      if (Number.isNaN(created)) return "0001-01-01T00:00:00Z";
+      return new Date(created).toISOString().replace(/\.\d+Z$/, "Z");
+    },
+    { type: "date" },
+  ),
+]);

@@ -1,0 +1,115 @@
+import type { PersistentVolume, PersistentVolumeClaim } from "kubernetes-types/core/v1.d.ts";
+import type { StorageClass, VolumeAttachment } from "kubernetes-types/storage/v1.d.ts";
+import { canonicalQuantity } from "../../model/quantity-form.ts";
+import { ageColumn, column, type Named, nameColumn, shapeOf } from "./shape.ts";
+
+type VolumeView = PersistentVolume & Named;
+type ClaimView = PersistentVolumeClaim & Named;
+type ClassView = StorageClass & Named;
+
+const unset = "<unset>";
+
+export const persistentVolumeTable = shapeOf<VolumeView>([
+  nameColumn,
+  column("Capacity", "How much fits into it.", (o) => storage(o.spec?.capacity)),
+  column("Access Modes", "From how many nodes it can be used, and how.", (o) => modes(o.spec?.accessModes)),
+  column(
+    "Reclaim Policy",
+    "What becomes of it when its claim is gone.",
+    (o) => o.spec?.persistentVolumeReclaimPolicy ?? "",
+  ),
+  column("Status", "Whether it is bound to a claim.", phase),
+  column("Claim", "The claim that it is bound to.", (o) =>
+    o.spec?.claimRef ? `${o.spec.claimRef.namespace ?? ""}/${o.spec.claimRef.name ?? ""}` : "",
+  ),
+  column("StorageClass", "The class that it belongs to.", (o) => classOf(o)),
+  column(
+    "VolumeAttributesClass",
+    "The class of its attributes.",
+    (o) => o.spec?.volumeAttributesClassName ?? unset,
+  ),
+  column("Reason", "Why it is in this status.", (o) => o.status?.reason ?? ""),
+  ageColumn,
+  column("VolumeMode", "A file system or a block device.", (o) => o.spec?.volumeMode ?? unset, {
+    wide: true,
+  }),
+]);
+
+export const persistentVolumeClaimTable = shapeOf<ClaimView>([
+  nameColumn,
+  column("Status", "Whether it is bound to a volume.", phase),
+  column("Volume", "The volume that it is bound to.", (o) => o.spec?.volumeName ?? ""),
+  column("Capacity", "How much fits into the volume.", (o) =>
+    o.spec?.volumeName ? storage(o.status?.capacity) : "",
+  ),
+  column("Access Modes", "How the volume can be used.", (o) =>
+    o.spec?.volumeName ? modes(o.status?.accessModes) : "",
+  ),
+  column("StorageClass", "The class that is asked for.", (o) => classOf(o)),
+  column(
+    "VolumeAttributesClass",
+    "The class of attributes that is asked for.",
+    (o) => o.spec?.volumeAttributesClassName ?? unset,
+  ),
+  ageColumn,
+  column("VolumeMode", "A file system or a block device.", (o) => o.spec?.volumeMode ?? unset, {
+    wide: true,
+  }),
+]);
+
+export const storageClassTable = shapeOf<ClassView>([
+  column("Name", "The name of the object.", (o) => `${o.metadata.name}${isDefault(o) ? " (default)" : ""}`, {
+    format: "name",
+  }),
+  column("Provisioner", "Who makes volumes of this class.", (o) => o.provisioner ?? ""),
+  column("ReclaimPolicy", "What becomes of a volume without claim.", (o) => o.reclaimPolicy ?? "Delete"),
+  column("VolumeBindingMode", "When claims are bound.", (o) => o.volumeBindingMode ?? "Immediate"),
+  column("AllowVolumeExpansion", "Whether volumes can grow.", (o) => o.allowVolumeExpansion ?? false),
+  ageColumn,
+]);
+
+export const volumeAttachmentTable = shapeOf<VolumeAttachment & Named>([
+  nameColumn,
+  column("Attacher", "The driver that attaches the volume.", (o) => o.spec?.attacher ?? "", {
+    format: "name",
+  }),
+  column("PV", "The volume.", (o) => o.spec?.source?.persistentVolumeName ?? ""),
+  column("Node", "The node that it is attached to.", (o) => o.spec?.nodeName ?? ""),
+  column("Attached", "Whether it is attached.", (o) => o.status?.attached ?? false, { type: "boolean" }),
+  ageColumn,
+]);
+
+function storage(amounts: Readonly<Record<string, string>> | undefined): string {
+  const amount = amounts?.storage;
+  return amount === undefined ? "0" : (canonicalQuantity(amount) ?? amount);
+}
+
+const shortModes: readonly [string, string][] = [
+  ["ReadWriteOnce", "RWO"],
+  ["ReadOnlyMany", "ROX"],
+  ["ReadWriteMany", "RWX"],
+  ["ReadWriteOncePod", "RWOP"],
+];
+
+function modes(given: readonly string[] | undefined): string {
+  return shortModes
+    .filter(([mode]) => given?.includes(mode))
+    .map(([, short]) => short)
+    .join(",");
+}
+
+function phase(object: (VolumeView | ClaimView) & Named): string {
+  return object.metadata.deletionTimestamp ? "Terminating" : (object.status?.phase ?? "");
+}
+
+function classOf(object: VolumeView | ClaimView): string {
+  const old = object.metadata.annotations?.["volume.beta.kubernetes.io/storage-class"];
+  return old ?? object.spec?.storageClassName ?? "";
+}
+
+function isDefault({ metadata }: Named): boolean {
+  return [
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+  ].some((key) => metadata.annotations?.[key] === "true");
+}

@@ -1,0 +1,64 @@
+import type { Clock } from "../base/clock.ts";
+import type { Logger } from "../base/logger.ts";
+import type { Metrics } from "../base/metrics.ts";
+import type { KubeletFlags } from "../config/flags/kubelet-flags.ts";
+import type { KubeletConfiguration } from "../config/kubelet-configuration.ts";
+import type { ServiceManager } from "../host/sd-notify.ts";
+import type { PodSource, SourceProblem } from "../pipeline/sources/source.ts";
+import type { ContainerGcPolicy } from "../pods/garbage/container-plan.ts";
+import type { ClusterOptions } from "./cluster-view.ts";
+import type { PodBoard } from "./pod-board.ts";
+import type { ServingCertificate } from "./serving-certificate.ts";
+
+export interface AgentOptions {
+  config: KubeletConfiguration;
+  rootDir: string;
+  /** Where the links to container logs go. */
+  containerLogsDir?: string;
+  hostnameOverride?: string;
+  nodeIp?: string;
+  /** What flags say of the node as part of a cluster. */
+  nodeFlags?: Partial<
+    Pick<KubeletFlags, "nodeLabels" | "cloudProvider" | "experimentalAllocatableIgnoreEviction">
+  >;
+  /** The cluster to be a node of; without it the agent runs its own pods only. */
+  cluster?: ClusterOptions;
+  /** Where the certificate of the agent's own server is kept; absent: it has none. */
+  certDir?: string;
+  /** Instead of those that the configuration names. The cluster's pods come besides. */
+  sources?: (nodeName: string) => PodSource[];
+  /** True if the cgroup root is ours to make. */
+  makesCgroupRoot?: boolean;
+  /** Which dead containers to keep; the last one of each name unless told. */
+  deadContainers?: ContainerGcPolicy;
+  /** How many sandboxes and containers are made at once; 0 for as many as suit the CPUs. */
+  maxParallelStarts?: number;
+  /** Instead of the configured port for /healthz; 0 for any that is free. */
+  healthPort?: number;
+  /** False if others may run pods in the same runtime: what is not ours is then left alone. */
+  endsOrphans?: boolean;
+  /** True if an API server may want pods that we do not hear of: those that came from one are then left alone. */
+  leavesApiPods?: boolean;
+  /** Of an agent of which something was made before; else they are made. */
+  metrics?: Metrics;
+  clock: Clock;
+  logger: Logger;
+  serviceManager?: ServiceManager;
+  gates: { enabled(name: string): boolean };
+}
+
+export interface Agent {
+  readonly nodeName: string;
+  readonly board: PodBoard;
+  readonly metrics: Metrics;
+  /** Those of the probes are read apart from the others. */
+  readonly probeMetrics: Metrics;
+  readonly healthPort: number | undefined;
+  /** For the agent's own server, if it has one. */
+  readonly servingCertificate: ServingCertificate | undefined;
+  problems(): SourceProblem[];
+  /** Ends all pods and removes what they left. Resolves when they are gone, or when it has taken too long. */
+  endPods(options: { graceSeconds: number; withinMs: number }): Promise<void>;
+  /** Ends the agent. Pods run on. */
+  stop(): Promise<void>;
+}

@@ -1,0 +1,57 @@
+import type { Clock } from "../base/clock.ts";
+import type { Component } from "../base/component.ts";
+import type { Logger } from "../base/logger.ts";
+import type { KubeAccess } from "../clients/kube/kubeconfig.ts";
+import { HttpKubeTransport, kubeletUserAgent, type TransportOptions } from "../clients/kube/transport.ts";
+import type { KubeTransport } from "../clients/kube/transport-interface.ts";
+import type { KubeletConfiguration } from "../config/kubelet-configuration.ts";
+import { archOf } from "../host/system-identity.ts";
+import { type CertificateHolder, certifiedTransport } from "./certified-transport.ts";
+import type { ClusterOptions } from "./cluster-view.ts";
+
+/** How the agent speaks to any API server. */
+export interface ConnectionOptions {
+  kubeletVersion: string;
+  clock: Clock;
+  logger: Logger;
+  /** Told of each answer, also of those that are tried again; status 0: nobody answered. */
+  onAnswer?: TransportOptions["onAnswer"];
+}
+
+export interface ClusterAccessOptions extends ConnectionOptions {
+  /** Where the API server is and who we are to it. */
+  access: KubeAccess;
+  config: Pick<KubeletConfiguration, "kubeAPIQPS" | "kubeAPIBurst">;
+  /** What keeps the credentials good: started before anybody speaks to the API. */
+  components?: readonly Component[];
+  /** If given, requests wait until it has a certificate. */
+  certificate?: CertificateHolder | undefined;
+}
+
+/** A way to the API server. Nothing is sent yet: the server may be away. */
+export function clusterAccess(o: ClusterAccessOptions): ClusterOptions & { close(): void } {
+  const { access, config, kubeletVersion, certificate, components = [] } = o;
+  const transport = connection(access, o, { qps: config.kubeAPIQPS ?? 50, burst: config.kubeAPIBurst });
+  const unlimited = HttpKubeTransport.sharing(transport, { qps: 0, burst: 0 });
+  const certified = (plain: KubeTransport) => (certificate ? certifiedTransport(plain, certificate) : plain);
+  const [limitedDoor, unlimitedDoor] = [certified(transport), certified(unlimited)];
+  return {
+    transport: limitedDoor,
+    unlimited: unlimitedDoor,
+    kubeletVersion,
+    components,
+    close() {
+      unlimitedDoor.close();
+      limitedDoor.close();
+    },
+  };
+}
+
+export function connection(
+  access: KubeAccess,
+  { kubeletVersion, clock, logger, onAnswer }: ConnectionOptions,
+  rate: Pick<TransportOptions, "qps" | "burst"> = { qps: 0, burst: 0 },
+): HttpKubeTransport {
+  const userAgent = kubeletUserAgent(kubeletVersion, archOf(process.arch), "");
+  return new HttpKubeTransport({ access, userAgent, ...rate, clock, logger, ...(onAnswer && { onAnswer }) });
+}

@@ -1,0 +1,150 @@
+import { mkdirSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { auth, type Identity, prepareIdentity } from "../apiserver/auth/index.ts";
+import { controllers, handledPropagation } from "../apiserver/controllers/index.ts";
+import { defaultServiceRange, definitions } from "../apiserver/kinds/index.ts";
+import { podDefinition } from "../apiserver/kinds/pods/index.ts";
+import { checkFields, decoded, duplicateFields, OpenApiDocuments } from "../apiserver/openapi/index.ts";
+import { kubeletConnections } from "../apiserver/proxy/index.ts";
+import type { SeenRequest } from "../apiserver/rest/rest-handler.ts";
+import { ApiServer } from "../apiserver/server.ts";
+import { Store } from "../apiserver/storage/store.ts";
+import { tableOf } from "../apiserver/tables/index.ts";
+import type { Clock } from "../base/clock.ts";
+import { messageOf } from "../base/errors.ts";
+import type { Logger } from "../base/logger.ts";
+import { rememberedPort } from "../host/free-port.ts";
+import { nodeAddresses } from "../host/node-facts.ts";
+import { Lifecycle } from "./lifecycle.ts";
+
+export interface EmbeddedApiOptions {
+  /** Its database, keys and certificates. */
+  readonly dir: string;
+  /** Where it listens; 127.0.0.1 unless told. */
+  readonly host?: string | undefined;
+  /** Absent: the one of the last time, or 6443, or any that is free. */
+  readonly port?: number | undefined;
+  /** Where the kubeconfig for kubectl goes. */
+  readonly kubeconfig: string;
+  /** A node that need not join first: it gets a kubeconfig of its own. */
+  readonly node?: { readonly name: string; readonly kubeconfig: string } | undefined;
+  /** Of certificates that are signed on request, unless they ask for less. */
+  readonly certificateLifetimeMs?: number | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly onRequest?: (seen: SeenRequest) => void;
+}
+
+export interface EmbeddedApi {
+  readonly server: ApiServer;
+  /** "https://127.0.0.1:6443" */
+  readonly address: string;
+  stop(): Promise<void>;
+}
+
+const dayMs = 24 * 3600_000;
+/** Below this nobody may ask for, as elsewhere, unless all certificates are to be shorter. */
+const shortestSeconds = 600;
+const stopWithinMs = 10_000;
+const version = "v1.36.4";
+
+/** Builds the API of one machine from its parts and starts it. */
+export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedApi> {
+  const { dir, clock, logger, host = "127.0.0.1" } = o;
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const port = o.port ?? (await rememberedPort(join(dir, "port"), host));
+  const address = `https://${host === "0.0.0.0" ? "127.0.0.1" : host}:${port}`;
+  const addresses = await nodeAddresses(undefined);
+  const identify = () =>
+    prepareIdentity({
+      dir: join(dir, "pki"),
+      clock,
+      hostnames: [hostname()],
+      addresses: [...addresses, ...(host === "0.0.0.0" ? [] : [host])],
+      kubeconfig: { path: o.kubeconfig, server: address },
+      ...(o.node && { node: { name: o.node.name, path: o.node.kubeconfig, server: address } }),
+    });
+  let identity = identify();
+  const store = Store.open({ path: join(dir, "objects.db"), clock, logger });
+  const who = auth({ identity, objects: () => server.objects, clock, logger, ...lifetimes(o) });
+  const { nodeProxy, podProxy, ...connect } = kubeletConnections({
+    credentials: () => {
+      const { certificate, key } = identity.kubeletClient;
+      return { clientCert: certificate, clientKey: key };
+    },
+    authorizer: who.authorizer,
+    clock,
+  });
+  // Pods get no token before volumes can be mounted.
+  const pods = podDefinition({ connect: { ...connect, proxy: podProxy }, mountTokens: false, clock });
+  const kinds = definitions({ ...who, pods, nodeProxy });
+  const server: ApiServer = new ApiServer({
+    store,
+    definitions: kinds,
+    authenticator: who.authenticator,
+    authorizer: who.authorizer,
+    admission: who.admission,
+    tls: tlsOf(identity),
+    host,
+    port,
+    clock,
+    logger,
+    fields: { check: checkFields, duplicates: duplicateFields, decode: decoded },
+    tables: tableOf,
+    openapi: new OpenApiDocuments({
+      definitions: kinds,
+      info: { title: "Kubernetes", version },
+      now: () => clock.now(),
+    }),
+    propagation: handledPropagation,
+    ...(o.onRequest && { onRequest: o.onRequest }),
+  });
+  const lifecycle = new Lifecycle(clock, logger);
+  let cancelRenewal = () => {};
+  const renewDaily = () => {
+    cancelRenewal = clock.after(dayMs, () => {
+      try {
+        identity = identify();
+        server.setTls(tlsOf(identity));
+      } catch (error) {
+        logger.error("The certificates of the API were not looked after", { err: messageOf(error) });
+      }
+      renewDaily();
+    });
+  };
+  const stop = async () => {
+    cancelRenewal();
+    await lifecycle.stop(stopWithinMs);
+    store.close();
+  };
+  try {
+    await lifecycle.start(server);
+    const builtIns = {
+      apiAddress: addresses.find((a) => a.includes(".")) ?? "127.0.0.1",
+      apiPort: port,
+      serviceRange: defaultServiceRange,
+    };
+    const { objects } = server;
+    const rootCa = identity.ca.certificate;
+    const kept = controllers({ objects, definitions: kinds, clock, logger, rootCa, builtIns });
+    for (const component of [...kept, ...who.components]) await lifecycle.start(component);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  renewDaily();
+  return { server, address, stop };
+}
+
+function tlsOf({ serving, ca }: Identity) {
+  return { key: serving.key, cert: serving.certificate, clientCa: ca.certificate };
+}
+
+function lifetimes({ certificateLifetimeMs: lifetime }: EmbeddedApiOptions) {
+  if (lifetime === undefined) return {};
+  return {
+    certificateLifetimeMs: lifetime,
+    minimumCertificateSeconds: Math.min(shortestSeconds, Math.ceil(lifetime / 1000)),
+  };
+}

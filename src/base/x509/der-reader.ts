@@ -1,0 +1,157 @@
+import { KubeletError } from "../errors.ts";
+import { TAG } from "./der.ts";
+
+export interface Element {
+  readonly tag: number;
+  readonly content: Buffer;
+  /** Tag, length and content. */
+  readonly whole: Buffer;
+}
+
+export function malformed(what: string, cause?: unknown): KubeletError {
+  return new KubeletError("BadRequest", what, cause === undefined ? {} : { cause });
+}
+
+/** Reads one element after the other. It never descends by itself, so that no input can nest too deep. */
+export class DerReader {
+  readonly #bytes: Buffer;
+  readonly #what: string;
+  #at = 0;
+
+  /** @param what is named in errors: "certificate", "subject" … */
+  constructor(bytes: Buffer, what: string) {
+    this.#bytes = bytes;
+    this.#what = what;
+  }
+
+  get done(): boolean {
+    return this.#at >= this.#bytes.length;
+  }
+
+  /** True if the next element has this tag. */
+  sees(tag: number): boolean {
+    return this.#bytes[this.#at] === tag;
+  }
+
+  next(): Element {
+    const start = this.#at;
+    const tag = this.#byte();
+    if ((tag & 0x1f) === 0x1f) throw this.#malformed("a tag of more than one byte");
+    const length = this.#length();
+    const end = this.#at + length;
+    if (end > this.#bytes.length) throw this.#malformed("shorter than it says");
+    const content = this.#bytes.subarray(this.#at, end);
+    this.#at = end;
+    return { tag, content, whole: this.#bytes.subarray(start, end) };
+  }
+
+  expect(tag: number): Element {
+    if (!this.sees(tag)) throw this.#malformed(`no element of type 0x${tag.toString(16)} where one belongs`);
+    return this.next();
+  }
+
+  /** What is inside the next element, which must be of this type. */
+  into(tag: number): DerReader {
+    return new DerReader(this.expect(tag).content, this.#what);
+  }
+
+  sequence(): DerReader {
+    return this.into(TAG.sequence);
+  }
+
+  optional(tag: number): Element | undefined {
+    return this.sees(tag) ? this.next() : undefined;
+  }
+
+  end(): void {
+    if (!this.done) throw this.#malformed("data after its end");
+  }
+
+  #byte(): number {
+    const byte = this.#bytes[this.#at];
+    if (byte === undefined) throw this.#malformed("ends too early");
+    this.#at++;
+    return byte;
+  }
+
+  #length(): number {
+    const first = this.#byte();
+    if (first < 0x80) return first;
+    const digits = first & 0x7f;
+    if (digits === 0 || digits > 4) throw this.#malformed("a length that DER does not allow");
+    let length = 0;
+    for (let i = 0; i < digits; i++) length = length * 256 + this.#byte();
+    if (length < 0x80 || length < 256 ** (digits - 1))
+      throw this.#malformed("a length that is not the shortest");
+    return length;
+  }
+
+  #malformed(why: string): KubeletError {
+    return malformed(`malformed ${this.#what}: ${why}`);
+  }
+}
+
+export function readBoolean(element: Element): boolean {
+  if (element.content.length !== 1) throw malformed("malformed boolean");
+  return element.content[0] !== 0;
+}
+
+/** The bytes of a BIT STRING that ends at a whole byte. */
+export function readBytesOfBits(element: Element): Buffer {
+  if (element.content[0] !== 0) throw malformed("malformed bit string");
+  return element.content.subarray(1);
+}
+
+/** The numbers of the bits that are set. */
+export function readNamedBits(element: Element): number[] {
+  const [unused, ...bytes] = element.content;
+  if (unused === undefined || unused > 7 || bytes.length > 8) throw malformed("malformed bit string");
+  const bits: number[] = [];
+  for (let bit = 0; bit < bytes.length * 8 - unused; bit++) {
+    if ((bytes[Math.floor(bit / 8)] ?? 0) & (0x80 >> (bit % 8))) bits.push(bit);
+  }
+  return bits;
+}
+
+const UTC_TIME = /^(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/;
+const GENERALIZED_TIME = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/;
+
+export function readTime(element: Element): Date {
+  const text = element.content.toString("latin1");
+  const short = element.tag === TAG.utcTime;
+  const match = (short ? UTC_TIME : GENERALIZED_TIME).exec(text);
+  if (match === null || (!short && element.tag !== TAG.generalizedTime)) throw malformed("malformed time");
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1).map(Number);
+  const date = new Date(0);
+  date.setUTCFullYear(short ? year + (year < 50 ? 2000 : 1900) : year, month - 1, day);
+  date.setUTCHours(hour, minute, second);
+  // The 31st of February would become a day of March.
+  const same =
+    date.getUTCMonth() === month - 1 && date.getUTCDate() === day && date.getUTCSeconds() === second;
+  if (!same || hour > 23 || minute > 59) throw malformed("malformed time");
+  return date;
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const utf16 = new TextDecoder("utf-16be", { fatal: true, ignoreBOM: true });
+
+/** The text of any of the string types that names use; undefined if it is none of them. */
+export function readText(element: Element): string | undefined {
+  try {
+    switch (element.tag) {
+      case TAG.utf8String:
+        return utf8.decode(element.content);
+      case TAG.bmpString:
+        return utf16.decode(element.content);
+      case TAG.printableString:
+      case TAG.numericString:
+      case TAG.ia5String:
+      case TAG.teletexString:
+        return element.content.toString("latin1");
+      default:
+        return undefined;
+    }
+  } catch (error) {
+    throw malformed("malformed text in a name", error);
+  }
+}

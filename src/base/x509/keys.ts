@@ -1,0 +1,42 @@
+import { createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { KubeletError } from "../errors.ts";
+import { malformed } from "./der-reader.ts";
+
+export interface KeyPair {
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+}
+
+/** A new ECDSA key on P-256. */
+export function generateKey(): KeyPair {
+  return generateKeyPairSync("ec", { namedCurve: "P-256" });
+}
+
+/** The form in which a kubelet writes its keys: SEC1 for EC, PKCS #1 for RSA, PKCS #8 for all others. */
+export function privateKeyPem(key: KeyObject): string {
+  const type = key.asymmetricKeyType;
+  return String(
+    key.export({ format: "pem", type: type === "ec" ? "sec1" : type === "rsa" ? "pkcs1" : "pkcs8" }),
+  );
+}
+
+export const writePublicKey = (key: KeyObject): Buffer =>
+  publicHalf(key).export({ format: "der", type: "spki" });
+
+export function readPublicKey(der: Buffer): KeyObject {
+  try {
+    return createPublicKey({ key: der, format: "der", type: "spki" });
+  } catch (error) {
+    throw malformed("malformed or unknown public key", error);
+  }
+}
+
+export function publicHalf(key: KeyObject): KeyObject {
+  if (key.type === "secret") throw new KubeletError("InvalidKey", "a secret key has no public half");
+  return key.type === "private" ? createPublicKey(key) : key;
+}
+
+/** True if the two keys, private or public, are of one pair. */
+export function samePublicKey(a: KeyObject, b: KeyObject): boolean {
+  return writePublicKey(a).equals(writePublicKey(b));
+}

@@ -1,0 +1,43 @@
+import { element, sequence, setOf, TAG } from "./der.ts";
+import { type DerReader, readText } from "./der-reader.ts";
+import { OID, type Oid, readOid, writeOid } from "./oids.ts";
+
+/** What Kubernetes reads of a subject: the user's name and its groups. */
+export interface DistinguishedName {
+  readonly commonName: string;
+  readonly organizations: readonly string[];
+}
+
+const PRINTABLE = /^[A-Za-z0-9 '()+,\-./:=?]*$/;
+
+/** One relative name for each organization: a set would lose their order. */
+export function writeName(name: DistinguishedName): Buffer {
+  return sequence(
+    ...name.organizations.map((organization) => relativeName(OID.organization, organization)),
+    ...(name.commonName === "" ? [] : [relativeName(OID.commonName, name.commonName)]),
+  );
+}
+
+function relativeName(type: Oid, value: string): Buffer {
+  const tag = PRINTABLE.test(value) ? TAG.printableString : TAG.utf8String;
+  return setOf([sequence(writeOid(type), element(tag, Buffer.from(value, "utf8")))]);
+}
+
+/** Of several common names the last one counts, as in Go. Attributes of other types are passed over. */
+export function readName(relativeNames: DerReader): DistinguishedName {
+  let commonName = "";
+  const organizations: string[] = [];
+  while (!relativeNames.done) {
+    const attributes = relativeNames.into(TAG.set);
+    while (!attributes.done) {
+      const attribute = attributes.sequence();
+      const type = readOid(attribute.expect(TAG.oid));
+      const value = readText(attribute.next());
+      attribute.end();
+      if (value === undefined) continue;
+      if (type === OID.commonName) commonName = value;
+      if (type === OID.organization) organizations.push(value);
+    }
+  }
+  return { commonName, organizations };
+}

@@ -1,0 +1,48 @@
+import { element, TAG } from "./der.ts";
+import type { Element } from "./der-reader.ts";
+
+/** An object identifier as the hex digits of its DER content: all that comparing and writing need. */
+export type Oid = string;
+
+function oid(dotted: string): Oid {
+  const [first = 0, second = 0, ...rest] = dotted.split(".").map(Number);
+  return Buffer.from([first * 40 + second, ...rest].flatMap(base128)).toString("hex");
+}
+
+function base128(arc: number): number[] {
+  const digits = [arc % 128];
+  for (let rest = Math.floor(arc / 128); rest > 0; rest = Math.floor(rest / 128)) {
+    digits.unshift(0x80 | (rest % 128));
+  }
+  return digits;
+}
+
+export const writeOid = (id: Oid): Buffer => element(TAG.oid, Buffer.from(id, "hex"));
+
+export const readOid = (element: Element): Oid => element.content.toString("hex");
+
+export const OID = {
+  commonName: oid("2.5.4.3"),
+  organization: oid("2.5.4.10"),
+  extensionRequest: oid("1.2.840.113549.1.9.14"),
+  subjectKeyId: oid("2.5.29.14"),
+  keyUsage: oid("2.5.29.15"),
+  subjectAltName: oid("2.5.29.17"),
+  basicConstraints: oid("2.5.29.19"),
+  authorityKeyId: oid("2.5.29.35"),
+  extendedKeyUsage: oid("2.5.29.37"),
+  anyExtendedKeyUsage: oid("2.5.29.37.0"),
+  serverAuth: oid("1.3.6.1.5.5.7.3.1"),
+  clientAuth: oid("1.3.6.1.5.5.7.3.2"),
+  codeSigning: oid("1.3.6.1.5.5.7.3.3"),
+  emailProtection: oid("1.3.6.1.5.5.7.3.4"),
+  timeStamping: oid("1.3.6.1.5.5.7.3.8"),
+  ocspSigning: oid("1.3.6.1.5.5.7.3.9"),
+  sha256WithRsa: oid("1.2.840.113549.1.1.11"),
+  sha384WithRsa: oid("1.2.840.113549.1.1.12"),
+  sha512WithRsa: oid("1.2.840.113549.1.1.13"),
+  ecdsaWithSha256: oid("1.2.840.10045.4.3.2"),
+  ecdsaWithSha384: oid("1.2.840.10045.4.3.3"),
+  ecdsaWithSha512: oid("1.2.840.10045.4.3.4"),
+  ed25519: oid("1.3.101.112"),
+} as const;

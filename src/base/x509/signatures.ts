@@ -1,0 +1,61 @@
+import { type KeyObject, sign, verify } from "node:crypto";
+import { KubeletError } from "../errors.ts";
+import { bitString, element, sequence, TAG } from "./der.ts";
+import { type DerReader, readBytesOfBits } from "./der-reader.ts";
+import { OID, type Oid, readOid, writeOid } from "./oids.ts";
+
+interface Algorithm {
+  readonly keyType: string;
+  readonly hash: "sha256" | "sha384" | "sha512" | null;
+}
+
+const ALGORITHMS: Readonly<Record<Oid, Algorithm>> = {
+  [OID.sha256WithRsa]: { keyType: "rsa", hash: "sha256" },
+  [OID.sha384WithRsa]: { keyType: "rsa", hash: "sha384" },
+  [OID.sha512WithRsa]: { keyType: "rsa", hash: "sha512" },
+  [OID.ecdsaWithSha256]: { keyType: "ec", hash: "sha256" },
+  [OID.ecdsaWithSha384]: { keyType: "ec", hash: "sha384" },
+  [OID.ecdsaWithSha512]: { keyType: "ec", hash: "sha512" },
+  [OID.ed25519]: { keyType: "ed25519", hash: null },
+};
+
+/** The name of the algorithm this key signs with. */
+export function signatureAlgorithm(key: KeyObject): Buffer {
+  switch (key.asymmetricKeyType) {
+    case "ec":
+      return sequence(writeOid(OID.ecdsaWithSha256));
+    case "rsa":
+      return sequence(writeOid(OID.sha256WithRsa), element(TAG.null));
+    case "ed25519":
+      return sequence(writeOid(OID.ed25519));
+    default:
+      throw new KubeletError("InvalidKey", `cannot sign with a key of type ${key.asymmetricKeyType}`);
+  }
+}
+
+/** What was to be signed, the algorithm and the signature: the shape of certificates and requests alike. */
+export function signed(body: Buffer, key: KeyObject): Buffer {
+  const hash = key.asymmetricKeyType === "ed25519" ? null : "sha256";
+  return sequence(body, signatureAlgorithm(key), bitString(sign(hash, body, key)));
+}
+
+export interface Signature {
+  readonly algorithm: Oid;
+  readonly bytes: Buffer;
+}
+
+export function readSignature(reader: DerReader): Signature {
+  const algorithm = readOid(reader.sequence().expect(TAG.oid));
+  return { algorithm, bytes: readBytesOfBits(reader.expect(TAG.bitString)) };
+}
+
+/** False, too, for algorithms that are not known or no longer trusted (SHA-1). */
+export function signatureHolds(body: Buffer, signature: Signature, key: KeyObject): boolean {
+  const algorithm = ALGORITHMS[signature.algorithm];
+  if (algorithm === undefined || algorithm.keyType !== key.asymmetricKeyType) return false;
+  try {
+    return verify(algorithm.hash, body, key, signature.bytes);
+  } catch {
+    return false; // A key that parses but cannot be used
+  }
+}

@@ -1,0 +1,33 @@
+import { mkdir, open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+
+/** Puts a file in place at once or not at all, whenever the process or the machine ends. The draft is in the same folder. */
+export async function writeDurably(
+  path: string,
+  text: string,
+  mode: number,
+  draft = `${path}.new`,
+): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o755 });
+  // One that was left over may have other permissions.
+  await rm(draft, { force: true });
+  const file = await open(draft, "wx", mode);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(draft, path);
+  await syncFolder(dirname(path));
+}
+
+/** Makes sure that what was renamed in a folder stays so. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}

@@ -1,0 +1,94 @@
+import { join, resolve } from "node:path";
+import { startEmbeddedApi } from "../app/embedded-api.ts";
+import { systemClock } from "../base/clock.ts";
+import { KubeletError } from "../base/errors.ts";
+import { createLogger } from "../base/log-writer.ts";
+import { parseDuration } from "../config/duration.ts";
+import { parseOptions } from "./options.ts";
+import { untilSignal } from "./signals.ts";
+
+export const apiUsage = `kubelet api: the Kubernetes API of one machine, by itself (kubelet up runs one)
+
+  --dir DIR               its database, keys and certificates
+  --kubeconfig FILE       where the kubeconfig for kubectl goes (default: DIR/kubeconfig)
+  --address IP            where it listens (default: 127.0.0.1)
+  --port PORT             (default: the one of the last time, or 6443, or any that is free)
+  --node NAME             write DIR/kubelet.kubeconfig for this node, too: it need not ask for a certificate
+  --certificates-for TIME how long the certificates live that it signs (default: 8760h)
+  --until-eof             end when standard input ends
+  -v N                    how much it logs, to standard error
+`;
+
+export async function apiCommand(args: readonly string[], out: NodeJS.WriteStream): Promise<number> {
+  const options = parseOptions(args, {
+    dir: "value",
+    kubeconfig: "value",
+    address: "value",
+    port: "value",
+    node: "value",
+    "certificates-for": "value",
+    "until-eof": "switch",
+    v: "value",
+    help: "switch",
+  });
+  if (options.help) {
+    out.write(apiUsage);
+    return 0;
+  }
+  const [extra] = options.rest;
+  if (extra !== undefined) throw new KubeletError("Usage", `kubelet api: what is ${extra}?`);
+  if (!options.dir) throw new KubeletError("Usage", "kubelet api: where does it keep its objects? --dir DIR");
+  const dir = resolve(options.dir);
+  const logger = createLogger({
+    format: "text",
+    verbosity: wholeNumber("-v", options.v, 0, 10) ?? 0,
+    write: (line) => process.stderr.write(line),
+    now: () => new Date(),
+    pid: process.pid,
+  });
+  const signalled = untilSignal(["SIGINT", "SIGTERM", "SIGHUP"]);
+  const kubeconfig = resolve(options.kubeconfig ?? join(dir, "kubeconfig"));
+  const api = await startEmbeddedApi({
+    dir,
+    kubeconfig,
+    host: options.address,
+    port: wholeNumber("--port", options.port, 1, 65_535),
+    node: options.node ? { name: options.node, kubeconfig: join(dir, "kubelet.kubeconfig") } : undefined,
+    certificateLifetimeMs: lifetime(options["certificates-for"]),
+    clock: systemClock,
+    logger,
+  });
+  out.write(`serving ${api.address}\n`);
+  await Promise.race([signalled, ...(options["until-eof"] ? [untilEof(process.stdin)] : [])]);
+  await api.stop();
+  return 0;
+}
+
+function untilEof(input: NodeJS.ReadStream): Promise<void> {
+  return new Promise((done) => {
+    for (const event of ["end", "close", "error"]) input.once(event, () => done());
+    input.resume();
+  });
+}
+
+function wholeNumber(
+  name: string,
+  text: string | undefined,
+  least: number,
+  most: number,
+): number | undefined {
+  if (text === undefined) return undefined;
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= least && value <= most) return value;
+  throw new KubeletError("Usage", `${name}: "${text}" is not a number from ${least} to ${most}`);
+}
+
+function lifetime(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const ms = parseDuration(text);
+  if (ms !== undefined && ms >= 1000) return ms;
+  throw new KubeletError(
+    "Usage",
+    `--certificates-for: "${text}" is not a time of a second or more, such as 24h`,
+  );
+}

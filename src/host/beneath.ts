@@ -1,0 +1,108 @@
+import { closeSync, constants, fchmodSync, fstatSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { errnoOf, KubeletError } from "../base/errors.ts";
+import { libc, openFlags, resolveFlags } from "./libc.ts";
+
+/** An open file that has no name any more that somebody could change: bind mounts of its `path` lead to nothing else. */
+export interface OpenedFile {
+  readonly fd: number;
+  /** "/proc/self/fd/7" */
+  readonly path: string;
+  readonly isDirectory: boolean;
+  readonly dev: number;
+  readonly ino: number;
+  close(): void;
+}
+
+/** How often the kernel may say that somebody moves folders too wildly to be sure. */
+const mostTries = 128;
+const beneath = resolveFlags.beneath | resolveFlags.noMagicLinks;
+
+/** Opens without the right to read or write: enough for a mount, and nothing (a pipe, a device) is set off by it. */
+export async function openRoot(dir: string): Promise<OpenedFile> {
+  const handle = await open(dir, openFlags.path | openFlags.closeOnExec);
+  // The handle owns the descriptor and closes it; only its number is needed here.
+  const stat = await handle.stat();
+  return {
+    fd: handle.fd,
+    path: `/proc/self/fd/${handle.fd}`,
+    isDirectory: stat.isDirectory(),
+    dev: stat.dev,
+    ino: stat.ino,
+    close: () => void handle.close().catch(() => {}),
+  };
+}
+
+/**
+ * Opens what `path` leads to from the root. Symbolic links are followed, but the kernel itself refuses (EXDEV) any that lead
+ * out of the root, at whatever moment somebody puts one there.
+ */
+export async function openBeneath(root: OpenedFile, path: string): Promise<OpenedFile> {
+  const asFolder = openFlags.path | openFlags.directory; // asked for first: that also mounts what is mounted on demand
+  const fd = await openAt(root.fd, path, asFolder).catch((error) => {
+    if (errnoOf(error) !== "ENOTDIR") throw error;
+    return openAt(root.fd, path, openFlags.path);
+  });
+  return opened(fd);
+}
+
+async function openAt(dirFd: number, path: string, flags: number, resolve = beneath): Promise<number> {
+  const { openAt } = await libc();
+  for (let turn = 1; ; turn++) {
+    try {
+      return await openAt(dirFd, path, { flags, resolve });
+    } catch (error) {
+      if (errnoOf(error) !== "EAGAIN" || turn === mostTries) throw error;
+    }
+  }
+}
+
+function opened(fd: number): OpenedFile {
+  const stat = fstatSync(fd);
+  return {
+    fd,
+    path: `/proc/self/fd/${fd}`,
+    isDirectory: stat.isDirectory(),
+    dev: stat.dev,
+    ino: stat.ino,
+    close: () => closeSync(fd),
+  };
+}
+
+/** Opens a folder below the root and makes it, and those above it, if they are not there. */
+export async function makeDirsBeneath(root: OpenedFile, path: string, mode: number): Promise<OpenedFile> {
+  const parts = path.split("/").filter((part) => part !== "" && part !== ".");
+  let parent = root;
+  try {
+    for (const [index, name] of parts.entries()) {
+      const here = parts.slice(0, index + 1).join("/");
+      const child = await openBeneath(root, here).catch((error) => {
+        if (errnoOf(error) !== "ENOENT") throw error;
+        return makeDir(parent, name, mode);
+      });
+      if (parent !== root) parent.close();
+      parent = child;
+    }
+  } catch (error) {
+    if (parent !== root) parent.close();
+    throw error;
+  }
+  if (parent === root) throw new KubeletError("EINVAL", `"${path}" names nothing below the folder`);
+  return parent;
+}
+
+async function makeDir(parent: OpenedFile, name: string, mode: number): Promise<OpenedFile> {
+  const { makeDirAt } = await libc();
+  await makeDirAt(parent.fd, name, mode & 0o777).catch((error) => {
+    if (errnoOf(error) !== "EEXIST") throw error;
+  });
+  const flags = constants.O_RDONLY | openFlags.directory | openFlags.noFollow;
+  const fd = await openAt(parent.fd, name, flags, beneath | resolveFlags.noSymlinks);
+  try {
+    fchmodSync(fd, mode & 0o7777); // not by mkdir: the umask would take some of it away
+    return opened(fd);
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}

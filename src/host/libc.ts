@@ -1,0 +1,96 @@
+import { getSystemErrorMap } from "node:util";
+import { KubeletError } from "../base/errors.ts";
+
+/**
+ * The C library of this process, for system calls that Node has no function for. A call of an `async` function runs in the
+ * thread pool, as Node's own file functions do: one that hangs does not stop the agent.
+ */
+export interface Libc {
+  mount(call: MountCall): Promise<void>;
+  unmount(path: string, flags: number): Promise<void>;
+  /** Opens `path` below an open folder; `resolve` says where symbolic links may lead. */
+  openAt(dirFd: number, path: string, how: OpenHow): Promise<number>;
+  makeDirAt(dirFd: number, name: string, mode: number): Promise<void>;
+  ioctl(fd: number, request: number, argument: number): number;
+}
+
+export interface MountCall {
+  readonly source: string;
+  readonly target: string;
+  readonly fsType: string;
+  readonly flags: number;
+  readonly data: string;
+}
+
+export interface OpenHow {
+  readonly flags: number;
+  readonly mode?: number;
+  readonly resolve: number;
+}
+
+export const openFlags = { path: 0o10000000, directory: 0o200000, noFollow: 0o400000, closeOnExec: 0o2000000 };
+export const resolveFlags = { noXdev: 1, noMagicLinks: 2, noSymlinks: 4, beneath: 8 };
+
+/** The same number on all architectures that came after it. */
+const sysOpenat2 = 437;
+
+let loaded: Promise<Libc> | undefined;
+
+/** Loaded at first use: most commands never need it. */
+export function libc(): Promise<Libc> {
+  loaded ??= load();
+  return loaded;
+}
+
+type Async = { async(...args: unknown[]): void };
+
+async function load(): Promise<Libc> {
+  const { default: koffi } = await import("koffi");
+  const library = koffi.load(null);
+  const mount = library.func(
+    "int mount(const char *source, const char *target, const char *type, unsigned long flags, const char *data)",
+  );
+  const umount2 = library.func("int umount2(const char *path, int flags)");
+  const openat2 = library.func("long syscall(long number, int dir, const char *path, void *how, size_t size)");
+  const mkdirat = library.func("int mkdirat(int dir, const char *path, unsigned int mode)");
+  const ioctl = library.func("int ioctl(int fd, unsigned long request, long argument)");
+
+  const run = (f: unknown, what: string, ...args: unknown[]) =>
+    new Promise<number>((resolve, reject) => {
+      (f as Async).async(...args, (error: unknown, result: number) => {
+        if (error) return reject(error);
+        if (result < 0) return reject(systemError(koffi.errno(), what));
+        resolve(Number(result));
+      });
+    });
+
+  return {
+    async mount({ source, target, fsType, flags, data }) {
+      await run(mount, `mount ${fsType || source} on ${target}`, source, target, fsType, flags, data || null);
+    },
+    async unmount(path, flags) {
+      await run(umount2, `unmount ${path}`, path, flags);
+    },
+    openAt(dirFd, path, { flags, mode = 0, resolve }) {
+      const how = Buffer.alloc(24); // struct open_how
+      how.writeBigUInt64LE(BigInt(flags | openFlags.closeOnExec), 0);
+      how.writeBigUInt64LE(BigInt(mode), 8);
+      how.writeBigUInt64LE(BigInt(resolve), 16);
+      return run(openat2, `open ${path}`, sysOpenat2, dirFd, path, how, how.length);
+    },
+    async makeDirAt(dirFd, name, mode) {
+      await run(mkdirat, `mkdir ${name}`, dirFd, name, mode);
+    },
+    ioctl(fd, request, argument) {
+      const result: number = ioctl(fd, request, argument);
+      if (result < 0) throw systemError(koffi.errno(), `ioctl 0x${request.toString(16)}`);
+      return result;
+    },
+  };
+}
+
+/** An error with the name of the errno as its code, as those of Node have: errnoOf() reads both. */
+export function systemError(errno: number, what: string): KubeletError {
+  const [name, text] = getSystemErrorMap().get(-errno) ?? [`errno ${errno}`, `errno ${errno}`];
+  return new KubeletError(name, `${what}: ${text}`, { cause: errno });
+}

@@ -1,0 +1,69 @@
+import { closeSync, openSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { errnoOf, KubeletError } from "../base/errors.ts";
+import { libc } from "./libc.ts";
+
+const loopSetFd = 0x4c00;
+const loopClearFd = 0x4c01;
+const loopControlGetFree = 0x4c82;
+const mostTries = 16;
+
+/** The loop device that shows this file or device, if there is one. */
+export function loopDeviceOf(path: string): string | undefined {
+  const real = realpathSync(path);
+  for (const name of readdirSync("/sys/block").filter((entry) => entry.startsWith("loop"))) {
+    const file = backingFileOf(name);
+    if (file === path || file === real) return `/dev/${name}`;
+  }
+  return undefined;
+}
+
+function backingFileOf(name: string): string | undefined {
+  try {
+    const text = readFileSync(`/sys/block/${name}/loop/backing_file`, "utf8").trim();
+    return text.replace(/\s*\(deleted\)$/, "");
+  } catch {
+    return undefined; // not in use
+  }
+}
+
+/** Makes a loop device of a file, or gives the one that it has. A device that is shown so cannot be replaced by another. */
+export async function attachLoopDevice(path: string): Promise<string> {
+  const known = loopDeviceOf(path);
+  if (known) return known;
+  const { ioctl } = await libc();
+  const control = openSync("/dev/loop-control", "r+");
+  const file = openSync(path, "r+");
+  try {
+    for (let turn = 0; turn < mostTries; turn++) {
+      const device = `/dev/loop${ioctl(control, loopControlGetFree, 0)}`;
+      const loop = openSync(device, "r+");
+      try {
+        ioctl(loop, loopSetFd, file);
+        return device;
+      } catch (error) {
+        if (errnoOf(error) !== "EBUSY") throw error; // somebody else took it in between
+      } finally {
+        closeSync(loop);
+      }
+    }
+    throw new KubeletError("EBUSY", `no free loop device for ${path}`);
+  } finally {
+    closeSync(file);
+    closeSync(control);
+  }
+}
+
+/** Takes the loop device of this file away; without one there is nothing to do. */
+export async function detachLoopDevice(path: string): Promise<void> {
+  const device = loopDeviceOf(path);
+  if (!device) return;
+  const { ioctl } = await libc();
+  const loop = openSync(device, "r");
+  try {
+    ioctl(loop, loopClearFd, 0);
+  } catch (error) {
+    if (errnoOf(error) !== "ENXIO") throw error;
+  } finally {
+    closeSync(loop);
+  }
+}

@@ -1,0 +1,181 @@
+import { realpath } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { errnoOf, KubeletError } from "../base/errors.ts";
+import { libc } from "./libc.ts";
+import { type MountPoint, mountAt, readMounts } from "./mount-table.ts";
+
+export interface TmpfsOptions {
+  /** Bytes; the kernel's own bound (half of the memory) without it. */
+  readonly size?: bigint;
+  /** Never to be written to swap, where the kernel can promise that. */
+  readonly noSwap?: boolean;
+  readonly mode?: number;
+}
+
+/** What volumes have mounted. No call starts a process. */
+export interface Mounts {
+  mountTmpfs(dir: string, options?: TmpfsOptions): Promise<void>;
+  mount(source: string, dir: string, fsType: string, options?: readonly string[]): Promise<void>;
+  /** The folder or file `source` is then also seen at `target`, which has to be there. */
+  bind(source: string, target: string, options?: BindOptions): Promise<void>;
+  /** A path where nothing is mounted is as good as unmounted. */
+  unmount(dir: string): Promise<void>;
+  isMountPoint(dir: string): Promise<boolean>;
+  /** What is mounted there, if anything; asked of the mount table, so that no dead server can hold it up. */
+  at(dir: string): Promise<MountPoint | undefined>;
+  list(): MountPoint[];
+}
+
+export interface BindOptions {
+  readonly readOnly?: boolean;
+  /** With all that is mounted below. */
+  readonly recursive?: boolean;
+  /** Other options, as mount(8) writes them. */
+  readonly options?: readonly string[];
+}
+
+const flag = {
+  readOnly: 1,
+  noSuid: 2,
+  noDev: 4,
+  noExec: 8,
+  synchronous: 16,
+  remount: 32,
+  dirSync: 128,
+  noAtime: 1024,
+  noDirAtime: 2048,
+  bind: 4096,
+  recursive: 16384,
+  shared: 1 << 20,
+  relAtime: 1 << 21,
+  strictAtime: 1 << 24,
+};
+
+/** Options that the kernel takes as flags; [set, clear]. All others are for the file system. */
+const flagOf: Record<string, readonly [number, number]> = {
+  defaults: [0, 0],
+  ro: [flag.readOnly, 0],
+  rw: [0, flag.readOnly],
+  nosuid: [flag.noSuid, 0],
+  suid: [0, flag.noSuid],
+  nodev: [flag.noDev, 0],
+  dev: [0, flag.noDev],
+  noexec: [flag.noExec, 0],
+  exec: [0, flag.noExec],
+  sync: [flag.synchronous, 0],
+  async: [0, flag.synchronous],
+  dirsync: [flag.dirSync, 0],
+  noatime: [flag.noAtime, 0],
+  atime: [0, flag.noAtime],
+  nodiratime: [flag.noDirAtime, 0],
+  relatime: [flag.relAtime, 0],
+  strictatime: [flag.strictAtime, 0],
+  remount: [flag.remount, 0],
+  bind: [flag.bind, 0],
+  rbind: [flag.bind | flag.recursive, 0],
+};
+
+/** What mount(8) makes of its options: flags for the kernel, and the rest for the file system. */
+export function mountFlags(options: readonly string[]): { flags: number; data: string } {
+  let flags = 0;
+  const data: string[] = [];
+  for (const option of options) {
+    const known = flagOf[option];
+    if (known) flags = (flags | known[0]) & ~known[1];
+    else if (option !== "") data.push(option);
+  }
+  return { flags, data: data.join(",") };
+}
+
+const umountNoFollow = 8;
+const mntDetach = 2;
+/** How many mounts over one another are taken away before that is given up. */
+const mostStacked = 64;
+
+export const hostMounts: Mounts = {
+  async mountTmpfs(dir, { size, noSwap, mode } = {}) {
+    const options = [
+      ...(size !== undefined && size > 0n ? [`size=${size}`] : []),
+      ...(mode !== undefined ? [`mode=${mode.toString(8)}`] : []),
+    ];
+    const { mount } = await libc();
+    const call = { source: "tmpfs", target: dir, fsType: "tmpfs", flags: 0 };
+    if (noSwap) {
+      try {
+        return await mount({ ...call, data: [...options, "noswap"].join(",") });
+      } catch (error) {
+        if (errnoOf(error) !== "EINVAL") throw error; // older kernels, and user namespaces, do not know the option
+      }
+    }
+    await mount({ ...call, data: options.join(",") });
+  },
+
+  async mount(source, target, fsType, options = []) {
+    await (await libc()).mount({ source, target, fsType, ...mountFlags(options) });
+  },
+
+  async bind(source, target, { readOnly = false, recursive = false, options = [] } = {}) {
+    const { mount } = await libc();
+    const bind = flag.bind | (recursive ? flag.recursive : 0);
+    await mount({ source, target, fsType: "", flags: bind, data: "" });
+    const { flags } = mountFlags(readOnly ? [...options, "ro"] : options);
+    if (flags === 0) return;
+    try {
+      // The kernel ignores all other flags of the first call.
+      await mount({ source, target, fsType: "", flags: flag.remount | flag.bind | flags, data: "" });
+    } catch (error) {
+      await (await libc()).unmount(target, umountNoFollow | mntDetach);
+      throw error;
+    }
+  },
+
+  async unmount(dir) {
+    const { unmount } = await libc();
+    for (let turn = 0; turn < mostStacked; turn++) {
+      if (!(await hostMounts.isMountPoint(dir))) return;
+      await unmount(dir, umountNoFollow).catch((error) => {
+        // EINVAL: somebody else was faster.
+        if (errnoOf(error) !== "EINVAL" && errnoOf(error) !== "ENOENT") throw error;
+      });
+    }
+    throw new KubeletError("EBUSY", `unmount ${dir}: something is still mounted there`);
+  },
+
+  async isMountPoint(dir) {
+    return (await hostMounts.at(dir)) !== undefined;
+  },
+
+  async at(dir) {
+    const path = await realPathOf(dir);
+    return path === undefined ? undefined : mountAt(readMounts(), path);
+  },
+
+  list: readMounts,
+};
+
+/** As the kernel names it. The last part is not looked at: what is mounted there may not answer. */
+async function realPathOf(dir: string): Promise<string | undefined> {
+  try {
+    return join(await realpath(dirname(dir)), basename(dir));
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Makes sure that mounts below this folder are seen by others, and theirs here: what a container with a bidirectional mount
+ * mounts would otherwise stay with it.
+ */
+export async function shareMountsOf(dir: string): Promise<void> {
+  const real = await realpath(dir);
+  const holds = (m: MountPoint) => m.path === "/" || real === m.path || real.startsWith(`${m.path}/`);
+  const longest = readMounts()
+    .filter(holds)
+    .reduce<MountPoint | undefined>((best, m) => (best && best.path.length > m.path.length ? best : m), undefined);
+  if (longest?.shared) return;
+  const { mount } = await libc();
+  if (longest?.path !== real)
+    await mount({ source: real, target: real, fsType: "", flags: flag.bind | flag.recursive, data: "" });
+  await mount({ source: "", target: real, fsType: "", flags: flag.shared | flag.recursive, data: "" });
+}

@@ -1,0 +1,50 @@
+import type { PullAccess, PullAccount, PulledRecord, PullSecretRecord } from "./pull-record.ts";
+
+/** The record with one more way to use the image; the same record if that is no news. */
+export function withAccess(record: PulledRecord, name: string, more: PullAccess, now: number): PulledRecord {
+  const before = record.access.get(name);
+  const after = merged(before, more);
+  if (!after || after === before) return record;
+  return { ...record, updatedAt: now, access: new Map([...record.access, [name, after]]) };
+}
+
+function merged(before: PullAccess | undefined, more: PullAccess): PullAccess | undefined {
+  const { kubernetesSecrets: newSecrets = [], kubernetesServiceAccounts: newAccounts = [] } = more;
+  if (!more.nodePodsAccessible && newSecrets.length === 0 && newAccounts.length === 0) return before;
+  if (!before) return more;
+  if (before.nodePodsAccessible) return before;
+  if (more.nodePodsAccessible) return { nodePodsAccessible: true };
+  const { kubernetesSecrets: oldSecrets = [], kubernetesServiceAccounts: oldAccounts = [] } = before;
+  const secrets = united(oldSecrets, newSecrets, sameSecret);
+  const accounts = united(oldAccounts, newAccounts, () => true);
+  if (secrets === oldSecrets && accounts === oldAccounts) return before;
+  return {
+    ...(secrets.length > 0 && { kubernetesSecrets: secrets }),
+    ...(accounts.length > 0 && { kubernetesServiceAccounts: accounts }),
+  };
+}
+
+const sameSecret = (a: PullSecretRecord, b: PullSecretRecord) => a.credentialHash === b.credentialHash;
+
+/** Each account once, the newer version of it, in order; the first list itself if there is nothing new. */
+function united<A extends PullAccount>(
+  before: readonly A[],
+  more: readonly A[],
+  isSame: (a: A, b: A) => boolean,
+): readonly A[] {
+  const all = new Map(before.map((account) => [keyOf(account), account]));
+  let changed = false;
+  for (const account of more) {
+    const known = all.get(keyOf(account));
+    if (known && isSame(known, account)) continue;
+    all.set(keyOf(account), account);
+    changed = true;
+  }
+  if (!changed) return before;
+  return [...all].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, account]) => account);
+}
+
+/** Sorts by namespace, then name, then UID. */
+export function keyOf({ namespace, name, uid }: PullAccount): string {
+  return `${namespace}\0${name}\0${uid}`;
+}

@@ -1,0 +1,217 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { credentialHash, type TrackedCredential } from "../tracked-credential.ts";
+import { withAccess } from "./merge-access.ts";
+import { type AccessVerdict, accessBy, checkAccess, podCredentials } from "./pod-access.ts";
+import type { PullAccess, PulledRecord, PullSecretRecord } from "./pull-record.ts";
+import { verificationPolicy } from "./verification-policy.ts";
+
+const secret = (name: string, hash: string, uid = "u"): PullSecretRecord => ({
+  uid,
+  namespace: "ns",
+  name,
+  credentialHash: hash,
+});
+const account = (name: string, uid = "u") => ({ uid, namespace: "ns", name });
+const many = Array.from({ length: 100 }, (_, i) => secret(`s${i}`, `h${i}`));
+
+const checks: [
+  rule: string,
+  access: PullAccess,
+  secrets: PullSecretRecord[],
+  robot: string,
+  verdict: AccessVerdict,
+][] = [
+  ["every pod may", { nodePodsAccessible: true }, [], "", { allowed: true }],
+  ["nobody is known to", {}, [secret("a", "1")], "robot", { allowed: false }],
+  ["nothing to show", { kubernetesSecrets: [secret("a", "1")] }, [], "", { allowed: false }],
+  ["the same secret", { kubernetesSecrets: [secret("a", "1")] }, [secret("a", "1")], "", { allowed: true }],
+  [
+    "the same secret with a new credential, which is good from now on",
+    { kubernetesSecrets: [secret("a", "1")] },
+    [secret("a", "2")],
+    "",
+    { allowed: true, learned: secret("a", "2") },
+  ],
+  [
+    "the same credential in another secret, which is good from now on",
+    { kubernetesSecrets: [secret("a", "1")] },
+    [secret("b", "1")],
+    "",
+    { allowed: true, learned: secret("b", "1") },
+  ],
+  ["another secret", { kubernetesSecrets: [secret("a", "1")] }, [secret("b", "2")], "", { allowed: false }],
+  [
+    "a secret of the same name, but not the same",
+    { kubernetesSecrets: [secret("a", "1")] },
+    [secret("a", "2", "other")],
+    "",
+    { allowed: false },
+  ],
+  [
+    "a credential that could not be hashed is no match",
+    { kubernetesSecrets: [secret("a", "")] },
+    [secret("b", "")],
+    "",
+    { allowed: false },
+  ],
+  [
+    "one of several",
+    { kubernetesSecrets: [secret("a", "1"), secret("b", "2")] },
+    [secret("x", "9"), secret("b", "2")],
+    "",
+    { allowed: true },
+  ],
+  [
+    "nothing is learned past 100 secrets: the same credential",
+    { kubernetesSecrets: many },
+    [secret("x", "h7")],
+    "",
+    { allowed: true },
+  ],
+  [
+    "nothing is learned past 100 secrets: the same secret",
+    { kubernetesSecrets: many },
+    [secret("s7", "new")],
+    "",
+    { allowed: false },
+  ],
+  [
+    "the same service account",
+    { kubernetesServiceAccounts: [account("robot")] },
+    [],
+    "robot",
+    { allowed: true },
+  ],
+  [
+    "another service account",
+    { kubernetesServiceAccounts: [account("robot")] },
+    [],
+    "other",
+    { allowed: false },
+  ],
+  [
+    "an account of the same name, but not the same",
+    { kubernetesServiceAccounts: [account("robot", "old")] },
+    [],
+    "robot",
+    { allowed: false },
+  ],
+];
+for (const [rule, access, secrets, robot, verdict] of checks)
+  test(`may the pod use the image: ${rule}`, () => {
+    const serviceAccount = robot ? account(robot) : undefined;
+    assert.deepEqual(checkAccess(access, { secrets, serviceAccount }), verdict);
+  });
+
+const tracked = (kind: "secret" | "serviceAccount" | undefined, name: string): TrackedCredential => ({
+  username: "u",
+  password: "p",
+  ...(kind && { source: { kind, uid: "u", namespace: "ns", name } }),
+});
+const hash = credentialHash({ username: "u", password: "p" });
+
+test("what a pod can show is what is its own, and one service account", () => {
+  const all = [
+    tracked("secret", "a"),
+    tracked(undefined, ""),
+    tracked("serviceAccount", "r"),
+    tracked("serviceAccount", "q"),
+  ];
+  assert.deepEqual(podCredentials(all), { secrets: [secret("a", hash)], serviceAccount: account("r") });
+});
+
+const origins: [rule: string, credential: TrackedCredential | undefined, access: PullAccess][] = [
+  ["without a credential", undefined, { nodePodsAccessible: true }],
+  ["with the node's own", tracked(undefined, ""), { nodePodsAccessible: true }],
+  ["with a secret", tracked("secret", "a"), { kubernetesSecrets: [secret("a", hash)] }],
+  ["with a service account", tracked("serviceAccount", "r"), { kubernetesServiceAccounts: [account("r")] }],
+];
+for (const [rule, credential, access] of origins)
+  test(`who may use an image that was pulled ${rule}`, () => assert.deepEqual(accessBy(credential), access));
+
+const merges: [rule: string, before: PullAccess | undefined, more: PullAccess, after: PullAccess | "same"][] =
+  [
+    [
+      "a new name",
+      undefined,
+      { kubernetesSecrets: [secret("a", "1")] },
+      { kubernetesSecrets: [secret("a", "1")] },
+    ],
+    ["nothing to add", undefined, {}, "same"],
+    [
+      "the same again",
+      { kubernetesSecrets: [secret("a", "1")] },
+      { kubernetesSecrets: [secret("a", "1")] },
+      "same",
+    ],
+    ["every pod already", { nodePodsAccessible: true }, { kubernetesSecrets: [secret("a", "1")] }, "same"],
+    [
+      "now every pod",
+      { kubernetesSecrets: [secret("a", "1")] },
+      { nodePodsAccessible: true },
+      { nodePodsAccessible: true },
+    ],
+    [
+      "another secret, in order",
+      { kubernetesSecrets: [secret("b", "1")] },
+      { kubernetesSecrets: [secret("a", "2")] },
+      { kubernetesSecrets: [secret("a", "2"), secret("b", "1")] },
+    ],
+    [
+      "a new credential",
+      { kubernetesSecrets: [secret("a", "1")] },
+      { kubernetesSecrets: [secret("a", "2")] },
+      { kubernetesSecrets: [secret("a", "2")] },
+    ],
+    [
+      "an account beside a secret",
+      { kubernetesSecrets: [secret("a", "1")] },
+      { kubernetesServiceAccounts: [account("r")] },
+      { kubernetesSecrets: [secret("a", "1")], kubernetesServiceAccounts: [account("r")] },
+    ],
+    [
+      "a known account",
+      { kubernetesServiceAccounts: [account("r")] },
+      { kubernetesServiceAccounts: [account("r")] },
+      "same",
+    ],
+  ];
+for (const [rule, before, more, after] of merges)
+  test(`one more way to use an image: ${rule}`, () => {
+    const record: PulledRecord = {
+      updatedAt: 1,
+      imageRef: "r",
+      access: new Map<string, PullAccess>([["other", {}], ...(before ? ([["x", before]] as const) : [])]),
+    };
+    const result = withAccess(record, "x", more, 2);
+    if (after === "same") assert.equal(result, record);
+    else {
+      assert.deepEqual(result.access.get("x"), after);
+      assert.deepEqual([result.updatedAt, result.access.has("other")], [2, true]);
+    }
+  });
+
+const policies: [policy: string, allowlist: string[], image: string, ours: boolean, verify: boolean][] = [
+  ["NeverVerify", [], "r.io/a", true, false],
+  ["NeverVerifyPreloadedImages", [], "r.io/a", false, false],
+  ["NeverVerifyPreloadedImages", [], "r.io/a", true, true],
+  ["AlwaysVerify", [], "r.io/a", false, true],
+  ["NeverVerifyAllowlistedImages", ["r.io/a"], "r.io/a:1", true, false],
+  ["NeverVerifyAllowlistedImages", ["r.io/a"], `r.io/a:1@sha256:${"0".repeat(64)}`, false, false],
+  ["NeverVerifyAllowlistedImages", ["r.io/a"], "r.io/ab", false, true],
+  ["NeverVerifyAllowlistedImages", ["r.io/team/*"], "r.io/team/x/y:1", false, false],
+  ["NeverVerifyAllowlistedImages", ["r.io/team/*"], "r.io/teams/x", false, true],
+  ["NeverVerifyAllowlistedImages", ["r.io/*"], "r.io:5000/x", false, true],
+  ["NeverVerifyAllowlistedImages", [], "r.io/a", false, true],
+];
+for (const [policy, allowlist, image, ours, verify] of policies)
+  test(`${policy} [${allowlist}]: ${image}, ${ours ? "pulled by us" : "preloaded"}: ${verify ? "verified" : "not verified"}`, () =>
+    assert.equal(verificationPolicy(policy, allowlist)(image, ours), verify));
+
+test("a policy that nobody knows is refused", () => {
+  assert.throws(
+    () => verificationPolicy("Sometimes", []),
+    /unknown image pull credential verification policy: Sometimes/,
+  );
+});

@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { configMap, mapsPath, testApi } from "../../src/apiserver/rest/fixtures.ts";
+import type { ApiObject } from "../../src/apiserver/storage/object.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { silentLogger } from "../../src/base/logger.ts";
+import { parseKubeconfig } from "../../src/clients/kube/kubeconfig.ts";
+import { ListWatch } from "../../src/clients/kube/list-watch.ts";
+import { HttpKubeTransport } from "../../src/clients/kube/transport.ts";
+import { seededRandom } from "../faults/seeded-random.ts";
+import { type Chapter, HttpWatcher } from "./http-watcher.ts";
+
+// Random writes over HTTP, watchers that come, are cut at any byte and go, and history that is forgotten: whoever starts
+// from a list sees exactly what comes after it, or an exact beginning of it and then that the rest is forgotten.
+
+const names = ["n0", "n1", "n2", "n3"];
+/** The last write of each history is one that all of these see. */
+const selectors = {
+  "": () => true,
+  "labelSelector=on%3Dyes": (object: ApiObject) => labelsOf(object).on === "yes",
+  "fieldSelector=metadata.name%3Dn1": (object: ApiObject) => object.metadata.name === "n1",
+  "labelSelector=on%20notin%20(no)&fieldSelector=metadata.name!%3Dn0": (object: ApiObject) =>
+    labelsOf(object).on !== "no" && object.metadata.name !== "n0",
+};
+type Selector = keyof typeof selectors;
+const allSelectors = Object.keys(selectors) as Selector[];
+
+interface Fact {
+  readonly version: number;
+  readonly name: string;
+  readonly before: ApiObject | undefined;
+  readonly after: ApiObject | undefined;
+}
+
+function labelsOf(object: ApiObject): Record<string, string> {
+  return (object.metadata.labels as Record<string, string> | undefined) ?? {};
+}
+
+function stateAt(facts: readonly Fact[], version: number, selector: Selector): Map<string, number> {
+  const state = new Map<string, number>();
+  for (const fact of facts) {
+    if (fact.version > version) break;
+    if (fact.after && selectors[selector](fact.after)) state.set(fact.name, fact.version);
+    else state.delete(fact.name);
+  }
+  return state;
+}
+
+function toldAfter(facts: readonly Fact[], version: number, selector: Selector): string[] {
+  const matches = selectors[selector];
+  return facts
+    .filter((fact) => fact.version > version)
+    .flatMap(({ before, after, name, version: at }) => {
+      const [was, is] = [before && matches(before), after && matches(after)];
+      if (!was && !is) return [];
+      return [`${is ? (was ? "MODIFIED" : "ADDED") : "DELETED"} ${name}@${at}`];
+    });
+}
+
+function checkChapter(facts: readonly Fact[], chapter: Chapter, selector: Selector, isLast: boolean): void {
+  const { version, state, told, expired } = chapter;
+  assert.deepEqual(sorted(state), sorted(stateAt(facts, version, selector)), `the list of ${version}`);
+  const expected = toldAfter(facts, version, selector);
+  const seen = told.map(({ text }) => text);
+  const complete = isLast && !expired;
+  assert.deepEqual(seen, complete ? expected : expected.slice(0, seen.length), `what came after ${version}`);
+}
+
+const sorted = (state: ReadonlyMap<string, number>) => [...state].sort(([a], [b]) => (a < b ? -1 : 1));
+
+async function live(
+  seed: number,
+  after: (end: () => Promise<void>) => void,
+): Promise<Record<string, number>> {
+  const { below } = seededRandom(seed);
+  const api = await testApi(
+    { after: (end) => after(end as () => Promise<void>) },
+    {
+      storeOptions: { recentEvents: 3 },
+    },
+  );
+  const facts: Fact[] = [];
+  const oracle = (async () => {
+    const scope = { resource: "configmaps" };
+    for await (const event of api.store.watch(scope, { start: { kind: "after", version: 0 } })) {
+      if (event.type === "BOOKMARK") continue;
+      const { version, object, previous } = event;
+      facts.push({
+        ...{ version, name: object.key.name, before: previous?.value },
+        after: event.type === "DELETED" ? undefined : object.value,
+      });
+    }
+  })();
+  const access = parseKubeconfig(kubeconfig(api.url), "test");
+  const transport = new HttpKubeTransport({
+    ...{ access, userAgent: "test", qps: 0, burst: 0, logger: silentLogger, clock: systemClock },
+  });
+  const ending = new AbortController();
+  const clients = [false, true].map(
+    (streamList) =>
+      new ListWatch<ApiObject>({
+        ...{ name: "maps", path: mapsPath, transport, clock: systemClock, logger: silentLogger, streamList },
+        transform: (raw) => raw as unknown as ApiObject,
+      }),
+  );
+  for (const client of clients) await client.start(ending.signal);
+
+  const watchers: HttpWatcher[] = [];
+  const open = () =>
+    watchers.push(new HttpWatcher(api.url + mapsPath, allSelectors[below(allSelectors.length)]!));
+  const write = async () => {
+    const name = names[below(names.length)]!;
+    const body = configMap(name, { k: String(below(1000)) }, { labels: { on: below(2) ? "yes" : "no" } });
+    const merge = { "content-type": "application/merge-patch+json" };
+    switch (below(4)) {
+      case 0:
+        return api.ask("POST", mapsPath, body);
+      case 1:
+        return api.ask("DELETE", `${mapsPath}/${name}`);
+      case 2:
+        return api.ask("PUT", `${mapsPath}/${name}`, body);
+      default:
+        return api.ask("PATCH", `${mapsPath}/${name}`, { metadata: { labels: { on: "yes" } } }, merge);
+    }
+  };
+  for (let step = 0; step < 60; step++) {
+    const dice = below(20);
+    if (dice < 3) open();
+    else if (dice < 6 && watchers.length > 0) watchers[below(watchers.length)]!.cut();
+    else if (dice === 6 && watchers.length > 0) {
+      const watcher = watchers[below(watchers.length)]!;
+      if (below(2)) watcher.hold();
+      else watcher.release();
+    } else if (dice === 7 && watchers.length > 1) watchers.splice(below(watchers.length), 1)[0]!.stop();
+    else if (dice === 8) {
+      // Whoever keeps the oracle must not be left behind.
+      while (facts.length > 0 && facts.at(-1)!.version < api.store.currentVersion) await turn();
+      api.store.compact(below(3));
+    } else await Promise.all(Array.from({ length: 1 + below(4) }, write));
+  }
+  open();
+  for (const watcher of watchers) watcher.release();
+  await api.ask("DELETE", `${mapsPath}/n1`);
+  const last = await api.ask("POST", mapsPath, configMap("n1", { k: "end" }, { labels: { on: "yes" } }));
+  const end = Number(last.body.metadata.resourceVersion);
+  for (const watcher of watchers)
+    await watcher.until((told, chapter) => told?.version === end || chapter?.version === end);
+  for (const watcher of watchers) watcher.stop();
+  await Promise.all(watchers.map(({ done }) => done));
+  for (const { selector, chapters } of watchers)
+    for (const [i, chapter] of chapters.entries())
+      checkChapter(facts, chapter, selector as Selector, i === chapters.length - 1);
+
+  const list = (await api.ask("GET", mapsPath)).body.items as ApiObject[];
+  const wanted = list.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`).sort(compare);
+  for (const client of clients) {
+    const has = () =>
+      client.store.list().map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`);
+    while (!has().includes(`n1@${end}`)) await turn();
+    assert.deepEqual(has().sort(compare), wanted);
+  }
+  ending.abort();
+  await Promise.all(clients.map(({ done }) => done));
+  transport.close();
+  api.store.close();
+  await oracle;
+  const chapters = watchers.flatMap((watcher) => watcher.chapters);
+  return {
+    told: chapters.reduce((sum, { told }) => sum + told.length, 0),
+    expired: chapters.filter(({ expired }) => expired).length,
+  };
+}
+
+const compare = (a: string, b: string) => (a < b ? -1 : 1);
+
+function kubeconfig(server: string): string {
+  return JSON.stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": "c",
+    clusters: [{ name: "c", cluster: { server } }],
+    users: [{ name: "u", user: {} }],
+    contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
+  });
+}
+
+test("whoever starts from a list sees exactly the history, over HTTP", { timeout: 100_000 }, async (t) => {
+  const histories = Number(process.env.API_HISTORIES ?? 12);
+  const sum = { told: 0, expired: 0 };
+  for (let seed = 1; seed <= histories; seed++) {
+    const ends: (() => Promise<void>)[] = [];
+    try {
+      const { told = 0, expired = 0 } = await live(seed, (end) => ends.push(end));
+      sum.told += told;
+      sum.expired += expired;
+    } catch (cause) {
+      throw new Error(`history ${seed}`, { cause });
+    } finally {
+      for (const end of ends) await end();
+    }
+  }
+  t.diagnostic(`${sum.told} changes told, forgotten ${sum.expired} times`);
+  assert.ok(sum.told > 0 && sum.expired > 0, "both happen");
+});

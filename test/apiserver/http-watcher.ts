@@ -1,0 +1,127 @@
+import { type IncomingMessage, request } from "node:http";
+
+/** One thing that a watcher was told: "ADDED a@12". */
+export interface Told {
+  readonly text: string;
+  readonly version: number;
+}
+
+/** What a watcher knew from one list, and was told after it. */
+export interface Chapter {
+  readonly version: number;
+  readonly state: ReadonlyMap<string, number>;
+  readonly told: Told[];
+  /** The server said that it has forgotten what comes next. */
+  expired: boolean;
+}
+
+interface Meta {
+  readonly name: string;
+  readonly resourceVersion: string;
+}
+
+/**
+ * A client as simple as can be: lists, watches from there, goes on from the last complete line when it is cut, and begins
+ * anew when the server has forgotten where it was.
+ */
+export class HttpWatcher {
+  readonly chapters: Chapter[] = [];
+  readonly selector: string;
+  readonly #url: string;
+  #response: IncomingMessage | undefined;
+  #stopped = false;
+  #held: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
+  #changed: () => void = () => {};
+  readonly done: Promise<void>;
+
+  constructor(url: string, selector: string) {
+    this.#url = url;
+    this.selector = selector;
+    this.done = this.#run();
+  }
+
+  /** Cuts the connection wherever it is just now. */
+  cut(): void {
+    this.#response?.destroy();
+  }
+
+  /** Cut, and not back before it is released. */
+  hold(): void {
+    this.#held ??= Promise.withResolvers<void>();
+    this.cut();
+  }
+
+  release(): void {
+    this.#held?.resolve();
+    this.#held = undefined;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.release();
+    this.cut();
+  }
+
+  /** Resolves when the last thing told satisfies. */
+  async until(isLast: (told: Told | undefined, chapter: Chapter | undefined) => boolean): Promise<void> {
+    for (;;) {
+      const chapter = this.chapters.at(-1);
+      if (isLast(chapter?.told.at(-1), chapter)) return;
+      await new Promise<void>((resolve) => {
+        this.#changed = resolve;
+      });
+    }
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped) {
+      const chapter = await this.#list();
+      this.chapters.push(chapter);
+      this.#changed();
+      while (!this.#stopped && !chapter.expired) await this.#watch(chapter);
+    }
+  }
+
+  async #list(): Promise<Chapter> {
+    const response = await fetch(`${this.#url}?${this.selector}`);
+    const list = (await response.json()) as { metadata: Meta; items: { metadata: Meta }[] };
+    const state = list.items.map(
+      ({ metadata }) => [metadata.name, Number(metadata.resourceVersion)] as const,
+    );
+    const version = Number(list.metadata.resourceVersion);
+    return { version, state: new Map(state), told: [], expired: false };
+  }
+
+  async #watch(chapter: Chapter): Promise<void> {
+    await this.#held?.promise;
+    const from = chapter.told.at(-1)?.version ?? chapter.version;
+    const asked = request(`${this.#url}?watch=1&resourceVersion=${from}&${this.selector}`, { agent: false });
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      asked.on("response", resolve).on("error", reject).end();
+    });
+    this.#response = response;
+    if (this.#stopped) response.destroy();
+    let rest = "";
+    try {
+      for await (const chunk of response.setEncoding("utf8")) {
+        const lines = (rest + chunk).split("\n");
+        rest = lines.pop()!;
+        for (const line of lines) this.#take(chapter, line);
+      }
+    } catch {
+      // Cut: what was told so far counts.
+    }
+  }
+
+  #take(chapter: Chapter, line: string): void {
+    const { type, object } = JSON.parse(line) as { type: string; object: { metadata: Meta; code?: number } };
+    if (type === "ERROR") {
+      if (object.code !== 410) throw new Error(line);
+      chapter.expired = true;
+    } else if (type !== "BOOKMARK") {
+      const version = Number(object.metadata.resourceVersion);
+      chapter.told.push({ text: `${type} ${object.metadata.name}@${version}`, version });
+    }
+    this.#changed();
+  }
+}

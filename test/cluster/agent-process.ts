@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { holds } from "../e2e/holds.ts";
+import { nodeName, type TestCluster } from "./cluster-node.ts";
+
+const main = new URL("../../src/cli/main.ts", import.meta.url).pathname;
+
+/** The agent as a process of its own, on the runtime of a test cluster. */
+export class AgentProcess {
+  readonly #child;
+  readonly #exited: Promise<unknown[]>;
+  log = "";
+
+  constructor(t: TestContext, cluster: TestCluster, flags: readonly string[]) {
+    const common = [
+      `--root-dir=${join(cluster.dir, "root")}`,
+      `--container-runtime-endpoint=${cluster.runtime.endpoint}`,
+      `--hostname-override=${nodeName}`,
+      "--cgroups-per-qos=false",
+      "--enforce-node-allocatable=",
+      "--fail-cgroupv1=false",
+      "--resolv-conf=",
+      "--healthz-port=0",
+      "--image-gc-high-threshold=100",
+    ];
+    const child = spawn(process.execPath, [main, ...common, ...flags], {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    child.stderr.on("data", (text) => {
+      this.log += text;
+    });
+    this.#child = child;
+    this.#exited = once(child, "exit");
+    t.after(() => child.kill("SIGKILL"));
+  }
+
+  /** Waits for a line in the log. */
+  async says(line: RegExp): Promise<void> {
+    await holds(() => assert.match(this.log, line));
+  }
+
+  /** Waits for something that the agent should do; if it does not, its log tells more than the failure. */
+  async until(done: () => Promise<unknown>): Promise<void> {
+    await done().catch((error) => {
+      throw new Error(`${error}\n${this.log}`, { cause: error });
+    });
+  }
+
+  /** The exit status, once it has ended by itself. */
+  async exits(): Promise<unknown> {
+    const [code] = await this.#exited;
+    return code;
+  }
+
+  async stop(): Promise<void> {
+    this.#child.kill("SIGTERM");
+    assert.equal(await this.exits(), 0, this.log);
+  }
+}

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { bootstrapToken, kubeconfig } from "../../src/apiserver/auth/index.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { silentLogger } from "../../src/base/logger.ts";
+import { parseKubeconfig } from "../../src/clients/kube/kubeconfig.ts";
+import { HttpKubeTransport } from "../../src/clients/kube/transport.ts";
+import type { Pod } from "../../src/model/pod.ts";
+import { holds } from "../e2e/holds.ts";
+import { container, nodeName } from "./cluster-node.ts";
+
+const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+const pods = "/api/v1/namespaces/default/pods";
+
+export interface SigningRequest {
+  readonly metadata: { readonly name: string; readonly creationTimestamp: string };
+  readonly spec: { readonly signerName: string; readonly username: string };
+  readonly status: { readonly certificate?: string; readonly conditions?: readonly object[] };
+}
+
+export type Kind = "client" | "serving";
+
+/** A user of the embedded API who may do everything. */
+export class ApiUser {
+  readonly #url: string;
+  /** The certificate of the API's authority. */
+  readonly ca: string;
+  readonly #admin: HttpKubeTransport;
+
+  constructor(o: { url: string; ca: string; kubeconfig: string }) {
+    this.#url = o.url;
+    this.ca = o.ca;
+    this.#admin = new HttpKubeTransport({
+      access: parseKubeconfig(o.kubeconfig, "kubeconfig"),
+      userAgent: "admin",
+      qps: 0,
+      burst: 0,
+      clock: systemClock,
+      logger: silentLogger,
+    });
+  }
+
+  close(): void {
+    this.#admin.close();
+  }
+
+  get<T>(path: string): Promise<T> {
+    return this.#admin.request<T>({ method: "GET", path });
+  }
+
+  create<T>(path: string, body: object): Promise<T> {
+    return this.#admin.request<T>({ method: "POST", path, body });
+  }
+
+  delete(path: string): Promise<unknown> {
+    return this.#admin.request({ method: "DELETE", path });
+  }
+
+  /** Writes a kubeconfig with a new token by which a node may join. Gives back what makes the token count no more. */
+  async allowJoining(file: string): Promise<() => Promise<unknown>> {
+    const { token, secret } = bootstrapToken({});
+    const path = "/api/v1/namespaces/kube-system/secrets";
+    // The namespace is made soon after the API has started.
+    await holds(() => this.create(path, secret));
+    const user = { user: "joining", credential: { token } };
+    await writeFile(file, kubeconfig({ server: this.#url, ca: this.ca, ...user }));
+    return () => this.delete(`${path}/${secret.metadata.name}`);
+  }
+
+  /** Requests for certificates of this kind, the oldest first. */
+  async signingRequests(kind: Kind): Promise<SigningRequest[]> {
+    const signer = kind === "client" ? "kube-apiserver-client-kubelet" : "kubelet-serving";
+    const { items } = await this.get<{ items: SigningRequest[] }>(requests);
+    const madeAt = ({ metadata }: SigningRequest) => metadata.creationTimestamp;
+    return items
+      .filter(({ spec }) => spec.signerName === `kubernetes.io/${signer}`)
+      .sort((a, b) => madeAt(a).localeCompare(madeAt(b)));
+  }
+
+  /** A request for a client certificate that nobody has decided on, as soon as there is one. */
+  openRequest(): Promise<SigningRequest> {
+    return holds(async () => {
+      const found = (await this.signingRequests("client")).find(({ status }) => !status.conditions);
+      assert.ok(found, "nobody asked for a certificate");
+      return found;
+    });
+  }
+
+  /** What an administrator says to a request. */
+  async decide(request: SigningRequest, type: "Approved" | "Denied", message: string): Promise<void> {
+    const path = `${requests}/${request.metadata.name}/approval`;
+    const conditions = [{ type, status: "True", reason: "Looked", message }];
+    await this.#admin.request({ method: "PUT", path, body: { ...request, status: { conditions } } });
+  }
+
+  deleteRequest({ metadata }: SigningRequest): Promise<unknown> {
+    return this.delete(`${requests}/${metadata.name}`);
+  }
+
+  /** A pod that somebody makes for the node; resolves with its UID. */
+  async addPod(name: string): Promise<string> {
+    const spec = { nodeName, terminationGracePeriodSeconds: 3, containers: [container()] };
+    const body = { apiVersion: "v1", kind: "Pod", metadata: { name }, spec };
+    // The account that pods of a namespace have is made soon after the namespace.
+    const { metadata } = await holds(() => this.create<Pod>(pods, body));
+    return metadata.uid;
+  }
+
+  async deletePod(name: string): Promise<void> {
+    await this.delete(`${pods}/${name}`);
+    await holds(() => assert.rejects(this.get(`${pods}/${name}`), { status: 404 }));
+  }
+
+  async podRuns(name: string, withinMs?: number): Promise<void> {
+    await holds(async () => {
+      const { status } = await this.get<Pod>(`${pods}/${name}`);
+      assert.equal(status?.phase, "Running", JSON.stringify(status));
+    }, withinMs);
+  }
+
+  /** Somebody gives the node an address, besides its own. */
+  async addAddress(address: string): Promise<void> {
+    await this.#admin.request({
+      method: "PATCH",
+      path: `/api/v1/nodes/${nodeName}/status`,
+      contentType: "application/strategic-merge-patch+json",
+      body: { status: { addresses: [{ type: "ExternalIP", address }] } },
+    });
+  }
+
+  /** When the node last said that it is there. */
+  async renewedAt(): Promise<number> {
+    const path = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${nodeName}`;
+    const { spec } = await this.get<{ spec: { renewTime: string } }>(path);
+    return Date.parse(spec.renewTime);
+  }
+}

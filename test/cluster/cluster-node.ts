@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { type Agent, type AgentOptions, startAgent } from "../../src/app/agent.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { silentLogger } from "../../src/base/logger.ts";
+import { withDefaults } from "../../src/config/defaults.ts";
+import { FeatureGates } from "../../src/config/feature-gates.ts";
+import type { KubeletConfiguration } from "../../src/config/kubelet-configuration.ts";
+import { ContainerState } from "../../src/gen/runtime/v1/api_pb.js";
+import { applyPodDefaults } from "../../src/model/defaults/pod.ts";
+import type { Container, Pod, PodSpec, PodUid } from "../../src/model/pod.ts";
+import { holds } from "../e2e/holds.ts";
+import { type FakeRuntime, fakeImages, startFakeRuntime } from "../fake-runtime/fake-runtime.ts";
+import type { RegistryEntry } from "../fake-runtime/images.ts";
+import { type ApiObject, FakeApi } from "./fake-api.ts";
+
+export const nodeName = "node-a";
+/** Ends at once when it is told to. */
+export const server = ["sh", "-c", "trap 'exit 0' TERM; while true; do sleep 1000; done"];
+
+/** The agent in this process between an API server and a container runtime, both in memory. */
+export class TestCluster {
+  readonly api = new FakeApi();
+  readonly runtime: FakeRuntime;
+  readonly dir: string;
+  readonly #more: Partial<AgentOptions>;
+  #agent: Agent | undefined;
+
+  static async start(
+    t: TestContext,
+    more: Partial<AgentOptions> = {},
+    registry: Record<string, RegistryEntry> = {},
+  ): Promise<TestCluster> {
+    const dir = await mkdtemp(join(tmpdir(), "cluster-"));
+    const runtime = await startFakeRuntime({ socketPath: join(dir, "cri.sock"), events: true, registry });
+    const cluster = new TestCluster(dir, runtime, more);
+    await mkdir(cluster.manifests);
+    t.after(async () => {
+      await cluster.stopAgent();
+      await runtime.close();
+      await rm(dir, { recursive: true, force: true });
+    });
+    return cluster;
+  }
+
+  private constructor(dir: string, runtime: FakeRuntime, more: Partial<AgentOptions>) {
+    this.dir = dir;
+    this.runtime = runtime;
+    this.#more = more;
+  }
+
+  get manifests(): string {
+    return join(this.dir, "manifests");
+  }
+
+  get agent(): Agent {
+    assert.ok(this.#agent, "the agent runs");
+    return this.#agent;
+  }
+
+  /** What the agent is configured with unless told otherwise. */
+  config(): KubeletConfiguration {
+    return Object.assign(withDefaults({}, new FeatureGates({})), {
+      containerRuntimeEndpoint: this.runtime.endpoint,
+      podLogsDir: join(this.dir, "logs"),
+      staticPodPath: this.manifests,
+      cgroupsPerQOS: false,
+      enforceNodeAllocatable: [],
+      failCgroupV1: false,
+      imageGCHighThresholdPercent: 100,
+      resolvConf: "",
+      evictionHard: { "memory.available": "100Mi" },
+      kubeReserved: { memory: "28Mi" },
+    });
+  }
+
+  async startAgent(more: Partial<AgentOptions> = {}): Promise<void> {
+    this.#agent = await startAgent({
+      config: this.config(),
+      gates: new FeatureGates({}),
+      rootDir: join(this.dir, "root"),
+      containerLogsDir: join(this.dir, "container-logs"),
+      hostnameOverride: nodeName,
+      healthPort: 0,
+      cluster: { transport: this.api, kubeletVersion: "v1.36.4" },
+      clock: systemClock,
+      logger: silentLogger,
+      ...this.#more,
+      ...more,
+    });
+  }
+
+  async stopAgent(): Promise<void> {
+    await this.#agent?.stop();
+    this.#agent = undefined;
+  }
+
+  /** A pod that a user made and a scheduler put here. */
+  addPod(name: string, spec: Partial<PodSpec> = {}): Pod {
+    const pod = applyPodDefaults({
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name, namespace: "default", uid: randomUUID() as PodUid, generation: 1 },
+      spec: { nodeName, terminationGracePeriodSeconds: 5, containers: [container()], ...spec },
+      status: { phase: "Pending", qosClass: "BestEffort" },
+    } satisfies Pod);
+    return this.api.put("pods", pod as unknown as ApiObject) as unknown as Pod;
+  }
+
+  async placeManifest(name: string, spec: object = {}): Promise<void> {
+    const pod = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name },
+      spec: { containers: [container()], ...spec },
+    };
+    await writeFile(join(this.manifests, `${name}.json`), JSON.stringify(pod));
+  }
+
+  removeManifest(name: string): Promise<void> {
+    return rm(join(this.manifests, `${name}.json`));
+  }
+
+  /** Waits until the pod in the API is as the check wants it. */
+  is(name: string, check: (pod: Pod) => void, withinMs = 15_000): Promise<Pod> {
+    return holds(() => {
+      const pod = this.api.pod(name);
+      assert.ok(pod, `no pod ${name}`);
+      check(pod);
+      return pod;
+    }, withinMs);
+  }
+
+  runs(name: string, withinMs?: number): Promise<Pod> {
+    return this.is(
+      name,
+      ({ status }) => {
+        assert.equal(status?.phase, "Running", JSON.stringify(status));
+        assert.equal(status?.conditions?.find((c) => c.type === "Ready")?.status, "True");
+      },
+      withinMs,
+    );
+  }
+
+  isGone(name: string): Promise<void> {
+    return holds(() => assert.equal(this.api.pod(name), undefined), 15_000);
+  }
+
+  /** Containers of a pod in the runtime, those that ended too. */
+  containersOf(uid: string) {
+    return [...this.runtime.pods.containers.values()].filter(
+      (c) => c.config.labels["io.kubernetes.pod.uid"] === uid,
+    );
+  }
+
+  runningOf(uid: string) {
+    return this.containersOf(uid).filter((c) => c.state === ContainerState.CONTAINER_RUNNING);
+  }
+
+  /** Messages of events about the pod with this reason. */
+  events(name: string, reason: string): string[] {
+    return this.api
+      .all("events")
+      .filter((e) => e.reason === reason && (e.involvedObject as { name: string }).name === name)
+      .map((e) => String(e.message));
+  }
+}
+
+export function container(more: Partial<Container> = {}): Container {
+  return { name: "c", image: fakeImages.busybox, imagePullPolicy: "Never", command: server, ...more };
+}

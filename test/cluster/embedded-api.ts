@@ -1,0 +1,94 @@
+import type { IncomingMessage } from "node:http";
+import type { TestContext } from "node:test";
+import { NodeRestriction } from "../../src/apiserver/auth/admission/node-restriction.ts";
+import { FixedAuthorizer } from "../../src/apiserver/auth/authorize/authorizer.ts";
+import { RelationsFollower } from "../../src/apiserver/auth/authorize/relations-follower.ts";
+import { certificateSigningRequests } from "../../src/apiserver/auth/requests/definition.ts";
+import { definitions } from "../../src/apiserver/kinds/index.ts";
+import { podDefinition } from "../../src/apiserver/kinds/pods/index.ts";
+import { ApiServer } from "../../src/apiserver/server.ts";
+import { memoryStore } from "../../src/apiserver/storage/fixtures.ts";
+import { clusterAccess } from "../../src/app/cluster-access.ts";
+import type { ClusterOptions } from "../../src/app/cluster-view.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { silentLogger } from "../../src/base/logger.ts";
+import { type KubeAccess, parseKubeconfig } from "../../src/clients/kube/kubeconfig.ts";
+import { HttpKubeTransport } from "../../src/clients/kube/transport.ts";
+import { nodeName } from "./cluster-node.ts";
+
+/** The embedded API over HTTP, where the agent may do what a node may and no more. */
+export interface EmbeddedApi {
+  /** For the agent. */
+  readonly cluster: ClusterOptions;
+  /** For a user who may do everything. */
+  readonly admin: HttpKubeTransport;
+  /** What the agent was refused: "403 patch /api/v1/…". That something is not there is no refusal. */
+  readonly refused: string[];
+}
+
+const admin = "admin";
+const logger = silentLogger;
+const clock = systemClock;
+
+export async function startEmbeddedApi(t: TestContext): Promise<EmbeddedApi> {
+  const store = memoryStore();
+  const refused: string[] = [];
+  const objects = () => server.objects;
+  const relations = new RelationsFollower({ objects, clock, logger });
+  const server: ApiServer = new ApiServer({
+    store,
+    clock,
+    definitions: definitions({
+      pods: podDefinition({ mountTokens: false }),
+      reviews: [],
+      serviceAccountToken: { kind: "action", run: async () => ({}) } as never,
+      certificateSigningRequests: certificateSigningRequests({ minimumSeconds: 600 }),
+    }),
+    authenticator: { authenticate: async (request) => callerOf(request) },
+    authorizer: new FixedAuthorizer({ relations }),
+    admission: new NodeRestriction({ objects }),
+    onRequest: ({ caller, verb, path, status }) => {
+      if (caller?.name !== admin && status >= 400 && status !== 404)
+        refused.push(`${status} ${verb} ${path}`);
+    },
+  });
+  const stop = new AbortController();
+  await server.start(stop.signal);
+  await relations.start(stop.signal);
+  const access = accessTo(`http://127.0.0.1:${server.port}`);
+  const cluster = clusterAccess({
+    access,
+    config: { kubeAPIQPS: 50, kubeAPIBurst: 100 },
+    kubeletVersion: "v1.36.4",
+    clock,
+    logger,
+  });
+  const user = new HttpKubeTransport({ access, userAgent: admin, qps: 0, burst: 0, clock, logger });
+  t.after(async () => {
+    cluster.close();
+    user.close();
+    stop.abort();
+    await Promise.all([server.done, relations.done]);
+    store.close();
+  });
+  return { cluster, admin: user, refused };
+}
+
+/** Without TLS there are no certificates: the name that a client gives itself will do. */
+function callerOf({ headers }: IncomingMessage) {
+  const isNode = headers["user-agent"]?.startsWith("kubelet/");
+  const group = isNode ? "system:nodes" : "system:masters";
+  return { name: isNode ? `system:node:${nodeName}` : admin, groups: [group, "system:authenticated"] };
+}
+
+function accessTo(server: string): KubeAccess {
+  const file = {
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": "c",
+    contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
+    clusters: [{ name: "c", cluster: { server } }],
+    users: [{ name: "u", user: {} }],
+  };
+  return parseKubeconfig(JSON.stringify(file), "kubeconfig");
+}

@@ -1,0 +1,125 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+
+/** What happens to a connection when the byte is reached. */
+export type Fault =
+  /** Both ends are reset. */
+  | "reset"
+  /** Both ends see an orderly end. */
+  | "end"
+  /** One end sees an orderly end and may go on sending; nobody answers. */
+  | "half-close"
+  /** Nothing comes any more, and nobody says so. */
+  | "silence"
+  /** The rest comes late, and byte by byte for a while. */
+  | "delay";
+
+export const faults: readonly Fault[] = ["reset", "end", "half-close", "silence", "delay"];
+
+/** Where the fault is: after so many bytes in this direction, counted over all connections since the proxy was opened. */
+export interface FaultPlan {
+  readonly direction: "down" | "up";
+  readonly at: number;
+  readonly fault: Fault;
+}
+
+const slowBytes = 40;
+const lateMs = 2;
+
+/** A TCP proxy between a client and a server on this machine, which goes wrong where it is told to. */
+export class FaultyProxy {
+  /** Bytes that went through so far, to the client and to the server. */
+  readonly passed = { down: 0, up: 0 };
+  /** Of how many faults it is over. */
+  done = 0;
+  readonly #port: number;
+  #plans: FaultPlan[];
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+
+  static async open(port: number, plans: readonly FaultPlan[]): Promise<FaultyProxy> {
+    const proxy = new FaultyProxy(port, plans);
+    proxy.#server.listen(0, "127.0.0.1");
+    await once(proxy.#server, "listening");
+    return proxy;
+  }
+
+  private constructor(port: number, plans: readonly FaultPlan[]) {
+    this.#port = port;
+    this.#plans = [...plans];
+    this.#server = createServer({ allowHalfOpen: true }, (client) => this.#accept(client));
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  close(): void {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #accept(client: Socket): void {
+    const server = connect({ port: this.#port, host: "127.0.0.1", allowHalfOpen: true });
+    for (const socket of [client, server]) {
+      socket.setNoDelay(true);
+      this.#sockets.add(socket);
+      socket.on("error", () => {});
+      socket.on("close", () => this.#sockets.delete(socket));
+    }
+    this.#pass("down", server, client);
+    this.#pass("up", client, server);
+  }
+
+  #pass(direction: FaultPlan["direction"], from: Socket, to: Socket): void {
+    /** What is to be sent, in this order, if it waits for something. */
+    let queue = Promise.resolve();
+    let isDelayed = false;
+    const write = (bytes: Buffer) => {
+      if (!isDelayed) to.write(bytes);
+      else queue = queue.then(() => void to.write(bytes));
+    };
+    const onData = (chunk: Buffer) => {
+      const plan = this.#plans.find((p) => p.direction === direction);
+      const before = this.passed[direction];
+      this.passed[direction] += chunk.length;
+      if (!plan || plan.at > before + chunk.length) return write(chunk);
+      this.#plans = this.#plans.filter((p) => p !== plan);
+      this.done++;
+      const cut = Math.max(0, plan.at - before);
+      const [head, rest] = [chunk.subarray(0, cut), chunk.subarray(cut)];
+      if (plan.fault === "delay") {
+        write(head);
+        isDelayed = true;
+        queue = trickle(rest, to);
+        return;
+      }
+      from.off("data", onData);
+      from.resume(); // what comes is lost
+      if (plan.fault === "silence") return write(head);
+      // The beginning arrives before the end does.
+      to.write(head, () => {
+        if (plan.fault === "reset") for (const end of [to, from]) end.resetAndDestroy();
+        else {
+          to.end();
+          if (plan.fault === "end") from.end();
+        }
+      });
+    };
+    from.on("data", onData);
+    from.on("end", () => void queue.then(() => to.end()));
+    from.on("close", (hadError) => {
+      if (hadError) to.destroy();
+    });
+  }
+}
+
+async function trickle(bytes: Buffer, to: Socket): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, lateMs));
+  const slow = Math.min(slowBytes, bytes.length);
+  for (let i = 0; i < slow; i++) {
+    to.write(bytes.subarray(i, i + 1));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  to.write(bytes.subarray(slow));
+}

@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
+import { readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { holds } from "../e2e/holds.ts";
+import { AgentProcess } from "./agent-process.ts";
+import { startApiProcess } from "./api-process.ts";
+import type { ApiUser } from "./api-user.ts";
+import { nodeName, TestCluster } from "./cluster-node.ts";
+import { startUnapprovingApi } from "./unapproving-api.ts";
+
+const rotating = ["--rotate-certificates", "--rotate-server-certificates"];
+
+test("a node joins by a token, goes on with its certificate, and joins again when that has expired", async (t) => {
+  const api = await startApiProcess(t, { certificatesFor: "8s" });
+  const node = await Joining.prepare(t, api);
+  const endToken = await api.allowJoining(node.bootstrap);
+  const first = node.agent(...rotating);
+  const uid = await api.addPod("web");
+  await first.until(() => api.podRuns("web"));
+  assert.doesNotMatch(first.log, /not acted on yet/);
+  await holds(() => node.certificate("server"));
+  await api.addAddress("192.0.2.7");
+  const hasAddress = async () =>
+    assert.match((await node.certificate("server")).subjectAltName!, /192\.0\.2\.7/);
+  await first.until(() => holds(hasAddress, 4000));
+  await first.stop();
+
+  const second = node.agent(...rotating);
+  await second.until(() => holds(async () => assert.ok((await node.asked("system:node:")) >= 2)));
+  assert.equal(await node.asked("system:bootstrap:"), 1, "the certificate of before will do");
+  await second.stop();
+
+  await endToken();
+  const last = await node.certificate();
+  await pause(last.validToDate.getTime() - Date.now() + 1);
+  const third = node.agent(...rotating);
+  await third.says(/Certificate was not rotated, will try again.*Unauthorized/);
+  await api.addPod("after");
+  await api.allowJoining(node.bootstrap);
+  await third.until(() => api.podRuns("after"));
+  assert.notEqual((await node.certificate()).fingerprint256, last.fingerprint256);
+  assert.equal(await node.asked("system:bootstrap:"), 2);
+  assert.equal(node.cluster.containersOf(uid).length, 1, "nothing was restarted");
+  await third.stop();
+
+  await rm(join(node.certDir, "kubelet-client-current.pem"));
+  await rm(node.bootstrap);
+  const fourth = node.agent(...rotating);
+  assert.equal(await fourth.exits(), 1);
+  assert.match(fourth.log, /^kubelet: unable to load bootstrap kubeconfig: .*no such file/m);
+});
+
+test("a denied request is told with its reason and made again; once approved, the node is there at once", async (t) => {
+  const api = await startUnapprovingApi(t);
+  const node = await Joining.prepare(t, api);
+  await api.allowJoining(node.bootstrap);
+  const early = node.agent(...rotating);
+  const forgotten = await api.openRequest();
+  await early.stop();
+  assert.doesNotMatch(early.log, /Did not stop in time/);
+  await api.deleteRequest(forgotten);
+
+  const agent = node.agent(...rotating);
+  await api.decide(await api.openRequest(), "Denied", "nobody knows this node");
+  await agent.says(
+    /Certificate was not rotated, will try again.*certificate signing request is denied, reason: Looked, message: nobody knows this node/,
+  );
+  assert.doesNotMatch(agent.log, /cannot be listed or watched/, "what cannot be done is not tried");
+  const request = await api.openRequest();
+  await api.decide(request, "Approved", "somebody does");
+  await agent.until(() => holds(() => api.get(`/api/v1/nodes/${nodeName}`), 5000));
+  await agent.stop();
+});
+
+test("without rotation the start waits for the certificate, and ends with a denial or a signal", async (t) => {
+  const api = await startUnapprovingApi(t);
+  const node = await Joining.prepare(t, api);
+  await api.allowJoining(node.bootstrap);
+  const denied = node.agent();
+  const request = await api.openRequest();
+  await api.decide(request, "Denied", "nobody knows this node");
+  assert.equal(await denied.exits(), 1);
+  assert.match(
+    denied.log,
+    /^kubelet: certificate signing request is denied, reason: Looked, message: nobody knows this node$/m,
+  );
+  await api.deleteRequest(request);
+
+  const signalled = node.agent();
+  const waiting = await api.openRequest();
+  assert.equal(waiting.metadata.name, request.metadata.name, "it is for the same key");
+  await signalled.stop();
+
+  const approved = node.agent();
+  await approved.says(/csr for this node already exists, reusing/);
+  await api.decide(waiting, "Approved", "somebody does");
+  await approved.until(() => holds(() => api.get(`/api/v1/nodes/${nodeName}`)));
+  const link = join(node.certDir, "kubelet-client-current.pem");
+  assert.match(await readFile(node.kubeconfig, "utf8"), new RegExp(`client-certificate: ${link}\n`));
+  assert.equal((await readdir(node.certDir)).filter((name) => name.endsWith(".tmp")).length, 0);
+  await approved.stop();
+});
+
+/** What an agent needs to join. */
+class Joining {
+  readonly cluster: TestCluster;
+  readonly #t: TestContext;
+  readonly #api: ApiUser;
+
+  static async prepare(t: TestContext, api: ApiUser): Promise<Joining> {
+    return new Joining(t, api, await TestCluster.start(t));
+  }
+
+  private constructor(t: TestContext, api: ApiUser, cluster: TestCluster) {
+    this.#t = t;
+    this.#api = api;
+    this.cluster = cluster;
+  }
+
+  get bootstrap(): string {
+    return join(this.cluster.dir, "bootstrap");
+  }
+
+  get kubeconfig(): string {
+    return join(this.cluster.dir, "kubeconfig");
+  }
+
+  get certDir(): string {
+    return join(this.cluster.dir, "pki");
+  }
+
+  agent(...flags: string[]): AgentProcess {
+    return new AgentProcess(this.#t, this.cluster, [
+      `--kubeconfig=${this.kubeconfig}`,
+      `--bootstrap-kubeconfig=${this.bootstrap}`,
+      `--cert-dir=${this.certDir}`,
+      ...flags,
+    ]);
+  }
+
+  async certificate(kind: "client" | "server" = "client"): Promise<X509Certificate> {
+    return new X509Certificate(await readFile(join(this.certDir, `kubelet-${kind}-current.pem`)));
+  }
+
+  /** How many client certificates such users have asked for. */
+  async asked(users: string): Promise<number> {
+    const all = await this.#api.signingRequests("client");
+    return all.filter(({ spec }) => spec.username.startsWith(users)).length;
+  }
+}

@@ -1,0 +1,70 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { SeenRequest } from "../../src/apiserver/rest/rest-handler.ts";
+import { clusterAccess } from "../../src/app/cluster-access.ts";
+import type { ClusterOptions } from "../../src/app/cluster-view.ts";
+import { startEmbeddedApi } from "../../src/app/embedded-api.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { silentLogger } from "../../src/base/logger.ts";
+import { type KubeAccess, loadKubeconfig } from "../../src/clients/kube/kubeconfig.ts";
+import { HttpKubeTransport } from "../../src/clients/kube/transport.ts";
+import { freePort } from "../e2e/agent-process.ts";
+import { nodeName } from "./cluster-node.ts";
+
+/** The whole embedded API as `kubelet up` runs it: TLS, certificates, Node authorizer, NodeRestriction, controllers, database. */
+export interface MachineApi {
+  readonly port: number;
+  /** For the agent: who it is, it shows by the certificate of its node. */
+  readonly cluster: ClusterOptions;
+  readonly admin: HttpKubeTransport;
+  /** All that was asked, and how it was answered. */
+  readonly seen: SeenRequest[];
+  client(who: Who, userAgent: string): Promise<HttpKubeTransport>;
+  access(who: Who): Promise<KubeAccess>;
+}
+
+/** The kubeconfig of the administrator, or of the node. */
+type Who = "kubeconfig" | "kubelet.kubeconfig";
+
+const clock = systemClock;
+const logger = silentLogger;
+
+export async function startMachineApi(t: Pick<TestContext, "after">): Promise<MachineApi> {
+  const dir = await mkdtemp(join(tmpdir(), "machine-api-"));
+  const port = await freePort();
+  const seen: SeenRequest[] = [];
+  const api = await startEmbeddedApi({
+    ...{ dir, port, clock, logger },
+    kubeconfig: join(dir, "kubeconfig"),
+    node: { name: nodeName, kubeconfig: join(dir, "kubelet.kubeconfig") },
+    onRequest: (request) => seen.push(request),
+  });
+  const clients: { close(): void }[] = [];
+  const access = (who: Who) => loadKubeconfig(join(dir, who));
+  const client: MachineApi["client"] = async (who, userAgent) => {
+    const made = new HttpKubeTransport({
+      access: await access(who),
+      userAgent,
+      qps: 0,
+      burst: 0,
+      clock,
+      logger,
+    });
+    clients.push(made);
+    return made;
+  };
+  const cluster = clusterAccess({
+    access: await access("kubelet.kubeconfig"),
+    config: { kubeAPIQPS: 50, kubeAPIBurst: 100 },
+    ...{ kubeletVersion: "v1.36.4", clock, logger },
+  });
+  clients.push(cluster);
+  t.after(async () => {
+    for (const each of clients) each.close();
+    await api.stop();
+    await rm(dir, { recursive: true, force: true });
+  });
+  return { port, cluster, admin: await client("kubeconfig", "admin"), seen, client, access };
+}

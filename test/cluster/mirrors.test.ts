@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { annotationMirror } from "../../src/model/pod.ts";
+import { holds } from "../e2e/holds.ts";
+import { nodeName, TestCluster } from "./cluster-node.ts";
+
+const mirror = `web-${nodeName}`;
+
+test("a static pod has a mirror with its status; to delete the mirror does not touch the pod", async (t) => {
+  const cluster = await TestCluster.start(t);
+  await cluster.placeManifest("web");
+  await cluster.startAgent();
+  const first = await cluster.runs(mirror);
+  const uid = first.metadata.annotations?.[annotationMirror] ?? "";
+  const [running] = cluster.runningOf(uid);
+  assert.ok(running, "it runs under the UID of the manifest");
+  assert.deepEqual(
+    [...cluster.runtime.pods.sandboxes.values()].map((s) => s.config.metadata?.uid),
+    [uid],
+    "the mirror itself is not run",
+  );
+  const owner = (first.metadata.ownerReferences ?? [])[0];
+  assert.equal(owner?.uid, cluster.api.get("nodes", "", nodeName)?.metadata.uid);
+
+  cluster.api.deletePod(mirror, 0);
+  await holds(() =>
+    assert.notEqual(cluster.api.pod(mirror)?.metadata.uid ?? first.metadata.uid, first.metadata.uid),
+  );
+  const second = await cluster.runs(mirror);
+  cluster.api.deletePod(mirror);
+  await holds(() =>
+    assert.ok(![undefined, second.metadata.uid].includes(cluster.api.pod(mirror)?.metadata.uid)),
+  );
+  await cluster.runs(mirror);
+  assert.deepEqual(
+    cluster.containersOf(uid).map(({ id }) => id),
+    [running.id],
+  );
+
+  await cluster.removeManifest("web");
+  await cluster.isGone(mirror);
+  assert.equal(cluster.containersOf(uid).length, 0, "the mirror stays until its pod has ended");
+});
+
+test("the mirror of a manifest that changed is another one", async (t) => {
+  const cluster = await TestCluster.start(t);
+  await cluster.placeManifest("web");
+  await cluster.startAgent();
+  const before = await cluster.runs(mirror);
+  await cluster.placeManifest("web", { terminationGracePeriodSeconds: 3 });
+  await holds(() => {
+    const now = cluster.api.pod(mirror);
+    assert.equal(now?.spec.terminationGracePeriodSeconds, 3);
+    assert.notEqual(now?.metadata.uid, before.metadata.uid);
+  });
+  await cluster.runs(mirror);
+});

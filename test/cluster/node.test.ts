@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { NodeObject } from "../../src/node/node-types.ts";
+import { holds } from "../e2e/holds.ts";
+import { nodeName, TestCluster } from "./cluster-node.ts";
+import type { ApiObject } from "./fake-api.ts";
+
+function nodeOf(cluster: TestCluster): NodeObject | undefined {
+  return cluster.api.get<ApiObject & NodeObject>("nodes", "", nodeName);
+}
+
+function readyOf(cluster: TestCluster): string | undefined {
+  return nodeOf(cluster)?.status.conditions?.find(({ type }) => type === "Ready")?.status;
+}
+
+test("the node is registered as it was told, becomes Ready and holds a lease", async (t) => {
+  const cluster = await TestCluster.start(t, {
+    nodeFlags: { nodeLabels: { zone: "a" }, cloudProvider: "external" },
+  });
+  await cluster.startAgent();
+  await holds(() => assert.equal(readyOf(cluster), "True"), 10_000);
+  const node = nodeOf(cluster)!;
+  assert.equal(node.metadata.labels?.zone, "a");
+  assert.deepEqual(
+    node.spec.taints?.map(({ key }) => key),
+    ["node.cloudprovider.kubernetes.io/uninitialized"],
+  );
+  const { nodeInfo, capacity, allocatable, images, runtimeHandlers, declaredFeatures } = node.status;
+  assert.equal(nodeInfo?.kubeletVersion, "v1.36.4");
+  assert.match(nodeInfo?.containerRuntimeVersion ?? "", /^\S+:\/\/1\.0\.0$/);
+  assert.equal(images?.length, 2);
+  assert.ok(runtimeHandlers);
+  assert.ok(Array.isArray(declaredFeatures));
+  assert.equal(capacity?.pods, "110");
+  const kib = (text: string | undefined) => Number(/^(\d+)Ki$/.exec(text ?? "")?.[1]);
+  assert.equal(
+    kib(capacity?.memory) - kib(allocatable?.memory),
+    128 * 1024,
+    "reserved, and the eviction threshold",
+  );
+  await holds(() => {
+    const lease = cluster.api.get("leases", "kube-node-lease", nodeName);
+    assert.equal((lease?.spec as { holderIdentity?: string } | undefined)?.holderIdentity, nodeName);
+  });
+  await holds(() => assert.deepEqual(cluster.events(nodeName, "Starting"), ["Starting kubelet."]));
+});
+
+test("a runtime whose network fails makes the node not ready, and ready again when it works", async (t) => {
+  const cluster = await TestCluster.start(t);
+  await cluster.startAgent();
+  await holds(() => assert.equal(readyOf(cluster), "True"), 10_000);
+  cluster.runtime.conditions.networkReady = false;
+  await holds(() => assert.equal(readyOf(cluster), "False"), 15_000);
+  cluster.runtime.conditions.networkReady = true;
+  await holds(() => assert.equal(readyOf(cluster), "True"), 15_000);
+});
+
+test("who cordons a node or gives it pod addresses is heard at once", async (t) => {
+  const cluster = await TestCluster.start(t);
+  await cluster.startAgent();
+  await holds(() => assert.equal(readyOf(cluster), "True"), 10_000);
+  const node = nodeOf(cluster)!;
+  const spec = { ...node.spec, unschedulable: true, podCIDR: "10.1.0.0/24", podCIDRs: ["10.1.0.0/24"] };
+  cluster.api.put("nodes", { ...node, spec } as unknown as ApiObject);
+  await holds(() => {
+    const [call] = cluster.runtime.callsOf("UpdateRuntimeConfig");
+    assert.deepEqual(call?.request, { runtimeConfig: { networkConfig: { podCidr: "10.1.0.0/24" } } });
+    assert.equal(cluster.events(nodeName, "NodeNotSchedulable").length, 1);
+  }, 5000);
+});

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Pod } from "../../src/model/pod.ts";
+import { holds } from "../e2e/holds.ts";
+import { nodeName, TestCluster } from "./cluster-node.ts";
+
+test("without an API at the start static pods run; when it comes, all is there as if it had been", async (t) => {
+  const cluster = await TestCluster.start(t);
+  cluster.api.goDown();
+  await cluster.placeManifest("web");
+  cluster.addPod("later");
+  await cluster.startAgent();
+  await holds(() => {
+    const rows = cluster.agent.board.rows();
+    assert.deepEqual(
+      rows.map(({ name, phase }) => [name, phase]),
+      [[`web-${nodeName}`, "Running"]],
+    );
+  });
+  cluster.api.comeBack();
+  await cluster.runs(`web-${nodeName}`, 20_000);
+  await cluster.runs("later", 20_000);
+});
+
+test("while the API is away pods run on and are restarted, and it hears of all of it afterwards", async (t) => {
+  const cluster = await TestCluster.start(t);
+  await cluster.startAgent();
+  const { metadata } = cluster.addPod("web");
+  await cluster.runs("web");
+  cluster.api.goDown();
+  cluster.runtime.exit(cluster.runningOf(metadata.uid)[0]!.id, 3);
+  await holds(() => {
+    const [row] = cluster.agent.board.rows();
+    assert.deepEqual([row?.restarts, row?.ready], [1, "1/1"]);
+  });
+  assert.equal(cluster.api.pod("web")?.status?.containerStatuses?.[0]?.restartCount, 0);
+  cluster.api.comeBack();
+  await cluster.is(
+    "web",
+    ({ status }) => assert.equal(status?.containerStatuses?.[0]?.restartCount, 1),
+    5000,
+  );
+  assert.equal(cluster.runningOf(metadata.uid).length, 1);
+});
+
+test("an agent that is started again changes nothing: no container, no status, no mirror, no node", async (t) => {
+  const cluster = await TestCluster.start(t);
+  await cluster.placeManifest("static");
+  await cluster.startAgent();
+  cluster.addPod("web");
+  cluster.addPod("elsewhere", { nodeSelector: { zone: "b" } });
+  await cluster.runs("web");
+  await cluster.runs(`static-${nodeName}`);
+  await cluster.is("elsewhere", (pod) => assert.equal(pod.status?.phase, "Failed"));
+  await cluster.stopAgent();
+  const before = cluster.api.all("pods");
+  const containers = [...cluster.runtime.pods.containers.keys()];
+  // Times have whole seconds: whatever is made anew is to be seen.
+  const second = Math.floor(Date.now() / 1000);
+  await holds(() => assert.ok(Math.floor(Date.now() / 1000) > second + 1));
+  cluster.api.requests.length = 0;
+  await cluster.startAgent();
+  await holds(() => {
+    const rows = cluster.agent.board.rows();
+    assert.deepEqual(
+      rows.map(({ name, ready, phase }) => `${name} ${phase} ${ready}`),
+      ["elsewhere Failed 0/1", `static-${nodeName} Running 1/1`, "web Running 1/1"],
+    );
+  });
+  await holds(() => assert.ok(cluster.api.requests.includes(`PUT leases kube-node-lease/${nodeName}`)));
+  // A pod that comes now has been through all that any status had to go through.
+  cluster.addPod("witness");
+  await cluster.runs("witness");
+  const witnessed = cluster.api.all("pods").filter((pod) => pod.metadata.name !== "witness");
+  assert.deepEqual(witnessed as unknown as Pod[], before);
+  assert.deepEqual([...cluster.runtime.pods.containers.keys()].slice(0, containers.length), containers);
+  assert.deepEqual(
+    cluster.api.requests.filter((call) => /^(POST|DELETE) (pods|nodes)/.test(call)),
+    [`POST nodes`],
+  );
+});
+
+test("what happened while the agent was away is made up for, once the API has been heard", async (t) => {
+  const cluster = await TestCluster.start(t);
+  await cluster.placeManifest("static");
+  await cluster.startAgent();
+  const deleted = cluster.addPod("deleted");
+  const removed = cluster.addPod("removed");
+  const stays = cluster.addPod("stays");
+  for (const name of ["deleted", "removed", "stays", `static-${nodeName}`]) await cluster.runs(name);
+  await cluster.stopAgent();
+  await cluster.removeManifest("static");
+  cluster.api.deletePod("deleted");
+  cluster.api.deletePod("removed", 0);
+  cluster.api.goDown();
+  const pods = [deleted, removed, stays];
+  const running = () => pods.map(({ metadata }) => cluster.runningOf(metadata.uid).length);
+  await cluster.placeManifest("other");
+  await cluster.startAgent();
+  // Until all sources were heard, nobody knows what is wanted: nothing that runs is touched.
+  await holds(() => assert.equal(cluster.agent.board.rows()[0]?.phase, "Running"));
+  assert.deepEqual(running(), [1, 1, 1]);
+  assert.equal([...cluster.runtime.pods.sandboxes].length, 5);
+  cluster.api.comeBack();
+  await cluster.isGone("deleted");
+  await cluster.isGone(`static-${nodeName}`);
+  await holds(() => assert.deepEqual(running(), [0, 0, 1]));
+  assert.equal(cluster.containersOf(stays.metadata.uid).length, 1);
+});

@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { TransportError } from "../../src/clients/kube/api-error.ts";
+import { PodSandboxState } from "../../src/gen/runtime/v1/api_pb.js";
+import { holds } from "../e2e/holds.ts";
+import { container, nodeName, TestCluster } from "./cluster-node.ts";
+
+test("a pod of the API runs, is Running there, and is gone there only when nothing of it runs", async (t) => {
+  const cluster = await TestCluster.start(t);
+  await cluster.startAgent();
+  const { metadata } = cluster.addPod("web");
+  const running = await cluster.runs("web");
+  assert.equal(running.status?.observedGeneration, 1);
+  assert.match(running.status?.podIP ?? "", /\d/);
+  assert.equal(cluster.runningOf(metadata.uid).length, 1);
+
+  let atDelete: unknown;
+  cluster.api.onRequest = (call) => {
+    if (call !== "DELETE pods default/web") return;
+    const sandboxes = [...cluster.runtime.pods.sandboxes.values()].filter(
+      (s) => s.config.metadata?.uid === metadata.uid && s.state === PodSandboxState.SANDBOX_READY,
+    );
+    atDelete = {
+      running: cluster.runningOf(metadata.uid).length,
+      sandboxes: sandboxes.length,
+      phase: cluster.api.pod("web")?.status?.phase,
+    };
+  };
+  cluster.api.deletePod("web");
+  await cluster.isGone("web");
+  assert.deepEqual(atDelete, { running: 0, sandboxes: 0, phase: "Succeeded" });
+  await holds(() => assert.equal(cluster.containersOf(metadata.uid).length, 0));
+  await holds(() => assert.equal(cluster.agent.board.rows().length, 0));
+  await holds(() => assert.equal(cluster.events("web", "Started").length, 1));
+});
+
+test("a pod that the API no longer has is ended", async (t) => {
+  const cluster = await TestCluster.start(t);
+  await cluster.startAgent();
+  const { metadata } = cluster.addPod("web");
+  await cluster.runs("web");
+  cluster.api.deletePod("web", 0);
+  await holds(() => assert.equal(cluster.containersOf(metadata.uid).length, 0));
+});
+
+test("a pod that has succeeded stays in the API until it is deleted, and goes at once then", async (t) => {
+  const cluster = await TestCluster.start(t);
+  await cluster.startAgent();
+  cluster.addPod("job", { restartPolicy: "Never", containers: [container({ command: ["true"] })] });
+  await cluster.is("job", (pod) => assert.equal(pod.status?.phase, "Succeeded"));
+  await holds(() => assert.match(cluster.agent.board.rows()[0]?.phase ?? "", /Succeeded/));
+  assert.ok(!cluster.api.requests.some((call) => call.startsWith("DELETE pods")));
+  cluster.api.deletePod("job");
+  await holds(() => assert.equal(cluster.api.pod("job"), undefined), 5000);
+});
+
+test("a pod that may not run here fails in the API, and says why", async (t) => {
+  const cluster = await TestCluster.start(t);
+  await cluster.startAgent();
+  const { metadata } = cluster.addPod("elsewhere", { nodeSelector: { zone: "b" } });
+  const { status } = await cluster.is("elsewhere", (pod) => assert.equal(pod.status?.phase, "Failed"));
+  assert.equal(status?.reason, "NodeAffinity");
+  assert.equal(cluster.containersOf(metadata.uid).length, 0);
+  cluster.api.deletePod("elsewhere");
+  await cluster.isGone("elsewhere");
+});
+
+test("labels of the node in the API decide where a pod may run", async (t) => {
+  const cluster = await TestCluster.start(t, { nodeFlags: { nodeLabels: { zone: "b" } } });
+  await cluster.startAgent();
+  cluster.addPod("here", { nodeSelector: { zone: "b" } });
+  await cluster.runs("here");
+});
+
+test("variables come from config maps, secrets and services; what is missing is waited for", async (t) => {
+  const cluster = await TestCluster.start(t);
+  cluster.api.put("services", {
+    metadata: { namespace: "default", name: "kubernetes" },
+    spec: { clusterIP: "10.0.0.1", ports: [{ name: "https", port: 443 }] },
+  });
+  cluster.api.put("secrets", {
+    metadata: { namespace: "default", name: "s" },
+    data: { key: Buffer.from("secret").toString("base64") },
+  });
+  await cluster.startAgent();
+  const { metadata } = cluster.addPod("web", {
+    enableServiceLinks: false,
+    containers: [
+      container({
+        envFrom: [{ configMapRef: { name: "cm" } }],
+        env: [{ name: "S", valueFrom: { secretKeyRef: { name: "s", key: "key" } } }],
+      }),
+    ],
+  });
+  await cluster.is("web", ({ status }) => {
+    const waiting = status?.containerStatuses?.[0]?.state?.waiting;
+    assert.deepEqual(
+      [waiting?.reason, waiting?.message],
+      ["CreateContainerConfigError", 'configmap "cm" not found'],
+    );
+  });
+  cluster.api.put("configmaps", { metadata: { namespace: "default", name: "cm" }, data: { a: "1" } });
+  await cluster.runs("web");
+  const envs = cluster.runningOf(metadata.uid)[0]?.config.envs ?? [];
+  const env = Object.fromEntries(envs.map(({ key, value }) => [key, Buffer.from(value).toString()]));
+  assert.deepEqual(
+    [env.a, env.S, env.KUBERNETES_SERVICE_HOST, env.KUBERNETES_SERVICE_PORT_HTTPS],
+    ["1", "secret", "10.0.0.1", "443"],
+  );
+});
+
+test("a pod with an unknown RuntimeClass waits for it, and says so", async (t) => {
+  const cluster = await TestCluster.start(t);
+  await cluster.startAgent();
+  cluster.addPod("web", { runtimeClassName: "fast" });
+  const message = 'Failed to create pod sandbox: runtimeclass.node.k8s.io "fast" not found';
+  await holds(() => assert.ok(cluster.events("web", "FailedCreatePodSandBox").includes(message)));
+  await cluster.is("web", ({ status }) =>
+    assert.equal(status?.containerStatuses?.[0]?.state?.waiting?.reason, "ContainerCreating"),
+  );
+  cluster.api.put("runtimeclasses", { metadata: { name: "fast" }, handler: "runc" });
+  await cluster.runs("web");
+  assert.deepEqual(
+    [...cluster.runtime.pods.sandboxes.values()].map((s) => s.handler),
+    ["runc"],
+  );
+});
+
+test("what others write into a status is put right again", async (t) => {
+  const cluster = await TestCluster.start(t);
+  await cluster.startAgent();
+  cluster.addPod("web");
+  const pod = await cluster.runs("web");
+  cluster.api.put("pods", { ...pod, status: { ...pod.status, phase: "Pending" } });
+  await cluster.runs("web");
+});
+
+test("no container of an API pod is made before it is known which services there are", async (t) => {
+  const cluster = await TestCluster.start(t);
+  let isOpen = false;
+  cluster.api.onRequest = (call) => {
+    if (call === "GET services" && !isOpen) throw new TransportError("connection reset");
+  };
+  await cluster.startAgent();
+  await cluster.placeManifest("static");
+  const { metadata } = cluster.addPod("web");
+  await cluster.is("web", ({ status }) => {
+    const { reason, message } = status?.containerStatuses?.[0]?.state?.waiting ?? {};
+    const words = "services have not yet been read at least once, cannot construct envvars";
+    assert.deepEqual([reason, message], ["CreateContainerConfigError", words]);
+  });
+  assert.equal(cluster.containersOf(metadata.uid).length, 0);
+  await cluster.runs(`static-${nodeName}`);
+  isOpen = true;
+  await cluster.runs("web");
+});
+
+test("images are pulled with the credentials of the pod's secrets", async (t) => {
+  const image = "registry.test/private:1";
+  const cluster = await TestCluster.start(t, {}, { [image]: {} });
+  const auths = { "registry.test": { username: "me", password: "secret" } };
+  cluster.api.put("secrets", {
+    metadata: { namespace: "default", name: "pull" },
+    type: "kubernetes.io/dockerconfigjson",
+    data: { ".dockerconfigjson": Buffer.from(JSON.stringify({ auths })).toString("base64") },
+  });
+  await cluster.startAgent();
+  cluster.addPod("web", {
+    imagePullSecrets: [{ name: "pull" }],
+    containers: [container({ image, imagePullPolicy: "Always" })],
+  });
+  await holds(() => {
+    const [pull] = cluster.runtime.callsOf("PullImage");
+    const { auth } = (pull?.request ?? {}) as { auth?: object };
+    assert.deepEqual(auth, { username: "me", password: "secret" });
+  });
+});

@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { holds } from "../e2e/holds.ts";
+import { openDoor } from "./api-door.ts";
+import { nodeName, TestCluster } from "./cluster-node.ts";
+
+const main = new URL("../../src/cli/main.ts", import.meta.url).pathname;
+
+test("a kubelet with --kubeconfig is a node of that cluster; SIGTERM leaves its pods running", async (t) => {
+  const cluster = await TestCluster.start(t);
+  const door = await openDoor(cluster.api);
+  t.after(() => door.close());
+  const kubeconfig = join(cluster.dir, "kubeconfig");
+  const context = { name: "c", context: { cluster: "c", user: "u" } };
+  await writeFile(
+    kubeconfig,
+    JSON.stringify({
+      apiVersion: "v1",
+      kind: "Config",
+      "current-context": "c",
+      contexts: [context],
+      clusters: [{ name: "c", cluster: { server: door.url } }],
+      users: [{ name: "u", user: {} }],
+    }),
+  );
+  const child = spawn(
+    process.execPath,
+    [
+      main,
+      `--kubeconfig=${kubeconfig}`,
+      `--root-dir=${join(cluster.dir, "root")}`,
+      `--container-runtime-endpoint=${cluster.runtime.endpoint}`,
+      `--hostname-override=${nodeName}`,
+      "--node-labels=zone=a",
+      "--register-with-taints=example.com/new=yes:NoSchedule",
+      "--provider-id=test://1",
+      "--cgroups-per-qos=false",
+      "--enforce-node-allocatable=",
+      "--fail-cgroupv1=false",
+      "--resolv-conf=",
+      "--healthz-port=0",
+      "--image-gc-high-threshold=100",
+    ],
+    { stdio: ["ignore", "ignore", "pipe"] },
+  );
+  let log = "";
+  child.stderr.on("data", (text) => {
+    log += text;
+  });
+  const exited = once(child, "exit");
+  t.after(() => child.kill("SIGKILL"));
+  const { metadata } = cluster.addPod("web", { nodeSelector: { zone: "a" } });
+  await cluster.runs("web").catch((error) => {
+    throw new Error(log, { cause: error });
+  });
+  const node = cluster.api.get("nodes", "", nodeName);
+  assert.deepEqual(node?.spec, {
+    providerID: "test://1",
+    taints: [{ key: "example.com/new", value: "yes", effect: "NoSchedule" }],
+  });
+  await holds(() => assert.ok(cluster.api.get("leases", "kube-node-lease", nodeName)));
+  assert.doesNotMatch(log, /not acted on yet: .*--(kubeconfig|node-labels|register|provider)/);
+  child.kill("SIGTERM");
+  assert.deepEqual(await exited, [0, null]);
+  assert.equal(cluster.runningOf(metadata.uid).length, 1);
+  assert.equal(cluster.api.pod("web")?.status?.phase, "Running");
+});
+
+test("a kubelet whose kubeconfig is not there says so and does not start", async (t) => {
+  const cluster = await TestCluster.start(t);
+  const child = spawn(
+    process.execPath,
+    [main, `--kubeconfig=${cluster.dir}/none`, `--root-dir=${cluster.dir}/root`],
+    {
+      stdio: ["ignore", "ignore", "pipe"],
+    },
+  );
+  let log = "";
+  child.stderr.on("data", (text) => {
+    log += text;
+  });
+  assert.deepEqual(await once(child, "exit"), [1, null]);
+  assert.match(log, /kubelet: kubeconfig .*none: there is no file/);
+});

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { copyFile, readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { systemClock } from "../../src/base/clock.ts";
+import { silentLogger } from "../../src/base/logger.ts";
+import { selfSignedFiles } from "../../src/certs/self-signed.ts";
+import { holds } from "../e2e/holds.ts";
+import { nodeName, TestCluster } from "./cluster-node.ts";
+
+test("a server that nobody gave a certificate has one of its own, the same after a restart", async (t) => {
+  const node = await TestCluster.start(t);
+  const certDir = join(node.dir, "pki");
+  await node.startAgent({ certDir });
+  const first = node.agent.servingCertificate?.current();
+  assert.deepEqual(first?.leaf.dnsNames, [nodeName]);
+  assert.deepEqual(await readdir(certDir), ["kubelet.crt", "kubelet.key"]);
+  assert.equal((await stat(join(certDir, "kubelet.key"))).mode & 0o777, 0o600);
+  await node.stopAgent();
+  await node.startAgent({ certDir });
+  assert.equal(node.agent.servingCertificate?.current()?.cert, first?.cert);
+});
+
+test("tlsCertFile is what the server shows, also after it was replaced; without it the agent does not start", async (t) => {
+  const node = await TestCluster.start(t);
+  const make = (hostName: string) =>
+    selfSignedFiles({
+      certDir: join(node.dir, hostName),
+      hostName,
+      clock: systemClock,
+      logger: silentLogger,
+    });
+  const [given, other] = [await make("given"), await make("other")];
+  const config = { ...node.config(), tlsCertFile: given.certFile, tlsPrivateKeyFile: given.keyFile };
+  await node.startAgent({ config, certDir: join(node.dir, "pki") });
+  const serving = node.agent.servingCertificate;
+  assert.deepEqual(serving?.current()?.leaf.dnsNames, ["given"]);
+  const told: string[] = [];
+  serving?.onChange(({ leaf }) => told.push(...leaf.dnsNames));
+  await copyFile(other.certFile, given.certFile);
+  await copyFile(other.keyFile, given.keyFile);
+  await holds(() => assert.deepEqual(told, ["other"]), 15_000);
+  assert.deepEqual(serving?.current()?.leaf.dnsNames, ["other"]);
+  await node.stopAgent();
+  const none = { ...config, tlsCertFile: join(node.dir, "none") };
+  await assert.rejects(node.startAgent({ config: none, certDir: join(node.dir, "pki") }), /ENOENT.*none/);
+});
+
+test("an agent that has no folder for it has no serving certificate", async (t) => {
+  const node = await TestCluster.start(t);
+  await node.startAgent();
+  assert.equal(node.agent.servingCertificate, undefined);
+});

@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { type Auth, auth, kubeconfig, prepareIdentity } from "../../src/apiserver/auth/index.ts";
+import { definitions } from "../../src/apiserver/kinds/index.ts";
+import { podDefinition } from "../../src/apiserver/kinds/pods/index.ts";
+import { ApiServer } from "../../src/apiserver/server.ts";
+import { memoryStore } from "../../src/apiserver/storage/fixtures.ts";
+import { systemClock as clock } from "../../src/base/clock.ts";
+import { silentLogger as logger } from "../../src/base/logger.ts";
+import { ApiUser } from "./api-user.ts";
+
+/** The embedded API in this process, where requests for certificates wait until somebody decides on them. */
+export async function startUnapprovingApi(t: TestContext): Promise<ApiUser> {
+  const dir = mkdtempSync(join(tmpdir(), "api-"));
+  const identity = prepareIdentity({ dir, clock, hostnames: [], addresses: [] });
+  const who: Auth = auth({ identity, objects: () => server.objects, clock, logger });
+  const { authenticator, authorizer, admission } = who;
+  const store = memoryStore();
+  const { ca, serving, admin } = identity;
+  const server: ApiServer = new ApiServer({
+    store,
+    definitions: definitions({ ...who, pods: podDefinition({ mountTokens: false }) }),
+    ...{ authenticator, authorizer, admission },
+    tls: { key: serving.key, cert: serving.certificate, clientCa: ca.certificate },
+  });
+  const components = who.components.filter(({ name }) => name !== "certificate-approver");
+  const stop = new AbortController();
+  await server.start(stop.signal);
+  for (const component of components) await component.start(stop.signal);
+  const address = { url: `https://127.0.0.1:${server.port}`, ca: ca.certificate };
+  const admins = { ca: address.ca, server: address.url, user: "admin", credential: admin };
+  const user = new ApiUser({ ...address, kubeconfig: kubeconfig(admins) });
+  t.after(async () => {
+    user.close();
+    stop.abort();
+    await Promise.all([server.done, ...components.map(({ done }) => done)]);
+    store.close();
+    rmSync(dir, { recursive: true });
+  });
+  for (const name of ["kube-system", "kube-node-lease"])
+    await user.create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  return user;
+}

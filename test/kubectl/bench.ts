@@ -1,0 +1,44 @@
+import { after, before, describe } from "node:test";
+import { containerdVersions } from "../node/test-node.ts";
+import type { ContainerdVersion } from "../node/test-node.ts";
+import { Kubectl, type KubectlVersion, kubectlAvailable } from "./kubectl.ts";
+import { UpNode } from "./up-node.ts";
+
+/** One kubectl and one node, there while tests run. */
+export class Bench {
+  kubectl!: Kubectl;
+  node!: UpNode;
+  nodeName!: string;
+}
+
+/** All suites of one kubectl on one node; each has a namespace of its own. */
+export function describeKubectl(
+  version: KubectlVersion,
+  containerd: ContainerdVersion,
+  suites: readonly ((bench: Bench) => void)[],
+): void {
+  const reasons = [kubectlAvailable(version), containerdVersions().find((c) => c.name === containerd)!.available];
+  const skip = reasons.find((available) => available !== true) ?? false;
+  describe(`kubectl ${version} (containerd ${containerd})`, { skip }, () => {
+    const bench = new Bench();
+    before(async () => {
+      bench.node = await UpNode.start(containerd);
+      bench.kubectl = new Kubectl(version, bench.node.kubeconfig);
+      bench.nodeName = await bench.kubectl.ok(["get", "nodes", "-o", "jsonpath={.items[*].metadata.name}"]);
+    });
+    after(async () => {
+      bench.kubectl?.remove();
+      await bench.node?.stop();
+    });
+    for (const suite of suites) suite(bench);
+  });
+}
+
+/** A suite in a namespace that is there before its first test and goes after its last. */
+export function describeIn(bench: Bench, namespace: string, suite: (k: () => Kubectl) => void): void {
+  describe(namespace, () => {
+    before(() => bench.kubectl.ok(["create", "namespace", namespace]));
+    after(() => bench.kubectl.ok(["delete", "namespace", namespace, "--wait=false"]));
+    suite(() => bench.kubectl.in(namespace));
+  });
+}

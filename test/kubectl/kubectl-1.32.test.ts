@@ -1,0 +1,4 @@
+import { describeKubectl } from "./bench.ts";
+import { suites } from "./suites.ts";
+
+describeKubectl("1.32", "1.6", suites);

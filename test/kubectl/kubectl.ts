@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { repoDir } from "../e2e/agent-process.ts";
+import { holds } from "../e2e/holds.ts";
+
+export type KubectlVersion = "1.32" | "1.36";
+
+/** Where `npm test` unpacks them. */
+export function kubectlFile(version: KubectlVersion): string {
+  return join(repoDir, `.cache/kubectl-${version}/usr/bin/kubectl`);
+}
+
+export function kubectlAvailable(version: KubectlVersion): true | string {
+  return existsSync(kubectlFile(version)) || `kubectl ${version} is not in the cache`;
+}
+
+export interface TypedOptions {
+  /** For `-f -`. */
+  readonly input?: string | object;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+export interface Typed {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A command that has hung this long has failed. */
+const withinMs = 60_000;
+
+/** kubectl, typed as a user would, in one namespace. */
+export class Kubectl {
+  readonly version: KubectlVersion;
+  readonly namespace: string;
+  readonly #kubeconfig: string;
+  readonly #dir: string;
+
+  constructor(version: KubectlVersion, kubeconfig: string, namespace = "default", dir?: string) {
+    this.version = version;
+    this.namespace = namespace;
+    this.#kubeconfig = kubeconfig;
+    this.#dir = dir ?? mkdtempSync(join(tmpdir(), "kubectl-"));
+  }
+
+  /** The same in another namespace. */
+  in(namespace: string): Kubectl {
+    return new Kubectl(this.version, this.#kubeconfig, namespace, this.#dir);
+  }
+
+  /** A manifest, or any other file, on disk. */
+  file(name: string, content: string | object): string {
+    const path = join(this.#dir, name);
+    writeFileSync(path, text(content));
+    return path;
+  }
+
+  async type(args: readonly string[], options: TypedOptions = {}): Promise<Typed> {
+    const running = this.start(args, options);
+    const timer = setTimeout(() => running.child.kill("SIGKILL"), withinMs);
+    const status = await running.ended;
+    clearTimeout(timer);
+    return { status, stdout: running.stdout, stderr: running.stderr };
+  }
+
+  /** What it answers when it is content. */
+  async ok(args: readonly string[], options: TypedOptions = {}): Promise<string> {
+    const { status, stdout, stderr } = await this.type(args, options);
+    assert.equal(status, 0, `kubectl ${args.join(" ")}: ${stderr}${stdout}`);
+    return stdout;
+  }
+
+  /** What it complains of when it is not. */
+  async refused(args: readonly string[], options: TypedOptions = {}): Promise<string> {
+    const { status, stdout, stderr } = await this.type(args, options);
+    assert.equal(status, 1, `kubectl ${args.join(" ")} should have failed: ${stdout}${stderr}`);
+    return stderr;
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: whatever was asked for.
+  async json(args: readonly string[]): Promise<any> {
+    return JSON.parse(await this.ok([...args, "-o", "json"]));
+  }
+
+  /** For commands that go on until they are ended. */
+  start(args: readonly string[], options: TypedOptions = {}): RunningKubectl {
+    const given = ["--kubeconfig", this.#kubeconfig, "-n", this.namespace, ...args];
+    const child = spawn(kubectlFile(this.version), given, {
+      stdio: ["pipe", "pipe", "pipe"],
+      // Whatever discovery it keeps is of this node only.
+      env: { ...process.env, KUBECACHEDIR: join(this.#dir, "cache"), TMPDIR: this.#dir, ...options.env },
+    });
+    child.stdin.on("error", () => {}); // it may end before it has read all
+    child.stdin.end(options.input === undefined ? "" : text(options.input));
+    return new RunningKubectl(child);
+  }
+
+  remove(): void {
+    rmSync(this.#dir, { recursive: true, force: true });
+  }
+}
+
+export class RunningKubectl {
+  readonly child: ChildProcess;
+  readonly ended: Promise<number | null>;
+  stdout = "";
+  stderr = "";
+
+  constructor(child: ChildProcess) {
+    this.child = child;
+    child.stdout?.setEncoding("utf8").on("data", (chunk) => {
+      this.stdout += chunk;
+    });
+    child.stderr?.setEncoding("utf8").on("data", (chunk) => {
+      this.stderr += chunk;
+    });
+    this.ended = once(child, "close").then(() => child.exitCode);
+  }
+
+  /** Whole lines. */
+  get lines(): string[] {
+    return this.stdout.split("\n").slice(0, -1);
+  }
+
+  async says(what: RegExp): Promise<void> {
+    await holds(() => assert.match(this.stdout, what, this.stderr));
+  }
+
+  async stop(): Promise<void> {
+    this.child.kill("SIGTERM");
+    await this.ended;
+  }
+}
+
+/** Rows of a table by the name of their column: what a user sees. */
+export function rows(table: string): Record<string, string>[] {
+  const [head = "", ...lines] = table.trimEnd().split("\n");
+  const columns = [...head.matchAll(/\S+(?: \S+)*\s*/g)].map((m) => ({ name: m[0].trim(), at: m.index }));
+  return lines.map((line) =>
+    Object.fromEntries(columns.map(({ name, at }, i) => [name, line.slice(at, columns[i + 1]?.at).trim()])),
+  );
+}
+
+/** The names of its columns. */
+export function columns(table: string): string[] {
+  return Object.keys(rows(`${table.split("\n", 1)[0]}\nx`)[0] ?? {});
+}
+
+function text(content: string | object): string {
+  return typeof content === "string" ? content : JSON.stringify(content);
+}

@@ -1,0 +1,4 @@
+import { getting } from "./getting.ts";
+
+/** Everything that a user types. */
+export const suites = [getting];

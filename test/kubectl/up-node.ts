@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { CriClient } from "../../src/clients/cri/cri.ts";
+import { ContainerState, PodSandboxState } from "../../src/gen/runtime/v1/api_pb.js";
+import { removeAbandonedNodes } from "../../src/local/abandoned.ts";
+import { cleanUpNode } from "../../src/local/cleanup.ts";
+import { type NodeFiles, nodeFiles } from "../../src/local/node-files.ts";
+import { askRuntime } from "../e2e/agent-process.ts";
+import { CliProcess, environmentFor } from "../e2e/cli-process.ts";
+import { holds } from "../e2e/holds.ts";
+import type { ContainerdVersion } from "../node/test-node.ts";
+
+/** Longer than any test: it is ended when the tests have. */
+const lifetimeMs = 600_000;
+
+/** What `kubelet up` brings up, with a name of its own, and its runtime to look at without it. */
+export class UpNode {
+  readonly files: NodeFiles;
+  readonly cri: CriClient;
+  readonly #up: CliProcess;
+
+  private constructor(files: NodeFiles, up: CliProcess) {
+    this.files = files;
+    this.#up = up;
+    this.cri = askRuntime(`unix://${files.containerd.socket}`);
+  }
+
+  static async start(containerd: ContainerdVersion): Promise<UpNode> {
+    await removeAbandonedNodes(/^kubectl-(\d+)$/);
+    const files = nodeFiles(`kubectl-${process.pid}`);
+    const up = new CliProcess(["up", "--name", files.name], {
+      env: environmentFor(containerd),
+      // Should the tests be killed, the node ends by itself.
+      launcher: ["setpriv", "--pdeathsig", "TERM", process.execPath],
+      withinMs: lifetimeMs,
+    });
+    const node = new UpNode(files, up);
+    try {
+      await holds(() => {
+        assert.equal(up.child.exitCode, null, up.stderr);
+        assert.match(up.stdout, /default\/demo-\S+: Running, 1\/1 ready/, up.stderr);
+      }, 60_000);
+    } catch (error) {
+      await node.stop();
+      throw error;
+    }
+    return node;
+  }
+
+  /** As it says itself that kubectl is to be told. */
+  get kubeconfig(): string {
+    const told = /export KUBECONFIG=(\S+)/.exec(this.#up.stdout)?.[1];
+    assert.ok(told, this.#up.stdout);
+    return told;
+  }
+
+  /** Containers of a pod that run. */
+  async running(uid: string) {
+    const all = await this.cri.listContainers({ labelSelector: { "io.kubernetes.pod.uid": uid } });
+    return all.filter(({ state }) => state === ContainerState.CONTAINER_RUNNING);
+  }
+
+  /** Sandboxes of a pod that are ready: its network and its first process. */
+  async sandboxes(uid: string) {
+    const all = await this.cri.listPodSandboxes({ labelSelector: { "io.kubernetes.pod.uid": uid } });
+    return all.filter(({ state }) => state === PodSandboxState.SANDBOX_READY);
+  }
+
+  async nothingRuns(uid: string): Promise<void> {
+    assert.deepEqual([await this.running(uid), await this.sandboxes(uid)], [[], []]);
+  }
+
+  /** What the containers of a pod have said. */
+  log(uid: string): string {
+    const dir = readdirSync(this.files.podLogs).find((name) => name.endsWith(`_${uid}`));
+    if (!dir) return "";
+    const root = join(this.files.podLogs, dir);
+    return readdirSync(root, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => readFileSync(join(entry.parentPath, entry.name), "utf8"))
+      .join("");
+  }
+
+  /** Ends it as Ctrl-C does; throws if it did not end well or left something. */
+  async stop(): Promise<void> {
+    this.cri.close();
+    this.#up.child.kill("SIGTERM");
+    const { status, stdout, stderr } = await this.#up.ended();
+    const { left } = await cleanUpNode(this.files, { keep: "nothing" });
+    assert.deepEqual([status, left], [0, []], stdout + stderr);
+  }
+}
