@@ -6,6 +6,7 @@ import type { KubeletConfiguration } from "../config/kubelet-configuration.ts";
 import type { ServiceManager } from "../host/sd-notify.ts";
 import type { PodSource, SourceProblem } from "../pipeline/sources/source.ts";
 import type { ContainerGcPolicy } from "../pods/garbage/container-plan.ts";
+import type { LoadedProviders } from "../pods/images/providers/load-providers.ts";
 import type { ClusterOptions } from "./cluster-view.ts";
 import type { PodBoard } from "./pod-board.ts";
 import type { ServingCertificate } from "./serving-certificate.ts";
@@ -25,6 +26,8 @@ export interface AgentOptions {
   cluster?: ClusterOptions;
   /** Where the certificate of the agent's own server is kept; absent: it has none. */
   certDir?: string;
+  /** Programs that know credentials of registries. */
+  credentialProviders?: LoadedProviders;
   /** Instead of those that the configuration names. The cluster's pods come besides. */
   sources?: (nodeName: string) => PodSource[];
   /** True if the cgroup root is ours to make. */

@@ -101,7 +101,12 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       loop.post({ kind: "runtime", uid: event.uid, what: event.kind });
     },
   });
-  const { runtime, requests, files } = podRuntime(core, {
+  const {
+    runtime,
+    requests,
+    files,
+    components: runtimeComponents,
+  } = podRuntime(core, {
     cgroups,
     userNamespaces,
     refresh: (uid) => pleg.refresh(uid),
@@ -321,8 +326,8 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     });
     await memory.start();
     const parts = [...(serving ? [serving] : []), loop, probes, workers, pleg, eventStream, podConfig];
-    for (const part of [health, localApi, connection, ...(cluster?.components ?? []), ...parts])
-      await lifecycle.start(part);
+    const before = [...runtimeComponents, ...(cluster?.components ?? [])];
+    for (const part of [health, localApi, connection, ...before, ...parts]) await lifecycle.start(part);
     for (const part of trash.components) await lifecycle.start(part);
     if (o.endsOrphans !== false) await lifecycle.start(housekeeping);
   };

@@ -12,8 +12,8 @@ import type { NodeObject } from "../node/node-types.ts";
 import { containerConfigError } from "../pipeline/pod-runtime/config/errors.ts";
 import { ApiSource } from "../pipeline/sources/api-source.ts";
 import { EventRecorder } from "../pods/events/event-recorder.ts";
+import { PodObjects } from "../pods/objects/pod-objects.ts";
 import type { AgentOptions } from "./agent-options.ts";
-import { type ApiObjects, askedObjects } from "./api-objects.ts";
 import type { Node } from "./node.ts";
 
 /** The cluster that the node is to be part of. */
@@ -26,8 +26,6 @@ export interface ClusterOptions {
   readonly kubeletVersion: string;
   /** What keeps the credentials good: started before anybody speaks to the API. */
   readonly components?: readonly Component[];
-  /** Instead of asking for each config map and secret when it is needed. */
-  readonly objects?: ApiObjects;
 }
 
 export interface RuntimeClass {
@@ -42,7 +40,8 @@ type WatchedNode = NodeObject & { metadata: { deletionTimestamp?: string } };
 export class ClusterView {
   readonly settings: NodeSettings;
   readonly source: ApiSource;
-  readonly objects: ApiObjects;
+  /** The config maps and secrets that pods here refer to. */
+  readonly objects: PodObjects;
   readonly recorder: EventRecorder;
   /** To be started before anything that asks; `source` is started with the other sources. */
   readonly components: readonly Component[];
@@ -63,7 +62,14 @@ export class ClusterView {
     const { os, arch } = node.identity;
     this.#name = node.name;
     this.settings = { ...node.configuration.settings, name: node.name, hostname: node.name, os, arch };
-    this.objects = cluster.objects ?? askedObjects({ api: transport, clock });
+    this.objects = new PodObjects({
+      api: transport,
+      strategy: config.configMapAndSecretChangeDetectionStrategy,
+      ttlMs: () => objectTtl(this.node()),
+      resyncMs: config.syncFrequency,
+      clock,
+      logger,
+    });
     this.recorder = new EventRecorder({
       api: unlimited,
       clock,
@@ -94,6 +100,7 @@ export class ClusterView {
     this.components = [
       ...(cluster.components ?? []),
       this.recorder,
+      this.objects,
       this.#nodes,
       this.#services,
       this.#runtimeClasses,
@@ -144,6 +151,12 @@ export class ClusterView {
       wantsLinks: pod.spec.enableServiceLinks ?? true,
     });
   }
+}
+
+/** A large cluster tells its nodes how long they may use what they have read. */
+function objectTtl(node: NodeObject | undefined): number | undefined {
+  const seconds = Number(node?.metadata.annotations?.["node.alpha.kubernetes.io/ttl"] ?? Number.NaN);
+  return Number.isInteger(seconds) ? seconds * 1000 : undefined;
 }
 
 function asNode(raw: RawObject): WatchedNode {

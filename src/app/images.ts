@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
 import type { Clock } from "../base/clock.ts";
+import type { Component } from "../base/component.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Metrics } from "../base/metrics.ts";
 import type { ImageService } from "../clients/cri/cri.ts";
@@ -8,15 +9,21 @@ import type { Pod } from "../model/pod.ts";
 import type { PodEvents } from "../model/pod-events.ts";
 import { ImageManager } from "../pods/images/image-manager.ts";
 import { NodeDockerConfig } from "../pods/images/node-docker-config.ts";
+import { CredentialProviders } from "../pods/images/providers/credential-providers.ts";
+import type { LoadedProviders } from "../pods/images/providers/load-providers.ts";
 import { PullCredentials, type PullSecret } from "../pods/images/pull-credentials.ts";
+import { PullRecords } from "../pods/images/records/pull-records.ts";
+import { verificationPolicy } from "../pods/images/records/verification-policy.ts";
 
 export interface ImageParts {
   config: KubeletConfiguration;
   gates: { enabled(name: string): boolean };
   rootDir: string;
-  images: Pick<ImageService, "imageStatus" | "pullImage">;
+  images: Pick<ImageService, "imageStatus" | "pullImage" | "listImages">;
+  /** Programs that know credentials; without them there are none. */
+  providers: LoadedProviders | undefined;
   /** Pull secrets of pods; without it there are none. */
-  secret?: (namespace: string, name: string) => Promise<PullSecret | undefined>;
+  secret?: (namespace: string, name: string, signal?: AbortSignal) => Promise<PullSecret | undefined>;
   runtimeHandler: (pod: Pod) => string;
   events: PodEvents;
   clock: Clock;
@@ -24,24 +31,50 @@ export interface ImageParts {
   metrics: Metrics;
 }
 
-/** The image manager, as the configuration wants it. */
-export function imageManager(parts: ImageParts): ImageManager {
+/** The image manager, as the configuration wants it, and what has to be started before it is asked. */
+export function imageManager(parts: ImageParts): { manager: ImageManager; components: Component[] } {
   const { config, gates, rootDir, images, clock, logger, events, metrics } = parts;
   const credentials = new PullCredentials({
     secret: parts.secret ?? (async () => undefined),
     node: new NodeDockerConfig({ rootDir, workingDir: process.cwd(), homeDir: homedir(), clock, logger }),
     events,
+    ...(parts.providers && {
+      providers: new CredentialProviders({ loaded: parts.providers, clock, logger, metrics }),
+    }),
   });
   const unlimited = Number.POSITIVE_INFINITY;
-  return new ImageManager({
+  const parallelPulls = config.serializeImagePulls ? 1 : config.maxParallelImagePulls || unlimited;
+  const records = gates.enabled("KubeletEnsureSecretPulledImages")
+    ? pullRecords(parts, parallelPulls)
+    : undefined;
+  const manager = new ImageManager({
     images,
     clock,
-    parallelPulls: config.serializeImagePulls ? 1 : config.maxParallelImagePulls || unlimited,
+    parallelPulls,
     pullsPerSecond: config.registryPullQPS ?? 5,
     pullBurst: config.registryBurst,
     events,
-    credentials: (pod, image) => credentials.credentials(pod, image),
+    credentials: (pod, image, signal) => credentials.credentials(pod, image, signal),
+    ...(records && { records }),
     runtimeHandler: gates.enabled("RuntimeClassInImageCriApi") ? parts.runtimeHandler : undefined,
     metrics,
+  });
+  return { manager, components: records ? [records] : [] };
+}
+
+function pullRecords(parts: ImageParts, parallelPulls: number): PullRecords {
+  const { config, rootDir, images, clock, logger, metrics } = parts;
+  const policy = config.imagePullCredentialsVerificationPolicy || "NeverVerifyPreloadedImages";
+  return new PullRecords({
+    rootDir,
+    policy: verificationPolicy(policy, config.preloadedImagesVerificationAllowlist ?? []),
+    images,
+    clock,
+    logger,
+    metrics,
+    expected: {
+      intents: Math.min(1024, Math.max(2 * config.maxPods, 2 * parallelPulls)),
+      pulled: Math.min(2000, 5 * config.maxPods),
+    },
   });
 }

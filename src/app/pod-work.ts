@@ -49,6 +49,7 @@ export function podWork(
   return {
     sync: async (pod, report, signal) => {
       probes.watch(pod);
+      core.view?.objects.register(pod);
       requireNetwork(pod);
       return runtime.sync(pod, report, signal);
     },
@@ -56,6 +57,7 @@ export function podWork(
     release: async (uid) => {
       await runtime.release(uid);
       await parts.userNamespaces.release(uid);
+      core.view?.objects.unregister({ metadata: { uid } });
       parts.onReleased(uid);
     },
     remove: (id, signal) => runtime.remove(id, signal),

@@ -1,3 +1,4 @@
+import type { Component } from "../base/component.ts";
 import type { PodUid } from "../model/pod.ts";
 import { PodFiles } from "../pipeline/pod-runtime/pod-files.ts";
 import { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
@@ -7,6 +8,7 @@ import { LifecycleHooks } from "../pods/lifecycle/lifecycle-hooks.ts";
 import type { UserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
 import type { PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
 import type { AgentCore } from "./agent-core.ts";
+import { apiObjects } from "./api-objects.ts";
 import { type CriRequests, criRequests } from "./cri-requests.ts";
 import { imageManager } from "./images.ts";
 import { startGate } from "./start-gate.ts";
@@ -15,6 +17,8 @@ export interface RuntimeParts {
   runtime: PodRuntime;
   requests: CriRequests;
   files: PodFiles;
+  /** To be started before the first pod is worked on. */
+  components: readonly Component[];
 }
 
 /** The pod runtime, with images, hooks, requests and files, as the configuration wants it. */
@@ -39,6 +43,7 @@ export function podRuntime(
     reducedDecay: o.gates.enabled("ReduceDefaultCrashLoopBackOffDecay"),
   });
   const { view } = core;
+  const objects = view && apiObjects(view.objects);
   const requests = criRequests({
     node: {
       ...node.facts,
@@ -59,23 +64,25 @@ export function podRuntime(
     ...(view && {
       runtimeClass: (name) => view.runtimeClass(name),
       serviceEnv: (pod) => view.serviceEnv(pod),
-      objects: view.objects,
     }),
+    ...(objects && { objects }),
+  });
+  const images = imageManager({
+    config,
+    gates: o.gates,
+    rootDir: o.rootDir,
+    images: cri,
+    providers: o.credentialProviders,
+    ...(objects && { secret: (namespace, name, signal) => objects.secret(namespace, name, signal) }),
+    runtimeHandler: (pod) => requests.runtimeHandler(pod),
+    events,
+    clock,
+    logger,
+    metrics,
   });
   const runtime = new PodRuntime({
     runtime: cri,
-    images: imageManager({
-      config,
-      gates: o.gates,
-      rootDir: o.rootDir,
-      images: cri,
-      ...(view && { secret: (namespace, name) => view.objects.secret(namespace, name) }),
-      runtimeHandler: (pod) => requests.runtimeHandler(pod),
-      events,
-      clock,
-      logger,
-      metrics,
-    }),
+    images: images.manager,
     requests,
     cgroups,
     files,
@@ -95,5 +102,5 @@ export function podRuntime(
     maxRestartDelayMs: delays.maxMs,
     firstRestartDelayMs: delays.initialMs,
   });
-  return { runtime, requests, files };
+  return { runtime, requests, files, components: images.components };
 }

@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, readFile, rm, stat, statfs, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { errnoOf } from "../base/errors.ts";
+import { makeDirsBeneath, openBeneath, openRoot } from "./beneath.ts";
+import { diskUsage } from "./disk-usage.ts";
+import { mountReferences } from "./mount-table.ts";
+import { hostMounts, mountFlags } from "./mounts.ts";
+import { removeEmptyTree, removeTree } from "./remove-tree.ts";
+
+const mayMount = process.getuid?.() === 0;
+
+test("options of mount(8) become flags, and the rest goes to the file system; the last of two opposites counts", () => {
+  const table: [string[], number, string][] = [
+    [[], 0, ""],
+    [["ro"], 1, ""],
+    [["ro", "rw"], 0, ""],
+    [["nosuid", "nodev", "noexec"], 14, ""],
+    [["rbind"], 4096 | 16384, ""],
+    [["size=1000", "noatime", "mode=700"], 1024, "size=1000,mode=700"],
+    [["defaults", ""], 0, ""],
+  ];
+  for (const [options, flags, data] of table) assert.deepEqual(mountFlags(options), { flags, data });
+});
+
+describe("on the kernel of this machine", { skip: !mayMount && "needs root" }, () => {
+  let dir = "";
+  before(async () => {
+    dir = await mkdtemp(join(tmpdir(), "mounts-"));
+  });
+  after(async () => {
+    for (const mount of hostMounts.list().toReversed())
+      if (mount.path.startsWith(`${dir}/`)) await hostMounts.unmount(mount.path);
+    await removeTree(dir);
+  });
+  const folder = async (name: string) => {
+    await mkdir(join(dir, name), { recursive: true });
+    return join(dir, name);
+  };
+
+  test("a tmpfs has the size that was asked for and can be unmounted twice", async () => {
+    const at = await folder("memory");
+    await hostMounts.mountTmpfs(at, { size: 1n << 20n, noSwap: true });
+    const { blocks, bsize } = await statfs(at);
+    assert.equal(blocks * bsize, 1 << 20);
+    assert.equal((await hostMounts.at(at))?.fsType, "tmpfs");
+    await hostMounts.unmount(at);
+    assert.equal(await hostMounts.isMountPoint(at), false);
+    await hostMounts.unmount(at);
+  });
+
+  test("a path that is not there is no mount point", async () => {
+    assert.equal(await hostMounts.isMountPoint(join(dir, "no/such/folder")), false);
+  });
+
+  test("a mount point is found through a symbolic link above it", async () => {
+    const at = await folder("real/inner");
+    await symlink(join(dir, "real"), join(dir, "alias"));
+    await hostMounts.mountTmpfs(at);
+    assert.equal(await hostMounts.isMountPoint(join(dir, "alias/inner")), true);
+    await hostMounts.unmount(join(dir, "alias/inner"));
+    assert.equal(await hostMounts.isMountPoint(at), false);
+  });
+
+  test("mounts over one another all go", async () => {
+    const at = await folder("stacked");
+    for (let i = 0; i < 3; i++) await hostMounts.mountTmpfs(at);
+    await hostMounts.unmount(at);
+    assert.equal(await hostMounts.isMountPoint(at), false);
+  });
+
+  test("a read-only bind mount cannot be written to, and its source still can", async () => {
+    const from = await folder("from");
+    const to = await folder("to");
+    await hostMounts.mountTmpfs(from);
+    await hostMounts.bind(from, to, { readOnly: true });
+    await writeFile(join(from, "file"), "x");
+    assert.equal(await readFile(join(to, "file"), "utf8"), "x");
+    await assert.rejects(writeFile(join(to, "other"), "x"), { code: "EROFS" });
+    assert.deepEqual(mountReferences(hostMounts.list(), from), [to]);
+    await hostMounts.unmount(to);
+    await hostMounts.unmount(from);
+  });
+
+  test("a failed system call is an error with the name of its errno and a message that says what failed", async () => {
+    await assert.rejects(hostMounts.mountTmpfs(join(dir, "nowhere")), {
+      code: "ENOENT",
+      message: `mount tmpfs on ${join(dir, "nowhere")}: no such file or directory`,
+    });
+  });
+
+  test("nothing is deleted through a mount", async () => {
+    const tree = await folder("tree/a/b");
+    const at = await folder("tree/mounted");
+    await hostMounts.mountTmpfs(at);
+    await writeFile(join(at, "precious"), "x");
+    await assert.rejects(removeTree(join(dir, "tree")), { code: "EBUSY" });
+    await assert.rejects(removeEmptyTree(join(dir, "tree")), { code: "EBUSY" });
+    assert.equal(await readFile(join(at, "precious"), "utf8"), "x");
+    await hostMounts.unmount(at);
+    await writeFile(join(tree, "file"), "");
+    await assert.rejects(removeEmptyTree(join(dir, "tree")), { code: "ENOTEMPTY" });
+    await rm(join(tree, "file"));
+    await removeEmptyTree(join(dir, "tree"));
+    await removeTree(join(dir, "tree"));
+  });
+
+  test("links are followed inside of a folder, and none leads out of it", async () => {
+    const at = await folder("beneath/in/deep");
+    await writeFile(join(at, "file"), "inside");
+    const links: [name: string, target: string, code: string | undefined][] = [
+      ["ok", "in/deep", undefined],
+      ["in/up", "../in/deep", undefined],
+      ["absolute", "/etc", "EXDEV"],
+      ["out", "../../", "EXDEV"],
+      ["in/out", "../../..", "EXDEV"],
+      ["dangling", "nothing", "ENOENT"],
+      ["loop", "loop", "ELOOP"],
+    ];
+    const root = await openRoot(join(dir, "beneath"));
+    try {
+      for (const [name, target, code] of links) {
+        await symlink(target, join(dir, "beneath", name));
+        const found = await openBeneath(root, name).then(
+          (file) => {
+            file.close();
+            return undefined;
+          },
+          (error) => errnoOf(error),
+        );
+        assert.equal(found, code, name);
+      }
+      const file = await openBeneath(root, "ok/file");
+      assert.equal(file.isDirectory, false);
+      file.close();
+    } finally {
+      root.close();
+    }
+  });
+
+  test("folders are made with the mode that was asked for, whatever the umask, and not through a link that leads out", async () => {
+    await folder("make");
+    await symlink("/", join(dir, "make/out"));
+    const root = await openRoot(join(dir, "make"));
+    try {
+      const made = await makeDirsBeneath(root, "a/./b//c", 0o2775);
+      made.close();
+      for (const name of ["a", "a/b", "a/b/c"])
+        assert.equal((await stat(join(dir, "make", name))).mode & 0o7777, 0o2775);
+      await assert.rejects(makeDirsBeneath(root, "out/tmp/x", 0o777), { code: "EXDEV" });
+      await assert.rejects(makeDirsBeneath(root, ".", 0o777), { code: "EINVAL" });
+    } finally {
+      root.close();
+    }
+  });
+
+  test("usage counts blocks and files, each once, and not what is mounted below", async () => {
+    const at = await folder("usage");
+    await hostMounts.mountTmpfs(at);
+    const none = await diskUsage(at);
+    await writeFile(join(at, "file"), Buffer.alloc(8192));
+    await import("node:fs/promises").then(({ link }) => link(join(at, "file"), join(at, "same")));
+    await mkdir(join(at, "sub"));
+    await hostMounts.mountTmpfs(join(at, "sub"));
+    await writeFile(join(at, "sub/other"), Buffer.alloc(8192));
+    assert.deepEqual(await diskUsage(at), { bytes: none.bytes + 8192, inodes: none.inodes + 1 });
+    await hostMounts.unmount(join(at, "sub"));
+    await hostMounts.unmount(at);
+  });
+});
