@@ -7,6 +7,10 @@ import { parseKubeconfig } from "../../src/clients/kube/kubeconfig.ts";
 import { ListWatch } from "../../src/clients/kube/list-watch.ts";
 import { withoutManagedFields } from "../../src/clients/kube/list-watch-objects.ts";
 import { HttpKubeTransport } from "../../src/clients/kube/transport.ts";
+import { PodConfig } from "../../src/pipeline/pod-config/pod-config.ts";
+import { ApiSource } from "../../src/pipeline/sources/api-source.ts";
+import { SyncLoop } from "../../src/pipeline/sync-loop/sync-loop.ts";
+import { DesiredPods } from "../../src/state/desired-pods.ts";
 import { realisticPod } from "./realistic-pod.ts";
 
 const moreMiBLimit = 25;
@@ -65,6 +69,58 @@ async function measure(server: string, kind: string): Promise<boolean> {
     path: "/api/v1/pods",
     query: { limit: 1, continue: values.pods },
   });
+  const client = kind === "agent" ? agentClient(transport) : plainClient(transport, kind === "streamed");
+  await pause(1000);
+  const idle = rssMiB();
+  let peak = idle;
+  const sampler = setInterval(() => (peak = Math.max(peak, rssMiB())), 50);
+  const stop = new AbortController();
+  const listing = new Lag();
+  await client.start(stop.signal);
+  await listing.end();
+  const watching = new Lag();
+  const cpu = process.cpuUsage();
+  const counted = client.updates();
+  await pause(Number(values.seconds) * 1000);
+  const { user, system } = process.cpuUsage(cpu);
+  const events = client.updates() - counted;
+  await watching.end();
+  clearInterval(sampler);
+  const settled = rssMiB() - idle;
+  stop.abort();
+  await client.done();
+  transport.close();
+
+  const wire = JSON.stringify(realisticPod(1, 1)).length;
+  const kept = JSON.stringify(withoutManagedFields(realisticPod(1, 1))).length;
+  const more = peak - idle;
+  // The others are there to compare with: they take what a server does that cannot stream.
+  const isLimited = kind === "streamed" || kind === "agent";
+  // The agent keeps more than its client does: what it was told last, to know what is new.
+  const isInMemory = kind !== "streamed" || more <= moreMiBLimit;
+  const ok = !isLimited || (isInMemory && listing.ownMs <= lagLimitMs && watching.ownMs <= lagLimitMs);
+  console.log(
+    [
+      `${kind}: ${client.size()} pods of ${wire} bytes (${kept} kept), ${Math.round(events / Number(values.seconds))} updates/s`,
+      `  memory: idle ${idle.toFixed(1)} MiB, at most ${more.toFixed(1)} MiB more (limit ${moreMiBLimit}), at the end ${settled.toFixed(1)} MiB more`,
+      `  event loop (limit ${lagLimitMs} ms): listing ${listing}, watching ${watching}`,
+      `  CPU: ${((user + system) / events).toFixed(0)} ms a 1,000 updates; ${ok ? (isLimited ? "ok" : "no limits") : "OVER"}`,
+      ...(client.lag ? [`  sync loop: an update waited ${client.lag()} for its worker to be told`] : []),
+    ].join("\n"),
+  );
+  return ok;
+}
+
+interface Client {
+  /** Resolves when all pods are known. */
+  start(signal: AbortSignal): Promise<void>;
+  done(): Promise<void>;
+  size(): number;
+  updates(): number;
+  lag?(): string;
+}
+
+function plainClient(transport: HttpKubeTransport, streamList: boolean): Client {
   let updates = 0;
   const listWatch = new ListWatch({
     name: "pods",
@@ -76,46 +132,73 @@ async function measure(server: string, kind: string): Promise<boolean> {
     onChange: ({ type }) => {
       if (type === "updated") updates++;
     },
-    streamList: kind === "streamed",
+    streamList,
   });
-  await pause(1000);
-  const idle = rssMiB();
-  let peak = idle;
-  const sampler = setInterval(() => (peak = Math.max(peak, rssMiB())), 50);
-  const stop = new AbortController();
-  const listing = new Lag();
-  await listWatch.start(stop.signal);
-  await listWatch.synced;
-  await listing.end();
-  const watching = new Lag();
-  const cpu = process.cpuUsage();
-  const counted = updates;
-  await pause(Number(values.seconds) * 1000);
-  const { user, system } = process.cpuUsage(cpu);
-  const events = updates - counted;
-  await watching.end();
-  clearInterval(sampler);
-  const settled = rssMiB() - idle;
-  stop.abort();
-  await listWatch.done;
-  transport.close();
+  return {
+    start: async (signal) => {
+      await listWatch.start(signal);
+      await listWatch.synced;
+    },
+    done: () => listWatch.done,
+    size: () => listWatch.store.size,
+    updates: () => updates,
+  };
+}
 
-  const wire = JSON.stringify(realisticPod(1, 1)).length;
-  const kept = JSON.stringify(withoutManagedFields(realisticPod(1, 1))).length;
-  const more = peak - idle;
-  // The others are there to compare with: they take what a server does that cannot stream.
-  const isLimited = kind === "streamed";
-  const ok =
-    !isLimited || (more <= moreMiBLimit && listing.ownMs <= lagLimitMs && watching.ownMs <= lagLimitMs);
-  console.log(
-    [
-      `${kind}: ${listWatch.store.size} pods of ${wire} bytes (${kept} kept), ${Math.round(events / Number(values.seconds))} updates/s`,
-      `  memory: idle ${idle.toFixed(1)} MiB, at most ${more.toFixed(1)} MiB more (limit ${moreMiBLimit}), at the end ${settled.toFixed(1)} MiB more`,
-      `  event loop (limit ${lagLimitMs} ms): listing ${listing}, watching ${watching}`,
-      `  CPU: ${((user + system) / events).toFixed(0)} ms a 1,000 updates; ${ok ? (isLimited ? "ok" : "no limits") : "OVER"}`,
-    ].join("\n"),
-  );
-  return ok;
+/** The way of pods through the agent: source, configuration, sync loop, up to the door of the workers. */
+function agentClient(transport: HttpKubeTransport): Client {
+  const clock = systemClock;
+  const logger = silentLogger;
+  const desired = new DesiredPods();
+  let updates = 0;
+  let worst = 0;
+  let postedAt = 0;
+  let heard = () => {};
+  const told = () => {
+    worst = Math.max(worst, performance.now() - postedAt);
+  };
+  const source = new ApiSource({
+    transport,
+    nodeName: "n",
+    after: Promise.resolve(),
+    clock,
+    logger,
+    onPod: () => updates++,
+  });
+  const loop = new SyncLoop({
+    clock,
+    logger,
+    desired,
+    workers: { update: told, terminate: told, poke: told, pokeAll: () => {} },
+    onHeard: () => heard(),
+  });
+  const podConfig = new PodConfig({
+    sources: [source],
+    clock,
+    logger,
+    onChange: (change) => {
+      postedAt = performance.now();
+      loop.post({ kind: "pods", change });
+    },
+  });
+  return {
+    start: async (signal) => {
+      const known = new Promise<void>((resolve) => {
+        heard = resolve;
+      });
+      await loop.start(signal);
+      await podConfig.start(signal);
+      await known;
+      worst = 0;
+    },
+    done: async () => {
+      await podConfig.done;
+      await loop.done;
+    },
+    size: () => [...desired.all()].length,
+    updates: () => updates,
+    lag: () => `${worst.toFixed(1)} ms`,
+  };
 }
 
 void measure(values.server, values.list).then((ok) => {

@@ -13,8 +13,8 @@ const { values } = parseArgs({
     pods: { type: "string", default: "1000" },
     rate: { type: "string", default: "1000" },
     seconds: { type: "string", default: "5" },
-    /** How the pods are listed: all in one answer, in pages, or streamed. */
-    list: { type: "string", default: "whole,pages,streamed" },
+    /** How the pods are listed: all in one answer, in pages, or streamed; or by the agent's own way. */
+    list: { type: "string", default: "whole,pages,streamed,agent" },
   },
 });
 

@@ -31,11 +31,17 @@ function foreignAnnotations(pod: Pod): Record<string, string> {
 }
 
 /** The new version, with what this node had noted on the known one. */
-export function carryOver(known: Pod, next: Pod): Pod {
+export function carryOver({ given, told }: { given: Pod; told: Pod }, next: Pod): Pod {
+  const isSame = given.metadata.annotations === next.metadata.annotations;
+  const annotations = isSame ? told.metadata.annotations : withNotes(told, next);
+  return { ...next, metadata: { ...next.metadata, annotations } };
+}
+
+function withNotes(told: Pod, next: Pod): Record<string, string> {
   const annotations = { ...next.metadata.annotations };
   for (const key of local) {
-    const value = known.metadata.annotations?.[key];
+    const value = told.metadata.annotations?.[key];
     if (value !== undefined) annotations[key] = value;
   }
-  return { ...next, metadata: { ...next.metadata, annotations } };
+  return annotations;
 }

@@ -14,48 +14,51 @@ export interface KnownPod {
   readonly told: Pod;
 }
 
-export type KnownPods = ReadonlyMap<PodUid, KnownPod>;
+export type KnownPods = Map<PodUid, KnownPod>;
 
-/** Compares what is known of a source with its new set, and says what to tell and what to know from now on. */
-export function planChanges(
+/** Compares what is known of a source with its new set, brings it up to date, and says what to tell. */
+export function takeChanges(
   source: PodSourceName,
   known: KnownPods,
   wanted: readonly Pod[],
   now: Date,
-): { changes: PodChange[]; known: Map<PodUid, KnownPod> } {
+): PodChange[] {
   const byOperation = new Map<Operation, Pod[]>(operations.map((op) => [op, []]));
   const tell = (op: Operation, pod: Pod) => byOperation.get(op)?.push(pod);
-  const next = new Map<PodUid, KnownPod>();
 
   for (const pod of wanted) {
     const { uid } = pod.metadata;
     const before = known.get(uid);
     // Sources that keep what has not changed make a large set cheap to look through.
-    if (before?.given === pod) {
-      next.set(uid, before);
-      continue;
-    }
+    if (before?.given === pod) continue;
     if (!before) {
       const seen = annotated(pod, { [annotationSource]: source, [annotationSeen]: now.toISOString() });
-      next.set(uid, { given: pod, told: seen });
+      known.set(uid, { given: pod, told: seen });
       tell("ADD", seen);
       continue;
     }
     const difference = compare(before.told, pod);
-    const after = difference === "none" ? before.told : carryOver(before.told, pod);
-    next.set(uid, { given: pod, told: after });
+    const after = difference === "none" ? before.told : carryOver(before, pod);
+    known.set(uid, { given: pod, told: after });
     if (difference === "spec") tell("UPDATE", after);
     else if (difference === "deletion") tell("DELETE", after);
     else if (difference === "status") tell("RECONCILE", after);
   }
-  for (const [uid, { told }] of known) if (!next.has(uid)) tell("REMOVE", told);
+  // Each is wanted once: with as many as are wanted, none is too many.
+  if (known.size > wanted.length) {
+    const uids = new Set(wanted.map((pod) => pod.metadata.uid));
+    for (const [uid, { told }] of known) {
+      if (uids.has(uid)) continue;
+      known.delete(uid);
+      tell("REMOVE", told);
+    }
+  }
   // Who came first is let in first, where there is no room for all.
   byOperation.get("ADD")?.sort(byAge);
 
-  const changes = operations
+  return operations
     .map((op) => ({ op, source, pods: byOperation.get(op) ?? [] }))
     .filter((change) => change.pods.length > 0);
-  return { changes, known: next };
 }
 
 /** Pods of manifests have no such time: they keep their order, before all others. */

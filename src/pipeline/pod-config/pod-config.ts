@@ -4,7 +4,7 @@ import type { Logger } from "../../base/logger.ts";
 import { type Pod, type PodSourceName, podRef } from "../../model/pod.ts";
 import type { PodChange } from "./change.ts";
 import { type Conflict, settleConflicts } from "./conflicts.ts";
-import { type KnownPods, planChanges } from "./plan.ts";
+import { type KnownPods, takeChanges } from "./plan.ts";
 
 /** What is asked of a source: to emit the full set of its pods, whenever it changes. */
 export interface Source {
@@ -63,9 +63,9 @@ export class PodConfig implements Component {
     const now = new Date(this.#options.clock.now());
     const changes: PodChange[] = [];
     for (const [each, wantedOfEach] of wanted) {
-      const plan = planChanges(each, this.#known.get(each) ?? new Map(), wantedOfEach, now);
-      this.#known.set(each, plan.known);
-      changes.push(...plan.changes);
+      const known = this.#known.get(each) ?? new Map();
+      this.#known.set(each, known);
+      changes.push(...takeChanges(each, known, wantedOfEach, now));
     }
     // An empty ADD says that a source without pods has spoken.
     const speaks = changes.some((c) => c.source === source && c.op !== "REMOVE" && c.op !== "RECONCILE");

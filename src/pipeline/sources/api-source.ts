@@ -46,6 +46,7 @@ export class ApiSource implements PodSource {
       transform: asPod,
       onChange: ({ object }) => onPod?.(object),
       onBatch: () => this.#tellSoon(),
+      streamList: true,
     });
   }
 
