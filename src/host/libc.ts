@@ -28,7 +28,12 @@ export interface OpenHow {
   readonly resolve: number;
 }
 
-export const openFlags = { path: 0o10000000, directory: 0o200000, noFollow: 0o400000, closeOnExec: 0o2000000 };
+export const openFlags = {
+  path: 0o10000000,
+  directory: 0o200000,
+  noFollow: 0o400000,
+  closeOnExec: 0o2000000,
+};
 export const resolveFlags = { noXdev: 1, noMagicLinks: 2, noSymlinks: 4, beneath: 8 };
 
 /** The same number on all architectures that came after it. */
@@ -51,7 +56,9 @@ async function load(): Promise<Libc> {
     "int mount(const char *source, const char *target, const char *type, unsigned long flags, const char *data)",
   );
   const umount2 = library.func("int umount2(const char *path, int flags)");
-  const openat2 = library.func("long syscall(long number, int dir, const char *path, void *how, size_t size)");
+  const openat2 = library.func(
+    "long syscall(long number, int dir, const char *path, void *how, size_t size)",
+  );
   const mkdirat = library.func("int mkdirat(int dir, const char *path, unsigned int mode)");
   const ioctl = library.func("int ioctl(int fd, unsigned long request, long argument)");
 

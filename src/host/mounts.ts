@@ -172,7 +172,10 @@ export async function shareMountsOf(dir: string): Promise<void> {
   const holds = (m: MountPoint) => m.path === "/" || real === m.path || real.startsWith(`${m.path}/`);
   const longest = readMounts()
     .filter(holds)
-    .reduce<MountPoint | undefined>((best, m) => (best && best.path.length > m.path.length ? best : m), undefined);
+    .reduce<MountPoint | undefined>(
+      (best, m) => (best && best.path.length > m.path.length ? best : m),
+      undefined,
+    );
   if (longest?.shared) return;
   const { mount } = await libc();
   if (longest?.path !== real)

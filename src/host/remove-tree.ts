@@ -7,7 +7,10 @@ import { type MountPoint, mountsBelow, readMounts } from "./mount-table.ts";
  * Removes a folder with all that is in it, unless something is mounted there: to delete through a mount would delete what is
  * mounted. What is not there is as good as removed.
  */
-export async function removeTree(dir: string, mounts: () => readonly MountPoint[] = readMounts): Promise<void> {
+export async function removeTree(
+  dir: string,
+  mounts: () => readonly MountPoint[] = readMounts,
+): Promise<void> {
   await refuseMounts(dir, mounts);
   await rm(dir, { recursive: true, force: true });
 }
@@ -50,5 +53,6 @@ async function refuseMounts(dir: string, mounts: () => readonly MountPoint[]): P
     throw error;
   });
   const below = mountsBelow(mounts(), [real]);
-  if (below.length > 0) throw new KubeletError("EBUSY", `remove ${dir}: still has mounts: ${below.join(", ")}`);
+  if (below.length > 0)
+    throw new KubeletError("EBUSY", `remove ${dir}: still has mounts: ${below.join(", ")}`);
 }

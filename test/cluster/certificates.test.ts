@@ -63,6 +63,7 @@ test("certificates that live 60 s are replaced in time, and nobody notices", asy
   assert.equal((await api.signingRequests("client")).length, 3, "one request for each certificate");
   assert.equal((await api.signingRequests("serving")).length, 3, "one request for each certificate");
 
+  t.diagnostic(`${node.answers} requests, ${silence()} ms between renewals of the lease at most`);
   assert.deepEqual(node.failed, []);
   assert.ok(node.answers > 50, `there were requests: ${node.answers}`);
   assert.ok(silence() < longestSilenceMs, `the node was silent for ${silence()} ms`);
@@ -71,6 +72,9 @@ test("certificates that live 60 s are replaced in time, and nobody notices", asy
   await node.hasLayout("kubelet-server", 3);
   assert.match(await readFile(node.kubeconfig, "utf8"), /client-key: .*\/pki\/kubelet-client-current.pem\n/);
   assert.ok(third.validToDate.getTime() > Date.now());
+  const metrics = await node.cluster.agent.metrics.registry.metrics();
+  for (const kind of ["client", "server"])
+    assert.match(metrics, new RegExp(`^kubelet_certificate_manager_${kind}_ttl_seconds [1-5]?\\d$`, "m"));
 });
 
 /** An agent in this process that joins by a token, and a server with its serving certificate. */

@@ -45,6 +45,7 @@ interface Target {
 export class FakeApi implements KubeTransport {
   /** Every request that was heard: "PATCH pods default/web/status". */
   readonly requests: string[] = [];
+  readonly watches: string[] = [];
   /** Asked before a request is carried out. */
   onRequest: (call: string) => void = () => {};
   readonly #objects = new Map<string, ApiObject>();
@@ -105,12 +106,20 @@ export class FakeApi implements KubeTransport {
   async stream({ path, query = {}, signal }: KubeStreamRequest): Promise<AsyncIterable<Uint8Array>> {
     await Promise.resolve();
     if (this.#isDown) throw new TransportError("connection refused");
+    this.watches.push(parse(path).resource);
     return this.#events(parse(path).resource, query, signal);
   }
 
   async *#events(resource: string, query: Query, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     let seen = Number(query.resourceVersion);
     const wanted = selected(query);
+    const line = (type: string, object: unknown) => Buffer.from(`${JSON.stringify({ type, object })}\n`);
+    if (query.sendInitialEvents === true) {
+      seen = this.#version;
+      for (const object of this.all(resource).filter(wanted)) yield line("ADDED", object);
+      const annotations = { "k8s.io/initial-events-end": "true" };
+      yield line("BOOKMARK", { metadata: { resourceVersion: String(seen), annotations } });
+    }
     while (!signal.aborted) {
       if (this.#isDown) throw new TransportError("connection reset");
       const news = this.#history.filter(
@@ -118,7 +127,7 @@ export class FakeApi implements KubeTransport {
       );
       for (const { type, object, version } of news) {
         seen = version;
-        yield Buffer.from(`${JSON.stringify({ type, object })}\n`);
+        yield line(type, object);
       }
       if (news.length === 0) await this.#news(signal);
     }

@@ -74,10 +74,10 @@ test("nothing is asked before the node is known", async (t) => {
   const node = Promise.withResolvers<void>();
   const { sets, settle } = await sourceOn(t, api, node.promise);
   await settle();
-  assert.deepEqual([api.requests, sets], [[], []]);
+  assert.deepEqual([api.watches, sets], [[], []]);
   node.resolve();
   await settle();
-  assert.deepEqual([api.requests, sets], [["GET pods"], [[]]]);
+  assert.deepEqual([api.watches, sets], [["pods"], [[]]]);
 });
 
 test("what comes at once is told once, and what did not change is the same object", async (t) => {
