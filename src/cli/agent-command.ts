@@ -3,8 +3,11 @@ import { joinedAccess } from "../app/cluster-credentials.ts";
 import { systemClock } from "../base/clock.ts";
 import { createLogger } from "../base/log-writer.ts";
 import { createMetrics } from "../base/metrics.ts";
+import type { FeatureGates } from "../config/feature-gates.ts";
+import type { KubeletFlags } from "../config/flags/kubelet-flags.ts";
 import { loadConfiguration } from "../config/load.ts";
 import { serviceManager } from "../host/sd-notify.ts";
+import { loadProviders } from "../pods/images/providers/load-providers.ts";
 import { usage } from "./flags.ts";
 import { untilSignal } from "./signals.ts";
 import { version } from "./version.ts";
@@ -28,6 +31,7 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
     pid: process.pid,
   });
   for (const warning of warnings) logger.warn(warning);
+  const credentialProviders = await configuredProviders(flags, gates);
   // Before anything is started: a signal that comes early must not be lost.
   const signalled = untilSignal(["SIGTERM", "SIGINT"]);
   const stopping = new AbortController();
@@ -53,6 +57,7 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
   const agent = await startAgent({
     ...common,
     cluster,
+    credentialProviders,
     nodeFlags: flags,
     gates,
     rootDir: flags.rootDir,
@@ -75,4 +80,14 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
   await agent.stop();
   cluster?.close();
   return reason === undefined ? 0 : 1;
+}
+
+/** The programs that know credentials of registries, if any are configured. A mistake there is told before anything is started. */
+async function configuredProviders(flags: KubeletFlags, gates: FeatureGates) {
+  const { imageCredentialProviderConfig: configPath, imageCredentialProviderBinDir: binDir } = flags;
+  if (configPath === "" && binDir === "") return undefined;
+  return loadProviders(
+    { configPath, binDir },
+    { tokens: gates.enabled("KubeletServiceAccountTokenForCredentialProviders") },
+  );
 }
