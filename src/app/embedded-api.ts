@@ -1,4 +1,5 @@
 import { mkdirSync } from "node:fs";
+import { isIPv4 } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { auth, type Identity, prepareIdentity } from "../apiserver/auth/index.ts";
@@ -121,7 +122,8 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
   try {
     await lifecycle.start(server);
     const builtIns = {
-      apiAddress: addresses.find((a) => a.includes(".")) ?? "127.0.0.1",
+      // A machine without a network has no address that others could use.
+      apiAddress: addresses.find((address) => isIPv4(address) && !address.startsWith("127.")),
       apiPort: port,
       serviceRange: defaultServiceRange,
     };

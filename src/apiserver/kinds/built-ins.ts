@@ -11,8 +11,8 @@ export interface BuiltIn {
 }
 
 export interface BuiltInOptions {
-  /** Where the API is reached: an IPv4 address of the machine, not of loopback. */
-  readonly apiAddress: string;
+  /** Where the API is reached: an IPv4 address of the machine, not of loopback; undefined if it has none. */
+  readonly apiAddress: string | undefined;
   readonly apiPort: number;
   /** As given to `definitions`. */
   readonly serviceRange: string;
@@ -61,15 +61,14 @@ function apiService({ serviceRange, apiPort }: BuiltInOptions): BuiltIn {
 }
 
 function apiEndpoints({ apiAddress, apiPort }: BuiltInOptions): BuiltIn {
+  const ports = [{ name: "https", port: apiPort, protocol: "TCP" }];
   return inDefault(
     "endpoints",
     {
       apiVersion: "v1",
       kind: "Endpoints",
       metadata: { labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } },
-      subsets: [
-        { addresses: [{ ip: apiAddress }], ports: [{ name: "https", port: apiPort, protocol: "TCP" }] },
-      ],
+      ...(apiAddress && { subsets: [{ addresses: [{ ip: apiAddress }], ports }] }),
     },
     ["subsets"],
   );
@@ -83,7 +82,7 @@ function apiEndpointSlice({ apiAddress, apiPort }: BuiltInOptions): BuiltIn {
       kind: "EndpointSlice",
       metadata: { labels: { "kubernetes.io/service-name": "kubernetes" } },
       addressType: "IPv4",
-      endpoints: [{ addresses: [apiAddress], conditions: { ready: true } }],
+      endpoints: apiAddress ? [{ addresses: [apiAddress], conditions: { ready: true } }] : [],
       ports: [{ name: "https", port: apiPort, protocol: "TCP" }],
     },
     ["endpoints", "ports"],
