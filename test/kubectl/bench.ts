@@ -1,6 +1,6 @@
 import { after, before, describe } from "node:test";
-import { containerdVersions } from "../node/test-node.ts";
 import type { ContainerdVersion } from "../node/test-node.ts";
+import { containerdVersions } from "../node/test-node.ts";
 import { Kubectl, type KubectlVersion, kubectlAvailable } from "./kubectl.ts";
 import { UpNode } from "./up-node.ts";
 
@@ -17,7 +17,10 @@ export function describeKubectl(
   containerd: ContainerdVersion,
   suites: readonly ((bench: Bench) => void)[],
 ): void {
-  const reasons = [kubectlAvailable(version), containerdVersions().find((c) => c.name === containerd)!.available];
+  const reasons = [
+    kubectlAvailable(version),
+    containerdVersions().find((c) => c.name === containerd)!.available,
+  ];
   const skip = reasons.find((available) => available !== true) ?? false;
   describe(`kubectl ${version} (containerd ${containerd})`, { skip }, () => {
     const bench = new Bench();
@@ -34,9 +37,17 @@ export function describeKubectl(
   });
 }
 
+/** How many tests of a suite run at a time, where none minds the others: most of their time they wait for the node. */
+const together = 4;
+
 /** A suite in a namespace that is there before its first test and goes after its last. */
-export function describeIn(bench: Bench, namespace: string, suite: (k: () => Kubectl) => void): void {
-  describe(namespace, () => {
+export function describeIn(
+  bench: Bench,
+  namespace: string,
+  suite: (k: () => Kubectl) => void,
+  tests: "one by one" | "together" = "one by one",
+): void {
+  describe(namespace, { concurrency: tests === "together" ? together : 1 }, () => {
     before(() => bench.kubectl.ok(["create", "namespace", namespace]));
     after(() => bench.kubectl.ok(["delete", "namespace", namespace, "--wait=false"]));
     suite(() => bench.kubectl.in(namespace));

@@ -8,147 +8,201 @@ const age = /^\d+m?\d*s$/;
 
 /** kubectl get, in all its forms. */
 export function getting(bench: Bench): void {
-  describeIn(bench, "getting", (at) => {
-    before(async () => {
-      const web = pod("web", { labels: { app: "web", tier: "front" } });
-      const job = says("job", "exit 0", { labels: { app: "job" } });
-      const broken = says("broken", "exit 3", { labels: { app: "job" } });
-      const k = at();
-      await k.ok(["create", "-f", "-"], { input: list(web, job, broken) });
-      await k.ok(["wait", "--for=condition=Ready", "pod/web", "--timeout=60s"]);
-      await k.ok(["wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/job", "--timeout=60s"]);
-      await k.ok(["wait", "--for=jsonpath={.status.phase}=Failed", "pod/broken", "--timeout=60s"]);
-    });
-
-    test("a table of pods tells how many are ready, and why others are not", async () => {
-      const table = await at().ok(["get", "pods"]);
-      assert.deepEqual(columns(table), ["NAME", "READY", "STATUS", "RESTARTS", "AGE"]);
-      const seen = rows(table).map(({ AGE, ...row }) => {
-        assert.match(AGE ?? "", age);
-        return Object.values(row);
+  describeIn(
+    bench,
+    "getting",
+    (at) => {
+      before(async () => {
+        const web = pod("web", { labels: { app: "web", tier: "front" } });
+        const job = says("job", "exit 0", { labels: { app: "job" } });
+        const broken = says("broken", "exit 3", { labels: { app: "job" } });
+        const k = at();
+        await k.ok(["create", "-f", "-"], { input: list(web, job, broken) });
+        await k.ok(["wait", "--for=condition=Ready", "pod/web", "--timeout=60s"]);
+        await k.ok(["wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/job", "--timeout=60s"]);
+        await k.ok(["wait", "--for=jsonpath={.status.phase}=Failed", "pod/broken", "--timeout=60s"]);
       });
-      assert.deepEqual(seen, [
-        ["broken", "0/1", "Error", "0"],
-        ["job", "0/1", "Completed", "0"],
-        ["web", "1/1", "Running", "0"],
-      ]);
-    });
 
-    test("-o wide adds address and node, which are those of the pod", async () => {
-      const table = await at().ok(["get", "pod", "web", "-o", "wide"]);
-      const [row] = rows(table);
-      const { status, spec } = await at().json(["get", "pod", "web"]);
-      assert.equal(row?.IP, status.podIP);
-      assert.deepEqual([row?.NODE, spec.nodeName], [bench.nodeName, bench.nodeName]);
-      assert.deepEqual([row?.["NOMINATED NODE"], row?.["READINESS GATES"]], ["<none>", "<none>"]);
-    });
-
-    test("-o yaml, json, jsonpath, name, custom-columns and go-template show the same object", async () => {
-      const k = at();
-      const { uid } = (await k.json(["get", "pod", "web"])).metadata;
-      const yaml = await k.ok(["get", "pod", "web", "-o", "yaml"]);
-      assert.match(yaml, /^apiVersion: v1\nkind: Pod\nmetadata:\n/);
-      assert.match(yaml, new RegExp(`^ {2}uid: ${uid}$`, "m"));
-      assert.doesNotMatch(yaml, /managedFields/);
-      assert.match(await k.ok(["get", "pod", "web", "-o", "yaml", "--show-managed-fields"]), /managedFields/);
-      assert.equal(await k.ok(["get", "pod", "web", "-o", "jsonpath={.metadata.uid}"]), uid);
-      assert.equal(await k.ok(["get", "pod", "web", "-o", "go-template={{.metadata.uid}}"]), uid);
-      assert.equal(await k.ok(["get", "pod", "web", "-o", "name"]), "pod/web\n");
-      const custom = await k.ok(["get", "pod", "web", "-o", "custom-columns=ID:.metadata.uid,A:.metadata.labels.app"]);
-      assert.deepEqual(rows(custom), [{ ID: uid, A: "web" }]);
-    });
-
-    test("a list as json has all items and a version", async () => {
-      const { kind, items } = await at().json(["get", "pods"]);
-      assert.equal(kind, "List");
-      assert.deepEqual(items.map(({ metadata }: { metadata: { name: string } }) => metadata.name), ["broken", "job", "web"]);
-    });
-
-    const selections: [what: string, args: string[], names: string[]][] = [
-      ["-l with equality", ["-l", "app=web"], ["web"]],
-      ["-l with a set and what is not", ["-l", "app in (web,job),!tier"], ["broken", "job"]],
-      ["-l with inequality", ["-l", "app!=job"], ["web"]],
-      ["--field-selector of a phase", ["--field-selector", "status.phase=Running"], ["web"]],
-      ["--field-selector of what a pod is not", ["--field-selector", "status.phase!=Running,metadata.name!=job"], ["broken"]],
-      ["both together", ["-l", "app=job", "--field-selector", "status.phase=Failed"], ["broken"]],
-      ["a selection of nothing", ["-l", "app=none"], []],
-      ["names", ["web", "job"], ["web", "job"]],
-    ];
-    for (const [what, args, names] of selections) {
-      test(`${what} selects what is shown`, async () => {
-        const out = await at().ok(["get", "pods", ...args, "-o", "name"]);
-        assert.deepEqual(out.split("\n").slice(0, -1), names.map((name) => `pod/${name}`));
+      test("a table of pods tells how many are ready, and why others are not", async () => {
+        const table = await at().ok(["get", "pods"]);
+        assert.deepEqual(columns(table), ["NAME", "READY", "STATUS", "RESTARTS", "AGE"]);
+        const seen = rows(table).map(({ AGE, ...row }) => {
+          assert.match(AGE ?? "", age);
+          return Object.values(row);
+        });
+        assert.deepEqual(seen, [
+          ["broken", "0/1", "Error", "0"],
+          ["job", "0/1", "Completed", "0"],
+          ["web", "1/1", "Running", "0"],
+        ]);
       });
-    }
 
-    test("the field spec.nodeName selects the pods of a node, in all namespaces", async () => {
-      const out = await at().ok(["get", "pods", "-A", "--field-selector", `spec.nodeName=${bench.nodeName}`]);
-      const found = rows(out);
-      assert.ok(found.some((row) => row.NAMESPACE === "default" && row.NAME === `demo-${bench.nodeName}`), out);
-      assert.ok(found.some((row) => row.NAMESPACE === "getting" && row.NAME === "web"), out);
-    });
+      test("-o wide adds address and node, which are those of the pod", async () => {
+        const table = await at().ok(["get", "pod", "web", "-o", "wide"]);
+        const [row] = rows(table);
+        const { status, spec } = await at().json(["get", "pod", "web"]);
+        assert.equal(row?.IP, status.podIP);
+        assert.deepEqual([row?.NODE, spec.nodeName], [bench.nodeName, bench.nodeName]);
+        assert.deepEqual([row?.["NOMINATED NODE"], row?.["READINESS GATES"]], ["<none>", "<none>"]);
+      });
 
-    test("--sort-by, --no-headers, --show-labels and -L shape the table", async () => {
-      const k = at();
-      const sorted = await k.ok(["get", "pods", "--sort-by=.status.phase", "--no-headers"]);
-      assert.deepEqual(sorted.match(/^\S+/gm), ["broken", "web", "job"]);
-      const labelled = rows(await k.ok(["get", "pod", "web", "--show-labels"]));
-      assert.equal(labelled[0]?.LABELS, "app=web,tier=front");
-      const columned = rows(await k.ok(["get", "pods", "-L", "tier"]));
-      assert.deepEqual(columned.map((row) => row.TIER), ["", "", "front"]);
-    });
+      test("-o yaml, json, jsonpath, name, custom-columns and go-template show the same object", async () => {
+        const k = at();
+        const { uid } = (await k.json(["get", "pod", "web"])).metadata;
+        const yaml = await k.ok(["get", "pod", "web", "-o", "yaml"]);
+        assert.match(yaml, /^apiVersion: v1\nkind: Pod\nmetadata:\n/);
+        assert.match(yaml, new RegExp(`^ {2}uid: ${uid}$`, "m"));
+        assert.doesNotMatch(yaml, /managedFields/);
+        assert.match(
+          await k.ok(["get", "pod", "web", "-o", "yaml", "--show-managed-fields"]),
+          /managedFields/,
+        );
+        assert.equal(await k.ok(["get", "pod", "web", "-o", "jsonpath={.metadata.uid}"]), uid);
+        assert.equal(await k.ok(["get", "pod", "web", "-o", "go-template={{.metadata.uid}}"]), uid);
+        assert.equal(await k.ok(["get", "pod", "web", "-o", "name"]), "pod/web\n");
+        const custom = await k.ok([
+          "get",
+          "pod",
+          "web",
+          "-o",
+          "custom-columns=ID:.metadata.uid,A:.metadata.labels.app",
+        ]);
+        assert.deepEqual(rows(custom), [{ ID: uid, A: "web" }]);
+      });
 
-    test("pages of a list make up the whole", async () => {
-      const out = await at().ok(["get", "pods", "--chunk-size=1", "-o", "name"]);
-      assert.deepEqual(out.split("\n"), ["pod/broken", "pod/job", "pod/web", ""]);
-    });
+      test("a list as json has all items and a version", async () => {
+        const { kind, items } = await at().json(["get", "pods"]);
+        assert.equal(kind, "List");
+        assert.deepEqual(
+          items.map(({ metadata }: { metadata: { name: string } }) => metadata.name),
+          ["broken", "job", "web"],
+        );
+      });
 
-    test("several kinds at once, by their short names, and all", async () => {
-      const out = await at().ok(["get", "po,cm,sa"]);
-      for (const one of ["pod/web", "configmap/kube-root-ca.crt", "serviceaccount/default"])
-        assert.ok(out.includes(`\n${one} `), out);
-      const all = await bench.kubectl.ok(["get", "all", "-A"]);
-      assert.match(all, /default\s+service\/kubernetes\s+ClusterIP\s+10\.96\.0\.1\s+<none>\s+443\/TCP/);
-    });
-
-    test("each kind has the columns that users know", async () => {
-      const expected: Record<string, string> = {
-        "nodes -o wide": "NAME STATUS ROLES AGE VERSION INTERNAL-IP EXTERNAL-IP OS-IMAGE KERNEL-VERSION CONTAINER-RUNTIME",
-        namespaces: "NAME STATUS AGE",
-        "configmaps -A": "NAMESPACE NAME DATA AGE",
-        "serviceaccounts -A": "NAMESPACE NAME AGE",
-        "services -A -o wide": "NAMESPACE NAME TYPE CLUSTER-IP EXTERNAL-IP PORT(S) AGE SELECTOR",
-        "endpointslices -A": "NAMESPACE NAME ADDRESSTYPE PORTS ENDPOINTS AGE",
-        "leases -A": "NAMESPACE NAME HOLDER AGE",
-        priorityclasses: "NAME VALUE GLOBAL-DEFAULT AGE PREEMPTIONPOLICY",
-        events: "LAST SEEN TYPE REASON OBJECT MESSAGE",
-      };
-      for (const [what, names] of Object.entries(expected)) {
-        const table = await at().ok(["get", ...what.split(" ")]);
-        assert.equal(columns(table).join(" "), names);
+      const selections: [what: string, args: string[], names: string[]][] = [
+        ["by a label", ["-l", "app=web"], ["web"]],
+        [
+          "by a set of values, and by a label that is not there",
+          ["-l", "app in (web,job),!tier"],
+          ["broken", "job"],
+        ],
+        ["by a value that it does not have", ["-l", "app!=job"], ["web"]],
+        ["by its phase", ["--field-selector", "status.phase=Running"], ["web"]],
+        [
+          "by fields that differ",
+          ["--field-selector", "status.phase!=Running,metadata.name!=job"],
+          ["broken"],
+        ],
+        [
+          "by labels and fields together",
+          ["-l", "app=job", "--field-selector", "status.phase=Failed"],
+          ["broken"],
+        ],
+        ["nothing", ["-l", "app=none"], []],
+        ["by name", ["web", "job"], ["web", "job"]],
+      ];
+      for (const [what, args, names] of selections) {
+        test(`what is shown is selected: ${what}`, async () => {
+          const out = await at().ok(["get", "pods", ...args, "-o", "name"]);
+          assert.deepEqual(
+            out.split("\n").slice(0, -1),
+            names.map((name) => `pod/${name}`),
+          );
+        });
       }
-    });
 
-    test("the node is ready and of our version", async () => {
-      const [row] = rows(await at().ok(["get", "nodes"]));
-      assert.deepEqual([row?.NAME, row?.STATUS, row?.VERSION], [bench.nodeName, "Ready", "v1.36.4"]);
-    });
+      test("the field spec.nodeName selects the pods of a node, in all namespaces", async () => {
+        const out = await at().ok([
+          "get",
+          "pods",
+          "-A",
+          "--field-selector",
+          `spec.nodeName=${bench.nodeName}`,
+        ]);
+        const found = rows(out);
+        assert.ok(
+          found.some((row) => row.NAMESPACE === "default" && row.NAME === `demo-${bench.nodeName}`),
+          out,
+        );
+        assert.ok(
+          found.some((row) => row.NAMESPACE === "getting" && row.NAME === "web"),
+          out,
+        );
+      });
 
-    test("what is not there is not found", async () => {
-      const k = at();
-      assert.equal(await k.refused(["get", "pod", "none"]), 'Error from server (NotFound): pods "none" not found\n');
-      assert.equal(await k.refused(["get", "unicorns"]), `error: the server doesn't have a resource type "unicorns"\n`);
-      assert.equal(await k.ok(["get", "pod", "none", "--ignore-not-found"]), "");
-      const { stderr } = await k.type(["get", "secrets"]);
-      assert.equal(stderr, "No resources found in getting namespace.\n");
-    });
+      test("--sort-by, --no-headers, --show-labels and -L shape the table", async () => {
+        const k = at();
+        const sorted = await k.ok(["get", "pods", "--sort-by=.status.phase", "--no-headers"]);
+        assert.deepEqual(sorted.match(/^\S+/gm), ["broken", "web", "job"]);
+        const labelled = rows(await k.ok(["get", "pod", "web", "--show-labels"]));
+        assert.equal(labelled[0]?.LABELS, "app=web,tier=front");
+        const columned = rows(await k.ok(["get", "pods", "-L", "tier"]));
+        assert.deepEqual(
+          columned.map((row) => row.TIER),
+          ["", "", "front"],
+        );
+      });
 
-    test("--raw answers what the API says", async () => {
-      const k = at();
-      assert.equal(await k.ok(["get", "--raw", "/healthz"]), "ok");
-      assert.match(await k.ok(["get", "--raw", "/readyz?verbose"]), /readyz check passed/);
-      const pods = JSON.parse(await k.ok(["get", "--raw", "/api/v1/namespaces/getting/pods?limit=1"]));
-      assert.deepEqual([pods.kind, pods.items.length, pods.metadata.remainingItemCount], ["PodList", 1, 2]);
-    });
-  });
+      test("pages of a list make up the whole", async () => {
+        const out = await at().ok(["get", "pods", "--chunk-size=1", "-o", "name"]);
+        assert.deepEqual(out.split("\n"), ["pod/broken", "pod/job", "pod/web", ""]);
+      });
+
+      test("several kinds at once, by their short names, and all", async () => {
+        const out = await at().ok(["get", "po,cm,sa"]);
+        for (const one of ["pod/web", "configmap/kube-root-ca.crt", "serviceaccount/default"])
+          assert.ok(out.includes(`\n${one} `), out);
+        const all = await bench.kubectl.ok(["get", "all", "-A"]);
+        assert.match(all, /default\s+service\/kubernetes\s+ClusterIP\s+10\.96\.0\.1\s+<none>\s+443\/TCP/);
+      });
+
+      test("each kind has the columns that users know", async () => {
+        const expected: Record<string, string> = {
+          "nodes -o wide":
+            "NAME STATUS ROLES AGE VERSION INTERNAL-IP EXTERNAL-IP OS-IMAGE KERNEL-VERSION CONTAINER-RUNTIME",
+          namespaces: "NAME STATUS AGE",
+          "configmaps -A": "NAMESPACE NAME DATA AGE",
+          "serviceaccounts -A": "NAMESPACE NAME AGE",
+          "services -A -o wide": "NAMESPACE NAME TYPE CLUSTER-IP EXTERNAL-IP PORT(S) AGE SELECTOR",
+          "endpointslices -A": "NAMESPACE NAME ADDRESSTYPE PORTS ENDPOINTS AGE",
+          "leases -A": "NAMESPACE NAME HOLDER AGE",
+          priorityclasses: "NAME VALUE GLOBAL-DEFAULT AGE PREEMPTIONPOLICY",
+          events: "LAST SEEN TYPE REASON OBJECT MESSAGE",
+        };
+        for (const [what, names] of Object.entries(expected)) {
+          const table = await at().ok(["get", ...what.split(" ")]);
+          assert.equal(columns(table).join(" "), names);
+        }
+      });
+
+      test("the node is ready and of our version", async () => {
+        const [row] = rows(await at().ok(["get", "nodes"]));
+        assert.deepEqual([row?.NAME, row?.STATUS, row?.VERSION], [bench.nodeName, "Ready", "v1.36.4"]);
+      });
+
+      test("what is not there is not found", async () => {
+        const k = at();
+        assert.equal(
+          await k.refused(["get", "pod", "none"]),
+          'Error from server (NotFound): pods "none" not found\n',
+        );
+        assert.equal(
+          await k.refused(["get", "unicorns"]),
+          `error: the server doesn't have a resource type "unicorns"\n`,
+        );
+        assert.equal(await k.ok(["get", "pod", "none", "--ignore-not-found"]), "");
+        const { stderr } = await k.type(["get", "secrets"]);
+        assert.equal(stderr, "No resources found in getting namespace.\n");
+      });
+
+      test("--raw answers what the API says", async () => {
+        const k = at();
+        assert.equal(await k.ok(["get", "--raw", "/healthz"]), "ok");
+        assert.match(await k.ok(["get", "--raw", "/readyz?verbose"]), /readyz check passed/);
+        const pods = JSON.parse(await k.ok(["get", "--raw", "/api/v1/namespaces/getting/pods?limit=1"]));
+        assert.deepEqual([pods.kind, pods.items.length, pods.metadata.remainingItemCount], ["PodList", 1, 2]);
+      });
+    },
+    "together",
+  );
 }

@@ -30,8 +30,9 @@ export interface Typed {
   readonly stderr: string;
 }
 
+let written = 0;
 /** A command that has hung this long has failed. */
-const withinMs = 60_000;
+const withinMs = 90_000;
 
 /** kubectl, typed as a user would, in one namespace. */
 export class Kubectl {
@@ -50,6 +51,14 @@ export class Kubectl {
   /** The same in another namespace. */
   in(namespace: string): Kubectl {
     return new Kubectl(this.version, this.#kubeconfig, namespace, this.#dir);
+  }
+
+  /** The same for somebody else: what a kubeconfig says of a user. A token that is only typed would not do, since a certificate wins. */
+  async as(user: Record<string, string>): Promise<Kubectl> {
+    const config = JSON.parse(await this.ok(["config", "view", "--raw", "-o", "json"]));
+    for (const one of config.users) one.user = user;
+    const path = this.file(`kubeconfig-${++written}`, config);
+    return new Kubectl(this.version, path, this.namespace, this.#dir);
   }
 
   /** A manifest, or any other file, on disk. */

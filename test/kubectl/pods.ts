@@ -24,7 +24,11 @@ export function pod(name: string, { labels = {}, spec = {}, container = {} }: Ma
 
 /** A pod that says something and ends. */
 export function says(name: string, script: string, more: Manifest = {}): Manifest {
-  return pod(name, { ...more, spec: { restartPolicy: "Never" }, container: { command: ["sh", "-c", script] } });
+  return pod(name, {
+    ...more,
+    spec: { restartPolicy: "Never" },
+    container: { command: ["sh", "-c", script] },
+  });
 }
 
 export function configMap(name: string, data: Record<string, string>, metadata: object = {}): Manifest {

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { execFile as execFileBack } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import type { CriClient } from "../../src/clients/cri/cri.ts";
 import { ContainerState, PodSandboxState } from "../../src/gen/runtime/v1/api_pb.js";
 import { removeAbandonedNodes } from "../../src/local/abandoned.ts";
@@ -11,6 +13,7 @@ import { CliProcess, environmentFor } from "../e2e/cli-process.ts";
 import { holds } from "../e2e/holds.ts";
 import type { ContainerdVersion } from "../node/test-node.ts";
 
+const execFile = promisify(execFileBack);
 /** Longer than any test: it is ended when the tests have. */
 const lifetimeMs = 600_000;
 
@@ -19,9 +22,11 @@ export class UpNode {
   readonly files: NodeFiles;
   readonly cri: CriClient;
   readonly #up: CliProcess;
+  readonly #env: NodeJS.ProcessEnv;
 
-  private constructor(files: NodeFiles, up: CliProcess) {
+  private constructor(files: NodeFiles, up: CliProcess, env: NodeJS.ProcessEnv) {
     this.files = files;
+    this.#env = env;
     this.#up = up;
     this.cri = askRuntime(`unix://${files.containerd.socket}`);
   }
@@ -29,13 +34,14 @@ export class UpNode {
   static async start(containerd: ContainerdVersion): Promise<UpNode> {
     await removeAbandonedNodes(/^kubectl-(\d+)$/);
     const files = nodeFiles(`kubectl-${process.pid}`);
+    const env = environmentFor(containerd);
     const up = new CliProcess(["up", "--name", files.name], {
-      env: environmentFor(containerd),
+      env,
       // Should the tests be killed, the node ends by itself.
       launcher: ["setpriv", "--pdeathsig", "TERM", process.execPath],
       withinMs: lifetimeMs,
     });
-    const node = new UpNode(files, up);
+    const node = new UpNode(files, up, env);
     try {
       await holds(() => {
         assert.equal(up.child.exitCode, null, up.stderr);
@@ -69,6 +75,13 @@ export class UpNode {
 
   async nothingRuns(uid: string): Promise<void> {
     assert.deepEqual([await this.running(uid), await this.sandboxes(uid)], [[], []]);
+  }
+
+  /** Another name for an image of the node. */
+  async tag(image: string, name: string): Promise<void> {
+    const socket = this.files.containerd.socket;
+    await execFile("ctr", ["-a", socket, "-n", "k8s.io", "images", "tag", image, name], { env: this.#env });
+    await holds(async () => assert.ok(await this.cri.imageStatus({ image: name })));
   }
 
   /** What the containers of a pod have said. */

@@ -28,22 +28,49 @@ const tokenProtocol = "base64url.bearer.authorization.k8s.io.";
 export function requestHeaders(request: IncomingMessage, upgrade: boolean): OutgoingHttpHeaders {
   const headers = Object.create(null) as Record<string, string[]>;
   const dropped = connectionNamed(request.headers);
-  for (const [name, values = []] of Object.entries(request.headersDistinct)) {
+  for (const [name, values] of distinct(request)) {
     if (!hopByHop.has(name) && !dropped.has(name) && !isSecret(name)) headers[name] = values;
   }
+  const host = requestHost(request);
+  if (host !== undefined) headers.host = [host];
   const { socket } = request;
   if (socket.remoteAddress)
     headers["x-forwarded-for"] = [[...(headers["x-forwarded-for"] ?? []), socket.remoteAddress].join(", ")];
-  const chunked = request.headers["transfer-encoding"] !== undefined;
+  const chunked = request.headers["transfer-encoding"] !== undefined || isHttp2WithBody(request);
   // Said in so many words: otherwise Node would decide by the method whether there is a body.
   if (chunked) headers["transfer-encoding"] = ["chunked"];
   else if (request.method !== "GET" && request.method !== "HEAD") headers["content-length"] ??= ["0"];
   if (upgrade) {
     headers.connection = ["Upgrade"];
-    headers.upgrade = request.headersDistinct.upgrade ?? [];
+    headers.upgrade = [request.headers.upgrade ?? ""];
     withoutToken(headers);
   }
   return headers;
+}
+
+/** Whom the client asked; HTTP/2 has a field of its own for that. */
+export function requestHost({ headers }: IncomingMessage): string | undefined {
+  return headers.host ?? (headers[":authority"] as string | undefined);
+}
+
+/** Without `headersDistinct`, which a request over HTTP/2 does not have; nor are its pseudo headers any. */
+function distinct({ rawHeaders }: IncomingMessage): Map<string, string[]> {
+  const headers = new Map<string, string[]>();
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!.toLowerCase();
+    if (name.startsWith(":")) continue;
+    const values = headers.get(name);
+    if (values) values.push(rawHeaders[i + 1]!);
+    else headers.set(name, [rawHeaders[i + 1]!]);
+  }
+  return headers;
+}
+
+/** HTTP/2 needs neither a length nor chunks; only the end of the stream says that there is nothing. */
+function isHttp2WithBody(request: IncomingMessage): boolean {
+  if (request.httpVersionMajor < 2 || request.headers["content-length"] !== undefined) return false;
+  const { stream } = request as unknown as { readonly stream?: { readonly endAfterHeaders?: boolean } };
+  return stream?.endAfterHeaders !== true;
 }
 
 /** Browsers send their token as the name of a protocol. */

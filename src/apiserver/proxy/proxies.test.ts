@@ -1,5 +1,15 @@
 import assert from "node:assert/strict";
-import { type IncomingMessage, type RequestOptions, request as send } from "node:http";
+import { once } from "node:events";
+import {
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type RequestOptions,
+  type ServerResponse,
+  request as send,
+} from "node:http";
+import { connect, createServer as createHttp2Server } from "node:http2";
+import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, type TestContext, test } from "node:test";
 import type { TLSSocket } from "node:tls";
@@ -173,6 +183,63 @@ describe("the proxy to a node", () => {
     const api = await anApi(t, { objects, mayProxyTo: undefined });
     assert.deepEqual(await refusal(api, "/nodeProxy/n/"), [400, "address not allowed"]);
     assert.deepEqual(await refusal(api, "/podProxy/p/"), [400, "address not allowed"]);
+  });
+});
+
+describe("over HTTP/2, as kubectl asks", () => {
+  /** An API that is asked over HTTP/2, with what a request has there. */
+  async function overHttp2(t: TestContext, api: Api, headers: OutgoingHttpHeaders, body?: string) {
+    const server = createHttp2Server((request, response) => {
+      api.handle(request as unknown as IncomingMessage, response as unknown as ServerResponse);
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    t.after(() => {
+      session.destroy();
+      server.close();
+    });
+    const stream = session.request(
+      { ":authority": "api.example", ...headers },
+      { endStream: body === undefined },
+    );
+    if (body !== undefined) stream.end(body);
+    const [head] = (await once(stream, "response")) as [IncomingHttpHeaders & { ":status": number }];
+    return { status: head[":status"], headers: head, body: await text(stream) };
+  }
+
+  test("method, path, headers and a body without a length are handed on, pseudo headers are not", async (t) => {
+    const { kubelet, api } = await setUp(t);
+    let seen: unknown[] = [];
+    let names: string[] = [];
+    kubelet.handle = async (request, response) => {
+      const { host, "x-a": a, authorization } = request.headers;
+      names = Object.keys(request.headers);
+      seen = [request.method, request.url, await text(request), host, a, authorization];
+      response.writeHead(201, "Made", { "x-b": "c", connection: "keep-alive" }).end("done");
+    };
+    const asked = {
+      ":method": "POST",
+      ":path": "/nodeProxy/n/run?q=1",
+      "x-a": "b",
+      authorization: "Bearer s",
+    };
+    const answer = await overHttp2(t, api, asked, "body");
+    assert.deepEqual([answer.status, answer.headers["x-b"], answer.body], [201, "c", "done"]);
+    assert.deepEqual(seen, ["POST", "/run?q=1", "body", "api.example", "b", undefined]);
+    assert.ok(!names.some((name) => name.startsWith(":")), names.join());
+  });
+
+  test("a request without a body is handed on without", async (t) => {
+    const { kubelet, api } = await setUp(t);
+    kubelet.handle = (request, response) => {
+      response.end(
+        JSON.stringify([request.method, request.url, request.headers["transfer-encoding"] ?? "none"]),
+      );
+    };
+    for (const method of ["GET", "DELETE"]) {
+      const answer = await overHttp2(t, api, { ":method": method, ":path": "/nodeProxy/n/healthz" });
+      assert.deepEqual(JSON.parse(answer.body), [method, "/healthz", "none"]);
+    }
   });
 });
 

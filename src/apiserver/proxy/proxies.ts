@@ -12,7 +12,7 @@ import { type KubeletConnectionOptions, kubeletOf, pathOf, podOf, rawQueryOf } f
 import { dialMessage, unreachable } from "./dial-message.ts";
 import { ask, handBack } from "./forward-request.ts";
 import { forwardUpgrade } from "./forward-upgrade.ts";
-import { answerHeaders, requestHeaders } from "./forwarded-headers.ts";
+import { answerHeaders, requestHeaders, requestHost } from "./forwarded-headers.ts";
 import { hostPort } from "./kubelet-address.ts";
 import { mayProxyTo as mayProxyToByDefault } from "./proxied-address.ts";
 import { parseProxyName, podTarget, portNumber } from "./proxy-target.ts";
@@ -110,9 +110,11 @@ async function forward(
   const handed = answerHeaders(answer);
   if (answer.headers.location !== undefined) {
     const prefix = requested.slice(0, requested.length - rest.length);
-    const at = { prefix, backendHost: hostPort(backend), requestHost: request.headers.host ?? "" };
+    const at = { prefix, backendHost: hostPort(backend), requestHost: requestHost(request) ?? "" };
     handed.location = [rewrittenLocation(answer.headers.location, at)];
   }
-  response.writeHead(answer.statusCode ?? 502, answer.statusMessage, handed);
+  // HTTP/2 has no words for a status.
+  const words = request.httpVersionMajor < 2 ? answer.statusMessage : undefined;
+  response.writeHead(answer.statusCode ?? 502, words, handed);
   await handBack(answer, exchange);
 }

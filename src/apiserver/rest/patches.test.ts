@@ -114,6 +114,20 @@ test("apply does not take what others own, unless forced", async (t) => {
   assert.match(merged.body.message, /force: Forbidden: may not be specified for non-apply patch/);
 });
 
+test("what the API adds to a new object belongs to nobody; what it was asked for, defaults too, to who made it", async (t) => {
+  const { ask } = await testApi(t);
+  const owned = ({ body }: { body: { metadata: { managedFields?: { fieldsV1: object }[] } } }) =>
+    body.metadata.managedFields?.map(({ fieldsV1 }) => fieldsV1);
+  const labels = { a: "1" };
+  const namespace = await ask("POST", "/api/v1/namespaces", { metadata: { name: "n", labels } });
+  assert.deepEqual(namespace.body.status, { phase: "Active" });
+  assert.deepEqual(owned(namespace), [{ "f:metadata": { "f:labels": { ".": {}, "f:a": {} } } }]);
+  const bare = await ask("POST", "/api/v1/namespaces", { metadata: { name: "bare" } });
+  assert.equal(owned(bare), undefined);
+  const made = await ask("POST", widgetsPath, widget("w", {}));
+  assert.deepEqual(owned(made), [{ "f:spec": { "f:size": {} } }]);
+});
+
 /** Knows `data` and what all objects have. */
 const fields = {
   check: (_: string, __: string, ___: string, value: unknown) => ({

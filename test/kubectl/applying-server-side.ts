@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Bench, describeIn } from "./bench.ts";
+import type { Kubectl } from "./kubectl.ts";
+import { configMap, type Manifest, pod, run, uidOf } from "./pods.ts";
+
+/** kubectl apply --server-side. */
+export function applyingServerSide(bench: Bench): void {
+  describeIn(
+    bench,
+    "server-side",
+    (at) => {
+      test("a pod is made, and runs; the same again changes nothing", async () => {
+        const k = at();
+        const input = pod("web", { labels: { app: "web" } });
+        assert.equal(await apply(k, input), "pod/web serverside-applied\n");
+        await k.ok(["wait", "--for=condition=Ready", "pod/web", "--timeout=60s"]);
+        const uid = await uidOf(k, "web");
+        assert.equal((await bench.node.running(uid)).length, 1);
+        const version = () => k.ok(["get", "pod", "web", "-o", "jsonpath={.metadata.resourceVersion}"]);
+        const before = await version();
+        assert.equal(await apply(k, input), "pod/web serverside-applied\n");
+        assert.equal(await version(), before);
+      });
+
+      test("managers own what they wrote: who takes a field out removes it only if it is theirs alone", async () => {
+        const k = at();
+        const one = ["--field-manager=one"];
+        const two = ["--field-manager=two"];
+        await apply(k, configMap("owned", { mine: "1", both: "2" }), one);
+        await apply(k, configMap("owned", { both: "2", theirs: "3" }), two);
+        await apply(k, configMap("owned", {}), one);
+        assert.equal(
+          await k.ok(["get", "cm", "owned", "-o", "jsonpath={.data}"]),
+          '{"both":"2","theirs":"3"}',
+        );
+        const { metadata } = await k.json(["get", "cm", "owned", "--show-managed-fields"]);
+        const theirs = metadata.managedFields.find(({ manager }: Manifest) => manager === "two");
+        assert.deepEqual(theirs.fieldsV1, { "f:data": { "f:both": {}, "f:theirs": {} } });
+        assert.equal(theirs.operation, "Apply");
+      });
+
+      test("a field of another manager is a conflict that names both, until it is forced", async () => {
+        const k = at();
+        await apply(k, configMap("fought", { a: "1" }), ["--field-manager=one"]);
+        const two = ["apply", "--server-side", "--field-manager=two", "-f", "-"];
+        const input = configMap("fought", { a: "2" });
+        const told = await k.refused(two, { input });
+        assert.match(told, /^error: Apply failed with 1 conflict: conflict with "one": \.data\.a\n/);
+        assert.match(told, /re-run the apply\s+command with the `--force-conflicts` flag/);
+        assert.equal(await k.ok(["get", "cm", "fought", "-o", "jsonpath={.data.a}"]), "1");
+        assert.equal(
+          await k.ok([...two, "--force-conflicts"], { input }),
+          "configmap/fought serverside-applied\n",
+        );
+        assert.equal(await k.ok(["get", "cm", "fought", "-o", "jsonpath={.data.a}"]), "2");
+      });
+
+      test("what was written by other commands is a conflict, too", async () => {
+        const k = at();
+        await apply(k, configMap("labelled", {}, { labels: { a: "1" } }));
+        await k.ok(["label", "cm", "labelled", "a=2", "--overwrite"]);
+        assert.match(
+          await k.refused(["apply", "--server-side", "-f", "-"], {
+            input: configMap("labelled", {}, { labels: { a: "1" } }),
+          }),
+          /conflict with "kubectl-label" using v1: \.metadata\.labels\.a/,
+        );
+      });
+
+      test("a pod that was applied client side goes over to server side, with what the API filled in", async () => {
+        const k = at();
+        const input = pod("moved", { labels: { app: "moved", old: "yes" } });
+        await k.ok(["apply", "-f", "-"], { input });
+        await k.ok(["wait", "--for=condition=Ready", "pod/moved", "--timeout=60s"]);
+        delete input.metadata.labels.old;
+        for (let times = 0; times < 2; times++) {
+          const { status, stderr } = await k.type(["apply", "--server-side", "-f", "-"], { input });
+          assert.deepEqual([status, stderr], [0, ""]);
+        }
+        const { metadata, spec } = await k.json(["get", "pod", "moved"]);
+        assert.deepEqual(metadata.labels, { app: "moved" });
+        assert.equal(spec.serviceAccountName, "default");
+      });
+
+      test("a pod that was created goes over, too", async () => {
+        const k = at();
+        const input = pod("taken", { labels: { a: "1" } });
+        const [uid] = await run(k, input);
+        input.metadata.labels.a = "2";
+        assert.match(
+          await k.refused(["apply", "--server-side", "-f", "-"], { input }),
+          /conflict with "kubectl-create" using v1: \.metadata\.labels\.a/,
+        );
+        await apply(k, input, ["--force-conflicts"]);
+        assert.equal(await k.ok(["get", "pod", "taken", "-o", "jsonpath={.metadata.labels.a}"]), "2");
+        assert.equal((await bench.node.running(uid!)).length, 1);
+      });
+
+      test("--dry-run=server and diff write nothing", async () => {
+        const k = at();
+        const input = configMap("dry", { a: "1" });
+        assert.equal(
+          await apply(k, input, ["--dry-run=server"]),
+          "configmap/dry serverside-applied (server dry run)\n",
+        );
+        assert.match(await k.refused(["get", "cm", "dry"]), /not found/);
+        const { status, stdout } = await k.type(["diff", "--server-side", "-f", "-"], { input });
+        assert.equal(status, 1);
+        assert.match(stdout, /^\+ {2}a: "1"$/m);
+        assert.match(await k.refused(["get", "cm", "dry"]), /not found/);
+      });
+
+      test("unknown fields are refused, whatever is said of validation", async () => {
+        const input = { ...configMap("unknown", {}), dta: { a: "1" } };
+        assert.match(
+          await at().refused(["apply", "--server-side", "--validate=false", "-f", "-"], { input }),
+          /failed to create typed patch object \(server-side\/unknown; \/v1, Kind=ConfigMap\): \.dta: field not declared in schema/,
+        );
+      });
+    },
+    "together",
+  );
+}
+
+function apply(k: Kubectl, input: object, more: readonly string[] = []): Promise<string> {
+  return k.ok(["apply", "--server-side", "-f", "-", ...more], { input });
+}

@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { holds } from "../e2e/holds.ts";
+import { type Bench, describeIn } from "./bench.ts";
+import type { Kubectl } from "./kubectl.ts";
+import { configMap, demoImage, list, type Manifest, pod, run, uidOf } from "./pods.ts";
+
+/** kubectl apply, client side, and diff. */
+export function applying(bench: Bench): void {
+  describeIn(
+    bench,
+    "applying",
+    (at) => {
+      test("apply makes a pod that runs, leaves one that is the same, and changes one that is not", async () => {
+        const k = at();
+        const manifest = pod("web", { labels: { app: "web" } });
+        assert.equal(await apply(k, manifest), "pod/web created\n");
+        await k.ok(["wait", "--for=condition=Ready", "pod/web", "--timeout=60s"]);
+        const uid = await uidOf(k, "web");
+        const [container] = await bench.node.running(uid);
+        assert.ok(container, "it runs");
+        const version = () => k.ok(["get", "pod", "web", "-o", "jsonpath={.metadata.resourceVersion}"]);
+        const before = await version();
+        assert.equal(await apply(k, manifest), "pod/web unchanged\n");
+        assert.equal(await version(), before);
+        manifest.metadata.labels.app = "other";
+        assert.equal(await apply(k, manifest), "pod/web configured\n");
+        assert.equal(
+          await k.ok(["get", "pod", "web", "-o", "jsonpath={.metadata.labels}"]),
+          '{"app":"other"}',
+        );
+        assert.deepEqual(
+          (await bench.node.running(uid)).map(({ id }) => id),
+          [container.id],
+        );
+      });
+
+      test("what is taken out of the manifest goes; what others have added stays", async () => {
+        const k = at();
+        const manifest = configMap("shared", { a: "1", b: "2" }, { labels: { mine: "1", also: "2" } });
+        await apply(k, manifest);
+        await k.ok(["label", "configmap", "shared", "theirs=3"]);
+        await k.ok(["patch", "configmap", "shared", "-p", '{"data":{"c":"3"}}']);
+        delete manifest.data.b;
+        delete manifest.metadata.labels.also;
+        assert.equal(await apply(k, manifest), "configmap/shared configured\n");
+        const { data, metadata } = await k.json(["get", "configmap", "shared"]);
+        assert.deepEqual(data, { a: "1", c: "3" });
+        assert.deepEqual(metadata.labels, { mine: "1", theirs: "3" });
+      });
+
+      test("elements of lists go by their keys: tolerations are added, another image restarts the container", async () => {
+        const k = at();
+        await bench.node.tag(demoImage, "localhost/kubelet-ts/demo:applied");
+        const manifest = pod("lists");
+        await apply(k, manifest);
+        await k.ok(["wait", "--for=condition=Ready", "pod/lists", "--timeout=60s"]);
+        manifest.spec.containers[0].image = "localhost/kubelet-ts/demo:applied";
+        manifest.spec.tolerations = [{ key: "k", operator: "Exists", effect: "NoSchedule" }];
+        assert.equal(await apply(k, manifest), "pod/lists configured\n");
+        const { spec } = await k.json(["get", "pod", "lists"]);
+        assert.deepEqual(
+          spec.containers.map(({ name, image }: Manifest) => [name, image]),
+          [["c", "localhost/kubelet-ts/demo:applied"]],
+        );
+        assert.deepEqual(
+          spec.tolerations.map(({ key }: Manifest) => key),
+          ["k", "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"],
+        );
+        await k.ok([
+          "wait",
+          "--for=jsonpath={.status.containerStatuses[0].restartCount}=1",
+          "pod/lists",
+          "--timeout=60s",
+        ]);
+        await k.ok(["wait", "--for=condition=Ready", "pod/lists", "--timeout=60s"]);
+      });
+
+      test("several objects of one file are applied in their order, each by itself", async () => {
+        const k = at();
+        const file = k.file(
+          "several.yaml",
+          "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: two}\ndata: {a: Yg==}\n",
+        );
+        assert.equal(await k.ok(["apply", "-f", file]), "configmap/one created\nsecret/two created\n");
+        assert.equal(await k.ok(["apply", "-f", file]), "configmap/one unchanged\nsecret/two unchanged\n");
+        assert.equal(await k.ok(["get", "secret", "two", "-o", "jsonpath={.data.a}"]), "Yg==");
+      });
+
+      test("apply --prune removes what is no longer in the files", async () => {
+        const k = at();
+        const labels = { set: "pruned" };
+        await apply(k, list(configMap("stays", {}, { labels }), configMap("goes", {}, { labels })));
+        const args = [
+          "apply",
+          "-f",
+          "-",
+          "--prune",
+          "-l",
+          "set=pruned",
+          "--prune-allowlist=core/v1/ConfigMap",
+        ];
+        const out = await k.ok(args, { input: configMap("stays", {}, { labels }) });
+        assert.equal(out, "configmap/stays unchanged\nconfigmap/goes pruned\n");
+        assert.equal(await k.ok(["get", "configmap", "-l", "set=pruned", "-o", "name"]), "configmap/stays\n");
+      });
+
+      for (const [how, told] of [
+        ["client", "dry run"],
+        ["server", "server dry run"],
+      ] as const) {
+        test(`--dry-run=${how} says what would be done and does nothing`, async () => {
+          const k = at();
+          const input = configMap(`dry-${how}`, { a: "1" });
+          const dry = ["apply", "-f", "-", `--dry-run=${how}`];
+          assert.equal(await k.ok(dry, { input }), `configmap/dry-${how} created (${told})\n`);
+          assert.match(await k.refused(["get", "configmap", `dry-${how}`]), /not found/);
+          await apply(k, input);
+          // Before 1.33 nothing is compared on the client.
+          const same = how === "client" && k.version === "1.32" ? "configured" : "unchanged";
+          assert.equal(await k.ok(dry, { input }), `configmap/dry-${how} ${same} (${told})\n`);
+          input.data.a = "2";
+          assert.equal(await k.ok(dry, { input }), `configmap/dry-${how} configured (${told})\n`);
+          assert.equal(await k.ok(["get", "configmap", `dry-${how}`, "-o", "jsonpath={.data.a}"]), "1");
+        });
+      }
+
+      test("a dry run on the server shows what the server would fill in, and runs nothing", async () => {
+        const k = at();
+        const input = pod("dry-pod");
+        const made = JSON.parse(
+          await k.ok(["apply", "-f", "-", "--dry-run=server", "-o", "json"], { input }),
+        );
+        assert.equal(made.spec.serviceAccountName, "default");
+        assert.equal(made.spec.dnsPolicy, "ClusterFirst");
+        assert.match(await k.refused(["get", "pod", "dry-pod"]), /not found/);
+        await bench.node.nothingRuns(made.metadata.uid);
+      });
+
+      test("diff shows what apply would change, and says so with its status", async () => {
+        const k = at();
+        const input = configMap("differs", { a: "1" });
+        await apply(k, input);
+        assert.equal((await k.type(["diff", "-f", "-"], { input })).status, 0);
+        input.data.a = "2";
+        const { status, stdout } = await k.type(["diff", "-f", "-"], { input });
+        assert.equal(status, 1);
+        assert.match(stdout, /^- {2}a: "1"\n\+ {2}a: "2"$/m);
+        assert.equal(await k.ok(["get", "configmap", "differs", "-o", "jsonpath={.data.a}"]), "1");
+      });
+
+      test("a field of a pod that cannot change is named, with what it would become", async () => {
+        const k = at();
+        const manifest = pod("fixed");
+        await apply(k, manifest);
+        manifest.spec.dnsPolicy = "None";
+        manifest.spec.dnsConfig = { nameservers: ["192.0.2.53"] };
+        const told = await k.refused(["apply", "-f", "-"], { input: manifest });
+        assert.match(
+          told,
+          /^The Pod "fixed" is invalid: spec: Forbidden: pod updates may not change fields other than/,
+        );
+        assert.match(told, /^\+ "dnsPolicy": "None",$/m);
+      });
+
+      test("replace takes the whole object; one that is outdated is refused", async () => {
+        const k = at();
+        await k.ok(["create", "-f", "-"], { input: configMap("whole", { a: "1", b: "2" }) });
+        const old = await k.json(["get", "configmap", "whole"]);
+        const input = { ...old, data: { a: "3" } };
+        assert.equal(await k.ok(["replace", "-f", "-"], { input }), "configmap/whole replaced\n");
+        assert.equal(await k.ok(["get", "configmap", "whole", "-o", "jsonpath={.data}"]), '{"a":"3"}');
+        assert.match(
+          await k.refused(["replace", "-f", "-"], { input }),
+          /\(Conflict\).*Operation cannot be fulfilled on configmaps "whole": the object has been modified; please apply your changes to the latest version and try again/,
+        );
+        assert.match(
+          await k.refused(["replace", "-f", "-"], { input: configMap("absent", {}) }),
+          /\(NotFound\).*configmaps "absent" not found/,
+        );
+      });
+
+      test("replace --force ends a pod and runs another of its name", async () => {
+        const k = at();
+        const [uid] = await run(k, pod("again"));
+        const file = k.file("again.json", pod("again", { labels: { second: "yes" } }));
+        const out = await k.ok(["replace", "--force", "-f", file]);
+        assert.match(out, /^pod "again" deleted.*\npod\/again replaced\n$/);
+        await bench.node.nothingRuns(uid!);
+        await k.ok(["wait", "--for=condition=Ready", "pod/again", "--timeout=60s"]);
+        const next = await uidOf(k, "again");
+        assert.notEqual(next, uid);
+        await holds(async () => assert.equal((await bench.node.running(next)).length, 1));
+      });
+    },
+    "together",
+  );
+}
+
+function apply(k: Kubectl, input: object): Promise<string> {
+  return k.ok(["apply", "-f", "-"], { input });
+}

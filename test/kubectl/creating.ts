@@ -1,0 +1,179 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Bench, describeIn } from "./bench.ts";
+import { keyPair } from "./key-pair.ts";
+import { pod, run, says, uidOf } from "./pods.ts";
+
+/** kubectl create and run. */
+export function creating(bench: Bench): void {
+  describeIn(
+    bench,
+    "creating",
+    (at) => {
+      test("a configmap of values, files and variables reaches a container", async () => {
+        const k = at();
+        const file = k.file("settings.txt", "from a file\n");
+        const env = k.file("settings.env", "A=1\nB=two words\n");
+        assert.equal(
+          await k.ok(["create", "configmap", "mixed", "--from-literal=x=y", `--from-file=${file}`]),
+          "configmap/mixed created\n",
+        );
+        assert.equal(
+          await k.ok(["create", "configmap", "env", `--from-env-file=${env}`]),
+          "configmap/env created\n",
+        );
+        assert.deepEqual((await k.json(["get", "cm", "mixed"])).data, {
+          x: "y",
+          "settings.txt": "from a file\n",
+        });
+        const input = says("reads-map", 'echo "A=$A B=$B X=$X"');
+        Object.assign(input.spec.containers[0], {
+          envFrom: [{ configMapRef: { name: "env" } }],
+          env: [{ name: "X", valueFrom: { configMapKeyRef: { name: "mixed", key: "x" } } }],
+        });
+        await k.ok(["create", "-f", "-"], { input });
+        await k.ok(["wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/reads-map", "--timeout=60s"]);
+        assert.match(bench.node.log(await uidOf(k, "reads-map")), / A=1 B=two words X=y$/m);
+      });
+
+      test("a generic secret is kept as it is, described by its size, and reaches a container", async () => {
+        const k = at();
+        assert.equal(
+          await k.ok(["create", "secret", "generic", "login", "--from-literal=password=geheim"]),
+          "secret/login created\n",
+        );
+        const secret = await k.json(["get", "secret", "login"]);
+        assert.deepEqual(
+          [secret.type, secret.data],
+          ["Opaque", { password: Buffer.from("geheim").toString("base64") }],
+        );
+        const described = await k.ok(["describe", "secret", "login"]);
+        assert.match(described, /^password: {2}6 bytes$/m);
+        assert.doesNotMatch(described, /geheim/);
+        const env = [{ name: "P", valueFrom: { secretKeyRef: { name: "login", key: "password" } } }];
+        const input = says("reads-secret", 'echo "P=$P"');
+        input.spec.containers[0].env = env;
+        await k.ok(["create", "-f", "-"], { input });
+        await k.ok(["wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/reads-secret", "--timeout=60s"]);
+        assert.match(bench.node.log(await uidOf(k, "reads-secret")), / P=geheim$/m);
+      });
+
+      test("a tls secret has a certificate and its key", async () => {
+        const k = at();
+        const { certificate, key } = keyPair();
+        const files = [`--cert=${k.file("tls.crt", certificate)}`, `--key=${k.file("tls.key", key)}`];
+        assert.equal(await k.ok(["create", "secret", "tls", "tls", ...files]), "secret/tls created\n");
+        const { type, data } = await k.json(["get", "secret", "tls"]);
+        assert.equal(type, "kubernetes.io/tls");
+        assert.equal(Buffer.from(data["tls.crt"], "base64").toString(), certificate);
+        assert.equal(Buffer.from(data["tls.key"], "base64").toString(), key);
+      });
+
+      test("a docker-registry secret has the login of a registry", async () => {
+        const k = at();
+        const login = ["--docker-server=registry.example", "--docker-username=u", "--docker-password=p"];
+        assert.equal(
+          await k.ok(["create", "secret", "docker-registry", "pull", ...login]),
+          "secret/pull created\n",
+        );
+        const { type, data } = await k.json(["get", "secret", "pull"]);
+        assert.equal(type, "kubernetes.io/dockerconfigjson");
+        const { auths } = JSON.parse(Buffer.from(data[".dockerconfigjson"], "base64").toString());
+        assert.equal(auths["registry.example"].username, "u");
+      });
+
+      test("a service account gets tokens that the API knows it by", async () => {
+        const k = at();
+        assert.equal(await k.ok(["create", "serviceaccount", "robot"]), "serviceaccount/robot created\n");
+        const token = (await k.ok(["create", "token", "robot", "--duration=20m"])).trim();
+        const { exp, iat, sub } = JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString());
+        assert.deepEqual([exp - iat, sub], [1200, "system:serviceaccount:creating:robot"]);
+        const robot = await k.as({ token });
+        const who = JSON.parse(await robot.ok(["auth", "whoami", "-o", "json"])).status.userInfo;
+        assert.equal(who.username, "system:serviceaccount:creating:robot");
+        assert.deepEqual(who.groups, [
+          "system:serviceaccounts",
+          "system:serviceaccounts:creating",
+          "system:authenticated",
+        ]);
+        assert.match(
+          await robot.refused(["get", "secrets"]),
+          /\(Forbidden\): secrets is forbidden: User "system:serviceaccount:creating:robot" cannot list resource "secrets" in API group "" in the namespace "creating"/,
+        );
+        await k.ok(["delete", "serviceaccount", "robot"]);
+        assert.match(await robot.refused(["auth", "whoami"]), /Unauthorized|must be logged in/);
+        assert.match(await k.refused(["create", "token", "robot"]), /serviceaccounts "robot" not found/);
+      });
+
+      test("a token may be bound to a pod, and ends with it", async () => {
+        const k = at();
+        await run(k, pod("bearer"));
+        const bound = ["create", "token", "default", "--bound-object-kind=Pod", "--bound-object-name"];
+        const token = (await k.ok([...bound, "bearer"])).trim();
+        assert.match(await k.refused([...bound, "none"]), /pods "none" not found/);
+        const robot = await k.as({ token });
+        assert.match(await robot.ok(["auth", "whoami"]), /system:serviceaccount:creating:default/);
+        await k.ok(["delete", "pod", "bearer", "--now"]);
+        assert.match(await robot.refused(["auth", "whoami"]), /Unauthorized|must be logged in/);
+      });
+
+      test("a namespace comes with an account and the certificate of the API", async () => {
+        const k = at().in("furnished");
+        assert.equal(await k.ok(["create", "namespace", "furnished"]), "namespace/furnished created\n");
+        await k.ok(["wait", "--for=create", "serviceaccount/default", "--timeout=20s"]);
+        await k.ok(["wait", "--for=create", "configmap/kube-root-ca.crt", "--timeout=20s"]);
+        assert.match(
+          await k.refused(["create", "namespace", "furnished"]),
+          /\(AlreadyExists\): namespaces "furnished" already exists/,
+        );
+        await k.ok(["delete", "namespace", "furnished"]);
+      });
+
+      test("a priority class gives its value to pods; one that does not exist refuses them", async () => {
+        const k = at();
+        const made = await k.ok(["create", "priorityclass", "urgent", "--value=1000", "--description=first"]);
+        assert.equal(made, "priorityclass.scheduling.k8s.io/urgent created\n");
+        await run(k, pod("urgent", { spec: { priorityClassName: "urgent" } }));
+        assert.equal(await k.ok(["get", "pod", "urgent", "-o", "jsonpath={.spec.priority}"]), "1000");
+        await k.ok(["delete", "priorityclass", "urgent"]);
+        assert.match(
+          await k.refused(["create", "-f", "-"], {
+            input: pod("late", { spec: { priorityClassName: "urgent" } }),
+          }),
+          /pods "late" is forbidden: no PriorityClass with name urgent was found/,
+        );
+      });
+
+      test("generateName makes a name for each", async () => {
+        const k = at();
+        const input = { apiVersion: "v1", kind: "ConfigMap", metadata: { generateName: "made-" } };
+        const names = [
+          await k.ok(["create", "-f", "-"], { input }),
+          await k.ok(["create", "-f", "-"], { input }),
+        ];
+        for (const name of names) assert.match(name, /^configmap\/made-[a-z0-9]{5} created\n$/);
+        assert.notEqual(names[0], names[1]);
+      });
+
+      test("a service gets an address", async () => {
+        const k = at();
+        assert.equal(
+          await k.ok(["create", "service", "clusterip", "web", "--tcp=80:8080"]),
+          "service/web created\n",
+        );
+        const { clusterIP } = (await k.json(["get", "service", "web"])).spec;
+        assert.match(clusterIP, /^10\.96\./);
+        await run(k, pod("served", { labels: { app: "web" } }));
+        assert.equal(
+          await k.ok(["expose", "pod", "served", "--port=80", "--name=exposed"]),
+          "service/exposed exposed\n",
+        );
+        assert.equal(
+          await k.ok(["get", "service", "exposed", "-o", "jsonpath={.spec.selector}"]),
+          '{"app":"web"}',
+        );
+      });
+    },
+    "together",
+  );
+}

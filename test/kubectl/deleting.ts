@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { holds } from "../e2e/holds.ts";
+import { type Bench, describeIn } from "./bench.ts";
+import { configMap, list, pod, run } from "./pods.ts";
+
+/** Does not end when it is told to. */
+const deaf = { command: ["sh", "-c", "trap '' TERM; while true; do sleep 1; done"] };
+
+/** kubectl delete. */
+export function deleting(bench: Bench): void {
+  describeIn(
+    bench,
+    "deleting",
+    (at) => {
+      test("a pod is told to end, and is gone when its containers are", async () => {
+        const k = at();
+        const [uid] = await run(k, pod("web"));
+        const watched = k.start([
+          "get",
+          "pod",
+          "web",
+          "-w",
+          "-o",
+          "jsonpath={.metadata.deletionGracePeriodSeconds},",
+        ]);
+        await watched.says(/,/);
+        assert.match(await k.ok(["delete", "pod", "web"]), /^pod "web" deleted/);
+        await bench.node.nothingRuns(uid!);
+        assert.match(await k.refused(["get", "pod", "web"]), /NotFound/);
+        await watched.stop();
+        assert.match(watched.stdout, /10,/, "it had the grace of its manifest");
+      });
+
+      test("--wait=false answers at once: the pod is Terminating, and its containers end within its grace", async () => {
+        const k = at();
+        const [uid] = await run(
+          k,
+          pod("slow", { container: deaf, spec: { terminationGracePeriodSeconds: 8 } }),
+        );
+        assert.match(await k.ok(["delete", "pod", "slow", "--wait=false"]), /^pod "slow" deleted/);
+        assert.match(await k.ok(["get", "pod", "slow"]), /Terminating/);
+        assert.equal((await bench.node.running(uid!)).length, 1);
+        await k.ok(["wait", "--for=delete", "pod/slow", "--timeout=60s"]);
+        await bench.node.nothingRuns(uid!);
+      });
+
+      test("--now leaves a second", async () => {
+        const k = at();
+        const [uid] = await run(
+          k,
+          pod("now", { container: deaf, spec: { terminationGracePeriodSeconds: 3600 } }),
+        );
+        assert.match(await k.ok(["delete", "pod", "now", "--now"]), /^pod "now" deleted/);
+        await bench.node.nothingRuns(uid!);
+      });
+
+      test("--grace-period shortens what the manifest says, also once it ends already", async () => {
+        const k = at();
+        const [uid] = await run(
+          k,
+          pod("shorter", { container: deaf, spec: { terminationGracePeriodSeconds: 3600 } }),
+        );
+        await k.ok(["delete", "pod", "shorter", "--wait=false"]);
+        await k.ok(["delete", "pod", "shorter", "--grace-period=1", "--timeout=60s"]);
+        await bench.node.nothingRuns(uid!);
+      });
+
+      test("--force --grace-period=0 removes the pod at once, and the node ends what ran", async () => {
+        const k = at();
+        const [uid] = await run(k, pod("forced"));
+        const { status, stdout, stderr } = await k.type([
+          "delete",
+          "pod",
+          "forced",
+          "--force",
+          "--grace-period=0",
+        ]);
+        assert.equal(status, 0);
+        assert.match(stdout, /^pod "forced" force deleted/);
+        assert.match(
+          stderr,
+          /^Warning: Immediate deletion does not wait for confirmation that the running resource has been terminated/,
+        );
+        assert.match(await k.refused(["get", "pod", "forced"]), /NotFound/);
+        await holds(() => bench.node.nothingRuns(uid!));
+      });
+
+      test("a pod of the same name may follow at once", async () => {
+        const k = at();
+        const [first] = await run(k, pod("next"));
+        await k.ok(["delete", "pod", "next", "--force", "--grace-period=0"]);
+        const [second] = await run(k, pod("next"));
+        assert.notEqual(first, second);
+        assert.equal((await bench.node.running(second!)).length, 1);
+        await holds(() => bench.node.nothingRuns(first!));
+      });
+
+      test("--dry-run=server deletes nothing", async () => {
+        const k = at();
+        await k.ok(["create", "configmap", "dry"]);
+        assert.match(
+          await k.ok(["delete", "configmap", "dry", "--dry-run=server"]),
+          /^configmap "dry" deleted.*\(server dry run\)\n$/,
+        );
+        await k.ok(["get", "configmap", "dry"]);
+      });
+
+      test("a finalizer holds an object until it is taken away", async () => {
+        const k = at();
+        const input = configMap("held", {}, { finalizers: ["example.com/hold"] });
+        await k.ok(["create", "-f", "-"], { input });
+        await k.ok(["delete", "configmap", "held", "--wait=false"]);
+        const { metadata } = await k.json(["get", "configmap", "held"]);
+        assert.match(metadata.deletionTimestamp, /^\d{4}-/);
+        await k.ok(["patch", "configmap", "held", "--type=merge", "-p", '{"metadata":{"finalizers":null}}']);
+        await k.ok(["wait", "--for=delete", "configmap/held", "--timeout=20s"]);
+      });
+
+      test("owners take what is theirs along, unless it is orphaned", async () => {
+        const k = at();
+        for (const [owner, cascade] of [
+          ["parent", "background"],
+          ["strict", "foreground"],
+          ["lax", "orphan"],
+        ] as const) {
+          await k.ok(["create", "configmap", owner]);
+          const { metadata } = await k.json(["get", "configmap", owner]);
+          const ownerReferences = [
+            { apiVersion: "v1", kind: "ConfigMap", name: owner, uid: metadata.uid, blockOwnerDeletion: true },
+          ];
+          await k.ok(["create", "-f", "-"], {
+            input: configMap(`child-of-${owner}`, {}, { ownerReferences }),
+          });
+          await k.ok(["delete", "configmap", owner, `--cascade=${cascade}`]);
+        }
+        await k.ok(["wait", "--for=delete", "configmap/child-of-parent", "--timeout=20s"]);
+        assert.match(await k.refused(["get", "configmap", "child-of-strict"]), /NotFound/);
+        const orphan = await k.json(["get", "configmap", "child-of-lax"]);
+        assert.equal(orphan.metadata.ownerReferences, undefined);
+      });
+
+      test("a namespace takes everything in it along; its pods end on the node", async () => {
+        const k = at().in("doomed");
+        await k.ok(["create", "namespace", "doomed"]);
+        const [uid] = await run(k, pod("web"));
+        await k.ok(["create", "configmap", "settings"]);
+        assert.match(await k.ok(["delete", "namespace", "doomed"]), /^namespace "doomed" deleted\n$/);
+        assert.match(await k.refused(["get", "namespace", "doomed"]), /namespaces "doomed" not found/);
+        assert.equal(await k.ok(["get", "pods,configmaps,serviceaccounts", "-o", "name"]), "");
+        await bench.node.nothingRuns(uid!);
+        assert.match(await k.refused(["create", "configmap", "late"]), /namespaces "doomed" not found/);
+      });
+
+      test("namespaces that belong to the cluster stay", async () => {
+        assert.match(
+          await at().refused(["delete", "namespace", "kube-system"]),
+          /\(Forbidden\): namespaces "kube-system" is forbidden: this namespace may not be deleted/,
+        );
+      });
+    },
+    "together",
+  );
+
+  describeIn(bench, "deleting-many", (at) => {
+    test("by label, by file, and all of a kind", async () => {
+      const k = at();
+      const labels = { of: "these" };
+      const maps = ["a", "b", "c", "d"].map((name) => configMap(name, {}, name < "c" ? { labels } : {}));
+      await k.ok(["create", "-f", "-"], { input: list(...maps) });
+      const byLabel = await k.ok(["delete", "configmap", "-l", "of=these"]);
+      assert.match(byLabel, /^configmap "a" deleted.*\nconfigmap "b" deleted.*\n$/);
+      const file = k.file("c.json", configMap("c", {}));
+      assert.match(await k.ok(["delete", "-f", file]), /^configmap "c" deleted.*\n$/);
+      assert.match(await k.refused(["delete", "-f", file]), /\(NotFound\).*configmaps "c" not found/);
+      assert.equal(await k.ok(["delete", "-f", file, "--ignore-not-found"]), "");
+      const [uid] = await run(k, pod("one"));
+      assert.match(await k.ok(["delete", "pods", "--all"]), /^pod "one" deleted/m);
+      assert.equal(await k.ok(["get", "pods", "-o", "name"]), "");
+      await bench.node.nothingRuns(uid!);
+      assert.match(await k.ok(["delete", "configmap", "--all"]), /^configmap "d" deleted/m);
+    });
+  });
+}

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { before, test } from "node:test";
+import { holds } from "../e2e/holds.ts";
+import { type Bench, describeIn } from "./bench.ts";
+import { demoImage, list, pod, says } from "./pods.ts";
+
+/** kubectl describe. */
+export function describing(bench: Bench): void {
+  describeIn(bench, "describing", (at) => {
+    before(async () => {
+      const k = at();
+      const resources = { requests: { cpu: "10m", memory: "8Mi" }, limits: { memory: "64Mi" } };
+      const web = pod("web", {
+        labels: { app: "web" },
+        container: { resources, env: [{ name: "A", value: "1" }] },
+      });
+      await k.ok(["create", "-f", "-"], { input: list(web, says("broken", "exit 3")) });
+      await k.ok(["wait", "--for=condition=Ready", "pod/web", "--timeout=60s"]);
+      await k.ok(["wait", "--for=jsonpath={.status.phase}=Failed", "pod/broken", "--timeout=60s"]);
+    });
+
+    test("a pod: where it is, what runs, its conditions, and what happened to it", async () => {
+      const { status } = await at().json(["get", "pod", "web"]);
+      const told = await holds(async () => {
+        const text = await at().ok(["describe", "pod", "web"]);
+        assert.match(text, /Normal +Started +\S+ +kubelet +.*Container started/);
+        return text;
+      });
+      for (const line of [
+        /^Name: +web$/m,
+        /^Namespace: +describing$/m,
+        /^Service Account: +default$/m,
+        new RegExp(`^Node: +${bench.nodeName}/${status.hostIP}$`, "m"),
+        /^Labels: +app=web$/m,
+        /^Status: +Running$/m,
+        new RegExp(`^IP: +${status.podIP}$`, "m"),
+        new RegExp(`^ {4}Container ID: +${status.containerStatuses[0].containerID}$`, "m"),
+        new RegExp(`^ {4}Image: +${demoImage}$`, "m"),
+        /^ {4}State: +Running\n {6}Started: /m,
+        /^ {4}Limits:\n {6}memory: +64Mi\n {4}Requests:\n {6}cpu: +10m\n {6}memory: +8Mi$/m,
+        /^ {4}Environment:\n {6}A: +1$/m,
+        /^Conditions:\n {2}Type +Status *\n {2}PodReadyToStartContainers +True *\n/m,
+        /^ {2}Ready +True *$/m,
+        /^QoS Class: +Burstable$/m,
+        /^Tolerations: +node\.kubernetes\.io\/not-ready:NoExecute op=Exists for 300s$/m,
+        new RegExp(
+          `Normal +Scheduled +\\S+ +default-scheduler +Successfully assigned describing/web to ${bench.nodeName}`,
+        ),
+        new RegExp(
+          `Normal +Pulled +\\S+ +kubelet +.*Container image "${demoImage}" already present on machine`,
+        ),
+        /Normal +Created +\S+ +kubelet +.*Container created/,
+      ])
+        assert.match(told, line);
+    });
+
+    test("a container that failed: with its reason and its exit code", async () => {
+      const told = await at().ok(["describe", "pod", "broken"]);
+      assert.match(told, /^ {4}State: +Terminated\n {6}Reason: +Error\n {6}Exit Code: +3$/m);
+      assert.match(told, /^Status: +Failed$/m);
+    });
+
+    test("the node: its conditions, what it has, what runs on it, and its lease", async () => {
+      const told = await at().ok(["describe", "node", bench.nodeName]);
+      for (const line of [
+        /^Taints: +<none>$/m,
+        /^Unschedulable: +false$/m,
+        new RegExp(`^ {2}HolderIdentity: +${bench.nodeName}$`, "m"),
+        /^ {2}MemoryPressure +False .*KubeletHasSufficientMemory/m,
+        /^ {2}Ready +True .*KubeletReady +kubelet is posting ready status$/m,
+        /^ {2}pods: +110$/m,
+        /^ {2}Container Runtime Version: +containerd:\/\//m,
+        /^ {2}describing +web +10m \(\d+%\) +0 \(0%\) +8Mi \(\d+%\) +64Mi \(\d+%\)/m,
+      ])
+        assert.match(told, line);
+    });
+
+    test("a service: its address and where it leads", async () => {
+      const told = await bench.kubectl.ok(["describe", "service", "kubernetes"]);
+      assert.match(told, /^Type: +ClusterIP$/m);
+      assert.match(told, /^IP: +10\.96\.0\.1$/m);
+      assert.match(told, /^Port: +https {2}443\/TCP$/m);
+      assert.match(told, /^Endpoints: +[\d.]+:\d+$/m);
+    });
+
+    test("a configmap with its data, a secret without, a namespace with its status, an account, a class, a lease", async () => {
+      const k = at();
+      await k.ok(["create", "configmap", "settings", "--from-literal=a=one"]);
+      await k.ok(["create", "secret", "generic", "hidden", "--from-literal=a=one"]);
+      const expected: [args: string[], line: RegExp][] = [
+        [["configmap", "settings"], /^a:\n----\none$/m],
+        [["secret", "hidden"], /^Type: +Opaque$[\s\S]*^a: +3 bytes$/m],
+        [
+          ["namespace", "describing"],
+          /^Labels: +kubernetes\.io\/metadata\.name=describing$[\s\S]*^Status: +Active$/m,
+        ],
+        [["serviceaccount", "default"], /^Name: +default$[\s\S]*^Image pull secrets: +<none>$/m],
+        [["priorityclass", "system-node-critical"], /^Value: +2000001000$/m],
+        [["lease", "-n", "kube-node-lease", bench.nodeName], /Holder Identity: +\S+/],
+      ];
+      for (const [args, line] of expected) assert.match(await k.ok(["describe", ...args]), line);
+    });
+
+    test("several at once, by the beginning of their names or a label", async () => {
+      const k = at();
+      assert.match(await k.ok(["describe", "pod", "we"]), /^Name: +web$/m);
+      assert.match(await k.ok(["describe", "pods", "-l", "app=web"]), /^Name: +web$/m);
+      assert.match(await k.refused(["describe", "pod", "none"]), /pods "none" not found/);
+    });
+  });
+}

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Bench, describeIn } from "./bench.ts";
+import { demoImage, uidOf } from "./pods.ts";
+
+/** kubectl run. */
+export function running(bench: Bench): void {
+  describeIn(
+    bench,
+    "running",
+    (at) => {
+      const image = `--image=${demoImage}`;
+
+      test("a pod runs with the labels, variables and ports that were typed", async () => {
+        const k = at();
+        const given = ["--labels=app=web,tier=front", "--env=A=one two", "--port=8080"];
+        const command = ["--command", "--", "sh", "-c", 'echo "A=$A"; exec sleep 1000'];
+        assert.equal(await k.ok(["run", "web", image, ...given, ...command]), "pod/web created\n");
+        await k.ok(["wait", "--for=condition=Ready", "pod/web", "--timeout=60s"]);
+        const { metadata, spec } = await k.json(["get", "pod", "web"]);
+        assert.deepEqual(metadata.labels, { app: "web", tier: "front" });
+        assert.deepEqual(spec.containers[0].ports, [{ containerPort: 8080, protocol: "TCP" }]);
+        assert.equal(spec.restartPolicy, "Always");
+        assert.equal((await bench.node.running(metadata.uid)).length, 1);
+        assert.match(bench.node.log(metadata.uid), / A=one two$/m);
+        await k.ok(["delete", "pod", "web", "--now"]);
+        await bench.node.nothingRuns(metadata.uid);
+      });
+
+      const ends: [name: string, script: string, phase: string, shown: RegExp][] = [
+        ["done", "exit 0", "Succeeded", /0\/1 +Completed +0/],
+        ["wrong", "exit 7", "Failed", /0\/1 +Error +0/],
+      ];
+      for (const [name, script, phase, shown] of ends) {
+        test(`with --restart=Never, \`${script}\` is the end: ${phase}`, async () => {
+          const k = at();
+          await k.ok(["run", name, image, "--restart=Never", "--", "sh", "-c", script]);
+          await k.ok(["wait", `--for=jsonpath={.status.phase}=${phase}`, `pod/${name}`, "--timeout=60s"]);
+          assert.match(await k.ok(["get", "pod", name]), shown);
+          assert.deepEqual(await bench.node.running(await uidOf(k, name)), []);
+        });
+      }
+
+      test("with --restart=OnFailure, what fails is started again", async () => {
+        const k = at();
+        const overrides = JSON.stringify({ spec: { terminationGracePeriodSeconds: 1 } });
+        await k.ok(["run", "tries", image, "--restart=OnFailure", `--overrides=${overrides}`, "--", "false"]);
+        await k.ok([
+          "wait",
+          "--for=jsonpath={.status.containerStatuses[0].restartCount}=1",
+          "pod/tries",
+          "--timeout=60s",
+        ]);
+        await k.ok(["delete", "pod", "tries"]);
+      });
+
+      test("--dry-run=client -o yaml writes a manifest that create takes", async () => {
+        const k = at();
+        const dry = ["run", "written", image, "--restart=Never", "--dry-run=client", "-o", "yaml"];
+        const input = await k.ok([...dry, "--command", "--", "true"]);
+        assert.match(input, /^kind: Pod$/m);
+        assert.match(await k.refused(["get", "pod", "written"]), /NotFound/);
+        assert.equal(await k.ok(["create", "-f", "-"], { input }), "pod/written created\n");
+        await k.ok(["wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/written", "--timeout=60s"]);
+      });
+
+      test("an image that is not there is told in the table and in the events", async () => {
+        const k = at();
+        const none = ["--image=localhost/kubelet-ts/none:1", "--image-pull-policy=Never"];
+        await k.ok(["run", "none", ...none]);
+        const waiting =
+          "--for=jsonpath={.status.containerStatuses[0].state.waiting.reason}=ErrImageNeverPull";
+        await k.ok(["wait", waiting, "pod/none", "--timeout=60s"]);
+        assert.match(await k.ok(["get", "pod", "none"]), /0\/1 +ErrImageNeverPull +0/);
+        assert.match(
+          await k.ok(["describe", "pod", "none"]),
+          /Warning +ErrImageNeverPull +.*Container image "localhost\/kubelet-ts\/none:1" is not present with pull policy of Never/,
+        );
+      });
+    },
+    "together",
+  );
+}

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { generateKey, makeRequest, privateKeyPem } from "../../src/base/x509/index.ts";
+import type { Bench } from "./bench.ts";
+import { rows } from "./kubectl.ts";
+
+/** kubectl certificate: users of the API. */
+export function signing(bench: Bench): void {
+  describe("signing", () => {
+    const request = (name: string, pem: string) => ({
+      apiVersion: "certificates.k8s.io/v1",
+      kind: "CertificateSigningRequest",
+      metadata: { name },
+      spec: {
+        request: Buffer.from(pem).toString("base64"),
+        signerName: "kubernetes.io/kube-apiserver-client",
+        usages: ["client auth"],
+        expirationSeconds: 3600,
+      },
+    });
+    const subject = { commonName: "jane", organizations: ["developers"] };
+
+    test("a request waits for approval, and is signed then: the API knows who comes with the certificate", async () => {
+      const k = bench.kubectl;
+      const { privateKey } = generateKey();
+      const input = request("jane", makeRequest({ subject, key: privateKey }));
+      await k.ok(["create", "-f", "-"], { input });
+      const [row] = rows(await k.ok(["get", "csr", "jane"]));
+      assert.deepEqual(
+        [row?.REQUESTOR, row?.REQUESTEDDURATION, row?.CONDITION],
+        ["kubernetes-admin", "60m", "Pending"],
+      );
+      assert.match(await k.ok(["certificate", "approve", "jane"]), /\/jane approved$/m);
+      await k.ok(["wait", "--for=jsonpath={.status.certificate}", "csr/jane", "--timeout=20s"]);
+      assert.match(await k.ok(["get", "csr", "jane"]), /Approved,Issued/);
+      assert.match(
+        await k.ok(["describe", "csr", "jane"]),
+        /Common Name: +jane\n[\s\S]*Organization: +developers/,
+      );
+      const certificate = await k.ok(["get", "csr", "jane", "-o", "jsonpath={.status.certificate}"]);
+      const jane = await k.as({
+        "client-certificate-data": certificate,
+        "client-key-data": Buffer.from(privateKeyPem(privateKey)).toString("base64"),
+      });
+      const { userInfo } = JSON.parse(await jane.ok(["auth", "whoami", "-o", "json"])).status;
+      assert.deepEqual(
+        [userInfo.username, userInfo.groups],
+        ["jane", ["developers", "system:authenticated"]],
+      );
+      assert.match(await jane.refused(["get", "pods"]), /User "jane" cannot list resource "pods"/);
+    });
+
+    test("a request that is denied gets no certificate", async () => {
+      const k = bench.kubectl;
+      const input = request("joe", makeRequest({ subject, key: generateKey().privateKey }));
+      await k.ok(["create", "-f", "-"], { input });
+      assert.match(await k.ok(["certificate", "deny", "joe"]), /\/joe denied$/m);
+      assert.match(await k.ok(["get", "csr", "joe"]), /Denied/);
+      assert.equal(await k.ok(["get", "csr", "joe", "-o", "jsonpath={.status.certificate}"]), "");
+    });
+  });
+}

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Bench, describeIn } from "./bench.ts";
+import type { Kubectl, RunningKubectl } from "./kubectl.ts";
+import { pod, run, says } from "./pods.ts";
+
+/** kubectl wait, and get -w. */
+export function waiting(bench: Bench): void {
+  describeIn(bench, "waiting", (at) => {
+    test("wait ends when a condition holds, a field has a value, or an object is there or gone", async () => {
+      const k = at();
+      const there = k.start(["wait", "--for=create", "pod/late", "--timeout=60s"]);
+      await k.ok(["create", "-f", "-"], { input: pod("late") });
+      assert.equal(await there.ended, 0, there.stderr);
+      assert.equal(
+        await k.ok(["wait", "--for=condition=Ready", "pod/late", "--timeout=60s"]),
+        "pod/late condition met\n",
+      );
+      assert.equal(
+        await k.ok(["wait", "--for=jsonpath={.status.phase}=Running", "pod/late"]),
+        "pod/late condition met\n",
+      );
+      const gone = k.start(["wait", "--for=delete", "pod/late", "--timeout=60s"]);
+      await k.ok(["delete", "pod", "late", "--wait=false"]);
+      assert.equal(await gone.ended, 0, gone.stderr);
+      assert.match(await k.refused(["get", "pod", "late"]), /NotFound/);
+    });
+
+    test("wait for all pods, or those with a label", async () => {
+      const k = at();
+      await run(k, pod("one", { labels: { a: "1" } }), pod("two"));
+      assert.equal(
+        await k.ok(["wait", "--for=condition=Ready", "pod", "--all"]),
+        "pod/one condition met\npod/two condition met\n",
+      );
+      assert.equal(
+        await k.ok(["wait", "--for=condition=Ready", "pod", "-l", "a=1"]),
+        "pod/one condition met\n",
+      );
+    });
+
+    test("wait gives up in time, and says for what", async () => {
+      const k = at();
+      await k.ok(["create", "configmap", "never"]);
+      const never = ["wait", "--for=jsonpath={.data.a}=1", "configmap/never", "--timeout=1s"];
+      assert.match(await k.refused(never), /timed out waiting for the condition on configmaps\/never/);
+      assert.match(
+        await k.refused(["wait", "--for=condition=Ready", "pod/none", "--timeout=1s"]),
+        /pods "none" not found/,
+      );
+    });
+
+    test("get -w --output-watch-events shows the life of a pod in its order", async () => {
+      const k = at();
+      const labels = { watched: "yes" };
+      const watched = await watchFrom(k, labels, ["--output-watch-events", "-o", "wide"]);
+      await run(k, pod("seen", { labels }));
+      await k.ok(["delete", "pod", "seen"]);
+      await watched.says(/^DELETED +seen/m);
+      await watched.stop();
+      const seen = linesOf(watched, /^\S+ +seen /);
+      const events = seen.map(([event]) => event);
+      assert.deepEqual(steps(events), ["ADDED", "MODIFIED", "DELETED"], watched.stdout);
+      const states = steps(seen.map(([, , , status, , , , node]) => `${status} ${node}`));
+      inOrder(states, [
+        "Pending <none>",
+        `Pending ${bench.nodeName}`,
+        `ContainerCreating ${bench.nodeName}`,
+        `Running ${bench.nodeName}`,
+        `Terminating ${bench.nodeName}`,
+        `Completed ${bench.nodeName}`,
+      ]);
+      for (const state of ["Pending <none>", `Running ${bench.nodeName}`, `Terminating ${bench.nodeName}`])
+        assert.ok(states.includes(state), watched.stdout);
+    });
+
+    test("get -w shows a table that grows by what happens", async () => {
+      const k = at();
+      const labels = { table: "grows" };
+      const watched = await watchFrom(k, labels, []);
+      await k.ok(["create", "-f", "-"], { input: says("ends", "exit 0", { labels }) });
+      await watched.says(/^ends +0\/1 +Completed/m);
+      await watched.stop();
+      const statuses = steps(linesOf(watched, /^ends /).map(([, , status]) => status));
+      inOrder(statuses, ["Pending", "ContainerCreating", "Running", "Completed"]);
+      assert.deepEqual([statuses[0], statuses.at(-1)], ["Pending", "Completed"]);
+    });
+
+    test("get -w -o jsonpath tells of each change of one object", async () => {
+      const k = at();
+      await k.ok(["create", "configmap", "counted", "--from-literal=n=0"]);
+      const watched = k.start(["get", "configmap", "counted", "-w", "-o", "jsonpath={.data.n},"]);
+      await watched.says(/0,/);
+      for (let n = 1; n <= 5; n++)
+        await k.ok(["patch", "configmap", "counted", "-p", `{"data":{"n":"${n}"}}`]);
+      await watched.says(/5,/);
+      await watched.stop();
+      assert.equal(watched.stdout, "0,1,2,3,4,5,");
+    });
+  });
+}
+
+/** A watch of pods with these labels that is sure to see all of the next one's life: it has told of another already. */
+async function watchFrom(
+  k: Kubectl,
+  labels: Record<string, string>,
+  more: readonly string[],
+): Promise<RunningKubectl> {
+  const [[key, value] = []] = Object.entries(labels);
+  await k.ok(["create", "-f", "-"], { input: pod(`first-${key}`, { labels }) });
+  const watched = k.start(["get", "pods", "-w", "-l", `${key}=${value}`, ...more]);
+  await watched.says(/first-/);
+  return watched;
+}
+
+function linesOf(watched: RunningKubectl, which: RegExp): string[][] {
+  return watched.lines.filter((line) => which.test(line)).map((line) => line.split(/ +/));
+}
+
+/** Without repetitions. */
+function steps(all: readonly (string | undefined)[]): (string | undefined)[] {
+  return all.filter((one, i) => one !== all[i - 1]);
+}
+
+/** Some may be too short to be told, but none comes before one that precedes it. */
+function inOrder(seen: readonly (string | undefined)[], order: readonly string[]): void {
+  assert.deepEqual(
+    seen,
+    order.filter((one) => seen.includes(one)),
+  );
+}
