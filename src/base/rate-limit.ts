@@ -19,9 +19,7 @@ export class RateLimit {
   /** Resolves when one more may go. Those who wait go in the order they came. */
   async take(signal?: AbortSignal): Promise<void> {
     if (this.#perSecond <= 0) return;
-    const now = this.#clock.now();
-    this.#tokens = Math.min(this.#burst, this.#tokens + ((now - this.#at) / 1000) * this.#perSecond);
-    this.#at = now;
+    this.#refill();
     this.#tokens -= 1;
     if (this.#tokens >= 0) return;
     try {
@@ -30,5 +28,20 @@ export class RateLimit {
       this.#tokens += 1;
       throw error;
     }
+  }
+
+  /** True if one more may go now. Nobody waits. */
+  tryTake(): boolean {
+    if (this.#perSecond <= 0) return true;
+    this.#refill();
+    if (this.#tokens < 1) return false;
+    this.#tokens -= 1;
+    return true;
+  }
+
+  #refill(): void {
+    const now = this.#clock.now();
+    this.#tokens = Math.min(this.#burst, this.#tokens + ((now - this.#at) / 1000) * this.#perSecond);
+    this.#at = now;
   }
 }

@@ -47,8 +47,38 @@ function unescapeOctal(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 8)));
 }
 
+function escapeOctal(path: string): string {
+  return path.replace(/[ \t\n\\]/g, (c) => `\\${c.charCodeAt(0).toString(8).padStart(3, "0")}`);
+}
+
 export function readMounts(): MountPoint[] {
   return parseMountinfo(readFileSync("/proc/self/mountinfo", "utf8"));
+}
+
+/** The same as mountAt() of all mounts, without making sense of those elsewhere: a busy node has hundreds. */
+export function findMount(text: string, path: string): MountPoint | undefined {
+  const needle = ` ${escapeOctal(path)} `;
+  const lines: string[] = [];
+  for (let at = text.indexOf(needle); at >= 0; at = text.indexOf(needle, at + 1)) {
+    const end = text.indexOf("\n", at);
+    lines.push(text.slice(text.lastIndexOf("\n", at) + 1, end < 0 ? undefined : end));
+  }
+  return mountAt(parseMountinfo(lines.join("\n")), path);
+}
+
+/** Mount points at or below a folder, in the order in which they can be unmounted. */
+export function findMountsBelow(text: string, dir: string): string[] {
+  const escaped = escapeOctal(dir);
+  if (!text.includes(` ${escaped} `) && !text.includes(` ${escaped}/`)) return [];
+  return mountsBelow(parseMountinfo(text), [dir]);
+}
+
+export function readMountsBelow(dir: string): string[] {
+  return findMountsBelow(readFileSync("/proc/self/mountinfo", "utf8"), dir);
+}
+
+export function readMountAt(path: string): MountPoint | undefined {
+  return findMount(readFileSync("/proc/self/mountinfo", "utf8"), path);
 }
 
 /** What is mounted at exactly this path, the topmost if there are several. */

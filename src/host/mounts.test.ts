@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readFile, rm, stat, statfs, symlink, writeFile } from "node:fs/promises";
+import { link, mkdir, mkdtemp, readFile, rm, stat, statfs, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -7,7 +7,7 @@ import { errnoOf } from "../base/errors.ts";
 import { makeDirsBeneath, openBeneath, openRoot } from "./beneath.ts";
 import { diskUsage } from "./disk-usage.ts";
 import { mountReferences } from "./mount-table.ts";
-import { hostMounts, mountFlags } from "./mounts.ts";
+import { hostMounts, mountFlags, shareMountsOf } from "./mounts.ts";
 import { removeEmptyTree, removeTree } from "./remove-tree.ts";
 
 const mayMount = process.getuid?.() === 0;
@@ -91,6 +91,19 @@ describe("on the kernel of this machine", { skip: !mayMount && "needs root" }, (
     });
   });
 
+  test("mounts below a folder can be made to be seen by others, once", async () => {
+    const at = await folder("shared");
+    await shareMountsOf(at);
+    const holder = hostMounts
+      .list()
+      .findLast((m) => at === m.path || at.startsWith(`${m.path}/`) || m.path === "/");
+    assert.equal(holder?.shared, true);
+    const before = hostMounts.list().length;
+    await shareMountsOf(at);
+    assert.equal(hostMounts.list().length, before);
+    await hostMounts.unmount(at);
+  });
+
   test("nothing is deleted through a mount", async () => {
     const tree = await folder("tree/a/b");
     const at = await folder("tree/mounted");
@@ -161,7 +174,7 @@ describe("on the kernel of this machine", { skip: !mayMount && "needs root" }, (
     await hostMounts.mountTmpfs(at);
     const none = await diskUsage(at);
     await writeFile(join(at, "file"), Buffer.alloc(8192));
-    await import("node:fs/promises").then(({ link }) => link(join(at, "file"), join(at, "same")));
+    await link(join(at, "file"), join(at, "same"));
     await mkdir(join(at, "sub"));
     await hostMounts.mountTmpfs(join(at, "sub"));
     await writeFile(join(at, "sub/other"), Buffer.alloc(8192));

@@ -2,7 +2,7 @@ import { realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { errnoOf, KubeletError } from "../base/errors.ts";
 import { libc } from "./libc.ts";
-import { type MountPoint, mountAt, readMounts } from "./mount-table.ts";
+import { type MountPoint, readMountAt, readMounts } from "./mount-table.ts";
 
 export interface TmpfsOptions {
   /** Bytes; the kernel's own bound (half of the memory) without it. */
@@ -147,7 +147,7 @@ export const hostMounts: Mounts = {
 
   async at(dir) {
     const path = await realPathOf(dir);
-    return path === undefined ? undefined : mountAt(readMounts(), path);
+    return path === undefined ? undefined : readMountAt(path);
   },
 
   list: readMounts,

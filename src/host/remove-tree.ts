@@ -1,26 +1,20 @@
 import { lstat, readdir, realpath, rm, rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { errnoOf, KubeletError } from "../base/errors.ts";
-import { type MountPoint, mountsBelow, readMounts } from "./mount-table.ts";
+import { readMountsBelow } from "./mount-table.ts";
 
 /**
  * Removes a folder with all that is in it, unless something is mounted there: to delete through a mount would delete what is
  * mounted. What is not there is as good as removed.
  */
-export async function removeTree(
-  dir: string,
-  mounts: () => readonly MountPoint[] = readMounts,
-): Promise<void> {
-  await refuseMounts(dir, mounts);
+export async function removeTree(dir: string): Promise<void> {
+  await refuseMounts(dir);
   await rm(dir, { recursive: true, force: true });
 }
 
 /** Removes folders that are empty or hold nothing but empty folders; any file in them is an error. */
-export async function removeEmptyTree(
-  dir: string,
-  mounts: () => readonly MountPoint[] = readMounts,
-): Promise<void> {
-  await refuseMounts(dir, mounts);
+export async function removeEmptyTree(dir: string): Promise<void> {
+  await refuseMounts(dir);
   await removeFolders(dir);
 }
 
@@ -47,12 +41,12 @@ export async function removeEntry(path: string): Promise<void> {
   }
 }
 
-async function refuseMounts(dir: string, mounts: () => readonly MountPoint[]): Promise<void> {
+async function refuseMounts(dir: string): Promise<void> {
   const real = await realpath(dir).catch((error) => {
     if (errnoOf(error) === "ENOENT") return dir;
     throw error;
   });
-  const below = mountsBelow(mounts(), [real]);
+  const below = readMountsBelow(real);
   if (below.length > 0)
     throw new KubeletError("EBUSY", `remove ${dir}: still has mounts: ${below.join(", ")}`);
 }

@@ -170,6 +170,9 @@ export function createCriClient(options: CriClientOptions): CriClient {
     removeImage: (image, o) => end(i.removeImage, { image }, o),
     imageFsInfo: (o) => call(i.imageFsInfo, {}, o),
 
+    listContainerStats: async (o) => (await call(r.listContainerStats, {}, o)).stats,
+    listPodSandboxStats: async (o) => (await call(r.listPodSandboxStats, {}, o)).stats,
+
     onUnavailable: (listener) => {
       unavailableListeners.add(listener);
       return () => unavailableListeners.delete(listener);

@@ -82,8 +82,14 @@ export interface ImageService {
   imageFsInfo(o?: CallOptions): Promise<api.ImageFsInfoResponse>;
 }
 
+/** What a runtime can be asked about what pods take. Old runtimes have no answer (UNIMPLEMENTED). */
+export interface StatsService {
+  listContainerStats(o?: CallOptions): Promise<api.ContainerStats[]>;
+  listPodSandboxStats(o?: CallOptions): Promise<api.PodSandboxStats[]>;
+}
+
 /** A client of one runtime. It connects when it is first asked something, and again whenever that is needed. */
-export interface CriClient extends RuntimeService, ImageService {
+export interface CriClient extends RuntimeService, ImageService, StatsService {
   /** Calls back after each call that failed because nobody answers; the returned function ends that. */
   onUnavailable(listener: () => void): () => void;
   /** Takes no more calls, and ends the connection when none waits for an answer any more. */

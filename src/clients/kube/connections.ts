@@ -10,7 +10,8 @@ import type { Answer, Exchange, Link } from "./link.ts";
 import { certificateAuthority, type KeyPair, PemFiles } from "./pem-files.ts";
 import { type Environment, proxyFor } from "./proxy.ts";
 
-const dialDeadlineMs = 30_000;
+/** Whoever finds the way blocked asks again in time: TCP by itself would ask ever more seldom. */
+const dialDeadlineMs = 10_000;
 const maxOpenings = 20;
 
 /**

@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { CriError, type GrpcCode } from "../cri/cri-error.ts";
+import { codeWord, rpcCodeOf, toRpcError } from "./rpc-error.ts";
+
+describe("an error of a plugin", () => {
+  const words: [GrpcCode, string][] = [
+    ["CANCELLED", "Canceled"],
+    ["INVALID_ARGUMENT", "InvalidArgument"],
+    ["UNAVAILABLE", "Unavailable"],
+    ["OUT_OF_RANGE", "OutOfRange"],
+  ];
+  for (const [code, word] of words) it(`${code} is called ${word}`, () => assert.equal(codeWord(code), word));
+
+  it("has the words that users know, and its code", () => {
+    const error = toRpcError(new CriError("NOT_FOUND", "NodeStageVolume", "no such volume"));
+    assert.equal((error as Error).message, "rpc error: code = NotFound desc = no such volume");
+    assert.equal(rpcCodeOf(error), "NOT_FOUND");
+    const late = toRpcError(new CriError("DEADLINE_EXCEEDED", "NodeStageVolume", "no answer within 120 s"));
+    assert.equal(
+      (late as Error).message,
+      "rpc error: code = DeadlineExceeded desc = context deadline exceeded",
+    );
+  });
+});

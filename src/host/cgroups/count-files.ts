@@ -1,0 +1,45 @@
+import { join } from "node:path";
+import { errnoOf } from "../../base/errors.ts";
+import { type CgroupFiles, isGone } from "./files.ts";
+
+/** Reads the counters of one cgroup folder. What is not there reads as nothing: kernels differ in what they have. */
+export class CountFiles {
+  readonly #files: Pick<CgroupFiles, "read">;
+  readonly #dir: string;
+
+  constructor(files: Pick<CgroupFiles, "read">, dir: string) {
+    this.#files = files;
+    this.#dir = dir;
+  }
+
+  async text(name: string): Promise<string | undefined> {
+    try {
+      return await this.#files.read(join(this.#dir, name));
+    } catch (error) {
+      // EOPNOTSUPP: a kernel that has the file and does not count (PSI switched off).
+      if (isGone(error) || errnoOf(error) === "EOPNOTSUPP" || errnoOf(error) === "ENOTSUP") return undefined;
+      throw error;
+    }
+  }
+
+  async number(name: string): Promise<number | undefined> {
+    const value = (await this.text(name))?.trim();
+    const number = value === undefined || value === "" ? Number.NaN : Number(value);
+    return Number.isNaN(number) ? undefined : number;
+  }
+
+  /** "key value" lines. */
+  async table(name: string): Promise<ReadonlyMap<string, number> | undefined> {
+    const text = await this.text(name);
+    return text === undefined ? undefined : parseTable(text);
+  }
+}
+
+export function parseTable(text: string): ReadonlyMap<string, number> {
+  const table = new Map<string, number>();
+  for (const line of text.split("\n")) {
+    const at = line.indexOf(" ");
+    if (at > 0) table.set(line.slice(0, at), Number(line.slice(at + 1)) || 0);
+  }
+  return table;
+}

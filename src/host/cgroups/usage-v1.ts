@@ -1,0 +1,224 @@
+import { stat } from "node:fs/promises";
+import { CountFiles } from "./count-files.ts";
+import type { CgroupFiles } from "./files.ts";
+import { parsePressure } from "./pressure.ts";
+import { readPids } from "./tree.ts";
+import {
+  type CgroupUsage,
+  type CgroupUsageReader,
+  type CpuCount,
+  type DeviceCount,
+  folderOf,
+  limitOf,
+  type MemoryCount,
+  type UsageParts,
+} from "./usage.ts";
+
+/** Each controller has a folder of its own. */
+export class V1UsageReader implements CgroupUsageReader {
+  readonly version = 1;
+  readonly #mounts: ReadonlyMap<string, string>;
+  readonly #files: Pick<CgroupFiles, "read" | "folders">;
+
+  constructor(mounts: ReadonlyMap<string, string>, files: Pick<CgroupFiles, "read" | "folders">) {
+    this.#mounts = mounts;
+    this.#files = files;
+  }
+
+  async read(path: string, parts: UsageParts): Promise<CgroupUsage | undefined> {
+    const all = parts === "all";
+    const [cpu, memory, pids, io, pressure] = await Promise.all([
+      this.#cpu(path, all),
+      this.#memory(path, all),
+      all ? this.#pids(path) : undefined,
+      all ? this.#io(path) : undefined,
+      this.#pressure(path),
+    ]);
+    if (!cpu && !memory && !pids) return undefined;
+    return {
+      ...(cpu && { cpu }),
+      ...(memory && { memory }),
+      ...(pids && { pids }),
+      ...(io && { io }),
+      pressure,
+    };
+  }
+
+  async children(path: string): Promise<string[]> {
+    const dir = this.#main(path);
+    return dir === undefined ? [] : this.#files.folders(dir);
+  }
+
+  async pids(path: string): Promise<number[]> {
+    const dir = this.#main(path);
+    return dir === undefined ? [] : readPids(this.#files as CgroupFiles, dir);
+  }
+
+  async createdAt(path: string): Promise<number | undefined> {
+    const dir = this.#main(path);
+    return dir === undefined
+      ? undefined
+      : stat(dir).then(
+          ({ ctimeMs }) => ctimeMs,
+          () => undefined,
+        );
+  }
+
+  #main(path: string): string | undefined {
+    const mount = ["memory", "cpuacct", "cpu", "pids"].map((c) => this.#mounts.get(c)).find(Boolean);
+    return mount === undefined ? undefined : folderOf(mount, path);
+  }
+
+  #of(controller: string, path: string): CountFiles | undefined {
+    const mount = this.#mounts.get(controller);
+    return mount === undefined ? undefined : new CountFiles(this.#files, folderOf(mount, path));
+  }
+
+  async #cpu(path: string, all: boolean): Promise<CpuCount | undefined> {
+    const account = this.#of("cpuacct", path);
+    const usageNs = await account?.number("cpuacct.usage");
+    if (!account || usageNs === undefined) return undefined;
+    const cpu = all ? this.#of("cpu", path) : undefined;
+    const [userNs, systemNs, stat, shares, quota, periodUs] = await Promise.all([
+      all ? account.number("cpuacct.usage_user") : 0,
+      all ? account.number("cpuacct.usage_sys") : 0,
+      cpu?.table("cpu.stat"),
+      cpu?.number("cpu.shares"),
+      cpu?.number("cpu.cfs_quota_us"),
+      cpu?.number("cpu.cfs_period_us"),
+    ]);
+    const count = (key: string) => stat?.get(key) ?? 0;
+    return {
+      usageNs,
+      userNs: userNs ?? 0,
+      systemNs: systemNs ?? 0,
+      periods: count("nr_periods"),
+      throttledPeriods: count("nr_throttled"),
+      throttledNs: count("throttled_time"),
+      burstPeriods: count("nr_bursts"),
+      burstNs: count("burst_time"),
+      shares: shares ?? 0,
+      periodUs: periodUs ?? 100_000,
+      ...(quota !== undefined && quota > 0 && { quotaUs: quota }),
+    };
+  }
+
+  async #memory(path: string, all: boolean): Promise<MemoryCount | undefined> {
+    const files = this.#of("memory", path);
+    const usage = await files?.number("memory.usage_in_bytes");
+    if (!files || usage === undefined) return undefined;
+    const more = all ? files : undefined;
+    const [stat, maxUsage, limit, memsw, soft, failures, kernel, oom] = await Promise.all([
+      files.table("memory.stat"),
+      more?.number("memory.max_usage_in_bytes"),
+      files.text("memory.limit_in_bytes"),
+      files.text("memory.memsw.limit_in_bytes"),
+      more?.text("memory.soft_limit_in_bytes"),
+      more?.number("memory.failcnt"),
+      more?.number("memory.kmem.usage_in_bytes"),
+      more?.table("memory.oom_control"),
+    ]);
+    const own = (key: string) => stat?.get(key) ?? 0;
+    const total = (key: string) => stat?.get(`total_${key}`) ?? own(key);
+    const memory = limitOf(limit);
+    const both = limitOf(memsw);
+    return {
+      usage,
+      maxUsage: maxUsage ?? usage,
+      workingSet: Math.max(0, usage - total("inactive_file")),
+      rss: total("rss"),
+      cache: total("cache"),
+      mappedFile: total("mapped_file"),
+      activeFile: total("active_file"),
+      inactiveFile: total("inactive_file"),
+      kernel: kernel ?? 0,
+      swap: total("swap"),
+      failures: failures ?? 0,
+      oomKills: oom?.get("oom_kill") ?? 0,
+      pageFaults: total("pgfault"),
+      majorPageFaults: total("pgmajfault"),
+      ownPageFaults: own("pgfault"),
+      ownMajorPageFaults: own("pgmajfault"),
+      reservation: limitOf(soft) ?? 0,
+      ...(memory !== undefined && { limit: memory }),
+      // What v1 limits is memory and swap together.
+      ...(memory !== undefined && both !== undefined && { swapLimit: Math.max(0, both - memory) }),
+    };
+  }
+
+  async #pids(path: string): Promise<CgroupUsage["pids"]> {
+    const files = this.#of("pids", path);
+    const [current, max] = await Promise.all([files?.number("pids.current"), files?.text("pids.max")]);
+    return current === undefined ? undefined : { current, max: limitOf(max) ?? 0 };
+  }
+
+  async #io(path: string): Promise<readonly DeviceCount[] | undefined> {
+    const files = this.#of("blkio", path);
+    if (!files) return undefined;
+    const recursive = "_recursive";
+    const [serviced, bytes] = await Promise.all([
+      first(files, [
+        `blkio.io_serviced${recursive}`,
+        `blkio.throttle.io_serviced${recursive}`,
+        "blkio.throttle.io_serviced",
+      ]),
+      first(files, [
+        `blkio.io_service_bytes${recursive}`,
+        `blkio.throttle.io_service_bytes${recursive}`,
+        "blkio.throttle.io_service_bytes",
+      ]),
+    ]);
+    return mergeDevices(parseBlkio(serviced), parseBlkio(bytes));
+  }
+
+  /** Only hybrid hosts with PSI have these, in the unified hierarchy. */
+  async #pressure(path: string): Promise<CgroupUsage["pressure"]> {
+    const files = this.#of("unified", path);
+    if (!files) return {};
+    const [cpu, memory, io] = await Promise.all(
+      ["cpu.pressure", "memory.pressure", "io.pressure"].map((name) => files.text(name)),
+    );
+    return {
+      ...(cpu !== undefined && { cpu: parsePressure(cpu) }),
+      ...(memory !== undefined && { memory: parsePressure(memory) }),
+      ...(io !== undefined && { io: parsePressure(io) }),
+    };
+  }
+}
+
+async function first(files: CountFiles, names: readonly string[]): Promise<string> {
+  for (const name of names) {
+    const text = await files.text(name);
+    if (text !== undefined && /\d+:\d+/.test(text)) return text;
+  }
+  return "";
+}
+
+interface ReadWrite {
+  read: number;
+  write: number;
+}
+
+/** "8:0 Read 123" lines. */
+function parseBlkio(text: string): Map<string, ReadWrite> {
+  const devices = new Map<string, ReadWrite>();
+  for (const line of text.split("\n")) {
+    const [, device, what, value] = /^(\d+:\d+) (Read|Write) (\d+)$/.exec(line) ?? [];
+    if (device === undefined) continue;
+    const counts = devices.get(device) ?? { read: 0, write: 0 };
+    if (what === "Read") counts.read += Number(value);
+    else counts.write += Number(value);
+    devices.set(device, counts);
+  }
+  return devices;
+}
+
+function mergeDevices(serviced: Map<string, ReadWrite>, bytes: Map<string, ReadWrite>): DeviceCount[] {
+  return [...new Set([...serviced.keys(), ...bytes.keys()])].map((device) => ({
+    device,
+    reads: serviced.get(device)?.read ?? 0,
+    writes: serviced.get(device)?.write ?? 0,
+    readBytes: bytes.get(device)?.read ?? 0,
+    writeBytes: bytes.get(device)?.write ?? 0,
+  }));
+}

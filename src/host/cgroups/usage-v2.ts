@@ -1,0 +1,181 @@
+import { stat } from "node:fs/promises";
+import { CountFiles, parseTable } from "./count-files.ts";
+import type { CgroupFiles } from "./files.ts";
+import { parsePressure } from "./pressure.ts";
+import { readPids } from "./tree.ts";
+import {
+  type CgroupUsage,
+  type CgroupUsageReader,
+  type CpuCount,
+  type DeviceCount,
+  folderOf,
+  limitOf,
+  type MemoryCount,
+  type UsageParts,
+} from "./usage.ts";
+import { weightToShares } from "./weight.ts";
+
+/** All controllers share one folder. The root has no counters of its own for memory: there the machine's stand in. */
+export class V2UsageReader implements CgroupUsageReader {
+  readonly version = 2;
+  readonly #root: string;
+  readonly #files: Pick<CgroupFiles, "read" | "folders">;
+  readonly #meminfo: string;
+
+  constructor(root: string, files: Pick<CgroupFiles, "read" | "folders">, meminfo = "/proc/meminfo") {
+    this.#root = root;
+    this.#files = files;
+    this.#meminfo = meminfo;
+  }
+
+  async read(path: string, parts: UsageParts): Promise<CgroupUsage | undefined> {
+    const all = parts === "all";
+    const files = new CountFiles(this.#files, folderOf(this.#root, path));
+    const [cpu, memory, pids, io, pressure] = await Promise.all([
+      cpuOf(files, all),
+      path === "/" ? this.#machineMemory(files) : memoryOf(files, all),
+      all ? pidsOf(files) : undefined,
+      all ? files.text("io.stat") : undefined,
+      pressureOf(files),
+    ]);
+    if (!cpu && !memory && !pids) return undefined;
+    return {
+      ...(cpu && { cpu }),
+      ...(memory && { memory }),
+      ...(pids && { pids }),
+      ...(io !== undefined && { io: parseIoStat(io) }),
+      pressure,
+    };
+  }
+
+  async children(path: string): Promise<string[]> {
+    return this.#files.folders(folderOf(this.#root, path));
+  }
+
+  pids(path: string): Promise<number[]> {
+    return readPids(this.#files as CgroupFiles, folderOf(this.#root, path));
+  }
+
+  createdAt(path: string): Promise<number | undefined> {
+    return stat(folderOf(this.#root, path)).then(
+      ({ ctimeMs }) => ctimeMs,
+      () => undefined,
+    );
+  }
+
+  async #machineMemory(files: CountFiles): Promise<MemoryCount | undefined> {
+    const [info, stat] = await Promise.all([this.#files.read(this.#meminfo), files.table("memory.stat")]);
+    const table = parseTable(info.replaceAll(":", "").replace(/ +/g, " ").replaceAll(" kB", ""));
+    const bytes = (key: string) => (table.get(key) ?? 0) * 1024;
+    const usage = bytes("MemTotal") - bytes("MemFree");
+    return countsOf(stat ?? new Map(), { usage, swap: bytes("SwapTotal") - bytes("SwapFree") });
+  }
+}
+
+async function cpuOf(files: CountFiles, all: boolean): Promise<CpuCount | undefined> {
+  const [stat, weight, max] = await Promise.all([
+    files.table("cpu.stat"),
+    all ? files.number("cpu.weight") : undefined,
+    all ? files.text("cpu.max") : undefined,
+  ]);
+  if (!stat) return undefined;
+  const ns = (key: string) => (stat.get(key) ?? 0) * 1000;
+  const [quota, period] = (max ?? "max 100000").trim().split(" ");
+  const quotaUs = limitOf(quota);
+  return {
+    usageNs: ns("usage_usec"),
+    userNs: ns("user_usec"),
+    systemNs: ns("system_usec"),
+    periods: stat.get("nr_periods") ?? 0,
+    throttledPeriods: stat.get("nr_throttled") ?? 0,
+    throttledNs: ns("throttled_usec"),
+    burstPeriods: stat.get("nr_bursts") ?? 0,
+    burstNs: ns("burst_usec"),
+    shares: weight === undefined ? 0 : Number(weightToShares(BigInt(weight))),
+    periodUs: Number(period ?? 100_000),
+    ...(quotaUs !== undefined && { quotaUs }),
+  };
+}
+
+async function memoryOf(files: CountFiles, all: boolean): Promise<MemoryCount | undefined> {
+  const usage = await files.number("memory.current");
+  if (usage === undefined) return undefined;
+  const more = all ? files : undefined;
+  const [stat, peak, max, swap, swapMax, low, events] = await Promise.all([
+    files.table("memory.stat"),
+    more?.number("memory.peak"),
+    files.text("memory.max"),
+    files.number("memory.swap.current"),
+    files.text("memory.swap.max"),
+    more?.text("memory.low"),
+    more?.table("memory.events"),
+  ]);
+  const limit = limitOf(max);
+  const swapLimit = limitOf(swapMax);
+  return {
+    ...countsOf(stat ?? new Map(), { usage, swap: swap ?? 0 }),
+    maxUsage: peak ?? usage,
+    failures: events?.get("max") ?? 0,
+    oomKills: events?.get("oom_kill") ?? 0,
+    reservation: limitOf(low) ?? 0,
+    ...(limit !== undefined && { limit }),
+    ...(swapLimit !== undefined && { swapLimit }),
+  };
+}
+
+function countsOf(stat: ReadonlyMap<string, number>, total: { usage: number; swap: number }): MemoryCount {
+  const count = (key: string) => stat.get(key) ?? 0;
+  return {
+    ...total,
+    maxUsage: total.usage,
+    workingSet: Math.max(0, total.usage - count("inactive_file")),
+    rss: count("anon"),
+    cache: count("file"),
+    mappedFile: count("file_mapped"),
+    activeFile: count("active_file"),
+    inactiveFile: count("inactive_file"),
+    kernel: count("kernel"),
+    failures: 0,
+    oomKills: 0,
+    pageFaults: count("pgfault"),
+    majorPageFaults: count("pgmajfault"),
+    ownPageFaults: count("pgfault"),
+    ownMajorPageFaults: count("pgmajfault"),
+    reservation: 0,
+  };
+}
+
+async function pidsOf(files: CountFiles): Promise<CgroupUsage["pids"]> {
+  const [current, max] = await Promise.all([files.number("pids.current"), files.text("pids.max")]);
+  return current === undefined ? undefined : { current, max: limitOf(max) ?? 0 };
+}
+
+async function pressureOf(files: CountFiles): Promise<CgroupUsage["pressure"]> {
+  const [cpu, memory, io] = await Promise.all(
+    ["cpu.pressure", "memory.pressure", "io.pressure"].map((name) => files.text(name)),
+  );
+  return {
+    ...(cpu !== undefined && { cpu: parsePressure(cpu) }),
+    ...(memory !== undefined && { memory: parsePressure(memory) }),
+    ...(io !== undefined && { io: parsePressure(io) }),
+  };
+}
+
+/** "8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0" lines. */
+function parseIoStat(text: string): DeviceCount[] {
+  return text.split("\n").flatMap((line) => {
+    const [device = "", ...pairs] = line.trim().split(" ");
+    if (!/^\d+:\d+$/.test(device)) return [];
+    const values = new Map(pairs.map((pair) => pair.split("=") as [string, string]));
+    const count = (key: string) => Number(values.get(key) ?? 0) || 0;
+    return [
+      {
+        device,
+        reads: count("rios"),
+        writes: count("wios"),
+        readBytes: count("rbytes"),
+        writeBytes: count("wbytes"),
+      },
+    ];
+  });
+}

@@ -1,0 +1,93 @@
+import { join } from "node:path";
+import type { Pressure } from "./pressure.ts";
+
+/** What the kernel has counted for one cgroup and all below it. A part is absent if its controller is not there. */
+export interface CgroupUsage {
+  readonly cpu?: CpuCount;
+  readonly memory?: MemoryCount;
+  readonly pids?: { readonly current: number; readonly max: number };
+  readonly io?: readonly DeviceCount[];
+  readonly pressure: { readonly cpu?: Pressure; readonly memory?: Pressure; readonly io?: Pressure };
+}
+
+export interface CpuCount {
+  readonly usageNs: number;
+  readonly userNs: number;
+  readonly systemNs: number;
+  readonly periods: number;
+  readonly throttledPeriods: number;
+  readonly throttledNs: number;
+  readonly burstPeriods: number;
+  readonly burstNs: number;
+  /** As v1 counts them; converted from the weight of v2. */
+  readonly shares: number;
+  /** Microseconds in each period; absent if there is no limit. */
+  readonly quotaUs?: number;
+  readonly periodUs: number;
+}
+
+export interface MemoryCount {
+  readonly usage: number;
+  readonly maxUsage: number;
+  readonly workingSet: number;
+  readonly rss: number;
+  readonly cache: number;
+  readonly mappedFile: number;
+  readonly activeFile: number;
+  readonly inactiveFile: number;
+  readonly kernel: number;
+  readonly swap: number;
+  /** How often the limit was hit. */
+  readonly failures: number;
+  readonly oomKills: number;
+  readonly pageFaults: number;
+  readonly majorPageFaults: number;
+  /** Those of the cgroup itself, without those below. */
+  readonly ownPageFaults: number;
+  readonly ownMajorPageFaults: number;
+  /** Absent: no limit. */
+  readonly limit?: number;
+  readonly swapLimit?: number;
+  readonly reservation: number;
+}
+
+export interface DeviceCount {
+  /** "8:0" */
+  readonly device: string;
+  readonly reads: number;
+  readonly writes: number;
+  readonly readBytes: number;
+  readonly writeBytes: number;
+}
+
+export type UsageParts = "basic" | "all";
+
+export interface CgroupUsageReader {
+  readonly version: 1 | 2;
+  /**
+   * Undefined if there is no such cgroup. "/" is the whole machine. "basic" is what can be had by a few reads: use of CPU and
+   * memory, the limits of memory, and pressure; all else is 0 or absent then.
+   */
+  read(path: string, parts: UsageParts): Promise<CgroupUsage | undefined>;
+  children(path: string): Promise<string[]>;
+  /** Processes of the cgroup itself. */
+  pids(path: string): Promise<number[]>;
+  /** When the cgroup was made, in milliseconds since the epoch; undefined if it is not there. */
+  createdAt(path: string): Promise<number | undefined>;
+}
+
+/** Limits above this are none: the kernel rounds the largest number that it takes down to a page. */
+const unlimited = 2 ** 62;
+
+export function limitOf(text: string | undefined): number | undefined {
+  const value = text?.trim();
+  if (value === undefined || value === "" || value === "max") return undefined;
+  const number = Number(value);
+  return Number.isFinite(number) && number >= 0 && number < unlimited ? number : undefined;
+}
+
+/** A cgroup's path is its own business: nobody gets out of the hierarchy with it. */
+export function folderOf(mount: string, path: string): string {
+  if (!path.startsWith("/") || path.split("/").includes("..")) throw new Error(`"${path}" is no cgroup`);
+  return join(mount, path);
+}

@@ -1,0 +1,48 @@
+import { readFile } from "node:fs/promises";
+import { errnoOf } from "../base/errors.ts";
+
+export interface InterfaceCount {
+  readonly name: string;
+  readonly rxBytes: number;
+  readonly rxPackets: number;
+  readonly rxErrors: number;
+  readonly rxDropped: number;
+  readonly txBytes: number;
+  readonly txPackets: number;
+  readonly txErrors: number;
+  readonly txDropped: number;
+}
+
+/** The interfaces of the network that a process is in, without what only leads to itself. Undefined if it has gone. */
+export async function readNetworkUsage(pid: number | "self"): Promise<InterfaceCount[] | undefined> {
+  try {
+    return parseNetDev(await readFile(`/proc/${pid}/net/dev`, "utf8")).filter(({ name }) => isReal(name));
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ESRCH" || errnoOf(error) === "EINVAL")
+      return undefined;
+    throw error;
+  }
+}
+
+/** Pods' ends of cables and bridges belong to pods and would count all of their traffic twice. */
+function isReal(name: string): boolean {
+  return name !== "lo" && !/^(veth|docker|nerdctl)/.test(name);
+}
+
+export function parseNetDev(text: string): InterfaceCount[] {
+  return text.split("\n").flatMap((line) => {
+    const at = line.lastIndexOf(":");
+    if (at < 0) return [];
+    const values = line
+      .slice(at + 1)
+      .trim()
+      .split(/\s+/)
+      .map(Number);
+    if (values.length < 16 || values.some(Number.isNaN)) return [];
+    const [rxBytes = 0, rxPackets = 0, rxErrors = 0, rxDropped = 0, , , , , txBytes = 0, txPackets = 0] =
+      values;
+    const [txErrors = 0, txDropped = 0] = values.slice(10);
+    const name = line.slice(0, at).trim();
+    return [{ name, rxBytes, rxPackets, rxErrors, rxDropped, txBytes, txPackets, txErrors, txDropped }];
+  });
+}

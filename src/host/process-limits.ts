@@ -1,0 +1,29 @@
+import { readFile } from "node:fs/promises";
+
+export interface TaskCounts {
+  /** How many tasks (threads) the machine can have; absent if the kernel does not say. */
+  readonly max?: number;
+  readonly running?: number;
+}
+
+/** The smaller of the kernel's two limits, and how many tasks there are. */
+export async function readTaskCounts(proc = "/proc"): Promise<TaskCounts> {
+  const read = (path: string) => readFile(`${proc}/${path}`, "utf8").catch(() => "");
+  const [pidMax, threadsMax, load] = await Promise.all([
+    read("sys/kernel/pid_max"),
+    read("sys/kernel/threads-max"),
+    read("loadavg"),
+  ]);
+  const limits = [pidMax, threadsMax].filter((text) => /^\d+\s*$/.test(text)).map(Number);
+  const running = /^\S+ \S+ \S+ \d+\/(\d+) /.exec(load)?.[1];
+  return {
+    ...(limits.length > 0 && { max: Math.min(...limits) }),
+    ...(running !== undefined && { running: Number(running) }),
+  };
+}
+
+/** When the machine came up, in milliseconds since the epoch. */
+export async function readBootTime(proc = "/proc"): Promise<number> {
+  const text = await readFile(`${proc}/stat`, "utf8");
+  return Number(/^btime (\d+)$/m.exec(text)?.[1] ?? 0) * 1000;
+}

@@ -1,0 +1,44 @@
+import * as fs from "node:fs/promises";
+import type { FileCalls } from "./atomic-writer.ts";
+
+const changing = new Set(["chmod", "chown", "lchown", "mkdir", "rename", "rm", "symlink", "writeFile"]);
+
+/** For tests: the real calls, of which the n-th that changes anything ends as if the process had been killed in it. */
+export class CrashingCalls {
+  readonly #crashAt: number;
+  #calls = 0;
+  #dead: boolean = false as boolean;
+
+  constructor(crashAt: number) {
+    this.#crashAt = crashAt;
+  }
+
+  /** How many calls were made that change anything. */
+  get count(): number {
+    return this.#calls;
+  }
+
+  readonly calls: FileCalls = new Proxy(fs, {
+    get:
+      (target, name: keyof typeof fs) =>
+      async (...args: never[]) => {
+        if (this.#dead) throw new Error("killed");
+        if (changing.has(name) && this.#calls++ === this.#crashAt) {
+          this.#dead = true;
+          await this.#half(name, args);
+          throw new Error("killed");
+        }
+        return (target[name] as (...a: never[]) => unknown)(...args);
+      },
+  }) as unknown as FileCalls;
+
+  /** A call that is not atomic may have done a part of its work. */
+  async #half(name: string, args: never[]): Promise<void> {
+    const [path, data] = args as unknown as [string, Uint8Array];
+    if (name === "writeFile") await fs.writeFile(path, data.subarray(0, data.length >> 1));
+    if (name === "rm") {
+      const inside = await fs.readdir(path).catch(() => []);
+      if (inside[0]) await fs.rm(`${path}/${inside[0]}`, { recursive: true, force: true });
+    }
+  }
+}

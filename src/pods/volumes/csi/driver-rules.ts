@@ -1,0 +1,34 @@
+import type { CsiDriverSpec } from "./csi-drivers.ts";
+import type { CsiSource } from "./source.ts";
+
+type FsGroupPolicy = NonNullable<CsiDriverSpec["fsGroupPolicy"]>;
+
+/** Why the driver does not serve volumes of this kind; undefined if it does. A driver without an object serves persistent ones. */
+export function refusedMode(
+  name: string,
+  driver: CsiDriverSpec | undefined,
+  mode: CsiSource["mode"],
+): string | undefined {
+  const refused = `volume mode "${mode}" not supported by driver ${name}`;
+  if (!driver) return mode === "Persistent" ? undefined : `${refused} (no CSIDriver object)`;
+  const modes = driver.volumeLifecycleModes ?? [];
+  if (modes.includes(mode)) return undefined;
+  return `${refused} (only supports [${modes.map((known) => `"${known}"`).join(" ")}])`;
+}
+
+export function fsGroupPolicyOf(driver: CsiDriverSpec | undefined): FsGroupPolicy | undefined {
+  return driver ? driver.fsGroupPolicy || undefined : "ReadWriteOnceWithFSType";
+}
+
+/** Whether the files are to be given to the pod's group by us. */
+export function givesToGroup(
+  source: CsiSource,
+  fsGroup: number | undefined,
+  policy: FsGroupPolicy,
+): fsGroup is number {
+  if (fsGroup === undefined || policy === "None" || source.readOnly) return false;
+  if (policy === "File") return true;
+  if (source.fsType === "") return false;
+  if (source.mode === "Ephemeral") return true;
+  return (source.accessModes ?? []).some((mode) => mode === "ReadWriteOnce" || mode === "ReadWriteOncePod");
+}

@@ -1,0 +1,55 @@
+import type { DeviceRecord, Operation, VolumeRecord } from "./volume-state.ts";
+
+export interface VolumePlan {
+  /** To be begun now; no two of one unique name. */
+  readonly start: readonly Operation[];
+  /** When the next one may be tried again. */
+  readonly wakeAt: number | undefined;
+}
+
+/**
+ * What is to be done to have what is wanted, and nothing else. Pure. What is to go goes first: its unique name may be what
+ * another pod waits for.
+ */
+export function planVolumes(
+  records: Iterable<VolumeRecord>,
+  devices: Iterable<DeviceRecord>,
+  busy: ReadonlySet<string>,
+  now: number,
+): VolumePlan {
+  const all = [...records];
+  const taken = new Set(busy);
+  const start: Operation[] = [];
+  let wakeAt: number | undefined;
+  const offer = (operation: Operation, retryAt: number | undefined) => {
+    if (retryAt !== undefined && retryAt > now) {
+      wakeAt = Math.min(wakeAt ?? retryAt, retryAt);
+      return;
+    }
+    // Its unique name may have changed since its operation began.
+    if (taken.has(operation.unique) || ("record" in operation && busy.has(operation.record.key))) return;
+    taken.add(operation.unique);
+    start.push(operation);
+  };
+  for (const record of all)
+    if (mustGo(record)) offer({ kind: "unmount", unique: record.unique, record }, record.failure?.retryAt);
+  const used = new Set(all.filter(usesDevice).map((record) => record.unique));
+  for (const device of devices)
+    if (!device.held && !used.has(device.unique))
+      offer({ kind: "unmount-device", unique: device.unique, device }, device.failure?.retryAt);
+  for (const record of all)
+    if (mustCome(record)) offer({ kind: "mount", unique: record.unique, record }, record.failure?.retryAt);
+  return { start, wakeAt };
+}
+
+function mustGo(record: VolumeRecord): boolean {
+  return record.wanted === undefined && record.actual !== "none" && !record.held;
+}
+
+function mustCome(record: VolumeRecord): boolean {
+  return record.wanted !== undefined && (record.actual !== "mounted" || record.done < record.asked);
+}
+
+function usesDevice(record: VolumeRecord): boolean {
+  return record.wanted !== undefined || record.actual !== "none";
+}

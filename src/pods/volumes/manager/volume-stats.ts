@@ -1,0 +1,91 @@
+import type { Clock } from "../../../base/clock.ts";
+import { diskUsage, filesystemSpace } from "../../../host/disk-usage.ts";
+import type { HangGuard } from "../../../host/hang-guard.ts";
+import type { Mounts } from "../../../host/mounts.ts";
+import type { PodUid } from "../../../model/pod.ts";
+import type { VolumeUsage } from "../volume-plugin.ts";
+import type { MountedVolume } from "./volume-manager.ts";
+
+export interface VolumeStatsOptions {
+  readonly clock: Clock;
+  readonly mountedVolumes: (uid: PodUid) => readonly MountedVolume[];
+  readonly mounts: Pick<Mounts, "at">;
+  readonly guard: Pick<HangGuard, "run">;
+  /** How old an answer may be: volumeStatsAggPeriod. */
+  readonly maxAgeMs: number;
+  readonly measured?: (source: string, seconds: number) => void;
+}
+
+export interface VolumeStat extends VolumeUsage {
+  readonly name: string;
+  readonly claim: { readonly namespace: string; readonly name: string } | undefined;
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+}
+
+interface Cached {
+  readonly at: number;
+  readonly stats: Promise<readonly VolumeStat[]>;
+}
+
+/** What volumes take and have, looked at no more often than needed and without a child process. */
+export class VolumeStats {
+  readonly #o: VolumeStatsOptions;
+  readonly #cache = new Map<PodUid, Cached>();
+
+  constructor(options: VolumeStatsOptions) {
+    this.#o = options;
+  }
+
+  /** Of all volumes of the pod that can be measured; one that cannot be right now is left out. */
+  stats(uid: PodUid): Promise<readonly VolumeStat[]> {
+    const now = this.#o.clock.now();
+    const known = this.#cache.get(uid);
+    if (known && now - known.at < this.#o.maxAgeMs) return known.stats;
+    const stats = this.#measure(uid, now);
+    this.#cache.set(uid, { at: now, stats });
+    return stats;
+  }
+
+  forget(uid: PodUid): void {
+    this.#cache.delete(uid);
+  }
+
+  async #measure(uid: PodUid, time: number): Promise<readonly VolumeStat[]> {
+    const all = await Promise.all(
+      this.#o.mountedVolumes(uid).map(async (volume) => {
+        const usage = await this.#usage(uid, volume).catch(() => undefined);
+        const claim = volume.spec.persistent?.claim;
+        return usage && { ...usage, name: volume.name, claim, time };
+      }),
+    );
+    return all.filter((stat) => stat !== undefined);
+  }
+
+  async #usage(uid: PodUid, volume: MountedVolume): Promise<VolumeUsage | undefined> {
+    const { plugin, spec, path, dir, kind } = volume;
+    const { guard, mounts } = this.#o;
+    if (plugin.stats)
+      return this.#timed("plugin", () => {
+        const signal = AbortSignal.timeout(30_000);
+        return plugin.stats!({ podUid: uid, dir }, spec, signal);
+      });
+    // hostPath and images: what is there belongs to the node.
+    if (kind === "block" || plugin.hasFolder === false) return undefined;
+    if (await mounts.at(path))
+      return this.#timed("statfs", () => guard.run(path, () => filesystemSpace(path)));
+    return this.#timed("du", async () => {
+      const { bytes, inodes: inodesUsed } = await diskUsage(path);
+      return { ...(await filesystemSpace(path)), usedBytes: bytes, inodesUsed };
+    });
+  }
+
+  async #timed<T>(source: string, work: () => Promise<T>): Promise<T> {
+    const began = this.#o.clock.now();
+    try {
+      return await work();
+    } finally {
+      this.#o.measured?.(source, (this.#o.clock.now() - began) / 1000);
+    }
+  }
+}

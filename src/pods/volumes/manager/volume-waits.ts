@@ -1,0 +1,51 @@
+import { waitMessage } from "./step-error.ts";
+import type { DeviceRecord, VolumeRecord } from "./volume-state.ts";
+import type { Use } from "./wanted-pods.ts";
+
+type RecordOf = (use: Use) => VolumeRecord | undefined;
+
+/** `unmounted volumes=[data]: MountVolume.SetUp failed for volume "data": secret "s" not found` */
+export function unmountedMessage(
+  missing: readonly Use[],
+  recordOf: RecordOf,
+  devices: ReadonlyMap<string, DeviceRecord>,
+  otherwise = "timed out waiting for the condition",
+): string {
+  const unprocessed = missing.filter((use) => !use.resolved);
+  const unattached = missing.filter((use) => {
+    const record = recordOf(use);
+    const spec = record?.wanted?.spec;
+    const device = record?.plugin.device;
+    if (!record || !spec || !device || device.applies?.(spec) === false) return false;
+    return device.attachable?.(spec) !== false && !devices.has(record.unique);
+  });
+  const lists = [
+    `unmounted volumes=${namesOf(missing)}`,
+    ...(unattached.length > 0 ? [`unattached volumes=${namesOf(unattached)}`] : []),
+    ...(unprocessed.length > 0 ? [`failed to process volumes=${namesOf(unprocessed)}`] : []),
+  ];
+  const causes = missing.flatMap((use) => {
+    const record = recordOf(use);
+    if (!record) return use.failure?.cause ?? [];
+    const { failure } = record;
+    return failure ? waitMessage(failure.step, record.name, failure.cause) : [];
+  });
+  return `${lists.join(", ")}: ${[...new Set(causes)].join("; ") || otherwise}`;
+}
+
+/** One line a volume: `waiting for volume data: secret "s" not found`. */
+export function waitingLines(missing: readonly Use[], recordOf: RecordOf): string[] {
+  return missing
+    .map((use) => {
+      const cause = recordOf(use)?.failure?.cause ?? use.failure?.cause;
+      return `waiting for volume ${use.name}${cause === undefined ? "" : `: ${cause}`}`;
+    })
+    .sort();
+}
+
+function namesOf(uses: readonly Use[]): string {
+  return `[${uses
+    .map((use) => use.name)
+    .sort()
+    .join(" ")}]`;
+}

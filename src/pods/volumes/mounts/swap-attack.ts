@@ -1,0 +1,35 @@
+/**
+ * What a hostile container does: as fast as it can, it replaces folders of a volume by links that lead out of it, and back. Run as a
+ * process of its own, so that it races with the test.
+ */
+import { mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+
+const [volume = "", outside = ""] = process.argv.slice(2);
+
+function swap(name: string, target: string): void {
+  const path = join(volume, name);
+  const link = `${path}.link`;
+  const folder = `${path}.folder`;
+  try {
+    rmSync(link, { force: true });
+    symlinkSync(target, link);
+    renameSync(path, folder);
+    renameSync(link, path);
+    rmSync(path, { force: true });
+    renameSync(folder, path);
+  } catch {
+    rmSync(path, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(join(path, "deep/part"), { recursive: true });
+  }
+}
+
+process.send?.("begun");
+for (let turn = 0; ; turn++) {
+  swap("a", outside);
+  swap("a/deep", turn % 2 === 0 ? outside : "../../../..");
+  swap("b", `../${turn % 3 === 0 ? ".." : "outside"}`);
+  // The part that does not exist yet, and so has to be made.
+  rmSync(join(volume, "b/made"), { recursive: true, force: true });
+}

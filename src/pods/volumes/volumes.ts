@@ -1,0 +1,116 @@
+import { rmdir } from "node:fs/promises";
+import type { Clock } from "../../base/clock.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { Metrics } from "../../base/metrics.ts";
+import { HangGuard } from "../../host/hang-guard.ts";
+import { hostMounts, type Mounts } from "../../host/mounts.ts";
+import type { Container, Pod, PodUid } from "../../model/pod.ts";
+import type { PodEvents } from "../../model/pod-events.ts";
+import { emptyDirPlugin } from "./empty-dir/empty-dir.ts";
+import { hostPathPlugin } from "./host-path/host-path.ts";
+import { imagePlugin } from "./image/image.ts";
+import { localPlugin } from "./local/local.ts";
+import { BlockMaps } from "./manager/block-maps.ts";
+import { VolumeOperations } from "./manager/operations.ts";
+import { VolumeManager, type VolumeManagerOptions } from "./manager/volume-manager.ts";
+import { measurementMetric } from "./manager/volume-metrics.ts";
+import { type VolumeStat, VolumeStats } from "./manager/volume-stats.ts";
+import {
+  type ContainerMountsOptions,
+  containerDevices,
+  containerMounts,
+  type DeviceInit,
+  type MountInit,
+} from "./mounts/container-mounts.ts";
+import { applyFsGroup, type OwnershipRequest } from "./mounts/ownership.ts";
+import { SubPaths } from "./mounts/sub-paths.ts";
+import type { VolumePlugin } from "./volume-plugin.ts";
+
+export interface VolumesOptions
+  extends Pick<VolumeManagerOptions, "resolveClaim" | "phaseOf" | "ready" | "rootDir">,
+    Pick<ContainerMountsOptions, "selinux" | "recursiveReadOnly" | "imageSource"> {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly events: PodEvents;
+  readonly metrics: Metrics;
+  /** Bytes of memory that all pods together may use. */
+  readonly allocatableMemory: () => bigint;
+  /** The PodLevelResources gate. */
+  readonly podLevelResources?: boolean;
+  /** volumeStatsAggPeriod */
+  readonly statsMaxAgeMs: number;
+  /** Types besides emptyDir, hostPath, local and image. */
+  readonly plugins: (parts: PluginParts) => readonly VolumePlugin[];
+  readonly refusedByAffinity?: (nodeAffinity: unknown) => string | undefined;
+  readonly mounts?: Mounts;
+}
+
+/** What other types of volumes are built with. */
+export interface PluginParts {
+  readonly mounts: Mounts;
+  readonly applyFsGroup: (request: OwnershipRequest) => Promise<void>;
+}
+
+export interface Volumes {
+  readonly manager: VolumeManager;
+  /** For the request to the runtime; prepares subPaths and has images of image volumes pulled. */
+  mountsFor(
+    pod: Pod,
+    container: Container,
+    env: ReadonlyMap<string, string>,
+    signal: AbortSignal,
+  ): Promise<MountInit[]>;
+  devicesFor(pod: Pod, container: Container): Promise<DeviceInit[]>;
+  stats(uid: PodUid): Promise<readonly VolumeStat[]>;
+  /** Where a volume is on the node, if it is there. */
+  pathOf(uid: PodUid, volume: string): string | undefined;
+}
+
+/** Puts the parts together. */
+export function createVolumes(o: VolumesOptions): Volumes {
+  const { rootDir, clock, logger, events, metrics, mounts = hostMounts } = o;
+  const guard = new HangGuard(clock);
+  const subPaths = new SubPaths({ rootDir, mounts });
+  const own = (request: OwnershipRequest) => applyFsGroup(request, { clock, events, logger });
+  const manager = new VolumeManager({
+    ...o,
+    plugins: [
+      emptyDirPlugin({
+        mounts,
+        allocatableMemory: o.allocatableMemory,
+        podLevelResources: o.podLevelResources,
+        applyFsGroup: own,
+      }),
+      hostPathPlugin(),
+      localPlugin({ rootDir, mounts, events, applyFsGroup: own }),
+      imagePlugin(),
+      ...o.plugins({ mounts, applyFsGroup: own }),
+    ],
+    operations: new VolumeOperations({
+      events,
+      blockMaps: new BlockMaps({ mounts }),
+      cleanSubPaths: (uid, volume) => subPaths.clean(uid, volume),
+      // Another volume may be just about to use it: then it is not empty, or is made again.
+      removeIfEmpty: (dir) => rmdir(dir).catch(() => {}),
+      refusedByAffinity: o.refusedByAffinity,
+    }),
+  });
+  const mounted: ContainerMountsOptions["mounted"] = (uid, name) => manager.mounted(uid, name);
+  const stats = new VolumeStats({
+    clock,
+    mounts,
+    guard,
+    mountedVolumes: (uid) => manager.mountedVolumes(uid),
+    maxAgeMs: o.statsMaxAgeMs,
+    measured: measurementMetric(metrics),
+  });
+  manager.onChange((uid, change) => change !== "updated" && stats.forget(uid));
+  return {
+    manager,
+    mountsFor: (pod, container, env, signal) =>
+      containerMounts(pod, container, env, { ...o, mounted, subPaths, guard, logger }, signal),
+    devicesFor: (pod, container) => containerDevices(pod, container, mounted),
+    stats: (uid) => stats.stats(uid),
+    pathOf: (uid, volume) => manager.mounted(uid, volume)?.path,
+  };
+}

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import type { ContainerId, CriClient } from "../../src/clients/cri/cri.ts";
+import { KubeApiError } from "../../src/clients/kube/api-error.ts";
+import type { HttpKubeTransport } from "../../src/clients/kube/transport.ts";
+import { ContainerState } from "../../src/gen/runtime/v1/api_pb.js";
+import type { Container, Pod, PodSpec } from "../../src/model/pod.ts";
+import { AgentProcess, askRuntime } from "../e2e/agent-process.ts";
+import { holds } from "../e2e/holds.ts";
+import { sleeper } from "../e2e/manifests.ts";
+import { busyboxName, type ContainerdVersion, startTestNode, type TestNode } from "../node/test-node.ts";
+import { nodeName } from "./cluster-node.ts";
+import { KillableApi } from "./killable-api.ts";
+
+export const podsPath = "/api/v1/namespaces/default/pods";
+const leasePath = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${nodeName}`;
+
+/** A container of the runtime, as far as it must not change while nobody wants it to. */
+export interface Ran {
+  readonly id: ContainerId;
+  readonly pod: string;
+  readonly attempt: number;
+}
+
+/** A real containerd, the embedded API and the agent, all of them processes of their own. */
+export class NodeWithApi {
+  readonly node: TestNode;
+  readonly agent: AgentProcess;
+  readonly api: KillableApi;
+  readonly runtime: CriClient;
+  readonly admin: HttpKubeTransport;
+
+  static async start(containerd: ContainerdVersion): Promise<NodeWithApi> {
+    const node = await startTestNode({ containerd });
+    const api = await KillableApi.create(nodeName);
+    api.start();
+    const admin = await api.admin();
+    await holds(() =>
+      admin.request({ method: "GET", path: "/api/v1/namespaces/default/serviceaccounts/default" }),
+    );
+    const agent = await AgentProcess.create(node);
+    const whole = new NodeWithApi(node, agent, api, askRuntime(node.endpoint), admin);
+    whole.startAgent();
+    return whole;
+  }
+
+  private constructor(
+    node: TestNode,
+    agent: AgentProcess,
+    api: KillableApi,
+    runtime: CriClient,
+    admin: HttpKubeTransport,
+  ) {
+    this.node = node;
+    this.agent = agent;
+    this.api = api;
+    this.runtime = runtime;
+    this.admin = admin;
+  }
+
+  startAgent(): void {
+    this.agent.start([`--kubeconfig=${this.api.nodeKubeconfig}`, `--hostname-override=${nodeName}`]);
+  }
+
+  async destroy(): Promise<void> {
+    this.runtime.close();
+    await this.agent.destroy();
+    await this.api.destroy();
+  }
+
+  get<T>(path: string): Promise<T> {
+    return this.admin.request<T>({ method: "GET", path, timeoutMs: 5000 });
+  }
+
+  pod(name: string): Promise<Pod> {
+    return this.get<Pod>(`${podsPath}/${name}`);
+  }
+
+  addPod(name: string, container: Partial<Container> = {}, spec: Partial<PodSpec> = {}): Promise<Pod> {
+    const c = {
+      name: "c",
+      image: busyboxName,
+      imagePullPolicy: "Never" as const,
+      command: sleeper,
+      ...container,
+    };
+    const more = { terminationGracePeriodSeconds: 1, dnsPolicy: "Default" as const, ...spec };
+    const body = { apiVersion: "v1", kind: "Pod", metadata: { name }, spec: { ...more, containers: [c] } };
+    return this.admin.request<Pod>({ method: "POST", path: podsPath, body });
+  }
+
+  deletePod(name: string): Promise<unknown> {
+    return this.admin.request({ method: "DELETE", path: `${podsPath}/${name}` });
+  }
+
+  runs(name: string, withinMs?: number): Promise<Pod> {
+    return holds(async () => {
+      const pod = await this.pod(name);
+      assert.equal(pod.status?.phase, "Running", JSON.stringify(pod.status));
+      assert.equal(pod.status?.containerStatuses?.[0]?.ready, true);
+      return pod;
+    }, withinMs);
+  }
+
+  async isGone(name: string): Promise<void> {
+    await holds(async () => {
+      const there = await this.pod(name).catch((error) => {
+        if (error instanceof KubeApiError && error.status === 404) return undefined;
+        throw error;
+      });
+      assert.equal(there?.metadata.name, undefined);
+    });
+  }
+
+  async renewedAt(): Promise<number> {
+    return Date.parse((await this.get<{ spec: { renewTime: string } }>(leasePath)).spec.renewTime);
+  }
+
+  /** Containers that run, by what the runtime itself says. */
+  async running(): Promise<Ran[]> {
+    const found = await this.runtime.listContainers({ state: { state: ContainerState.CONTAINER_RUNNING } });
+    return found.map(({ id, labels, metadata }) => ({
+      ...{
+        id: id as ContainerId,
+        pod: labels["io.kubernetes.pod.name"] ?? "",
+        attempt: metadata?.attempt ?? 0,
+      },
+    }));
+  }
+
+  async containersOf(name: string): Promise<Ran[]> {
+    return (await this.running()).filter(({ pod }) => pod === name);
+  }
+}

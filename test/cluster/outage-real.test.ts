@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import type { PodRow } from "../../src/app/pod-board.ts";
+import type { Container, Pod } from "../../src/model/pod.ts";
+import { holds } from "../e2e/holds.ts";
+import { manifest, place } from "../e2e/manifests.ts";
+import { describeOnContainerd } from "../node/test-node.ts";
+import { nodeName } from "./cluster-node.ts";
+import { NodeWithApi } from "./node-with-api.ts";
+
+const outageMs = Number(process.env.OUTAGE_SECONDS ?? 12) * 1000;
+/** All that the API has missed is there by then. */
+const caughtUpMs = 5000;
+/** A heartbeat that was under way is answered after all, and says when it was sent: not longer ago than this. */
+const requestMs = 10_000;
+
+type Probe = NonNullable<Container["readinessProbe"]>;
+
+const absent = (path: string): Probe => ({
+  exec: { command: ["sh", "-c", `test ! -e ${path}`] },
+  ...{ periodSeconds: 1, failureThreshold: 1, timeoutSeconds: 5 },
+});
+const restartsOf = ({ status }: Pod) => status?.containerStatuses?.[0]?.restartCount;
+const isReady = ({ status }: Pod) => status?.conditions?.find(({ type }) => type === "Ready")?.status;
+
+describeOnContainerd(`the API away for ${outageMs / 1000} s`, (version) => {
+  let whole: NodeWithApi;
+
+  before(async () => {
+    whole = await NodeWithApi.start(version);
+    await whole.addPod("steady");
+    await whole.addPod("crashes");
+    await whole.addPod("probed", { readinessProbe: absent("/tmp/away") });
+    await whole.addPod("lively", { livenessProbe: absent("/tmp/away") });
+    for (const name of ["steady", "crashes", "probed", "lively"]) await whole.runs(name);
+  });
+
+  after(async () => {
+    await whole?.destroy();
+  });
+
+  const row = async (name: string): Promise<PodRow> => {
+    const found = (await whole.agent.pods())?.find((pod) => pod.name === name);
+    assert.ok(found, `no pod ${name}`);
+    return found;
+  };
+  const inside = async (name: string, command: string) => {
+    const [container] = await whole.containersOf(name);
+    await whole.runtime.execSync(container!.id, ["sh", "-c", command], 10);
+  };
+
+  let outages = 0;
+  const outage = async (
+    t: { diagnostic(text: string): void },
+    api: { leave: () => unknown; comeBack: () => unknown; answersLate?: boolean },
+  ) => {
+    const restarts = ++outages;
+    const steady = await whole.containersOf("steady");
+    const lastRenewal = await whole.renewedAt();
+    await api.leave();
+    const awayUntil = Date.now() + outageMs;
+    await inside("crashes", "kill -TERM 1");
+    await inside("lively", "touch /tmp/away");
+    await inside("probed", restarts % 2 ? "touch /tmp/away" : "rm /tmp/away");
+    const [ready, readiness] = restarts % 2 ? ["0/1", "False"] : ["1/1", "True"];
+    place(whole.node.manifests, `s${restarts}.yaml`, manifest({ name: `s${restarts}` }));
+    await holds(async () => {
+      for (const name of ["crashes", "lively"]) {
+        const { restarts: told, ready } = await row(name);
+        assert.deepEqual([name, told, ready], [name, restarts, "1/1"]);
+      }
+      assert.equal((await row("probed")).ready, ready);
+      assert.equal((await row(`s${restarts}-${nodeName}`)).phase, "Running");
+    }, outageMs - 1000);
+    await pause(awayUntil - Date.now());
+    await api.comeBack();
+    await holds(() => whole.get("/version"));
+    const backAt = Date.now();
+    const took: string[] = [];
+    const caughtUp = async (what: string, check: () => Promise<void>, withinMs = caughtUpMs) => {
+      await holds(check, withinMs);
+      took.push(`${what} ${Date.now() - backAt} ms`);
+    };
+    const podIs = (name: string, check: (pod: Pod) => void) => async () => check(await whole.pod(name));
+    await whole.addPod(`new-${restarts}`);
+    await Promise.all([
+      ...["crashes", "lively"].map((name) =>
+        caughtUp(
+          name,
+          podIs(name, (pod) => {
+            assert.equal(restartsOf(pod), restarts);
+            assert.equal(isReady(pod), "True");
+          }),
+        ),
+      ),
+      caughtUp(
+        "probed",
+        podIs("probed", (pod) => assert.equal(isReady(pod), readiness)),
+      ),
+      caughtUp("lease", async () => {
+        const renewedAt = await whole.renewedAt();
+        assert.ok(renewedAt > lastRenewal && renewedAt >= backAt - (api.answersLate ? requestMs : 0));
+      }),
+      caughtUp(
+        "mirror",
+        podIs(`s${restarts}-${nodeName}`, (pod) => assert.equal(isReady(pod), "True")),
+      ),
+      caughtUp(
+        "new pod seen",
+        podIs(`new-${restarts}`, (pod) => assert.ok(pod.status?.startTime)),
+      ),
+      caughtUp(
+        "new pod runs",
+        podIs(`new-${restarts}`, (pod) => assert.equal(isReady(pod), "True")),
+        30_000,
+      ),
+    ]).finally(() => t.diagnostic(took.join(", ")));
+    assert.deepEqual(await whole.containersOf("steady"), steady);
+    assert.equal(restartsOf(await whole.pod("steady")), 0);
+  };
+
+  test("killed and started again: pods run on, are restarted and probed, and the API hears of all of it at once", async (t) => {
+    await outage(t, {
+      leave: () => whole.api.kill(),
+      comeBack: () => whole.api.start(),
+    });
+  });
+
+  test("connected, and silent: the same", async (t) => {
+    await outage(t, {
+      leave: () => whole.api.signal("SIGSTOP"),
+      comeBack: () => whole.api.signal("SIGCONT"),
+      answersLate: true,
+    });
+  });
+});

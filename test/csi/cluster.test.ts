@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { it } from "node:test";
+import { systemClock } from "../../src/base/clock.ts";
+import { silentLogger } from "../../src/base/logger.ts";
+import { createMetrics } from "../../src/base/metrics.ts";
+import { mountsBelow } from "../../src/host/mount-table.ts";
+import { hostMounts } from "../../src/host/mounts.ts";
+import { fakePod } from "../../src/model/fake-pod.ts";
+import { PluginManager } from "../../src/plugins/plugin-manager.ts";
+import { csiVolumes } from "../../src/pods/volumes/csi/csi-volumes.ts";
+import { BlockMaps } from "../../src/pods/volumes/manager/block-maps.ts";
+import { VolumeOperations } from "../../src/pods/volumes/manager/operations.ts";
+import { VolumeManager } from "../../src/pods/volumes/manager/volume-manager.ts";
+import { nodeName } from "../cluster/cluster-node.ts";
+import { startEmbeddedApi } from "../cluster/embedded-api.ts";
+import { eventually } from "../contracts/eventually.ts";
+import { DriverProcess } from "./driver-process.ts";
+
+const skip = process.getuid?.() !== 0 && "mounts need root";
+const driver = "csi.example.com";
+
+it("a pod that came before its driver gets its inline volume when the driver comes", { skip }, async (t) => {
+  const { cluster, admin, refused } = await startEmbeddedApi(t);
+  const rootDir = await mkdtemp("/tmp/csi-cluster-");
+  const life = new AbortController();
+  const common = { clock: systemClock, logger: silentLogger, metrics: createMetrics() };
+  const events = { normal: () => {}, warning: () => {} };
+  const create = (path: string, body: object) => admin.request({ method: "POST", path, body });
+  await create("/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name: nodeName } });
+  await create("/apis/storage.k8s.io/v1/csidrivers", {
+    apiVersion: "storage.k8s.io/v1",
+    kind: "CSIDriver",
+    metadata: { name: driver },
+    spec: { attachRequired: false, podInfoOnMount: true, volumeLifecycleModes: ["Ephemeral"] },
+  });
+
+  const csi = csiVolumes({
+    ...common,
+    rootDir,
+    nodeName,
+    transport: cluster.transport,
+    tokens: undefined,
+    mounts: hostMounts,
+    ownership: { apply: async () => {} },
+    events,
+    onDriver: () => manager.poke((plugin) => plugin === csi.plugin.name),
+  });
+  const blockMaps = new BlockMaps({ mounts: hostMounts });
+  const operations = new VolumeOperations({ events, blockMaps, cleanSubPaths: async () => {} });
+  const manager = new VolumeManager({ ...common, rootDir, plugins: [csi.plugin], operations, events });
+  const dir = join(rootDir, "plugins_registry");
+  const plugins = new PluginManager({ ...common, dir, handlers: { CSIPlugin: csi.registration } });
+  const process = new DriverProcess({
+    name: driver,
+    stateDir: join(rootDir, "state"),
+    endpoint: join(rootDir, "plugins", driver, "csi.sock"),
+    registrationSocket: join(dir, "reg.sock"),
+  });
+  t.after(async () => {
+    life.abort();
+    await process.kill();
+    await Promise.all([plugins.done, manager.done, ...csi.components.map((part) => part.done)]);
+    for (const path of mountsBelow(hostMounts.list(), [rootDir])) await hostMounts.unmount(path);
+    await rm(rootDir, { recursive: true, force: true });
+  });
+
+  for (const part of [...csi.components, manager, plugins]) await part.start(life.signal);
+  const pod = fakePod({
+    spec: {
+      volumes: [{ name: "scratch", csi: { driver } }],
+      containers: [{ volumeMounts: [{ name: "scratch", mountPath: "/scratch" }] }],
+    },
+  });
+  const { uid } = pod.metadata;
+  const waiting = manager.waitFor(pod, life.signal);
+  const why = await eventually(() => manager.waiting(uid).find((line) => line.includes("registered")));
+  assert.match(why, /driver name csi\.example\.com not found in the list of registered CSI drivers/);
+  await process.start();
+  await waiting;
+  await writeFile(join(manager.mounted(uid, "scratch")!.path, "file"), "");
+  assert.deepEqual(csi.node.health(), { ok: true });
+  await manager.release(uid, life.signal);
+  assert.deepEqual(mountsBelow(hostMounts.list(), [rootDir]), []);
+  assert.deepEqual(refused, []);
+});

@@ -1,0 +1,203 @@
+import { appendFile, mkdir, readFile, rm, statfs, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { create, type DescService, type Message, type MessageInitShape, toJson } from "@bufbuild/protobuf";
+import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, status } from "@grpc/grpc-js";
+import { serviceDefinition } from "../../src/clients/cri/service-definition.ts";
+import {
+  Identity,
+  Node,
+  type NodeExpandVolumeRequest,
+  type NodeGetVolumeStatsRequest,
+  type NodePublishVolumeRequest,
+  type NodeStageVolumeRequest,
+  type NodeUnpublishVolumeRequest,
+  type NodeUnstageVolumeRequest,
+  NodeServiceCapability_RPC_Type as Rpc,
+  VolumeUsage_Unit as Unit,
+} from "../../src/gen/csi/v1/csi_pb.js";
+import { Registration, type RegistrationStatus } from "../../src/gen/pluginregistration/v1/api_pb.js";
+import { hostMounts } from "../../src/host/mounts.ts";
+
+export interface CsiDriverOptions {
+  readonly name: string;
+  /** Where calls are noted and faults are read: all that survives the driver. */
+  readonly stateDir: string;
+  readonly endpoint: string;
+  /** The socket in plugins_registry. */
+  readonly registrationSocket: string;
+  readonly versions?: readonly string[];
+  readonly capabilities?: readonly (keyof typeof Rpc)[];
+  readonly maxVolumes?: number;
+  readonly topology?: Record<string, string>;
+}
+
+/** What a call is to come to, by method: no answer, its work done and then no answer, an answer without work, or a gRPC code. */
+export type Faults = Record<
+  string,
+  "hang" | "work-and-hang" | "pretend" | { code: keyof typeof status; message: string }
+>;
+
+const standard = ["STAGE_UNSTAGE_VOLUME", "GET_VOLUME_STATS", "EXPAND_VOLUME"] as const;
+
+/**
+ * A small CSI driver on real sockets. Each volume is a tmpfs at its staging path, bound to each pod; an inline one is a tmpfs of
+ * the pod; a device is /dev/zero. It keeps nothing in memory: one that was killed goes on where it was.
+ */
+export async function serveCsiDriver(options: CsiDriverOptions): Promise<{ stop(): Promise<void> }> {
+  const { name, endpoint, registrationSocket, versions = ["1.0.0"] } = options;
+  const driver = await listen(
+    endpoint,
+    [
+      [Node, nodeMethods(options)],
+      [
+        Identity,
+        {
+          getPluginInfo: async () => ({ name, vendorVersion: "1" }),
+          getPluginCapabilities: async () => ({}),
+          probe: async () => ({}),
+        },
+      ],
+    ],
+    options,
+  );
+  const registration = await listen(
+    registrationSocket,
+    [
+      [
+        Registration,
+        {
+          getInfo: async () => ({ type: "CSIPlugin", name, endpoint, supportedVersions: [...versions] }),
+          notifyRegistrationStatus: async (_: RegistrationStatus) => ({}),
+        },
+      ],
+    ],
+    options,
+  );
+  return {
+    async stop() {
+      registration.forceShutdown();
+      driver.forceShutdown();
+      await Promise.all([endpoint, registrationSocket].map((path) => rm(path, { force: true })));
+    },
+  };
+}
+
+type Methods = Record<string, (request: never) => Promise<object>>;
+
+function nodeMethods({
+  name,
+  capabilities = standard,
+  maxVolumes = 0,
+  topology = {},
+}: CsiDriverOptions): Methods {
+  return {
+    nodeGetInfo: async () => ({
+      nodeId: `${name}-node`,
+      maxVolumesPerNode: BigInt(maxVolumes),
+      accessibleTopology: { segments: topology },
+    }),
+    nodeGetCapabilities: async () => ({
+      capabilities: capabilities.map((type) => ({ type: { case: "rpc", value: { type: Rpc[type] } } })),
+    }),
+    async nodeStageVolume({ stagingTargetPath, volumeCapability }: NodeStageVolumeRequest) {
+      if (volumeCapability?.accessType.case === "mount") await tmpfsAt(stagingTargetPath);
+      return {};
+    },
+    async nodeUnstageVolume({ stagingTargetPath }: NodeUnstageVolumeRequest) {
+      await hostMounts.unmount(stagingTargetPath);
+      return {};
+    },
+    async nodePublishVolume({
+      targetPath,
+      stagingTargetPath,
+      volumeCapability,
+      readonly,
+    }: NodePublishVolumeRequest) {
+      if (await hostMounts.isMountPoint(targetPath)) return {};
+      if (volumeCapability?.accessType.case === "block") {
+        await writeFile(targetPath, "");
+        await hostMounts.bind("/dev/zero", targetPath);
+      } else if (stagingTargetPath) {
+        await mkdir(targetPath, { recursive: true });
+        await hostMounts.bind(stagingTargetPath, targetPath, { readOnly: readonly });
+      } else await tmpfsAt(targetPath);
+      return {};
+    },
+    async nodeUnpublishVolume({ targetPath }: NodeUnpublishVolumeRequest) {
+      await hostMounts.unmount(targetPath);
+      await rm(targetPath, { recursive: true, force: true });
+      return {};
+    },
+    async nodeExpandVolume({ volumePath, stagingTargetPath, capacityRange }: NodeExpandVolumeRequest) {
+      const bytes = capacityRange?.requiredBytes ?? 0n;
+      await hostMounts.mount("tmpfs", stagingTargetPath || volumePath, "tmpfs", ["remount", `size=${bytes}`]);
+      return { capacityBytes: bytes };
+    },
+    async nodeGetVolumeStats({ volumePath }: NodeGetVolumeStatsRequest) {
+      const { blocks, bsize, bavail, files, ffree } = await statfs(volumePath, { bigint: true });
+      return {
+        usage: [
+          {
+            unit: Unit.BYTES,
+            total: blocks * bsize,
+            available: bavail * bsize,
+            used: (blocks - bavail) * bsize,
+          },
+          { unit: Unit.INODES, total: files, available: ffree, used: files - ffree },
+        ],
+      };
+    },
+  };
+}
+
+async function tmpfsAt(path: string): Promise<void> {
+  if (await hostMounts.isMountPoint(path)) return;
+  await mkdir(path, { recursive: true });
+  await hostMounts.mountTmpfs(path, { size: 1024n * 1024n });
+}
+
+async function listen(
+  path: string,
+  services: readonly (readonly [DescService, Methods])[],
+  { stateDir }: CsiDriverOptions,
+): Promise<Server> {
+  await mkdir(dirname(path), { recursive: true });
+  await rm(path, { force: true });
+  const server = new Server();
+  for (const [service, methods] of services) {
+    const handlers = service.methods.map((method) => {
+      const work = methods[method.localName] as (request: Message) => Promise<object>;
+      const handle = async (call: ServerUnaryCall<Message, Message>, answer: sendUnaryData<Message>) => {
+        const request = toJson(method.input, call.request);
+        await appendFile(
+          join(stateDir, "calls.jsonl"),
+          `${JSON.stringify({ method: method.name, request })}\n`,
+        );
+        const fault = (await faultsIn(stateDir))[method.name];
+        if (fault === "hang") return;
+        if (fault === "pretend") return answer(null, create(method.output));
+        if (typeof fault === "object") return answer({ code: status[fault.code], details: fault.message });
+        try {
+          const result = await work(call.request);
+          if (fault === "work-and-hang") return;
+          answer(null, create(method.output, result as MessageInitShape<typeof method.output>));
+        } catch (error) {
+          answer({ code: status.INTERNAL, details: String(error) });
+        }
+      };
+      return [method.name, handle] as const;
+    });
+    server.addService(serviceDefinition(service), Object.fromEntries(handlers));
+  }
+  await new Promise<void>((resolve, reject) =>
+    server.bindAsync(`unix://${path}`, ServerCredentials.createInsecure(), (error) =>
+      error ? reject(error) : resolve(),
+    ),
+  );
+  return server;
+}
+
+async function faultsIn(stateDir: string): Promise<Faults> {
+  const text = await readFile(join(stateDir, "faults.json"), "utf8").catch(() => "{}");
+  return JSON.parse(text) as Faults;
+}

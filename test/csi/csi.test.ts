@@ -1,0 +1,409 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { readdir, readFile, rm, stat, statfs, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { hostMounts } from "../../src/host/mounts.ts";
+import { fakePod } from "../../src/model/fake-pod.ts";
+import type { PodUid } from "../../src/model/pod.ts";
+import { isFinished } from "../../src/pods/volumes/csi/csi-failure.ts";
+import { blockPlaces } from "../../src/pods/volumes/csi/names.ts";
+import { eventually } from "../contracts/eventually.ts";
+import { type CsiAgent, CsiBench, csiNodePath, never, nodePath, persistentSpec } from "./csi-bench.ts";
+
+interface CsiNodeSeen {
+  metadata: { annotations: Record<string, string> };
+  spec: {
+    drivers: { name: string; nodeID: string; topologyKeys: string[]; allocatable?: { count: number } }[];
+  };
+}
+
+const registered = (agent: CsiAgent, name: string) => eventually(() => agent.drivers.get(name));
+
+async function bench(work: (b: CsiBench) => Promise<void>): Promise<void> {
+  const b = await CsiBench.make();
+  try {
+    await work(b);
+  } finally {
+    await b.end();
+  }
+}
+
+describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" }, () => {
+  it("is registered by its socket, told so, and in the node's objects until the socket is gone", () =>
+    bench(async (b) => {
+      const agent = await b.agent();
+      const driver = b.driver("a.example.com", { maxVolumes: 7, topology: { "a.example.com/zone": "z1" } });
+      await driver.start();
+      const drivers = () => b.api.get<CsiNodeSeen>(csiNodePath)?.spec.drivers ?? [];
+      await eventually(() => (drivers().length > 0 ? true : undefined));
+      assert.deepEqual(drivers(), [
+        {
+          name: "a.example.com",
+          nodeID: "a.example.com-node",
+          topologyKeys: ["a.example.com/zone"],
+          allocatable: { count: 7 },
+        },
+      ]);
+      const { metadata } = b.api.get<CsiNodeSeen & { metadata: { labels: object } }>(nodePath)!;
+      assert.deepEqual(metadata.labels, { "a.example.com/zone": "z1" });
+      assert.equal(
+        metadata.annotations["csi.volume.kubernetes.io/nodeid"],
+        '{"a.example.com":"a.example.com-node"}',
+      );
+      const [told] = await eventually(async () => {
+        const calls = await driver.calls("NotifyRegistrationStatus");
+        return calls.length > 0 ? calls : undefined;
+      });
+      assert.deepEqual(told?.request, { pluginRegistered: true });
+      await rm(driver.options.registrationSocket);
+      await eventually(() => (drivers().length === 0 ? true : undefined));
+      assert.equal(agent.drivers.get("a.example.com"), undefined);
+    }));
+
+  it("stages once for the node, publishes to each pod, and leaves nothing behind", () =>
+    bench(async (b) => {
+      const agent = await b.agent();
+      await b.driver("a.example.com").start();
+      await registered(agent, "a.example.com");
+      const { plugin } = agent;
+      const spec = persistentSpec("a.example.com");
+      const first = b.request(plugin, spec);
+      const second = b.request(plugin, spec, { pod: fakePod({ metadata: { uid: "pod-2" as PodUid } }) });
+      await plugin.device?.waitForAttach(first.pod, spec, never);
+      await plugin.device?.mountDevice(first.pod, spec, first.deviceDir!, undefined, never);
+      await plugin.setUp(first);
+      await plugin.setUp(second);
+      await writeFile(join(plugin.mountPath!(first.dir), "file"), "shared");
+      assert.equal(await readFile(join(plugin.mountPath!(second.dir), "file"), "utf8"), "shared");
+      const note = JSON.parse(await readFile(join(first.dir, "vol_data.json"), "utf8"));
+      assert.equal(note.volumeHandle, "handle-pv-1");
+      assert.equal(note.volumeLifecycleMode, "Persistent");
+      const usage = await plugin.stats?.(first, spec, never);
+      assert.equal(usage?.capacityBytes, 1024 * 1024);
+      await plugin.tearDown(first, never);
+      assert.equal(await readFile(join(plugin.mountPath!(second.dir), "file"), "utf8"), "shared");
+      await assert.rejects(
+        plugin.device!.unmountDevice(first.deviceDir!, never),
+        /is still mounted by other references/,
+      );
+      await plugin.tearDown(second, never);
+      await plugin.device?.unmountDevice(first.deviceDir!, never);
+      await plugin.tearDown(second, never); // a repetition changes nothing
+      await plugin.device?.unmountDevice(first.deviceDir!, never);
+      assert.deepEqual(b.mounts(), []);
+      assert.equal(existsSync(first.dir), false);
+      assert.deepEqual(await readdir(join(b.rootDir, "plugins/kubernetes.io/csi/a.example.com")), []);
+    }));
+
+  it("grows a volume that is in use, and the claim is told its new size", () =>
+    bench(async (b) => {
+      const agent = await b.agent();
+      await b.driver("a.example.com").start();
+      await registered(agent, "a.example.com");
+      const { plugin } = agent;
+      const spec = persistentSpec("a.example.com");
+      const request = b.request(plugin, spec);
+      await plugin.device?.mountDevice(request.pod, spec, request.deviceDir!, undefined, never);
+      await plugin.setUp(request);
+      assert.equal(plugin.followsNow?.(spec), false);
+      const claimPath = "/api/v1/namespaces/default/persistentvolumeclaims/claim";
+      b.api.put(claimPath, {
+        metadata: { name: "claim", namespace: "default", uid: "claim-uid" },
+        spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "4Mi" } } },
+        status: {
+          capacity: { storage: "1Mi" },
+          allocatedResources: { storage: "4Mi" },
+          allocatedResourceStatuses: { storage: "NodeResizePending" },
+          conditions: [{ type: "FileSystemResizePending", status: "True" }],
+        },
+      });
+      const grown = persistentSpec("a.example.com", "pv-1", { capacity: { storage: "4Mi" } });
+      assert.equal(plugin.followsNow?.(grown), true);
+      await plugin.setUp({ ...request, spec: grown });
+      const { blocks, bsize } = await statfs(plugin.mountPath!(request.dir));
+      assert.equal(blocks * bsize, 4 * 1024 * 1024);
+      assert.deepEqual(b.api.get<{ status: object }>(claimPath)?.status, {
+        capacity: { storage: "4Mi" },
+        allocatedResources: { storage: "4Mi" },
+        allocatedResourceStatuses: {},
+        conditions: [],
+      });
+      assert.match(
+        agent.events.join("\n"),
+        /FileSystemResizeSuccessful MountVolume\.NodeExpandVolume succeeded/,
+      );
+    }));
+
+  it("that is killed in the middle of staging goes on when it is back, and is registered anew", () =>
+    bench(async (b) => {
+      const agent = await b.agent();
+      const driver = b.driver("a.example.com");
+      await driver.faults({ NodeStageVolume: "work-and-hang" });
+      await driver.start();
+      const before = await registered(agent, "a.example.com");
+      const { plugin } = agent;
+      const spec = persistentSpec("a.example.com");
+      const request = b.request(plugin, spec);
+      const staging = plugin.device!.mountDevice(request.pod, spec, request.deviceDir!, undefined, never);
+      const failure = assert.rejects(
+        staging,
+        (error) => /code = Unavailable/.test(String(error)) && !isFinished(error),
+      );
+      await eventually(() => (b.mounts().length > 0 ? true : undefined));
+      await driver.kill();
+      await failure;
+      assert.equal(
+        existsSync(join(request.deviceDir!, "..", "vol_data.json")),
+        true,
+        "what may be staged stays noted",
+      );
+      await driver.faults({});
+      await driver.start();
+      await eventually(() => {
+        const now = agent.drivers.get("a.example.com");
+        return now && now !== before ? true : undefined;
+      });
+      await plugin.device?.mountDevice(request.pod, spec, request.deviceDir!, undefined, never);
+      await plugin.setUp(request);
+      assert.equal(b.mounts().length, 2, "one mount for the node and one for the pod");
+      await plugin.tearDown(request, never);
+      await plugin.device?.unmountDevice(request.deviceDir!, never);
+      assert.deepEqual(b.mounts(), []);
+    }));
+
+  it("that never answers holds up neither another driver nor the end of the agent", () =>
+    bench(async (b) => {
+      const agent = await b.agent();
+      const stuck = b.driver("stuck.example.com");
+      await stuck.faults({ NodePublishVolume: "hang" });
+      const good = b.driver("good.example.com");
+      await Promise.all([stuck.start(), good.start()]);
+      await registered(agent, "stuck.example.com");
+      await registered(agent, "good.example.com");
+      const { plugin } = agent;
+      const abort = new AbortController();
+      const held = b.request(plugin, persistentSpec("stuck.example.com", "pv-stuck"), {
+        signal: abort.signal,
+      });
+      const other = b.request(plugin, persistentSpec("good.example.com", "pv-good"));
+      for (const { pod, spec, deviceDir } of [held, other])
+        await plugin.device?.mountDevice(pod, spec, deviceDir!, undefined, never);
+      const holding = plugin.setUp(held);
+      const aborted = assert.rejects(holding, { name: "AbortError" });
+      await eventually(async () => ((await stuck.calls("NodePublishVolume")).length > 0 ? true : undefined));
+      await plugin.setUp(other);
+      await writeFile(join(plugin.mountPath!(other.dir), "file"), "");
+      abort.abort();
+      await aborted;
+      assert.equal(
+        existsSync(join(held.dir, "vol_data.json")),
+        true,
+        "it may be published: it is to be undone",
+      );
+    }));
+
+  it("that never answers its registration holds up no other", () =>
+    bench(async (b) => {
+      const agent = await b.agent();
+      const stuck = b.driver("stuck.example.com");
+      await stuck.faults({ GetInfo: "hang", NodeGetInfo: "hang" });
+      await stuck.start();
+      await b.driver("good.example.com").start();
+      await registered(agent, "good.example.com");
+      assert.equal(agent.drivers.get("stuck.example.com"), undefined);
+    }));
+
+  it("gets back by an agent that began anew what the former one had published", () =>
+    bench(async (b) => {
+      const former = await b.agent();
+      await b.driver("a.example.com").start();
+      await registered(former, "a.example.com");
+      const spec = persistentSpec("a.example.com");
+      const request = b.request(former.plugin, spec);
+      await former.plugin.device?.mountDevice(request.pod, spec, request.deviceDir!, undefined, never);
+      await former.plugin.setUp(request);
+      const mountId = (await hostMounts.at(former.plugin.mountPath!(request.dir)))?.id;
+      await former.stop();
+      const agent = await b.agent();
+      await assert.rejects(
+        agent.plugin.tearDown(request, never),
+        /not found in the list of registered CSI drivers/,
+      );
+      await registered(agent, "a.example.com");
+      const found = await agent.plugin.reconstruct?.(request);
+      assert.equal(
+        found && agent.plugin.uniqueName(request.pod, found),
+        agent.plugin.uniqueName(request.pod, spec),
+      );
+      assert.equal(agent.plugin.device?.deviceDir(found!), request.deviceDir);
+      await agent.plugin.setUp(request);
+      assert.ok(mountId);
+      assert.equal(
+        (await hostMounts.at(former.plugin.mountPath!(request.dir)))?.id,
+        mountId,
+        "the same mount",
+      );
+      await agent.plugin.tearDown(request, never);
+      await agent.plugin.device?.unmountDevice(request.deviceDir!, never);
+      assert.deepEqual(b.mounts(), []);
+    }));
+
+  it("gives an inline volume to a pod, knows the pod and has its tokens", () =>
+    bench(async (b) => {
+      const agent = await b.agent();
+      const object = {
+        podInfoOnMount: true,
+        tokenRequests: [{ audience: "vault" }],
+        requiresRepublish: true,
+      };
+      const driver = b.driver("a.example.com", {}, object);
+      await driver.start();
+      await registered(agent, "a.example.com");
+      const { plugin } = agent;
+      const spec = {
+        name: "scratch",
+        volume: { name: "scratch", csi: { driver: "a.example.com", volumeAttributes: { size: "small" } } },
+        readOnly: false,
+      };
+      const request = b.request(plugin, spec);
+      assert.equal(plugin.device?.applies?.(spec), false);
+      assert.equal(plugin.followsNow?.(spec), true);
+      await plugin.setUp(request);
+      await plugin.setUp(request);
+      const calls = await driver.calls("NodePublishVolume");
+      assert.equal(calls.length, 2, "this driver wants to be asked again");
+      const { volumeContext, volumeId } = calls[0]!.request as { volumeContext: object; volumeId: string };
+      assert.match(volumeId, /^csi-[0-9a-f]{64}$/);
+      assert.deepEqual(volumeContext, {
+        size: "small",
+        "csi.storage.k8s.io/pod.name": "web",
+        "csi.storage.k8s.io/pod.namespace": "default",
+        "csi.storage.k8s.io/pod.uid": "pod-1",
+        "csi.storage.k8s.io/serviceAccount.name": "",
+        "csi.storage.k8s.io/ephemeral": "true",
+        "csi.storage.k8s.io/serviceAccount.tokens":
+          '{"vault":{"token":"token of web for vault","expirationTimestamp":"2026-01-01T01:00:00Z"}}',
+      });
+      await plugin.tearDown(request, never);
+      assert.deepEqual(b.mounts(), []);
+    }));
+
+  it("puts a device at a path of the pod, and is asked to let it go with the last pod", () =>
+    bench(async (b) => {
+      const agent = await b.agent();
+      const driver = b.driver("a.example.com");
+      await driver.start();
+      await registered(agent, "a.example.com");
+      const spec = persistentSpec("a.example.com", "pv-1");
+      const block = { ...spec, persistent: { ...spec.persistent!, mode: "Block" as const } };
+      const places = ["pod-1", "pod-2"].map((uid) => ({
+        podUid: uid as PodUid,
+        dir: join(b.rootDir, "pods", uid, "volumeDevices/kubernetes.io~csi/pv-1"),
+      }));
+      const { plugin } = agent;
+      for (const place of places) {
+        const pod = fakePod({ metadata: { uid: place.podUid } });
+        const path = await plugin.block!.map(pod, block, place, never);
+        assert.equal(path, blockPlaces(b.rootDir, "pv-1", place.podUid).publish);
+        assert.equal((await stat(path)).isCharacterDevice(), true);
+      }
+      const found = await plugin.reconstruct?.(places[0]!);
+      assert.equal(found?.persistent?.mode, "Block");
+      await plugin.block!.unmap(places[0]!, never);
+      assert.deepEqual(await driver.calls("NodeUnstageVolume"), []);
+      await plugin.block!.unmap(places[1]!, never);
+      await plugin.block!.unmap(places[1]!, never);
+      assert.equal((await driver.calls("NodeUnstageVolume")).length, 1);
+      assert.deepEqual(b.mounts(), []);
+      const left = await readdir(join(b.rootDir, "plugins/kubernetes.io/csi/volumeDevices"));
+      assert.deepEqual(left.sort(), ["publish", "staging"]);
+    }));
+
+  it("that refuses to publish leaves no folder, and the pod is told its words", () =>
+    bench(async (b) => {
+      const agent = await b.agent();
+      const driver = b.driver("a.example.com");
+      await driver.faults({ NodePublishVolume: { code: "INTERNAL", message: "no such disk" } });
+      await driver.start();
+      await registered(agent, "a.example.com");
+      const spec = persistentSpec("a.example.com");
+      const request = b.request(agent.plugin, spec);
+      await assert.rejects(agent.plugin.setUp(request), {
+        message: "rpc error: code = Internal desc = no such disk",
+      });
+      assert.equal(existsSync(request.dir), false);
+    }));
+
+  it("that fails to publish once more leaves to the pod what it has", () =>
+    bench(async (b) => {
+      const agent = await b.agent();
+      const driver = b.driver("a.example.com", {}, { requiresRepublish: true });
+      await driver.start();
+      await registered(agent, "a.example.com");
+      const { plugin } = agent;
+      const spec = persistentSpec("a.example.com");
+      const request = b.request(plugin, spec);
+      await plugin.device?.mountDevice(request.pod, spec, request.deviceDir!, undefined, never);
+      await plugin.setUp(request);
+      const path = plugin.mountPath!(request.dir);
+      const before = (await hostMounts.at(path))?.id;
+      await driver.faults({
+        NodePublishVolume: { code: "INTERNAL", message: "no" },
+        NodeStageVolume: { code: "INTERNAL", message: "no" },
+      });
+      await assert.rejects(plugin.setUp(request), /desc = no/);
+      await assert.rejects(
+        plugin.device!.mountDevice(request.pod, spec, request.deviceDir!, undefined, never),
+        /desc = no/,
+      );
+      assert.ok(before);
+      assert.equal((await hostMounts.at(path))?.id, before);
+      assert.equal(existsSync(join(request.dir, "vol_data.json")), true);
+      await plugin.tearDown(request, never);
+      await plugin.device?.unmountDevice(request.deviceDir!, never);
+      assert.deepEqual(b.mounts(), []);
+    }));
+
+  it("that says that it has unmounted a volume and has not is asked again", () =>
+    bench(async (b) => {
+      const agent = await b.agent();
+      const driver = b.driver("a.example.com");
+      await driver.start();
+      await registered(agent, "a.example.com");
+      const spec = persistentSpec("a.example.com");
+      const request = b.request(agent.plugin, spec);
+      await agent.plugin.device?.mountDevice(request.pod, spec, request.deviceDir!, undefined, never);
+      await agent.plugin.setUp(request);
+      await driver.faults({ NodeUnpublishVolume: "pretend" });
+      await assert.rejects(agent.plugin.tearDown(request, never), /is still mounted/);
+      assert.equal(existsSync(join(request.dir, "vol_data.json")), true);
+      await driver.faults({});
+      await agent.plugin.tearDown(request, never);
+      assert.equal(existsSync(request.dir), false);
+    }));
+
+  it("that lets us give the files to the group gets them so, unless it does it itself", () =>
+    bench(async (b) => {
+      const agent = await b.agent();
+      await b.driver("a.example.com").start();
+      const own = b.driver("own.example.com", {
+        capabilities: ["STAGE_UNSTAGE_VOLUME", "VOLUME_MOUNT_GROUP"],
+      });
+      await own.start();
+      await registered(agent, "a.example.com");
+      await registered(agent, "own.example.com");
+      const { plugin } = agent;
+      for (const name of ["a.example.com", "own.example.com"]) {
+        const request = b.request(plugin, persistentSpec(name, `pv-${name}`), { fsGroup: 1234 });
+        await plugin.device?.mountDevice(request.pod, request.spec, request.deviceDir!, 1234, never);
+        await plugin.setUp(request);
+      }
+      assert.deepEqual(b.given, [
+        `${join(b.rootDir, "pods/pod-1/volumes/kubernetes.io~csi/pv-a.example.com/mount")} 1234`,
+      ]);
+      const [call] = await own.calls("NodePublishVolume");
+      const { volumeCapability } = call!.request as { volumeCapability: { mount: object } };
+      assert.deepEqual(volumeCapability.mount, { fsType: "tmpfs", volumeMountGroup: "1234" });
+    }));
+});
