@@ -47,6 +47,8 @@ export type { Agent, AgentOptions } from "./agent-options.ts";
 const relistMs = 1000;
 const relistWithEventsMs = 10_000;
 const stopWithinMs = 10_000;
+/** How long the volumes of a pod that nobody wants may take to go before its folder is looked at again later. */
+const orphanWithinMs = 30_000;
 
 /** Builds the agent from its parts and starts it. The only place that knows all of them. */
 export async function startAgent(o: AgentOptions): Promise<Agent> {
@@ -105,11 +107,14 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     runtime,
     requests,
     files,
+    volumes,
     components: runtimeComponents,
   } = podRuntime(core, {
     cgroups,
     userNamespaces,
     refresh: (uid) => pleg.refresh(uid),
+    phaseOf: (uid) => workers.get(uid)?.phase ?? (desired.get(uid) ? "syncing" : undefined),
+    mayJudge: () => mayJudge(),
   });
   const probes = new ProbeManager({
     clock,
@@ -135,6 +140,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       runtime,
       probes,
       userNamespaces,
+      volumes: volumes.manager,
       activePods,
       statuses: () => statuses,
       refreshStatus: (uid) => statusOf(uid),
@@ -219,8 +225,10 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     workers: () => workers,
     statuses: () => statuses,
     areSourcesReady: () => areSourcesHeard(),
+    volumesInUse: () => volumes.manager.inUse(),
     notReady: () => [
       ...reasons(connection.health(), connection.networkHealth()),
+      ...volumes.notReady(),
       ...reasons(pleg.health()).map((reason) => `PLEG is not healthy: ${reason}`),
     ],
   });
@@ -255,6 +263,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       known: () => files.known(),
       removeDeadLinks: () => files.removeDeadLinks(),
       remove: async (pod) => {
+        await volumes.manager.release(pod.uid, AbortSignal.timeout(orphanWithinMs));
         await files.remove(pod);
         await userNamespaces.release(pod.uid);
       },
@@ -312,6 +321,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       const ids = new Set([...observed.all()].flatMap((pod) => pod.containers.map((c) => c.id)));
       memory.keepOnly((id) => ids.has(id));
       housekeeping.lookSoon();
+      volumes.manager.poke();
       // Whether a pod may run here depends on what the runtime can do, and a refusal is for good.
       return runtimeKnown.promise.then(() => workers.release());
     },

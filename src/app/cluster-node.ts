@@ -41,7 +41,7 @@ export function clusterNode(
   core: AgentCore,
   cluster: ClusterOptions,
   view: ClusterView,
-  parts: { notReady: () => string[] },
+  parts: { notReady: () => string[]; volumesInUse: () => string[] },
 ): ClusterNode {
   const { node, cri, clock, logger, nodeEvents } = core;
   const { configuration } = node;
@@ -55,7 +55,7 @@ export function clusterNode(
     api,
     cached: () => view.node(),
     settings: view.settings,
-    facts: statusFacts(core, cluster, parts.notReady),
+    facts: statusFacts(core, cluster, parts.notReady, parts.volumesInUse),
     notReady: parts.notReady,
     resetExtendedResources: () => false,
     events: nodeEvents,
@@ -83,6 +83,7 @@ function statusFacts(
   core: AgentCore,
   { kubeletVersion }: ClusterOptions,
   notReady: () => string[],
+  volumesInUse: () => string[],
 ): () => Promise<StatusFacts> {
   const { node, connection, features, logger, options } = core;
   const { configuration, identity } = node;
@@ -114,7 +115,7 @@ function statusFacts(
     ),
     // Nobody watches for pressure yet.
     conditions: { pressure: { memory: false, disk: false, pid: false }, notReady: notReady() },
-    volumesInUse: undefined,
+    volumesInUse: volumesInUse(),
   });
 }
 

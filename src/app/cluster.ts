@@ -27,6 +27,7 @@ export function joinCluster(
     areSourcesReady: () => boolean;
     /** Why pods cannot run here. */
     notReady: () => string[];
+    volumesInUse: () => string[];
     /** The node in the API has other addresses than before. */
     addressesChanged: () => void;
   },

@@ -7,11 +7,11 @@ import type { Container, Pod, PodUid } from "../model/pod.ts";
 import type { PodEvents } from "../model/pod-events.ts";
 import { buildContainerConfig } from "../pipeline/pod-runtime/config/container-config.ts";
 import type {
-  ContainerContext,
   NodeFacts,
   RuntimeSettings,
   UserNamespaceInit,
 } from "../pipeline/pod-runtime/config/context.ts";
+import { buildEnv } from "../pipeline/pod-runtime/config/env.ts";
 import { containerConfigError } from "../pipeline/pod-runtime/config/errors.ts";
 import { containerDir, etcHostsFile, terminationFileName } from "../pipeline/pod-runtime/config/paths.ts";
 import { buildSandboxConfig } from "../pipeline/pod-runtime/config/sandbox-config.ts";
@@ -21,6 +21,7 @@ import { hostNetworkHosts, managedHosts, writeEtcHosts } from "../pods/network/e
 import { kernelHostname, type PodHostname, podHostname } from "../pods/network/hostname.ts";
 import { parseResolvConf } from "../pods/network/resolv-conf.ts";
 import { type HandlerFeatures, requireUserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
+import type { Volumes } from "../pods/volumes/volumes.ts";
 import { newestContainer, type ObservedPod } from "../state/observed-pods.ts";
 import type { ApiObjects } from "./api-objects.ts";
 import { emptyDirPath, readFileKeys } from "./env-files.ts";
@@ -48,9 +49,13 @@ export interface CriRequestsOptions {
   serviceEnv?: (pod: Pod) => Readonly<Record<string, string>>;
   /** Where a volume is on the node, if it is mounted; emptyDirs are known without it. */
   volumeDir?: (pod: Pod, volume: string) => string | undefined;
-  mountsFor?: ContainerContext["mountsFor"];
+  /** What a container mounts, and the devices that it gets; without it a pod with volumes does not start. */
+  volumes?: Pick<Volumes, "mountsFor" | "devicesFor">;
   extraGroups?: (pod: Pod) => readonly number[];
 }
+
+/** Those who make mounts have a time limit of their own. */
+const never = new AbortController().signal;
 
 interface Made {
   attempt: number;
@@ -104,7 +109,7 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
     const terminationFile = terminationFileName();
     await writeHostsFile(o.settings.rootDir, pod, podIps, nameOf(pod));
     await makeTerminationFile(o.settings.rootDir, pod, spec, terminationFile);
-    return buildContainerConfig(pod, spec, {
+    const known = {
       ...context,
       attempt,
       imageRef: image.ref,
@@ -115,8 +120,11 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
       serviceEnv: o.serviceEnv?.(pod),
       envObjects,
       fileKey,
-      mountsFor: o.mountsFor,
-    });
+    };
+    if (!o.volumes) return buildContainerConfig(pod, spec, known);
+    const mounts = await o.volumes.mountsFor(pod, spec, buildEnv(pod, spec, known), never);
+    const devices = await o.volumes.devicesFor(pod, spec);
+    return buildContainerConfig(pod, spec, { ...known, mountsFor: () => mounts, devices });
   };
 
   return {

@@ -77,8 +77,7 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
     authorizer: who.authorizer,
     clock,
   });
-  // Pods get no token before volumes can be mounted.
-  const pods = podDefinition({ connect: { ...connect, proxy: podProxy }, mountTokens: false, clock });
+  const pods = podDefinition({ connect: { ...connect, proxy: podProxy }, mountTokens: true, clock });
   const kinds = definitions({ ...who, pods, nodeProxy });
   const server: ApiServer = new ApiServer({
     store,

@@ -5,7 +5,7 @@ import { type Pod, podRef } from "../model/pod.ts";
  * Fields of a pod that are accepted and change nothing yet. A name leaves this list together with the code that acts
  * on it.
  */
-const idleFields: (keyof Pod["spec"])[] = ["volumes"];
+const idleFields: (keyof Pod["spec"])[] = [];
 /** Without an API server there are no objects that these could mean. */
 const idleAlone: (keyof Pod["spec"])[] = ["runtimeClassName"];
 

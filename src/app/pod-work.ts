@@ -2,12 +2,16 @@ import { healthy } from "../base/component.ts";
 import { KubeletError } from "../base/errors.ts";
 import type { Pod, PodUid } from "../model/pod.ts";
 import type { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
-import type { PodWork } from "../pipeline/pod-workers/pod-work.ts";
+import type { PodWork, Report } from "../pipeline/pod-workers/pod-work.ts";
 import { isFinal } from "../pipeline/status-manager/phase-by-states.ts";
 import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
+import type { VolumeManager } from "../pods/volumes/manager/volume-manager.ts";
 import { runningContainers } from "../state/observed-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
 import { podAdmission } from "./pod-admission.ts";
+
+/** An unmount that hangs keeps its pod, and nobody else, from being gone. */
+const never = new AbortController().signal;
 
 /** What workers have done for their pods: by the runtime, and by all who have a say in it. */
 export function podWork(
@@ -17,6 +21,7 @@ export function podWork(
     statuses: () => StatusManager;
     probes: { watch(pod: Pod): void };
     userNamespaces: { release(uid: PodUid): Promise<void> };
+    volumes: VolumeManager;
     activePods: () => Pod[];
     refreshStatus: (uid: PodUid) => void;
     /** Nothing of the pod is left on the node but what shows how it ended. */
@@ -24,7 +29,7 @@ export function podWork(
   },
 ): PodWork {
   const { node, config, events, connection, observed } = core;
-  const { runtime, probes, statuses, refreshStatus } = parts;
+  const { runtime, probes, statuses, refreshStatus, volumes } = parts;
   const admit = podAdmission({
     nodeName: node.name,
     standing: () => core.view?.standing() ?? { labels: node.configuration.settings.labels, taints: [] },
@@ -46,15 +51,33 @@ export function podWork(
     events.warning(pod, "NetworkNotReady", message);
     throw new KubeletError("NetworkNotReady", message);
   };
+  /** Says which volume is waited for, as long as one is. */
+  const volumesOf = async (pod: Pod, report: Report, signal: AbortSignal) => {
+    const { uid } = pod.metadata;
+    volumes.register(pod);
+    const tell = () => {
+      const [first] = volumes.waiting(uid);
+      if (first !== undefined) report.blockedOn(first);
+    };
+    const stop = volumes.onChange((changed) => changed === uid && tell());
+    try {
+      tell();
+      await volumes.waitFor(pod, signal);
+    } finally {
+      stop();
+    }
+  };
   return {
     sync: async (pod, report, signal) => {
       probes.watch(pod);
       core.view?.objects.register(pod);
       requireNetwork(pod);
+      await volumesOf(pod, report, signal);
       return runtime.sync(pod, report, signal);
     },
     stop: (uid, pod, options) => runtime.stop(uid, pod, options),
     release: async (uid) => {
+      await volumes.release(uid, never);
       await runtime.release(uid);
       await parts.userNamespaces.release(uid);
       core.view?.objects.unregister({ metadata: { uid } });

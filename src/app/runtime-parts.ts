@@ -1,5 +1,5 @@
 import type { Component } from "../base/component.ts";
-import type { PodUid } from "../model/pod.ts";
+import type { Container, PodUid } from "../model/pod.ts";
 import { PodFiles } from "../pipeline/pod-runtime/pod-files.ts";
 import { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
 import { restartDelays } from "../pipeline/pod-runtime/restart-backoff.ts";
@@ -11,12 +11,14 @@ import type { AgentCore } from "./agent-core.ts";
 import { apiObjects } from "./api-objects.ts";
 import { type CriRequests, criRequests } from "./cri-requests.ts";
 import { imageManager } from "./images.ts";
+import { type PodVolumes, podVolumes } from "./pod-volumes.ts";
 import { startGate } from "./start-gate.ts";
 
 export interface RuntimeParts {
   runtime: PodRuntime;
   requests: CriRequests;
   files: PodFiles;
+  volumes: PodVolumes;
   /** To be started before the first pod is worked on. */
   components: readonly Component[];
 }
@@ -28,6 +30,10 @@ export function podRuntime(
     cgroups: PodCgroups;
     userNamespaces: UserNamespaces;
     refresh: (uid: PodUid) => Promise<void>;
+    /** How far a pod's life has come; undefined if nobody wants or runs it. */
+    phaseOf: (uid: PodUid) => "syncing" | "terminating" | "terminated" | undefined;
+    /** Whether what nobody wants may be taken away. */
+    mayJudge: () => boolean;
   },
 ): RuntimeParts {
   const { options: o, config, node, clock, logger, metrics, cri, events, observed, hostIps } = core;
@@ -44,7 +50,23 @@ export function podRuntime(
   });
   const { view } = core;
   const objects = view && apiObjects(view.objects);
-  const requests = criRequests({
+  const volumes = podVolumes(core, {
+    phaseOf: parts.phaseOf,
+    ready: parts.mayJudge,
+    recursiveReadOnly: (pod) => core.features.recursiveReadOnly(requests.runtimeHandler(pod)),
+    imageSource: async (pod, { name, reference = "", pullPolicy }, signal) => {
+      const wanted = { name, image: reference, imagePullPolicy: pullPolicy } as Container;
+      const sandbox = await requests.sandbox(pod, 0);
+      const { ref } = await images.manager.ensure(pod, wanted, sandbox, { signal, onPull: () => {} });
+      return {
+        image: ref,
+        userSpecifiedImage: reference,
+        runtimeHandler: requests.runtimeHandler(pod),
+        annotations: pod.metadata.annotations ?? {},
+      };
+    },
+  });
+  const requests: CriRequests = criRequests({
     node: {
       ...node.facts,
       get hostIps() {
@@ -66,6 +88,9 @@ export function podRuntime(
       serviceEnv: (pod) => view.serviceEnv(pod),
     }),
     ...(objects && { objects }),
+    volumes,
+    volumeDir: (pod, name) => volumes.pathOf(pod.metadata.uid, name),
+    extraGroups: (pod) => volumes.manager.extraGroups(pod),
   });
   const images = imageManager({
     config,
@@ -102,5 +127,5 @@ export function podRuntime(
     maxRestartDelayMs: delays.maxMs,
     firstRestartDelayMs: delays.initialMs,
   });
-  return { runtime, requests, files, components: images.components };
+  return { runtime, requests, files, volumes, components: [...images.components, ...volumes.components] };
 }

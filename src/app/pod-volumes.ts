@@ -1,0 +1,163 @@
+import { join } from "node:path";
+import type { Component } from "../base/component.ts";
+import { KubeletError } from "../base/errors.ts";
+import { hostMounts, shareMountsOf } from "../host/mounts.ts";
+import type { Pod, PodUid } from "../model/pod.ts";
+import { PluginManager } from "../plugins/plugin-manager.ts";
+import { contentPlugins } from "../pods/volumes/content/content-plugins.ts";
+import { type FollowedRef, podsFollowing } from "../pods/volumes/content/following.ts";
+import { ServiceAccountTokens } from "../pods/volumes/content/tokens/service-account-tokens.ts";
+import { ClusterTrustBundles } from "../pods/volumes/content/trust-bundles/cluster-trust-bundles.ts";
+import { type CsiVolumes, csiVolumes } from "../pods/volumes/csi/csi-volumes.ts";
+import { kubeSecrets } from "../pods/volumes/csi/kube-secrets.ts";
+import { iscsiPlugin } from "../pods/volumes/iscsi/iscsi-plugin.ts";
+import { scsiDevices } from "../pods/volumes/iscsi/scsi-devices.ts";
+import { runProgram } from "../pods/volumes/local/format-and-mount.ts";
+import { nfsPlugin } from "../pods/volumes/nfs/nfs-plugin.ts";
+import { resolveClaim } from "../pods/volumes/persistent/resolve-volume.ts";
+import { kubeVolumeApi } from "../pods/volumes/persistent/volume-api.ts";
+import { systemCommands } from "../pods/volumes/tools/run-command.ts";
+import {
+  createVolumes,
+  type PluginParts,
+  type Volumes,
+  type VolumesOptions,
+} from "../pods/volumes/volumes.ts";
+import type { AgentCore } from "./agent-core.ts";
+
+export interface PodVolumes extends Volumes {
+  /** To be started in this order, before the first pod is worked on. */
+  readonly components: readonly Component[];
+  /** Why the node is not ready as far as volumes go. */
+  notReady(): string[];
+}
+
+/** The volumes of pods, of all types that this node can have. */
+export function podVolumes(
+  core: AgentCore,
+  parts: Pick<VolumesOptions, "phaseOf" | "ready" | "imageSource" | "recursiveReadOnly">,
+): PodVolumes {
+  const { options: o, config, node, clock, logger, events, metrics, desired, view } = core;
+  const api = o.cluster?.transport;
+  const { rootDir, gates } = o;
+  const common = { clock, logger };
+  const tokens = new ServiceAccountTokens({ api, ...common, metrics });
+  const bundles =
+    api && gates.enabled("ClusterTrustBundleProjection")
+      ? new ClusterTrustBundles({ api, ...common })
+      : undefined;
+  let csi: CsiVolumes | undefined;
+  const changed = (ref: FollowedRef) => volumes.manager.changed(podsFollowing(desired.all(), ref));
+  view?.objects.onChange(changed);
+  bundles?.onChange(() => changed({ kind: "ClusterTrustBundle" }));
+
+  const plugins = ({ mounts, applyFsGroup }: PluginParts) => {
+    const ownership = {
+      apply: (dir: string, { pod, fsGroup, fsGroupChangePolicy: policy, signal }: Ownership) =>
+        applyFsGroup({ pod, dir, fsGroup, policy, readOnly: false, signal }),
+    };
+    const commands = systemCommands(clock);
+    if (api)
+      csi = csiVolumes({
+        rootDir,
+        nodeName: node.name,
+        transport: api,
+        tokens,
+        mounts: hostMounts,
+        ownership,
+        events,
+        ...common,
+        metrics,
+        onDriver: () => volumes.manager.poke((plugin) => plugin === "kubernetes.io/csi"),
+      });
+    return [
+      ...contentPlugins({
+        mounts,
+        ...common,
+        allocatable: () => node.facts.allocatable,
+        podLevelResources: node.settings.gates.podLevelResources,
+        objects: view?.objects ?? noObjects,
+        tokens,
+        trustBundles: bundles,
+      }),
+      nfsPlugin({ commands, mounts, logger }),
+      iscsiPlugin({
+        rootDir,
+        commands,
+        devices: scsiDevices(),
+        clock,
+        mounts,
+        run: runProgram,
+        secrets: api ? kubeSecrets(api) : noSecrets,
+        ownership,
+        logger,
+      }),
+      ...(csi ? [csi.plugin] : []),
+    ];
+  };
+  const volumes = createVolumes({
+    ...parts,
+    rootDir,
+    ...common,
+    events,
+    metrics,
+    allocatableMemory: () => BigInt(node.facts.memoryCapacity),
+    podLevelResources: node.settings.gates.podLevelResources,
+    statsMaxAgeMs: config.volumeStatsAggPeriod,
+    selinux: node.facts.selinux,
+    ...(api && {
+      resolveClaim: (pod, volume, signal) => resolveClaim(kubeVolumeApi(api), pod, volume, signal),
+    }),
+    plugins,
+  });
+  const handlers = { ...(csi && { CSIPlugin: csi.registration }) };
+  const registry = new PluginManager({
+    dir: join(rootDir, "plugins_registry"),
+    handlers,
+    ...common,
+    metrics,
+  });
+  return {
+    ...volumes,
+    components: [
+      sharedMounts(rootDir),
+      ...(bundles ? [bundles] : []),
+      ...(csi?.components ?? []),
+      volumes.manager,
+      registry,
+    ],
+    notReady: () => {
+      const health = csi?.node.health();
+      return health && !health.ok ? [health.reason] : [];
+    },
+  };
+}
+
+interface Ownership {
+  readonly pod: Pod;
+  readonly fsGroup: number | undefined;
+  readonly fsGroupChangePolicy: "Always" | "OnRootMismatch" | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** What containers mount has to reach the node and other containers (mountPropagation). */
+function sharedMounts(rootDir: string): Component {
+  return {
+    name: "shared-mounts",
+    start: () => shareMountsOf(rootDir),
+    done: Promise.resolve(),
+    health: () => ({ ok: true }),
+  };
+}
+
+/** A node that is part of no cluster has no objects. */
+const alone = (what: string) =>
+  Promise.reject(new KubeletError("NoApi", `${what}: this node is part of no cluster, there are none here`));
+const noObjects = {
+  get: (kind: string, namespace: string, name: string) => alone(`${kind} ${namespace}/${name}`),
+};
+const noSecrets = {
+  get: (namespace: string, name: string) => alone(`Secret ${namespace}/${name}`),
+} as unknown as ReturnType<typeof kubeSecrets>;
+
+export type { PodUid };
