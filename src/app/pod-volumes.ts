@@ -1,8 +1,9 @@
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Component } from "../base/component.ts";
 import { KubeletError } from "../base/errors.ts";
 import { hostMounts, shareMountsOf } from "../host/mounts.ts";
-import type { Pod, PodUid } from "../model/pod.ts";
+import type { Pod } from "../model/pod.ts";
 import { PluginManager } from "../plugins/plugin-manager.ts";
 import { contentPlugins } from "../pods/volumes/content/content-plugins.ts";
 import { type FollowedRef, podsFollowing } from "../pods/volumes/content/following.ts";
@@ -142,10 +143,15 @@ interface Ownership {
 
 /** What containers mount has to reach the node and other containers (mountPropagation). */
 function sharedMounts(rootDir: string): Component {
+  const ended = Promise.withResolvers<void>();
   return {
     name: "shared-mounts",
-    start: () => shareMountsOf(rootDir),
-    done: Promise.resolve(),
+    start: async (signal) => {
+      await mkdir(rootDir, { recursive: true });
+      const undo = await shareMountsOf(rootDir);
+      signal.addEventListener("abort", () => void undo().finally(ended.resolve), { once: true });
+    },
+    done: ended.promise,
     health: () => ({ ok: true }),
   };
 }
@@ -159,5 +165,3 @@ const noObjects = {
 const noSecrets = {
   get: (namespace: string, name: string) => alone(`Secret ${namespace}/${name}`),
 } as unknown as ReturnType<typeof kubeSecrets>;
-
-export type { PodUid };

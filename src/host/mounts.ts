@@ -165,9 +165,10 @@ async function realPathOf(dir: string): Promise<string | undefined> {
 
 /**
  * Makes sure that mounts below this folder are seen by others, and theirs here: what a container with a bidirectional mount
- * mounts would otherwise stay with it.
+ * mounts would otherwise stay with it. Where that took a mount of the folder on itself, the answer takes that away again, unless
+ * something is mounted in it.
  */
-export async function shareMountsOf(dir: string): Promise<void> {
+export async function shareMountsOf(dir: string): Promise<() => Promise<void>> {
   const real = await realpath(dir);
   const holds = (m: MountPoint) => m.path === "/" || real === m.path || real.startsWith(`${m.path}/`);
   const longest = readMounts()
@@ -176,9 +177,13 @@ export async function shareMountsOf(dir: string): Promise<void> {
       (best, m) => (best && best.path.length > m.path.length ? best : m),
       undefined,
     );
-  if (longest?.shared) return;
+  if (longest?.shared) return async () => {};
   const { mount } = await libc();
-  if (longest?.path !== real)
+  const isOurs = longest?.path !== real;
+  if (isOurs)
     await mount({ source: real, target: real, fsType: "", flags: flag.bind | flag.recursive, data: "" });
   await mount({ source: "", target: real, fsType: "", flags: flag.shared | flag.recursive, data: "" });
+  return async () => {
+    if (isOurs) await hostMounts.unmount(real).catch(() => {});
+  };
 }
