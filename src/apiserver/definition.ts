@@ -129,8 +129,18 @@ export interface ResourceDefinition {
   readonly createsOnUpdate?: boolean;
   /** Instead of the store: for reviews, which are answered and not kept. */
   answer?(draft: Draft, context: RequestContext): Promise<ApiObject>;
+  /** Instead of the store: objects that are made when somebody looks at them. They can be got and listed, and no more. */
+  readonly virtual?: VirtualObjects;
 
   readonly subresources?: Readonly<Record<string, Subresource>>;
+}
+
+export interface VirtualObjects {
+  get(ref: ObjectRef, context: RequestContext): Promise<ApiObject | undefined>;
+  /** Of all namespaces if it is "". Selectors are applied to what is returned. */
+  list(namespace: string, context: RequestContext): Promise<readonly ApiObject[]>;
+  /** What a message calls one that is not there; its name in the path unless told. */
+  missing?(ref: ObjectRef): { readonly resource: string; readonly name: string };
 }
 
 export interface ServedVersion {

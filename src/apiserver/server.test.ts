@@ -112,6 +112,38 @@ test("HTTP/1.1 on the same port; without a certificate one is nobody", async (t)
   assert.deepEqual(await ask(selfSigned("someone")), [403, "1.1"]);
 });
 
+test("HTTP/1.1: a large request may follow while a large answer is still on its way", async (t) => {
+  const { server, pair, client } = await secureApi(t);
+  const text = "x".repeat(2_000_000);
+  await server.objects.create("configmaps", configMap("a", { text }, { namespace: "default" }) as never);
+  const socket = connectTls({ port: server.port, host: "127.0.0.1", ca: pair.cert, ...client });
+  t.after(() => socket.destroy());
+  const gets = 8; // more than fits between a server and a client that does not read
+  socket.write(`GET ${mapsPath}/a HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(gets));
+  await once(socket, "readable");
+  const body = JSON.stringify(configMap("b", { text: "y".repeat(500_000) }));
+  socket.write(
+    `POST ${mapsPath} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  let answers = "";
+  for await (const chunk of socket) answers += chunk;
+  const statuses = [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => Number(match[1]));
+  assert.deepEqual(statuses, [...Array(gets).fill(200), 201]);
+});
+
+test("HTTP/1.1: an idle connection is kept, for as long as without TLS", async (t) => {
+  const { server, pair, client } = await secureApi(t);
+  const request = httpsRequest(`https://127.0.0.1:${server.port}${mapsPath}`, {
+    ca: pair.cert,
+    agent: false,
+    headers: { connection: "keep-alive" },
+    ...client,
+  }).end();
+  const [response] = await once(request, "response");
+  response.resume();
+  assert.equal(response.headers["keep-alive"], "timeout=180");
+});
+
 test("an upgrade over TLS is handed on", async (t) => {
   const { server, pair, client } = await secureApi(t);
   const socket = connectTls({ port: server.port, host: "127.0.0.1", ca: pair.cert, ...client });

@@ -184,7 +184,12 @@ export class ApiServer implements Component {
       session.on("close", () => this.#sessions.delete(session));
       session.on("error", () => {});
     });
-    server.on("secureConnection", (socket) => this.#track(socket));
+    server.on("secureConnection", (socket) => {
+      this.#track(socket);
+      if (socket.alpnProtocol !== "h2") readInTurn(socket);
+    });
+    // Those of HTTP/1.1, which Node reads from here, too.
+    Object.assign(server, { keepAliveTimeout: idleMs, headersTimeout: headersWithinMs, requestTimeout: 0 });
     server.on("sessionError", () => {});
     return server;
   }
@@ -232,4 +237,14 @@ export class ApiServer implements Component {
     for (const socket of this.#sockets) socket.destroy();
     this.#done.resolve();
   }
+}
+
+/**
+ * Node lets its HTTP/1.1 parser read from TLS directly, and pauses it when a request comes while the answer before is still
+ * being sent. What TLS has decrypted already goes to the paused parser all the same, which takes it for broken and cuts the
+ * connection. A listener for data, once there was one, makes the parser read through the stream, which keeps what is early.
+ */
+function readInTurn(socket: TLSSocket): void {
+  const listener = () => {};
+  socket.on("data", listener).off("data", listener);
 }

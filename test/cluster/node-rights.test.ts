@@ -131,6 +131,13 @@ test("in its whole life the agent asks for nothing that a node may not have", {
     await hasPhase("again", "Running");
   });
 
+  await t.test("the last pods go, with their volumes", async () => {
+    const { items } = await get<{ items: Pod[] }>(`${inDefault}/pods`);
+    assert.ok(items.length > 0);
+    for (const { metadata } of items) await remove(`${inDefault}/pods/${metadata.name}`);
+    for (const { metadata } of items) await isGone(`${inDefault}/pods/${metadata.name}`);
+  });
+
   await t.test("events are written, and counted up", async () => {
     const items = await holds(async () => {
       const list = await get<{ items: { reason: string; count?: number }[] }>(`${inDefault}/events`);
@@ -150,7 +157,7 @@ test("in its whole life the agent asks for nothing that a node may not have", {
       seen.filter(({ caller, status }) => status === 401 || caller === undefined).map(brief),
       [],
     );
-    const kinds = new Set(asked.map(({ verb, path }) => `${verb} ${kindOf(path)}`));
+    const kinds = new Set(asked.map(({ verb, path }) => `${isRead(verb) ? "read" : verb} ${kindOf(path)}`));
     for (const kind of mustAsk) assert.ok(kinds.has(kind), `no ${kind}: ${[...kinds].join("; ")}`);
   });
 
@@ -205,11 +212,14 @@ function kindOf(path: string): string {
   return subresource ? `${resource}/${subresource}` : resource;
 }
 
+/** Objects may be asked for one by one, listed or watched. */
+const isRead = (verb: string) => ["get", "list", "watch"].includes(verb);
+
 /** So that a part of its life that no longer happens here is noticed. */
 const mustAsk = [
-  ...["create nodes", "list nodes", "watch nodes", "patch nodes/status"],
-  ...["get leases", "create leases", "update leases"],
-  ...["list pods", "watch pods", "create pods", "delete pods", "patch pods/status"],
-  ...["get secrets", "get configmaps", "list services", "list runtimeclasses"],
+  ...["create nodes", "read nodes", "patch nodes/status"],
+  ...["read leases", "create leases", "update leases"],
+  ...["read pods", "create pods", "delete pods", "patch pods/status"],
+  ...["read secrets", "read configmaps", "read services", "read runtimeclasses"],
   ...["create events", "patch events"],
 ];

@@ -63,6 +63,11 @@ describe("values of another type are told as the decoder does", () => {
     ],
     [
       "Pod",
+      { spec: { terminationGracePeriodSeconds: 2 ** 53 } },
+      `${into} number 9007199254740992 ${field} PodSpec.spec.terminationGracePeriodSeconds of type int64`,
+    ],
+    [
+      "Pod",
       { spec: { priority: 3e9 } },
       `${into} number 3000000000 ${field} PodSpec.spec.priority of type int32`,
     ],

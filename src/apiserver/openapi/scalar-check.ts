@@ -25,11 +25,12 @@ export function checkScalar(wanted: Scalar, value: unknown): ScalarComplaint | u
     case "float64":
       return typeof value === "number" ? undefined : wrongType(wanted);
     case "int32":
-      return isInteger(value, 2 ** 31) ? undefined : wrongType(wanted);
+      return isInt32(value) ? undefined : wrongType(wanted);
     case "int64":
-      return isInteger(value, 2 ** 63) ? undefined : wrongType(wanted);
+      // What a number here does not hold exactly would be sent back as another one, which may be none of 64 bits.
+      return Number.isSafeInteger(value) ? undefined : wrongType(wanted);
     case "int-or-string":
-      if (typeof value === "string" || isInteger(value, 2 ** 31)) return undefined;
+      if (typeof value === "string" || isInt32(value)) return undefined;
       return { kind: "type", ends: true, wanted: "int32" };
     case "bytes":
       if (typeof value !== "string") return wrongType(wanted);
@@ -45,8 +46,8 @@ export function checkScalar(wanted: Scalar, value: unknown): ScalarComplaint | u
   }
 }
 
-function isInteger(value: unknown, limit: number): boolean {
-  return typeof value === "number" && Number.isInteger(value) && value >= -limit && value <= limit - 1;
+function isInt32(value: unknown): boolean {
+  return Number.isInteger(value) && (value as number) >= -(2 ** 31) && (value as number) < 2 ** 31;
 }
 
 function wrongType(wanted: Scalar): ScalarComplaint {

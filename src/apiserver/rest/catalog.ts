@@ -66,6 +66,7 @@ export class Catalog {
 
 export function verbsOf(definition: ResourceDefinition): readonly Verb[] {
   if (definition.verbs) return definition.verbs;
+  if (definition.virtual) return ["get", "list"];
   return definition.answer ? ["create"] : allVerbs;
 }
 

@@ -4,6 +4,7 @@ import type { Exchange } from "./exchange.ts";
 import { serveGet, serveList } from "./reads.ts";
 import { methodNotAllowed, noSuchResource } from "./refusals.ts";
 import { serveAction, serveConnection, serveReview } from "./subresources.ts";
+import { serveVirtual } from "./virtual.ts";
 import { serveCreate, serveDelete, serveDeleteCollection, servePatch, serveUpdate } from "./writes.ts";
 
 /** Does what a request for a resource asks for. */
@@ -15,6 +16,7 @@ export async function serveResource(exchange: Exchange, upgrade?: ConnectRequest
   if (target.subresource !== "") return serveSubresource(exchange, served, upgrade);
   if (upgrade || !(verbsOf(served.definition) as readonly string[]).includes(exchange.verb))
     throw methodNotAllowed();
+  if (served.definition.virtual) return serveVirtual(exchange, served, served.definition.virtual);
   switch (exchange.verb) {
     case "get":
       return serveGet(exchange, served);

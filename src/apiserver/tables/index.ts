@@ -5,6 +5,7 @@ import { configMapTable, namespaceTable, secretTable, serviceAccountTable } from
 import { csiDriverTable, csiNodeTable } from "./csi.ts";
 import { endpointSliceTable, endpointsTable } from "./endpoints.ts";
 import { eventTable } from "./events.ts";
+import { nodeMetricsTable, podMetricsTable } from "./metrics.ts";
 import { nodeTable } from "./nodes.ts";
 import { podTable } from "./pods.ts";
 import { serviceTable } from "./services.ts";
@@ -41,6 +42,8 @@ const shapes: ReadonlyMap<string, TableShape> = new Map(
     "storageclasses.storage.k8s.io": storageClassTable,
     "certificatesigningrequests.certificates.k8s.io": certificateSigningRequestTable,
     "clustertrustbundles.certificates.k8s.io": clusterTrustBundleTable,
+    "nodes.metrics.k8s.io": nodeMetricsTable,
+    "pods.metrics.k8s.io": podMetricsTable,
   }),
 );
 

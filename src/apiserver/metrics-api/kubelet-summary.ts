@@ -1,0 +1,57 @@
+import type { IncomingMessage } from "node:http";
+import type { Clock } from "../../base/clock.ts";
+import { abortError, KubeletError } from "../../base/errors.ts";
+import type { Summary } from "../../model/stats-summary.ts";
+import { type Backend, openRequest } from "../proxy/backend.ts";
+
+const path = "/stats/summary?only_cpu_and_memory=true";
+/** A kubelet may wait a second for a second sample; one that needs ten has other troubles. */
+const withinMs = 10_000;
+const maxBytes = 64 * 1024 * 1024;
+
+/** What a kubelet says of its node and pods. */
+export async function kubeletSummary(backend: Backend, clock: Clock, signal: AbortSignal): Promise<Summary> {
+  const request = openRequest(
+    backend,
+    { method: "GET", path, headers: { accept: "application/json" } },
+    clock,
+  );
+  const give = (error: Error) => () => request.destroy(error);
+  const onAbort = () => request.destroy(abortError(signal.reason));
+  const cancel = clock.after(withinMs, give(new Error(`no answer within ${withinMs / 1000} s`)));
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      request.once("response", resolve);
+      request.on("error", reject);
+      if (signal.aborted) onAbort();
+      else request.end();
+    });
+    const text = await textOf(answer);
+    if (answer.statusCode !== 200)
+      throw new KubeletError("Kubelet", `the kubelet answered ${answer.statusCode}: ${text.slice(0, 200)}`);
+    return asSummary(JSON.parse(text));
+  } finally {
+    cancel();
+    signal.removeEventListener("abort", onAbort);
+    request.destroy();
+  }
+}
+
+async function textOf(answer: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxBytes) throw new KubeletError("Kubelet", "the kubelet's answer is too long");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function asSummary(value: unknown): Summary {
+  const summary = value as Partial<Summary> | null;
+  if (!summary?.node || !Array.isArray(summary.pods))
+    throw new KubeletError("Kubelet", "the kubelet's answer is no summary");
+  return summary as Summary;
+}

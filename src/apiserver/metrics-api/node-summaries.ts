@@ -1,0 +1,33 @@
+import { systemClock } from "../../base/clock.ts";
+import { isAbort, messageOf } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { Summary } from "../../model/stats-summary.ts";
+import type { RequestContext } from "../definition.ts";
+import { type KubeletConnectionOptions, kubeletOf } from "../proxy/connection-options.ts";
+import { kubeletSummary } from "./kubelet-summary.ts";
+
+export interface MetricsApiOptions extends KubeletConnectionOptions {
+  readonly logger: Logger;
+}
+
+/** Asks the kubelets of these nodes at once. Who does not answer is not in it. */
+export async function nodeSummaries(
+  nodes: readonly string[],
+  context: RequestContext,
+  options: MetricsApiOptions,
+): Promise<ReadonlyMap<string, Summary>> {
+  const { clock = systemClock, logger } = options;
+  const found = new Map<string, Summary>();
+  await Promise.all(
+    nodes.map(async (node) => {
+      try {
+        const kubelet = await kubeletOf(context, node, options);
+        found.set(node, await kubeletSummary(kubelet, clock, context.signal));
+      } catch (error) {
+        if (isAbort(error)) throw error;
+        logger.warn("A kubelet gives no statistics", { node, err: messageOf(error) });
+      }
+    }),
+  );
+  return found;
+}

@@ -1,0 +1,50 @@
+import type { RequestContext, VirtualObjects } from "../definition.ts";
+import { type ApiObject, StoredObject } from "../storage/object.ts";
+import type { Served } from "./catalog.ts";
+import type { Exchange } from "./exchange.ts";
+import { listQuery } from "./query.ts";
+import { keyOf, presentation } from "./reads.ts";
+import { methodNotAllowed, notFoundProblem } from "./refusals.ts";
+import { selection } from "./selection.ts";
+import { listText, objectText } from "./views.ts";
+import { contextOf } from "./write-context.ts";
+import { writeRequest } from "./writes.ts";
+
+/** Objects that are made when they are asked for: they have no versions, so that lists have no pages. */
+export async function serveVirtual(
+  exchange: Exchange,
+  served: Served,
+  virtual: VirtualObjects,
+): Promise<void> {
+  const { target, answer } = exchange;
+  const how = presentation(exchange, served);
+  const context = contextFor(exchange, served);
+  const { namespace, name } = target;
+  if (exchange.verb === "get") {
+    const ref = keyOf(exchange, served);
+    const found = await virtual.get(ref, context);
+    if (found) return answer.json(200, objectText(how, asStored(served, found)));
+    const about = virtual.missing?.(ref) ?? { resource: served.resource, name };
+    throw notFoundProblem({ name: served.definition.name, group: served.group }, about.resource, about.name);
+  }
+  if (exchange.verb !== "list") throw methodNotAllowed();
+  const scope = selection(served, { ...listQuery(exchange.query), namespace, name });
+  const objects = (await virtual.list(namespace, context)).filter(
+    (object) =>
+      (scope.name === undefined || object.metadata.name === scope.name) && (scope.matches?.(object) ?? true),
+  );
+  const items = objects.map((object) => asStored(served, object));
+  return answer.json(200, listText(how, items, { resourceVersion: "" }));
+}
+
+function contextFor(exchange: Exchange, served: Served): RequestContext {
+  const request = writeRequest(exchange, served, { dryRun: false, fieldManager: "" });
+  return contextOf(exchange.parts.doors, request);
+}
+
+function asStored(served: Served, object: ApiObject): StoredObject {
+  const { apiVersion, definition } = served;
+  const { name, namespace = "", uid } = object.metadata;
+  const text = JSON.stringify({ apiVersion, kind: definition.kind, ...object });
+  return new StoredObject({ resource: served.storedAs, namespace, name }, uid, 0, text);
+}

@@ -1,0 +1,33 @@
+import type { RouteAttributes } from "../route.ts";
+
+const verbs: Readonly<Record<string, string>> = {
+  GET: "get",
+  HEAD: "get",
+  POST: "create",
+  PUT: "update",
+  PATCH: "patch",
+  DELETE: "delete",
+};
+
+/** By the first word of the path; a right to all of the node (proxy) is enough where it stands, too. */
+const subresources: Readonly<Record<string, readonly string[]>> = {
+  pods: ["pods", "proxy"],
+  runningpods: ["pods", "proxy"],
+  healthz: ["healthz", "proxy"],
+  configz: ["configz", "proxy"],
+  stats: ["stats"],
+  metrics: ["metrics"],
+  logs: ["log"],
+  checkpoint: ["checkpoint"],
+  statusz: ["statusz"],
+  flagz: ["configz"],
+};
+
+/** The rights that a request takes, known from its method and path alone. */
+export function attributesOf(method: string, path: string): RouteAttributes {
+  const first = path.split("/")[1] ?? "";
+  return {
+    verb: verbs[method] ?? "",
+    subresources: (Object.hasOwn(subresources, first) ? subresources[first] : undefined) ?? ["proxy"],
+  };
+}

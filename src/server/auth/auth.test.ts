@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import type { IncomingMessage } from "node:http";
+import { describe, test } from "node:test";
+import { FakeClock } from "../../base/fake-clock.ts";
+import { silentLogger } from "../../base/logger.ts";
+import { fakeReviews } from "../fixtures.ts";
+import { HttpError } from "../http-error.ts";
+import { type AccessOptions, attributesOf, nodeAccess } from "./index.ts";
+import { bearerToken } from "./tokens.ts";
+
+const request = (headers: Record<string, string> = {}) =>
+  ({ headers, socket: {} }) as unknown as IncomingMessage;
+const withToken = request({ authorization: "Bearer t" });
+const right = { verb: "get", subresources: ["pods", "proxy"] };
+
+function access(o: Partial<AccessOptions> & { anonymous?: boolean; clock?: FakeClock } = {}) {
+  return nodeAccess({
+    nodeName: "n",
+    authentication: { anonymous: o.anonymous ?? false, webhook: true, cacheTtlMs: 120_000 },
+    authorization: { mode: "Webhook", allowedTtlMs: 300_000, deniedTtlMs: 30_000 },
+    clientCa: () => undefined,
+    logger: silentLogger,
+    ...o,
+    clock: o.clock ?? new FakeClock(),
+  });
+}
+
+const status = (error: unknown) => (error instanceof HttpError ? error.status : undefined);
+const refused = (code: number) => (error: unknown) => status(error) === code;
+const known = { authenticated: true, user: { username: "u", groups: ["g"] } };
+
+describe("without a cluster", () => {
+  test("a token is worth nothing", async () => {
+    await assert.rejects(access().enter(withToken, right), refused(401));
+  });
+
+  test("nobody has a right, not even who may be anonymous", async () => {
+    await assert.rejects(access({ anonymous: true }).enter(request(), right), refused(403));
+  });
+
+  test("who is let in by configuration gets in", async () => {
+    const authorization = { mode: "AlwaysAllow", allowedTtlMs: 0, deniedTtlMs: 0 } as const;
+    const gate = access({ anonymous: true, authorization });
+    assert.deepEqual(await gate.enter(request(), right), {
+      name: "system:anonymous",
+      groups: ["system:unauthenticated"],
+    });
+    await assert.rejects(access({ authorization }).enter(request(), right), refused(401));
+  });
+});
+
+describe("what the cluster says", () => {
+  test("a token is asked about again when two minutes are over", async () => {
+    const clock = new FakeClock();
+    const { transport, asked } = fakeReviews({ token: () => known, access: () => ({ allowed: true }) });
+    const gate = access({ transport, clock });
+    const reviews = () => asked.filter(({ path }) => path.endsWith("/tokenreviews")).length;
+    await gate.enter(withToken, right);
+    await clock.advance(119_999);
+    await gate.enter(withToken, right);
+    assert.equal(reviews(), 1);
+    await clock.advance(1);
+    await gate.enter(withToken, right);
+    assert.equal(reviews(), 2);
+  });
+
+  test("a right is remembered for five minutes, and the lack of one for thirty seconds", async () => {
+    const clock = new FakeClock();
+    let allowed = false;
+    const { transport, asked } = fakeReviews({ token: () => known, access: () => ({ allowed }) });
+    const gate = access({ transport, clock });
+    const one = { verb: "get", subresources: ["stats"] };
+    const reviews = () => asked.filter(({ path }) => path.endsWith("/subjectaccessreviews")).length;
+    await assert.rejects(gate.enter(withToken, one), refused(403));
+    allowed = true;
+    await clock.advance(29_999);
+    await assert.rejects(gate.enter(withToken, one), refused(403));
+    await clock.advance(1);
+    await gate.enter(withToken, one);
+    allowed = false;
+    await clock.advance(299_999);
+    await gate.enter(withToken, one);
+    assert.equal(reviews(), 2);
+    await clock.advance(1);
+    await assert.rejects(gate.enter(withToken, one), refused(403));
+  });
+
+  test("an answer that did not come is not remembered", async () => {
+    let down = true;
+    const { transport } = fakeReviews({
+      token: () => (down ? new Error("down") : known),
+      access: () => ({ allowed: true }),
+    });
+    const gate = access({ transport });
+    await assert.rejects(gate.enter(withToken, right), refused(401));
+    down = false;
+    await gate.enter(withToken, right);
+  });
+
+  test("a denial beats an allowance, and the next subresource is asked for", async () => {
+    const { transport, asked } = fakeReviews({
+      token: () => known,
+      access: ({ resourceAttributes: { subresource } }) => ({
+        allowed: true,
+        denied: subresource === "pods",
+      }),
+    });
+    await access({ transport }).enter(withToken, right);
+    assert.equal(asked.length, 3);
+  });
+
+  test("who shows a bad token is not anonymous", async () => {
+    const { transport } = fakeReviews({ token: () => ({}), access: () => ({ allowed: true }) });
+    const gate = access({ transport, anonymous: true });
+    await assert.rejects(gate.enter(withToken, right), refused(401));
+    assert.equal((await gate.enter(request(), right)).name, "system:anonymous");
+  });
+});
+
+describe("the token of a request", () => {
+  const tokens: [Record<string, string>, string | undefined][] = [
+    [{ authorization: "Bearer abc" }, "abc"],
+    [{ authorization: "bearer abc" }, "abc"],
+    [{ authorization: "  Bearer abc  " }, "abc"],
+    [{ authorization: "Bearer" }, undefined],
+    [{ authorization: "Basic abc" }, undefined],
+    [{ authorization: "" }, undefined],
+    [{}, undefined],
+    [
+      {
+        upgrade: "websocket",
+        "sec-websocket-protocol": "v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.YWJj",
+      },
+      "abc",
+    ],
+    [{ upgrade: "websocket", "sec-websocket-protocol": "base64url.bearer.authorization.k8s.io." }, undefined],
+    [{ "sec-websocket-protocol": "base64url.bearer.authorization.k8s.io.YWJj" }, undefined],
+  ];
+  for (const [headers, token] of tokens)
+    test(`${JSON.stringify(headers)}: ${token}`, () => assert.equal(bearerToken(request(headers)), token));
+
+  test("among protocols it is for us alone", () => {
+    const made = request({
+      upgrade: "websocket",
+      "sec-websocket-protocol": "a, base64url.bearer.authorization.k8s.io.YWJj, b",
+    });
+    bearerToken(made);
+    assert.equal(made.headers["sec-websocket-protocol"], "a, b");
+  });
+});
+
+describe("the rights that a request takes", () => {
+  const rights: [string, string, string, string[]][] = [
+    ["GET", "/pods", "get", ["pods", "proxy"]],
+    ["GET", "/runningpods/", "get", ["pods", "proxy"]],
+    ["GET", "/healthz/ping", "get", ["healthz", "proxy"]],
+    ["GET", "/configz", "get", ["configz", "proxy"]],
+    ["GET", "/flagz", "get", ["configz"]],
+    ["GET", "/statusz", "get", ["statusz"]],
+    ["GET", "/stats/summary", "get", ["stats"]],
+    ["GET", "/metrics/cadvisor", "get", ["metrics"]],
+    ["GET", "/logs/x", "get", ["log"]],
+    ["POST", "/checkpoint/a/b/c", "create", ["checkpoint"]],
+    ["POST", "/exec/a/b/c", "create", ["proxy"]],
+    ["GET", "/exec/a/b/c", "get", ["proxy"]],
+    ["PUT", "/debug/flags/v", "update", ["proxy"]],
+    ["DELETE", "/manifests/x", "delete", ["proxy"]],
+    ["GET", "/podsx", "get", ["proxy"]],
+    ["GET", "/constructor", "get", ["proxy"]],
+    ["BREW", "/pods", "", ["pods", "proxy"]],
+  ];
+  for (const [method, path, verb, subresources] of rights)
+    test(`${method} ${path}: ${verb} ${subresources}`, () =>
+      assert.deepEqual(attributesOf(method, path), { verb, subresources }));
+});

@@ -1,0 +1,17 @@
+import type { Caller } from "../route.ts";
+
+/** Who asks, with all that a review wants to know of it. */
+export interface Identity extends Caller {
+  readonly uid?: string;
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+export const anonymous: Identity = { name: "system:anonymous", groups: ["system:unauthenticated"] };
+
+const authenticated = "system:authenticated";
+
+export function withAuthenticated(identity: Identity): Identity {
+  return identity.groups.includes(authenticated)
+    ? identity
+    : { ...identity, groups: [...identity.groups, authenticated] };
+}

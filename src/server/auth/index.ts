@@ -1,0 +1,55 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { KubeTransport } from "../../clients/kube/transport-interface.ts";
+import { RequestAuthenticator } from "./authenticator.ts";
+import { AccessReviews, type Authorizer, alwaysAllow, alwaysDeny } from "./authorizer.ts";
+import { ClientCertificates } from "./client-certificates.ts";
+import { accessGate, type Gate } from "./gate.ts";
+import { TokenReviews } from "./tokens.ts";
+
+export { attributesOf } from "./attributes.ts";
+export { type Gate, openGate } from "./gate.ts";
+
+export interface AccessOptions {
+  readonly nodeName: string;
+  /** Durations in milliseconds. */
+  readonly authentication: {
+    readonly anonymous: boolean;
+    readonly webhook: boolean;
+    readonly cacheTtlMs: number;
+  };
+  readonly authorization: {
+    readonly mode: "AlwaysAllow" | "Webhook";
+    readonly allowedTtlMs: number;
+    readonly deniedTtlMs: number;
+  };
+  /** The authorities of clientCAFile as PEM, as of now; undefined without one. */
+  readonly clientCa: () => string | undefined;
+  /** Absent without a cluster: then nobody can vouch for tokens, and nobody has rights unless everybody has. */
+  readonly transport?: KubeTransport;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Who may call this node, as configured. */
+export function nodeAccess(o: AccessOptions): Gate {
+  const { transport, clock, logger, authentication } = o;
+  return accessGate({
+    authenticator: new RequestAuthenticator({
+      certificates: new ClientCertificates({ authorities: o.clientCa, clock }),
+      tokens:
+        transport && authentication.webhook
+          ? new TokenReviews({ transport, ttlMs: authentication.cacheTtlMs, clock })
+          : undefined,
+      anonymous: authentication.anonymous,
+      logger,
+    }),
+    authorizer: authorizer(o),
+    logger,
+  });
+}
+
+function authorizer({ authorization, nodeName, transport, clock }: AccessOptions): Authorizer {
+  if (authorization.mode === "AlwaysAllow") return alwaysAllow;
+  return transport ? new AccessReviews({ transport, nodeName, clock, ...authorization }) : alwaysDeny;
+}

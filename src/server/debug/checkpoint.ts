@@ -1,0 +1,65 @@
+import { join } from "node:path";
+import type { Clock } from "../../base/clock.ts";
+import { messageOf } from "../../base/errors.ts";
+import type { CallOptions, ContainerId } from "../../clients/cri/cri.ts";
+import { fullNameOf, type Pod, type PodFullName } from "../../model/pod.ts";
+import { newestContainer, type ObservedPod } from "../../state/observed-pods.ts";
+import { attributesOf } from "../auth/attributes.ts";
+import { HttpError } from "../http-error.ts";
+import { replyJson } from "../replies.ts";
+import type { Route } from "../route.ts";
+
+export interface CheckpointOptions {
+  readonly desired: { byFullName(name: PodFullName): Pod | undefined };
+  readonly observed: { get(uid: Pod["metadata"]["uid"]): ObservedPod | undefined };
+  readonly runtime: {
+    checkpointContainer?(
+      request: { containerId: ContainerId; location: string; timeout: bigint },
+      o?: CallOptions,
+    ): Promise<unknown>;
+  };
+  readonly checkpointDir: string;
+  readonly clock: Clock;
+}
+
+/** Has the runtime write down all that a container is, into an archive. */
+export function checkpointRoute(o: CheckpointOptions): Route {
+  const path = "/checkpoint/{namespace}/{pod}/{container}";
+  return {
+    method: "POST",
+    path,
+    attributes: () => attributesOf("POST", path),
+    async handle({ params, query, response, signal }) {
+      const { namespace = "", pod: name = "", container = "" } = params;
+      const pod = o.desired.byFullName(fullNameOf({ metadata: { namespace, name } }));
+      if (!pod) throw new HttpError(404, "pod does not exist");
+      if (!namesOf(pod).includes(container))
+        throw new HttpError(404, `container ${container} does not exist`);
+      const given = query.getAll("timeout").at(-1) ?? "0";
+      if (!/^[+-]?\d{1,18}$/.test(given)) throw new HttpError(404, "cannot parse value of timeout parameter");
+      const at = new Date(o.clock.now()).toISOString().replace(/\.\d+Z$/, "Z");
+      const location = join(o.checkpointDir, `checkpoint-${fullNameOf(pod)}-${container}-${at}.tar`);
+      try {
+        const running = newestContainer(o.observed.get(pod.metadata.uid), container);
+        if (running?.state !== "running") throw new Error(`container ${container} not found`);
+        if (!o.runtime.checkpointContainer) throw new Error("the runtime cannot do that");
+        const timeout = BigInt(given);
+        const limits = timeout > 0n ? { timeoutMs: Number(timeout) * 1000 } : {};
+        await o.runtime.checkpointContainer(
+          { containerId: running.id, location, timeout },
+          { signal, ...limits },
+        );
+      } catch (error) {
+        signal.throwIfAborted();
+        const what = `${namespace}/${name}/${container}`;
+        throw new HttpError(500, `checkpointing of ${what} failed (${messageOf(error)})`, { cause: error });
+      }
+      replyJson(response, { items: [location] });
+    },
+  };
+}
+
+function namesOf(pod: Pod): string[] {
+  const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
+  return [...containers, ...initContainers, ...ephemeralContainers].map((container) => container.name);
+}

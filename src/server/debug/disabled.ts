@@ -1,0 +1,30 @@
+import { attributesOf } from "../auth/attributes.ts";
+import { HttpError } from "../http-error.ts";
+import type { Route } from "../route.ts";
+
+/** A path that would be served if the configuration did not say otherwise: callers are told so. */
+export function disabledRoute(path: string, reason: string): Route {
+  return {
+    method: "*",
+    path,
+    attributes: () => attributesOf("GET", path),
+    async handle() {
+      throw new HttpError(405, `${reason}\n`);
+    },
+  };
+}
+
+/** In place of everything that enableDebuggingHandlers: false takes away. */
+export function disabledRoutes(): Route[] {
+  const roots = [
+    "run",
+    "exec",
+    "attach",
+    "portForward",
+    "containerLogs",
+    "runningpods",
+    "debug/pprof",
+    "logs",
+  ];
+  return roots.map((root) => disabledRoute(`/${root}/{path...}`, "Debug endpoints are disabled."));
+}

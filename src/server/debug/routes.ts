@@ -1,0 +1,78 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Health } from "../../base/component.ts";
+import type { CallOptions, ContainerId } from "../../clients/cri/cri.ts";
+import type { Pod, PodFullName, PodStatus } from "../../model/pod.ts";
+import type { ObservedPod } from "../../state/observed-pods.ts";
+import { attributesOf } from "../auth/attributes.ts";
+import { replyJson } from "../replies.ts";
+import type { Exchange, Route } from "../route.ts";
+import { checkpointRoute } from "./checkpoint.ts";
+import { disabledRoutes } from "./disabled.ts";
+import { flagsRoute } from "./flags.ts";
+import { healthRoutes } from "./health.ts";
+import { podsRoute, runningPodsRoute } from "./pods.ts";
+import { profileRoutes } from "./profiles.ts";
+import { flagzRoute, statuszRoute } from "./zpages.ts";
+
+export interface DebugOptions {
+  readonly desired: { all(): Pod[]; byFullName(name: PodFullName): Pod | undefined };
+  readonly observed: {
+    all(): Iterable<ObservedPod>;
+    get(uid: Pod["metadata"]["uid"]): ObservedPod | undefined;
+  };
+  readonly statuses: { get(uid: Pod["metadata"]["uid"]): PodStatus | undefined };
+  readonly checks: () => readonly { readonly name: string; health(): Health }[];
+  /** The effective KubeletConfiguration, as it is encoded for files. */
+  readonly configuration: () => object;
+  /** Each flag with its value, secrets left out. */
+  readonly flags: () => Readonly<Record<string, string>>;
+  readonly version: string;
+  readonly startedAt: number;
+  /** Each pod with what it waits for; JSON. */
+  readonly blocked: () => unknown;
+  readonly setVerbosity: (level: number) => void;
+  readonly runtime: {
+    checkpointContainer?(
+      request: { containerId: ContainerId; location: string; timeout: bigint },
+      o?: CallOptions,
+    ): Promise<unknown>;
+  };
+  readonly checkpointDir: string;
+  readonly gates: {
+    readonly containerCheckpoint: boolean;
+    readonly statusz: boolean;
+    readonly flagz: boolean;
+  };
+  readonly settings: {
+    readonly enableDebuggingHandlers: boolean;
+    readonly enableDebugFlagsHandler: boolean;
+    readonly enableProfilingHandler: boolean;
+  };
+  readonly clock: Clock;
+}
+
+/** What both ports serve of this folder: health and pods. */
+export function openRoutes(o: Pick<DebugOptions, "desired" | "statuses" | "checks">): Route[] {
+  return [...healthRoutes(o.checks), podsRoute(o)];
+}
+
+/** What only those who may ask get. `others`: the rest of what the server has, for the list of paths. */
+export function debugRoutes(o: DebugOptions, others: readonly Route[]): Route[] {
+  const { settings, gates } = o;
+  if (!settings.enableDebuggingHandlers) return disabledRoutes();
+  const routes: Route[] = [
+    runningPodsRoute(o),
+    get("/configz", async ({ response }) => replyJson(response, { kubeletconfig: o.configuration() })),
+    get("/debug/blocked", async ({ response }) => replyJson(response, o.blocked())),
+    flagsRoute(settings.enableDebugFlagsHandler, o.setVerbosity),
+    ...profileRoutes(settings.enableProfilingHandler),
+    ...(gates.containerCheckpoint ? [checkpointRoute(o)] : []),
+    ...(gates.flagz ? [flagzRoute(o.flags)] : []),
+  ];
+  const paths = [...others, ...routes].map(({ path }) => path);
+  return gates.statusz ? [...routes, statuszRoute(o, paths)] : routes;
+}
+
+function get(path: string, handle: (exchange: Exchange) => Promise<void>): Route {
+  return { method: "GET", path, attributes: () => attributesOf("GET", path), handle };
+}

@@ -1,0 +1,22 @@
+import type { IncomingMessage } from "node:http";
+import { HttpError } from "../http-error.ts";
+
+/** The whole body. Throws a 413 as soon as it is larger than that, and the signal's reason when the caller goes. */
+export async function readBody(
+  request: IncomingMessage,
+  maxBytes: number,
+  signal?: AbortSignal,
+): Promise<Buffer> {
+  const tooLarge = () => new HttpError(413, `the body is larger than ${maxBytes} bytes\n`);
+  if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge();
+  const chunks: Buffer[] = [];
+  let size = 0;
+  // A refusal is still to be sent over this connection: it has to outlive the reading.
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    signal?.throwIfAborted();
+    size += (chunk as Buffer).length;
+    if (size > maxBytes) throw tooLarge();
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks);
+}

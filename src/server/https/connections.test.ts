@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { Socket } from "node:net";
+import { describe, test } from "node:test";
+import { Connections } from "./connections.ts";
+
+describe("places for connections", () => {
+  test("who comes when all are taken gets the place of the one that was idle longest", () => {
+    const connections = new Connections(3);
+    const [a, b, c, d] = [new Socket(), new Socket(), new Socket(), new Socket()] as const;
+    for (const socket of [a, b, c]) connections.add(socket);
+    const idle = connections.busy(a);
+    assert.equal(connections.add(d), true);
+    assert.deepEqual(
+      [a, b, c, d].map((socket) => socket.destroyed),
+      [false, true, false, false],
+    );
+    idle();
+    assert.equal(connections.size, 3);
+  });
+
+  test("nobody who has a request under way is cut: the new one is turned away", () => {
+    const connections = new Connections(1);
+    const [a, b] = [new Socket(), new Socket()] as const;
+    connections.add(a);
+    const ends = [connections.busy(a), connections.busy(a)];
+    assert.equal(connections.add(b), false);
+    assert.ok(b.destroyed && !a.destroyed);
+    ends[0]?.();
+    ends[0]?.();
+    assert.equal(connections.add(new Socket()), false);
+    ends[1]?.();
+    assert.equal(connections.add(new Socket()), true);
+    assert.ok(a.destroyed);
+  });
+
+  test("a connection that has another face keeps its one place", () => {
+    const connections = new Connections(2);
+    const [below, above] = [new Socket(), new Socket()] as const;
+    connections.add(below);
+    connections.replace(below, above);
+    connections.remove(below);
+    assert.deepEqual(connections.all(), [above]);
+  });
+});

@@ -1,0 +1,74 @@
+import type { Socket } from "node:net";
+
+/**
+ * The open connections. There are only so many: who comes when all places are taken gets that of the one that has been idle
+ * longest, and is turned away if nobody is idle. So a crowd that says nothing does not keep out one who does.
+ */
+export class Connections {
+  readonly #limit: number;
+  /** Who waited longest is first. */
+  readonly #idle = new Set<Socket>();
+  readonly #busy = new Map<Socket, number>();
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get size(): number {
+    return this.#idle.size + this.#busy.size;
+  }
+
+  get idle(): Iterable<Socket> {
+    return this.#idle;
+  }
+
+  /** False: it was turned away. */
+  add(socket: Socket): boolean {
+    if (this.size >= this.#limit) {
+      const [longest] = this.#idle;
+      if (!longest) {
+        socket.destroy();
+        return false;
+      }
+      this.remove(longest);
+      longest.destroy();
+    }
+    this.#idle.add(socket);
+    socket.once("close", () => this.remove(socket));
+    return true;
+  }
+
+  /** The same connection has another face now: TLS is done. */
+  replace(before: Socket, after: Socket): void {
+    if (!this.#idle.delete(before)) return void after.destroy();
+    this.#idle.add(after);
+    after.once("close", () => this.remove(after));
+  }
+
+  remove(socket: Socket): void {
+    this.#idle.delete(socket);
+    this.#busy.delete(socket);
+  }
+
+  /** A request is under way on it, maybe one of several. Gives back what ends that. */
+  busy(socket: Socket): () => void {
+    if (!this.#idle.has(socket) && !this.#busy.has(socket)) return () => {};
+    this.#idle.delete(socket);
+    this.#busy.set(socket, (this.#busy.get(socket) ?? 0) + 1);
+    let ended = false;
+    return () => {
+      const count = this.#busy.get(socket);
+      if (ended || count === undefined) return;
+      ended = true;
+      if (count > 1) this.#busy.set(socket, count - 1);
+      else {
+        this.#busy.delete(socket);
+        this.#idle.add(socket);
+      }
+    };
+  }
+
+  all(): Socket[] {
+    return [...this.#idle, ...this.#busy.keys()];
+  }
+}

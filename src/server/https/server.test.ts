@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import { get } from "node:http";
+import { after, before, describe, test } from "node:test";
+import { connect } from "node:tls";
+import fc from "fast-check";
+import { openGate } from "../auth/index.ts";
+import { fakeNodeRoutes } from "../fake-node.ts";
+import {
+  ask,
+  rawTls,
+  replaceable,
+  startServer,
+  type TestServer,
+  testAuthority,
+  testPair,
+} from "../fixtures.ts";
+import type { Exchange, Route } from "../route.ts";
+import { readBody } from "./body.ts";
+
+const route = (path: string, handle: (exchange: Exchange) => Promise<void>, method = "GET"): Route => ({
+  ...{ method, path, handle },
+  attributes: () => ({ verb: "get", subresources: [] }),
+});
+
+const ca = testAuthority();
+const certificate = replaceable(testPair(ca, "first"));
+let server: TestServer;
+let left: () => void = () => {};
+const gone = new Promise<void>((resolve) => {
+  left = resolve;
+});
+
+before(async () => {
+  server = await startServer({
+    certificate,
+    gate: openGate,
+    routes: [
+      ...fakeNodeRoutes({ url: () => "http://127.0.0.1:1/" }),
+      route("/throws", () => Promise.reject(new Error("out of luck"))),
+      route("/halfway", async ({ response }) => {
+        response.write("half");
+        throw new Error("out of luck");
+      }),
+      route("/endless", async ({ response, signal }) => {
+        response.write("begun");
+        await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+        left();
+      }),
+      route("/body", async ({ request, response }) => void response.end(await readBody(request, 10)), "PUT"),
+    ],
+  });
+});
+
+after(() => server.stop());
+
+const subject = () =>
+  new Promise<string>((resolve) => {
+    const socket = connect({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false }, () => {
+      resolve(String(socket.getPeerCertificate().subject.CN));
+      socket.destroy();
+    });
+  });
+
+describe("the server", () => {
+  test("shows the new certificate to new connections, and keeps one that makes no sense to itself", async () => {
+    assert.equal(await subject(), "first");
+    certificate.set(testPair(ca, "second"));
+    assert.equal(await subject(), "second");
+    certificate.set({ cert: "nonsense", key: "nonsense" });
+    assert.equal(await subject(), "second");
+  });
+
+  test("a handler that throws costs that request only", async () => {
+    assert.deepEqual(await ask(server.port, "/throws").then(({ status, body }) => [status, body]), [
+      500,
+      "out of luck\n",
+    ]);
+    assert.equal((await ask(server.port, "/healthz")).body, "ok");
+  });
+
+  test("an answer that breaks off is cut, not ended: nobody takes half for the whole", async () => {
+    await assert.rejects(ask(server.port, "/halfway"));
+  });
+
+  test("a handler hears when its caller has gone", async () => {
+    const socket = connect({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false }, () =>
+      socket.write("GET /endless HTTP/1.1\r\nhost: x\r\n\r\n"),
+    );
+    socket.once("data", () => socket.destroy());
+    await gone;
+  });
+
+  test("bodies have an end", async () => {
+    const put = (body: string) => ask(server.port, "/body", { method: "PUT", body });
+    assert.deepEqual(
+      [(await put("0123456789")).body, (await put("0123456789a")).status],
+      ["0123456789", 413],
+    );
+    const chunked = await ask(server.port, "/body", {
+      ...{ method: "PUT", body: "x".repeat(100_000) },
+      headers: { "transfer-encoding": "chunked", expect: "100-continue" },
+    });
+    assert.equal(chunked.status, 413);
+  });
+
+  test("requests in a row on one connection are answered in a row", async () => {
+    const one = "GET /healthz/ping HTTP/1.1\r\nhost: x\r\n\r\n";
+    const count = (text: string) => text.split("HTTP/1.1 200 OK").length - 1;
+    const text = await rawTls(server.port, one.repeat(50), { until: (t) => count(t) === 50 });
+    assert.equal(count(text), 50);
+  });
+
+  test("a change of protocols behind a request that still waits ends the connection, and nothing else", async () => {
+    const upgrade = "GET /pods HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n";
+    await rawTls(server.port, `GET /endless HTTP/1.1\r\nhost: x\r\n\r\n${upgrade}`);
+    assert.equal((await ask(server.port, "/healthz")).status, 200);
+  });
+});
+
+test("whatever paths, queries and headers are sent, nothing throws and the next is served", async () => {
+  const word = fc.constantFrom(
+    ...["pods", "exec", "attach", "portForward", "run", "default", "web", "app", "healthz", "debug", "flags"],
+    ...["v", "pprof", "checkpoint", "..", "%2e%2e", "%00", "", "é", "%ff", "a".repeat(300), "__proto__"],
+  );
+  const path = fc.array(word, { maxLength: 6 }).map((words) => `/${words.join("/")}`);
+  const query = fc.array(
+    fc.tuple(fc.constantFrom("command", "input", "output", "tty", "port", "cmd"), fc.string()),
+    {
+      maxLength: 4,
+    },
+  );
+  const value = fc.oneof(fc.constantFrom("Upgrade", "websocket", "SPDY/3.1", "13", "close"), fc.string());
+  const name = fc.constantFrom(
+    "connection",
+    "upgrade",
+    "sec-websocket-key",
+    "sec-websocket-version",
+    "x",
+    "accept",
+  );
+  const headers = fc.array(fc.tuple(name, value), { maxLength: 6 });
+  const method = fc.constantFrom("GET", "POST", "PUT", "HEAD", "OPTIONS", "BREW");
+  await fc.assert(
+    fc.asyncProperty(method, path, query, headers, async (verb, where, pairs, lines) => {
+      const search = pairs
+        .map(([key, text]) => `${key}=${encodeURIComponent(text.toWellFormed())}`)
+        .join("&");
+      const head = lines.map(([key, text]) => `${key}: ${text}\r\n`).join("");
+      const bytes = `${verb} ${where}?${search} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${head}\r\n`;
+      const answer = await rawTls(server.port, Buffer.from(bytes), {
+        until: (text) => text.includes("\r\n\r\n"),
+      });
+      assert.match(answer, /^HTTP\/1\.1 [1-5]\d\d /, JSON.stringify(bytes));
+    }),
+    { numRuns: 300, ...(process.env.FUZZ_SEED && { seed: Number(process.env.FUZZ_SEED) }) },
+  );
+  assert.equal((await ask(server.port, "/healthz")).body, "ok");
+});
+
+test("the read-only port speaks plain HTTP, and stops while a caller still listens", async () => {
+  const open = await startServer({
+    ...{ gate: openGate, plain: true },
+    routes: [route("/endless", ({ response }) => new Promise(() => void response.write("begun")))],
+  });
+  const closed = new Promise((resolve) =>
+    get({ host: "127.0.0.1", port: open.port, path: "/endless" }, (response) => {
+      response.once("data", () => void open.stop());
+      response.on("error", resolve);
+    }).on("error", resolve),
+  );
+  await closed;
+});

@@ -1,0 +1,295 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from "node:http2";
+import type { AddressInfo, Socket } from "node:net";
+import type { Clock } from "../../base/clock.ts";
+import { type Component, type Health, healthy } from "../../base/component.ts";
+import { KubeletError, messageOf } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { Metrics } from "../../base/metrics.ts";
+import type { Gate } from "../auth/index.ts";
+import type { Route } from "../route.ts";
+import { Connections } from "./connections.ts";
+import { Dispatcher, noteWritten } from "./dispatcher.ts";
+import { bucketsOf, requestMetrics } from "./request-metrics.ts";
+import { RouteTable } from "./route-table.ts";
+import { ServerContext, type ServerTls } from "./server-context.ts";
+
+export interface AgentServerOptions {
+  readonly name: string;
+  readonly address: string;
+  /** 0: any that is free. */
+  readonly port: number;
+  readonly routes: readonly Route[];
+  readonly gate: Gate;
+  /** Absent: plain HTTP, for the read-only port. */
+  readonly tls?: ServerTls;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly limits?: Partial<Limits>;
+}
+
+export interface Limits {
+  /** Connections at once. */
+  readonly connections: number;
+  readonly headerBytes: number;
+  /** How long the head of a request may take to arrive, and a handshake. */
+  readonly headersMs: number;
+  /** How long a whole request may take to arrive, body included. */
+  readonly requestMs: number;
+  /** How long a connection is kept for a next request. */
+  readonly idleMs: number;
+}
+
+const defaults: Limits = {
+  connections: 1000,
+  headerBytes: 1024 * 1024,
+  headersMs: 15_000,
+  requestMs: 300_000,
+  idleMs: 90_000,
+};
+
+/** A connection of HTTP/2, and how many requests are under way on it. */
+interface Session {
+  readonly socket: Socket | undefined;
+  streams: number;
+}
+
+/** What requests under way may still take when the server stops, before they are told and before they are cut. */
+const finishWithinMs = 500;
+const cutAfterMs = 2000;
+/** An answer given before the whole request was read: how long the rest is listened to, so that the answer arrives. */
+const lingerMs = 500;
+/** How often it is looked who takes too long. */
+const lookEveryMs = 1000;
+
+/** The agent's HTTP server: one listener, its connections and their limits. What is served is in its routes. */
+export class AgentServer implements Component {
+  readonly name: string;
+  readonly #o: AgentServerOptions;
+  readonly #limits: Limits;
+  readonly #connections: Connections;
+  readonly #dispatcher: Dispatcher;
+  readonly #table: RouteTable;
+  readonly #stopping = new AbortController();
+  readonly #ended = Promise.withResolvers<void>();
+  readonly #sessions = new Map<ServerHttp2Session, Session>();
+  /** The last one whose handshake was done: a session is told of right after. */
+  #newest: Socket | undefined;
+  #ending = false;
+  #server: Server | Http2SecureServer | undefined;
+  #failure: Health = healthy;
+
+  constructor(options: AgentServerOptions) {
+    this.#o = options;
+    this.name = options.name;
+    this.#limits = { ...defaults, ...options.limits };
+    this.#connections = new Connections(this.#limits.connections);
+    const { routes, gate, logger, metrics, clock, tls } = options;
+    this.#table = new RouteTable(routes);
+    const known = bucketsOf(this.#table.paths);
+    this.#dispatcher = new Dispatcher({
+      ...{ table: this.#table, gate, logger },
+      metrics: requestMetrics({ metrics, clock, serverType: tls ? "readwrite" : "readonly", known }),
+    });
+  }
+
+  get done(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  health(): Health {
+    return this.#failure;
+  }
+
+  /** The port that it listens on, also when any free one was asked for. */
+  get port(): number | undefined {
+    const address = this.#server?.address() as AddressInfo | null | undefined;
+    return address?.port;
+  }
+
+  get connections(): number {
+    return this.#connections.size;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const { address, port, logger, name } = this.#o;
+    const server = this.#o.tls ? this.#secure(this.#o.tls, signal) : this.#plain();
+    this.#server = server;
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", (error) => {
+        this.#ended.resolve();
+        const where = `${address}:${port}`;
+        reject(new KubeletError("Server", `${name} on ${where}: ${messageOf(error)}`, { cause: error }));
+      });
+      server.listen({ host: address, port, backlog: 4096 }, resolve);
+    });
+    server.removeAllListeners("error");
+    server.on("error", (error: Error) => {
+      this.#failure = { ok: false, reason: error.message };
+      logger.error("Server failed", { server: name, err: error.message });
+    });
+    const stop = () => void this.#stop(server);
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  }
+
+  #plain(): Server {
+    const server = createServer(this.#httpOptions());
+    server.on("connection", (socket: Socket) => this.#connected(socket));
+    this.#listen(server);
+    return server;
+  }
+
+  #secure(tls: ServerTls, signal: AbortSignal): Http2SecureServer {
+    const context = new ServerContext(tls);
+    const server = createSecureServer({
+      ...context.options(),
+      ...this.#httpOptions(),
+      requestCert: context.asksForCertificates,
+      // Who has no certificate may have a token: judged with each request.
+      rejectUnauthorized: false,
+      allowHTTP1: true,
+      handshakeTimeout: this.#limits.headersMs,
+      maxSessionMemory: 10,
+      settings: { maxConcurrentStreams: 250, maxHeaderListSize: this.#limits.headerBytes },
+    });
+    context.follow((options) => server.setSecureContext(options), signal, this.#o.logger);
+    // What never finishes its handshake takes a place, too.
+    server.on("connection", (socket: Socket) => this.#connected(socket));
+    server.prependListener("secureConnection", (socket) => {
+      const { _parent: below } = socket as unknown as { _parent: Socket };
+      this.#connections.replace(below, socket);
+      socket.on("error", () => {});
+      this.#newest = socket;
+    });
+    server.on("session", (session) => this.#session(session));
+    server.on("sessionError", () => {});
+    server.on("tlsClientError", () => {});
+    this.#listen(server);
+    return server;
+  }
+
+  #httpOptions() {
+    const { headerBytes, headersMs, requestMs, idleMs } = this.#limits;
+    return {
+      maxHeaderSize: headerBytes,
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      keepAliveTimeout: idleMs,
+      connectionsCheckingInterval: Math.min(lookEveryMs, headersMs),
+      requireHostHeader: true,
+    };
+  }
+
+  #listen(server: Server | Http2SecureServer): void {
+    const events = server as Server;
+    const { headersMs, requestMs, idleMs } = this.#limits;
+    Object.assign(events, { headersTimeout: headersMs, requestTimeout: requestMs, keepAliveTimeout: idleMs });
+    events.on("request", (request, response) => this.#serve(request, response));
+    events.on("upgrade", (request, socket, head) => this.#upgrade(request, socket as Socket, head));
+    events.on("connect", (_, socket) => socket.end("HTTP/1.1 405 Method Not Allowed\r\n\r\n"));
+    events.on("checkContinue", (request, response) => {
+      response.writeContinue();
+      this.#serve(request, response);
+    });
+    events.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) =>
+      this.#unreadable(error, socket),
+    );
+    events.on("checkExpectation", (_, response) => response.writeHead(417).end());
+  }
+
+  #connected(socket: Socket): void {
+    if (!this.#connections.add(socket)) return;
+    socket.setNoDelay(true);
+    socket.on("error", () => {});
+  }
+
+  #session(session: ServerHttp2Session): void {
+    const known: Session = { socket: this.#newest, streams: 0 };
+    this.#sessions.set(session, known);
+    session.setTimeout(this.#limits.idleMs, () => {
+      if (known.streams === 0) session.close();
+    });
+    session.on("error", () => {});
+    session.on("close", () => this.#sessions.delete(session));
+  }
+
+  #serve(request: IncomingMessage, response: ServerResponse): void {
+    const { stream } = request as { stream?: { session?: ServerHttp2Session } };
+    const session = stream?.session && this.#sessions.get(stream.session);
+    const socket = session?.socket ?? request.socket;
+    const idle = this.#connections.busy(socket);
+    if (session) session.streams++;
+    response.on("error", () => {});
+    request.on("error", () => {});
+    response.once("close", () => {
+      idle();
+      if (session) session.streams--;
+      // Otherwise the connection would be kept for a next request, and the server for it.
+      else if (this.#ending) socket.destroySoon();
+    });
+    if (!stream) response.once("finish", () => this.#letRestArrive(request));
+    void this.#dispatcher.serve(request, response, this.#stopping.signal);
+  }
+
+  /** Who is still sending what nobody reads is cut, but not before the answer had time to arrive. */
+  #letRestArrive(request: IncomingMessage): void {
+    if (request.complete) return;
+    const { socket } = request;
+    request.resume();
+    const cancel = this.#o.clock.after(lingerMs, () => {
+      if (!request.complete) socket.destroy();
+    });
+    socket.once("close", cancel);
+    request.once("end", cancel);
+  }
+
+  /** What came is no request, or did not come in time. */
+  #unreadable({ code }: NodeJS.ErrnoException, socket: Socket): void {
+    if (socket.destroyed || !socket.writable || socket.bytesWritten > 0) return void socket.destroy();
+    const status =
+      code === "HPE_HEADER_OVERFLOW"
+        ? "431 Request Header Fields Too Large"
+        : code === "ERR_HTTP_REQUEST_TIMEOUT"
+          ? "408 Request Timeout"
+          : "400 Bad Request";
+    socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+    socket.removeAllListeners("data");
+    socket.resume();
+    socket.once(
+      "close",
+      this.#o.clock.after(lingerMs, () => socket.destroy()),
+    );
+  }
+
+  #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    const idle = this.#connections.busy(socket);
+    socket.setTimeout(0);
+    socket.on("error", () => {});
+    socket.once("close", idle);
+    noteWritten(socket);
+    void this.#dispatcher.upgrade(request, { socket, head }, this.#stopping.signal);
+  }
+
+  async #stop(server: Server | Http2SecureServer): Promise<void> {
+    const { clock } = this.#o;
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    this.#ending = true;
+    const ofSessions = new Set([...this.#sessions.values()].map(({ socket }) => socket));
+    for (const session of this.#sessions.keys()) if (!session.closed) session.close();
+    for (const socket of [...this.#connections.idle]) if (!ofSessions.has(socket)) socket.destroy();
+    const cancels = [
+      clock.after(finishWithinMs, () => this.#stopping.abort()),
+      clock.after(cutAfterMs, () => {
+        this.#stopping.abort();
+        for (const socket of this.#connections.all()) socket.destroy();
+      }),
+    ];
+    await closed;
+    this.#stopping.abort();
+    for (const cancel of cancels) cancel();
+    for (const socket of this.#connections.all()) socket.destroy();
+    this.#ended.resolve();
+  }
+}

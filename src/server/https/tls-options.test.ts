@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createSecureContext } from "node:tls";
+import { tlsOptions } from "./tls-options.ts";
+
+const none = { tlsMinVersion: "", tlsCipherSuites: [] };
+
+describe("TLS as configured", () => {
+  test("without a word, TLS 1.2 and what OpenSSL offers", () => {
+    const { minVersion, ciphers, ecdhCurve } = tlsOptions(none);
+    assert.deepEqual([minVersion, ciphers, ecdhCurve], ["TLSv1.2", undefined, undefined]);
+  });
+
+  const suites: [string, string][] = [
+    ["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256"],
+    ["TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", "ECDHE-ECDSA-AES256-GCM-SHA384"],
+    ["TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305", "ECDHE-RSA-CHACHA20-POLY1305"],
+    ["TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305"],
+    ["TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256", "ECDHE-ECDSA-AES128-SHA256"],
+    ["TLS_RSA_WITH_AES_256_CBC_SHA", "AES256-SHA"],
+    ["TLS_RSA_WITH_AES_128_GCM_SHA256", "AES128-GCM-SHA256"],
+  ];
+  for (const [go, openssl] of suites)
+    test(`${go} is ${openssl}, and TLS 1.3 keeps its own`, () => {
+      const options = tlsOptions({ ...none, tlsCipherSuites: [go] });
+      const [first, ...rest] = (options.ciphers ?? "").split(":");
+      assert.equal(first, openssl);
+      assert.equal(rest.length, 3);
+      assert.ok(rest.every((name) => name.startsWith("TLS_")));
+      createSecureContext(options);
+    });
+
+  const refusals: [object, string][] = [
+    [{ tlsMinVersion: "TLS1.2" }, 'tlsMinVersion: "TLS1.2" is not a version of TLS'],
+    [{ tlsCipherSuites: ["x"] }, 'tlsCipherSuites[0]: "x" is not a known cipher suite'],
+    [
+      { tlsCipherSuites: ["TLS_AES_128_GCM_SHA256", "TLS_RSA_WITH_RC4_128_SHA"] },
+      'tlsCipherSuites[1]: "TLS_RSA_WITH_RC4_128_SHA" cannot be offered: OpenSSL no longer has it',
+    ],
+    [{ tlsCurvePreferences: [1] }, "tlsCurvePreferences[0]: 1 is not a known curve"],
+  ];
+  for (const [settings, message] of refusals)
+    test(message, () => assert.throws(() => tlsOptions({ ...none, ...settings }), { message }));
+
+  test("all curves and versions that can be configured make a context", () => {
+    for (const tlsMinVersion of ["VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13"])
+      createSecureContext(
+        tlsOptions({ ...none, tlsMinVersion, tlsCurvePreferences: [23, 24, 25, 29, 4588] }),
+      );
+  });
+});

@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { appendFileSync } from "node:fs";
+import { test } from "node:test";
+import { FakeLog, rowText } from "./fake-log.ts";
+
+const mib = 1024 * 1024;
+const fileMib = 200;
+
+test("a large log is read, searched and followed without being in memory", async (t) => {
+  const log = new FakeLog();
+  t.after(() => log.remove());
+  const row = rowText({ stream: "stdout", tag: "F", text: "x".repeat(200), at: Date.UTC(2026, 0, 1) });
+  const rows = Math.floor(mib / row.length);
+  const block = row.repeat(rows);
+  for (let i = 0; i < fileMib; i++) appendFileSync(log.path, block);
+
+  const memory = () => {
+    const { heapUsed, arrayBuffers } = process.memoryUsage();
+    return heapUsed + arrayBuffers;
+  };
+  const before = memory();
+  let most = before;
+  let bytes = 0;
+  await log.read({
+    write: async (part) => {
+      bytes += part.length;
+      most = Math.max(most, memory());
+    },
+  });
+  assert.equal(bytes, fileMib * rows * 201);
+  assert.ok(most - before < 64 * mib, `${Math.round((most - before) / mib)} MiB`);
+  assert.equal((await log.read({ tailLines: 3 })).length, 3 * 201);
+});

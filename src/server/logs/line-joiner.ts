@@ -1,0 +1,103 @@
+import type { LogPiece, LogStream } from "./log-row.ts";
+import { type LogTime, OlderThan, shownTime } from "./log-time.ts";
+
+export interface LineOptions {
+  /** Only this one; both unless told. */
+  readonly stream?: LogStream;
+  /** Lines that began earlier are left out. */
+  readonly since?: LogTime;
+  readonly timestamps?: boolean;
+  readonly limitBytes?: number;
+}
+
+const newline = Buffer.from("\n");
+/** What may wait for the end of another stream's line. */
+const mostHeldBytes = 64 * 1024;
+
+/**
+ * Makes lines of pieces. While a line of one stream is open, rows of the other wait, so that what the runtime cut is one
+ * line again. They wait neither for long nor in large numbers: `settle` lets them go, and so does too much of them.
+ */
+export class LineJoiner {
+  readonly #o: LineOptions;
+  /** The stream of the line whose end is still to come. */
+  #open: LogStream | undefined;
+  #held: LogPiece[] = [];
+  #heldBytes = 0;
+  /** Streams that are within a line, and whether that line is shown. */
+  #within = new Map<LogStream, boolean>();
+  #out: Buffer[] = [];
+  #outBytes = 0;
+  #left: number;
+  readonly #old: OlderThan | undefined;
+
+  constructor(options: LineOptions) {
+    this.#o = options;
+    this.#old = options.since && new OlderThan(options.since);
+    this.#left = options.limitBytes ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** No more bytes are wanted. */
+  get full(): boolean {
+    return this.#left <= 0;
+  }
+
+  push(piece: LogPiece): void {
+    if (this.#o.stream && piece.stream !== this.#o.stream) return;
+    if (this.#open !== undefined && this.#open !== piece.stream) return this.#hold(piece);
+    this.#add(piece);
+    if (this.#open === undefined && this.#held.length > 0) this.#release((held) => this.push(held));
+  }
+
+  /** The end of what there is: nobody knows when more comes. */
+  settle(): void {
+    if (this.#held.length === 0) return;
+    this.#release((held) => this.#add(held));
+    this.#open = undefined;
+  }
+
+  /** All that is to be sent now. */
+  take(): Buffer {
+    const bytes = Buffer.concat(this.#out, this.#outBytes);
+    this.#out = [];
+    this.#outBytes = 0;
+    return bytes;
+  }
+
+  #hold(piece: LogPiece): void {
+    const stamp = piece.stamp();
+    this.#held.push({ ...piece, text: Buffer.from(piece.text), stamp: () => stamp });
+    this.#heldBytes += piece.text.length + newline.length;
+    if (this.#heldBytes > mostHeldBytes) this.settle();
+  }
+
+  #release(take: (piece: LogPiece) => void): void {
+    const held = this.#held;
+    this.#held = [];
+    this.#heldBytes = 0;
+    for (const piece of held) take(piece);
+  }
+
+  #add(piece: LogPiece): void {
+    const { stream, ends, text } = piece;
+    let shown = this.#within.get(stream);
+    const begins = shown === undefined;
+    shown ??= !this.#old?.has(piece.stamp());
+    if (ends) this.#within.delete(stream);
+    else this.#within.set(stream, shown);
+    if (!ends) this.#open = stream;
+    else if (this.#open === stream) this.#open = undefined;
+    if (!shown) return;
+    if (begins && this.#o.timestamps) this.#write(Buffer.from(`${shownTime(piece.stamp())} `, "latin1"));
+    this.#write(text);
+    if (ends) this.#write(newline);
+  }
+
+  #write(bytes: Buffer): void {
+    if (bytes.length === 0 || this.#left <= 0) return;
+    const part = bytes.length > this.#left ? bytes.subarray(0, this.#left) : bytes;
+    this.#left -= part.length;
+    this.#out.push(part);
+    this.#outBytes += part.length;
+  }
+}

@@ -1,0 +1,86 @@
+export type LogStream = "stdout" | "stderr";
+
+/** What a row of a log file adds to a line of a stream. */
+export interface LogPiece {
+  readonly stream: LogStream;
+  /** The line ends with this piece. */
+  readonly ends: boolean;
+  /** Without the newline. May be a view of a buffer that is read into again: copy what is kept. */
+  readonly text: Buffer;
+  /** The time as the runtime wrote it. */
+  readonly stamp: () => string;
+  /** Where in the file its row begins. */
+  readonly at: number;
+}
+
+/** What a row says before its text. */
+export interface RowHead {
+  readonly stream: LogStream;
+  readonly partial: boolean;
+  readonly stamp: () => string;
+  /** Where its text begins in the buffer. */
+  readonly textAt: number;
+}
+
+/** A row's time, stream and tags have less than this. */
+export const mostHeadBytes = 128;
+
+const space = 32;
+const newline = 10;
+const shortestStamp = "2026-01-31T00:00:00Z".length;
+
+/**
+ * Reads the head of a row in the format that CRI runtimes write: `time stream tags text`, where the first tag is P for a
+ * piece that goes on in a later row. Undefined for anything else: a row that was cut off by a crash, for instance.
+ */
+export function readHead(bytes: Buffer, start: number, end: number): RowHead | undefined {
+  const limit = Math.min(end, start + mostHeadBytes);
+  let stampEnd = start + shortestStamp;
+  while (stampEnd < limit && bytes[stampEnd] !== space) stampEnd++;
+  // The cheap part of a check of the time: year, T, and colons where they belong.
+  if (stampEnd >= limit || bytes[start + 4] !== 45 || (bytes[start + 10]! | 32) !== 116) return undefined;
+  if (bytes[start + 13] !== 58 || bytes[start + 16] !== 58) return undefined;
+  const stream = streamAt(bytes, stampEnd + 1);
+  if (!stream) return undefined;
+  const tags = stampEnd + 2 + stream.length;
+  let tagsEnd = tags;
+  while (tagsEnd < limit && bytes[tagsEnd] !== space) tagsEnd++;
+  if (tagsEnd >= limit) return undefined;
+  // Other tags may stand behind it: "P:x".
+  const partial = bytes[tags] === 80 && (tagsEnd === tags + 1 || bytes[tags + 1] === 58);
+  return { stream, partial, textAt: tagsEnd + 1, stamp: () => bytes.toString("latin1", start, stampEnd) };
+}
+
+/** "stdout " or "stderr ": told apart by their fourth letter, then compared in full. */
+function streamAt(bytes: Buffer, at: number): LogStream | undefined {
+  const stream = bytes[at + 3] === 111 ? "stdout" : "stderr";
+  for (let i = 0; i < stream.length; i++) if (bytes[at + i] !== stream.charCodeAt(i)) return undefined;
+  return bytes[at + stream.length] === space ? stream : undefined;
+}
+
+/** A whole row without its newline. */
+export function readRow(bytes: Buffer, start: number, end: number, at: number): LogPiece | undefined {
+  if (bytes[start] === 123) return readJsonRow(bytes.toString("utf8", start, end), at);
+  const head = readHead(bytes, start, end);
+  return head && pieceOf(head, bytes.subarray(head.textAt, end), at);
+}
+
+export function pieceOf(head: RowHead, text: Buffer, at: number, ends = !head.partial): LogPiece {
+  return { stream: head.stream, ends, text, stamp: head.stamp, at };
+}
+
+/** `{"log":"text\n","stream":"stdout","time":"…"}`, as Docker's own log driver writes; the line ends where its text does. */
+function readJsonRow(row: string, at: number): LogPiece | undefined {
+  let value: { log?: unknown; stream?: unknown; time?: unknown } | null;
+  try {
+    value = JSON.parse(row) as typeof value;
+  } catch {
+    return undefined;
+  }
+  const { log = "", stream, time } = value ?? {};
+  if (typeof log !== "string" || typeof time !== "string") return undefined;
+  if (stream !== "stdout" && stream !== "stderr") return undefined;
+  const text = Buffer.from(log);
+  const ends = text.at(-1) === newline;
+  return { stream, ends, text: ends ? text.subarray(0, -1) : text, stamp: () => time, at };
+}

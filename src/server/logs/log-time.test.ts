@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { isBefore, OlderThan, parseLogTime, shownTime } from "./log-time.ts";
+
+test("times are read to the nanosecond, in any zone; what is no time is not", () => {
+  const base = Date.UTC(2026, 0, 31, 12, 30, 59);
+  for (const [text, expected] of [
+    ["2026-01-31T12:30:59Z", { ms: base, nanos: 0 }],
+    ["2026-01-31T12:30:59.5Z", { ms: base + 500, nanos: 0 }],
+    ["2026-01-31T12:30:59.123456789Z", { ms: base + 123, nanos: 456_789 }],
+    ["2026-01-31T14:30:59.000000001+02:00", { ms: base, nanos: 1 }],
+    ["2026-01-31T07:00:59-05:30", { ms: base, nanos: 0 }],
+    ["2026-02-30T00:00:00Z", undefined],
+    ["2026-13-01T00:00:00Z", undefined],
+    ["2026-01-31T24:00:00Z", undefined],
+    ["2026-01-31T12:60:00Z", undefined],
+    ["2026-01-31 12:30:59Z", undefined],
+    ["2026-01-31T12:30:59", undefined],
+    ["", undefined],
+  ] as const)
+    assert.deepEqual(parseLogTime(text), expected, text);
+});
+
+test("times are shown with nine digits", () => {
+  for (const [text, expected] of [
+    ["2026-01-31T12:30:59Z", "2026-01-31T12:30:59.000000000Z"],
+    ["2026-01-31T12:30:59.5+01:00", "2026-01-31T12:30:59.500000000+01:00"],
+    ["2026-01-31T12:30:59.123456789+00:00", "2026-01-31T12:30:59.123456789Z"],
+  ] as const)
+    assert.equal(shownTime(text), expected);
+});
+
+test("the quick look at a row's time says the same as the close one", () => {
+  const base = Date.UTC(2026, 0, 1);
+  const part = fc.record({
+    ms: fc.integer({ min: -4000, max: 4000 }),
+    nanos: fc.integer({ min: 0, max: 999_999 }),
+    hours: fc.integer({ min: -12, max: 14 }),
+  });
+  fc.assert(
+    fc.property(part, part, (row, since) => {
+      const local = new Date(base + row.ms + row.hours * 3_600_000).toISOString().slice(0, -1);
+      const two = String(Math.abs(row.hours)).padStart(2, "0");
+      const zone = row.hours === 0 ? "Z" : `${row.hours < 0 ? "-" : "+"}${two}:00`;
+      const text = `${local}${String(row.nanos).padStart(6, "0")}${zone}`;
+      const moment = { ms: base + since.ms, nanos: since.nanos };
+      assert.equal(new OlderThan(moment).has(text), isBefore(parseLogTime(text)!, moment), text);
+    }),
+    { seed: 5, numRuns: 2000 },
+  );
+});

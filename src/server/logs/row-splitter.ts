@@ -1,0 +1,89 @@
+import { type LogPiece, mostHeadBytes, pieceOf, type RowHead, readHead, readRow } from "./log-row.ts";
+
+const newline = 10;
+const none = Buffer.alloc(0);
+/** A row that is longer is given in pieces, so that no row has to fit into memory. */
+const mostRowBytes = 256 * 1024;
+/** Unlike others, a row of JSON makes sense only as a whole. */
+const mostJsonBytes = 4 * 1024 * 1024;
+
+/** Cuts what is read of one log file into pieces of lines. */
+export class RowSplitter {
+  readonly #give: (piece: LogPiece) => void;
+  /** Where in the file the row begins that is being read. */
+  #rowAt: number;
+  #carry = none;
+  /** Of a row that is being given in pieces; null if it is no row of a log. */
+  #long: RowHead | null | undefined;
+  /** How much of it was given. */
+  #given = 0;
+
+  constructor(give: (piece: LogPiece) => void, at = 0) {
+    this.#give = give;
+    this.#rowAt = at;
+  }
+
+  /** True if the last row that was read has no end yet. */
+  get midRow(): boolean {
+    return this.#carry.length > 0 || this.#long !== undefined;
+  }
+
+  /** The chunk may be used again afterwards. */
+  push(chunk: Buffer): void {
+    let start = 0;
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
+      if (this.midRow) this.#endCarried(chunk.subarray(start, end));
+      else this.#row(chunk, start, end);
+      start = end + 1;
+    }
+    if (start === chunk.length) return;
+    this.#carry = Buffer.concat([this.#carry, chunk.subarray(start)]);
+    this.#giveLong();
+  }
+
+  /** Nothing follows in this file. What is there of a last row is given; `ends` says whether its line ends there, too. */
+  end({ ends }: { ends: boolean }): void {
+    if (this.midRow) this.#endCarried(none, ends);
+  }
+
+  /** Another file begins, or the same one anew. */
+  restart(): void {
+    this.#carry = none;
+    this.#long = undefined;
+    this.#given = 0;
+    this.#rowAt = 0;
+  }
+
+  #row(bytes: Buffer, start: number, end: number, ends = true): void {
+    const piece = readRow(bytes, start, end, this.#rowAt);
+    this.#rowAt += end - start + 1;
+    if (piece) this.#give(ends ? piece : { ...piece, ends });
+  }
+
+  #endCarried(rest: Buffer, ends = true): void {
+    const row = rest.length > 0 ? Buffer.concat([this.#carry, rest]) : this.#carry;
+    const head = this.#long;
+    this.#carry = none;
+    this.#long = undefined;
+    if (head === undefined) return this.#row(row, 0, row.length, ends);
+    if (head) this.#give(pieceOf(head, row, this.#rowAt, ends && !head.partial));
+    this.#rowAt += this.#given + row.length + 1;
+    this.#given = 0;
+  }
+
+  #giveLong(): void {
+    const row = this.#carry;
+    const isJson = this.#long === undefined && row[0] === 123;
+    if (row.length < (isJson ? mostJsonBytes : mostRowBytes)) return;
+    let textAt = 0;
+    if (this.#long === undefined) {
+      // Its time is asked for later, when the buffer may have other things in it.
+      const head = readHead(Buffer.from(row.subarray(0, mostHeadBytes)), 0, mostHeadBytes);
+      this.#long = head ?? null;
+      textAt = head?.textAt ?? 0;
+    }
+    if (this.#long) this.#give(pieceOf(this.#long, row.subarray(textAt), this.#rowAt, false));
+    this.#given += row.length;
+    this.#carry = none;
+  }
+}

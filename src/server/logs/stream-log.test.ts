@@ -1,0 +1,229 @@
+import assert from "node:assert/strict";
+import { rmSync, symlinkSync, utimesSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { FakeLog } from "./fake-log.ts";
+import { parseLogTime } from "./log-time.ts";
+import { streamLog } from "./stream-log.ts";
+
+function fakeLog(t: TestContext): FakeLog {
+  const log = new FakeLog();
+  t.after(() => log.remove());
+  return log;
+}
+
+const T = "2026-01-01T00:00:00";
+
+for (const { name, text, options, expected } of [
+  { name: "an empty log is empty", text: "", expected: "" },
+  { name: "text is shown without its head", text: `${T}Z stdout F hello  you \n`, expected: "hello  you \n" },
+  { name: "an empty line stays one", text: `${T}Z stdout F \n${T}Z stdout F x\n`, expected: "\nx\n" },
+  {
+    name: "pieces of a line are joined",
+    text: `${T}Z stdout P a\n${T}Z stdout P:more b\n${T}Z stdout F c\n`,
+    expected: "abc\n",
+  },
+  {
+    name: "a line that another stream's row cut in two is whole again",
+    text: `${T}Z stdout P one \n${T}Z stderr F err\n${T}Z stdout F two\n`,
+    expected: "one two\nerr\n",
+  },
+  {
+    name: "a last line that has no end has no newline",
+    text: `${T}Z stdout F a\n${T}Z stdout P b\n`,
+    expected: "a\nb",
+  },
+  {
+    name: "a row that is being written is shown as far as it is there",
+    text: `${T}Z stdout F ab`,
+    expected: "ab",
+  },
+  {
+    name: "what is no row is left out",
+    text: `garbage\n\n${T}Z stdnot F x\n${T}Z stdout\n2026 stdout F x\n${T}Z stderr F good\n`,
+    expected: "good\n",
+  },
+  {
+    name: "rows of Docker's own format are read",
+    text: `{"log":"a\\n","stream":"stdout","time":"${T}Z"}\n{"log":"b","stream":"stderr","time":"${T}.5Z"}\n`,
+    options: { timestamps: true },
+    expected: `${T}.000000000Z a\n${T}.500000000Z b`,
+  },
+  {
+    name: "times are shown with nine digits, in their own zone, once a line",
+    text: `${T}.25+02:00 stdout P a\n${T}.3Z stdout F b\n${T}.123456789Z stdout F c\n${T}+00:00 stderr F d\n`,
+    options: { timestamps: true },
+    expected: `${T}.250000000+02:00 ab\n${T}.123456789Z c\n${T}.000000000Z d\n`,
+  },
+  {
+    name: "since leaves out lines that began earlier, to the nanosecond",
+    text: `${T}.000000001Z stdout P a\n${T}.000000005Z stdout F b\n${T}.000000002Z stdout F c\n02026 x\n`,
+    options: { since: parseLogTime(`${T}.000000002Z`)! },
+    expected: "c\n",
+  },
+  {
+    name: "since knows zones",
+    text: `${T}+02:00 stdout F early\n${T}-02:00 stdout F late\n`,
+    options: { since: parseLogTime(`${T}Z`)! },
+    expected: "late\n",
+  },
+  {
+    name: "a limit cuts within a line",
+    text: `${T}Z stdout F abcdef\n`,
+    options: { limitBytes: 4 },
+    expected: "abcd",
+  },
+  {
+    name: "times count in the limit",
+    text: `${T}Z stdout F abcdef\n`,
+    options: { limitBytes: 33, timestamps: true },
+    expected: `${T}.000000000Z ab`,
+  },
+  {
+    name: "one stream alone",
+    text: `${T}Z stdout F a\n${T}Z stderr F b\n`,
+    options: { stream: "stderr" as const },
+    expected: "b\n",
+  },
+  {
+    name: "a tail counts lines, not pieces",
+    text: `${T}Z stdout F a\n${T}Z stdout P b\n${T}Z stdout F c\n${T}Z stdout F d\n`,
+    options: { tailLines: 2 },
+    expected: "bc\nd\n",
+  },
+  {
+    name: "a tail leaves out what lies between the pieces of its first line",
+    text: `${T}Z stderr P x\n${T}Z stdout P a\n${T}Z stderr F y\n${T}Z stdout F b\n`,
+    options: { tailLines: 1 },
+    expected: "ab\n",
+  },
+  { name: "a tail of nothing", text: `${T}Z stdout F a\n`, options: { tailLines: 0 }, expected: "" },
+  {
+    name: "a tail of more than there is",
+    text: `${T}Z stdout F a\n`,
+    options: { tailLines: 9 },
+    expected: "a\n",
+  },
+]) {
+  test(name, async (t) => {
+    const log = fakeLog(t);
+    log.write(text);
+    assert.equal(await log.read(options), expected);
+  });
+}
+
+test("a log goes through all that rotation has left of it, compressed or not", async (t) => {
+  const log = fakeLog(t);
+  for (const text of ["one", "two", "three"]) {
+    log.row(`${text} a`);
+    log.row(`${text} b`);
+    const name = log.rotate();
+    if (text !== "three") log.compress(name);
+  }
+  log.row("four");
+  const all = ["one", "two", "three"].flatMap((text) => [`${text} a\n`, `${text} b\n`]).concat("four\n");
+  assert.equal(await log.read(), all.join(""));
+  for (let lines = 0; lines <= 8; lines++)
+    assert.equal(await log.read({ tailLines: lines }), all.slice(Math.max(0, 7 - lines)).join(""));
+});
+
+test("a file that is there both plain and compressed counts once; halves and strangers do not count", async (t) => {
+  const log = fakeLog(t);
+  log.row("old");
+  const name = log.rotate();
+  log.append(`${name}.gz`, "half a compression");
+  log.append(`${name}.tmp`, "2026-01-01T00:00:00Z stdout F half\n");
+  log.append("0.log.bak", "2026-01-01T00:00:00Z stdout F stranger\n");
+  log.append("1.log", "2026-01-01T00:00:00Z stdout F other\n");
+  log.row("new");
+  assert.equal(await log.read(), "old\nnew\n");
+});
+
+test("a damaged compressed file hides nothing of the others", async (t) => {
+  const log = fakeLog(t);
+  log.row("old");
+  const name = log.rotate();
+  rmSync(join(log.dir, name));
+  log.append(`${name}.gz`, "no gzip");
+  log.row("new");
+  assert.equal(await log.read(), "new\n");
+  assert.equal(await log.read({ tailLines: 5 }), "new\n");
+});
+
+test("a line goes on from one file to the next", async (t) => {
+  const log = fakeLog(t);
+  log.row("before");
+  log.row("first ", { tag: "P" });
+  log.compress(log.rotate());
+  log.row("second ", { tag: "P" });
+  log.rotate();
+  log.row("third");
+  assert.equal(await log.read(), "before\nfirst second third\n");
+  assert.equal(await log.read({ tailLines: 1 }), "first second third\n");
+});
+
+test("a row that a crash cut off does not swallow the next file's first", async (t) => {
+  const log = fakeLog(t);
+  log.write(`${T}Z stdout F cut o`);
+  log.rotate();
+  log.row("next");
+  assert.equal(await log.read(), "cut o\nnext\n");
+});
+
+test("rows across blocks and rows that fill several are found whole", async (t) => {
+  const log = fakeLog(t);
+  const texts = Array.from({ length: 400 }, (_, i) => `${i}:${"x".repeat((i * 7919) % 3000)}`);
+  texts.push("y".repeat(900_000), "z".repeat(1_200_000), "end");
+  for (const text of texts) log.row(text);
+  assert.equal(await log.read(), `${texts.join("\n")}\n`);
+  for (const lines of [1, 2, 3, 4, 57, 402])
+    assert.equal(await log.read({ tailLines: lines }), `${texts.slice(-lines).join("\n")}\n`);
+});
+
+test("rows of the other stream do not wait for ever for the end of a line", async (t) => {
+  const log = fakeLog(t);
+  log.row("prompt> ", { tag: "P" });
+  const errors = Array.from({ length: 100 }, (_, i) => `${i} ${"e".repeat(1000)}`);
+  for (const text of errors) log.row(text, { stream: "stderr" });
+  log.row("answer");
+  const text = await log.read();
+  assert.ok(text.startsWith("prompt> 0 eee"));
+  assert.equal(text.length, `prompt> ${errors.join("\n")}\nanswer\n`.length);
+});
+
+test("a log is found behind a link", async (t) => {
+  const log = fakeLog(t);
+  log.row("x");
+  const link = join(log.dir, "link");
+  symlinkSync(log.path, link);
+  const parts: string[] = [];
+  await streamLog(link, {
+    write: async (bytes) => void parts.push(bytes.toString()),
+    signal: new AbortController().signal,
+    clock: { now: Date.now, after: () => () => {} },
+  });
+  assert.deepEqual(parts, ["x\n"]);
+});
+
+test("a log that is not there is told by its path", async (t) => {
+  const log = fakeLog(t);
+  rmSync(log.path);
+  await assert.rejects(log.read(), {
+    message: `failed to try resolving symlinks in path "${log.path}": lstat ${log.path}: no such file or directory`,
+  });
+});
+
+test("since looks into no file that was last written to before", async (t) => {
+  const log = fakeLog(t);
+  const now = Date.UTC(2026, 5, 1);
+  // Its rows would be shown, if anybody looked.
+  log.row("not looked at", { at: now });
+  const skipped = log.rotate();
+  log.row("old", { at: now - 60_000 });
+  log.row("newer", { at: now });
+  const looked = log.rotate();
+  utimesSync(join(log.dir, skipped), (now - 30_000) / 1000, (now - 30_000) / 1000);
+  utimesSync(join(log.dir, looked), now / 1000, now / 1000);
+  log.row("newest", { at: now });
+  assert.equal(await log.read({ since: { ms: now - 10_000, nanos: 0 } }), "newer\nnewest\n");
+});

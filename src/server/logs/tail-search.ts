@@ -1,0 +1,74 @@
+import type { LogStream } from "./log-row.ts";
+
+/** A place in a log of several files, which are counted from the oldest. */
+export interface LogPlace {
+  readonly file: number;
+  readonly offset: number;
+}
+
+/** From where on each stream is shown. */
+export type LogStarts = Readonly<Record<LogStream, LogPlace>>;
+
+/** Pieces of one line lie close together: further away, nothing is searched for that might belong to it. */
+const mostApart = 256 * 1024;
+
+/**
+ * Finds where the last lines begin, being told the rows of a log from its end on. A line counts where it ends. Since the
+ * pieces of lines of both streams may be mixed, each stream has a beginning of its own.
+ */
+export class TailSearch {
+  readonly #lines: number;
+  #found = 0;
+  #travelled = 0;
+  #streams = new Map<LogStream, { start: LogPlace; seenAt: number; complete: boolean }>();
+
+  constructor(lines: number) {
+    this.#lines = lines;
+  }
+
+  /** True if no more rows are needed. */
+  get done(): boolean {
+    if (this.#found < this.#lines) return false;
+    for (const stream of this.#streams.values())
+      if (!stream.complete && this.#travelled - stream.seenAt <= mostApart) return false;
+    return true;
+  }
+
+  /** How many lines are still looked for. */
+  get missing(): number {
+    return this.#lines - this.#found;
+  }
+
+  row(row: { stream: LogStream; partial: boolean; place: LogPlace; bytes: number }): void {
+    const { stream, partial, place, bytes } = row;
+    this.#travelled += bytes;
+    const known = this.#streams.get(stream);
+    if (known?.complete) return;
+    if (known && partial) {
+      known.start = place;
+      known.seenAt = this.#travelled;
+      return;
+    }
+    // The end of a line; or of the log, whose last line has no end yet.
+    if (this.#found < this.#lines) {
+      this.#found++;
+      this.#streams.set(stream, { start: place, seenAt: this.#travelled, complete: false });
+    } else if (known) known.complete = true;
+    else this.#streams.set(stream, { start: nowhere, seenAt: 0, complete: true });
+  }
+
+  /** A stream that has none of the lines is shown from the end of the log on. */
+  starts(end: LogPlace): LogStarts {
+    const of = (stream: LogStream) => {
+      const start = this.#streams.get(stream)?.start ?? nowhere;
+      return start === nowhere ? end : start;
+    };
+    return { stdout: of("stdout"), stderr: of("stderr") };
+  }
+}
+
+const nowhere: LogPlace = { file: -1, offset: -1 };
+
+export function isEarlier(a: LogPlace, b: LogPlace): boolean {
+  return a.file === b.file ? a.offset < b.offset : a.file < b.file;
+}

@@ -1,0 +1,75 @@
+import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { errnoOf } from "../../base/errors.ts";
+
+/** Names of manifests never begin with a dot. */
+const draft = ".draft";
+
+/**
+ * Files that are there whole or not at all, whenever the process or the machine ends. One write at a time: the caller sees to
+ * that.
+ */
+export class ManifestFolder {
+  readonly #dir: string;
+
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  async make(): Promise<void> {
+    await mkdir(this.#dir, { recursive: true, mode: 0o700 });
+    await rm(join(this.#dir, draft), { force: true });
+  }
+
+  /** Files only, sorted; what was not put here by us has another kind of name. */
+  async names(): Promise<string[]> {
+    const entries = await readdir(this.#dir, { withFileTypes: true });
+    return entries
+      .filter((entry) => entry.isFile() && !entry.name.startsWith("."))
+      .map((entry) => entry.name)
+      .sort((a, b) => (a < b ? -1 : 1));
+  }
+
+  async read(name: string): Promise<{ bytes: Buffer; modified: Date } | undefined> {
+    const path = join(this.#dir, name);
+    try {
+      return { bytes: await readFile(path), modified: (await stat(path)).mtime };
+    } catch (error) {
+      if (errnoOf(error) === "ENOENT") return undefined;
+      throw error;
+    }
+  }
+
+  /** Resolves when it would survive a loss of power. If it fails, what was there before is still there. */
+  async write(name: string, bytes: Uint8Array): Promise<void> {
+    const path = join(this.#dir, draft);
+    try {
+      const file = await open(path, "w", 0o600);
+      try {
+        await file.writeFile(bytes);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(path, join(this.#dir, name));
+    } catch (error) {
+      await rm(path, { force: true }).catch(() => {});
+      throw error;
+    }
+    await this.#sync();
+  }
+
+  async remove(name: string): Promise<void> {
+    await rm(join(this.#dir, name), { force: true });
+    await this.#sync();
+  }
+
+  async #sync(): Promise<void> {
+    const folder = await open(this.#dir, "r");
+    try {
+      await folder.sync();
+    } finally {
+      await folder.close();
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import type { CgroupUsage } from "../../host/cgroups/usage.ts";
+import type { FilesystemSpace } from "../../host/disk-usage.ts";
+import type { InterfaceCount } from "../../host/network-usage.ts";
+
+/** One cgroup, whose it is, and what is counted for it. */
+export interface ContainerRow {
+  readonly id: string;
+  /** The ID of the container or sandbox; "" if it is neither. */
+  readonly name: string;
+  readonly image: string;
+  readonly namespace: string;
+  readonly pod: string;
+  readonly container: string;
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+  readonly startedAt: number;
+  readonly usage: CgroupUsage;
+  readonly network?: readonly InterfaceCount[];
+  readonly processes?: number;
+  readonly openFiles?: number;
+  readonly openSockets?: number;
+  readonly openFilesLimit?: number;
+  /** What the container has written on the disk of images. */
+  readonly layer?: { readonly device: string; readonly usedBytes: number; readonly space: FilesystemSpace };
+}

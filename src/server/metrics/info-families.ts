@@ -1,0 +1,59 @@
+import type { Family, Labels } from "./exposition.ts";
+
+export interface BuildInfo {
+  /** "v1.36.4" */
+  readonly gitVersion: string;
+  readonly gitCommit?: string;
+  readonly buildDate?: string;
+  /** "linux/amd64" */
+  readonly platform: string;
+}
+
+export interface FeatureGate {
+  readonly name: string;
+  /** "ALPHA", "BETA", "DEPRECATED", or "" when it is not to be thought of any more. */
+  readonly stage: string;
+  readonly enabled: boolean;
+}
+
+export interface AgentInfo {
+  readonly nodeName: string;
+  readonly cgroupVersion: 1 | 2;
+  readonly build: BuildInfo;
+  readonly features: readonly FeatureGate[];
+}
+
+/** What this agent is: values that do not change. */
+export function infoFamilies({ nodeName, cgroupVersion, build, features }: AgentInfo): Family[] {
+  const [, major = "", minor = ""] = /^v(\d+)\.(\d+)/.exec(build.gitVersion) ?? [];
+  return [
+    one("kubelet_node_name", "The node's name. The count is always 1.", { node: nodeName }),
+    one("kubelet_metrics_provider", "Where the metrics of containers come from", { provider: "cadvisor" }),
+    one("kubelet_cgroup_version", "The version of cgroups on this host", {}, cgroupVersion),
+    one("kubernetes_build_info", "What was built, when and with what", {
+      major,
+      minor,
+      git_version: build.gitVersion,
+      git_commit: build.gitCommit ?? "",
+      git_tree_state: "",
+      build_date: build.buildDate ?? "",
+      // The field is called so by all who read it.
+      go_version: `node${process.version}`,
+      compiler: "node",
+      platform: build.platform,
+    }),
+    {
+      name: "kubernetes_feature_enabled",
+      help: "1 if the feature is on, 0 if it is off",
+      type: "gauge",
+      samples: features.map(({ name, stage, enabled }) => ({
+        labels: { name, stage },
+        value: enabled ? 1 : 0,
+      })),
+    },
+  ];
+}
+
+function one(name: string, help: string, labels: Labels, value = 1): Family {
+  return { name, help, type: "gauge", samples: [{ labels, value }] };
+}

@@ -1,0 +1,52 @@
+import type { Family } from "./exposition.ts";
+
+export interface MachineInfo {
+  readonly machineId: string;
+  readonly systemUuid: string;
+  readonly bootId: string;
+  readonly kernelVersion: string;
+  readonly osImage: string;
+  readonly cpus: number;
+  readonly physicalCores: number;
+  readonly sockets: number;
+  readonly memoryBytes: number;
+  readonly swapBytes: number;
+}
+
+export function machineFamilies(machine: MachineInfo, version: string): Family[] {
+  const { machineId, systemUuid, bootId, kernelVersion, osImage } = machine;
+  const labels = { machine_id: machineId, system_uuid: systemUuid, boot_id: bootId };
+  const gauge = (name: string, help: string, value: number): Family => ({
+    ...{ name, help, type: "gauge", samples: [{ labels, value }] },
+  });
+  return [
+    {
+      name: "cadvisor_version_info",
+      help: "What is told of cgroups, and by what",
+      type: "gauge",
+      samples: [
+        {
+          labels: {
+            kernelVersion,
+            osVersion: osImage,
+            dockerVersion: "",
+            cadvisorVersion: version,
+            cadvisorRevision: "",
+          },
+          value: 1,
+        },
+      ],
+    },
+    gauge("machine_cpu_cores", "Logical CPUs", machine.cpus),
+    gauge("machine_cpu_physical_cores", "CPU cores", machine.physicalCores),
+    gauge("machine_cpu_sockets", "CPU sockets", machine.sockets),
+    gauge("machine_memory_bytes", "Memory installed", machine.memoryBytes),
+    gauge("machine_swap_bytes", "Swap space", machine.swapBytes),
+    {
+      name: "machine_scrape_error",
+      help: "1 if there was an error while getting machine metrics, 0 otherwise",
+      type: "gauge",
+      samples: [{ labels: {}, value: 0 }],
+    },
+  ];
+}

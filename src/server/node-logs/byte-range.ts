@@ -1,0 +1,28 @@
+/** A part of a file; both ends belong to it. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * What a Range header asks of a file of that size. Undefined means all of it: there is no such header, or one with several
+ * ranges, which a server may leave aside.
+ */
+export function byteRange(header: string | undefined, size: number): ByteRange | undefined | "bad" {
+  if (header === undefined) return undefined;
+  const text = /^bytes=(.*)$/.exec(header)?.[1];
+  if (text === undefined) return "bad";
+  if (text.includes(",")) return undefined;
+  const found = /^\s*(\d*)\s*-\s*(\d*)\s*$/.exec(text);
+  if (!found) return "bad";
+  const [, from = "", to = ""] = found;
+  if (from === "") return to === "" ? "bad" : lastBytes(Number(to), size);
+  const start = Number(from);
+  if (start >= size || (to !== "" && Number(to) < start)) return "bad";
+  return { start, end: to === "" ? size - 1 : Math.min(Number(to), size - 1) };
+}
+
+function lastBytes(count: number, size: number): ByteRange | undefined | "bad" {
+  if (count === 0) return "bad";
+  return size === 0 ? undefined : { start: Math.max(0, size - count), end: size - 1 };
+}

@@ -1,0 +1,76 @@
+import { spawn } from "node:child_process";
+import type { LogTime } from "../logs/log-time.ts";
+import type { LogQueryOptions } from "./log-query.ts";
+
+/** More units than this a list does not have. */
+const mostListBytes = 8 * 1024 * 1024;
+
+/** The arguments with which journalctl shows what is asked for. */
+export function journalArguments(services: readonly string[], options: LogQueryOptions): string[] {
+  const { since, until, tailLines, pattern, boot } = options;
+  return [
+    "--utc",
+    "--no-pager",
+    "--output=short-precise",
+    ...(since ? [`--since=${journalTime(since.time)}`] : []),
+    ...(until ? [`--until=${journalTime(until.time)}`] : []),
+    ...(tailLines !== undefined ? ["--pager-end", `--lines=${tailLines}`] : []),
+    ...services.map((service) => `--unit=${service}`),
+    ...(pattern !== undefined ? [`--grep=${pattern}`] : []),
+    ...(boot !== undefined ? ["--boot", `${boot}`] : []),
+  ];
+}
+
+/** "2026-1-31 7:5:0" */
+function journalTime({ ms }: LogTime): string {
+  const t = new Date(ms);
+  const day = [t.getUTCFullYear(), t.getUTCMonth() + 1, t.getUTCDate()].join("-");
+  return `${day} ${[t.getUTCHours(), t.getUTCMinutes(), t.getUTCSeconds()].join(":")}`;
+}
+
+/** Those of the services that write to the journal. Where there is no journal, none do. */
+export async function journalServices(
+  command: string,
+  services: readonly string[],
+  signal: AbortSignal,
+): Promise<Set<string>> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  const ended = await runJournal(command, ["--field", "_SYSTEMD_UNIT"], signal, async (bytes) => {
+    size += bytes.length;
+    if (size <= mostListBytes) parts.push(bytes);
+  });
+  if (ended !== "ok") return new Set();
+  const units = Buffer.concat(parts).toString();
+  return new Set(services.filter((service) => units.includes(`${service}.service`)));
+}
+
+/** Passes on what the program prints, as fast as that is taken; what it complains of belongs to it. */
+export async function runJournal(
+  command: string,
+  args: readonly string[],
+  signal: AbortSignal,
+  write: (bytes: Buffer) => Promise<void>,
+): Promise<"ok" | "failed" | "missing"> {
+  if (signal.aborted) return "failed";
+  const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
+  const exit = new Promise<"ok" | "failed" | "missing">((resolve) => {
+    child.once("error", () => resolve("missing"));
+    child.once("close", (code) => resolve(code === 0 ? "ok" : "failed"));
+  });
+  const kill = () => child.kill("SIGKILL");
+  signal.addEventListener("abort", kill, { once: true });
+  try {
+    const copy = async (output: AsyncIterable<Buffer>) => {
+      for await (const bytes of output) await write(bytes);
+    };
+    await Promise.all([copy(child.stdout), copy(child.stderr)]);
+  } catch (error) {
+    kill();
+    await exit;
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", kill);
+  }
+  return await exit;
+}

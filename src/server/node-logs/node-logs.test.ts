@@ -1,0 +1,252 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { gunzipSync } from "node:zlib";
+import { serveRoutes } from "../logs/fake-route-server.ts";
+import { isNotFound, openEntry } from "./log-folder.ts";
+import { type NodeLogsOptions, nodeLogs } from "./node-logs.ts";
+
+/** A log folder, and beside it what must never be seen. */
+async function setUp(t: TestContext, options: Partial<NodeLogsOptions> = {}) {
+  const dir = mkdtempSync(join(tmpdir(), "node-logs-"));
+  t.after(() => rmSync(dir, { recursive: true }));
+  const folder = join(dir, "log");
+  mkdirSync(join(folder, "sub"), { recursive: true });
+  writeFileSync(join(dir, "secret"), "secret");
+  writeFileSync(join(folder, "a.log"), "0123456789");
+  writeFileSync(join(folder, "sub", "b&<.log"), "bee");
+  const server = await serveRoutes(t, [
+    nodeLogs({ enabled: true, queries: true, folder, journalctl: join(dir, "no-journalctl"), ...options }),
+  ]);
+  return {
+    dir,
+    folder,
+    server,
+    async get(path: string, headers: Record<string, string> = {}) {
+      const answer = await fetch(`${server.url}${path}`, { headers, redirect: "manual" });
+      return { status: answer.status, text: await answer.text(), headers: answer.headers };
+    },
+  };
+}
+
+test("folders are listed and files are sent", async (t) => {
+  const { get, folder } = await setUp(t);
+  writeFileSync(join(folder, "bin"), Buffer.from([1, 2, 3]));
+  const list = await get("/logs/");
+  assert.equal(list.headers.get("content-type"), "text/html; charset=utf-8");
+  assert.equal(
+    list.text,
+    '<!doctype html>\n<meta name="viewport" content="width=device-width">\n<pre>\n<a href="a.log">a.log</a>\n<a href="bin">bin</a>\n<a href="sub/">sub/</a>\n</pre>\n',
+  );
+  const sub = await get("/logs/sub/");
+  assert.match(sub.text, /<a href="b%26%3C\.log">b&amp;&lt;\.log<\/a>/);
+  assert.equal((await get("/logs/sub/b%26%3C.log")).text, "bee");
+  const file = await get("/logs/a.log");
+  assert.deepEqual([file.status, file.text], [200, "0123456789"]);
+  assert.equal(file.headers.get("content-type"), "text/plain; charset=utf-8");
+  assert.equal(file.headers.get("accept-ranges"), "bytes");
+  assert.equal((await get("/logs/bin")).headers.get("content-type"), "application/octet-stream");
+});
+
+test("a folder has a slash at its end, and a file has not", async (t) => {
+  const { get } = await setUp(t, { queries: false });
+  const folder = await get("/logs/sub?x=1");
+  assert.deepEqual([folder.status, folder.headers.get("location")], [301, "sub/?x=1"]);
+  const file = await get("/logs/a.log/");
+  assert.deepEqual([file.status, file.headers.get("location")], [301, "../a.log"]);
+});
+
+test("parts of files, and files that did not change", async (t) => {
+  const { get, folder } = await setUp(t);
+  utimesSync(join(folder, "a.log"), 1_000_000.5, 1_000_000.5);
+  const modified = new Date(1_000_000_000).toUTCString();
+  const part = await get("/logs/a.log", { range: "bytes=2-4" });
+  assert.deepEqual([part.status, part.text, part.headers.get("content-range")], [206, "234", "bytes 2-4/10"]);
+  assert.equal((await get("/logs/a.log", { range: "bytes=2-4", "if-range": modified })).status, 206);
+  assert.equal(
+    (await get("/logs/a.log", { range: "bytes=2-4", "if-range": new Date(0).toUTCString() })).status,
+    200,
+  );
+  const beyond = await get("/logs/a.log", { range: "bytes=20-" });
+  assert.deepEqual([beyond.status, beyond.headers.get("content-range")], [416, "bytes */10"]);
+  assert.equal((await get("/logs/a.log", { "if-modified-since": modified })).status, 304);
+  assert.equal((await get("/logs/a.log", { "if-modified-since": new Date(0).toUTCString() })).status, 200);
+});
+
+test("links are followed inside the folder, never out of it; pipes and devices are not opened", async (t) => {
+  const { get, folder, dir, server } = await setUp(t);
+  symlinkSync("a.log", join(folder, "relative"));
+  symlinkSync(join(folder, "sub", "b&<.log"), join(folder, "absolute"));
+  symlinkSync(join(folder, "sub"), join(folder, "sublink"));
+  symlinkSync("../secret", join(folder, "out"));
+  symlinkSync(join(dir, "secret"), join(folder, "absolute-out"));
+  symlinkSync(dir, join(folder, "folder-out"));
+  symlinkSync("loop", join(folder, "loop"));
+  symlinkSync("/proc/self/root", join(folder, "magic"));
+  execFileSync("mkfifo", [join(folder, "pipe")]);
+  for (const [path, status] of [
+    ["/logs/relative", 200],
+    ["/logs/absolute", 200],
+    ["/logs/sublink/b%26%3C.log", 200],
+    ["/logs/out", 403],
+    ["/logs/absolute-out", 403],
+    ["/logs/folder-out/", 403],
+    ["/logs/folder-out/secret", 403],
+    ["/logs/magic/etc/passwd", 403],
+    ["/logs/loop", 404],
+    ["/logs/pipe", 403],
+    ["/logs/missing", 404],
+    ["/logs/a.log/below", 404],
+    [`/logs/${"x".repeat(300)}`, 404],
+  ] as const) {
+    const answer = await get(path);
+    assert.equal(answer.status, status, path);
+    assert.doesNotMatch(answer.text, /secret|root:/, path);
+  }
+  assert.deepEqual(server.faults, []);
+});
+
+test("paths that go up find nothing, even from one who does not clean them", async (t) => {
+  const { folder } = await setUp(t);
+  for (const path of ["../secret", "sub/../../secret", "/../secret", "sub/../../log/../secret", "a\0b"])
+    await assert.rejects(
+      openEntry(folder, path),
+      (error) => isNotFound(error) || /escapes/.test(String(error)),
+      path,
+    );
+});
+
+test("a link that is exchanged while it is followed never leads out", async (t) => {
+  const { folder, dir } = await setUp(t);
+  const link = join(folder, "x");
+  const put = (target: string) => {
+    const next = join(dir, "next");
+    if (existsSync(next)) unlinkSync(next);
+    symlinkSync(target, next);
+    renameSync(next, link);
+  };
+  put(join(folder, "a.log"));
+  for (let turn = 0; turn < 300; turn++) {
+    const opening = openEntry(folder, "x").catch(() => undefined);
+    put(turn % 2 ? join(folder, "a.log") : join(dir, "secret"));
+    await new Promise((resolve) => setImmediate(resolve));
+    put(turn % 2 ? join(dir, "secret") : join(folder, "a.log"));
+    const entry = await opening;
+    if (entry?.kind !== "file") continue;
+    assert.equal((await entry.file.readFile()).toString(), "0123456789");
+    await entry.file.close();
+  }
+});
+
+test("a switch turns all of it off, another the queries", async (t) => {
+  const off = await setUp(t, { enabled: false });
+  for (const path of ["/logs/", "/logs/a.log"]) {
+    const answer = await off.get(path);
+    assert.deepEqual([answer.status, answer.text], [405, "logs endpoint is disabled.\n"]);
+  }
+  const files = await setUp(t, { queries: false });
+  assert.equal((await files.get("/logs/a.log?query=kubelet&boot=x")).text, "0123456789");
+});
+
+const journal = `#!/bin/sh
+if [ "$1" = --field ]; then echo kubelet.service; echo ssh.service; exit 0; fi
+echo "$@"; echo trouble >&2; exit \${JOURNAL_EXIT:-0}
+`;
+
+test("services are asked of the journal, and those it does not know of files", async (t) => {
+  const { get, dir, folder } = await setUp(t);
+  writeFileSync(join(folder, "web"), "from web\n");
+  writeFileSync(join(folder, "app.log"), "from app.log\n");
+  mkdirSync(join(folder, "db"));
+  writeFileSync(join(folder, "db", "db.log"), "from db/db.log\n");
+  const command = join(dir, "journalctl");
+  writeFileSync(command, journal);
+  chmodSync(command, 0o755);
+  const server = await serveRoutes(t, [
+    nodeLogs({ enabled: true, queries: true, folder, journalctl: command }),
+  ]);
+  const text = async (search: string) => await (await fetch(`${server.url}/logs/?${search}`)).text();
+  const shown = await text("query=kubelet&query=ssh&tailLines=3");
+  assert.match(
+    shown,
+    /^--utc --no-pager --output=short-precise --pager-end --lines=3 --unit=kubelet --unit=ssh\n/m,
+  );
+  assert.match(shown, /^trouble\n/m);
+  assert.equal(
+    await text("query=web&query=app&query=db&query=nothing"),
+    "from web\nfrom app.log\nfrom db/db.log\n\nlog not found for nothing\n",
+  );
+  assert.equal(await text("query=.."), "\nerror getting log for ..: path escapes from parent\n");
+  assert.equal(
+    await text("query=web&boot=0"),
+    "\noptions present and query resolved to log files for [web]\ntry without specifying options\n",
+  );
+  // Without a journal there are files.
+  assert.equal((await get("/logs/?query=kubelet")).text, "\nlog not found for kubelet\n");
+});
+
+test("answers to queries are compressed for those who take nothing else", async (t) => {
+  const { server, folder } = await setUp(t);
+  writeFileSync(join(folder, "web"), "from web\n");
+  const { get } = await import("node:http");
+  const parts: Buffer[] = [];
+  const encoding = await new Promise((resolve, reject) => {
+    get(`${server.url}/logs/?query=web`, { headers: { "accept-encoding": "gzip" } }, (answer) => {
+      answer.on("data", (part) => parts.push(part));
+      answer.on("end", () => resolve(answer.headers["content-encoding"]));
+    }).on("error", reject);
+  });
+  assert.equal(encoding, "gzip");
+  assert.equal(gunzipSync(Buffer.concat(parts)).toString(), "from web\n");
+});
+
+test("a query may name a file of the folder, and nothing else", async (t) => {
+  const { get } = await setUp(t);
+  assert.equal((await get("/logs/?query=/a.log")).text, "0123456789");
+  assert.equal((await get("/logs/?query=sub/b%26%3C.log")).text, "bee");
+  for (const [path, status, text] of [
+    ["/logs/?query=/missing", 406, 'query: Invalid value: ["/missing"]: no such file or directory\n'],
+    ["/logs/?query=../secret", 406, 'query: Invalid value: ["../secret"]: path escapes from parent\n'],
+    ["/logs/a.log?query=ssh", 406, "path not allowed in query mode\n"],
+    ["/logs/?query=", 400, 'query: Invalid value: [""]: may not be empty\n'],
+  ] as const) {
+    const answer = await get(path);
+    assert.deepEqual([answer.status, answer.text], [status, text]);
+  }
+});
+
+test("the journal's process ends with its caller", async (t) => {
+  const { dir, folder } = await setUp(t);
+  const command = join(dir, "journalctl");
+  writeFileSync(
+    command,
+    '#!/bin/sh\nif [ "$1" = --field ]; then echo a.service; exit 0; fi\necho begun\nexec sleep 600\n',
+  );
+  chmodSync(command, 0o755);
+  const server = await serveRoutes(t, [
+    nodeLogs({ enabled: true, queries: true, folder, journalctl: command }),
+  ]);
+  const gone = new AbortController();
+  const answer = await fetch(`${server.url}/logs/?query=a`, { signal: gone.signal });
+  await answer.body!.getReader().read();
+  gone.abort();
+  // Handled to its end only when the process has ended.
+  for (const end = Date.now() + 10_000; server.active() > 0; ) {
+    assert.ok(Date.now() < end, "the process still runs");
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+});

@@ -1,0 +1,120 @@
+import { mkdir, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { create, type DescMethodUnary, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
+import { type handleUnaryCall, Server, ServerCredentials, status } from "@grpc/grpc-js";
+import type { Clock } from "../../base/clock.ts";
+import { type Component, type Health, healthy } from "../../base/component.ts";
+import { KubeletError, messageOf } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { Metrics } from "../../base/metrics.ts";
+import { RateLimit } from "../../base/rate-limit.ts";
+import { serviceDefinition } from "../../clients/cri/service-definition.ts";
+import { PodResourcesLister } from "../../gen/podresources/v1/api_pb.js";
+import { PodResourcesLister as AlphaLister } from "../../gen/podresources/v1alpha1/api_pb.js";
+import { allocatable, alphaList, podResources } from "./answers.ts";
+import { type ApiVersion, type Call, type RequestCounts, requestCounts } from "./request-counts.ts";
+import type { PodResourcesSources } from "./sources.ts";
+
+export interface PodResourcesServerOptions {
+  /** `<root-dir>/pod-resources/kubelet.sock` */
+  readonly socketPath: string;
+  readonly sources: PodResourcesSources;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+const perSecond = 100;
+const burst = 10;
+
+/** Tells agents on the node which container was given what. */
+export class PodResourcesServer implements Component {
+  readonly name = "pod-resources";
+  readonly #o: PodResourcesServerOptions;
+  readonly #limit: RateLimit;
+  readonly #counts: RequestCounts;
+  readonly #ended = Promise.withResolvers<void>();
+
+  constructor(options: PodResourcesServerOptions) {
+    this.#o = options;
+    this.#limit = new RateLimit(perSecond, burst, options.clock);
+    this.#counts = requestCounts(options.metrics);
+  }
+
+  get done(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  health(): Health {
+    return healthy;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const { socketPath, logger } = this.#o;
+    await mkdir(dirname(socketPath), { recursive: true, mode: 0o750 });
+    const server = this.#server();
+    // Unix sockets have short names only: no more than a few letters are added.
+    const making = join(dirname(socketPath), `.${process.pid}.s`);
+    await rm(making, { force: true });
+    await new Promise<void>((resolve, reject) => {
+      server.bindAsync(`unix://${making}`, ServerCredentials.createInsecure(), (error) => {
+        if (!error) return resolve();
+        reject(new KubeletError("PodResources", `${socketPath}: ${messageOf(error)}`, { cause: error }));
+      });
+    });
+    await rename(making, socketPath);
+    logger.info("Serving pod resources", { socket: socketPath });
+    const stop = () => {
+      server.forceShutdown();
+      this.#ended.resolve();
+    };
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  }
+
+  #server(): Server {
+    const { sources } = this.#o;
+    const server = new Server({ "grpc.enable_channelz": 0 });
+    const v1 = PodResourcesLister.method;
+    const alpha = AlphaLister.method;
+    server.addService(serviceDefinition(PodResourcesLister), {
+      [v1.list.name]: this.#unary(v1.list, "v1", "list", () => ({
+        podResources: sources.pods.active().map((pod) => podResources(pod, sources)),
+      })),
+      [v1.getAllocatableResources.name]: this.#unary(
+        v1.getAllocatableResources,
+        "v1",
+        "get_allocatable",
+        () => allocatable(sources),
+      ),
+      [v1.get.name]: this.#unary(v1.get, "v1", "get", ({ podName, podNamespace }) => {
+        const pod = sources.pods.byName(podNamespace, podName);
+        if (!pod) throw new Error(`pod ${podName} in namespace ${podNamespace} not found`);
+        return { podResources: podResources(pod, sources) };
+      }),
+    });
+    server.addService(serviceDefinition(AlphaLister), {
+      [alpha.list.name]: this.#unary(alpha.list, "v1alpha1", "list", () => alphaList(sources)),
+    });
+    return server;
+  }
+
+  #unary<M extends DescMethodUnary>(
+    method: M,
+    version: ApiVersion,
+    call: Call,
+    answer: (request: MessageShape<M["input"]>) => MessageInitShape<M["output"]>,
+  ): handleUnaryCall<MessageShape<M["input"]>, MessageShape<M["output"]>> {
+    return ({ request }, callback) => {
+      if (!this.#limit.tryTake())
+        return callback({ code: status.RESOURCE_EXHAUSTED, details: "rejected by rate limit" });
+      this.#counts.asked(version, call);
+      try {
+        callback(null, create(method.output, answer(request)) as MessageShape<M["output"]>);
+      } catch (error) {
+        this.#counts.failed(version, call);
+        callback({ code: status.UNKNOWN, details: messageOf(error) });
+      }
+    };
+  }
+}

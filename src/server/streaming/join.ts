@@ -1,0 +1,33 @@
+import type { Duplex } from "node:stream";
+
+/**
+ * Makes one connection of two, `a` being the caller's. What one side ends is ended for the other, which may go on talking;
+ * where one breaks, both do. Resolves when both are closed.
+ */
+export async function join(a: Duplex, b: Duplex, signal: AbortSignal): Promise<void> {
+  const both = Promise.all([follow(a, b), follow(b, a)]);
+  const stop = () => {
+    // The caller has closed, maybe just now and for that reason: what it said last is still on its way.
+    if (a.closed) return;
+    a.destroy();
+    b.destroy();
+  };
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  else a.pipe(b).pipe(a);
+  await both;
+  signal.removeEventListener("abort", stop);
+}
+
+/** Resolves when `side` is closed; takes `other` with it unless all was said and heard. */
+function follow(side: Duplex, other: Duplex): Promise<void> {
+  return new Promise((resolve) => {
+    const closed = () => {
+      if (!side.readableEnded || !side.writableFinished || side.errored) other.destroy();
+      resolve();
+    };
+    side.on("error", () => other.destroy());
+    if (side.closed) closed();
+    else side.once("close", closed);
+  });
+}

@@ -1,0 +1,34 @@
+import { HttpError } from "../http-error.ts";
+
+export interface StreamOptions {
+  readonly stdin: boolean;
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+  readonly tty: boolean;
+}
+
+/** Which streams are wanted: "input", "output" and "error" here, "stdin", "stdout" and "stderr" in the API's own words. */
+export function streamOptions(query: URLSearchParams): StreamOptions {
+  const wants = (...names: readonly string[]) =>
+    names.some((name) => ["1", "true"].includes(query.get(name) ?? ""));
+  const tty = wants("tty");
+  const stdin = wants("input", "stdin");
+  const stdout = wants("output", "stdout");
+  // A terminal is one stream: what goes to stderr comes out of it, too.
+  const stderr = wants("error", "stderr") && !tty;
+  if (!stdin && !stdout && !stderr)
+    throw new HttpError(400, "you must specify at least 1 of stdin, stdout, stderr");
+  return { stdin, stdout, stderr, tty };
+}
+
+/** The ports that a WebSocket without streams of its own names up front. */
+export function forwardedPorts(query: URLSearchParams): number[] {
+  const given = query.getAll("port").flatMap((value) => value.split(","));
+  if (given.length === 0) throw new HttpError(400, 'query parameter "port" is required');
+  return given.map((text) => {
+    const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+    if (port < 1 || port > 65535)
+      throw new HttpError(400, `unable to parse ${JSON.stringify(text)} as a port`);
+    return port;
+  });
+}

@@ -1,0 +1,90 @@
+import type { Duplex } from "node:stream";
+import { closeCodes, FrameReader, frameHead, opcodes } from "./frames.ts";
+
+export interface WebSocketHandler {
+  message(data: Buffer): void;
+  /** Nothing more comes: the client said so, broke the rules, or has gone. Told once. */
+  end(): void;
+}
+
+/** Larger than anything that a well-meaning client sends in one piece. */
+const maxMessage = 16 * 1024 * 1024;
+
+/** The server's side of a WebSocket, on a connection that has been upgraded. */
+export class WebSocketConnection {
+  readonly socket: Duplex;
+  readonly #handler: WebSocketHandler;
+  readonly #reader = new FrameReader(maxMessage);
+  #ended = false;
+  #closing = false;
+
+  constructor(socket: Duplex, handler: WebSocketHandler) {
+    this.socket = socket;
+    this.#handler = handler;
+  }
+
+  /** Begins to listen; `head` is what came before that. */
+  begin(head: Buffer): void {
+    this.socket.on("data", (chunk: Buffer) => this.#take(chunk));
+    this.socket.once("end", () => this.#end());
+    this.socket.once("close", () => this.#end());
+    this.socket.on("error", () => this.#end());
+    if (head.length > 0) this.#take(head);
+    this.socket.resume();
+  }
+
+  /** One binary message of these parts. False: wait for "drain" of the socket. */
+  send(...parts: readonly Buffer[]): boolean {
+    const length = parts.reduce((sum, part) => sum + part.length, 0);
+    return this.#write(opcodes.binary, parts, length);
+  }
+
+  /** Says goodbye, and hangs up when that is sent. */
+  close(code: number = closeCodes.normal): void {
+    if (this.#closing) return;
+    const reason = Buffer.alloc(2);
+    reason.writeUInt16BE(code);
+    this.#write(opcodes.close, [reason], 2);
+    this.#closing = true;
+    this.socket.end();
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#ended) return;
+    for (const event of this.#reader.push(chunk)) {
+      switch (event.kind) {
+        case "message":
+          this.#handler.message(event.data);
+          break;
+        case "ping":
+          this.#write(opcodes.pong, [event.data], event.data.length);
+          break;
+        case "close":
+          this.close();
+          this.#end();
+          break;
+        case "broken":
+          this.close(event.code);
+          this.#end();
+          break;
+        default:
+          event satisfies never;
+      }
+    }
+  }
+
+  #write(opcode: number, parts: readonly Buffer[], length: number): boolean {
+    if (this.#closing || !this.socket.writable) return true;
+    this.socket.cork();
+    let room = this.socket.write(frameHead(opcode, length));
+    for (const part of parts) if (part.length > 0) room = this.socket.write(part);
+    this.socket.uncork();
+    return room;
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#handler.end();
+  }
+}

@@ -1,0 +1,64 @@
+import type * as api from "../gen/runtime/v1/api_pb.js";
+import type { ContainerStats, FsStats } from "../model/stats-summary.ts";
+import type { ObservedContainer } from "../state/observed-pods.ts";
+import type { CgroupSampler } from "./cgroup-sampler.ts";
+import type { CpuRates } from "./cpu-rates.ts";
+import type { Room } from "./filesystems.ts";
+import type { CgroupStats } from "./from-cgroup.ts";
+import { runtimeCpu, runtimeFs, runtimeIo, runtimeMemory, runtimeSwap } from "./from-runtime.ts";
+import type { FileUsage } from "./log-usage.ts";
+import { rfc3339 } from "./times.ts";
+
+export interface ContainerSources {
+  readonly told: api.ContainerStats | undefined;
+  readonly cgroup: string | undefined;
+  readonly sampler: CgroupSampler;
+  readonly rates: CpuRates;
+  readonly psi: boolean;
+  /** True on v2, where the kernel counts pressure by cgroup. */
+  readonly cgroupPressure: boolean;
+}
+
+/** CPU, memory and swap of a container: what the runtime tells, and what it does not from the cgroup. */
+export async function containerUsage(
+  container: ObservedContainer,
+  from: ContainerSources,
+): Promise<ContainerStats> {
+  const { told, cgroup, sampler, rates, psi } = from;
+  const { id, name, createdAt } = container;
+  const rate = (at: number, usageNs: number) => rates.rate(id, at, usageNs, createdAt);
+  const cpu = runtimeCpu(told?.cpu, rate, psi);
+  const memory = runtimeMemory(told?.memory, psi);
+  const io = runtimeIo(told?.io, psi);
+  const swap = runtimeSwap(told?.swap);
+  const lacking = !cpu || !memory || (from.cgroupPressure && psi && cpu.psi === undefined);
+  const kernel: CgroupStats = (lacking && cgroup && (await sampler.stats(cgroup, createdAt))) || {};
+  const merged = {
+    cpu: cpu ? { ...cpu, ...psiOf(cpu.psi ?? kernel.cpu?.psi) } : kernel.cpu,
+    memory: memory ? { ...memory, ...psiOf(memory.psi ?? kernel.memory?.psi) } : kernel.memory,
+    io: io?.psi ? io : (kernel.io ?? io),
+    swap: swap ?? kernel.swap,
+  };
+  return { name, startTime: rfc3339(createdAt), ...present(merged) };
+}
+
+function psiOf<P>(psi: P | undefined): { psi?: P } {
+  return psi === undefined ? {} : { psi };
+}
+
+type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+/** Without what is not known. */
+export function present<T extends object>(values: T): Present<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Present<T>;
+}
+
+/** What the container has written beside its image. */
+export function rootfsOf(told: api.ContainerStats | undefined, room: Room | undefined): FsStats | undefined {
+  const layer = runtimeFs(told?.writableLayer);
+  return layer && { ...layer, ...room };
+}
+
+export function logsOf(time: string, usage: FileUsage | undefined, room: Room): FsStats | undefined {
+  return usage && { time, ...room, usedBytes: usage.bytes, inodesUsed: usage.files };
+}

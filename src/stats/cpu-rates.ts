@@ -1,0 +1,43 @@
+interface Sample {
+  readonly at: number;
+  readonly usageNs: number;
+}
+
+interface Samples {
+  /** What the newest is compared with. */
+  readonly base: Sample;
+  readonly newest: Sample;
+}
+
+/** A shorter time between two samples says more of the clock than of the CPU. */
+const shortestMs = 1000;
+/** What nobody has asked for in this time is forgotten. */
+const forgetMs = 10 * 60_000;
+
+/** How much CPU is used now: the difference of two samples of a counter that only grows. */
+export class CpuRates {
+  readonly #samples = new Map<string, Samples>();
+
+  /** In billionths of a core. Before there are two samples, the average since `startedAt`. */
+  rate(key: string, at: number, usageNs: number, startedAt: number): number {
+    const sample = { at, usageNs };
+    const known = this.#samples.get(key);
+    // Less than before: another one of the same name, or the counter was begun anew.
+    if (!known || usageNs < known.newest.usageNs || at < known.newest.at) {
+      this.#samples.set(key, { base: { at: startedAt, usageNs: 0 }, newest: sample });
+      return perSecond({ at: startedAt, usageNs: 0 }, sample);
+    }
+    const base = at - known.newest.at >= shortestMs ? known.newest : known.base;
+    if (base === known.newest) this.#samples.set(key, { base, newest: sample });
+    return perSecond(base, sample);
+  }
+
+  prune(now: number): void {
+    for (const [key, { newest }] of this.#samples) if (now - newest.at > forgetMs) this.#samples.delete(key);
+  }
+}
+
+function perSecond(from: Sample, to: Sample): number {
+  const ms = to.at - from.at;
+  return ms <= 0 ? 0 : Math.round(((to.usageNs - from.usageNs) / ms) * 1000);
+}

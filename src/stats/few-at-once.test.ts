@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { fewAtOnce } from "./few-at-once.ts";
+
+it("all are done in order, never more than a few together", async () => {
+  let running = 0;
+  let most = 0;
+  const results = await fewAtOnce([5, 1, 4, 2, 3], 2, async (turns) => {
+    most = Math.max(most, ++running);
+    for (let i = 0; i < turns; i++) await null;
+    running--;
+    return turns * 10;
+  });
+  assert.deepEqual(results, [50, 10, 40, 20, 30]);
+  assert.equal(most, 2);
+  assert.deepEqual(await fewAtOnce([], 2, async () => 1), []);
+});
+
+it("a failure is the failure of all", async () => {
+  await assert.rejects(
+    fewAtOnce([1, 2], 2, async (n) => {
+      if (n === 2) throw new Error("no");
+    }),
+    /no/,
+  );
+});

@@ -1,0 +1,16 @@
+/**
+ * Does the work for each, a few at a time and in order: hundreds of files read at once would keep everybody else from reading any.
+ */
+export async function fewAtOnce<T, R>(
+  items: readonly T[],
+  width: number,
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = [];
+  let next = 0;
+  const worker = async () => {
+    for (let index = next++; index < items.length; index = next++) results[index] = await work(items[index]!);
+  };
+  await Promise.all(Array.from({ length: Math.min(width, items.length) }, worker));
+  return results;
+}

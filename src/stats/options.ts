@@ -1,0 +1,65 @@
+import type { Clock } from "../base/clock.ts";
+import type { Logger } from "../base/logger.ts";
+import type { StatsService } from "../clients/cri/cri.ts";
+import type { ImageFsInfoResponse } from "../gen/runtime/v1/api_pb.js";
+import type { CgroupUsageReader } from "../host/cgroups/usage.ts";
+import type { FilesystemSpace } from "../host/disk-usage.ts";
+import type { InterfaceCount } from "../host/network-usage.ts";
+import type { TaskCounts } from "../host/process-limits.ts";
+import type { Pod, PodUid } from "../model/pod.ts";
+import type { ObservedPod } from "../state/observed-pods.ts";
+
+/** A volume as whoever mounted it measures it. */
+export interface MeasuredVolume {
+  readonly name: string;
+  readonly claim: { readonly namespace: string; readonly name: string } | undefined;
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+  readonly availableBytes?: number;
+  readonly capacityBytes?: number;
+  readonly usedBytes?: number;
+  readonly inodes?: number;
+  readonly inodesFree?: number;
+  readonly inodesUsed?: number;
+  readonly healthy?: boolean;
+}
+
+/** What is asked of the machine; the real one unless told. */
+export interface StatsHost {
+  network(pid: number | "self"): Promise<InterfaceCount[] | undefined>;
+  space(path: string): Promise<FilesystemSpace>;
+  tasks(): Promise<TaskCounts>;
+}
+
+export interface StatsOptions {
+  readonly nodeName: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly cgroups: CgroupUsageReader;
+  readonly runtime: StatsService & {
+    imageFsInfo(o?: { signal?: AbortSignal; timeoutMs?: number }): Promise<ImageFsInfoResponse>;
+  };
+  readonly observed: { all(): Iterable<ObservedPod> };
+  readonly pod: (uid: PodUid) => Pod | undefined;
+  /** The cgroup of a pod alone; undefined if there is none. */
+  readonly cgroupOf: (uid: PodUid) => string | undefined;
+  /** The cgroup above all pods: "/kubepods". */
+  readonly podsCgroup: string;
+  /** Those that the configuration names. */
+  readonly systemCgroups: { readonly kubelet?: string; readonly runtime?: string; readonly misc?: string };
+  readonly volumes?: { stats(uid: PodUid): Promise<readonly MeasuredVolume[]> };
+  readonly rootDir: string;
+  readonly podLogsDir: string;
+  readonly machine: { readonly memoryBytes: number; readonly swapBytes: number };
+  readonly bootedAt: number;
+  readonly startedAt: number;
+  /** The KubeletPSI gate. */
+  readonly psi: boolean;
+  /** The PodAndContainerStatsFromCRI gate. */
+  readonly podStatsFromRuntime: boolean;
+  readonly host?: StatsHost;
+  /** How old an answer may be. */
+  readonly maxAgeMs?: number;
+  /** How long to wait for a second sample of the CPU if the last one is too old to say what is used now; 0: never. */
+  readonly secondSampleMs?: number;
+}

@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, it } from "node:test";
+import { systemClock } from "../../src/base/clock.ts";
+import { silentLogger } from "../../src/base/logger.ts";
+import { createMetrics } from "../../src/base/metrics.ts";
+import { createCriClient } from "../../src/clients/cri/client.ts";
+import type { ContainerId, CriClient, SandboxId } from "../../src/clients/cri/cri.ts";
+import { cgroupDriver, detectLayout } from "../../src/host/cgroups/index.ts";
+import { cgroupUsageReader } from "../../src/host/cgroups/usage-reader.ts";
+import { readMachineFacts } from "../../src/host/node-facts.ts";
+import { readBootTime } from "../../src/host/process-limits.ts";
+import type { PodUid } from "../../src/model/pod.ts";
+import type { ObservedPod } from "../../src/state/observed-pods.ts";
+import { Stats } from "../../src/stats/stats.ts";
+import { eventually } from "../contracts/eventually.ts";
+import { describeOnContainerd, startTestNode, type TestNode } from "../node/test-node.ts";
+
+const megabyte = 1024 * 1024;
+/** Holds memory, writes 1 MiB beside its image and burns CPU. */
+const burn = `x=$(head -c ${16 * megabyte} /dev/zero | tr '\\0' x); head -c ${megabyte} /dev/zero > /written; echo ready; while :; do :; done`;
+
+describeOnContainerd("statistics of a pod", (version) => {
+  let node: TestNode;
+  let client: CriClient;
+  let pod: ObservedPod;
+  let cgroup = "";
+  const layout = detectLayout();
+
+  before(async () => {
+    node = await startTestNode({ containerd: version });
+    client = createCriClient({
+      runtimeEndpoint: node.endpoint,
+      requestTimeoutMs: 60_000,
+      logger: silentLogger,
+      clock: systemClock,
+      metrics: createMetrics(),
+    });
+    const uid = randomUUID();
+    cgroup = `${node.cgroupRoot}/pod${uid}`;
+    await cgroupDriver(await layout).create(cgroup, {});
+    const logDirectory = join(node.logDir, `default_web_${uid}`);
+    await mkdir(join(logDirectory, "main"), { recursive: true });
+    const sandboxConfig = {
+      metadata: { name: "web", namespace: "default", uid, attempt: 0 },
+      logDirectory,
+      linux: { cgroupParent: cgroup },
+    };
+    const sandboxId = (await client.runPodSandbox(sandboxConfig, "")) as SandboxId;
+    const config = {
+      metadata: { name: "main", attempt: 0 },
+      image: { image: node.images.busybox },
+      command: ["/bin/sh", "-c", burn],
+      logPath: "main/0.log",
+      linux: { resources: { memoryLimitInBytes: BigInt(128 * megabyte) } },
+    };
+    const id: ContainerId = await client.createContainer(sandboxId, config, sandboxConfig);
+    await client.startContainer(id);
+    pod = {
+      uid: uid as PodUid,
+      ...{ name: "web", namespace: "default" },
+      sandboxes: [
+        {
+          ...{
+            id: sandboxId,
+            state: "ready",
+            attempt: 0,
+            createdAt: Date.now(),
+            ips: [],
+            hostNetwork: false,
+          },
+          annotations: {},
+        },
+      ],
+      containers: [
+        {
+          ...{
+            id,
+            name: "main",
+            sandboxId,
+            state: "running",
+            attempt: 0,
+            hash: "",
+            image: "busybox",
+            imageRef: "",
+          },
+          ...{
+            createdAt: Date.now(),
+            startedAt: Date.now(),
+            finishedAt: 0,
+            exitCode: 0,
+            reason: "",
+            message: "",
+          },
+          ...{ logPath: join(logDirectory, "main/0.log"), annotations: {} },
+        },
+      ],
+    };
+  });
+  after(async () => {
+    if (pod) await client.removePodSandbox(pod.sandboxes[0]!.id);
+    client?.close();
+    await node?.stop();
+  });
+
+  for (const source of ["the runtime", "cgroups"] as const)
+    it(`CPU and memory are within 5 % of the cgroup's own numbers: from ${source}`, async () => {
+      const reader = cgroupUsageReader(await layout);
+      const machine = await readMachineFacts();
+      const stats = new Stats({
+        nodeName: "n",
+        clock: systemClock,
+        logger: silentLogger,
+        cgroups: reader,
+        runtime: {
+          listContainerStats: async (o) => (source === "cgroups" ? [] : client.listContainerStats(o)),
+          listPodSandboxStats: (o) => client.listPodSandboxStats(o),
+          imageFsInfo: (o) => client.imageFsInfo(o),
+        },
+        observed: { all: () => [pod] },
+        pod: () => undefined,
+        cgroupOf: () => cgroup,
+        podsCgroup: node.cgroupRoot,
+        systemCgroups: {},
+        rootDir: node.rootDir,
+        podLogsDir: node.logDir,
+        machine: { memoryBytes: Number(machine.memoryBytes), swapBytes: Number(machine.swapBytes) },
+        bootedAt: await readBootTime(),
+        startedAt: Date.now(),
+        psi: true,
+        podStatsFromRuntime: false,
+        maxAgeMs: 0,
+      });
+      const path = `${cgroup}/${pod.containers[0]!.id}`;
+      const own = async () => (await reader.read(path, "all"))!;
+      // When it burns, its memory stays as it is.
+      await eventually(async () => {
+        const usage = (await own()).memory?.usage ?? 0;
+        const spent = (await own()).cpu?.usageNs ?? 0;
+        return usage > 16 * megabyte && spent > 1.5e9 ? true : undefined;
+      });
+
+      const from = await own();
+      const summary = await stats.summary();
+      const to = await own();
+      const [found] = summary.pods;
+      const [container] = found!.containers;
+      for (const [what, seen] of [
+        ["container", container],
+        ["pod", found],
+      ] as const) {
+        between(seen?.cpu?.usageCoreNanoSeconds, from.cpu!.usageNs, to.cpu!.usageNs, `CPU of the ${what}`);
+        between(
+          seen?.memory?.workingSetBytes,
+          from.memory!.workingSet,
+          to.memory!.workingSet,
+          `memory of the ${what}`,
+        );
+      }
+      assert.ok((container?.cpu?.usageNanoCores ?? 0) > 0);
+      assert.equal(found?.podRef.name, "web");
+      assert.ok((found?.network?.interfaces?.length ?? 0) > 0, "the pod's network");
+      assert.equal(container?.logs?.inodesUsed, 1);
+      assert.ok((summary.node.runtime?.imageFs?.capacityBytes ?? 0) > 0, "the disk of images");
+      if (source === "the runtime") {
+        // The runtime measures disks now and then.
+        const rootfs = await eventually(async () => (await stats.summary()).pods[0]?.containers[0]?.rootfs);
+        assert.ok((rootfs.capacityBytes ?? 0) > 0, "the disk of what is written");
+        near(
+          (container?.memory?.availableBytes ?? 0) + (container?.memory?.workingSetBytes ?? 0),
+          128 * megabyte,
+          "the limit",
+        );
+      }
+      const row = (await stats.containers()).find(({ id }) => id === path);
+      assert.equal(row?.container, "main");
+      near(row?.usage.memory?.usage, to.memory!.usage, "memory of all counters");
+    });
+});
+
+function between(value: number | undefined, low: number, high: number, what: string): void {
+  assert.ok(
+    value !== undefined && value >= low * 0.95 && value <= high * 1.05,
+    `${what}: ${low} … ${value} … ${high}`,
+  );
+}
+
+function near(value: number | undefined, expected: number, what: string): void {
+  between(value, expected, expected, what);
+}
