@@ -131,6 +131,19 @@ test("HTTP/1.1: a large request may follow while a large answer is still on its 
   assert.deepEqual(statuses, [...Array(gets).fill(200), 201]);
 });
 
+test("a selector may be longer than headers mostly are", async (t) => {
+  const { server, pair, client } = await secureApi(t);
+  const path = `${mapsPath}?labelSelector=${encodeURIComponent(`a in (${"x,".repeat(10_000)}y)`)}`;
+  const session = connectHttp2(`https://127.0.0.1:${server.port}`, { ca: pair.cert, ...client });
+  t.after(() => session.destroy());
+  assert.equal((await overHttp2(session, path)).status, 200);
+  const url = `https://127.0.0.1:${server.port}${path}`;
+  const request = httpsRequest(url, { ca: pair.cert, agent: false, ...client }).end();
+  const [response] = await once(request, "response");
+  response.resume();
+  assert.equal(response.statusCode, 200);
+});
+
 test("HTTP/1.1: an idle connection is kept, for as long as without TLS", async (t) => {
   const { server, pair, client } = await secureApi(t);
   const request = httpsRequest(`https://127.0.0.1:${server.port}${mapsPath}`, {

@@ -189,7 +189,10 @@ export class ApiServer implements Component {
       if (socket.alpnProtocol !== "h2") readInTurn(socket);
     });
     // Those of HTTP/1.1, which Node reads from here, too.
-    Object.assign(server, { keepAliveTimeout: idleMs, headersTimeout: headersWithinMs, requestTimeout: 0 });
+    Object.assign(server, {
+      ...{ keepAliveTimeout: idleMs, headersTimeout: headersWithinMs, requestTimeout: 0 },
+      maxHeaderSize: 64 * 1024, // as with HTTP/2: selectors are long at times
+    });
     server.on("sessionError", () => {});
     return server;
   }

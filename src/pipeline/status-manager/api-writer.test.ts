@@ -99,6 +99,22 @@ test("another pod of the same name is not written to", async (t) => {
   ]);
 });
 
+test("a pod that the watch no longer has is neither written nor asked for: a node may not", async (t) => {
+  const { clock, api, writer, watch, watched } = await setUp(t);
+  const pod = api.put(fakePod({ status: { phase: "Pending" } }));
+  writer.set(pod, running);
+  await clock.advance(30_000);
+  assert.deepEqual(api.requests, []);
+  watch(pod);
+  writer.poke(pod.metadata.uid);
+  await clock.advance(0);
+  assert.equal(api.requests.length, 1);
+  watched.clear();
+  writer.set(pod, failed);
+  await clock.advance(30_000);
+  assert.equal(api.requests.length, 1);
+});
+
 test("what others wrote meanwhile is seen before it is written over", async (t) => {
   const { clock, api, writer, watch } = await setUp(t);
   const pod = api.put(fakePod({ status: { phase: "Pending" } }));

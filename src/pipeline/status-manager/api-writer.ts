@@ -4,7 +4,7 @@ import { httpStatusOf, messageOf, retryAfterOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { inRounds } from "../../base/rounds.ts";
 import type { KubeTransport } from "../../clients/kube/transport-interface.ts";
-import { isStatic, type Pod, type PodStatus, type PodUid, podRef } from "../../model/pod.ts";
+import { type Pod, type PodStatus, type PodUid, podRef } from "../../model/pod.ts";
 import type { ApiWriterMetrics } from "./api-writer-metrics.ts";
 import type { StatusPatch } from "./api-writer-patch.ts";
 import { newerOf, planWrite, type WriteFacts } from "./api-writer-plan.ts";
@@ -171,8 +171,10 @@ export class ApiStatusWriter implements Component {
     let sent: { version: number; couldRun: boolean } | undefined;
     for (let conflicts = 0; this.#isOurs(entry); ) {
       const watched = apiPod(entry.pod);
-      const uid = isStatic(entry.pod) ? watched?.metadata.uid : ownUid;
-      if (uid === undefined || entry.gone?.uid === uid) return;
+      // What the watch no longer has is deleted for good, and a node may not even ask for it.
+      if (!watched) return;
+      const { uid } = watched.metadata;
+      if (entry.gone?.uid === uid) return;
       if (entry.answered && entry.answered.metadata.uid !== uid) forgetAnswers(entry);
       const { version } = entry;
       const facts = { own: entry.status, couldRun: couldRun(ownUid), now: clock.now() };
