@@ -16,6 +16,7 @@ import type { Container, Pod, PodSpec, PodUid } from "../../src/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
 import { type FakeRuntime, fakeImages, startFakeRuntime } from "../fake-runtime/fake-runtime.ts";
 import type { RegistryEntry } from "../fake-runtime/images.ts";
+import { removeFolder } from "../node/remove-folder.ts";
 import { type ApiObject, FakeApi } from "./fake-api.ts";
 
 export const nodeName = "node-a";
@@ -42,7 +43,7 @@ export class TestCluster {
     t.after(async () => {
       await cluster.stopAgent();
       await runtime.close();
-      await rm(dir, { recursive: true, force: true });
+      await removeFolder(dir);
     });
     return cluster;
   }
