@@ -11,6 +11,12 @@ import type { ClusterOptions } from "./cluster-view.ts";
 import type { PodBoard } from "./pod-board.ts";
 import type { ServingCertificate } from "./serving-certificate.ts";
 
+export interface GateState {
+  name: string;
+  stage: string;
+  enabled: boolean;
+}
+
 export interface AgentOptions {
   config: KubeletConfiguration;
   rootDir: string;
@@ -26,6 +32,10 @@ export interface AgentOptions {
   cluster?: ClusterOptions;
   /** Where the certificate of the agent's own server is kept; absent: it has none. */
   certDir?: string;
+  /** The agent's own API, at the configured address and port; it needs a certificate. */
+  server?: { version: string };
+  /** How much is logged from now on. */
+  setVerbosity?: (level: number) => void;
   /** Programs that know credentials of registries. */
   credentialProviders?: LoadedProviders;
   /** Instead of those that the configuration names. The cluster's pods come besides. */
@@ -47,7 +57,7 @@ export interface AgentOptions {
   clock: Clock;
   logger: Logger;
   serviceManager?: ServiceManager;
-  gates: { enabled(name: string): boolean };
+  gates: { enabled(name: string): boolean; list?(): GateState[] };
 }
 
 export interface Agent {
@@ -57,6 +67,8 @@ export interface Agent {
   /** Those of the probes are read apart from the others. */
   readonly probeMetrics: Metrics;
   readonly healthPort: number | undefined;
+  /** Of the agent's own API, if it has one. */
+  readonly serverPort: number | undefined;
   /** For the agent's own server, if it has one. */
   readonly servingCertificate: ServingCertificate | undefined;
   problems(): SourceProblem[];

@@ -29,11 +29,13 @@ import { agentCore } from "./agent-core.ts";
 import type { Agent, AgentOptions } from "./agent-options.ts";
 import { joinCluster } from "./cluster.ts";
 import { garbage, standingOf } from "./garbage.ts";
+import { kubeletServer } from "./kubelet-server.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { readNode } from "./node.ts";
 import { warnOfIdleFields } from "./not-acted-on.ts";
 import { formerVersions, isFromApi } from "./other-pods.ts";
 import { PodBoard } from "./pod-board.ts";
+import { PodListeners } from "./pod-listeners.ts";
 import { podWork } from "./pod-work.ts";
 import { withQosShares } from "./qos-shares.ts";
 import { podRuntime } from "./runtime-parts.ts";
@@ -55,6 +57,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
   const { config, clock, logger } = o;
   const node = await readNode(o);
   const lifecycle = new Lifecycle(clock, logger);
+  const listeners = new PodListeners();
   const core = agentCore(o, node, (uid) => {
     probes.observed(uid);
     statusOf(uid);
@@ -97,6 +100,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     terminationMessage,
     metrics: createPlegMetrics(metrics, observed),
     onEvent: (event) => {
+      listeners.tell(event.uid);
       // First the probes: what was known of a container before this agent counts from the first status on.
       probes.observed(event.uid);
       statusOf(event.uid);
@@ -165,6 +169,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       if (phase === "terminated") probes.forget(uid);
     },
     onGone: (uid) => {
+      listeners.tell(uid);
       probes.forget(uid);
       statuses.forget(uid);
       cluster?.pods.gone(uid);
@@ -288,21 +293,30 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     logger,
     metrics,
   });
+  const checks = () => [
+    { name: "ping", health: () => ({ ok: true }) as const },
+    { name: "syncloop", health: () => loop.health() },
+    { name: "pleg", health: () => pleg.health() },
+    // Before the first answer there is nothing to say of it.
+    {
+      name: "runtime",
+      health: () => (connection.state.kind === "unknown" ? healthy : connection.health()),
+    },
+  ];
   const health = new HealthServer({
     address: config.healthzBindAddress,
     port: o.healthPort ?? (config.healthzPort || -1),
     logger,
-    checks: () => [
-      { name: "ping", health: () => ({ ok: true }) as const },
-      { name: "syncloop", health: () => loop.health() },
-      { name: "pleg", health: () => pleg.health() },
-      // Before the first answer there is nothing to say of it.
-      {
-        name: "runtime",
-        health: () => (connection.state.kind === "unknown" ? healthy : connection.health()),
-      },
-    ],
+    checks,
   });
+  const server =
+    o.server &&
+    serving &&
+    (await kubeletServer(core, {
+      version: o.server.version,
+      certificate: serving,
+      ...{ statuses, board, volumes, listeners, probeMetrics, checks },
+    }));
   const localApi = new LocalApi({ socketPath: `${o.rootDir}/kubelet.sock`, logger, board });
 
   let plegSynced = false;
@@ -335,7 +349,16 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       logger.error("Pods cannot have users of their own", { err: messageOf(error) });
     });
     await memory.start();
-    const parts = [...(serving ? [serving] : []), loop, probes, workers, pleg, eventStream, podConfig];
+    const parts = [
+      ...(serving ? [serving] : []),
+      ...(server?.components ?? []),
+      loop,
+      probes,
+      workers,
+      pleg,
+      eventStream,
+      podConfig,
+    ];
     const before = [...runtimeComponents, ...(cluster?.components ?? [])];
     for (const part of [health, localApi, connection, ...before, ...parts]) await lifecycle.start(part);
     for (const part of trash.components) await lifecycle.start(part);
@@ -358,6 +381,9 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     board,
     metrics,
     probeMetrics,
+    get serverPort() {
+      return server?.port();
+    },
     get healthPort() {
       return health.port;
     },

@@ -6,6 +6,7 @@ import { auth, type Identity, prepareIdentity } from "../apiserver/auth/index.ts
 import { controllers, handledPropagation } from "../apiserver/controllers/index.ts";
 import { defaultServiceRange, definitions } from "../apiserver/kinds/index.ts";
 import { podDefinition } from "../apiserver/kinds/pods/index.ts";
+import { metricsDefinitions } from "../apiserver/metrics-api/index.ts";
 import { checkFields, decoded, duplicateFields, OpenApiDocuments } from "../apiserver/openapi/index.ts";
 import { kubeletConnections } from "../apiserver/proxy/index.ts";
 import type { SeenRequest } from "../apiserver/rest/rest-handler.ts";
@@ -44,6 +45,7 @@ export interface EmbeddedApi {
   stop(): Promise<void>;
 }
 
+const usualPort = 6443;
 const dayMs = 24 * 3600_000;
 /** Below this nobody may ask for, as elsewhere, unless all certificates are to be shorter. */
 const shortestSeconds = 600;
@@ -54,7 +56,7 @@ const version = "v1.36.4";
 export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedApi> {
   const { dir, clock, logger, host = "127.0.0.1" } = o;
   mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const port = o.port ?? (await rememberedPort(join(dir, "port"), host));
+  const port = o.port ?? (await rememberedPort(join(dir, "port"), host, usualPort));
   const address = `https://${host === "0.0.0.0" ? "127.0.0.1" : host}:${port}`;
   const addresses = await nodeAddresses(undefined);
   const identify = () =>
@@ -69,16 +71,20 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
   let identity = identify();
   const store = Store.open({ path: join(dir, "objects.db"), clock, logger });
   const who = auth({ identity, objects: () => server.objects, clock, logger, ...lifetimes(o) });
+  const credentials = () => {
+    const { certificate, key } = identity.kubeletClient;
+    return { clientCert: certificate, clientKey: key };
+  };
   const { nodeProxy, podProxy, ...connect } = kubeletConnections({
-    credentials: () => {
-      const { certificate, key } = identity.kubeletClient;
-      return { clientCert: certificate, clientKey: key };
-    },
+    credentials,
     authorizer: who.authorizer,
     clock,
   });
   const pods = podDefinition({ connect: { ...connect, proxy: podProxy }, mountTokens: true, clock });
-  const kinds = definitions({ ...who, pods, nodeProxy });
+  const kinds = [
+    ...definitions({ ...who, pods, nodeProxy }),
+    ...metricsDefinitions({ credentials, authorizer: who.authorizer, clock, logger }),
+  ];
   const server: ApiServer = new ApiServer({
     store,
     definitions: kinds,

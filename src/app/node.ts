@@ -1,5 +1,11 @@
 import { KubeletError } from "../base/errors.ts";
-import { cgroupDriver, detectLayout, hasSwapAccounting, readHugepageSizes } from "../host/cgroups/index.ts";
+import {
+  type CgroupLayout,
+  cgroupDriver,
+  detectLayout,
+  hasSwapAccounting,
+  readHugepageSizes,
+} from "../host/cgroups/index.ts";
 import { countRanges, nodeAddresses, nodeName, readMachineFacts } from "../host/node-facts.ts";
 import { readSystemIdentity, type SystemIdentity } from "../host/system-identity.ts";
 import { readThermalThrottlePaths } from "../host/thermal-throttle.ts";
@@ -21,6 +27,7 @@ export interface Node {
   /** What files and flags say of the node as part of a cluster. */
   configuration: NodeConfiguration;
   identity: SystemIdentity;
+  layout: CgroupLayout;
 }
 
 export async function readNode(o: AgentOptions): Promise<Node> {
@@ -47,6 +54,7 @@ export async function readNode(o: AgentOptions): Promise<Node> {
     cpus: machine.cpus,
     configuration,
     identity: await readSystemIdentity(),
+    layout,
     settings,
     facts: {
       hostIps: await nodeAddresses(o.nodeIp),

@@ -69,8 +69,8 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
       maxContainers: flags.maximumDeadContainers,
     },
     maxParallelStarts: flags.maxParallelStarts,
-    // A certificate of files is for a server, which there is none of yet.
-    certDir: cluster && config.serverTLSBootstrap ? flags.certDir : undefined,
+    certDir: config.enableServer || config.serverTLSBootstrap ? flags.certDir : undefined,
+    server: config.enableServer ? { version } : undefined,
     leavesApiPods: !cluster && flags.bootstrapKubeconfig !== "",
     serviceManager: serviceManager(process.env, process.pid, logger),
   });

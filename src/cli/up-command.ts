@@ -2,10 +2,12 @@ import { access, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Agent } from "../app/agent.ts";
 import { clusterAccess } from "../app/cluster-access.ts";
+import type { ClusterOptions } from "../app/cluster-view.ts";
 import { systemClock } from "../base/clock.ts";
 import { type Logger, silentLogger } from "../base/logger.ts";
 import { loadKubeconfig } from "../clients/kube/kubeconfig.ts";
-import { nodeName } from "../host/node-facts.ts";
+import { rememberedPort } from "../host/free-port.ts";
+import { nodeAddresses, nodeName } from "../host/node-facts.ts";
 import { ApiProcess } from "../local/api-process.ts";
 import { type NodeFiles, nodeFiles } from "../local/node-files.ts";
 import { type PrivateNode, startPrivateNode } from "../local/private-node.ts";
@@ -85,7 +87,7 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
         logger: log.logger,
       });
     }
-    agent = await startPrivateAgent(node, log.logger, cluster ? { cluster } : {});
+    agent = await startPrivateAgent(node, log.logger, cluster ? await ofCluster(cluster, node) : {});
     if (cluster) out.write(`kubectl:   export KUBECONFIG=${files.api.kubeconfig}\n`);
     out.write(`Pods:      ${cluster ? "kubectl, or " : ""}drop manifests into ${files.manifests}\n`);
     out.write(`Log:       ${log.path}\n`);
@@ -109,6 +111,17 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
     for (const what of left) out.write(`could not remove ${what}\n`);
     if (left.length === 0) out.write("Nothing is left running.\n");
   }
+}
+
+/** A node of this machine's own cluster: the API asks it for logs and the like, and nobody else may. */
+async function ofCluster(cluster: ClusterOptions, node: PrivateNode) {
+  const { base, api } = node.files;
+  const [address = "127.0.0.1"] = await nodeAddresses(undefined);
+  const config = await privateConfiguration(node);
+  config.address = address;
+  config.port = await rememberedPort(join(base, "port"), address, config.port);
+  config.authentication.x509.clientCAFile = join(api.dir, "pki", "ca.crt");
+  return { cluster, config, certDir: join(base, "pki"), server: { version } };
 }
 
 /** The same program as this one, once more. */

@@ -28,6 +28,14 @@ export class FeatureGates {
     return byStage ?? spec.default;
   }
 
+  /** All gates as they are; those that have become part of the whole have no stage. */
+  list(): { name: string; stage: string; enabled: boolean }[] {
+    return names.map((name) => {
+      const { stage } = gateTable[name];
+      return { name, stage: stage === "GA" ? "" : stage, enabled: this.enabled(name) };
+    });
+  }
+
   /** Gates that do not exist, are locked, or need a gate that is off. */
   problems(): Problem[] {
     const problems: Problem[] = [];

@@ -328,13 +328,13 @@ test("help and version do not read files", async () => {
 
 test("one warning names what is accepted without effect", async (t) => {
   const { args } = await load(t, {
-    file: "oomScoreAdj: 5\nauthentication: {anonymous: {enabled: false}}\nsyncFrequency: 10s\n",
-    dropIns: { "a.conf": "oomScoreAdj: 6\nstaticPodPath: /x\nenableDebuggingHandlers: true\n" },
+    file: "oomScoreAdj: 5\ncontainerLogMaxWorkers: 2\nsyncFrequency: 10s\n",
+    dropIns: { "a.conf": "oomScoreAdj: 6\nstaticPodPath: /x\nprotectKernelDefaults: true\n" },
     flags: ["--oom-score-adj=7", "--housekeeping_interval=5s", "-v=2"],
   });
   const { warnings } = await loadConfiguration({ args });
   assert.deepEqual(warnings, [
-    "accepted but not acted on yet: --oom-score-adj, --housekeeping-interval, config oomScoreAdj, config authentication.anonymous.enabled, config enableDebuggingHandlers",
+    "accepted but not acted on yet: --oom-score-adj, --housekeeping-interval, config oomScoreAdj, config protectKernelDefaults",
   ]);
 });
 

@@ -1,11 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 
-const usualApiPort = 6443;
-
 /** The port that was taken the last time if it is free, or the usual one, or any; it is noted in the file. */
-export async function rememberedPort(file: string, host: string): Promise<number> {
-  const candidates = [notedIn(file), usualApiPort, 0].filter((port) => port !== undefined);
+export async function rememberedPort(file: string, host: string, usual: number): Promise<number> {
+  const candidates = [notedIn(file), usual, 0].filter((port) => port !== undefined);
   for (const candidate of candidates) {
     const port = await freePort(candidate, host);
     if (port === undefined) continue;

@@ -1,10 +1,11 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
+import { removeFolder } from "../node/remove-folder.ts";
 import { ApiUser } from "./api-user.ts";
 
 const main = new URL("../../src/cli/main.ts", import.meta.url).pathname;
@@ -18,7 +19,7 @@ export async function startApiProcess(t: TestContext, o: { certificatesFor: stri
   t.after(async () => {
     child.stdin.end();
     await exited;
-    await rm(dir, { recursive: true, force: true });
+    await removeFolder(dir);
   });
   const url = await address(child);
   const [ca, kubeconfig] = [await text(join(dir, "pki/ca.crt")), await text(join(dir, "kubeconfig"))];

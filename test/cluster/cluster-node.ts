@@ -11,13 +11,12 @@ import { withDefaults } from "../../src/config/defaults.ts";
 import { FeatureGates } from "../../src/config/feature-gates.ts";
 import type { KubeletConfiguration } from "../../src/config/kubelet-configuration.ts";
 import { ContainerState } from "../../src/gen/runtime/v1/api_pb.js";
-import { readMountsBelow } from "../../src/host/mount-table.ts";
-import { hostMounts } from "../../src/host/mounts.ts";
 import { applyPodDefaults } from "../../src/model/defaults/pod.ts";
 import type { Container, Pod, PodSpec, PodUid } from "../../src/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
 import { type FakeRuntime, fakeImages, startFakeRuntime } from "../fake-runtime/fake-runtime.ts";
 import type { RegistryEntry } from "../fake-runtime/images.ts";
+import { removeFolder } from "../node/remove-folder.ts";
 import { type ApiObject, FakeApi } from "./fake-api.ts";
 
 export const nodeName = "node-a";
@@ -44,9 +43,7 @@ export class TestCluster {
     t.after(async () => {
       await cluster.stopAgent();
       await runtime.close();
-      // Volumes of pods that still run stay mounted, and with them the folder of all.
-      for (const path of readMountsBelow(dir)) await hostMounts.unmount(path);
-      await rm(dir, { recursive: true, force: true });
+      await removeFolder(dir);
     });
     return cluster;
   }

@@ -135,6 +135,7 @@ class Joining {
   agent(...flags: string[]): AgentProcess {
     return new AgentProcess(this.#t, this.cluster, [
       `--kubeconfig=${this.kubeconfig}`,
+      "--enable-server=false",
       `--bootstrap-kubeconfig=${this.bootstrap}`,
       `--cert-dir=${this.certDir}`,
       ...flags,

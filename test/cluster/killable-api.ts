@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
@@ -10,6 +10,7 @@ import { loadKubeconfig } from "../../src/clients/kube/kubeconfig.ts";
 import { HttpKubeTransport } from "../../src/clients/kube/transport.ts";
 import { freePort } from "../e2e/agent-process.ts";
 import { holds } from "../e2e/holds.ts";
+import { removeFolder } from "../node/remove-folder.ts";
 
 const main = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 
@@ -72,6 +73,6 @@ export class KillableApi {
   async destroy(): Promise<void> {
     for (const client of this.#clients) client.close();
     await this.kill();
-    await rm(this.dir, { recursive: true, force: true });
+    await removeFolder(this.dir);
   }
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -11,6 +11,7 @@ import { silentLogger } from "../../src/base/logger.ts";
 import { type KubeAccess, loadKubeconfig } from "../../src/clients/kube/kubeconfig.ts";
 import { HttpKubeTransport } from "../../src/clients/kube/transport.ts";
 import { freePort } from "../e2e/agent-process.ts";
+import { removeFolder } from "../node/remove-folder.ts";
 import { nodeName } from "./cluster-node.ts";
 
 /** The whole embedded API as `kubelet up` runs it: TLS, certificates, Node authorizer, NodeRestriction, controllers, database. */
@@ -64,7 +65,7 @@ export async function startMachineApi(t: Pick<TestContext, "after">): Promise<Ma
   t.after(async () => {
     for (const each of clients) each.close();
     await api.stop();
-    await rm(dir, { recursive: true, force: true });
+    await removeFolder(dir);
   });
   return { port, cluster, admin: await client("kubeconfig", "admin"), seen, client, access };
 }

@@ -32,6 +32,7 @@ test("a kubelet with --kubeconfig is a node of that cluster; SIGTERM leaves its 
     [
       main,
       `--kubeconfig=${kubeconfig}`,
+      "--enable-server=false",
       `--root-dir=${join(cluster.dir, "root")}`,
       `--container-runtime-endpoint=${cluster.runtime.endpoint}`,
       `--hostname-override=${nodeName}`,

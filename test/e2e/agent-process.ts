@@ -47,6 +47,7 @@ export class AgentProcess {
         // What the tests have brought along stays, however full the machine is.
         imageGCHighThresholdPercent: 100,
         healthzPort: healthPort,
+        enableServer: false,
         ...config,
       }),
     );

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import { removeFolder } from "../node/remove-folder.ts";
 import { describeOnContainerd, startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerIdOf, podsOf } from "./agent-pods.ts";
 import { AgentProcess } from "./agent-process.ts";
@@ -98,7 +99,7 @@ describeOnContainerd("the agent", (version) => {
     );
     assert.doesNotMatch(second.stderr, /\n\s+at /, "a message, not a stack");
     const port = await cli([`--config=${agent.configFile}`, `--root-dir=${node.rootDir}-2`]);
-    rmSync(`${node.rootDir}-2`, { recursive: true, force: true });
+    await removeFolder(`${node.rootDir}-2`);
     assert.equal(port.status, 1);
     assert.match(port.stderr, new RegExp(`health server on 127.0.0.1:${agent.healthPort}: .*EADDRINUSE`));
     assert.deepEqual(await ids(), ran);

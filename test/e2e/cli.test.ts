@@ -9,6 +9,7 @@ import type { PodRow } from "../../src/app/pod-board.ts";
 import { nodeFiles } from "../../src/local/node-files.ts";
 import { boxUnavailable, startBox } from "../node/box.ts";
 import { leaks, mentions, snapshot } from "../node/leaks.ts";
+import { removeFolder } from "../node/remove-folder.ts";
 import { containerdVersions, describeOnContainerd, startTestNode, type TestNode } from "../node/test-node.ts";
 import { podsOf } from "./agent-pods.ts";
 import { AgentProcess } from "./agent-process.ts";
@@ -81,7 +82,7 @@ describe("commands that start nothing", () => {
     dir = mkdtempSync(join(tmpdir(), "kubelet-cli-"));
     writeFileSync(join(dir, "pod.yaml"), ends("p", 0));
   });
-  after(() => rmSync(dir, { recursive: true, force: true }));
+  after(() => removeFolder(dir));
   const manifestIn = (args: readonly string[]) => args.map((a) => (a === "pod.yaml" ? join(dir, a) : a));
 });
 
@@ -92,7 +93,7 @@ describeOnContainerd("kubelet run", (version) => {
   beforeEach(() => {
     dir = mkdtempSync(join(tmpdir(), "kubelet-cli-"));
   });
-  afterEach(() => rmSync(dir, { recursive: true, force: true }));
+  afterEach(() => removeFolder(dir));
 
   /** Runs manifests in a private containerd, and checks that nothing of it stays. */
   async function run(files: Record<string, string>) {
@@ -241,7 +242,7 @@ describeOnContainerd("kubelet pods, and run beside other pods", (version) => {
       assert.deepEqual((await node.ctr(["tasks", "list"])).split("\n").sort(), before);
       assert.doesNotMatch(await node.ctr(["containers", "list"]), /guest/);
     } finally {
-      rmSync(dir, { recursive: true, force: true });
+      await removeFolder(dir);
     }
   });
 });

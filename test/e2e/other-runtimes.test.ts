@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -7,6 +7,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import { cgroupMounts, readMounts } from "../../src/host/mount-table.ts";
 import { removeCgroups } from "../../src/local/cgroup-trees.ts";
 import { type FakeRuntime, fakeImages, startFakeRuntime } from "../fake-runtime/fake-runtime.ts";
+import { removeFolder } from "../node/remove-folder.ts";
 import { containerOf } from "./agent-pods.ts";
 import { type LivingAgent, LivingPods, startLivingAgent } from "./living-pods.ts";
 
@@ -39,7 +40,7 @@ describe("other runtimes", { skip: process.getuid?.() === 0 ? false : "needs roo
       cgroupMounts(readMounts()).map((mount) => join(mount, cgroupRoot)),
       systemClock,
     );
-    rmSync(dir, { recursive: true });
+    await removeFolder(dir);
   });
 
   test("ContainerCannotRun", async () => {

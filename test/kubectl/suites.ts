@@ -11,6 +11,7 @@ import { nodes } from "./nodes.ts";
 import { refusing } from "./refusing.ts";
 import { running } from "./running.ts";
 import { signing } from "./signing.ts";
+import { streaming } from "./streaming.ts";
 import { waiting } from "./waiting.ts";
 
 /** Everything that a user types; last what changes the node for all. */
@@ -28,5 +29,6 @@ export const suites = [
   deleting,
   refusing,
   signing,
+  streaming,
   nodes,
 ];

@@ -135,6 +135,9 @@ export function createCriClient(options: CriClientOptions): CriClient {
     removeContainer: (id, o) => end(r.removeContainer, { containerId: id }, o),
     listContainers: async (filter, o) => (await call(r.listContainers, { filter }, o)).containers,
     containerStatus: (id, o) => call(r.containerStatus, { containerId: id }, o),
+    exec: (request, o) => call(r.exec, request, o),
+    attach: (request, o) => call(r.attach, request, o),
+    portForward: (request, o) => call(r.portForward, request, o),
     updateContainerResources: async (id, linux, o) => {
       await call(r.updateContainerResources, { containerId: id, linux }, o);
     },

@@ -66,6 +66,20 @@ export interface RuntimeService {
   containerEvents(signal: AbortSignal): AsyncIterable<api.ContainerEventResponse>;
 }
 
+/** Streams of containers and pods. */
+export interface StreamingService {
+  /** Where to connect to for a stream: good for one connection, and for a short time. */
+  exec(request: MessageInitShape<typeof api.ExecRequestSchema>, o?: CallOptions): Promise<api.ExecResponse>;
+  attach(
+    request: MessageInitShape<typeof api.AttachRequestSchema>,
+    o?: CallOptions,
+  ): Promise<api.AttachResponse>;
+  portForward(
+    request: MessageInitShape<typeof api.PortForwardRequestSchema>,
+    o?: CallOptions,
+  ): Promise<api.PortForwardResponse>;
+}
+
 /** What a runtime can be asked about images. */
 export interface ImageService {
   listImages(o?: CallOptions): Promise<api.Image[]>;
@@ -89,7 +103,7 @@ export interface StatsService {
 }
 
 /** A client of one runtime. It connects when it is first asked something, and again whenever that is needed. */
-export interface CriClient extends RuntimeService, ImageService, StatsService {
+export interface CriClient extends RuntimeService, ImageService, StatsService, StreamingService {
   /** Calls back after each call that failed because nobody answers; the returned function ends that. */
   onUnavailable(listener: () => void): () => void;
   /** Takes no more calls, and ends the connection when none waits for an answer any more. */

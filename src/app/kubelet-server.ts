@@ -1,0 +1,213 @@
+import { join } from "node:path";
+import type { Component, Health } from "../base/component.ts";
+import type { Metrics } from "../base/metrics.ts";
+import { clientCaFile } from "../certs/certificate-files.ts";
+import { encodeConfiguration } from "../config/encode.ts";
+import { cgroupUsageReader } from "../host/cgroups/usage-reader.ts";
+import { readCpuTopology } from "../host/cpu-topology.ts";
+import { readBootTime } from "../host/process-limits.ts";
+import { readProcessUsage } from "../host/process-usage.ts";
+import { archOf } from "../host/system-identity.ts";
+import { fullNameOf, type Pod, type PodUid } from "../model/pod.ts";
+import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
+import { nodeAccess, openGate } from "../server/auth/index.ts";
+import { type DebugOptions, debugRoutes, openRoutes } from "../server/debug/routes.ts";
+import { AgentServer } from "../server/https/server.ts";
+import { containerLogs } from "../server/logs/container-logs.ts";
+import { metricsRoutes } from "../server/metrics/routes.ts";
+import { nodeLogs } from "../server/node-logs/node-logs.ts";
+import type { Route } from "../server/route.ts";
+import { streamingRoutes } from "../server/streaming/routes.ts";
+import { readDisks } from "../stats/disks.ts";
+import { Stats } from "../stats/stats.ts";
+import type { AgentCore } from "./agent-core.ts";
+import type { PodBoard } from "./pod-board.ts";
+import type { PodListeners } from "./pod-listeners.ts";
+import type { PodVolumes } from "./pod-volumes.ts";
+import type { ServingCertificate } from "./serving-certificate.ts";
+
+export interface ServerParts {
+  readonly version: string;
+  readonly certificate: ServingCertificate;
+  readonly statuses: StatusManager;
+  readonly board: PodBoard;
+  readonly volumes: PodVolumes;
+  readonly listeners: PodListeners;
+  readonly probeMetrics: Metrics;
+  readonly checks: () => readonly { readonly name: string; health(): Health }[];
+}
+
+export interface KubeletServer {
+  /** To be started in this order. */
+  readonly components: readonly Component[];
+  readonly port: () => number;
+}
+
+/** The agent's own API: HTTPS for those who may ask, and the read-only port if it is configured. */
+export async function kubeletServer(core: AgentCore, parts: ServerParts): Promise<KubeletServer> {
+  const { config, node, clock, logger, metrics, options } = core;
+  const { x509, webhook, anonymous } = config.authentication;
+  const ca = x509.clientCAFile
+    ? clientCaFile({ file: x509.clientCAFile, reload: true, clock, logger })
+    : undefined;
+  const gate = nodeAccess({
+    nodeName: node.name,
+    authentication: {
+      anonymous: anonymous.enabled ?? false,
+      webhook: webhook.enabled ?? true,
+      cacheTtlMs: webhook.cacheTTL,
+    },
+    authorization: {
+      mode: config.authorization.mode,
+      allowedTtlMs: config.authorization.webhook.cacheAuthorizedTTL,
+      deniedTtlMs: config.authorization.webhook.cacheUnauthorizedTTL,
+    },
+    clientCa: () => ca?.current(),
+    ...(options.cluster && { transport: options.cluster.transport }),
+    clock,
+    logger,
+  });
+  const { open, all } = await routes(core, parts);
+  const common = { address: config.address, clock, logger, metrics };
+  const { certificate } = parts;
+  const server = new AgentServer({
+    ...common,
+    name: "kubelet-api",
+    port: config.port,
+    routes: all,
+    gate,
+    tls: { settings: config, certificate, ...(ca && { clientCa: ca }) },
+  });
+  const readOnly =
+    config.readOnlyPort > 0
+      ? new AgentServer({
+          ...common,
+          name: "kubelet-read-only-api",
+          port: config.readOnlyPort,
+          routes: open,
+          gate: openGate,
+        })
+      : undefined;
+  return {
+    components: [...(ca ? [ca] : []), server, ...(readOnly ? [readOnly] : [])],
+    port: () => server.port ?? config.port,
+  };
+}
+
+async function routes(core: AgentCore, parts: ServerParts): Promise<{ open: Route[]; all: Route[] }> {
+  const { config, clock, logger, metrics, options, cri, desired, observed } = core;
+  const gates = (name: string) => options.gates.enabled(name);
+  const { statuses, listeners } = parts;
+  const debug: DebugOptions = {
+    desired,
+    observed,
+    statuses,
+    checks: parts.checks,
+    configuration: () => encodeConfiguration(config),
+    flags: () => ({}),
+    version: parts.version,
+    startedAt: clock.now(),
+    blocked: () => parts.board.rows().map(({ status: _, ...row }) => row),
+    setVerbosity: (level) => options.setVerbosity?.(level),
+    runtime: {},
+    checkpointDir: join(options.rootDir, "checkpoints"),
+    gates: {
+      containerCheckpoint: gates("ContainerCheckpoint"),
+      statusz: gates("ComponentStatusz"),
+      flagz: gates("ComponentFlagz"),
+    },
+    settings: {
+      enableDebuggingHandlers: config.enableDebuggingHandlers ?? true,
+      enableDebugFlagsHandler: config.enableDebugFlagsHandler ?? true,
+      enableProfilingHandler: config.enableProfilingHandler ?? true,
+    },
+    clock,
+  };
+  const open = [...openRoutes(debug), ...(await statistics(core, parts))];
+  const logged = {
+    pod: (namespace: string, name: string) =>
+      desired.byFullName(fullNameOf({ metadata: { namespace, name } } as Pod)),
+    status: (pod: Pod) => statuses.get(pod.metadata.uid),
+    container: (pod: Pod, id: string) => {
+      const found = observed.get(pod.metadata.uid)?.containers.find((c) => c.id === id);
+      return (
+        found && { logPath: found.logPath, running: found.state === "running" || found.state === "unknown" }
+      );
+    },
+    onChange: (pod: Pod, listener: () => void) => listeners.listen(pod.metadata.uid, listener),
+  };
+  const closed = debug.settings.enableDebuggingHandlers
+    ? [
+        ...streamingRoutes({
+          runtime: cri,
+          desired,
+          observed,
+          idleMs: config.streamingConnectionIdleTimeout,
+          translate: gates("ExtendWebSocketsToKubelet"),
+          clock,
+          metrics,
+        }),
+        containerLogs({ pods: logged, splitStreams: gates("PodLogsQuerySplitStreams"), clock, logger }),
+        nodeLogs({
+          enabled: config.enableSystemLogHandler ?? true,
+          queries: (config.enableSystemLogQuery ?? false) && gates("NodeLogQuery"),
+        }),
+      ]
+    : [];
+  return { open, all: [...open, ...closed, ...debugRoutes(debug, [...open, ...closed])] };
+}
+
+async function statistics(core: AgentCore, parts: ServerParts): Promise<Route[]> {
+  const { config, node, clock, logger, metrics, options, cri, desired, observed } = core;
+  const gates = (name: string) => options.gates.enabled(name);
+  const bootedAt = await readBootTime();
+  const { cores: physicalCores, sockets } = await readCpuTopology();
+  const machine = {
+    memoryBytes: Number(node.facts.memoryCapacity),
+    swapBytes: Number(node.facts.swapCapacity),
+  };
+  const named = (name: string | undefined) => (name ? name : undefined);
+  const systemCgroups = {
+    kubelet: named(config.kubeletCgroups),
+    misc: named(config.systemCgroups),
+  };
+  const stats = new Stats({
+    nodeName: node.name,
+    clock,
+    logger,
+    cgroups: cgroupUsageReader(node.layout),
+    runtime: cri,
+    observed,
+    pod: (uid: PodUid) => desired.get(uid),
+    cgroupOf: (uid: PodUid) => {
+      const pod = desired.get(uid);
+      return pod && (config.cgroupsPerQOS ?? true) ? node.cgroups.parentFor(pod) : undefined;
+    },
+    podsCgroup: join(config.cgroupRoot || "/", "kubepods"),
+    systemCgroups: Object.fromEntries(Object.entries(systemCgroups).filter(([, path]) => path)),
+    volumes: parts.volumes,
+    rootDir: options.rootDir,
+    podLogsDir: config.podLogsDir,
+    machine,
+    bootedAt,
+    startedAt: clock.now(),
+    psi: gates("KubeletPSI"),
+    podStatsFromRuntime: gates("PodAndContainerStatsFromCRI"),
+  });
+  return metricsRoutes({
+    logger,
+    metrics,
+    probeMetrics: parts.probeMetrics,
+    stats,
+    disks: () => readDisks(),
+    machine: { ...node.identity, ...machine, cpus: node.cpus, physicalCores, sockets },
+    agent: {
+      nodeName: node.name,
+      cgroupVersion: node.facts.cgroupVersion,
+      build: { gitVersion: parts.version, platform: `linux/${archOf(process.arch)}` },
+      features: options.gates.list?.() ?? [],
+    },
+    process: () => readProcessUsage(bootedAt),
+    now: () => clock.now(),
+  });
+}
