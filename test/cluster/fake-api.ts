@@ -114,7 +114,7 @@ export class FakeApi implements KubeTransport {
     let seen = Number(query.resourceVersion);
     const wanted = selected(query);
     const line = (type: string, object: unknown) => Buffer.from(`${JSON.stringify({ type, object })}\n`);
-    if (query.sendInitialEvents === true) {
+    if (String(query.sendInitialEvents) === "true") {
       seen = this.#version;
       for (const object of this.all(resource).filter(wanted)) yield line("ADDED", object);
       const annotations = { "k8s.io/initial-events-end": "true" };
