@@ -9,7 +9,8 @@ import { describeOnContainerd } from "../node/test-node.ts";
 import { nodeName } from "./cluster-node.ts";
 import { NodeWithApi } from "./node-with-api.ts";
 
-const outageMs = Number(process.env.OUTAGE_SECONDS ?? 12) * 1000;
+/** Longer than the back-off of a container that has ended twice. */
+const outageMs = Number(process.env.OUTAGE_SECONDS ?? 20) * 1000;
 /** All that the API has missed is there by then. */
 const caughtUpMs = 5000;
 /** A heartbeat that was under way is answered after all, and says when it was sent: not longer ago than this. */
