@@ -47,8 +47,14 @@ export function asking(bench: Bench): void {
         told
           .filter((row) => row.NAME === name)
           .map((row) => [row.SHORTNAMES, row.APIVERSION, row.NAMESPACED, row.KIND]);
-      assert.deepEqual(of("pods"), [["po", "v1", "true", "Pod"]]);
-      assert.deepEqual(of("nodes"), [["no", "v1", "false", "Node"]]);
+      assert.deepEqual(of("pods"), [
+        ["po", "v1", "true", "Pod"],
+        ["", "metrics.k8s.io/v1beta1", "true", "PodMetrics"],
+      ]);
+      assert.deepEqual(of("nodes"), [
+        ["no", "v1", "false", "Node"],
+        ["", "metrics.k8s.io/v1beta1", "false", "NodeMetrics"],
+      ]);
       assert.deepEqual(of("events"), [
         ["ev", "v1", "true", "Event"],
         ["ev", "events.k8s.io/v1", "true", "Event"],
