@@ -3,8 +3,8 @@ import { join, resolve } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { errnoOf, KubeletError, messageOf } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
+import { syncFolder, writeDurably } from "../host/durable-file.ts";
 import { type CertificatePair, readPair } from "./certificate-pair.ts";
-import { syncFolder, writeDurably } from "./durable-file.ts";
 
 /** Where a manager keeps its pair from one start to the next. */
 export interface PairStore {

@@ -10,8 +10,8 @@ import {
   type PemSource,
   parseKubeconfig,
 } from "../clients/kube/kubeconfig.ts";
+import { writeDurably } from "../host/durable-file.ts";
 import { readPair } from "./certificate-pair.ts";
-import { writeDurably } from "./durable-file.ts";
 
 /** Reads a kubeconfig. The files that it names need not be there yet. */
 export async function readKubeconfig(file: string, what: string): Promise<KubeAccess> {

@@ -7,8 +7,8 @@ import type { Clock } from "../base/clock.ts";
 import { KubeletError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import { generateKey, privateKeyPem, signCertificate } from "../base/x509/index.ts";
+import { writeDurably } from "../host/durable-file.ts";
 import { readKey } from "./certificate-pair.ts";
-import { writeDurably } from "./durable-file.ts";
 
 export interface ServingFiles {
   readonly certFile: string;

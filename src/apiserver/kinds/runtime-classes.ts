@@ -2,7 +2,7 @@ import { defineKind } from "./define.ts";
 import { checkLabels } from "./metadata.ts";
 import { nameIsLabel, nameIsSubdomain } from "./names.ts";
 import { checkAmount } from "./quantities.ts";
-import { checkTolerations } from "./tolerations.ts";
+import { checkDistinctTolerations } from "./tolerations.ts";
 
 export const runtimeClasses = defineKind({
   group: "node.k8s.io",
@@ -18,7 +18,7 @@ export const runtimeClasses = defineKind({
     for (const [name, amount] of Object.entries(overhead?.podFixed ?? {}))
       checkAmount(`overhead.limits[${name}]`, name, amount as string, problems);
     checkLabels(scheduling?.nodeSelector, "scheduling.nodeSelector", problems);
-    checkTolerations(scheduling?.tolerations, "scheduling.tolerations", problems);
+    checkDistinctTolerations(scheduling?.tolerations, "scheduling.tolerations", problems);
   },
   checkUpdate(draft, before, problems) {
     problems.immutable("handler", draft.handler, before.handler);

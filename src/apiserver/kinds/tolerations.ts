@@ -11,35 +11,40 @@ interface Toleration {
 
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-/** Tolerations of a runtime class: as those of pods, and no two the same. */
-export function checkTolerations(
+/** One toleration, of a pod or of a runtime class. */
+export function checkToleration(toleration: Toleration, at: string, problems: FieldProblems): void {
+  const { key = "", operator = "", value = "", effect = "", tolerationSeconds } = toleration;
+  if (key !== "") problems.checks(`${at}.key`, key, qualifiedName(key));
+  else if (operator !== "Exists")
+    problems.invalid(
+      `${at}.operator`,
+      operator,
+      'operator must be Exists when `key` is empty, which means "match all values and all keys"',
+    );
+  if (tolerationSeconds !== undefined && effect !== "NoExecute")
+    problems.invalid(`${at}.effect`, effect, "effect must be 'NoExecute' when `tolerationSeconds` is set");
+  if (operator === "Exists") {
+    if (value !== "")
+      problems.invalid(`${at}.operator`, value, "value must be empty when `operator` is 'Exists'");
+  } else if (operator === "Equal" || operator === "") {
+    const complaints = labelValue(value);
+    if (complaints.length > 0) problems.invalid(`${at}.operator`, value, complaints.join(";"));
+  } else problems.oneOf(`${at}.operator`, operator, ["Equal", "Exists"]);
+  if (effect !== "") problems.oneOf(`${at}.effect`, effect, effects);
+}
+
+/** Those of a runtime class: no two are the same. */
+export function checkDistinctTolerations(
   tolerations: readonly Toleration[] | undefined,
   path: string,
   problems: FieldProblems,
 ): void {
   const seen = new Set<string>();
   for (const [i, toleration] of (tolerations ?? []).entries()) {
-    const { key = "", operator = "", value = "", effect = "", tolerationSeconds } = toleration;
-    const at = `${path}[${i}]`;
-    if (key !== "") problems.checks(`${at}.key`, key, qualifiedName(key));
-    else if (operator !== "Exists")
-      problems.invalid(
-        `${at}.operator`,
-        operator,
-        'operator must be Exists when `key` is empty, which means "match all values and all keys"',
-      );
-    if (tolerationSeconds !== undefined && effect !== "NoExecute")
-      problems.invalid(`${at}.effect`, effect, "effect must be 'NoExecute' when `tolerationSeconds` is set");
-    if (operator === "Exists") {
-      if (value !== "")
-        problems.invalid(`${at}.operator`, value, "value must be empty when `operator` is 'Exists'");
-    } else if (operator === "Equal" || operator === "") {
-      const complaints = labelValue(value);
-      if (complaints.length > 0) problems.invalid(`${at}.operator`, value, complaints.join(";"));
-    } else problems.oneOf(`${at}.operator`, operator, ["Equal", "Exists"]);
-    if (effect !== "") problems.oneOf(`${at}.effect`, effect, effects);
+    const { key = "", operator = "", value = "", effect = "" } = toleration;
+    checkToleration(toleration, `${path}[${i}]`, problems);
     const identity = JSON.stringify([key, operator, value, effect]);
-    if (seen.has(identity)) problems.duplicate(at, toleration);
+    if (seen.has(identity)) problems.duplicate(`${path}[${i}]`, toleration);
     seen.add(identity);
   }
 }

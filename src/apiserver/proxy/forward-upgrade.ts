@@ -2,10 +2,10 @@ import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Clock } from "../../base/clock.ts";
+import { joinStreams } from "../../base/join-streams.ts";
 import { ApiProblem } from "../api-problem.ts";
 import { type Backend, type BackendRequest, openRequest } from "./backend.ts";
 import { answerHeaders } from "./forwarded-headers.ts";
-import { join } from "./join.ts";
 
 export interface UpgradeExchange {
   readonly socket: Duplex;
@@ -41,7 +41,7 @@ export async function forwardUpgrade(
     exchange.socket.write(statusLine(message, message.rawHeaders));
     if (head.length > 0) exchange.socket.write(head);
     if (exchange.head.length > 0) backendSocket.write(exchange.head);
-    await join(exchange.socket, backendSocket, exchange.signal);
+    await joinStreams(exchange.socket, backendSocket, exchange.signal);
   } else {
     await refuse(answer.message, exchange);
   }

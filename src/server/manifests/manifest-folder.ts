@@ -1,6 +1,7 @@
-import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { errnoOf } from "../../base/errors.ts";
+import { syncFolder, writeDurably } from "../../host/durable-file.ts";
 
 /** Names of manifests never begin with a dot. */
 const draft = ".draft";
@@ -42,34 +43,17 @@ export class ManifestFolder {
 
   /** Resolves when it would survive a loss of power. If it fails, what was there before is still there. */
   async write(name: string, bytes: Uint8Array): Promise<void> {
-    const path = join(this.#dir, draft);
+    const beside = join(this.#dir, draft);
     try {
-      const file = await open(path, "w", 0o600);
-      try {
-        await file.writeFile(bytes);
-        await file.sync();
-      } finally {
-        await file.close();
-      }
-      await rename(path, join(this.#dir, name));
+      await writeDurably(join(this.#dir, name), bytes, 0o600, beside);
     } catch (error) {
-      await rm(path, { force: true }).catch(() => {});
+      await rm(beside, { force: true }).catch(() => {});
       throw error;
     }
-    await this.#sync();
   }
 
   async remove(name: string): Promise<void> {
     await rm(join(this.#dir, name), { force: true });
-    await this.#sync();
-  }
-
-  async #sync(): Promise<void> {
-    const folder = await open(this.#dir, "r");
-    try {
-      await folder.sync();
-    } finally {
-      await folder.close();
-    }
+    await syncFolder(this.#dir);
   }
 }

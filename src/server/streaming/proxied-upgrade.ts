@@ -2,10 +2,10 @@ import { type IncomingMessage, type OutgoingHttpHeaders, STATUS_CODES } from "no
 import type { Socket } from "node:net";
 import type { Clock } from "../../base/clock.ts";
 import { messageOf } from "../../base/errors.ts";
+import { joinStreams } from "../../base/join-streams.ts";
 import { HttpError } from "../http-error.ts";
 import type { UpgradeExchange } from "../route.ts";
 import { watchIdle } from "./idle-watch.ts";
-import { join } from "./join.ts";
 import { type RuntimeAnswer, refusalText, upgradeToRuntime } from "./runtime-upgrade.ts";
 import type { StreamOptions } from "./stream-options.ts";
 import { translate } from "./translator.ts";
@@ -84,7 +84,7 @@ async function handOn(exchange: UpgradeExchange, url: URL, doors: ProxyDoors): P
     socket.destroy();
     runtime.socket.destroy();
   });
-  await join(socket, runtime.socket, signal);
+  await joinStreams(socket, runtime.socket, signal);
   stopWatching();
 }
 

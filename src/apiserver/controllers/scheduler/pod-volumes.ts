@@ -1,7 +1,7 @@
+import type { NodeTerm } from "../../../model/node-selector.ts";
 import type { Pod } from "../../../model/pod.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { read } from "../typed.ts";
-import type { NodeTerm } from "./node-selector.ts";
 
 /** Claims and volumes as far as a scheduler asks for them. */
 export interface VolumeLookup {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { matchesTerms, type NodeTerm } from "../../../model/node-selector.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { fitMessage, noNodes } from "./fit-message.ts";
-import { matchesTerms, type NodeTerm } from "./node-selector.ts";
 import { planScheduling } from "./plan.ts";
 import { type Taint, type Toleration, untolerated } from "./tolerates.ts";
 

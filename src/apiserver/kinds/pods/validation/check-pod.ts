@@ -3,11 +3,11 @@ import type { Draft } from "../../../definition.ts";
 import type { FieldProblems } from "../../field-problems.ts";
 import { checkLabels, checkMeta } from "../../metadata.ts";
 import { dnsLabel, dnsSubdomain, nameIsSubdomain, qualifiedName } from "../../names.ts";
+import { checkToleration } from "../../tolerations.ts";
 import { asModelPod, asPod, isMirror, type PodDraft } from "../pod-draft.ts";
 import { checkAffinity } from "./affinity.ts";
 import { checkPodAnnotations } from "./annotations.ts";
 import { checkEphemeralContainers } from "./ephemeral-containers.ts";
-import { checkTolerations } from "./tolerations.ts";
 import { checkTopologySpread } from "./topology-spread.ts";
 import { inFullWords } from "./wording.ts";
 
@@ -25,7 +25,8 @@ export function checkWholePod(draft: Draft, problems: FieldProblems): void {
   checkAffinity(pod.spec, problems);
   checkGates(pod, problems);
   checkTopologySpread(pod.spec, problems);
-  checkTolerations(pod.spec.tolerations, "spec.tolerations", problems);
+  for (const [i, toleration] of (pod.spec.tolerations ?? []).entries())
+    checkToleration(toleration, `spec.tolerations[${i}]`, problems);
   checkTokenNeedsAccount(pod, problems);
 }
 

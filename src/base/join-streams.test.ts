@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Duplex } from "node:stream";
 import { describe, test } from "node:test";
-import { join } from "./join.ts";
+import { joinStreams } from "./join-streams.ts";
 
 /** One end of a connection: `hears` is said to it, and what it is told waits until it is let through. */
 class FakeEnd extends Duplex {
@@ -40,7 +40,7 @@ describe("two connections that are one", () => {
     const [client, backend] = [new FakeEnd(["last words"], true), new FakeEnd(["bye"], false)];
     const request = new AbortController();
     client.once("close", () => request.abort());
-    const over = join(client, backend, request.signal);
+    const over = joinStreams(client, backend, request.signal);
     await closed(client);
     backend.letThrough();
     await over;
@@ -49,7 +49,7 @@ describe("two connections that are one", () => {
 
   test("a side that breaks takes the other with it", async () => {
     const [client, backend] = [new FakeEnd([], true), new FakeEnd([], false)];
-    const over = join(client, backend, new AbortController().signal);
+    const over = joinStreams(client, backend, new AbortController().signal);
     backend.destroy(new Error("reset"));
     await over;
     assert.ok(client.destroyed);
@@ -57,7 +57,7 @@ describe("two connections that are one", () => {
 
   test("a request that was given up before leaves nothing open", async () => {
     const [client, backend] = [new FakeEnd([], true), new FakeEnd([], true)];
-    await join(client, backend, AbortSignal.abort());
+    await joinStreams(client, backend, AbortSignal.abort());
     assert.ok(client.destroyed && backend.destroyed);
   });
 });

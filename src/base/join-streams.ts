@@ -1,10 +1,10 @@
 import type { Duplex } from "node:stream";
 
 /**
- * Makes one connection of two, `a` being that of whoever asked. What one side ends is ended for the other, which may go on talking; where one breaks, both do.
- * Resolves when both are closed.
+ * Makes one connection of two, `a` being the caller's. What one side ends is ended for the other, which may go on talking;
+ * where one breaks, both do. Resolves when both are closed.
  */
-export async function join(a: Duplex, b: Duplex, signal: AbortSignal): Promise<void> {
+export async function joinStreams(a: Duplex, b: Duplex, signal: AbortSignal): Promise<void> {
   const both = Promise.all([follow(a, b), follow(b, a)]);
   const stop = () => {
     // Who asked has closed already, maybe just now and for that reason: what it said last is still on its way.

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 /** Puts a file in place at once or not at all, whenever the process or the machine ends. The draft is in the same folder. */
 export async function writeDurably(
   path: string,
-  text: string,
+  content: string | Uint8Array,
   mode: number,
   draft = `${path}.new`,
 ): Promise<void> {
@@ -13,7 +13,7 @@ export async function writeDurably(
   await rm(draft, { force: true });
   const file = await open(draft, "wx", mode);
   try {
-    await file.writeFile(text);
+    await file.writeFile(content);
     await file.sync();
   } finally {
     await file.close();

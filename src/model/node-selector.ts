@@ -10,12 +10,14 @@ interface Requirement {
   readonly values?: readonly string[];
 }
 
-interface NodeIdentity {
+export interface NodeIdentity {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Terms are alternatives; a term without requirements matches nothing. */
+type Labels = Readonly<Record<string, string>>;
+
+/** Terms are alternatives. All of a term has to hold; an empty one matches nothing. */
 export function matchesTerms(terms: readonly NodeTerm[], node: NodeIdentity): boolean {
   return terms.some(({ matchExpressions = [], matchFields = [] }) => {
     if (matchExpressions.length + matchFields.length === 0) return false;
@@ -27,18 +29,13 @@ export function matchesTerms(terms: readonly NodeTerm[], node: NodeIdentity): bo
   });
 }
 
-export function matchesLabels(
-  wanted: Readonly<Record<string, string>> | undefined,
-  labels: Readonly<Record<string, string>>,
-): boolean {
-  return Object.entries(wanted ?? {}).every(([key, value]) => labels[key] === value);
+/** True if all of the labels of a nodeSelector are there. */
+export function matchesLabels(wanted: Labels | undefined, labels: Labels): boolean {
+  return Object.entries(wanted ?? {}).every(([key, value]) => labelOf(labels, key) === value);
 }
 
-function meets(
-  { key, operator, values = [] }: Requirement,
-  labels: Readonly<Record<string, string>>,
-): boolean {
-  const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
+function meets({ key, operator, values = [] }: Requirement, labels: Labels): boolean {
+  const value = labelOf(labels, key);
   switch (operator) {
     case "In":
       return value !== undefined && values.includes(value);
@@ -50,9 +47,9 @@ function meets(
       return value === undefined;
     case "Gt":
     case "Lt": {
-      const [left, right] = [integer(value), integer(values[0])];
-      if (left === undefined || right === undefined) return false;
-      return operator === "Gt" ? left > right : left < right;
+      const [own, bound] = [integer(value), integer(values[0])];
+      if (own === undefined || bound === undefined) return false;
+      return operator === "Gt" ? own > bound : own < bound;
     }
     default:
       return false;
@@ -60,5 +57,9 @@ function meets(
 }
 
 function integer(text: string | undefined): bigint | undefined {
-  return text !== undefined && /^-?\d+$/.test(text) ? BigInt(text) : undefined;
+  return text !== undefined && /^[+-]?\d+$/.test(text) ? BigInt(text.replace("+", "")) : undefined;
+}
+
+function labelOf(labels: Labels, key: string): string | undefined {
+  return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
