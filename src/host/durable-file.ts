@@ -1,14 +1,24 @@
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** Puts a file in place at once or not at all, whenever the process or the machine ends. The draft is in the same folder. */
+/** Puts a file in place at once or not at all, whenever the process or the machine ends; its folder is made if need be. */
 export async function writeDurably(
+  path: string,
+  content: string | Uint8Array,
+  mode: number,
+  draft?: string,
+): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o755 });
+  await replaceDurably(path, content, mode, draft);
+}
+
+/** The same in a folder that has to be there. The draft is in the same folder. */
+export async function replaceDurably(
   path: string,
   content: string | Uint8Array,
   mode: number,
   draft = `${path}.new`,
 ): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o755 });
   // One that was left over may have other permissions.
   await rm(draft, { force: true });
   const file = await open(draft, "wx", mode);

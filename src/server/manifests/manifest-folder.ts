@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { errnoOf } from "../../base/errors.ts";
-import { syncFolder, writeDurably } from "../../host/durable-file.ts";
+import { replaceDurably, syncFolder } from "../../host/durable-file.ts";
 
 /** Names of manifests never begin with a dot. */
 const draft = ".draft";
@@ -45,7 +45,7 @@ export class ManifestFolder {
   async write(name: string, bytes: Uint8Array): Promise<void> {
     const beside = join(this.#dir, draft);
     try {
-      await writeDurably(join(this.#dir, name), bytes, 0o600, beside);
+      await replaceDurably(join(this.#dir, name), bytes, 0o600, beside);
     } catch (error) {
       await rm(beside, { force: true }).catch(() => {});
       throw error;
