@@ -16,7 +16,7 @@ import {
   widgets,
   widgetsPath,
 } from "./rest/fixtures.ts";
-import { ApiServer } from "./server.ts";
+import { ApiServer, type ApiServerOptions } from "./server.ts";
 import { memoryStore } from "./storage/fixtures.ts";
 
 const day = 24 * 3600 * 1000;
@@ -28,7 +28,7 @@ function selfSigned(name: string): { key: string; cert: string } {
     issuer: "self",
     key: privateKey,
     publicKey,
-    ipAddresses: ["127.0.0.1"],
+    ipAddresses: ["127.0.0.1", "127.7.7.7"],
     notBefore: new Date(Date.now() - day),
     notAfter: new Date(Date.now() + day),
     usages: ["server auth", "client auth"],
@@ -36,7 +36,7 @@ function selfSigned(name: string): { key: string; cert: string } {
   return { key: privateKeyPem(privateKey), cert };
 }
 
-async function secureApi(t: TestContext) {
+async function secureApi(t: TestContext, more: Partial<ApiServerOptions> = {}) {
   const store = memoryStore();
   const pair = selfSigned("first");
   const client = selfSigned("someone");
@@ -52,6 +52,7 @@ async function secureApi(t: TestContext) {
       },
     },
     authorizer: { allows: async ({ name }) => ({ allowed: name === "someone" }) },
+    ...more,
   });
   await server.start();
   t.after(async () => {
@@ -110,6 +111,23 @@ test("HTTP/1.1 on the same port; without a certificate one is nobody", async (t)
   assert.deepEqual(await ask(client), [200, "1.1"]);
   assert.deepEqual(await ask({}), [403, "1.1"]);
   assert.deepEqual(await ask(selfSigned("someone")), [403, "1.1"]);
+});
+
+test("at another door it is the same API, and closes with it", async (t) => {
+  const door = { host: "127.7.7.7", port: 26_443, from: ["127.0.0.1"] }; // an address that nobody else listens at
+  const { server, pair, client } = await secureApi(t, { doors: [door] });
+  const url = `https://${door.host}:${door.port}`;
+  const session = connectHttp2(url, { ca: pair.cert, ...client });
+  t.after(() => session.destroy());
+  assert.equal((await overHttp2(session, mapsPath, configMap("a"))).status, 201);
+  const watch = session.request({ ":path": `${mapsPath}?watch=1` });
+  assert.equal(JSON.parse(await firstLine(watch)).object.metadata.name, "a");
+  const ended = once(watch.resume(), "end");
+  await server.stop();
+  await ended;
+  const late = connect(door.port, door.host);
+  const [refused] = await once(late, "error");
+  assert.equal(refused.code, "ECONNREFUSED");
 });
 
 test("HTTP/1.1: a large request may follow while a large answer is still on its way", async (t) => {

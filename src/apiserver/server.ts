@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from "node:http2";
-import type { AddressInfo, Socket } from "node:net";
+import type { AddressInfo, Server as NetServer, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { type Component, type Health, healthy } from "../base/component.ts";
@@ -8,6 +8,7 @@ import { type Logger, silentLogger } from "../base/logger.ts";
 import type { Admission, Authenticator, Authorizer } from "./access.ts";
 import type { Objects, ResourceDefinition } from "./definition.ts";
 import { Discovery, type OpenApi } from "./discovery/discovery.ts";
+import { type Door, openDoor } from "./door.ts";
 import { Catalog } from "./rest/catalog.ts";
 import type { Propagation } from "./rest/delete-options.ts";
 import type { FieldChecks } from "./rest/field-checks.ts";
@@ -39,6 +40,8 @@ export interface ApiServerOptions {
   readonly host?: string;
   /** 0 or absent: any that is free. */
   readonly port?: number;
+  /** Where else it is reached. */
+  readonly doors?: readonly Door[];
   readonly clock?: Clock;
   readonly logger?: Logger;
   readonly fields?: FieldChecks;
@@ -68,6 +71,7 @@ export class ApiServer implements Component {
   readonly #clock: Clock;
   readonly #handler: RestHandler;
   readonly #server: Server | Http2SecureServer;
+  readonly #doors: NetServer[] = [];
   readonly #sockets = new Set<Socket>();
   /** Those of HTTP/1.1 with a request under way; those of HTTP/2 belong to their sessions. */
   readonly #busy = new Set<Socket>();
@@ -131,10 +135,15 @@ export class ApiServer implements Component {
         resolve();
       });
     });
-    server.on("error", (error: Error) => {
+    const onError = (error: Error) => {
       this.#health = { ok: false, reason: error.message };
       this.#o.logger?.error("API server failed", { err: error.message });
-    });
+    };
+    server.on("error", onError);
+    for (const door of this.#o.doors ?? []) {
+      const opened = await openDoor(door, (socket) => server.emit("connection", socket));
+      this.#doors.push(opened.on("error", onError));
+    }
     const stop = () => void this.stop();
     if (signal?.aborted) stop();
     else signal?.addEventListener("abort", stop, { once: true });
@@ -226,7 +235,9 @@ export class ApiServer implements Component {
   }
 
   async #stop(): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    const closed = Promise.all(
+      [this.#server, ...this.#doors].map((s) => new Promise<void>((resolve) => s.close(() => resolve()))),
+    );
     this.#ending.abort();
     this.#handler.stop();
     for (const session of this.#sessions) if (!session.closed) session.close();

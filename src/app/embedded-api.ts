@@ -6,6 +6,7 @@ import { auth, type Identity, prepareIdentity } from "../apiserver/auth/index.ts
 import { controllers, handledPropagation } from "../apiserver/controllers/index.ts";
 import { defaultServiceRange, definitions } from "../apiserver/kinds/index.ts";
 import { podDefinition } from "../apiserver/kinds/pods/index.ts";
+import { AddressRange } from "../apiserver/kinds/services/address-range.ts";
 import { metricsDefinitions } from "../apiserver/metrics-api/index.ts";
 import { checkFields, decoded, duplicateFields, OpenApiDocuments } from "../apiserver/openapi/index.ts";
 import { kubeletConnections } from "../apiserver/proxy/index.ts";
@@ -27,6 +28,13 @@ export interface EmbeddedApiOptions {
   readonly host?: string | undefined;
   /** Absent: the one of the last time, or 6443, or any that is free. */
   readonly port?: number | undefined;
+  /** Addresses of services; 10.96.0.0/16 unless told. */
+  readonly serviceRange?: string | undefined;
+  /**
+   * Addresses of pods on this machine: for these, and for the machine itself, it listens also at the first address of the
+   * service range, which the machine must have.
+   */
+  readonly podRange?: string | undefined;
   /** Where the kubeconfig for kubectl goes. */
   readonly kubeconfig: string;
   /** A node that need not join first: it gets a kubeconfig of its own. */
@@ -46,6 +54,8 @@ export interface EmbeddedApi {
 }
 
 const usualPort = 6443;
+/** Of the service `kubernetes`, as everywhere. */
+const servicePort = 443;
 const dayMs = 24 * 3600_000;
 /** Below this nobody may ask for, as elsewhere, unless all certificates are to be shorter. */
 const shortestSeconds = 600;
@@ -54,17 +64,20 @@ const version = "v1.36.4";
 
 /** Builds the API of one machine from its parts and starts it. */
 export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedApi> {
-  const { dir, clock, logger, host = "127.0.0.1" } = o;
+  const { dir, clock, logger, host = "127.0.0.1", serviceRange = defaultServiceRange } = o;
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const port = o.port ?? (await rememberedPort(join(dir, "port"), host, usualPort));
   const address = `https://${host === "0.0.0.0" ? "127.0.0.1" : host}:${port}`;
   const addresses = await nodeAddresses(undefined);
+  const serviceAddress = new AddressRange(serviceRange).first;
+  const doors = o.podRange ? [{ host: serviceAddress, port: servicePort, from: [o.podRange] }] : [];
   const identify = () =>
     prepareIdentity({
       dir: join(dir, "pki"),
       clock,
       hostnames: [hostname()],
       addresses: [...addresses, ...(host === "0.0.0.0" ? [] : [host])],
+      serviceAddress,
       kubeconfig: { path: o.kubeconfig, server: address },
       ...(o.node && { node: { name: o.node.name, path: o.node.kubeconfig, server: address } }),
     });
@@ -82,7 +95,7 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
   });
   const pods = podDefinition({ connect: { ...connect, proxy: podProxy }, mountTokens: true, clock });
   const kinds = [
-    ...definitions({ ...who, pods, nodeProxy }),
+    ...definitions({ ...who, pods, nodeProxy, services: { clusterIpRange: serviceRange } }),
     ...metricsDefinitions({ credentials, authorizer: who.authorizer, clock, logger }),
   ];
   const server: ApiServer = new ApiServer({
@@ -94,6 +107,7 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
     tls: tlsOf(identity),
     host,
     port,
+    doors,
     clock,
     logger,
     fields: { check: checkFields, duplicates: duplicateFields, decode: decoded },
@@ -126,12 +140,7 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
   };
   try {
     await lifecycle.start(server);
-    const builtIns = {
-      // A machine without a network has no address that others could use.
-      apiAddress: addresses.find((address) => isIPv4(address) && !address.startsWith("127.")),
-      apiPort: port,
-      serviceRange: defaultServiceRange,
-    };
+    const builtIns = { ...reachedAt(doors[0] ?? { host, port }, addresses), serviceRange };
     const { objects } = server;
     const rootCa = identity.ca.certificate;
     const kept = controllers({ objects, definitions: kinds, clock, logger, rootCa, builtIns });
@@ -142,6 +151,13 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
   }
   renewDaily();
   return { server, address, stop };
+}
+
+/** Where pods reach it: not at an address of loopback, which is another one in each pod. */
+function reachedAt({ host, port }: { host: string; port: number }, addresses: readonly string[]) {
+  const candidates = host === "0.0.0.0" ? addresses : [host];
+  const apiAddress = candidates.find((address) => isIPv4(address) && !address.startsWith("127."));
+  return { apiAddress, apiPort: port };
 }
 
 function tlsOf({ serving, ca }: Identity) {

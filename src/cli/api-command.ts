@@ -1,3 +1,4 @@
+import { isIPv4 } from "node:net";
 import { join, resolve } from "node:path";
 import { startEmbeddedApi } from "../app/embedded-api.ts";
 import { systemClock } from "../base/clock.ts";
@@ -13,6 +14,9 @@ export const apiUsage = `kubelet api: the Kubernetes API of one machine, by itse
   --kubeconfig FILE       where the kubeconfig for kubectl goes (default: DIR/kubeconfig)
   --address IP            where it listens (default: 127.0.0.1)
   --port PORT             (default: the one of the last time, or 6443, or any that is free)
+  --service-range CIDR    addresses of services (default: 10.96.0.0/16)
+  --pod-range CIDR        addresses of pods on this machine. It listens for them and the machine itself at the first address
+                          of the service range, port 443, too; some interface of the machine has to have that address
   --node NAME             write DIR/kubelet.kubeconfig for this node, too: it need not ask for a certificate
   --certificates-for TIME how long the certificates live that it signs (default: 8760h)
   --until-eof             end when standard input ends
@@ -25,6 +29,8 @@ export async function apiCommand(args: readonly string[], out: NodeJS.WriteStrea
     kubeconfig: "value",
     address: "value",
     port: "value",
+    "service-range": "value",
+    "pod-range": "value",
     node: "value",
     "certificates-for": "value",
     "until-eof": "switch",
@@ -53,6 +59,8 @@ export async function apiCommand(args: readonly string[], out: NodeJS.WriteStrea
     kubeconfig,
     host: options.address,
     port: wholeNumber("--port", options.port, 1, 65_535),
+    serviceRange: range("--service-range", options["service-range"], 30),
+    podRange: range("--pod-range", options["pod-range"], 32),
     node: options.node ? { name: options.node, kubeconfig: join(dir, "kubelet.kubeconfig") } : undefined,
     certificateLifetimeMs: lifetime(options["certificates-for"]),
     clock: systemClock,
@@ -81,6 +89,14 @@ function wholeNumber(
   const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (value >= least && value <= most) return value;
   throw new KubeletError("Usage", `${name}: "${text}" is not a number from ${least} to ${most}`);
+}
+
+function range(name: string, text: string | undefined, longest: number): string | undefined {
+  if (text === undefined) return undefined;
+  const [address = "", bits = "", ...more] = text.split("/");
+  const good = isIPv4(address) && /^\d+$/.test(bits) && more.length === 0;
+  if (good && Number(bits) >= 8 && Number(bits) <= longest) return text;
+  throw new KubeletError("Usage", `${name}: "${text}" is not a range of IPv4 addresses, /8 to /${longest}`);
 }
 
 function lifetime(text: string | undefined): number | undefined {

@@ -9,7 +9,7 @@ import { loadKubeconfig } from "../clients/kube/kubeconfig.ts";
 import { rememberedPort } from "../host/free-port.ts";
 import { nodeAddresses, nodeName } from "../host/node-facts.ts";
 import { ApiProcess } from "../local/api-process.ts";
-import { type NodeFiles, nodeFiles } from "../local/node-files.ts";
+import { nodeFiles } from "../local/node-files.ts";
 import { type PrivateNode, startPrivateNode } from "../local/private-node.ts";
 import { demoPod } from "./demo-pod.ts";
 import { LiveView } from "./live-view.ts";
@@ -76,7 +76,7 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
     if (isNew) await writeDemoPod(join(files.manifests, "demo.yaml"), node.images.demo);
     const log = fileLogger(dirname(files.podLogs));
     if (!options["no-api"]) {
-      api = apiOf(files, log.logger);
+      api = apiOf(node, log.logger);
       out.write("Starting the API …\n");
       await api.start(aborted.signal);
       cluster = clusterAccess({
@@ -125,9 +125,12 @@ async function ofCluster(cluster: ClusterOptions, node: PrivateNode) {
 }
 
 /** The same program as this one, once more. */
-function apiOf(files: NodeFiles, logger: Logger): ApiProcess {
+function apiOf({ files, serviceRange, podSubnet }: PrivateNode, logger: Logger): ApiProcess {
   const { dir, kubeconfig, log } = files.api;
-  const args = ["--dir", dir, "--kubeconfig", kubeconfig, "--node", nodeName(undefined), "--until-eof"];
+  const args = [
+    ...["--dir", dir, "--kubeconfig", kubeconfig, "--node", nodeName(undefined), "--until-eof"],
+    ...["--service-range", serviceRange, "--pod-range", podSubnet],
+  ];
   return new ApiProcess({
     program: [process.execPath, ...process.execArgv, process.argv[1] ?? ""],
     args: ["api", ...args],

@@ -33,6 +33,8 @@ export interface NodeFiles {
   /** The embedded API: its database and keys, its log, and the kubeconfig for kubectl. */
   readonly api: { readonly dir: string; readonly log: string; readonly kubeconfig: string };
   readonly cni: { readonly conf: string; readonly ipam: string };
+  /** Which addresses services have: kept as long as the objects that name them. */
+  readonly serviceRange: string;
   /** The CNI network; iptables comments and the CNI cache carry it. */
   readonly network: string;
   /** At most 15 characters, as the kernel wants. */
@@ -85,6 +87,7 @@ export function nodeFiles(name: string, baseDir = defaultBaseDir, runDir = defau
       kubeconfig: join(base, "kubeconfig"),
     },
     cni: { conf: join(base, "cni", "net.d"), ipam: join(base, "cni", "ipam") },
+    serviceRange: join(base, "service-range"),
     network: `kubelet-ts-${name}`,
     bridge:
       name.length <= 11

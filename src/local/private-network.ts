@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { makeBridge } from "../host/bridge.ts";
 import type { NodeFiles } from "./node-files.ts";
-import { type Ipv4Range, parseCidr, parseRoutes, pickSubnet } from "./subnet.ts";
+import { firstAddress, type Ipv4Range, isFree, parseCidr, parseRoutes, pickSubnet } from "./subnet.ts";
 
 export const conflistName = "10-kubelet-ts.conflist";
 
@@ -29,30 +30,63 @@ export function networkConfig(files: NodeFiles, subnet: string): object {
   };
 }
 
-/** Writes the CNI configuration with a subnet that neither the host's routes nor another node has, and resolves it. */
-export function writeNetwork(files: NodeFiles): string {
-  const routes = parseRoutes(readFileSync("/proc/net/route", "utf8"));
-  const subnet = pickSubnet(files.name, [...routes, ...subnetsOfOtherNodes(files)]);
-  writeFileSync(
-    join(files.cni.conf, conflistName),
-    `${JSON.stringify(networkConfig(files, subnet), null, 2)}\n`,
-  );
-  return subnet;
+export interface PrivateNetwork {
+  /** Where pods have their addresses; the first is the bridge's own. */
+  readonly podSubnet: string;
+  /** Where services have theirs; the first is that of the API, and the bridge has it, too. */
+  readonly serviceRange: string;
 }
 
-/** A node's bridge, and so its route, exists only from its first pod on: its file says what it will take. */
-function subnetsOfOtherNodes(files: NodeFiles): Ipv4Range[] {
+const serviceBits = 20;
+/** The usual one of clusters: an API by itself gives addresses of it, and nothing here shall be taken for these. */
+const usualServiceRange = "10.96.0.0/16";
+
+/**
+ * Chooses ranges that neither the host's routes nor another node has, writes the CNI configuration, and makes the bridge.
+ * The bridge plugin would make it with the first pod; then the API could not be told earlier where it listens for pods.
+ */
+export async function makeNetwork(files: NodeFiles): Promise<PrivateNetwork> {
+  const routes = parseRoutes(readFileSync("/proc/net/route", "utf8"));
+  const network = chooseNetwork(files, [...routes, ...rangesOfOtherNodes(files)]);
+  const { podSubnet, serviceRange } = network;
+  writeFileSync(files.serviceRange, `${serviceRange}\n`);
+  writeFileSync(
+    join(files.cni.conf, conflistName),
+    `${JSON.stringify(networkConfig(files, podSubnet), null, 2)}\n`,
+  );
+  // The plugin wants the address of the pods' gateway to be the first that it finds on the bridge.
+  const addresses = [podSubnet, serviceRange].map((cidr) => `${firstAddress(cidr)}/${parseCidr(cidr).bits}`);
+  await makeBridge({ name: files.bridge, addresses });
+  return network;
+}
+
+/** Services keep the range that they had, unless somebody else has come to use it. */
+export function chooseNetwork(files: NodeFiles, others: readonly Ipv4Range[]): PrivateNetwork {
+  const noted = rangeIn(files.serviceRange);
+  const kept = noted && isFree(parseCidr(noted), others) ? noted : undefined;
+  const taken = [...others, parseCidr(usualServiceRange)];
+  const serviceRange = kept ?? pickSubnet(`services of ${files.name}`, taken, serviceBits);
+  return { podSubnet: pickSubnet(files.name, [...taken, parseCidr(serviceRange)]), serviceRange };
+}
+
+/** Of nodes that run, and the services of those that will run again. */
+export function rangesOfOtherNodes(files: NodeFiles): Ipv4Range[] {
   const baseDir = dirname(files.base);
-  const found: Ipv4Range[] = [];
-  for (const name of readdirSync(baseDir)) {
-    if (name === basename(files.base)) continue;
-    try {
-      const text = readFileSync(join(baseDir, name, "cni", "net.d", conflistName), "utf8");
-      const subnet = /"subnet":\s*"([^"]+)"/.exec(text)?.[1];
-      if (subnet) found.push(parseCidr(subnet));
-    } catch {
-      // not a node, or one that is being made or removed
-    }
+  const others = readdirSync(baseDir).filter((name) => name !== basename(files.base));
+  return others
+    .flatMap((name) => [
+      rangeIn(join(baseDir, name, "cni", "net.d", conflistName)),
+      rangeIn(join(baseDir, name, basename(files.serviceRange))),
+    ])
+    .filter((range) => range !== undefined)
+    .map(parseCidr);
+}
+
+/** The range that a file names; undefined if there is no such file: no node, or one that is being made or removed. */
+function rangeIn(file: string): string | undefined {
+  try {
+    return /^(?:.*"subnet":\s*")?(\d+(?:\.\d+){3}\/\d+)"?$/m.exec(readFileSync(file, "utf8"))?.[1];
+  } catch {
+    return undefined;
   }
-  return found;
 }

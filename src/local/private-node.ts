@@ -6,7 +6,7 @@ import { makeDirectories, type NodeFiles, nodeFiles } from "./node-files.ts";
 import { releaseNode, takeNode } from "./node-lock.ts";
 import { busyboxImage, demoImageName, type OciImage, pauseImage, pauseImageName } from "./oci-image.ts";
 import { PrivateContainerd } from "./private-containerd.ts";
-import { writeNetwork } from "./private-network.ts";
+import { makeNetwork } from "./private-network.ts";
 import type { Binaries } from "./requirements.ts";
 
 export interface PrivateNodeOptions {
@@ -31,6 +31,8 @@ export interface PrivateNode {
   readonly files: NodeFiles;
   readonly cgroupRoot: string;
   readonly podSubnet: string;
+  /** Its first address is on the node's bridge: an API that listens there is reached by pods. */
+  readonly serviceRange: string;
   readonly containerd: PrivateContainerd;
   /** Ends containerd and all containers and removes every trace in the kernel; files as `keep` says. */
   stop(options?: Pick<CleanupOptions, "keep">): Promise<CleanupReport>;
@@ -57,7 +59,7 @@ export async function startPrivateNode(options: PrivateNodeOptions): Promise<Pri
   try {
     await cleanUpNode(files, { keep: "manifests and logs", logger, clock }); // of a run that was killed
     makeDirectories(files);
-    const podSubnet = writeNetwork(files);
+    const network = await makeNetwork(files);
     await noteSharedChains(files);
     await containerd.start(signal);
     const demo = busyboxImage({
@@ -72,7 +74,7 @@ export async function startPrivateNode(options: PrivateNodeOptions): Promise<Pri
       images: { pause: pauseImageName, demo: demoImageName },
       files,
       cgroupRoot: files.cgroupRoot,
-      podSubnet,
+      ...network,
       containerd,
       stop,
     };

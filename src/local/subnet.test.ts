@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseCidr, parseRoutes, pickSubnet } from "./subnet.ts";
+import { firstAddress, isFree, parseCidr, parseRoutes, pickSubnet } from "./subnet.ts";
 
 const procNetRoute = `Iface	Destination	Gateway 	Flags	RefCnt	Use	Metric	Mask		MTU	Window	IRTT
 eth0	00000000	010200C0	0003	0	0	0	00000000	0	0	0
@@ -41,4 +41,17 @@ test("the search goes round to the start of the pool", () => {
 
 test("a host that routes the whole pool has no room", () => {
   assert.throws(() => pickSubnet("a", parseRoutes(procNetRoute)), { code: "NoSubnet" });
+});
+
+test("a wider range begins at a multiple of its size, and is free as a whole", () => {
+  const range = pickSubnet("a", [], 20);
+  assert.match(range, /^10\.\d+\.\d+\.0\/20$/);
+  assert.equal(parseCidr(range).address % 4096, 0);
+  const taken = parseCidr(range.replace("/20", "/32"));
+  assert.ok(isFree(parseCidr(pickSubnet("a", [taken], 20)), [taken, parseCidr(range)]));
+});
+
+test("the first address of a range is the one after its own", () => {
+  assert.equal(firstAddress("10.64.7.0/24"), "10.64.7.1");
+  assert.equal(firstAddress("10.127.240.0/20"), "10.127.240.1");
 });

@@ -6,21 +6,31 @@ export interface Ipv4Range {
   readonly bits: number;
 }
 
-/** 10.64.0.0/10: pod networks of private nodes take one /24 each of it. */
+/** 10.64.0.0/10: private nodes take a part each of it for their pods, and one for their services. */
 const pool: Ipv4Range = { address: parseAddress("10.64.0.0"), bits: 10 };
-const count = 1 << (24 - pool.bits);
 
-/** A /24 that no range in `taken` overlaps; the name decides where the search begins. */
-export function pickSubnet(name: string, taken: readonly Ipv4Range[]): string {
+/** A range of this size that none in `taken` overlaps; the name decides where the search begins. */
+export function pickSubnet(name: string, taken: readonly Ipv4Range[], bits = 24): string {
+  const count = 1 << (bits - pool.bits);
+  const size = 2 ** (32 - bits);
   const first = createHash("sha256").update(name).digest().readUInt32BE(0) % count;
   for (let i = 0; i < count; i++) {
-    const subnet: Ipv4Range = { address: (pool.address + ((first + i) % count) * 256) >>> 0, bits: 24 };
-    if (!taken.some((range) => overlaps(range, subnet))) return `${formatAddress(subnet.address)}/24`;
+    const subnet: Ipv4Range = { address: (pool.address + ((first + i) % count) * size) >>> 0, bits };
+    if (isFree(subnet, taken)) return `${formatAddress(subnet.address)}/${bits}`;
   }
   throw new KubeletError(
     "NoSubnet",
-    "the host's routes cover all of 10.64.0.0/10: no subnet is free for pods",
+    `the host's routes cover all of 10.64.0.0/10: no /${bits} is free for a private node`,
   );
+}
+
+export function isFree(range: Ipv4Range, taken: readonly Ipv4Range[]): boolean {
+  return !taken.some((other) => overlaps(other, range));
+}
+
+/** The first address of a range that a machine can have: "10.64.7.1" of "10.64.7.0/24". */
+export function firstAddress(cidr: string): string {
+  return formatAddress(parseCidr(cidr).address + 1);
 }
 
 /** What the host already routes, from /proc/net/route. The default route takes nothing. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile as execFileBack } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { CriClient } from "../../src/clients/cri/cri.ts";
@@ -8,6 +8,7 @@ import { ContainerState, PodSandboxState } from "../../src/gen/runtime/v1/api_pb
 import { removeAbandonedNodes } from "../../src/local/abandoned.ts";
 import { cleanUpNode } from "../../src/local/cleanup.ts";
 import { type NodeFiles, nodeFiles } from "../../src/local/node-files.ts";
+import type { OciImage } from "../../src/local/oci-image.ts";
 import { askRuntime } from "../e2e/agent-process.ts";
 import { CliProcess, environmentFor } from "../e2e/cli-process.ts";
 import { holds } from "../e2e/holds.ts";
@@ -31,9 +32,10 @@ export class UpNode {
     this.cri = askRuntime(`unix://${files.containerd.socket}`);
   }
 
-  static async start(containerd: ContainerdVersion): Promise<UpNode> {
-    await removeAbandonedNodes(/^kubectl-(\d+)$/);
-    const files = nodeFiles(`kubectl-${process.pid}`);
+  /** One of several has a suffix to its name. */
+  static async start(containerd: ContainerdVersion, suffix = ""): Promise<UpNode> {
+    await removeAbandonedNodes(/^kubectl-(\d+)(-[a-z]+)?$/);
+    const files = nodeFiles(`kubectl-${process.pid}${suffix}`);
     const env = environmentFor(containerd);
     const up = new CliProcess(["up", "--name", files.name], {
       env,
@@ -84,6 +86,16 @@ export class UpNode {
     await holds(async () => assert.ok(await this.cri.imageStatus({ image: name })));
   }
 
+  async import(image: OciImage): Promise<void> {
+    const { root, socket } = this.files.containerd;
+    const archive = join(root, "image.tar");
+    writeFileSync(archive, image.archive);
+    await execFile("ctr", ["-a", socket, "-n", "k8s.io", "images", "import", archive], { env: this.#env });
+    rmSync(archive);
+    const [name = ""] = image.names;
+    await holds(async () => assert.ok(await this.cri.imageStatus({ image: name })));
+  }
+
   /** What the containers of a pod have said. */
   log(uid: string): string {
     const dir = readdirSync(this.files.podLogs).find((name) => name.endsWith(`_${uid}`));
@@ -93,6 +105,13 @@ export class UpNode {
       .filter((entry) => entry.isFile())
       .map((entry) => readFileSync(join(entry.parentPath, entry.name), "utf8"))
       .join("");
+  }
+
+  /** As a machine that runs out of memory may do it: all that the node has made stays. */
+  async kill(): Promise<void> {
+    this.cri.close();
+    this.#up.child.kill("SIGKILL");
+    await this.#up.ended();
   }
 
   /** Ends it as Ctrl-C does; throws if it did not end well or left something. */

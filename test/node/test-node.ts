@@ -21,6 +21,7 @@ export interface TestNode {
   readonly manifests: string;
   readonly cgroupRoot: string;
   readonly podSubnet: string;
+  readonly serviceRange: string;
   ctr(args: readonly string[]): Promise<string>;
   /** Ends containerd only: containers and their shims stay. */
   stopRuntime(): Promise<void>;
@@ -79,6 +80,7 @@ export async function startTestNode(options: {
     manifests: node.files.manifests,
     cgroupRoot: node.cgroupRoot,
     podSubnet: node.podSubnet,
+    serviceRange: node.serviceRange,
     ctr: (args) => node.containerd.ctr(args),
     stopRuntime: () => node.containerd.stop(),
     startRuntime: () => node.containerd.start(),

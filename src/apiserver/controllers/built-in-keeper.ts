@@ -52,8 +52,11 @@ export class BuiltInKeeper implements Component {
 
 /** Makes what is missing, and puts right what the objects say of the API. */
 export async function keepBuiltIns(builtIns: readonly BuiltIn[], objects: Objects): Promise<void> {
-  for (const { ref, draft, kept } of builtIns) {
-    const found = await objects.get(ref);
+  for (const { ref, draft, kept, isOutdated } of builtIns) {
+    const there = await objects.get(ref);
+    const outdated = there !== undefined && isOutdated?.(there) === true;
+    if (outdated) await objects.delete(ref);
+    const found = outdated ? undefined : there;
     if (found === undefined) await createUnlessThere(objects, ref.resource, draft);
     else if (kept.some((field) => !same(found[field], draft[field])))
       await objects.change(ref, (changed) => {

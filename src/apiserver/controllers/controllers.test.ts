@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
+import { builtIns } from "../kinds/built-ins.ts";
 import { timestamp } from "./api-times.ts";
+import { keepBuiltIns } from "./built-in-keeper.ts";
 import { type Cluster, rootCa, startCluster } from "./fixtures.ts";
 
 const leases = "leases.coordination.k8s.io";
@@ -64,6 +66,20 @@ describe("a new cluster", () => {
     assert.equal((await cluster.get("services", "default", "kubernetes"))?.spec.clusterIP, "10.96.0.1");
     const endpoints = await cluster.get("endpoints", "default", "kubernetes");
     assert.deepEqual(endpoints?.subsets[0].addresses, [{ ip: "10.0.0.1" }]);
+  });
+
+  test("has the API at another address when the range of services is another one, and at none twice", async () => {
+    const ref = { resource: "services", namespace: "default", name: "kubernetes" };
+    const addressOf = async () => (await cluster.get("services", "default", "kubernetes"))?.spec.clusterIP;
+    const keep = (serviceRange: string) =>
+      keepBuiltIns(builtIns({ apiAddress: "10.0.0.1", apiPort: 6443, serviceRange }), cluster.objects);
+    const first = await cluster.objects.get(ref);
+    await keep("10.96.0.0/16");
+    assert.equal((await cluster.objects.get(ref))?.metadata.uid, first?.metadata.uid);
+    await keep("10.96.32.0/20");
+    assert.equal(await addressOf(), "10.96.32.1");
+    await keep("10.96.0.0/16");
+    assert.equal(await addressOf(), "10.96.0.1");
   });
 
   test("has an account and the authority in each namespace, also in new ones, and has them back", async () => {

@@ -1,6 +1,8 @@
 import type { Draft, DraftMeta, ObjectRef } from "../definition.ts";
+import type { ApiObject } from "../storage/object.ts";
 import { systemPriorities } from "./priority-classes.ts";
 import { AddressRange } from "./services/address-range.ts";
+import type { ServiceSpec } from "./services/service.ts";
 
 /** An object that a cluster is never without. */
 export interface BuiltIn {
@@ -8,11 +10,14 @@ export interface BuiltIn {
   readonly draft: Omit<Draft, "metadata"> & { metadata: Partial<DraftMeta> };
   /** The fields that are set back when somebody changed them, such as where the API is. */
   readonly kept: readonly string[];
+  /** True for one that says what it may not be changed to say: another takes its place. */
+  readonly isOutdated?: (found: ApiObject) => boolean;
 }
 
 export interface BuiltInOptions {
-  /** Where the API is reached: an IPv4 address of the machine, not of loopback; undefined if it has none. */
+  /** Where others reach the API: an IPv4 address, not of loopback; undefined if they do not. */
   readonly apiAddress: string | undefined;
+  /** The port there. */
   readonly apiPort: number;
   /** As given to `definitions`. */
   readonly serviceRange: string;
@@ -47,17 +52,19 @@ function namespaceOf(name: string): BuiltIn {
 
 /** The API as a service, so that pods find it in their environment. */
 function apiService({ serviceRange, apiPort }: BuiltInOptions): BuiltIn {
-  return inDefault("services", {
+  const clusterIP = new AddressRange(serviceRange).first;
+  const ports = [{ name: "https", port: 443, protocol: "TCP", targetPort: apiPort }];
+  const service = inDefault("services", {
     apiVersion: "v1",
     kind: "Service",
     metadata: { labels: { component: "apiserver", provider: "kubernetes" } },
-    spec: {
-      type: "ClusterIP",
-      clusterIP: new AddressRange(serviceRange).first,
-      ports: [{ name: "https", port: 443, protocol: "TCP", targetPort: apiPort }],
-      sessionAffinity: "None",
-    },
+    spec: { type: "ClusterIP", clusterIP, ports, sessionAffinity: "None" },
   });
+  const isOutdated = (found: ApiObject) => {
+    const spec = found.spec as ServiceSpec;
+    return spec.clusterIP !== clusterIP || spec.ports?.[0]?.targetPort !== apiPort;
+  };
+  return { ...service, isOutdated };
 }
 
 function apiEndpoints({ apiAddress, apiPort }: BuiltInOptions): BuiltIn {

@@ -1,0 +1,77 @@
+import { createHash } from "node:crypto";
+import { KubeletError } from "../base/errors.ts";
+import { systemError } from "./libc.ts";
+import {
+  addressRequest,
+  bridgeRequest,
+  encodeRequest,
+  errnoOfAnswer,
+  type NetlinkRequest,
+} from "./netlink.ts";
+
+export interface Bridge {
+  readonly name: string;
+  /** "10.64.0.1/24"; the kernel lists them in this order. */
+  readonly addresses: readonly string[];
+}
+
+const afNetlink = 16;
+const sockRaw = 3;
+const closeOnExec = 0o2000000;
+const dontWait = 0x40;
+
+/** Makes a bridge that is up and has these addresses. There must be none of that name. */
+export async function makeBridge({ name, addresses }: Bridge): Promise<void> {
+  const kernel = await openNetlink();
+  try {
+    kernel.tell(bridgeRequest(name, hardwareAddress(name)), `make bridge ${name}`);
+    const link = kernel.indexOf(name);
+    for (const address of addresses)
+      kernel.tell(addressRequest(link, address), `give ${address} to bridge ${name}`);
+  } finally {
+    kernel.close();
+  }
+}
+
+/**
+ * A bridge without one takes the lowest of its ports, and so another one with many a pod that comes or goes: others on it
+ * would not find it until they asked again. This one is from the range that everybody may choose from.
+ */
+function hardwareAddress(name: string): Uint8Array {
+  return Uint8Array.of(0x02, ...createHash("sha256").update(name).digest().subarray(0, 5));
+}
+
+async function openNetlink() {
+  const { default: koffi } = await import("koffi");
+  const libc = koffi.load(null);
+  const socket = libc.func("int socket(int domain, int type, int protocol)");
+  const send = libc.func("long send(int fd, void *data, size_t size, int flags)");
+  const receive = libc.func("long recv(int fd, void *data, size_t size, int flags)");
+  const nameToIndex = libc.func("unsigned int if_nametoindex(const char *name)");
+  const close = libc.func("int close(int fd)");
+  const checked = (result: number, what: string): number => {
+    if (result < 0) throw systemError(koffi.errno(), what);
+    return result;
+  };
+  const fd = checked(socket(afNetlink, sockRaw | closeOnExec, 0), "open a netlink socket");
+  let sequence = 0;
+  return {
+    tell(request: NetlinkRequest, what: string): void {
+      const message = encodeRequest(request, ++sequence);
+      checked(Number(send(fd, message, message.length, 0)), what);
+      const answer = Buffer.alloc(8192);
+      // The kernel has done it and has answered before send returns.
+      const length = checked(Number(receive(fd, answer, answer.length, dontWait)), what);
+      const errno = errnoOfAnswer(answer.subarray(0, length));
+      if (errno === undefined)
+        throw new KubeletError("Netlink", `${what}: an answer that is no acknowledgement`);
+      if (errno !== 0) throw systemError(errno, what);
+    },
+    indexOf(name: string): number {
+      const index: number = nameToIndex(name);
+      if (index === 0) throw systemError(koffi.errno(), `find link ${name}`);
+      return index;
+    },
+    close: () => void close(fd),
+  };
+}

@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import type { Pod, PodSpec } from "../../src/model/pod.ts";
+import { holds } from "../e2e/holds.ts";
+import { programImage } from "../node/program-image.ts";
+import { type ContainerdVersion, containerdVersions } from "../node/test-node.ts";
+import { Kubectl, kubectlAvailable, kubectlFile } from "./kubectl.ts";
+import { UpNode } from "./up-node.ts";
+
+const image = "localhost/test/kubectl:1";
+const account = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/** What the script in a pod found out, a line each. */
+type Answers = Readonly<Record<string, string>>;
+
+/** kubectl in a pod, told nothing, takes address, token and CA as any program in a cluster does. */
+const script = `
+say() { echo "$1: $(echo "$2" | tr '\\n' ' ' | cut -c 1-500)" >> /dev/termination-log; }
+export HOME=/tmp
+say address "$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT"
+say own "$(kubectl get pod $NAME -o 'jsonpath={.metadata.uid}' 2>&1)"
+say elsewhere "$(kubectl get pods --namespace kube-system 2>&1)"
+echo "$OTHER_CA" > /tmp/other.crt
+API="--server https://$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT"
+RAW="get --raw /api/v1/namespaces/default/pods/$NAME"
+say wrongAuthority "$(kubectl $API --certificate-authority /tmp/other.crt --token "$(cat ${account}/token)" $RAW 2>&1)"
+# Without a name kubectl would ask for one before it asks the API, which knows no passwords.
+NOBODY="--username nobody --password none"
+say noToken "$(kubectl $API --certificate-authority ${account}/ca.crt $NOBODY $RAW 2>&1)"
+say otherNode "$(kubectl --server https://$OTHER_NODE:443 --certificate-authority /tmp/other.crt $NOBODY $RAW 2>&1)"
+`;
+
+class Cluster {
+  readonly containerd: ContainerdVersion;
+  readonly #suffix: string;
+  node!: UpNode;
+  #kubectl!: Kubectl;
+
+  constructor(containerd: ContainerdVersion, suffix: string) {
+    this.containerd = containerd;
+    this.#suffix = suffix;
+  }
+
+  async start(): Promise<void> {
+    this.node = await UpNode.start(this.containerd, this.#suffix);
+    this.#kubectl = new Kubectl("1.36", this.node.kubeconfig);
+    await this.node.import(programImage(image, kubectlFile("1.36")));
+  }
+
+  async stop(): Promise<void> {
+    this.#kubectl?.remove();
+    await this.node?.stop();
+  }
+
+  get authority(): string {
+    return readFileSync(join(this.node.files.api.dir, "pki", "ca.crt"), "utf8");
+  }
+
+  async json<T>(...args: string[]): Promise<T> {
+    return JSON.parse(await this.#kubectl.ok(["get", ...args, "-o", "json"]));
+  }
+
+  async apiAddress(): Promise<string> {
+    const { spec } = await this.json<{ spec: { clusterIP: string } }>("service", "kubernetes");
+    return spec.clusterIP;
+  }
+
+  /** Asks the API from a pod, which is gone afterwards. */
+  async ask(name: string, other: Cluster, spec: Partial<PodSpec> = {}): Promise<[Pod, Answers]> {
+    const env = [
+      { name: "NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
+      { name: "OTHER_CA", value: other.authority },
+      { name: "OTHER_NODE", value: await other.apiAddress() },
+    ];
+    const container = { name: "c", image, imagePullPolicy: "Never", command: ["sh", "-c", script], env };
+    const pod = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name },
+      spec: { restartPolicy: "Never", dnsPolicy: "Default", ...spec, containers: [container] },
+    };
+    await this.#kubectl.ok(["create", "-f", "-"], { input: pod });
+    const ended = await holds(async () => {
+      const seen = await this.json<Pod>("pod", name);
+      assert.equal(seen.status?.phase, "Succeeded", JSON.stringify(seen.status));
+      return seen;
+    }, 60_000);
+    await this.#kubectl.ok(["delete", "pod", name, "--wait=false"]);
+    const said = ended.status?.containerStatuses?.[0]?.state?.terminated?.message ?? "";
+    return [ended, Object.fromEntries(said.split("\n").map((line) => cut(line)))];
+  }
+}
+
+function cut(line: string): [string, string] {
+  const at = line.indexOf(": ");
+  return [line.slice(0, at), line.slice(at + 2).trim()];
+}
+
+const skip =
+  [kubectlAvailable("1.36"), ...containerdVersions().map(({ available }) => available)].find(
+    (available) => available !== true,
+  ) ?? false;
+
+describe("the API from inside pods, on two nodes of one machine", { skip }, () => {
+  const clusters = [new Cluster("1.6", "-a"), new Cluster("2.x", "-b")] as const;
+  before(() => Promise.all(clusters.map((cluster) => cluster.start())));
+  after(() => Promise.all(clusters.map((cluster) => cluster.stop())));
+
+  for (const [i, cluster] of clusters.entries()) {
+    const other = clusters[1 - i]!;
+    for (const hostNetwork of [false, true]) {
+      const name = hostNetwork ? "in-host-network" : "in-pod-network";
+      const title = "a pod reads itself with its token and the mounted CA, and nothing more";
+      test(`containerd ${cluster.containerd}, ${name}: ${title}`, async () => {
+        const [pod, answers] = await cluster.ask(name, other, { hostNetwork });
+        const { address, own, elsewhere, wrongAuthority, noToken, otherNode } = answers;
+        assert.equal(address, `${await cluster.apiAddress()}:443`);
+        assert.equal(own, pod.metadata.uid);
+        assert.match(elsewhere!, /Forbidden.*system:serviceaccount:default:default/);
+        assert.match(wrongAuthority!, /certificate signed by unknown authority/);
+        assert.match(noToken!, /Unauthorized/);
+        // Of the machine itself everybody is let in, as at 127.0.0.1; of another node's pods nobody is.
+        assert.match(otherNode!, hostNetwork ? /Unauthorized/ : /reset by peer|EOF/);
+      });
+    }
+
+    test(`containerd ${cluster.containerd}: the endpoints of the API are where it listens`, async () => {
+      const address = await cluster.apiAddress();
+      const { subsets } = await cluster.json<{ subsets: object[] }>("endpoints", "kubernetes");
+      const port = { name: "https", port: 443, protocol: "TCP" };
+      assert.deepEqual(subsets, [{ addresses: [{ ip: address }], ports: [port] }]);
+      const slice = await cluster.json<{ endpoints: { addresses: string[] }[]; ports: object[] }>(
+        "endpointslice",
+        "kubernetes",
+      );
+      assert.deepEqual([slice.endpoints[0]?.addresses, slice.ports], [[address], [port]]);
+    });
+  }
+
+  test("two nodes have different addresses for it", async () => {
+    const [a, b] = await Promise.all(clusters.map((cluster) => cluster.apiAddress()));
+    assert.notEqual(a, b);
+  });
+
+  test("a node that was killed has the same address when it is started again", async () => {
+    const [cluster, other] = clusters;
+    const before = await cluster.apiAddress();
+    await cluster.node.kill();
+    await cluster.start();
+    assert.equal(await cluster.apiAddress(), before);
+    const [pod, { own }] = await cluster.ask("after-the-kill", other);
+    assert.equal(own, pod.metadata.uid);
+  });
+});
