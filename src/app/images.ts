@@ -11,6 +11,7 @@ import { ImageManager } from "../pods/images/image-manager.ts";
 import { NodeDockerConfig } from "../pods/images/node-docker-config.ts";
 import { CredentialProviders } from "../pods/images/providers/credential-providers.ts";
 import type { LoadedProviders } from "../pods/images/providers/load-providers.ts";
+import type { TokenSource } from "../pods/images/providers/token-source.ts";
 import { PullCredentials, type PullSecret } from "../pods/images/pull-credentials.ts";
 import { PullRecords } from "../pods/images/records/pull-records.ts";
 import { verificationPolicy } from "../pods/images/records/verification-policy.ts";
@@ -22,6 +23,8 @@ export interface ImageParts {
   images: Pick<ImageService, "imageStatus" | "pullImage" | "listImages">;
   /** Programs that know credentials; without them there are none. */
   providers: LoadedProviders | undefined;
+  /** Tokens of service accounts, for those programs that want them. */
+  tokens?: TokenSource;
   /** Pull secrets of pods; without it there are none. */
   secret?: (namespace: string, name: string, signal?: AbortSignal) => Promise<PullSecret | undefined>;
   runtimeHandler: (pod: Pod) => string;
@@ -39,7 +42,10 @@ export function imageManager(parts: ImageParts): { manager: ImageManager; compon
     node: new NodeDockerConfig({ rootDir, workingDir: process.cwd(), homeDir: homedir(), clock, logger }),
     events,
     ...(parts.providers && {
-      providers: new CredentialProviders({ loaded: parts.providers, clock, logger, metrics }),
+      providers: new CredentialProviders({
+        ...{ loaded: parts.providers, clock, logger, metrics },
+        ...(parts.tokens && { tokens: parts.tokens }),
+      }),
     }),
   });
   const unlimited = Number.POSITIVE_INFINITY;

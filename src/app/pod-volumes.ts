@@ -7,7 +7,7 @@ import type { Pod } from "../model/pod.ts";
 import { PluginManager } from "../plugins/plugin-manager.ts";
 import { contentPlugins } from "../pods/volumes/content/content-plugins.ts";
 import { type FollowedRef, podsFollowing } from "../pods/volumes/content/following.ts";
-import { ServiceAccountTokens } from "../pods/volumes/content/tokens/service-account-tokens.ts";
+import type { ServiceAccountTokens } from "../pods/volumes/content/tokens/service-account-tokens.ts";
 import { ClusterTrustBundles } from "../pods/volumes/content/trust-bundles/cluster-trust-bundles.ts";
 import { type CsiVolumes, csiVolumes } from "../pods/volumes/csi/csi-volumes.ts";
 import { kubeSecrets } from "../pods/volumes/csi/kube-secrets.ts";
@@ -36,13 +36,17 @@ export interface PodVolumes extends Volumes {
 /** The volumes of pods, of all types that this node can have. */
 export function podVolumes(
   core: AgentCore,
-  parts: Pick<VolumesOptions, "phaseOf" | "ready" | "imageSource" | "recursiveReadOnly">,
+  {
+    tokens,
+    ...parts
+  }: Pick<VolumesOptions, "phaseOf" | "ready" | "imageSource" | "recursiveReadOnly"> & {
+    tokens: ServiceAccountTokens;
+  },
 ): PodVolumes {
   const { options: o, config, node, clock, logger, events, metrics, desired, view } = core;
   const api = o.cluster?.transport;
   const { rootDir, gates } = o;
   const common = { clock, logger };
-  const tokens = new ServiceAccountTokens({ api, ...common, metrics });
   const bundles =
     api && gates.enabled("ClusterTrustBundleProjection")
       ? new ClusterTrustBundles({ api, ...common })

@@ -6,9 +6,11 @@ import { restartDelays } from "../pipeline/pod-runtime/restart-backoff.ts";
 import { createStartMetrics } from "../pipeline/pod-runtime/start-metrics.ts";
 import { LifecycleHooks } from "../pods/lifecycle/lifecycle-hooks.ts";
 import type { UserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
+import { ServiceAccountTokens } from "../pods/volumes/content/tokens/service-account-tokens.ts";
 import type { PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
 import type { AgentCore } from "./agent-core.ts";
 import { apiObjects } from "./api-objects.ts";
+import { credentialTokens } from "./credential-tokens.ts";
 import { type CriRequests, criRequests } from "./cri-requests.ts";
 import { imageManager } from "./images.ts";
 import { type PodVolumes, podVolumes } from "./pod-volumes.ts";
@@ -50,7 +52,10 @@ export function podRuntime(
   });
   const { view } = core;
   const objects = view && apiObjects(view.objects);
+  const api = o.cluster?.transport;
+  const tokens = new ServiceAccountTokens({ api, clock, logger, metrics });
   const volumes = podVolumes(core, {
+    tokens,
     phaseOf: parts.phaseOf,
     ready: parts.mayJudge,
     recursiveReadOnly: (pod) => core.features.recursiveReadOnly(requests.runtimeHandler(pod)),
@@ -98,6 +103,7 @@ export function podRuntime(
     rootDir: o.rootDir,
     images: cri,
     providers: o.credentialProviders,
+    ...(api && { tokens: credentialTokens(api, tokens) }),
     ...(objects && { secret: (namespace, name, signal) => objects.secret(namespace, name, signal) }),
     runtimeHandler: (pod) => requests.runtimeHandler(pod),
     events,

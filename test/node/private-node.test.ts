@@ -12,6 +12,7 @@ import type { CriClient, PodSandboxConfigInit } from "../../src/clients/cri/cri.
 import { cleanUpNode } from "../../src/local/cleanup.ts";
 import { nodeFiles } from "../../src/local/node-files.ts";
 import { processesOfNode, readProcesses } from "../../src/local/processes.ts";
+import { eventually } from "../contracts/eventually.ts";
 import { leaks, mentions, snapshot } from "./leaks.ts";
 import { type ContainerdVersion, describeOnContainerd, startTestNode, type TestNode } from "./test-node.ts";
 
@@ -120,6 +121,8 @@ describeOnContainerd("a private node", (version) => {
     assert.ok(existsSync(`/proc/${pid}`), "the container lives without containerd");
     await node.startRuntime();
     assert.equal(await pidOf(), pid);
+    // containerd 1.6 answers before its CRI does.
+    await eventually(() => cri.listPodSandboxes().catch(() => undefined));
     await cri.stopPodSandbox(sandbox);
     await cri.removePodSandbox(sandbox);
   });
