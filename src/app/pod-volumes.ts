@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Component } from "../base/component.ts";
 import { KubeletError } from "../base/errors.ts";
 import { hostMounts, shareMountsOf } from "../host/mounts.ts";
+import { matchesTerms, type NodeTerm } from "../model/node-selector.ts";
 import type { Pod } from "../model/pod.ts";
 import { PluginManager } from "../plugins/plugin-manager.ts";
 import { contentPlugins } from "../pods/volumes/content/content-plugins.ts";
@@ -113,6 +114,10 @@ export function podVolumes(
     ...(api && {
       resolveClaim: (pod, volume, signal) => resolveClaim(kubeVolumeApi(api), pod, volume, signal),
     }),
+    ...(view && {
+      refusedByAffinity: (affinity) =>
+        refusedBy(affinity, { name: node.name, labels: view.standing().labels }),
+    }),
     plugins,
   });
   const handlers = { ...(csi && { CSIPlugin: csi.registration }) };
@@ -136,6 +141,12 @@ export function podVolumes(
       return health && !health.ok ? [health.reason] : [];
     },
   };
+}
+
+function refusedBy(affinity: unknown, node: Parameters<typeof matchesTerms>[1]): string | undefined {
+  const { required } = affinity as { required?: { nodeSelectorTerms?: readonly NodeTerm[] } };
+  if (!required || matchesTerms(required.nodeSelectorTerms ?? [], node)) return undefined;
+  return "no matching NodeSelectorTerms";
 }
 
 interface Ownership {

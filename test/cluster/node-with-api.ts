@@ -21,6 +21,14 @@ export interface Ran {
   readonly attempt: number;
 }
 
+export interface NodeWithApiOptions {
+  /** Of the agent, besides what all of them have. */
+  readonly config?: Record<string, unknown>;
+  readonly env?: NodeJS.ProcessEnv;
+  /** Before the agent is started for the first time. */
+  readonly prepare?: (node: TestNode) => Promise<void>;
+}
+
 /** A real containerd, the embedded API and the agent, all of them processes of their own. */
 export class NodeWithApi {
   readonly node: TestNode;
@@ -28,17 +36,19 @@ export class NodeWithApi {
   readonly api: KillableApi;
   readonly runtime: CriClient;
   readonly admin: HttpKubeTransport;
+  readonly #env: NodeJS.ProcessEnv;
 
-  static async start(containerd: ContainerdVersion): Promise<NodeWithApi> {
+  static async start(containerd: ContainerdVersion, o: NodeWithApiOptions = {}): Promise<NodeWithApi> {
     const node = await startTestNode({ containerd });
+    await o.prepare?.(node);
     const api = await KillableApi.create(nodeName);
     api.start();
     const admin = await api.admin();
     await holds(() =>
       admin.request({ method: "GET", path: "/api/v1/namespaces/default/serviceaccounts/default" }),
     );
-    const agent = await AgentProcess.create(node);
-    const whole = new NodeWithApi(node, agent, api, askRuntime(node.endpoint), admin);
+    const agent = await AgentProcess.create(node, o.config);
+    const whole = new NodeWithApi(node, agent, api, askRuntime(node.endpoint), admin, o.env ?? process.env);
     whole.startAgent();
     return whole;
   }
@@ -49,16 +59,19 @@ export class NodeWithApi {
     api: KillableApi,
     runtime: CriClient,
     admin: HttpKubeTransport,
+    env: NodeJS.ProcessEnv,
   ) {
     this.node = node;
     this.agent = agent;
     this.api = api;
     this.runtime = runtime;
     this.admin = admin;
+    this.#env = env;
   }
 
   startAgent(): void {
-    this.agent.start([`--kubeconfig=${this.api.nodeKubeconfig}`, `--hostname-override=${nodeName}`]);
+    const flags = [`--kubeconfig=${this.api.nodeKubeconfig}`, `--hostname-override=${nodeName}`];
+    this.agent.start(flags, this.#env);
   }
 
   async destroy(): Promise<void> {

@@ -87,10 +87,10 @@ describe("waiting for the volumes of a pod", () => {
     });
     const seen = outcome(manager.waitFor(podWithVolumes("a", ["x"], ["c"]), never));
     await clock.advance(20);
-    const message =
-      "unmounted volumes=[claim-c x], failed to process volumes=[claim-c]: error processing PVC default/c: PVC is not bound";
-    assert.equal(seen.error?.message, message);
-    assert.deepEqual(host.events, [`FailedMount: Unable to attach or mount volumes: ${message}`]);
+    const processed = "failed to process volumes=[claim-c]: error processing PVC default/c: PVC is not bound";
+    assert.equal(seen.error?.message, `unmounted volumes=[claim-c x], ${processed}`);
+    const lists = `unmounted volumes=[claim-c x], unattached volumes=[], ${processed}`;
+    assert.deepEqual(host.events, [`FailedMount: Unable to attach or mount volumes: ${lists}`]);
   });
 
   test("a claim that is bound later is found by the next wait", async () => {

@@ -5,7 +5,7 @@ import type { VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
 import { usedVolumes } from "./pod-volumes.ts";
 import { Reconciler, type ReconcilerOptions, type VolumeChange } from "./reconciler.ts";
 import { isGone, type VolumeRecord } from "./volume-state.ts";
-import { unmountedMessage, waitingLines } from "./volume-waits.ts";
+import { type UnmountedWords, unmountedMessage, waitingLines } from "./volume-waits.ts";
 import {
   type ResolveClaim,
   type ResolvedVolume,
@@ -109,8 +109,8 @@ export class VolumeManager implements Component {
     this.register(pod);
     const missing = () =>
       [...(this.#pods.get(uid)?.uses.values() ?? [])].filter((use) => !this.#isReady(use));
-    const message = (otherwise?: string) =>
-      unmountedMessage(missing(), this.#recordOf, this.#reconciler.devices, otherwise);
+    const message = (words?: UnmountedWords) =>
+      unmountedMessage(missing(), this.#recordOf, this.#reconciler.devices, words);
     const look = (ended: boolean) => {
       if (!this.#pods.get(uid)) throw abortError("the pod's volumes are no longer wanted");
       const uses = missing();
@@ -118,12 +118,14 @@ export class VolumeManager implements Component {
       const unusable = uses.some(
         (use) => !use.resolved && !use.resolving && (use.failure?.retryAt ?? 0) > began,
       );
-      if (unusable)
-        this.#o.events.warning(pod, "FailedMount", `Unable to attach or mount volumes: ${message()}`);
+      if (unusable) {
+        const said = `Unable to attach or mount volumes: ${message({ allLists: true })}`;
+        this.#o.events.warning(pod, "FailedMount", said);
+      }
       if (unusable || ended) throw new KubeletError("UnmountedVolumes", message());
       return false;
     };
-    await this.#until(signal, look, () => message("aborted"));
+    await this.#until(signal, look, () => message({ otherwise: "aborted" }));
   }
 
   /** What each volume waits for, in words; empty when all are there. */

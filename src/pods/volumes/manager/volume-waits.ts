@@ -4,12 +4,19 @@ import type { Use } from "./wanted-pods.ts";
 
 type RecordOf = (use: Use) => VolumeRecord | undefined;
 
+export interface UnmountedWords {
+  /** What is said if no cause is known. */
+  readonly otherwise?: string;
+  /** Names the empty lists too: in events they are looked for so. */
+  readonly allLists?: boolean;
+}
+
 /** `unmounted volumes=[data]: MountVolume.SetUp failed for volume "data": secret "s" not found` */
 export function unmountedMessage(
   missing: readonly Use[],
   recordOf: RecordOf,
   devices: ReadonlyMap<string, DeviceRecord>,
-  otherwise = "timed out waiting for the condition",
+  { otherwise = "timed out waiting for the condition", allLists = false }: UnmountedWords = {},
 ): string {
   const unprocessed = missing.filter((use) => !use.resolved);
   const unattached = missing.filter((use) => {
@@ -21,8 +28,8 @@ export function unmountedMessage(
   });
   const lists = [
     `unmounted volumes=${namesOf(missing)}`,
-    ...(unattached.length > 0 ? [`unattached volumes=${namesOf(unattached)}`] : []),
-    ...(unprocessed.length > 0 ? [`failed to process volumes=${namesOf(unprocessed)}`] : []),
+    ...(allLists || unattached.length > 0 ? [`unattached volumes=${namesOf(unattached)}`] : []),
+    ...(allLists || unprocessed.length > 0 ? [`failed to process volumes=${namesOf(unprocessed)}`] : []),
   ];
   const causes = missing.flatMap((use) => {
     const record = recordOf(use);

@@ -1,0 +1,225 @@
+import assert from "node:assert/strict";
+import { readFile, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { Pod } from "../../src/model/pod.ts";
+import { podsPath } from "../cluster/node-with-api.ts";
+import { holds } from "../e2e/holds.ts";
+import { type Concern, tmpfsMagic } from "./volume-node.ts";
+
+const objects = "/api/v1/namespaces/default";
+const bundles = "/apis/certificates.k8s.io/v1beta1/clustertrustbundles";
+const base64 = (text: string | Uint8Array) => Buffer.from(text).toString("base64");
+const field = (path: string, fieldPath: string) => ({ path, fieldRef: { fieldPath } });
+
+/** A certificate that is one: the authority of the cluster itself. */
+const rootCertificate = async (get: <T>(path: string) => Promise<T>) =>
+  holds(async () => {
+    const { data } = await get<{ data: Record<string, string> }>(`${objects}/configmaps/kube-root-ca.crt`);
+    return data["ca.crt"]!;
+  });
+
+/** configMap, secret, downwardAPI and projected volumes. */
+export const content: Concern = {
+  title: "files that the agent writes",
+
+  async prepare(n) {
+    await n.configMap(
+      "settings",
+      { a: "one", b: "two" },
+      { binaryData: { bin: base64(Uint8Array.of(0, 255, 10)) } },
+    );
+    await n.secret("keys", { user: "me", password: "first" });
+    const trustBundle = await rootCertificate((path) => n.whole.get(path));
+    const apiVersion = "certificates.k8s.io/v1beta1";
+    await n.make(bundles, {
+      ...{ apiVersion, kind: "ClusterTrustBundle", metadata: { name: "anchors" }, spec: { trustBundle } },
+    });
+    const volumes = [
+      { name: "config", configMap: { name: "settings" } },
+      {
+        name: "picked",
+        configMap: {
+          name: "settings",
+          defaultMode: 0o440,
+          items: [
+            { key: "a", path: "deep/er/a", mode: 0o400 },
+            { key: "b", path: "b" },
+          ],
+        },
+      },
+      { name: "optional", configMap: { name: "later", optional: true } },
+      { name: "keys", secret: { secretName: "keys", defaultMode: 0o400 } },
+      {
+        name: "about",
+        downwardAPI: {
+          items: [
+            field("labels", "metadata.labels"),
+            field("annotations", "metadata.annotations"),
+            field("name", "metadata.name"),
+            field("color", "metadata.labels['color']"),
+            {
+              path: "memory",
+              resourceFieldRef: { containerName: "c", resource: "limits.memory", divisor: "1Mi" },
+            },
+          ],
+        },
+      },
+      {
+        name: "all",
+        projected: {
+          defaultMode: 0o444,
+          sources: [
+            { configMap: { name: "settings", items: [{ key: "a", path: "config/a" }] } },
+            { secret: { name: "keys", items: [{ key: "password", path: "password", mode: 0o400 }] } },
+            { downwardAPI: { items: [field("labels", "metadata.labels")] } },
+            { serviceAccountToken: { path: "token", audience: "somebody", expirationSeconds: 600 } },
+            { clusterTrustBundle: { name: "anchors", path: "ca.pem" } },
+          ],
+        },
+      },
+    ];
+    await n.addPod("content", {
+      labels: { color: "red" },
+      annotations: { note: "first" },
+      spec: {
+        volumes: volumes as never,
+        containers: [
+          {
+            resources: { limits: { memory: "64Mi" } },
+            volumeMounts: volumes.map(({ name }) => ({ name, mountPath: `/v/${name}` })),
+          },
+        ],
+      },
+    });
+    await n.addPod("waits", {
+      spec: {
+        volumes: [{ name: "data", secret: { secretName: "s" } }],
+        containers: [{ volumeMounts: [{ name: "data", mountPath: "/data" }] }],
+      },
+    });
+  },
+
+  tests(node) {
+    const read = (path: string) => node().inside("content", `cat /v/${path}`);
+    const becomes = (path: string, text: string) =>
+      holds(async () => assert.equal(await read(path), text, path), 20_000);
+    const restarts = async () => (await node().whole.pod("content")).status?.containerStatuses?.[0];
+
+    test("are there, with their modes, and what was picked only", async () => {
+      await node().runs("content");
+      const list = (volume: string) =>
+        node().inside("content", `cd /v/${volume} && find -L . -type f ! -path './..*'`);
+      const files = async (volume: string) => (await list(volume)).split("\n").filter(Boolean).toSorted();
+      assert.deepEqual(await files("config"), ["./a", "./b", "./bin"]);
+      assert.deepEqual(await files("picked"), ["./b", "./deep/er/a"]);
+      assert.deepEqual(await files("optional"), []);
+      assert.deepEqual(await files("all"), ["./ca.pem", "./config/a", "./labels", "./password", "./token"]);
+      const modes: [string, string][] = [
+        ["config/a", "644"],
+        ["picked/deep/er/a", "400"],
+        ["picked/b", "440"],
+        ["keys/user", "400"],
+        ["all/config/a", "444"],
+        ["all/password", "400"],
+      ];
+      for (const [path, mode] of modes)
+        assert.equal(await node().inside("content", `stat -L -c %a /v/${path}`), mode, path);
+      assert.equal(await read("config/a"), "one");
+      assert.equal(await node().inside("content", "od -An -tx1 /v/config/bin"), " 00 ff 0a");
+      assert.deepEqual([await read("keys/user"), await read("keys/password")], ["me", "first"]);
+      assert.deepEqual(
+        [await read("about/name"), await read("about/color"), await read("about/memory")],
+        ["content", "red", "64"],
+      );
+      assert.match(await read("about/labels"), /^color="red"$/m);
+      assert.match(await read("about/annotations"), /^note="first"$/m);
+      assert.match(await read("all/ca.pem"), /^-----BEGIN CERTIFICATE-----\n/);
+    });
+
+    test("a token is for its audience, its pod and the time that was asked for", async () => {
+      const [, claims] = (await read("all/token")).split(".");
+      const { aud, exp, iat, ...more } = JSON.parse(Buffer.from(claims!, "base64url").toString());
+      assert.deepEqual([aud, exp - iat], [["somebody"], 600]);
+      assert.equal(more["kubernetes.io"].pod.name, "content");
+    });
+
+    test("cannot be written to from inside", async () => {
+      for (const volume of ["config", "keys", "about", "all"])
+        assert.match(await node().refusedInside("content", `touch /v/${volume}/x`), /Read-only file system/);
+    });
+
+    test("what is secret is in memory, and of a size that the pod may use", async () => {
+      const pod = (await node().runs("content")) as Pod;
+      const inside = await node().mountsInside("content");
+      const typeAt = (volume: string) => inside.find(({ path }) => path === `/v/${volume}`)?.fsType;
+      for (const [plugin, volume] of [
+        ["secret", "keys"],
+        ["projected", "all"],
+      ] as const) {
+        const { type, bsize, blocks } = await statfs(node().volumeDir(pod, plugin, volume));
+        assert.deepEqual([type, bsize * blocks, typeAt(volume)], [tmpfsMagic, 64 << 20, "tmpfs"], volume);
+      }
+      const token = pod.spec.volumes?.find(({ name }) => name.startsWith("kube-api-access-"));
+      assert.equal((await statfs(node().volumeDir(pod, "projected", token!.name))).type, tmpfsMagic);
+      assert.notEqual(typeAt("config"), "tmpfs");
+    });
+
+    test("change in place when what they show does; nothing is restarted", async () => {
+      const before = await restarts();
+      await node().change(`${objects}/configmaps/settings`, { data: { a: "uno", b: null, c: "three" } });
+      await node().change(`${objects}/secrets/keys`, { data: { password: base64("second") } });
+      await node().change(`${podsPath}/content`, {
+        metadata: { labels: { color: "blue" }, annotations: { note: "second" } },
+      });
+      await node().configMap("later", { come: "after all" });
+      await becomes("config/a", "uno");
+      await becomes("config/c", "three");
+      await holds(async () => node().refusedInside("content", "test -e /v/config/b"));
+      await becomes("keys/password", "second");
+      await becomes("about/color", "blue");
+      await becomes("optional/come", "after all");
+      await becomes("all/config/a", "uno");
+      await becomes("all/password", "second");
+      await holds(async () => {
+        assert.match(await read("about/labels"), /^color="blue"$/m);
+        assert.match(await read("about/annotations"), /^note="second"$/m);
+        assert.match(await read("all/labels"), /^color="blue"$/m);
+      });
+      const { containerID, restartCount } = (await restarts())!;
+      assert.deepEqual([containerID, restartCount], [before?.containerID, 0]);
+    });
+
+    test("a key that was picked and is gone: the volume stays as it was, and an event says why", async () => {
+      const message =
+        'MountVolume.SetUp failed for volume "picked" : configmap references non-existent config key: b';
+      await node().says("content", "FailedMount", message, 90_000);
+      assert.deepEqual([await read("picked/deep/er/a"), await read("picked/b")], ["one", "two"]);
+      await node().change(`${objects}/configmaps/settings`, { data: { b: "dos" } });
+      await becomes("picked/b", "dos");
+      await becomes("picked/deep/er/a", "uno");
+    });
+
+    test("a certificate bundle that has one more is seen", async () => {
+      const anchors = async () => (await read("all/ca.pem")).split("-----BEGIN CERTIFICATE-----").length - 1;
+      assert.equal(await anchors(), 1);
+      const kubeconfig = await readFile(join(node().whole.api.dir, "kubeconfig"), "utf8");
+      const [, other] = /client-certificate-data"?: "?([^"\s]+)/.exec(kubeconfig)!;
+      const trustBundle = `${await read("all/ca.pem")}\n${Buffer.from(other!, "base64").toString()}`;
+      await node().change(`${bundles}/anchors`, { spec: { trustBundle } });
+      await holds(async () => assert.equal(await anchors(), 2), 20_000);
+    });
+
+    test("an object that is not there: an event says so, the pod waits, and starts when it comes", async () => {
+      const message = 'MountVolume.SetUp failed for volume "data" : secret "s" not found';
+      await node().says("waits", "FailedMount", message);
+      const waiting = (await node().whole.pod("waits")).status?.containerStatuses?.[0]?.state?.waiting;
+      assert.equal(waiting?.reason, "ContainerCreating");
+      const row = (await node().whole.agent.pods())?.find(({ name }) => name === "waits");
+      assert.equal(row?.blockedOn, 'waiting for volume data: secret "s" not found');
+      await node().secret("s", { k: "v" });
+      await node().runs("waits", 20_000);
+      assert.equal(await node().inside("waits", "cat /data/k"), "v");
+    });
+  },
+};

@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { Pod } from "../../src/model/pod.ts";
+import { podsPath } from "../cluster/node-with-api.ts";
+import { holds } from "../e2e/holds.ts";
+import type { VolumeNode } from "./volume-node.ts";
+
+/** With a secret, with parts of volumes, and with a claim. */
+const deletedMeanwhile = ["waits", "parts", "claimed-read-only"];
+
+/** With all the pods that the other tests have left running: an agent that is killed, and pods that go. */
+export function ends(node: () => VolumeNode): void {
+  const allPods = async () => (await node().whole.get<{ items: Pod[] }>(podsPath)).items;
+
+  /** Which mounts each running container sees, by their ids. */
+  const mountsInside = async (pods: readonly Pod[]) => {
+    const seen: Record<string, unknown> = {};
+    for (const { metadata, status } of pods)
+      for (const { name, state } of status?.containerStatuses ?? []) {
+        if (!state?.running) continue;
+        const mounts = await node().mountsInside(metadata.name, name);
+        seen[`${metadata.name}/${name}`] = mounts.map(({ id, path }) => `${id} ${path}`);
+      }
+    return seen;
+  };
+
+  test("an agent that is killed leaves every mount and container as it was; who is gone when it is back goes", async (t) => {
+    const all = await allPods();
+    const isDeleted = ({ metadata }: Pod) => deletedMeanwhile.includes(metadata.name);
+    const pods = all.filter((pod) => !isDeleted(pod));
+    const deleted = all.filter(isDeleted);
+    const isOfOthers = (path: string) => !deleted.some((pod) => path.startsWith(`${node().podDir(pod)}/`));
+    const mounts = [...node().mountIds()].filter(([path]) => isOfOthers(path));
+    const inside = await mountsInside(pods);
+    const running = (await node().whole.running()).filter(({ pod }) => !deletedMeanwhile.includes(pod));
+    assert.ok(mounts.length >= 20 && Object.keys(inside).length >= 10);
+    assert.deepEqual(
+      deleted.map((pod) => node().leftOf(pod).length > 1),
+      [true, true, true],
+    );
+    t.diagnostic(`${mounts.length} mounts of the node, ${Object.keys(inside).length} containers`);
+    const { agent } = node().whole;
+    await agent.end("SIGKILL");
+    for (const name of deletedMeanwhile)
+      await node().whole.admin.request({
+        ...{ method: "DELETE", path: `${podsPath}/${name}`, query: { gracePeriodSeconds: "0" } },
+      });
+    await node().change("/api/v1/namespaces/default/configmaps/settings", { data: { a: "tres" } });
+    node().whole.startAgent();
+    for (const pod of deleted) await node().isGone(pod);
+    // All pods have been looked at again by then, and what they follow as well.
+    await holds(async () => assert.equal(await node().inside("content", "cat /v/config/a"), "tres"));
+    await holds(async () => {
+      const rows = (await agent.pods()) ?? [];
+      const ready = rows.filter((row) => row.phase === "Running").length;
+      assert.equal(ready, pods.filter((pod) => pod.status?.phase === "Running").length);
+    });
+    assert.deepEqual([...node().mountIds()], mounts);
+    assert.deepEqual(await mountsInside(pods), inside);
+    const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
+    assert.deepEqual((await node().whole.running()).toSorted(byId), running.toSorted(byId));
+  });
+
+  test("nothing is left of the volumes of pods that were deleted", async () => {
+    const pods = await allPods();
+    for (const { metadata } of pods) await node().deletePod(metadata.name);
+    for (const pod of pods) await node().isGone(pod);
+    assert.deepEqual([...node().mountIds().keys()], []);
+    const { rootDir } = node().whole.node;
+    assert.deepEqual(readdirSync(join(rootDir, "pods")), []);
+    const devices = join(rootDir, "plugins/kubernetes.io/local-volume/mounts");
+    assert.deepEqual(existsSync(devices) ? readdirSync(devices) : [], []);
+    // What belongs to the node stays.
+    assert.ok(existsSync(join(node().dir, "host/made-file")) && existsSync(join(node().dir, "pv/local/b")));
+  });
+}

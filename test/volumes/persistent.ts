@@ -1,0 +1,211 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { mkdir, open, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { readMounts } from "../../src/host/mount-table.ts";
+import type { Pod } from "../../src/model/pod.ts";
+import { nodeName } from "../cluster/cluster-node.ts";
+import { holds } from "../e2e/holds.ts";
+import type { LoopDevice } from "./loop-device.ts";
+import type { Concern, VolumeNode } from "./volume-node.ts";
+
+const claims = "/api/v1/namespaces/default/persistentvolumeclaims";
+const volumes = "/api/v1/persistentvolumes";
+const capacity = { storage: "16Mi" };
+
+/** Two disks: one is used as it is, one gets a file system. */
+export interface Disks {
+  readonly raw: LoopDevice;
+  readonly formatted: LoopDevice;
+}
+
+export function onNode(name: string): object {
+  const matchExpressions = [{ key: "kubernetes.io/hostname", operator: "In", values: [name] }];
+  return { nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions }] } } };
+}
+
+interface ClaimInit {
+  readonly mode?: "Block";
+  readonly owner?: Pod;
+}
+
+/** A PersistentVolume, and a claim that is bound to it. */
+export async function boundVolume(n: VolumeNode, name: string, pv: object, o: ClaimInit = {}): Promise<void> {
+  const common = {
+    accessModes: ["ReadWriteOnce"],
+    storageClassName: "",
+    ...(o.mode && { volumeMode: o.mode }),
+  };
+  const claimRef = { namespace: "default", name };
+  await n.make(volumes, {
+    ...{ apiVersion: "v1", kind: "PersistentVolume", metadata: { name: `pv-${name}` } },
+    spec: { ...common, capacity, claimRef, persistentVolumeReclaimPolicy: "Retain", ...pv },
+  });
+  const ownerReferences = o.owner && [
+    {
+      apiVersion: "v1",
+      kind: "Pod",
+      name: o.owner.metadata.name,
+      uid: o.owner.metadata.uid,
+      controller: true,
+    },
+  ];
+  await n.make(claims, {
+    ...{ apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: { name, ownerReferences } },
+    spec: { ...common, volumeName: `pv-${name}`, resources: { requests: capacity } },
+  });
+}
+
+const claimed = (...names: string[]) =>
+  names.map((name) => ({ name, persistentVolumeClaim: { claimName: name } }));
+const mounted = (...names: string[]) => names.map((name) => ({ name, mountPath: `/v/${name}` }));
+
+/** Volumes behind claims: local ones, hostPath, generic ephemeral ones, devices. Those with disks only where there are some. */
+export const persistent = (disks: () => Disks | undefined): Concern => ({
+  title: "PersistentVolumes",
+
+  async prepare(n) {
+    for (const name of ["local", "host", "passing"])
+      await mkdir(join(n.dir, "pv", name), { recursive: true });
+    const path = (name: string) => join(n.dir, "pv", name);
+    await boundVolume(n, "local", { local: { path: path("local") }, ...onNode(nodeName) });
+    await boundVolume(n, "host", { hostPath: { path: path("host"), type: "Directory" } });
+    await n.addPod("claimed", {
+      spec: { volumes: claimed("local", "host"), containers: [{ volumeMounts: mounted("local", "host") }] },
+    });
+    await n.addPod("claimed-read-only", {
+      spec: {
+        volumes: [{ name: "local", persistentVolumeClaim: { claimName: "local", readOnly: true } }],
+        containers: [{ volumeMounts: mounted("local") }],
+      },
+    });
+    const passing = await n.addPod("passing", {
+      spec: {
+        nodeName,
+        volumes: [
+          {
+            name: "own",
+            ephemeral: {
+              volumeClaimTemplate: {
+                spec: { accessModes: ["ReadWriteOnce"], resources: { requests: capacity } },
+              },
+            },
+          },
+        ],
+        containers: [{ volumeMounts: mounted("own") }],
+      },
+    });
+    await boundVolume(
+      n,
+      "passing-own",
+      { local: { path: path("passing") }, ...onNode(nodeName) },
+      { owner: passing },
+    );
+    await boundVolume(n, "elsewhere", { local: { path: path("local") }, ...onNode("another-node") });
+    await n.addPod("astray", {
+      spec: { nodeName, volumes: claimed("elsewhere"), containers: [{ volumeMounts: mounted("elsewhere") }] },
+    });
+    const disk = disks();
+    if (!disk) return;
+    await boundVolume(n, "raw", { local: { path: disk.raw.path }, ...onNode(nodeName) }, { mode: "Block" });
+    await boundVolume(n, "formatted", {
+      local: { path: disk.formatted.path, fsType: "ext4" },
+      ...onNode(nodeName),
+    });
+    await n.addPod("disks", {
+      spec: {
+        volumes: claimed("raw", "formatted"),
+        containers: [
+          {
+            volumeDevices: [{ name: "raw", devicePath: "/dev/xraw" }],
+            volumeMounts: mounted("formatted"),
+          },
+        ],
+      },
+    });
+  },
+
+  tests(node) {
+    const onHost = (...path: string[]) => join(node().dir, "pv", ...path);
+
+    test("a local folder and a hostPath are read and written through a claim", async () => {
+      await node().runs("claimed");
+      await writeFile(onHost("local", "a"), "by the node");
+      assert.equal(await node().inside("claimed", "cat /v/local/a"), "by the node");
+      await node().inside("claimed", "echo 1 >/v/local/b; echo 2 >/v/host/b");
+      assert.deepEqual(
+        [await readFile(onHost("local", "b"), "utf8"), await readFile(onHost("host", "b"), "utf8")],
+        ["1\n", "2\n"],
+      );
+    });
+
+    test("a claim that is used read-only cannot be written to, and others see what changes", async () => {
+      await node().runs("claimed-read-only");
+      assert.equal(await node().inside("claimed-read-only", "cat /v/local/b"), "1");
+      assert.match(
+        await node().refusedInside("claimed-read-only", "touch /v/local/x"),
+        /Read-only file system/,
+      );
+    });
+
+    test("a generic ephemeral volume is that of the claim that was made for the pod", async () => {
+      await node().runs("passing");
+      await node().inside("passing", "echo mine >/v/own/x");
+      assert.equal(await readFile(onHost("passing", "x"), "utf8"), "mine\n");
+    });
+
+    test("a claim that is not there or not for this node: an event names the cause", async () => {
+      await node().addPod("unbound", {
+        spec: { nodeName, volumes: claimed("nothing"), containers: [{ volumeMounts: mounted("nothing") }] },
+      });
+      await node().says(
+        "unbound",
+        "FailedMount",
+        'Unable to attach or mount volumes: unmounted volumes=[nothing], unattached volumes=[], failed to process volumes=[nothing]: error processing PVC default/nothing: failed to fetch PVC from API server: persistentvolumeclaims "nothing" not found',
+      );
+      await node().says(
+        "astray",
+        "FailedMount",
+        'MountVolume.NodeAffinity check failed for volume "pv-elsewhere" : no matching NodeSelectorTerms',
+      );
+    });
+
+    test("a pod whose claim comes later runs then", async () => {
+      await mkdir(onHost("late"));
+      await boundVolume(node(), "nothing", { local: { path: onHost("late") }, ...onNode(nodeName) });
+      await node().runs("unbound");
+    });
+
+    test("a disk is handed out as it is, and one without a file system gets one", async (t) => {
+      const disk = disks();
+      if (!disk) return t.skip("no loop devices");
+      const pod = await node().runs("disks");
+      await node().inside("disks", "printf from-inside | dd of=/dev/xraw bs=4096 conv=fsync,notrunc");
+      const file = await open(disk.raw.file);
+      const { buffer } = await file.read(Buffer.alloc(11), 0, 11, 0);
+      await file.close();
+      assert.equal(buffer.toString(), "from-inside");
+      await node().inside("disks", "echo kept >/v/formatted/x");
+      const mount = (await node().mountsInside("disks")).find(({ path }) => path === "/v/formatted");
+      assert.deepEqual([mount?.fsType, mount?.source], ["ext4", disk.formatted.path]);
+      await node().says(
+        "disks",
+        "SuccessfulMountVolume",
+        /^MapVolume.MapPodDevice succeeded for volume "pv-raw" /,
+      );
+      await node().deletePod("disks");
+      await node().isGone(pod);
+      await holds(() => assert.ok(!readMounts().some(({ source }) => source === disk.formatted.path)));
+      const plugins = join(node().whole.node.rootDir, "plugins");
+      await holds(() =>
+        assert.ok(!existsSync(join(plugins, "kubernetes.io/local-volume/mounts/pv-formatted"))),
+      );
+      await node().addPod("disks", {
+        spec: { volumes: claimed("formatted"), containers: [{ volumeMounts: mounted("formatted") }] },
+      });
+      await node().runs("disks");
+      assert.equal(await node().inside("disks", "cat /v/formatted/x"), "kept");
+    });
+  },
+});

@@ -1,0 +1,50 @@
+import { after, before, describe } from "node:test";
+import { describeOnContainerd } from "../node/test-node.ts";
+import { content } from "./content.ts";
+import { ends } from "./ends.ts";
+import { hostPaths } from "./host-paths.ts";
+import { loopDevice } from "./loop-device.ts";
+import { mounting } from "./mounting.ts";
+import { type Disks, persistent } from "./persistent.ts";
+import { reserveHugePages, scratch } from "./scratch.ts";
+import { VolumeNode } from "./volume-node.ts";
+
+const gates = { ClusterTrustBundle: true, ClusterTrustBundleProjection: true };
+
+const hugePages = reserveHugePages();
+after(hugePages.giveBack);
+
+describeOnContainerd("volumes of pods", (version) => {
+  let n: VolumeNode;
+  let disks: Disks | undefined;
+  const concerns = [
+    hostPaths(() => disks?.raw),
+    persistent(() => disks),
+    content,
+    scratch(hugePages),
+    mounting,
+  ];
+
+  before(async () => {
+    n = await VolumeNode.start(version, { config: { featureGates: gates } });
+    disks = await makeDisks(n);
+    for (const concern of concerns) await concern.prepare(n, version);
+  });
+
+  after(() => n?.destroy());
+
+  for (const concern of concerns) describe(concern.title, () => concern.tests(() => n, version));
+  describe("the end of agents and pods", () => ends(() => n));
+});
+
+async function makeDisks(n: VolumeNode): Promise<Disks | undefined> {
+  try {
+    const raw = await loopDevice(`${n.dir}/raw`, 16 << 20);
+    n.undo.push(raw.detach);
+    const formatted = await loopDevice(`${n.dir}/formatted`, 16 << 20);
+    n.undo.push(formatted.detach);
+    return { raw, formatted };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { readFile, stat, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { holds } from "../e2e/holds.ts";
+import { type Concern, tmpfsMagic } from "./volume-node.ts";
+
+const pool = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
+const wantedPages = 2;
+
+/** Huge pages for as long as the tests run; says why not where the kernel has none to give. */
+export function reserveHugePages(): { refusal: string | undefined; giveBack: () => void } {
+  try {
+    const before = readFileSync(pool, "utf8");
+    const giveBack = () => writeFileSync(pool, before);
+    if (Number(before) >= wantedPages) return { refusal: undefined, giveBack: () => {} };
+    writeFileSync(pool, String(wantedPages));
+    if (Number(readFileSync(pool, "utf8")) >= wantedPages) return { refusal: undefined, giveBack };
+    giveBack();
+    return { refusal: "the kernel gives no huge pages", giveBack: () => {} };
+  } catch (error) {
+    return { refusal: `huge pages cannot be reserved: ${error}`, giveBack: () => {} };
+  }
+}
+
+/** emptyDir volumes; those of huge pages only if the node has some. */
+export const scratch = (hugePages: { refusal: string | undefined }): Concern => ({
+  title: "emptyDir",
+
+  async prepare(n) {
+    await n.addPod("scratch", {
+      spec: {
+        volumes: [
+          { name: "disk", emptyDir: {} },
+          { name: "memory", emptyDir: { medium: "Memory", sizeLimit: "1Mi" } },
+          { name: "limited", emptyDir: { medium: "Memory" } },
+          { name: "not-used", emptyDir: {} },
+        ],
+        containers: ["c", "other"].map((name) => ({
+          name,
+          resources: { limits: { memory: "16Mi", cpu: "100m" } },
+          volumeMounts: ["disk", "memory", "limited"].map((volume) => ({
+            name: volume,
+            mountPath: `/v/${volume}`,
+          })),
+        })),
+      },
+    });
+    if (hugePages.refusal !== undefined) return;
+    await n.addPod("huge", {
+      spec: {
+        volumes: [{ name: "pages", emptyDir: { medium: "HugePages" } }],
+        containers: [
+          {
+            resources: { limits: { "hugepages-2Mi": "4Mi", memory: "16Mi", cpu: "10m" } },
+            volumeMounts: [{ name: "pages", mountPath: "/pages" }],
+          },
+        ],
+      },
+    });
+  },
+
+  tests(node) {
+    test("is the same folder for all containers of the pod, and anyone may write", async () => {
+      const pod = await node().runs("scratch");
+      await node().inside("scratch", "echo from c >/v/disk/file");
+      assert.equal(await node().inside("scratch", "cat /v/disk/file", "other"), "from c");
+      assert.equal(await node().inside("scratch", "stat -c %a /v/disk"), "777");
+      const dir = node().volumeDir(pod, "empty-dir", "disk");
+      assert.equal(await readFile(join(dir, "file"), "utf8"), "from c\n");
+      await assert.rejects(stat(node().volumeDir(pod, "empty-dir", "not-used")), { code: "ENOENT" });
+    });
+
+    test("in memory it is a tmpfs as large as its limit, which cannot be exceeded", async () => {
+      const pod = await node().runs("scratch");
+      const { type, bsize, blocks } = await statfs(node().volumeDir(pod, "empty-dir", "memory"));
+      assert.deepEqual([type, bsize * blocks], [tmpfsMagic, 1 << 20]);
+      assert.match(await node().inside("scratch", "df -k /v/memory"), /^tmpfs +1024 /m);
+      const full = await node().refusedInside("scratch", "dd if=/dev/zero of=/v/memory/x bs=1024 count=2048");
+      assert.match(full, /No space left on device/);
+      assert.equal(
+        await node().inside("scratch", "rm /v/memory/x; echo small >/v/memory/y; cat /v/memory/y"),
+        "small",
+      );
+    });
+
+    test("in memory without a limit of its own it is as large as what the pod may use", async () => {
+      assert.match(await node().inside("scratch", "df -k /v/limited"), /^tmpfs +32768 /m);
+    });
+
+    test("outlives its containers", async () => {
+      await node().inside("scratch", "echo still >/v/memory/kept", "other");
+      await node().endContainer("scratch", "other");
+      await holds(async () => {
+        const { status } = await node().whole.pod("scratch");
+        const again = status?.containerStatuses?.find(({ name }) => name === "other");
+        assert.deepEqual([again?.restartCount, again?.ready], [1, true]);
+      });
+      const files = "cat /v/disk/file /v/memory/kept";
+      assert.equal(await node().inside("scratch", files, "other"), "from c\nstill");
+    });
+
+    test("of huge pages it is a hugetlbfs of their size", { skip: hugePages.refusal }, async () => {
+      const pod = await node().runs("huge");
+      const mount = (await node().mountsInside("huge")).find(({ path }) => path === "/pages");
+      assert.equal(mount?.fsType, "hugetlbfs");
+      assert.ok(mount?.options.includes("pagesize=2M"), mount?.options.join());
+      // Such files are mapped, never written: a size is all that a shell can give one.
+      await node().inside("huge", "truncate -s 2097152 /pages/one");
+      const { size } = await stat(join(node().volumeDir(pod, "empty-dir", "pages"), "one"));
+      assert.equal(size, 2 << 20);
+    });
+  },
+});

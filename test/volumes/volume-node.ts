@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { mountsBelow, parseMountinfo, readMounts } from "../../src/host/mount-table.ts";
+import type { Container, Pod, PodSpec } from "../../src/model/pod.ts";
+import { NodeWithApi, type NodeWithApiOptions, podsPath } from "../cluster/node-with-api.ts";
+import { holds } from "../e2e/holds.ts";
+import { sleeper } from "../e2e/manifests.ts";
+import { removeFolder } from "../node/remove-folder.ts";
+import { busyboxName, type ContainerdVersion } from "../node/test-node.ts";
+
+export interface VolumePod {
+  readonly labels?: Record<string, string>;
+  readonly annotations?: Record<string, string>;
+  readonly spec: Omit<Partial<PodSpec>, "containers"> & { containers?: Partial<Container>[] };
+}
+
+/** What the kernel calls it, as statfs tells. */
+export const tmpfsMagic = 0x01021994;
+
+/** A node with the embedded API whose pods are looked at from inside their containers, and from the node. */
+export class VolumeNode {
+  readonly whole: NodeWithApi;
+  /** A folder of the node for what tests give to pods. */
+  readonly dir: string;
+  /** What has to be undone before the folder goes, the last first. */
+  readonly undo: (() => Promise<void>)[] = [];
+
+  static async start(containerd: ContainerdVersion, o: NodeWithApiOptions = {}): Promise<VolumeNode> {
+    const dir = await mkdtemp(join(tmpdir(), "volumes-"));
+    return new VolumeNode(await NodeWithApi.start(containerd, o), dir);
+  }
+
+  private constructor(whole: NodeWithApi, dir: string) {
+    this.whole = whole;
+    this.dir = dir;
+  }
+
+  async destroy(): Promise<void> {
+    for (const step of this.undo.reverse()) await step();
+    await this.whole.destroy();
+    await removeFolder(this.dir);
+  }
+
+  make<T>(path: string, body: object): Promise<T> {
+    return this.whole.admin.request<T>({ method: "POST", path, body });
+  }
+
+  change(path: string, body: object): Promise<unknown> {
+    const contentType = "application/merge-patch+json";
+    return this.whole.admin.request({ method: "PATCH", path, body, contentType });
+  }
+
+  configMap(name: string, data: Record<string, string>, more: object = {}): Promise<unknown> {
+    const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data, ...more };
+    return this.make("/api/v1/namespaces/default/configmaps", body);
+  }
+
+  secret(name: string, stringData: Record<string, string>): Promise<unknown> {
+    const data = Object.fromEntries(
+      Object.entries(stringData).map(([key, value]) => [key, Buffer.from(value).toString("base64")]),
+    );
+    const body = { apiVersion: "v1", kind: "Secret", metadata: { name }, data };
+    return this.make("/api/v1/namespaces/default/secrets", body);
+  }
+
+  /** Containers without a name, an image or a command get those that all have. */
+  addPod(name: string, { labels, annotations, spec }: VolumePod): Promise<Pod> {
+    const complete = (container: Partial<Container>) => ({
+      ...{ name: "c", image: busyboxName, imagePullPolicy: "Never", command: sleeper },
+      ...container,
+    });
+    const containers = (spec.containers ?? [{}]).map(complete);
+    const common = { terminationGracePeriodSeconds: 1, dnsPolicy: "Default" };
+    const metadata = { name, labels, annotations };
+    const body = { apiVersion: "v1", kind: "Pod", metadata, spec: { ...common, ...spec, containers } };
+    return this.make<Pod>(podsPath, body);
+  }
+
+  /** Waits until all containers of the pod are ready. */
+  async runs(name: string, withinMs = 60_000): Promise<Pod> {
+    return holds(async () => {
+      const pod = await this.whole.pod(name);
+      const states = pod.status?.containerStatuses ?? [];
+      const ready = states.length > 0 && states.every((status) => status.ready);
+      const why = async () =>
+        `${name}: ${JSON.stringify(pod.status)}\n${(await this.eventsOf(name)).join("\n")}`;
+      if (!ready) assert.fail(await why());
+      return pod;
+    }, withinMs);
+  }
+
+  async eventsOf(name: string, reason?: string): Promise<string[]> {
+    const { items } = await this.whole.get<{ items: Happening[] }>("/api/v1/namespaces/default/events");
+    return items
+      .filter((event) => event.involvedObject.name === name && (!reason || event.reason === reason))
+      .map((event) => (reason ? event.message : `${event.reason}: ${event.message}`));
+  }
+
+  /** Waits for an event that says this. */
+  async says(name: string, reason: string, what: string | RegExp, withinMs?: number): Promise<void> {
+    await holds(async () => {
+      const said = await this.eventsOf(name, reason);
+      const found = said.some((text) => (typeof what === "string" ? text === what : what.test(text)));
+      assert.ok(found, `${what}\nis not in\n${(await this.eventsOf(name)).join("\n")}`);
+    }, withinMs);
+  }
+
+  /** What a shell line in a container prints; it must end well. */
+  async inside(name: string, script: string, container = "c"): Promise<string> {
+    const { stdout, stderr, exitCode } = await this.#exec(name, script, container);
+    assert.equal(exitCode, 0, `${script}: ${stderr}`);
+    return stdout.trimEnd();
+  }
+
+  /** What a shell line in a container says about why it failed. */
+  async refusedInside(name: string, script: string, container = "c"): Promise<string> {
+    const { stdout, stderr, exitCode } = await this.#exec(name, script, container);
+    assert.notEqual(exitCode, 0, `${script} succeeded: ${stdout}`);
+    return stderr;
+  }
+
+  /** Its first process ends, and perhaps who tells it to with it. */
+  async endContainer(name: string, container = "c"): Promise<void> {
+    await this.#exec(name, "kill -TERM 1", container);
+  }
+
+  async #exec(name: string, script: string, container: string) {
+    const running = await this.whole.runtime.listContainers({
+      labelSelector: { "io.kubernetes.pod.name": name, "io.kubernetes.container.name": container },
+      state: { state: 1 },
+    });
+    assert.equal(running.length, 1, `${name} has ${running.length} running containers ${container}`);
+    const answer = await this.whole.runtime.execSync(running[0]!.id as never, ["sh", "-c", script], 10);
+    return {
+      stdout: Buffer.from(answer.stdout).toString(),
+      stderr: Buffer.from(answer.stderr).toString(),
+      exitCode: answer.exitCode,
+    };
+  }
+
+  /** The mounts of a container, as it sees them itself. */
+  async mountsInside(name: string, container = "c") {
+    return parseMountinfo(await this.inside(name, "cat /proc/1/mountinfo", container));
+  }
+
+  podDir({ metadata: { uid } }: Pod): string {
+    return join(this.whole.node.rootDir, "pods", uid);
+  }
+
+  volumeDir(pod: Pod, plugin: string, volume: string): string {
+    return join(this.podDir(pod), "volumes", `kubernetes.io~${plugin}`, volume);
+  }
+
+  /** Mounts of the node for pods and for volumes that pods share: path and id. */
+  mountIds(): Map<string, number> {
+    const roots = ["pods", "plugins"].map((name) => `${join(this.whole.node.rootDir, name)}/`);
+    const found = readMounts().filter(({ path }) => roots.some((root) => path.startsWith(root)));
+    return new Map(found.map(({ path, id }) => [path, id]));
+  }
+
+  /** Whatever there still is of a pod: its folder, and mounts in it. */
+  leftOf(pod: Pod): string[] {
+    const dir = this.podDir(pod);
+    return [...(existsSync(dir) ? [dir] : []), ...mountsBelow(readMounts(), [dir])];
+  }
+
+  async deletePod(name: string): Promise<void> {
+    await this.whole.deletePod(name);
+  }
+
+  /** Waits until the pod is gone from the API, and from the node. */
+  async isGone(pod: Pod): Promise<void> {
+    await this.whole.isGone(pod.metadata.name);
+    await holds(() => assert.deepEqual(this.leftOf(pod), []));
+  }
+}
+
+interface Happening {
+  readonly reason: string;
+  readonly message: string;
+  readonly involvedObject: { readonly name: string };
+}
+
+/** One kind of volumes: the pods that have them, and what is to be seen of these. */
+export interface Concern {
+  readonly title: string;
+  prepare(n: VolumeNode, version: ContainerdVersion): Promise<void>;
+  tests(node: () => VolumeNode, version: ContainerdVersion): void;
+}
