@@ -5,6 +5,7 @@ import type { TLSSocket } from "node:tls";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { type Component, type Health, healthy } from "../base/component.ts";
 import { type Logger, silentLogger } from "../base/logger.ts";
+import { readInTurn } from "../base/read-in-turn.ts";
 import type { Admission, Authenticator, Authorizer } from "./access.ts";
 import type { Objects, ResourceDefinition } from "./definition.ts";
 import { Discovery, type OpenApi } from "./discovery/discovery.ts";
@@ -195,7 +196,7 @@ export class ApiServer implements Component {
     });
     server.on("secureConnection", (socket) => {
       this.#track(socket);
-      if (socket.alpnProtocol !== "h2") readInTurn(socket);
+      readInTurn(socket);
     });
     // Those of HTTP/1.1, which Node reads from here, too.
     Object.assign(server, {
@@ -251,14 +252,4 @@ export class ApiServer implements Component {
     for (const socket of this.#sockets) socket.destroy();
     this.#done.resolve();
   }
-}
-
-/**
- * Node lets its HTTP/1.1 parser read from TLS directly, and pauses it when a request comes while the answer before is still
- * being sent. What TLS has decrypted already goes to the paused parser all the same, which takes it for broken and cuts the
- * connection. A listener for data, once there was one, makes the parser read through the stream, which keeps what is early.
- */
-function readInTurn(socket: TLSSocket): void {
-  const listener = () => {};
-  socket.on("data", listener).off("data", listener);
 }

@@ -167,10 +167,22 @@ const matrix: Row[] = [
     ["Webhook", 0],
   ],
   [
-    "without a file the open defaults hold",
+    "without a file the open defaults of the command line hold",
+    { dropIns: { "a.conf": "maxPods: 2" }, flags: ["--kubeconfig=/k"] },
+    (c) => [c.authentication.anonymous.enabled, c.authorization.mode, c.readOnlyPort],
+    [true, "AlwaysAllow", 10255],
+  ],
+  [
+    "without a cluster nobody is let in by default, with a file or without",
     { dropIns: { "a.conf": "maxPods: 2" } },
-    (c) => [c.authorization.mode, c.readOnlyPort],
-    ["AlwaysAllow", 10255],
+    (c) => [c.authentication.anonymous.enabled, c.authorization.mode, c.readOnlyPort],
+    [false, "Webhook", 0],
+  ],
+  [
+    "without a cluster flags may still let everybody in",
+    { flags: ["--anonymous-auth", "--authorization-mode=AlwaysAllow", "--read-only-port=10255"] },
+    (c) => [c.authentication.anonymous.enabled, c.authorization.mode, c.readOnlyPort],
+    [true, "AlwaysAllow", 10255],
   ],
   [
     "a gate of a flag decides about defaults",

@@ -55,7 +55,9 @@ export async function loadConfiguration({ args, cgroupVersion }: LoadOptions): P
     config = withDefaults(partial, gatesOf(partial));
     origins.overlay(main.origins);
   } else {
-    config = withCommandLineDefaults(withDefaults({}, gatesOf({})));
+    config = withDefaults({}, gatesOf({}));
+    // Without a cluster there is nobody who would have to find the doors open.
+    if (flags.kubeconfig !== "") config = withCommandLineDefaults(config);
   }
   if (dropIns.length > 0) {
     let merged: unknown = encodeConfiguration(config);

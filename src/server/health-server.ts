@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type Component, type Health, healthy } from "../base/component.ts";
+import { limitConnections } from "../base/connections.ts";
 import { KubeletError, messageOf } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import { requestUrl } from "./request-url.ts";
@@ -16,6 +17,8 @@ export interface HealthServerOptions {
   checks: () => readonly HealthCheck[];
   logger: Logger;
 }
+
+const maxConnections = 100;
 
 /** Answers /healthz and /healthz/<check> on a port of its own, as `ok` or with what is wrong. */
 export class HealthServer implements Component {
@@ -47,7 +50,7 @@ export class HealthServer implements Component {
     if (port < 0) return this.#ended.resolve();
     const server = createServer((request, response) => this.#answer(request, response));
     server.requestTimeout = 10_000;
-    server.maxConnections = 100;
+    limitConnections(server, maxConnections);
     await new Promise<void>((resolve, reject) => {
       server.once("error", (error) =>
         reject(

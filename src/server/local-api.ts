@@ -8,6 +8,7 @@ import {
 } from "node:http";
 import { dirname } from "node:path";
 import { type Component, type Health, healthy } from "../base/component.ts";
+import { limitConnections } from "../base/connections.ts";
 import { errnoOf, KubeletError, messageOf } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import { requestUrl } from "./request-url.ts";
@@ -23,6 +24,8 @@ export interface LocalApiOptions {
   board: Board;
   logger: Logger;
 }
+
+const maxConnections = 500;
 
 /** HTTP on a unix socket that only root can open: what `kubelet pods` and the like ask the running agent. */
 export class LocalApi implements Component {
@@ -52,6 +55,7 @@ export class LocalApi implements Component {
       );
     await rm(socketPath, { force: true });
     const server: Server = createServer((request, response) => this.#answer(request, response));
+    limitConnections(server, maxConnections);
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
       // The mask is the whole process's: it is back before anybody else can make a file.

@@ -2,11 +2,12 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { KubeApiError } from "../../src/clients/kube/api-error.ts";
-import type { KubeRequest } from "../../src/clients/kube/transport-interface.ts";
-import type { FakeApi } from "./fake-api.ts";
+import type { KubeRequest, KubeTransport } from "../../src/clients/kube/transport-interface.ts";
+
+type Api = Pick<KubeTransport, "request" | "stream">;
 
 /** The API in memory behind a real HTTP port, for an agent that is a process of its own. */
-export async function openDoor(api: FakeApi): Promise<{ url: string; close(): Promise<void> }> {
+export async function openDoor(api: Api): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer((request, response) => {
     void serve(api, request, response).catch(() => response.destroy());
   });
@@ -22,7 +23,7 @@ export async function openDoor(api: FakeApi): Promise<{ url: string; close(): Pr
   };
 }
 
-async function serve(api: FakeApi, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function serve(api: Api, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { pathname: path, searchParams } = new URL(request.url ?? "/", "http://api");
   const query = Object.fromEntries(searchParams);
   const chunks: Buffer[] = [];

@@ -23,7 +23,7 @@ import { EventFeed } from "./event-feed.ts";
 import { RuntimeFailure } from "./failure.ts";
 import { type Fault, Faults } from "./faults.ts";
 import { type FakeImage, FakeImages, type RegistryEntry } from "./images.ts";
-import { type Exec, methodHandlers, type World } from "./methods.ts";
+import { type Exec, methodHandlers, type StreamUrl, type World } from "./methods.ts";
 import { FakePods } from "./pods.ts";
 import type { Program } from "./program.ts";
 
@@ -42,6 +42,8 @@ export interface FakeRuntimeOptions {
   program?: (config: ContainerConfig, sandbox: PodSandboxConfig) => Program | undefined;
   /** Decides what a command in a container comes to, before the command is looked at. */
   exec?: Exec;
+  /** Where exec, attach and port-forward lead; without it there are none. */
+  streamUrl?: StreamUrl;
   faults?: Fault[];
   version?: string;
 }
@@ -114,6 +116,7 @@ export async function startFakeRuntime(options: FakeRuntimeOptions): Promise<Fak
     events,
     version: options.version ?? "1.0.0",
     exec: options.exec,
+    streamUrl: options.streamUrl,
   });
   const serve =
     (method: DescMethod) =>

@@ -25,6 +25,9 @@ export interface ExecResult {
 
 export type Exec = (container: FakeContainer, command: readonly string[]) => ExecResult | undefined;
 
+/** The address of a stream, by what was asked for and the command, if there is one. */
+export type StreamUrl = (kind: "exec" | "attach" | "portForward", command: readonly string[]) => string;
+
 export interface World {
   clock: Clock;
   pods: FakePods;
@@ -36,6 +39,8 @@ export interface World {
   version: string;
   /** Decides what a command in a container comes to, before the command is looked at. */
   exec?: Exec;
+  /** Where the streaming server is; without one there are no streams. */
+  streamUrl?: StreamUrl;
 }
 
 /** What the fake does for each method, by its name in the .proto file. */
@@ -139,6 +144,13 @@ export function methodHandlers(world: World): Map<string, Handler> {
   on(r.execSync, ({ containerId, cmd, timeout }, signal) =>
     exec(world, pods.container(containerId), cmd, Number(timeout), signal),
   );
+
+  const { streamUrl } = world;
+  if (streamUrl) {
+    on(r.exec, ({ cmd }) => ({ url: streamUrl("exec", cmd) }));
+    on(r.attach, () => ({ url: streamUrl("attach", []) }));
+    on(r.portForward, () => ({ url: streamUrl("portForward", []) }));
+  }
 
   on(i.listImages, ({ filter }) => {
     if (!filter?.image?.image) return { images: images.list() };

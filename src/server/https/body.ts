@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { HttpError } from "../http-error.ts";
 
-/** The whole body. Throws a 413 as soon as it is larger than that, and the signal's reason when the caller goes. */
+/** The whole body. Throws a 413 as soon as it is larger than that, a 400 if it breaks off, and the signal's reason when the caller goes. */
 export async function readBody(
   request: IncomingMessage,
   maxBytes: number,
@@ -11,12 +11,18 @@ export async function readBody(
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge();
   const chunks: Buffer[] = [];
   let size = 0;
-  // A refusal is still to be sent over this connection: it has to outlive the reading.
-  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+  try {
+    // A refusal is still to be sent over this connection: it has to outlive the reading.
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      signal?.throwIfAborted();
+      size += (chunk as Buffer).length;
+      if (size > maxBytes) throw tooLarge();
+      chunks.push(chunk as Buffer);
+    }
+  } catch (error) {
     signal?.throwIfAborted();
-    size += (chunk as Buffer).length;
-    if (size > maxBytes) throw tooLarge();
-    chunks.push(chunk as Buffer);
+    if (error instanceof HttpError) throw error;
+    throw new HttpError(400, "the body broke off\n", { cause: error });
   }
   return Buffer.concat(chunks);
 }

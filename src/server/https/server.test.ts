@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { get } from "node:http";
+import { connect as connectHttp2 } from "node:http2";
 import { after, before, describe, test } from "node:test";
 import { connect } from "node:tls";
 import fc from "fast-check";
@@ -22,6 +24,7 @@ const route = (path: string, handle: (exchange: Exchange) => Promise<void>, meth
   attributes: () => ({ verb: "get", subresources: [] }),
 });
 
+const broken = Promise.withResolvers<unknown>();
 const ca = testAuthority();
 const certificate = replaceable(testPair(ca, "first"));
 let server: TestServer;
@@ -47,6 +50,8 @@ before(async () => {
         left();
       }),
       route("/body", async ({ request, response }) => void response.end(await readBody(request, 10)), "PUT"),
+      route("/broken", ({ request }) => readBody(request, 10).then(broken.resolve, broken.reject), "PUT"),
+      route("/large", async ({ response }) => void response.end("x".repeat(2_000_000))),
     ],
   });
 });
@@ -108,6 +113,42 @@ describe("the server", () => {
     const count = (text: string) => text.split("HTTP/1.1 200 OK").length - 1;
     const text = await rawTls(server.port, one.repeat(50), { until: (t) => count(t) === 50 });
     assert.equal(count(text), 50);
+  });
+
+  test("requests that come while a long answer is sent are answered after it", async () => {
+    const one = "GET /large HTTP/1.1\r\nhost: x\r\n\r\n";
+    const answers = await new Promise<number>((resolve) => {
+      let [sent, heard] = [0, 0];
+      const socket = connect({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false }, () =>
+        more(),
+      );
+      const more = () => {
+        if (sent++ < 10) socket.write(one + one, () => setTimeout(more, 5));
+      };
+      socket.on("data", (chunk: Buffer) => {
+        heard += chunk.toString("latin1").split("HTTP/1.1 200 OK").length - 1;
+        if (heard === 20) socket.destroy();
+      });
+      socket.on("error", () => {}).on("close", () => resolve(heard));
+    });
+    assert.equal(answers, 20);
+  });
+
+  test("a body that breaks off is not taken for a whole one, by HTTP/2 either", async () => {
+    const session = connectHttp2(`https://127.0.0.1:${server.port}`, { rejectUnauthorized: false });
+    session.on("error", () => {});
+    const stream = session.request({ ":path": "/broken", ":method": "PUT" });
+    stream.on("error", () => {});
+    stream.write("half", () => session.destroy());
+    await assert.rejects(broken.promise, { status: 400 });
+  });
+
+  test("CONNECT leads nowhere by HTTP/2 either", async () => {
+    const session = connectHttp2(`https://127.0.0.1:${server.port}`, { rejectUnauthorized: false });
+    const stream = session.request({ ":method": "CONNECT", ":authority": "evil.example:443" });
+    const [headers] = await once(stream, "response");
+    assert.equal(headers[":status"], 405);
+    session.destroy();
   });
 
   test("a change of protocols behind a request that still waits ends the connection, and nothing else", async () => {

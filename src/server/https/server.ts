@@ -1,14 +1,16 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { Clock } from "../../base/clock.ts";
 import { type Component, type Health, healthy } from "../../base/component.ts";
+import { Connections } from "../../base/connections.ts";
 import { KubeletError, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Metrics } from "../../base/metrics.ts";
+import { readInTurn } from "../../base/read-in-turn.ts";
 import type { Gate } from "../auth/index.ts";
 import type { Route } from "../route.ts";
-import { Connections } from "./connections.ts";
 import { Dispatcher, noteWritten } from "./dispatcher.ts";
 import { bucketsOf, requestMetrics } from "./request-metrics.ts";
 import { RouteTable } from "./route-table.ts";
@@ -163,6 +165,7 @@ export class AgentServer implements Component {
       socket.on("error", () => {});
       this.#newest = socket;
     });
+    server.on("secureConnection", readInTurn);
     server.on("session", (session) => this.#session(session));
     server.on("sessionError", () => {});
     server.on("tlsClientError", () => {});
@@ -188,7 +191,7 @@ export class AgentServer implements Component {
     Object.assign(events, { headersTimeout: headersMs, requestTimeout: requestMs, keepAliveTimeout: idleMs });
     events.on("request", (request, response) => this.#serve(request, response));
     events.on("upgrade", (request, socket, head) => this.#upgrade(request, socket as Socket, head));
-    events.on("connect", (_, socket) => socket.end("HTTP/1.1 405 Method Not Allowed\r\n\r\n"));
+    events.on("connect", (_, other) => refuseConnect(other as unknown as Duplex | ServerResponse));
     events.on("checkContinue", (request, response) => {
       response.writeContinue();
       this.#serve(request, response);
@@ -292,4 +295,10 @@ export class AgentServer implements Component {
     for (const socket of this.#connections.all()) socket.destroy();
     this.#ended.resolve();
   }
+}
+
+/** Nobody is led elsewhere. HTTP/1.1 hands over the connection, HTTP/2 an answer to be given. */
+function refuseConnect(other: Duplex | ServerResponse): void {
+  if ("writeHead" in other) other.writeHead(405).end();
+  else other.end("HTTP/1.1 405 Method Not Allowed\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
 }

@@ -1,3 +1,4 @@
+import type { Server } from "node:http";
 import type { Socket } from "node:net";
 
 /**
@@ -71,4 +72,15 @@ export class Connections {
   all(): Socket[] {
     return [...this.#idle, ...this.#busy.keys()];
   }
+}
+
+/** For a server of plain HTTP/1.1 that has no more to do with its connections. */
+export function limitConnections(server: Server, limit: number): void {
+  const connections = new Connections(limit);
+  server.on("connection", (socket: Socket) => {
+    if (connections.add(socket)) socket.on("error", () => {});
+  });
+  server.on("request", ({ socket }, response) => {
+    response.once("close", connections.busy(socket));
+  });
 }
