@@ -14,7 +14,12 @@ import { ContainerState } from "../../src/gen/runtime/v1/api_pb.js";
 import { applyPodDefaults } from "../../src/model/defaults/pod.ts";
 import type { Container, Pod, PodSpec, PodUid } from "../../src/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
-import { type FakeRuntime, fakeImages, startFakeRuntime } from "../fake-runtime/fake-runtime.ts";
+import {
+  type FakeRuntime,
+  type FakeRuntimeOptions,
+  fakeImages,
+  startFakeRuntime,
+} from "../fake-runtime/fake-runtime.ts";
 import type { RegistryEntry } from "../fake-runtime/images.ts";
 import { removeFolder } from "../node/remove-folder.ts";
 import { type ApiObject, FakeApi } from "./fake-api.ts";
@@ -35,9 +40,11 @@ export class TestCluster {
     t: TestContext,
     more: Partial<AgentOptions> = {},
     registry: Record<string, RegistryEntry> = {},
+    runtimeOptions: Partial<FakeRuntimeOptions> = {},
   ): Promise<TestCluster> {
     const dir = await mkdtemp(join(tmpdir(), "cluster-"));
-    const runtime = await startFakeRuntime({ socketPath: join(dir, "cri.sock"), events: true, registry });
+    const socketPath = join(dir, "cri.sock");
+    const runtime = await startFakeRuntime({ socketPath, events: true, registry, ...runtimeOptions });
     const cluster = new TestCluster(dir, runtime, more);
     await mkdir(cluster.manifests);
     t.after(async () => {

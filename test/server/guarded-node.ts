@@ -1,0 +1,280 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, writeFileSync } from "node:fs";
+import { get as httpGet } from "node:http";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { KubeApiError, TransportError } from "../../src/clients/kube/api-error.ts";
+import type { KubeRequest } from "../../src/clients/kube/transport-interface.ts";
+import { ask, type TestPair, testAuthority, testPair } from "../../src/server/fixtures.ts";
+import { fakeStreamingRuntime } from "../../src/server/streaming/fake-streaming-runtime.ts";
+import { openDoor } from "../cluster/api-door.ts";
+import { container, nodeName, TestCluster } from "../cluster/cluster-node.ts";
+import { freePort } from "../e2e/agent-process.ts";
+import { holds } from "../e2e/holds.ts";
+
+const main = new URL("../../src/cli/main.ts", import.meta.url).pathname;
+/** In the pod's object, in its log and in the answers of commands in it: nobody without rights may see it. */
+export const secret = "S3CRET-0f7d";
+
+export interface GuardedNodeOptions {
+  /** Without a cluster there is nobody to ask who may call. */
+  readonly standalone?: boolean;
+  /** Also serves the read-only port. */
+  readonly readOnly?: boolean;
+  readonly config?: object;
+  /** Where streams of commands lead that are none of the programs below. */
+  readonly streamUrl?: (command: string) => string | undefined;
+}
+
+/** What the agent says of itself; delays in milliseconds, since it was last asked. */
+export interface AgentState {
+  readonly heapUsed: number;
+  readonly external: number;
+  readonly rss: number;
+  readonly loop: {
+    readonly count: number;
+    readonly p50: number;
+    readonly p90: number;
+    readonly p99: number;
+    readonly max: number;
+  };
+}
+
+const probe = new URL("./agent-probe.mjs", import.meta.url).href;
+
+/**
+ * The kubelet as a process of its own, with all of its ports, as it is wired: between a runtime in memory that has streams and an API
+ * that knows who may do what. Tokens: "good-<user>"; a user may do what it is named after, and "admin" everything. "down": nobody
+ * can say whose it is. "broken": nobody can say what it may.
+ */
+export class GuardedNode {
+  readonly cluster: TestCluster;
+  readonly ca = testAuthority();
+  readonly admin: TestPair = testPair(this.ca, "admin");
+  readonly port: number;
+  readonly readOnlyPort: number;
+  readonly healthPort: number;
+  /** What was asked: "tokenreviews good-x", "subjectaccessreviews x get nodes/pods". */
+  readonly reviews: string[] = [];
+  readonly #child: ChildProcess;
+  #log = "";
+
+  private constructor(
+    cluster: TestCluster,
+    ports: readonly number[],
+    o: GuardedNodeOptions,
+    kubeconfig: string | undefined,
+  ) {
+    this.cluster = cluster;
+    [this.port = 0, this.readOnlyPort = 0, this.healthPort = 0] = ports;
+    const caFile = join(cluster.dir, "ca.crt");
+    writeFileSync(caFile, this.ca.certificate);
+    const configFile = join(cluster.dir, "kubelet.json");
+    const { containerRuntimeEndpoint, podLogsDir, staticPodPath } = cluster.config();
+    writeFileSync(
+      configFile,
+      JSON.stringify({
+        ...{ apiVersion: "kubelet.config.k8s.io/v1beta1", kind: "KubeletConfiguration" },
+        ...{ containerRuntimeEndpoint, podLogsDir, staticPodPath },
+        ...{ address: "127.0.0.1", port: this.port, healthzPort: this.healthPort },
+        ...{ cgroupsPerQOS: false, enforceNodeAllocatable: ["none"], failCgroupV1: false, resolvConf: "" },
+        imageGCHighThresholdPercent: 100,
+        ...(o.readOnly && { readOnlyPort: this.readOnlyPort }),
+        authentication: { x509: { clientCAFile: caFile } },
+        ...o.config,
+      }),
+    );
+    const flags = [
+      ...[`--config=${configFile}`, `--root-dir=${join(cluster.dir, "root")}`],
+      ...[`--cert-dir=${join(cluster.dir, "pki")}`, `--hostname-override=${nodeName}`, "-v=1"],
+      ...(kubeconfig === undefined ? [] : [`--kubeconfig=${kubeconfig}`]),
+    ];
+    this.#child = spawn(process.execPath, [`--import=${probe}`, "--expose-gc", main, ...flags], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    for (const stream of [this.#child.stdout, this.#child.stderr])
+      stream?.on("data", (chunk) => {
+        this.#log += chunk;
+      });
+  }
+
+  static async start(o: GuardedNodeOptions = {}): Promise<{ node: GuardedNode; stop(): Promise<void> }> {
+    const ends: (() => unknown)[] = [];
+    const streams = await fakeStreamingRuntime(programs);
+    ends.push(() => streams.stop());
+    const cluster = await TestCluster.start(
+      { after: (end: () => unknown) => void ends.push(end) } as unknown as TestContext,
+      {},
+      {},
+      {
+        streamUrl: (kind, [command = ""]) =>
+          o.streamUrl?.(kind === "exec" ? command : kind) ?? streams.url(kind === "exec" ? command : kind),
+      },
+    );
+    const reviews: string[] = [];
+    let kubeconfig: string | undefined;
+    if (!o.standalone) {
+      const door = await openDoor({
+        request: <T>(call: KubeRequest) => review<T>(call, reviews) ?? cluster.api.request<T>(call),
+        stream: (call) => cluster.api.stream(call),
+      });
+      ends.push(() => door.close());
+      kubeconfig = join(cluster.dir, "kubeconfig");
+      writeFileSync(kubeconfig, kubeconfigOf(door.url));
+    }
+    const ports = [await freePort(), await freePort(), await freePort()];
+    const node = new GuardedNode(cluster, ports, o, kubeconfig);
+    Object.assign(node, { reviews });
+    const stop = async () => {
+      await node.#end();
+      for (const end of ends.reverse()) await end();
+    };
+    try {
+      await node.#begin(o);
+    } catch (error) {
+      await stop();
+      throw new Error(`${error}\n${node.#log}`, { cause: error });
+    }
+    return { node, stop };
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  get log(): string {
+    return this.#log;
+  }
+
+  get rootDir(): string {
+    return join(this.cluster.dir, "root");
+  }
+
+  /** The name that the pod has here. */
+  readonly pod = `web-${nodeName}`;
+
+  /** It runs, and nothing went wrong in it that should not. */
+  isSound(): void {
+    assert.equal(this.#child.exitCode ?? this.#child.signalCode, null, this.#log);
+    assert.doesNotMatch(this.#log, /TypeError|RangeError|ReferenceError|Unhandled|MaxListeners/);
+  }
+
+  /** A good request is served; resolves with how long that took. */
+  async servesTheNext(): Promise<number> {
+    const began = performance.now();
+    const { status, body } = await ask(this.port, "/pods", { ...this.admin });
+    assert.equal(status, 200, body);
+    assert.ok(body.includes(secret));
+    return performance.now() - began;
+  }
+
+  openFiles(): number {
+    return readdirSync(`/proc/${this.pid}/fd`).length;
+  }
+
+  /** Asks the process itself, which tidies up before it answers. */
+  async state(): Promise<AgentState> {
+    const lines = () => this.#log.split("\n").filter((line) => line.startsWith("PROBE {"));
+    const before = lines().length;
+    this.#child.kill("SIGUSR2");
+    return await holds(() => {
+      const line = lines()[before];
+      assert.ok(line, "no answer");
+      return JSON.parse(line.slice(6)) as AgentState;
+    });
+  }
+
+  async #begin(o: GuardedNodeOptions): Promise<void> {
+    const command = ["sh", "-c", `echo ${secret}; trap 'exit 0' TERM; while true; do sleep 1000; done`];
+    const env = [{ name: "PASSWORD", value: secret }];
+    await this.cluster.placeManifest("web", { containers: [container({ name: "app", command, env })] });
+    await holds(async () => {
+      assert.equal(this.#child.exitCode, null);
+      const answer = o.standalone ? await this.#localPods() : await this.#remotePods();
+      assert.match(answer, /"phase": ?"Running"/);
+    }, 60_000);
+  }
+
+  async #remotePods(): Promise<string> {
+    return (await ask(this.port, "/pods", { ...this.admin })).body;
+  }
+
+  /** What root sees, also without a cluster. */
+  #localPods(): Promise<string> {
+    return new Promise((resolve, reject) => {
+      httpGet({ socketPath: join(this.rootDir, "kubelet.sock"), path: "/pods" }, (response) => {
+        let text = "";
+        response.on("data", (chunk) => {
+          text += chunk;
+        });
+        response.on("end", () => resolve(text));
+      }).on("error", reject);
+    });
+  }
+
+  async #end(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = once(this.#child, "exit");
+    this.#child.kill("SIGKILL");
+    await ended;
+  }
+}
+
+/** "cat": what is said comes back. "secret": says it and ends. */
+const programs: Parameters<typeof fakeStreamingRuntime>[0] = {
+  cat: {
+    expected: 3,
+    data: (command, stream, data) => void (stream === "stdin" && command.write("stdout", data)),
+    end: (command, stream) => {
+      if (stream !== "stdin") return;
+      for (const name of ["stdout", "error"]) command.fin(name);
+    },
+  },
+  secret: {
+    expected: 2,
+    start: (command) => {
+      command.write("stdout", `${secret}\n`);
+      for (const name of ["stdout", "error"]) command.fin(name);
+    },
+  },
+};
+
+function review<T>({ path, body }: KubeRequest, reviews: string[]): Promise<T> | undefined {
+  const kind = /\/(tokenreviews|subjectaccessreviews)$/.exec(path)?.[1];
+  if (kind === undefined) return undefined;
+  const { spec } = body as { spec: never };
+  return Promise.resolve({
+    status: kind === "tokenreviews" ? whose(spec, reviews) : may(spec, reviews),
+  } as T);
+}
+
+function whose({ token }: { token: string }, reviews: string[]): object {
+  reviews.push(`tokenreviews ${token}`);
+  if (token === "down") throw new TransportError("connection refused");
+  if (token === "limited")
+    throw new KubeApiError({ status: 429, reason: "TooManyRequests", message: "later" });
+  return token.startsWith("good-")
+    ? { authenticated: true, user: { username: token.slice(5), groups: ["g"], uid: "u" } }
+    : { authenticated: false, error: "unknown" };
+}
+
+function may(
+  { user, resourceAttributes }: { user: string; resourceAttributes: Record<string, string> },
+  reviews: string[],
+): object {
+  const { verb, resource, subresource, name } = resourceAttributes;
+  reviews.push(`subjectaccessreviews ${user} ${verb} ${resource}/${subresource} ${name}`);
+  if (user === "broken") throw new TransportError("connection refused");
+  return { allowed: user === "admin" || subresource === user, denied: user === "denied" };
+}
+
+function kubeconfigOf(server: string): string {
+  return JSON.stringify({
+    ...{ apiVersion: "v1", kind: "Config", "current-context": "c" },
+    contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
+    clusters: [{ name: "c", cluster: { server } }],
+    users: [{ name: "u", user: {} }],
+  });
+}

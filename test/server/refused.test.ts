@@ -1,0 +1,476 @@
+import assert from "node:assert/strict";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { connect as connectHttp2, type IncomingHttpHeaders } from "node:http2";
+import { connect as connectPlain } from "node:net";
+import { basename } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { ask, rawTls, type TestPair, testAuthority, testPair } from "../../src/server/fixtures.ts";
+import { nodeName } from "../cluster/cluster-node.ts";
+import { GuardedNode, secret } from "./guarded-node.ts";
+
+const day = 86_400_000;
+const pod = `web-${nodeName}`;
+const logFolder = `/var/log/guard-${process.pid}`;
+const logs = `/logs/${basename(logFolder)}`;
+let node: GuardedNode;
+let stop: () => Promise<void>;
+/** What a good request takes when nothing else happens. */
+let quietMs = 0;
+
+before(async () => {
+  mkdirSync(`${logFolder}/inside`, { recursive: true });
+  writeFileSync(`${logFolder}/inside/own.log`, "a line\n");
+  writeFileSync(`/tmp/outside-${process.pid}`, secret);
+  symlinkSync(`/tmp/outside-${process.pid}`, `${logFolder}/absolute`);
+  symlinkSync(`../../../tmp/outside-${process.pid}`, `${logFolder}/relative`);
+  symlinkSync("/", `${logFolder}/root`);
+  symlinkSync("inside", `${logFolder}/folder`);
+  symlinkSync("loop", `${logFolder}/loop`);
+  symlinkSync("/proc/self/environ", `${logFolder}/environment`);
+  ({ node, stop } = await GuardedNode.start());
+  for (let i = 0; i < 5; i++) quietMs = Math.max(quietMs, await node.servesTheNext());
+});
+
+after(async () => {
+  await stop?.();
+  for (const path of [logFolder, `/tmp/outside-${process.pid}`])
+    rmSync(path, { recursive: true, force: true });
+});
+
+/** The next good request is served, as fast as at any time; and nothing went wrong that nobody answered for. */
+async function goesOn(): Promise<void> {
+  const took = await node.servesTheNext();
+  assert.ok(took < 50 * quietMs, `${took} ms, ${quietMs} ms when it is quiet`);
+  node.isSound();
+}
+
+interface Case {
+  readonly name: string;
+  readonly path?: string;
+  readonly method?: string;
+  readonly pair?: () => TestPair;
+  readonly token?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+  readonly status: number;
+  readonly says?: RegExp;
+}
+
+const admin = () => node.admin;
+const by =
+  (o: Parameters<typeof testPair>[2], name = "admin") =>
+  () =>
+    testPair(node.ca, name, o);
+const stranger = testAuthority("stranger");
+const upgradeTo = (protocol: string, more: Record<string, string> = {}) => ({
+  ...{ connection: "Upgrade", upgrade: protocol },
+  ...more,
+});
+const webSocket = upgradeTo("websocket", {
+  "sec-websocket-version": "13",
+  "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+  "sec-websocket-protocol": "v5.channel.k8s.io",
+});
+const spdy = upgradeTo("SPDY/3.1", { "x-stream-protocol-version": "v4.channel.k8s.io" });
+const exec = `/exec/default/${pod}/app?output=1&command=secret`;
+const attach = `/attach/default/${pod}/app?output=1`;
+const forward = `/portForward/default/${pod}`;
+const run = `/run/default/${pod}/app?cmd=id`;
+const log = `/containerLogs/default/${pod}/app`;
+
+/** Everything that the server has. */
+const everything: readonly (readonly [string, string?, Record<string, string>?])[] = [
+  ...([["/pods"], ["/runningpods/"], ["/configz"], ["/stats/summary"], ["/metrics"]] as const),
+  ...([
+    ["/metrics/cadvisor"],
+    ["/metrics/resource"],
+    ["/metrics/probes"],
+    ["/logs/"],
+    [`${logs}/absolute`],
+  ] as const),
+  ...([[log], [`${log}?follow=true`], ["/debug/blocked"], ["/debug/pprof/heap"], ["/healthz"]] as const),
+  ...([["/debug/pprof/profile?seconds=1"], ["/statusz"], ["/flagz"], ["/healthz/syncloop"]] as const),
+  ["/stats/summary", "POST"],
+  ["/debug/flags/v", "PUT"],
+  [run, "POST"],
+  [`/checkpoint/default/${pod}/app`, "POST"],
+  [exec, "POST", spdy],
+  [exec, "GET", webSocket],
+  [exec],
+  [attach, "POST", spdy],
+  [attach, "GET", webSocket],
+  [forward, "POST", spdy],
+  [forward, "GET", { ...webSocket, "sec-websocket-protocol": "SPDY/3.1+portforward.k8s.io" }],
+];
+
+const nobody: Case[] = everything.flatMap(([path, method = "GET", headers = {}]) => {
+  const kind = headers.upgrade ? ` by ${headers.upgrade}` : "";
+  const asked = { path, method, headers };
+  return [
+    { name: `${method} ${path}${kind} without an identity`, ...asked, status: 401, says: /^Unauthorized$/ },
+    {
+      name: `${method} ${path}${kind} without the right`,
+      ...{ ...asked, token: "good-nobody", status: 403, says: /^Forbidden \(user=nobody/ },
+    },
+  ];
+});
+
+const identities: Case[] = [
+  { name: "a certificate of another authority", pair: () => testPair(stranger, "admin"), status: 401 },
+  {
+    name: "an authority that has our authority's name",
+    pair: () => testPair(testAuthority(), "admin"),
+    status: 401,
+  },
+  { name: "an expired certificate", pair: by({ from: -2 * day, to: -day }), status: 401 },
+  { name: "a certificate of tomorrow", pair: by({ from: day / 2 }), status: 401 },
+  { name: "a certificate for servers", pair: by({ usages: ["server auth"] }), status: 401 },
+  { name: "a certificate without a name", pair: by({ organizations: ["system:masters"] }, ""), status: 401 },
+  { name: "a certificate of somebody without rights", pair: by({}, "eve"), status: 403 },
+  {
+    name: "a group that means nothing here",
+    pair: by({ organizations: ["system:masters"] }, "eve"),
+    status: 403,
+  },
+  { name: "an unknown token", token: "nobody", status: 401 },
+  { name: "a token that nobody can check", token: "down", status: 401 },
+  { name: "a token that is checked later", token: "limited", status: 401 },
+  { name: "an empty token", token: "", status: 401 },
+  { name: "a very long token", token: "x".repeat(200_000), status: 401 },
+  { name: "a password", headers: { authorization: "Basic YWRtaW46YWRtaW4=" }, status: 401 },
+  { name: "a token with more behind it", token: "nobody good-admin", status: 401 },
+  {
+    name: "a user in a header",
+    headers: { "x-remote-user": "admin", "x-remote-group": "system:masters", "impersonate-user": "admin" },
+    status: 401,
+  },
+  {
+    name: "a bad token among the protocols of a WebSocket",
+    path: exec,
+    headers: {
+      ...webSocket,
+      "sec-websocket-protocol": "v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.bm9ib2R5",
+    },
+    status: 401,
+  },
+  { name: "a right that is denied as well", token: "good-denied", status: 403 },
+  { name: "a right that nobody can tell", token: "good-broken", status: 500, says: /^Authorization error/ },
+];
+
+/** Who may one thing may not the others. */
+const rights: Case[] = [
+  ...[
+    ["/configz", "pods"],
+    ["/pods", "configz"],
+    ["/metrics", "stats"],
+    ["/stats/summary", "metrics"],
+    ["/logs/", "proxy"],
+    ["/metrics", "proxy"],
+    ["/stats/summary", "proxy"],
+    ["/statusz", "proxy"],
+    ["/flagz", "proxy"],
+    [log, "log"],
+    [log, "pods"],
+    ["/debug/blocked", "pods"],
+    ["/debug/pprof/heap", "metrics"],
+    ["/healthz", "metrics"],
+  ].map(([path = "", user]) => ({ name: `${path} for ${user}`, path, token: `good-${user}`, status: 403 })),
+  { name: "exec for pods", path: exec, method: "POST", headers: spdy, token: "good-pods", status: 403 },
+  {
+    name: "checkpoint for proxy",
+    path: `/checkpoint/default/${pod}/app`,
+    ...{ method: "POST", token: "good-proxy", status: 403 },
+  },
+];
+
+const paths: Case[] = [
+  { name: "nothing", path: "/", status: 404 },
+  { name: "an unknown path", path: "/secrets", status: 404 },
+  { name: "another case", path: "/PODS", status: 404 },
+  { name: "too short a path", path: `/exec/default/${pod}`, status: 404 },
+  { name: "too long a path", path: "/exec/a/b/c/d/e", status: 404 },
+  { name: "below a page", path: "/pods/x", status: 404 },
+  { name: "a name of JavaScript", path: "/__proto__/constructor", status: 404 },
+  {
+    name: "a name of JavaScript for a pod",
+    path: "/containerLogs/__proto__/constructor/toString",
+    status: 404,
+  },
+  { name: "a pod that is not there", path: "/containerLogs/default/nope/app", status: 404 },
+  { name: "a container that is not there", path: `/containerLogs/default/${pod}/nope`, status: 404 },
+  { name: "a pod in another namespace", path: `/containerLogs/kube-system/${pod}/app`, status: 404 },
+  { name: "a log before this one", path: `${log}?previous=true`, status: 400 },
+  { name: "a log with lines that are no number", path: `${log}?tailLines=many`, status: 400 },
+  { name: "a log with less than no lines", path: `${log}?tailLines=-1`, status: 422 },
+  { name: "a log of a time that is none", path: `${log}?sinceTime=yesterday`, status: 400 },
+  { name: "a log in the name of a file", path: "/containerLogs/default/..%2f..%2fetc/passwd", status: 400 },
+  { name: "a parameter after a semicolon", path: "/pods;a=b", status: 404 },
+  { name: "a fragment", path: "/pods#x", status: 404 },
+  ...[
+    ...["/x/../pods", "//pods", "/pods//", "/./pods", "/logs/../pods", "/../../../../etc/passwd"],
+    ...["//evil.example/..", `${logs}/../../../etc/passwd`, "/logs/....//....//etc/passwd"],
+  ].map((path) => ({ name: `spelling ${path}`, path, status: 307 })),
+  ...[
+    ...[
+      "/%2e%2e/pods",
+      "/logs/%2E%2E/%2E%2E/etc/passwd",
+      "/logs/.%2e/etc/passwd",
+      "/logs/..%2f..%2fetc%2fpasswd",
+    ],
+    ...[
+      "/x%2f..%2fpods",
+      "/%2fpods",
+      "/pods%00",
+      "/logs/own.log%00.txt",
+      "/pods%0d%0aset-cookie:x",
+      "/%zz",
+      "/%",
+    ],
+    ...["/%ff%fe", "/logs/%c0%ae%c0%ae/etc/passwd", "/logs/%e0%80%ae/etc/passwd", "/pods%7f", "/pods%1b[2J"],
+  ].map((path) => ({ name: `disguise ${path}`, path, status: 400 })),
+  ...[
+    ...[
+      "/logs/%252e%252e/etc/passwd",
+      "/logs/..%5c..%5cetc%5cpasswd",
+      "/logs/..\\..\\etc\\passwd",
+      "/\\pods",
+    ],
+    ...[
+      "/logs/%ef%bc%8e%ef%bc%8e/etc/passwd",
+      "/logs/%e2%80%ae/x",
+      `/logs/${"a".repeat(5000)}`,
+      `${logs}/loop`,
+    ],
+    ...[`/logs/${"a/".repeat(20_000)}b`, `${logs}/inside/own.log/x`],
+  ].map((path) => ({ name: `no file ${path.slice(0, 60)}`, path, status: 404 })),
+  ...["absolute", "relative", "root/etc/passwd", "root/", "root/proc/self/environ", "environment"].map(
+    (name) => ({
+      ...{ name: `link ${name}`, path: `${logs}/${name}`, status: 403 },
+    }),
+  ),
+];
+
+const methods: Case[] = [
+  ...["DELETE", "PUT", "POST", "PATCH", "PROPFIND", "OPTIONS", "TRACE"].map((method) => ({
+    ...{ name: method, method, status: 405 },
+  })),
+  { name: "POST to logs", path: log, method: "POST", status: 405 },
+  { name: "GET of run", path: run, status: 405 },
+  { name: "GET of a checkpoint", path: `/checkpoint/default/${pod}/app`, status: 405 },
+  { name: "GET of flags", path: "/debug/flags/v", status: 406 },
+  {
+    ...{
+      name: "another method in a header",
+      path: "/debug/flags/v",
+      headers: { "x-http-method-override": "PUT" },
+    },
+    status: 406,
+  },
+  { name: "a verbosity that is none", path: "/debug/flags/v", method: "PUT", body: "loud", status: 400 },
+  {
+    name: "a verbosity of a megabyte",
+    path: "/debug/flags/v",
+    method: "PUT",
+    body: "1".repeat(1e6),
+    status: 413,
+  },
+];
+
+const upgrades: Case[] = [
+  { name: "exec without an upgrade", path: exec, status: 400, says: /^Upgrade request required/ },
+  { name: "exec with half an upgrade", path: exec, headers: { upgrade: "SPDY/3.1" }, status: 400 },
+  { name: "exec with the other half", path: exec, headers: { connection: "Upgrade" }, status: 400 },
+  { name: "portForward without an upgrade", path: forward, method: "POST", status: 400 },
+  {
+    name: "a WebSocket without a key",
+    path: exec,
+    headers: { ...webSocket, "sec-websocket-key": "" },
+    status: 400,
+  },
+  {
+    name: "a WebSocket with a bad key",
+    path: exec,
+    headers: { ...webSocket, "sec-websocket-key": "x" },
+    status: 400,
+  },
+  {
+    name: "an old WebSocket",
+    path: exec,
+    headers: { ...webSocket, "sec-websocket-version": "8" },
+    status: 400,
+  },
+  { name: "a WebSocket by POST", path: exec, headers: webSocket, method: "POST", status: 405 },
+  { name: "a WebSocket where there is none", path: "/pods/x", headers: webSocket, status: 404 },
+  { name: "exec without streams", path: `/exec/default/${pod}/app?command=x`, headers: spdy, status: 400 },
+  { name: "exec in no pod", path: "/exec/default/nope/app?output=1", headers: spdy, status: 404 },
+  { name: "exec in no container", path: `/exec/default/${pod}/nope?output=1`, headers: spdy, status: 500 },
+  {
+    name: "exec in a pod of the past",
+    path: `/exec/default/${pod}/old/app?output=1`,
+    headers: spdy,
+    status: 500,
+  },
+  {
+    name: "exec of a runtime that refuses",
+    path: exec.replace("=secret", "=refuse"),
+    headers: spdy,
+    status: 403,
+  },
+  { name: "portForward of no pod", path: "/portForward/default/nope", headers: spdy, status: 404 },
+  {
+    ...{ name: "portForward by WebSocket to no port", path: `${forward}?port=99999` },
+    ...{ headers: { ...webSocket, "sec-websocket-protocol": "v4.channel.k8s.io" }, status: 400 },
+  },
+  {
+    ...{ name: "portForward by WebSocket without ports", path: forward },
+    ...{ headers: { ...webSocket, "sec-websocket-protocol": "v4.channel.k8s.io" }, status: 400 },
+  },
+];
+
+const asAdmin = (cases: readonly Case[]) => cases.map((one) => ({ ...one, pair: admin }));
+const tables: Readonly<Record<string, readonly Case[]>> = {
+  "nobody gets anything": nobody,
+  "who it is": identities,
+  "what it may": rights,
+  "where it leads": asAdmin(paths),
+  "how it is asked": asAdmin(methods),
+  "what it would become": asAdmin(upgrades),
+};
+
+for (const [title, cases] of Object.entries(tables))
+  describe(title, () => {
+    for (const one of cases)
+      test(`${one.name.slice(0, 120)}: ${one.status}`, async () => {
+        const { path = "/pods", method = "GET", token, body, status, says } = one;
+        const answer = await raw(method, path, {
+          headers: {
+            ...(token !== undefined && { authorization: `Bearer ${token}` }),
+            ...(body !== undefined && { "content-length": String(body.length) }),
+            ...one.headers,
+          },
+          ...{ body, pair: one.pair?.() },
+        });
+        assert.equal(answer.status, status, answer.text.slice(0, 500));
+        if (says) assert.match(answer.body, says);
+        assert.ok(!answer.text.includes(secret), "the secret is out");
+        assert.doesNotMatch(answer.text, /root:.*:0:0:/);
+        if (status === 307) assert.match(answer.text, /\r\nlocation: \/(\r|[^/])/i);
+        await goesOn();
+      });
+  });
+
+interface RawAnswer {
+  readonly status: number;
+  readonly text: string;
+  readonly body: string;
+}
+
+/** As it is: no client tidies up the path. */
+async function raw(
+  method: string,
+  path: string,
+  o: { headers: Record<string, string>; body?: string | undefined; pair?: TestPair | undefined },
+): Promise<RawAnswer> {
+  const given = { connection: "close", ...o.headers };
+  const lines = Object.entries({ host: "x", ...given }).map(([name, value]) => `${name}: ${value}\r\n`);
+  const text = await rawTls(node.port, `${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n${o.body ?? ""}`, {
+    ...{ ...o.pair, until: isWhole },
+  });
+  return { text, status: Number(text.slice(9, 12)), body: text.slice(text.indexOf("\r\n\r\n") + 4) };
+}
+
+/** The connection may stay open when its answer asked for that. */
+function isWhole(text: string): boolean {
+  const end = text.indexOf("\r\n\r\n");
+  const length = /\r\ncontent-length: (\d+)\r\n/i.exec(text)?.[1];
+  return end >= 0 && length !== undefined && text.length >= end + 4 + Number(length);
+}
+
+describe("the finest right is asked for first", () => {
+  const asked: [string, string, string[]][] = [
+    ["/pods", "pods", ["get nodes/pods"]],
+    ["/pods", "proxy", ["get nodes/pods", "get nodes/proxy"]],
+    ["/configz", "configz", ["get nodes/configz"]],
+    ["/healthz", "proxy", ["get nodes/healthz", "get nodes/proxy"]],
+    ["/stats/summary", "stats", ["get nodes/stats"]],
+    ["/metrics/cadvisor", "metrics", ["get nodes/metrics"]],
+    ["/logs/", "log", ["get nodes/log"]],
+    [log, "proxy", ["get nodes/proxy"]],
+  ];
+  for (const [path, user, rights] of asked)
+    test(`${path} for ${user}: ${rights}`, async () => {
+      // A name of its own each time: answers are remembered.
+      const own = testPair(node.ca, user, { organizations: [path] });
+      node.reviews.length = 0;
+      assert.equal((await ask(node.port, path, { ...own })).status, 200);
+      assert.deepEqual(
+        node.reviews,
+        rights.map((right) => `subjectaccessreviews ${user} ${right} ${nodeName}`),
+      );
+    });
+});
+
+describe("other ways to speak", () => {
+  test("plain HTTP on the port of HTTPS leads to nothing but an end", async () => {
+    const text = await new Promise<string>((resolve) => {
+      let heard = "";
+      const socket = connectPlain(node.port, "127.0.0.1", () => socket.write("GET /pods HTTP/1.1\r\n\r\n"));
+      socket.on("data", (chunk) => {
+        heard += chunk.toString("latin1");
+      });
+      socket.on("error", () => {}).on("close", () => resolve(heard));
+    });
+    assert.ok(!text.includes(secret));
+    await goesOn();
+  });
+
+  for (const version of ["TLSv1", "TLSv1.1"] as const)
+    test(`${version} is not spoken`, async () => {
+      const o = { minVersion: version, maxVersion: version, ciphers: "DEFAULT@SECLEVEL=0" };
+      assert.equal(await rawTls(node.port, "GET /pods HTTP/1.1\r\n\r\n", { ...o, ...node.admin }), "");
+      await goesOn();
+    });
+
+  const byHttp2: [string, IncomingHttpHeaders, boolean, number][] = [
+    ["no identity", {}, false, 401],
+    ["a bad token", { authorization: "Bearer nobody" }, false, 401],
+    ["no right", { authorization: "Bearer good-nobody" }, false, 403],
+    ["a method that is not there", { ":method": "DELETE" }, true, 405],
+    ["dots", { ":path": "/x/../pods" }, true, 307],
+    ["dots in disguise", { ":path": "/logs/%2e%2e/x" }, true, 400],
+    ["exec", { ":path": exec, ":method": "POST" }, true, 400],
+    [
+      "a WebSocket as HTTP/2 would have it",
+      { ":path": exec, ":method": "CONNECT", ":authority": "x" },
+      true,
+      405,
+    ],
+    ["an odd expectation", { expect: "wonders" }, true, 417],
+  ];
+  for (const [name, headers, isAdmin, status] of byHttp2)
+    test(`HTTP/2, ${name}: ${status}`, async () => {
+      const session = connectHttp2(`https://127.0.0.1:${node.port}`, {
+        ...{ rejectUnauthorized: false },
+        ...(isAdmin && node.admin),
+      });
+      session.on("error", () => {});
+      const { ":path": path = "/pods", ...rest } = headers;
+      const isConnect = rest[":method"] === "CONNECT";
+      const answer = await new Promise<{ status: number; body: string }>((resolve, reject) => {
+        const stream = session.request({ ...(!isConnect && { ":path": path }), ...rest });
+        let [code, body] = [0, ""];
+        stream.on("response", (got) => {
+          code = Number(got[":status"]);
+        });
+        stream.on("data", (chunk) => {
+          body += chunk;
+        });
+        stream.on("end", () => resolve({ status: code, body })).on("error", reject);
+        stream.end();
+      });
+      session.destroy();
+      assert.equal(answer.status, status, answer.body);
+      assert.ok(!answer.body.includes(secret));
+      await goesOn();
+    });
+});
