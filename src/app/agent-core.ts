@@ -1,4 +1,5 @@
 import type { Clock } from "../base/clock.ts";
+import type { Component } from "../base/component.ts";
 import type { Logger } from "../base/logger.ts";
 import { createMetrics, type Metrics } from "../base/metrics.ts";
 import { createCriClient } from "../clients/cri/client.ts";
@@ -7,6 +8,7 @@ import type { CriClient } from "../clients/cri/cri.ts";
 import type { KubeletConfiguration } from "../config/kubelet-configuration.ts";
 import type { PodUid } from "../model/pod.ts";
 import type { PodEvents } from "../model/pod-events.ts";
+import type { PodObjects } from "../pods/objects/pod-objects.ts";
 import { DesiredPods } from "../state/desired-pods.ts";
 import { type ObservedPod, ObservedPods } from "../state/observed-pods.ts";
 import { ProbeResults } from "../state/probe-results.ts";
@@ -14,6 +16,7 @@ import { ReplacedContainers } from "../state/replaced-containers.ts";
 import { StartingContainers } from "../state/starting-containers.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { ClusterView } from "./cluster-view.ts";
+import { localObjects } from "./local-objects.ts";
 import {
   bothEvents,
   bothNodeEvents,
@@ -39,6 +42,10 @@ export interface AgentCore {
   readonly nodeEvents: NodeEvents;
   /** Undefined for a node that is part of no cluster. */
   readonly view: ClusterView | undefined;
+  /** The config maps and secrets that pods refer to: of the cluster, or of a folder; undefined if there is neither. */
+  readonly objects: ReferredObjects | undefined;
+  /** To be started before the first pod is worked on. */
+  readonly components: readonly Component[];
   readonly desired: DesiredPods;
   readonly observed: ObservedPods;
   readonly results: ProbeResults;
@@ -50,8 +57,11 @@ export interface AgentCore {
   hostIps(): readonly string[];
 }
 
+export type ReferredObjects = Pick<PodObjects, "register" | "unregister" | "get" | "find" | "onChange">;
+
 export function agentCore(options: AgentOptions, node: Node, onStarted: (uid: PodUid) => void): AgentCore {
   const { config, clock, logger, gates } = options;
+  const local = localObjects(options);
   const metrics = options.metrics ?? createMetrics();
   const cri = createCriClient({
     runtimeEndpoint: config.containerRuntimeEndpoint,
@@ -80,6 +90,8 @@ export function agentCore(options: AgentOptions, node: Node, onStarted: (uid: Po
     events: view ? bothEvents(events, view.recorder) : events,
     nodeEvents: view ? bothNodeEvents(nodeEvents, view.recorder.node) : nodeEvents,
     view,
+    objects: view?.objects ?? local,
+    components: local ? [local] : [],
     desired: new DesiredPods(),
     observed,
     results: new ProbeResults(),

@@ -32,13 +32,17 @@ export interface AgentOptions {
   cluster?: ClusterOptions;
   /** Where the certificate of the agent's own server is kept; absent: it has none. */
   certDir?: string;
-  /** The agent's own API, at the configured address and port; it needs a certificate. */
-  server?: { version: string };
+  /** The agent's own API, at the configured address and port; it needs a certificate. `manifests`: pods may be put there. */
+  server?: { version: string; manifests?: boolean };
+  /** Where manifests are kept that were put by HTTP or by `kubelet apply`; `<root-dir>/applied` unless told. */
+  appliedDir?: string;
+  /** A folder of config maps and secrets, for a node that is part of no cluster. */
+  localObjects?: string;
   /** How much is logged from now on. */
   setVerbosity?: (level: number) => void;
   /** Programs that know credentials of registries. */
   credentialProviders?: LoadedProviders;
-  /** Instead of those that the configuration names. The cluster's pods come besides. */
+  /** Instead of those that the configuration names and of applied manifests. The cluster's pods come besides. */
   sources?: (nodeName: string) => PodSource[];
   /** True if the cgroup root is ours to make. */
   makesCgroupRoot?: boolean;

@@ -27,6 +27,7 @@ import { isMirror } from "../state/desired-pods.ts";
 import { readySandbox, runningContainers } from "../state/observed-pods.ts";
 import { agentCore } from "./agent-core.ts";
 import type { Agent, AgentOptions } from "./agent-options.ts";
+import { appliedManifests } from "./applied-manifests.ts";
 import { joinCluster } from "./cluster.ts";
 import { garbage, standingOf } from "./garbage.ts";
 import { kubeletServer } from "./kubelet-server.ts";
@@ -237,8 +238,11 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       ...reasons(pleg.health()).map((reason) => `PLEG is not healthy: ${reason}`),
     ],
   });
+  const applied = o.sources ? undefined : appliedManifests(core);
+  const hasLocalObjects = o.localObjects !== undefined;
   const sources = [
-    ...(o.sources?.(node.name) ?? configuredSources(config, node.name, clock, logger)),
+    ...(o.sources?.(node.name) ?? configuredSources(config, node.name, clock, logger, hasLocalObjects)),
+    ...(applied ? [applied.source] : []),
     ...(cluster ? [cluster.source] : []),
   ];
   const podConfig = new PodConfig({
@@ -316,8 +320,10 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       version: o.server.version,
       certificate: serving,
       ...{ statuses, board, volumes, listeners, probeMetrics, checks },
+      manifests: o.server.manifests ? (applied?.routes ?? []) : [],
     }));
-  const localApi = new LocalApi({ socketPath: `${o.rootDir}/kubelet.sock`, logger, board });
+  const socketPath = `${o.rootDir}/kubelet.sock`;
+  const localApi = new LocalApi({ socketPath, logger, board, routes: applied?.routes });
 
   let plegSynced = false;
   let stopping = false;
@@ -359,7 +365,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       eventStream,
       podConfig,
     ];
-    const before = [...runtimeComponents, ...(cluster?.components ?? [])];
+    const before = [...core.components, ...runtimeComponents, ...(cluster?.components ?? [])];
     for (const part of [health, localApi, connection, ...before, ...parts]) await lifecycle.start(part);
     for (const part of trash.components) await lifecycle.start(part);
     if (o.endsOrphans !== false) await lifecycle.start(housekeeping);

@@ -35,6 +35,8 @@ export interface ServerParts {
   readonly listeners: PodListeners;
   readonly probeMetrics: Metrics;
   readonly checks: () => readonly { readonly name: string; health(): Health }[];
+  /** Routes by which pods are put here; none unless they are wanted. */
+  readonly manifests: readonly Route[];
 }
 
 export interface KubeletServer {
@@ -154,7 +156,8 @@ async function routes(core: AgentCore, parts: ServerParts): Promise<{ open: Rout
         }),
       ]
     : [];
-  return { open, all: [...open, ...closed, ...debugRoutes(debug, [...open, ...closed])] };
+  const others = [...open, ...closed, ...parts.manifests];
+  return { open, all: [...others, ...debugRoutes(debug, others)] };
 }
 
 async function statistics(core: AgentCore, parts: ServerParts): Promise<Route[]> {

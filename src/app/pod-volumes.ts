@@ -44,7 +44,7 @@ export function podVolumes(
     tokens: ServiceAccountTokens;
   },
 ): PodVolumes {
-  const { options: o, config, node, clock, logger, events, metrics, desired, view } = core;
+  const { options: o, config, node, clock, logger, events, metrics, desired, objects } = core;
   const api = o.cluster?.transport;
   const { rootDir, gates } = o;
   const common = { clock, logger };
@@ -54,7 +54,7 @@ export function podVolumes(
       : undefined;
   let csi: CsiVolumes | undefined;
   const changed = (ref: FollowedRef) => volumes.manager.changed(podsFollowing(desired.all(), ref));
-  view?.objects.onChange(changed);
+  objects?.onChange(changed);
   bundles?.onChange(() => changed({ kind: "ClusterTrustBundle" }));
 
   const plugins = ({ mounts, applyFsGroup }: PluginParts) => {
@@ -82,7 +82,7 @@ export function podVolumes(
         ...common,
         allocatable: () => node.facts.allocatable,
         podLevelResources: node.settings.gates.podLevelResources,
-        objects: view?.objects ?? noObjects,
+        objects: objects ?? noObjects,
         tokens,
         trustBundles: bundles,
       }),

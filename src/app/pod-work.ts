@@ -70,7 +70,7 @@ export function podWork(
   return {
     sync: async (pod, report, signal) => {
       probes.watch(pod);
-      core.view?.objects.register(pod);
+      core.objects?.register(pod);
       requireNetwork(pod);
       await volumesOf(pod, report, signal);
       return runtime.sync(pod, report, signal);
@@ -80,7 +80,7 @@ export function podWork(
       await volumes.release(uid, never);
       await runtime.release(uid);
       await parts.userNamespaces.release(uid);
-      core.view?.objects.unregister({ metadata: { uid } });
+      core.objects?.unregister({ metadata: { uid } });
       parts.onReleased(uid);
     },
     remove: (id, signal) => runtime.remove(id, signal),

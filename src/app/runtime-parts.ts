@@ -51,7 +51,7 @@ export function podRuntime(
     reducedDecay: o.gates.enabled("ReduceDefaultCrashLoopBackOffDecay"),
   });
   const { view } = core;
-  const objects = view && apiObjects(view.objects);
+  const objects = core.objects && apiObjects(core.objects);
   const api = o.cluster?.transport;
   const tokens = new ServiceAccountTokens({ api, clock, logger, metrics });
   const volumes = podVolumes(core, {

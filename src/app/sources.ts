@@ -11,6 +11,7 @@ export function configuredSources(
   nodeName: string,
   clock: Clock,
   logger: Logger,
+  hasLocalObjects = false,
 ): PodSource[] {
   const sources: PodSource[] = [];
   if (config.staticPodPath)
@@ -21,6 +22,7 @@ export function configuredSources(
         nodeName,
         clock,
         logger,
+        hasLocalObjects,
       }),
     );
   if (config.staticPodURL)
@@ -32,6 +34,7 @@ export function configuredSources(
         nodeName,
         clock,
         logger,
+        hasLocalObjects,
       }),
     );
   return sources;

@@ -1,5 +1,7 @@
 import { startAgent } from "../app/agent.ts";
+import { checkManifestsHandler } from "../app/applied-manifests.ts";
 import { joinedAccess } from "../app/cluster-credentials.ts";
+import { objectsOfTwoPlaces } from "../app/local-objects.ts";
 import { systemClock } from "../base/clock.ts";
 import { createLogger } from "../base/log-writer.ts";
 import { createMetrics } from "../base/metrics.ts";
@@ -31,6 +33,8 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
     pid: process.pid,
   });
   for (const warning of warnings) logger.warn(warning);
+  if (flags.localObjects !== "" && flags.kubeconfig !== "") throw objectsOfTwoPlaces();
+  if (flags.enableManifestsHandler) checkManifestsHandler(config);
   const credentialProviders = await configuredProviders(flags, gates);
   // Before anything is started: a signal that comes early must not be lost.
   const signalled = untilSignal(["SIGTERM", "SIGINT"]);
@@ -70,7 +74,8 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
     },
     maxParallelStarts: flags.maxParallelStarts,
     certDir: config.enableServer || config.serverTLSBootstrap ? flags.certDir : undefined,
-    server: config.enableServer ? { version } : undefined,
+    server: config.enableServer ? { version, manifests: flags.enableManifestsHandler } : undefined,
+    localObjects: flags.localObjects === "" ? undefined : flags.localObjects,
     leavesApiPods: !cluster && flags.bootstrapKubeconfig !== "",
     serviceManager: serviceManager(process.env, process.pid, logger),
   });

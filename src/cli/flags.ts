@@ -15,6 +15,8 @@ Usage:
   kubelet [flags]            the agent
   kubelet up                 a private node on this machine, with a demo pod
   kubelet pods               the pods of the kubelet that runs here
+  kubelet apply -f pod.yaml  gives the kubelet that runs here pods to run
+  kubelet delete NAME        takes such a pod away again
   kubelet run -f pod.yaml    runs pods once, to their end
 `;
 

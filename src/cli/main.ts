@@ -2,6 +2,8 @@ import { writeFileSync } from "node:fs";
 import { KubeletError, messageOf } from "../base/errors.ts";
 import { agentCommand } from "./agent-command.ts";
 import { apiCommand } from "./api-command.ts";
+import { applyCommand } from "./apply-command.ts";
+import { deleteCommand } from "./delete-command.ts";
 import { podsCommand } from "./pods-command.ts";
 import { runCommand } from "./run-command.ts";
 import { upCommand } from "./up-command.ts";
@@ -23,6 +25,10 @@ async function main(args: readonly string[]): Promise<number> {
       return apiCommand(rest, process.stdout);
     case "up":
       return upCommand(rest, process.stdout);
+    case "apply":
+      return applyCommand(rest, process.stdout, process.stderr);
+    case "delete":
+      return deleteCommand(rest, process.stdout, process.stderr);
     case "pods":
       return podsCommand(rest, process.stdout);
     case "run":
@@ -31,7 +37,7 @@ async function main(args: readonly string[]): Promise<number> {
       if (word && !word.startsWith("-"))
         throw new KubeletError(
           "Usage",
-          `unknown command: ${word} (there are: up, pods, run, api; without a word: the agent)`,
+          `unknown command: ${word} (there are: up, pods, apply, delete, run, api; without a word: the agent)`,
         );
       return agentCommand(args);
   }

@@ -1,11 +1,8 @@
-import { readdir } from "node:fs/promises";
 import { request } from "node:http";
-import { connect } from "node:net";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { PodRow } from "../app/pod-board.ts";
 import { KubeletError, messageOf } from "../base/errors.ts";
-import { defaultBaseDir } from "../local/node-files.ts";
+import { findSocket, socketOptions, socketUsage } from "./agent-socket.ts";
 import { LiveView } from "./live-view.ts";
 import { parseOptions } from "./options.ts";
 import { podTable } from "./pod-table.ts";
@@ -14,9 +11,7 @@ export const podsUsage = `kubelet pods: the pods of the kubelet that runs on thi
 
   -o json            the whole status of each, as JSON
   -w                 go on showing them as they change
-  --node NAME        of the node that \`kubelet up --name NAME\` started
-  --root-dir DIR     of the kubelet with this root folder
-`;
+${socketUsage}`;
 
 interface Answer {
   runtime: { ok: boolean; reason?: string };
@@ -27,8 +22,7 @@ export async function podsCommand(args: readonly string[], out: NodeJS.WriteStre
   const options = parseOptions(args, {
     o: "value",
     w: "switch",
-    node: "value",
-    "root-dir": "value",
+    ...socketOptions,
     help: "switch",
   });
   if (options.help) {
@@ -38,7 +32,7 @@ export async function podsCommand(args: readonly string[], out: NodeJS.WriteStre
   const format = options.o ?? "table";
   if (format !== "json" && format !== "table")
     throw new KubeletError("Usage", `-o ${format}: only json is known (without -o a table is shown)`);
-  const socketPath = await findSocket(options.node, options["root-dir"]);
+  const socketPath = await findSocket(options);
   const watch = options.w === true;
   const view = new LiveView(out, Date.now);
   await ask(socketPath, watch, (answer) => {
@@ -47,39 +41,6 @@ export async function podsCommand(args: readonly string[], out: NodeJS.WriteStre
     else out.write(`${podTable(answer.pods, Date.now()).join("\n")}\n`);
   });
   return 0;
-}
-
-/** The socket of the kubelet that is meant: as told, or the only one there is. */
-async function findSocket(node: string | undefined, rootDir: string | undefined): Promise<string> {
-  if (rootDir) return join(rootDir, "kubelet.sock");
-  if (node) return join(defaultBaseDir, node, "kubelet", "kubelet.sock");
-  const nodes = await readdir(defaultBaseDir).catch(() => []);
-  const candidates = [
-    "/var/lib/kubelet/kubelet.sock",
-    ...nodes.map((name) => join(defaultBaseDir, name, "kubelet", "kubelet.sock")),
-  ];
-  const found: string[] = [];
-  // A kubelet that was killed leaves its socket behind.
-  for (const path of candidates) if (await listens(path)) found.push(path);
-  if (found.length === 0)
-    throw new KubeletError("NotRunning", "no kubelet runs here: start one with `kubelet up`");
-  if (found.length > 1)
-    throw new KubeletError(
-      "Usage",
-      `several kubelets run here; say which with --root-dir:\n${found.map((f) => `  ${f.replace(/\/kubelet\.sock$/, "")}`).join("\n")}`,
-    );
-  return found[0]!;
-}
-
-function listens(socketPath: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(socketPath);
-    socket.on("connect", () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.on("error", () => resolve(false));
-  });
 }
 
 /** An agent that is there answers at once, unless somebody stopped the process. */

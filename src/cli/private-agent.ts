@@ -57,6 +57,8 @@ export async function startPrivateAgent(
     config: await privateConfiguration(node),
     gates: new FeatureGates({}),
     rootDir: node.files.kubelet,
+    // The root folder goes with the node; what was applied is there for the next start.
+    appliedDir: node.files.applied,
     containerLogsDir: node.files.containerLogs,
     makesCgroupRoot: true,
     healthPort: 0,

@@ -23,7 +23,7 @@ export const upUsage = `kubelet up: a cluster of one node on this machine, with 
   --name NAME        run it beside others (default: default)
   --base-dir DIR     where it keeps its files (default: /var/lib/kubelet-ts)
   --run-dir DIR      where its sockets are (default: /run/kubelet-ts)
-  --no-api           without an API: static pods only, no kubectl
+  --no-api           without an API: static pods only, no kubectl; config maps and secrets come from files
 
 Ctrl-C ends it and removes everything it started. Manifests, logs and the objects of the API are kept: the next
 start runs the same pods again.
@@ -87,9 +87,13 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
         logger: log.logger,
       });
     }
-    agent = await startPrivateAgent(node, log.logger, cluster ? await ofCluster(cluster, node) : {});
+    const kind = cluster ? await ofCluster(cluster, node) : await withoutCluster(files);
+    agent = await startPrivateAgent(node, log.logger, kind);
     if (cluster) out.write(`kubectl:   export KUBECONFIG=${files.api.kubeconfig}\n`);
-    out.write(`Pods:      ${cluster ? "kubectl, or " : ""}drop manifests into ${files.manifests}\n`);
+    out.write(
+      `Pods:      ${cluster ? "kubectl, " : ""}kubelet apply, or drop manifests into ${files.manifests}\n`,
+    );
+    if (!cluster) out.write(`Objects:   config maps and secrets for them: ${files.objects}\n`);
     out.write(`Log:       ${log.path}\n`);
     out.write(`Health:    http://127.0.0.1:${agent.healthPort}/healthz\n`);
     out.write("Ctrl-C ends the node and everything in it.\n\n");
@@ -122,6 +126,12 @@ async function ofCluster(cluster: ClusterOptions, node: PrivateNode) {
   config.port = await rememberedPort(join(base, "port"), address, config.port);
   config.authentication.x509.clientCAFile = join(api.dir, "pki", "ca.crt");
   return { cluster, config, certDir: join(base, "pki"), server: { version } };
+}
+
+/** Nobody has config maps and secrets, so they come from a folder. */
+async function withoutCluster({ objects }: NodeFiles) {
+  await mkdir(objects, { recursive: true, mode: 0o700 });
+  return { localObjects: objects };
 }
 
 /** The same program as this one, once more. */

@@ -27,7 +27,14 @@ test("a run directory too long for a socket is refused", () => {
 
 test("manifests and logs are not derived", () => {
   const files = nodeFiles("demo", "/b", "/r");
-  for (const kept of [files.manifests, files.podLogs, files.containerLogs, files.containerd.log]) {
+  for (const kept of [
+    files.manifests,
+    files.applied,
+    files.objects,
+    files.podLogs,
+    files.containerLogs,
+    files.containerd.log,
+  ]) {
     assert.ok(!derivedPaths(files).some((path) => kept === path || kept.startsWith(`${path}/`)), kept);
   }
 });

@@ -30,6 +30,10 @@ export interface NodeFiles {
   readonly podLogs: string;
   readonly containerLogs: string;
   readonly manifests: string;
+  /** What `kubelet apply` was given. */
+  readonly applied: string;
+  /** Config maps and secrets of a node without an API. */
+  readonly objects: string;
   /** The embedded API: its database and keys, its log, and the kubeconfig for kubectl. */
   readonly api: { readonly dir: string; readonly log: string; readonly kubeconfig: string };
   readonly cni: { readonly conf: string; readonly ipam: string };
@@ -81,6 +85,8 @@ export function nodeFiles(name: string, baseDir = defaultBaseDir, runDir = defau
     podLogs: join(base, "log", "pods"),
     containerLogs: join(base, "log", "containers"),
     manifests: join(base, "manifests"),
+    applied: join(base, "applied"),
+    objects: join(base, "objects"),
     api: {
       dir: join(base, "api"),
       log: join(base, "log", "api.log"),
@@ -122,7 +128,7 @@ export function makeDirectories(files: NodeFiles): void {
   }
 }
 
-/** What a node can make again: everything of it but its manifests, logs, and what the API keeps. */
+/** What a node can make again: everything of it but its manifests and objects, logs, and what the API keeps. */
 export function derivedPaths(files: NodeFiles): string[] {
   const { containerd } = files;
   return [

@@ -13,7 +13,8 @@ export interface PodId {
   readonly namespace: string;
 }
 
-export type PodSourceName = "file" | "http" | "api";
+/** "applied": put by HTTP or by `kubelet apply`, which no other kubelet knows. */
+export type PodSourceName = "file" | "http" | "applied" | "api";
 
 export interface PodMeta extends ObjectMeta {
   name: string;
@@ -82,7 +83,7 @@ export function sourceOf(pod: Pod): PodSourceName {
   return (pod.metadata.annotations?.[annotationSource] as PodSourceName | undefined) ?? "api";
 }
 
-/** A pod from a file or a URL: it has no object of its own in the API. */
+/** A pod from a file, from a URL or applied here: it has no object of its own in the API. */
 export function isStatic(pod: Pod): boolean {
   return sourceOf(pod) !== "api";
 }

@@ -41,6 +41,61 @@ test("a pod from a URL gets no toleration of its own", () => {
   assert.equal(pod.metadata.annotations?.["kubernetes.io/config.source"], "http");
 });
 
+test("an applied pod is like one of a file: its name on the node, its source and its toleration", () => {
+  const applied = (name: string, nodeName = "n") =>
+    made(written(), { nodeName, origin: { source: "applied", name } });
+  const pod = applied("m");
+  assert.equal(pod.metadata.name, "web-n");
+  assert.equal(pod.metadata.annotations?.["kubernetes.io/config.source"], "applied");
+  assert.deepEqual(pod.spec.tolerations, [{ operator: "Exists", effect: "NoExecute" }]);
+  const uids = [pod, applied("m"), applied("other"), applied("m", "n2")].map((p) => p.metadata.uid);
+  assert.equal(uids[0], uids[1]);
+  assert.equal(new Set(uids).size, 3, "the manifest's name and the node are part of the UID");
+});
+
+test("with local objects a pod may refer to config maps and secrets, and to nothing else of the API", () => {
+  const spec = {
+    imagePullSecrets: [{ name: "s" }],
+    serviceAccountName: "a",
+    containers: [
+      {
+        name: "c",
+        image: "i:1",
+        envFrom: [{ secretRef: { name: "s" } }, { configMapRef: { name: "c" } }],
+        env: [
+          { name: "A", valueFrom: { secretKeyRef: { name: "s", key: "k" } } },
+          { name: "B", valueFrom: { configMapKeyRef: { name: "c", key: "k" } } },
+        ],
+      },
+    ],
+    volumes: [
+      { name: "a", secret: { secretName: "s" } },
+      { name: "b", configMap: { name: "c" } },
+      { name: "c", persistentVolumeClaim: { claimName: "p" } },
+      {
+        name: "d",
+        projected: {
+          sources: [
+            { secret: { name: "s" } },
+            { configMap: { name: "c" } },
+            { serviceAccountToken: { path: "t" } },
+          ],
+        },
+      },
+    ],
+  };
+  const forbidden = (hasLocalObjects: boolean) => {
+    const result = makeStaticPod(written(spec), { ...fromFile, hasLocalObjects });
+    return "problems" in result ? result.problems.map(({ path }) => path) : [];
+  };
+  assert.deepEqual(forbidden(true), [
+    "spec.serviceAccountName",
+    "spec.volumes[2].persistentVolumeClaim",
+    "spec.volumes[3].projected.sources[2].serviceAccountToken",
+  ]);
+  assert.equal(forbidden(false).length, 12);
+});
+
 test("the toleration is not repeated", () => {
   const tolerations = [{ operator: "Exists", effect: "NoExecute" }];
   assert.equal(made(written({ tolerations })).spec.tolerations?.length, 1);

@@ -7,13 +7,19 @@ import type { Problem } from "./validation/problem.ts";
 import { checkPod } from "./validation/validate-pod.ts";
 
 /** Where a manifest came from. The origin is part of the pod's identity: the same text in two files is two pods. */
-export type ManifestOrigin = { source: "file"; path: string } | { source: "http"; url: string };
+export type ManifestOrigin =
+  | { source: "file"; path: string }
+  | { source: "http"; url: string }
+  /** `name` is the manifest's own, not the pod's. */
+  | { source: "applied"; name: string };
 
 export interface StaticPodOptions {
   nodeName: string;
   origin: ManifestOrigin;
   /** Feature gate PreventStaticPodAPIReferences. */
   allowApiReferences?: boolean;
+  /** Config maps and secrets come from a folder of this node, so that pods may refer to them. */
+  hasLocalObjects?: boolean;
 }
 
 export type StaticPodResult = { pod: Pod; unknownFields: string[] } | { problems: Problem[] };
@@ -30,7 +36,7 @@ export function makeStaticPod(input: unknown, options: StaticPodOptions, at = ""
   }
   const pod = onThisNode(written, options);
   const problems = checkPod(pod);
-  if (!options.allowApiReferences) problems.push(...checkNoApiReferences(pod));
+  if (!options.allowApiReferences) problems.push(...checkNoApiReferences(pod, options.hasLocalObjects));
   if (problems.length === 0) return { pod, unknownFields: decoded.unknownFields };
   return { problems: problems.map(({ path, message }) => ({ path: prefix + path, message })) };
 }
@@ -48,12 +54,12 @@ function onThisNode(written: WrittenPod, { nodeName, origin }: StaticPodOptions)
     [annotationSource]: origin.source,
   };
   pod.spec.nodeName = nodeName;
-  if (origin.source === "file") tolerateNoExecute(pod);
+  if (origin.source !== "http") tolerateNoExecute(pod);
   pod.status = { phase: "Pending" };
   return pod;
 }
 
-/** A pod from a file is not evicted by taints of its node. */
+/** A pod whose manifest is on this node is not evicted by taints of its node. */
 function tolerateNoExecute(pod: Pod): void {
   const others = (pod.spec.tolerations ?? []).filter(
     (t) => t.key || t.value || t.operator !== "Exists" || t.effect !== "NoExecute",
@@ -66,8 +72,21 @@ function tolerateNoExecute(pod: Pod): void {
  * before defaults, so that a release with new defaults does not replace running pods; comments do not count.
  */
 export function staticPodUid(written: WrittenPod, nodeName: string, origin: ManifestOrigin): string {
-  const place = origin.source === "file" ? `host:${nodeName}file:${origin.path}` : `url:${origin.url}`;
+  const place = placeOf(origin, nodeName);
   return createHash("sha256").update(canonicalJson(written)).update(place).digest("hex").slice(0, 32);
+}
+
+function placeOf(origin: ManifestOrigin, nodeName: string): string {
+  switch (origin.source) {
+    case "file":
+      return `host:${nodeName}file:${origin.path}`;
+    case "http":
+      return `url:${origin.url}`;
+    case "applied":
+      return `host:${nodeName}applied:${origin.name}`;
+    default:
+      return origin satisfies never;
+  }
 }
 
 /** JSON with sorted keys: the order in which somebody wrote fields does not matter. */

@@ -10,7 +10,9 @@ import { eventually } from "../../test/contracts/eventually.ts";
 import type { Health } from "../base/component.ts";
 import type { KubeletError } from "../base/errors.ts";
 import { silentLogger } from "../base/logger.ts";
+import { HttpError } from "./http-error.ts";
 import { LocalApi } from "./local-api.ts";
+import type { Route } from "./route.ts";
 
 class FakeBoard {
   state = 0;
@@ -36,7 +38,19 @@ async function setUp(t: TestContext) {
   const dir = await mkdtemp(join(tmpdir(), "local-api-"));
   const socketPath = join(dir, "root", "kubelet.sock");
   const board = new FakeBoard();
-  const make = () => new LocalApi({ socketPath, board, logger: silentLogger });
+  const routes: Route[] = [
+    {
+      method: "PUT",
+      path: "/things/{name}",
+      attributes: () => ({ verb: "update", subresources: ["things"] }),
+      handle: async ({ params, response, caller }) => {
+        if (params.name === "bad") throw new HttpError(422, "no such thing\n");
+        if (params.name === "fault") throw new Error("a fault");
+        response.end(`${params.name} of ${caller.name}`);
+      },
+    },
+  ];
+  const make = () => new LocalApi({ socketPath, board, logger: silentLogger, routes });
   const running: { api: LocalApi; stop: AbortController }[] = [];
   const start = async () => {
     const api = make();
@@ -108,6 +122,21 @@ for (const [method, path] of [
     await start();
     assert.equal((await ask(path, method)).status, 404);
     assert.equal((await ask("/pods")).status, 200);
+  });
+
+for (const [method, path, status, body] of [
+  ["PUT", "/things/one", 200, /^one of /],
+  ["PUT", "/things/bad", 422, /^no such thing\n$/],
+  ["PUT", "/things/fault", 500, /a fault/],
+  ["GET", "/things/one", 405, /Not Allowed/],
+  ["PUT", "/things/one/two", 404, /Not Found/],
+] as const)
+  test(`${method} ${path} is answered with ${status} by the routes that it was given`, async (t) => {
+    const { start, ask } = await setUp(t);
+    await start();
+    const answer = await ask(path, method);
+    assert.equal(answer.status, status);
+    assert.match(answer.body, body);
   });
 
 test("a watch shows the state now and each change after it, until the reader goes", async (t) => {

@@ -11,7 +11,11 @@ import { type Component, type Health, healthy } from "../base/component.ts";
 import { limitConnections } from "../base/connections.ts";
 import { errnoOf, KubeletError, messageOf } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
+import { openGate } from "./auth/index.ts";
+import { Dispatcher } from "./https/dispatcher.ts";
+import { RouteTable } from "./https/route-table.ts";
 import { requestUrl } from "./request-url.ts";
+import type { Route } from "./route.ts";
 
 export interface Board {
   rows(): object[];
@@ -23,6 +27,8 @@ export interface LocalApiOptions {
   socketPath: string;
   board: Board;
   logger: Logger;
+  /** Served besides: who can open the socket may do all of it. */
+  routes?: readonly Route[];
 }
 
 const maxConnections = 500;
@@ -31,10 +37,17 @@ const maxConnections = 500;
 export class LocalApi implements Component {
   readonly name = "local-api";
   readonly #o: LocalApiOptions;
+  readonly #others: Dispatcher;
+  readonly #roots: ReadonlySet<string>;
   #ended = Promise.withResolvers<void>();
 
   constructor(options: LocalApiOptions) {
     this.#o = options;
+    const { routes = [], logger } = options;
+    const table = new RouteTable(routes);
+    this.#roots = new Set(table.paths.map((path) => path.split("/")[1] ?? ""));
+    // Requests of people at this machine are not those that operators count.
+    this.#others = new Dispatcher({ table, gate: openGate, metrics: { begin: () => () => {} }, logger });
   }
 
   get done(): Promise<void> {
@@ -54,7 +67,7 @@ export class LocalApi implements Component {
         `another kubelet answers on ${socketPath}: it uses the same root folder`,
       );
     await rm(socketPath, { force: true });
-    const server: Server = createServer((request, response) => this.#answer(request, response));
+    const server: Server = createServer((request, response) => this.#answer(request, response, signal));
     limitConnections(server, maxConnections);
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
@@ -70,8 +83,12 @@ export class LocalApi implements Component {
     });
   }
 
-  #answer(request: IncomingMessage, response: ServerResponse): void {
+  #answer(request: IncomingMessage, response: ServerResponse, end: AbortSignal): void {
     const url = requestUrl(request);
+    if (url && this.#roots.has(url.pathname.split("/")[1] ?? "")) {
+      void this.#others.serve(request, response, end);
+      return;
+    }
     if (request.method !== "GET" || url?.pathname !== "/pods") {
       response.writeHead(404).end();
       return;

@@ -29,6 +29,10 @@ export interface KubeletFlags {
   housekeepingInterval: Milliseconds;
   /** Ours alone: how many sandboxes and containers are made at once; 0 for as many as suit the CPUs. */
   maxParallelStarts: number;
+  /** Ours alone: pods may be put over the kubelet API. */
+  enableManifestsHandler: boolean;
+  /** Ours alone: a folder of config maps and secrets; "" for none. */
+  localObjects: string;
 }
 
 export function defaultFlags(): KubeletFlags {
@@ -58,5 +62,7 @@ export function defaultFlags(): KubeletFlags {
     experimentalAllocatableIgnoreEviction: false,
     housekeepingInterval: 10_000,
     maxParallelStarts: 0,
+    enableManifestsHandler: false,
+    localObjects: "",
   };
 }

@@ -32,6 +32,12 @@ export const podFlags: readonly FlagGroup[] = [
         "httpCheckFrequency",
         "time between two requests to that URL",
       ),
+      own(
+        "local-objects",
+        "string",
+        "localObjects",
+        "folder of config maps and secrets for static pods, without an API server (kubelet-ts only)",
+      ),
       field("sync-frequency", "duration", "syncFrequency", "longest time between two syncs of a pod"),
       field("kube-api-content-type", "string", "contentType", "encoding of requests to the API server"),
       field("kube-api-qps", "int32", "kubeAPIQPS", "requests a second to the API server"),

@@ -72,6 +72,12 @@ export const serverFlags: readonly FlagGroup[] = [
         "enableDebuggingHandlers",
         "serve exec, attach, logs and the like",
       ),
+      own(
+        "enable-manifests-handler",
+        "bool",
+        "enableManifestsHandler",
+        "let those who may put, read and delete pods at /manifests (kubelet-ts only)",
+      ),
       field("contention-profiling", "bool", "enableContentionProfiling", "profile lock contention"),
     ],
   },

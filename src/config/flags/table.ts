@@ -5,7 +5,7 @@ import { resourceFlags } from "./resource-flags.ts";
 import { serverFlags } from "./server-flags.ts";
 import type { FlagGroup, FlagSpec } from "./spec.ts";
 
-/** All flags of kubelet v1.36, by subject. */
+/** All flags of kubelet v1.36 and a few of our own, by subject. */
 export const flagGroups: readonly FlagGroup[] = [
   ...generalFlags,
   ...podFlags,

@@ -1,7 +1,8 @@
 import type { Container, Pod, PodSpec, Volume } from "../pod.ts";
 import type { Problem } from "./problem.ts";
 
-type Found = { path: string; resource: string };
+/** `local`: an object that a folder of the node can hold instead. */
+type Found = { path: string; resource: string; local?: true };
 
 /** Volumes that a node cannot fill without asking the API for an object. */
 const volumeResources: [keyof Volume, string][] = [
@@ -23,17 +24,19 @@ const projectedResources: Record<string, string> = {
 const secretRefVolumes = ["cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos"] as const;
 
 /** A static pod must run when there is no API server: it may not refer to objects that live there. */
-export function checkNoApiReferences(pod: Pod): Problem[] {
-  return [...references(pod.spec)].map(({ path, resource }) => ({
-    path,
-    message: `Forbidden: static pods may not reference ${resource}`,
-  }));
+export function checkNoApiReferences(pod: Pod, hasLocalObjects = false): Problem[] {
+  return [...references(pod.spec)]
+    .filter(({ local }) => !(local && hasLocalObjects))
+    .map(({ path, resource }) => ({
+      path,
+      message: `Forbidden: static pods may not reference ${resource}`,
+    }));
 }
 
 function* references(spec: PodSpec): Generator<Found> {
   if (spec.serviceAccountName) yield { path: "spec.serviceAccountName", resource: "serviceaccounts" };
   for (const [i, secret] of (spec.imagePullSecrets ?? []).entries())
-    if (secret.name) yield { path: `spec.imagePullSecrets[${i}]`, resource: "secrets" };
+    if (secret.name) yield { path: `spec.imagePullSecrets[${i}]`, resource: "secrets", local: true };
   for (const kind of ["initContainers", "containers"] as const)
     for (const [i, container] of (spec[kind] ?? []).entries())
       yield* containerReferences(container, `spec.${kind}[${i}]`);
@@ -44,23 +47,32 @@ function* references(spec: PodSpec): Generator<Found> {
 
 function* containerReferences(container: Container, at: string): Generator<Found> {
   for (const [i, source] of (container.envFrom ?? []).entries()) {
-    if (source.secretRef?.name) yield { path: `${at}.envFrom[${i}].secretRef`, resource: "secrets" };
-    if (source.configMapRef?.name) yield { path: `${at}.envFrom[${i}].configMapRef`, resource: "configmaps" };
+    if (source.secretRef?.name)
+      yield { path: `${at}.envFrom[${i}].secretRef`, resource: "secrets", local: true };
+    if (source.configMapRef?.name)
+      yield { path: `${at}.envFrom[${i}].configMapRef`, resource: "configmaps", local: true };
   }
   for (const [i, { valueFrom }] of (container.env ?? []).entries()) {
     const path = `${at}.env[${i}].valueFrom`;
-    if (valueFrom?.secretKeyRef?.name) yield { path: `${path}.secretKeyRef`, resource: "secrets" };
-    if (valueFrom?.configMapKeyRef?.name) yield { path: `${path}.configMapKeyRef`, resource: "configmaps" };
+    if (valueFrom?.secretKeyRef?.name)
+      yield { path: `${path}.secretKeyRef`, resource: "secrets", local: true };
+    if (valueFrom?.configMapKeyRef?.name)
+      yield { path: `${path}.configMapKeyRef`, resource: "configmaps", local: true };
   }
 }
 
 function* volumeReferences(volume: Volume, at: string): Generator<Found> {
-  for (const [kind, resource] of volumeResources) if (volume[kind]) yield { path: `${at}.${kind}`, resource };
+  for (const [kind, resource] of volumeResources)
+    if (volume[kind]) yield { path: `${at}.${kind}`, resource, ...localKind(kind) };
   for (const kind of secretRefVolumes)
     if (volume[kind]?.secretRef?.name) yield { path: `${at}.${kind}.secretRef`, resource: "secrets" };
   for (const [i, source] of (volume.projected?.sources ?? []).entries())
     for (const kind of Object.keys(source)) {
       const resource = projectedResources[kind];
-      if (resource) yield { path: `${at}.projected.sources[${i}].${kind}`, resource };
+      if (resource) yield { path: `${at}.projected.sources[${i}].${kind}`, resource, ...localKind(kind) };
     }
+}
+
+function localKind(kind: string): { local?: true } {
+  return kind === "configMap" || kind === "secret" ? { local: true } : {};
 }

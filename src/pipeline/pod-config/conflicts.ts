@@ -1,7 +1,7 @@
 import { fullNameOf, type Pod, type PodSourceName, podRef } from "../../model/pod.ts";
 
 /** Who wins when two sources want the same pod, first to last. */
-const rank: readonly PodSourceName[] = ["file", "http", "api"];
+const rank: readonly PodSourceName[] = ["file", "http", "applied", "api"];
 
 export interface Conflict {
   source: PodSourceName;

@@ -25,6 +25,7 @@ export interface FileSourceOptions {
   clock: Clock;
   logger: Logger;
   allowApiReferences?: boolean;
+  hasLocalObjects?: boolean;
   watchFolder?: WatchFolder;
   isOpenForWriting?: (fd: number) => boolean | undefined;
 }
@@ -171,9 +172,10 @@ export class FileSource implements PodSource {
   }
 
   #decode(file: string, bytes: Uint8Array): ReturnType<typeof decodeManifest> {
-    const { nodeName, allowApiReferences = false } = this.#options;
+    const { nodeName, allowApiReferences = false, hasLocalObjects = false } = this.#options;
     try {
-      return decodeManifest(bytes, { nodeName, allowApiReferences, origin: { source: "file", path: file } });
+      const origin = { source: "file", path: file } as const;
+      return decodeManifest(bytes, { nodeName, allowApiReferences, hasLocalObjects, origin });
     } catch (error) {
       // A gap in our checks must not stop the other pods.
       return { problems: [{ file, message: `cannot be understood: ${messageOf(error)}` }] };

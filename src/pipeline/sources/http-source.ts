@@ -20,6 +20,7 @@ export interface HttpSourceOptions {
   clock: Clock;
   logger: Logger;
   allowApiReferences?: boolean;
+  hasLocalObjects?: boolean;
 }
 
 const timeoutMs = 10_000;
@@ -67,7 +68,7 @@ export class HttpSource implements PodSource {
   }
 
   async #look(signal: AbortSignal, emit: (pods: Pod[]) => void): Promise<void> {
-    const { url, nodeName, allowApiReferences = false, clock } = this.#options;
+    const { url, nodeName, allowApiReferences = false, hasLocalObjects = false, clock } = this.#options;
     try {
       const body = await fetchBody(url, this.#options.headers ?? {}, clock, signal);
       if (body.length === 0) {
@@ -79,6 +80,7 @@ export class HttpSource implements PodSource {
         const result = decodeManifestOrList(body, {
           nodeName,
           allowApiReferences,
+          hasLocalObjects,
           origin: { source: "http", url },
         });
         if ("pods" in result) this.#emit(result.pods, emit);

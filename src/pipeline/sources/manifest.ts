@@ -1,5 +1,5 @@
 import type { Pod } from "../../model/pod.ts";
-import { makeStaticPod, type StaticPodOptions } from "../../model/static-pod.ts";
+import { type ManifestOrigin, makeStaticPod, type StaticPodOptions } from "../../model/static-pod.ts";
 import { parseDocument } from "./document.ts";
 import type { SourceProblem } from "./source.ts";
 
@@ -18,7 +18,7 @@ export function decodeManifestOrList(bytes: Uint8Array, options: StaticPodOption
 }
 
 function decode(bytes: Uint8Array, options: StaticPodOptions, allowList: boolean): Manifest {
-  const file = options.origin.source === "file" ? options.origin.path : options.origin.url;
+  const file = nameOf(options.origin);
   const parsed = parseDocument(bytes);
   if ("problem" in parsed) return { problems: [{ file, ...parsed.problem }] };
   const locate = (field: string, message: string): SourceProblem => {
@@ -43,6 +43,19 @@ function decode(bytes: Uint8Array, options: StaticPodOptions, allowList: boolean
     for (const field of result.unknownFields) warnings.push(locate(field, "unknown field, ignored"));
   }
   return problems.length > 0 ? { problems } : { pods, warnings };
+}
+
+function nameOf(origin: ManifestOrigin): string {
+  switch (origin.source) {
+    case "file":
+      return origin.path;
+    case "http":
+      return origin.url;
+    case "applied":
+      return origin.name;
+    default:
+      return origin satisfies never;
+  }
 }
 
 /** The items of a PodList, which do not repeat their kind. */

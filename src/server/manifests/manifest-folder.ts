@@ -1,5 +1,5 @@
 import { mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { errnoOf } from "../../base/errors.ts";
 import { replaceDurably, syncFolder } from "../../host/durable-file.ts";
 
@@ -17,14 +17,17 @@ export class ManifestFolder {
     this.#dir = dir;
   }
 
-  async make(): Promise<void> {
-    await mkdir(this.#dir, { recursive: true, mode: 0o700 });
+  /** Removes what was left half written. */
+  async tidy(): Promise<void> {
     await rm(join(this.#dir, draft), { force: true });
   }
 
   /** Files only, sorted; what was not put here by us has another kind of name. */
   async names(): Promise<string[]> {
-    const entries = await readdir(this.#dir, { withFileTypes: true });
+    const entries = await readdir(this.#dir, { withFileTypes: true }).catch((error) => {
+      if (errnoOf(error) === "ENOENT") return [];
+      throw error;
+    });
     return entries
       .filter((entry) => entry.isFile() && !entry.name.startsWith("."))
       .map((entry) => entry.name)
@@ -44,6 +47,7 @@ export class ManifestFolder {
   /** Resolves when it would survive a loss of power. If it fails, what was there before is still there. */
   async write(name: string, bytes: Uint8Array): Promise<void> {
     const beside = join(this.#dir, draft);
+    await this.#make();
     try {
       await replaceDurably(join(this.#dir, name), bytes, 0o600, beside);
     } catch (error) {
@@ -55,5 +59,12 @@ export class ManifestFolder {
   async remove(name: string): Promise<void> {
     await rm(join(this.#dir, name), { force: true });
     await syncFolder(this.#dir);
+  }
+
+  /** A folder that the disk forgets takes its files along. */
+  async #make(): Promise<void> {
+    const first = await mkdir(this.#dir, { recursive: true, mode: 0o700 });
+    if (first === undefined) return;
+    for (let dir = this.#dir; dir.length >= first.length; dir = dirname(dir)) await syncFolder(dirname(dir));
   }
 }

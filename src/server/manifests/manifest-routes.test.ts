@@ -86,6 +86,25 @@ test("each refusal has its status, says what is wrong, and changes nothing", asy
   assert.deepEqual(server.faults, []);
 });
 
+test("a manifest is YAML or JSON, and as it is", async (t) => {
+  const { server, store } = await setUp(t);
+  const put = async (headers: Record<string, string>) =>
+    (await fetch(`${server.url}/manifests/a`, { method: "PUT", headers, body: podManifest("a").toString() }))
+      .status;
+  for (const type of ["image/png", "multipart/form-data; boundary=x", "application/vnd.kubernetes.protobuf"])
+    assert.equal(await put({ "content-type": type }), 415, type);
+  assert.equal(await put({ "content-encoding": "gzip" }), 415);
+  assert.deepEqual(store.list(), []);
+  for (const type of [
+    "application/json",
+    "application/yaml; charset=utf-8",
+    "text/yaml",
+    "application/x-yaml",
+    "application/x-www-form-urlencoded",
+  ])
+    assert.ok((await put({ "content-type": type })) < 300, type);
+});
+
 test("half a body changes nothing", async (t) => {
   const { server, store } = await setUp(t);
   const whole = podManifest("a");

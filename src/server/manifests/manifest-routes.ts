@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { setImmediate } from "node:timers/promises";
 import { dnsSubdomain } from "../../model/validation/names.ts";
 import { HttpError } from "../http-error.ts";
@@ -23,9 +24,10 @@ export function manifestRoutes({ store, mostBytes = 1024 * 1024 }: ManifestRoute
     handle,
   });
   return [
-    route("GET", "get", "/manifests", async ({ response }) =>
-      replyJson(response, { items: store.list().map(described) }),
-    ),
+    route("GET", "get", "/manifests", async ({ response }) => {
+      await store.ready;
+      replyJson(response, { items: store.list().map(described) });
+    }),
     route("GET", "get", "/manifests/{name}", (exchange) => show(exchange, store)),
     route("PUT", "update", "/manifests/{name}", (exchange) => put(exchange, store, mostBytes)),
     route("DELETE", "delete", "/manifests/{name}", (exchange) => remove(exchange, store)),
@@ -49,6 +51,7 @@ function podsOf(pods: StoredManifest["pods"]): object[] {
 
 async function show({ params, response }: Exchange, store: ManifestStore): Promise<void> {
   const name = params.name ?? "";
+  await store.ready;
   const bytes = await store.read(name);
   if (!bytes) throw notFound(name);
   response.writeHead(200, {
@@ -66,6 +69,7 @@ async function put(exchange: Exchange, store: ManifestStore, mostBytes: number):
   const name = params.name ?? "";
   const wrong = dnsSubdomain(name);
   if (wrong) throw new HttpError(400, `manifest "${name}": invalid name: ${wrong}\n`);
+  checkType(request.headers);
   const bytes = await readBody(request, mostBytes, signal);
   // Half a body is no manifest, however well it reads. With HTTP/2 it ends like a whole one when the caller goes, and that the
   // caller has gone is told a moment later.
@@ -80,7 +84,7 @@ async function put(exchange: Exchange, store: ManifestStore, mostBytes: number):
       return replyJson(response, { message, problems: problems.map(plain) }, 422);
     }
     case "conflict": {
-      const message = `manifest "${name}": pod "${result.pod}" is already in manifest "${result.holder}"`;
+      const message = `manifest "${name}": pod "${result.pod}" is already in ${result.holder}`;
       return replyJson(response, { message, problems: [{ field: "metadata.name", message }] }, 409);
     }
     case "full":
@@ -95,6 +99,19 @@ async function put(exchange: Exchange, store: ManifestStore, mostBytes: number):
       return replyJson(response, body, kind === "created" ? 201 : 200);
     }
   }
+}
+
+/** What HTTP tools say of a file when nobody has told them what it is counts as nothing said. */
+const types =
+  /^(?:(?:application|text)\/(?:x-|vnd\.[\w.-]+\+)?(?:yaml|json)|text\/plain|application\/octet-stream|application\/x-www-form-urlencoded)$/;
+
+function checkType(headers: IncomingHttpHeaders): void {
+  const type = headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
+  if (type && !types.test(type))
+    throw new HttpError(415, `content-type "${type}": a manifest is application/yaml or application/json\n`);
+  const encoding = headers["content-encoding"];
+  if (encoding && encoding !== "identity")
+    throw new HttpError(415, `content-encoding "${encoding}": a manifest is sent as it is\n`);
 }
 
 function isShort(told: string | undefined, bytes: Uint8Array): boolean {

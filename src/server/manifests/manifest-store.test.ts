@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { silentLogger } from "../../base/logger.ts";
 import { changeOf, decodeJson, podManifest, seeded } from "./fake-manifests.ts";
+import { ManifestFolder } from "./manifest-folder.ts";
 import { ManifestStore, type ManifestStoreOptions } from "./manifest-store.ts";
 
 function folder(t: TestContext): string {
@@ -67,7 +68,7 @@ test("two manifests cannot have the same pod", async (t) => {
   assert.deepEqual(await store.put("b", podManifest("web", "img:2")), {
     kind: "conflict",
     pod: "default/web-node",
-    holder: "a",
+    holder: 'manifest "a"',
   });
   await store.remove("a");
   assert.equal((await store.put("b", podManifest("web", "img:2"))).kind, "created");
@@ -101,11 +102,79 @@ test("a put that cannot be written changes nothing, and the next one can", async
   await store.put("a", podManifest("a"));
   rmSync(dir, { recursive: true });
   writeFileSync(dir, "not a folder");
-  await assert.rejects(store.put("b", podManifest("b")), { code: "ENOTDIR" });
-  assert.deepEqual(Object.keys(images(store)), ["a"]);
+  await assert.rejects(store.put("b", podManifest("b")), { code: "EEXIST" });
+  await assert.rejects(store.put("a", podManifest("a", "img:2")), { code: "EEXIST" });
+  await assert.rejects(store.remove("a"), { code: "ENOTDIR" });
+  assert.deepEqual(images(store), { a: "img:1" }, "what cannot be looked at is not gone");
   rmSync(dir);
-  await new ManifestStore({ dir, decode: decodeJson, logger: silentLogger }).open();
   assert.equal((await store.put("b", podManifest("b"))).kind, "created");
+});
+
+test("nothing is made on the disk before there is something to keep", async (t) => {
+  const dir = folder(t);
+  const store = await opened(dir);
+  assert.equal(await store.remove("a"), false);
+  assert.equal((await store.put("a", Buffer.from("{"))).kind, "invalid");
+  assert.equal(existsSync(dir), false);
+  await store.put("a", podManifest("a"));
+  assert.equal(statSync(dir).mode & 0o777, 0o700);
+});
+
+test("a pod that another source has is refused, and says whose it is", async (t) => {
+  const store = await opened(folder(t), {
+    takenBy: (pod) => (pod.metadata.name === "web-node" ? "file" : undefined),
+  });
+  assert.deepEqual(await store.put("a", podManifest("web")), {
+    kind: "conflict",
+    pod: "default/web-node",
+    holder: 'the pods of source "file"',
+  });
+  assert.equal((await store.put("a", podManifest("other"))).kind, "created");
+});
+
+test("a change that is asked for before the folder was read waits, and what was there before it counts", async (t) => {
+  const dir = folder(t);
+  await (await opened(dir)).put("a", podManifest("a"));
+  const store = new ManifestStore({ dir, decode: decodeJson, logger: silentLogger });
+  const put = store.put("b", podManifest("a"));
+  const removed = store.remove("a");
+  await store.open();
+  assert.equal((await put).kind, "conflict");
+  assert.equal(await removed, true);
+});
+
+test("a removal that may not have reached the disk is made again when it is asked for again", async (t) => {
+  const dir = folder(t);
+  const store = await opened(dir);
+  await store.put("a", podManifest("a"));
+  const remove = t.mock.method(ManifestFolder.prototype, "remove", async () => {
+    rmSync(join(dir, "a"));
+    throw new Error("sync failed");
+  });
+  await assert.rejects(store.remove("a"), /sync failed/);
+  assert.deepEqual(images(store), {});
+  assert.equal(remove.mock.callCount(), 1);
+  remove.mock.restore();
+  const again = t.mock.method(ManifestFolder.prototype, "remove");
+  assert.equal(await store.remove("a"), false);
+  assert.equal(again.mock.callCount(), 1);
+  assert.equal(await store.remove("a"), false);
+  assert.equal(again.mock.callCount(), 1, "and no more after that");
+});
+
+test("a put that may not have reached the disk is made again when it is asked for again", async (t) => {
+  const dir = folder(t);
+  const store = await opened(dir);
+  await store.put("a", podManifest("a"));
+  const write = t.mock.method(ManifestFolder.prototype, "write", async (_name: string, bytes: Uint8Array) => {
+    writeFileSync(join(dir, "a"), bytes);
+    throw new Error("sync failed");
+  });
+  await assert.rejects(store.put("a", podManifest("a", "img:2")), /sync failed/);
+  assert.deepEqual(images(store), { a: "img:2" });
+  write.mock.restore();
+  assert.equal((await store.put("a", podManifest("a", "img:2"))).kind, "replaced");
+  assert.equal((await store.put("a", podManifest("a", "img:2"))).kind, "unchanged");
 });
 
 test("a thousand puts and removals, many at once, end in what was asked for last, across restarts", async (t) => {

@@ -20,10 +20,12 @@ export type DecodeManifest = (
   | { readonly problems: readonly ManifestProblem[] };
 
 export interface ManifestStoreOptions {
-  /** `<root-dir>/manifests-http` */
+  /** Its own; made with the first manifest. */
   readonly dir: string;
   readonly decode: DecodeManifest;
   readonly logger: Logger;
+  /** Who else has a pod of this name, "file" say: then it is not put. */
+  readonly takenBy?: (pod: Pod) => string | undefined;
   /** How many there may be; 1000 unless told. */
   readonly mostManifests?: number;
 }
@@ -35,7 +37,7 @@ export type PutResult =
       readonly warnings: readonly ManifestProblem[];
     }
   | { readonly kind: "invalid"; readonly problems: readonly ManifestProblem[] }
-  /** One of its pods is another manifest's. */
+  /** One of its pods is somebody else's. */
   | { readonly kind: "conflict"; readonly pod: string; readonly holder: string }
   | { readonly kind: "full"; readonly most: number };
 
@@ -59,7 +61,10 @@ export class ManifestStore {
   readonly #most: number;
   #manifests = new Map<string, StoredManifest>();
   #listeners = new Set<() => void>();
-  #last: Promise<unknown> = Promise.resolve();
+  /** Of which a change failed, so that the disk may forget what it has now. */
+  readonly #unsure = new Set<string>();
+  readonly #opened = Promise.withResolvers<void>();
+  #last: Promise<unknown> = this.#opened.promise;
 
   constructor(options: ManifestStoreOptions) {
     this.#o = options;
@@ -67,9 +72,14 @@ export class ManifestStore {
     this.#most = options.mostManifests ?? 1000;
   }
 
-  /** Reads what was put in earlier runs. To be awaited before anything else. */
+  /** Resolves when it is known what was put in earlier runs. Changes wait for it by themselves. */
+  get ready(): Promise<void> {
+    return this.#opened.promise;
+  }
+
+  /** Reads what was put in earlier runs; for the only process that uses the folder. */
   async open(): Promise<void> {
-    await this.#folder.make();
+    await this.#folder.tidy();
     for (const name of await this.#folder.names()) {
       const file = await this.#folder.read(name);
       if (!file) continue;
@@ -82,6 +92,7 @@ export class ManifestStore {
           err: message,
         });
     }
+    this.#opened.resolve();
   }
 
   /** The pods of all manifests, by the manifests' names. */
@@ -116,9 +127,10 @@ export class ManifestStore {
   /** False if there is none of that name. */
   remove(name: string): Promise<boolean> {
     return this.#inTurn(async () => {
-      if (!this.#manifests.has(name)) return false;
+      if (!this.#manifests.has(name) && !this.#unsure.has(name)) return false;
       await this.#folder.remove(name).catch((error) => this.#failed(name, error));
-      this.#manifests.delete(name);
+      this.#unsure.delete(name);
+      if (!this.#manifests.delete(name)) return false;
       this.#changed();
       return true;
     });
@@ -129,13 +141,14 @@ export class ManifestStore {
     const decoded = this.#o.decode(name, bytes);
     if ("problems" in decoded) return { kind: "invalid", problems: decoded.problems };
     const { pods, warnings } = decoded;
-    const taken = this.#holder(name, pods);
+    const taken = this.#holder(name, pods) ?? this.#elsewhere(pods);
     if (taken) return { kind: "conflict", ...taken };
     if (!before && this.#manifests.size >= this.#most) return { kind: "full", most: this.#most };
     const digest = digestOf(bytes);
-    if (before?.digest === digest && before.problems.length === 0)
+    if (before?.digest === digest && before.problems.length === 0 && !this.#unsure.has(name))
       return { kind: "unchanged", pods, warnings };
     await this.#folder.write(name, bytes).catch((error) => this.#failed(name, error));
+    this.#unsure.delete(name);
     const modified = new Date();
     this.#manifests.set(name, { name, digest, bytes: bytes.length, modified, pods, problems: [] });
     this.#changed();
@@ -144,7 +157,10 @@ export class ManifestStore {
 
   /** A change that nobody can vouch for may still have been made: what counts is what is on the disk. */
   async #failed(name: string, error: unknown): Promise<never> {
-    const file = await this.#folder.read(name).catch(() => undefined);
+    this.#unsure.add(name);
+    const file = await this.#folder.read(name).catch(() => {
+      throw error; // nobody knows: what was is still wanted
+    });
     const known = this.#manifests.get(name);
     if (file && digestOf(file.bytes) !== known?.digest)
       this.#manifests.set(name, this.#manifestOf(name, file.bytes, file.modified));
@@ -171,9 +187,18 @@ export class ManifestStore {
     for (const pod of pods)
       for (const key of keysOf(pod)) {
         const holder = own.get(key);
-        if (holder !== undefined) return { pod: podRef(pod), holder };
+        if (holder !== undefined) return { pod: podRef(pod), holder: `manifest "${holder}"` };
         own.set(key, name);
       }
+    return undefined;
+  }
+
+  /** Only where it is put: of one that was there before, the order of the sources decides. */
+  #elsewhere(pods: readonly Pod[]): { pod: string; holder: string } | undefined {
+    for (const pod of pods) {
+      const source = this.#o.takenBy?.(pod);
+      if (source !== undefined) return { pod: podRef(pod), holder: `the pods of source "${source}"` };
+    }
     return undefined;
   }
 
@@ -199,7 +224,7 @@ function keysOf(pod: Pod): string[] {
 }
 
 function conflict({ pod, holder }: { pod: string; holder: string }): ManifestProblem {
-  return { field: "metadata.name", message: `pod "${pod}" is already in manifest "${holder}"` };
+  return { field: "metadata.name", message: `pod "${pod}" is already in ${holder}` };
 }
 
 function digestOf(bytes: Uint8Array): string {

@@ -1,0 +1,95 @@
+import type { Writable } from "node:stream";
+import { KubeletError } from "../base/errors.ts";
+import { findSocket, socketOptions, socketUsage } from "./agent-socket.ts";
+import { type LocalAnswer, localRequest } from "./local-request.ts";
+import { parseOptions } from "./options.ts";
+import { manifestName, podDocuments } from "./pod-documents.ts";
+import { type FiledPod, readPodFiles, told } from "./pod-files.ts";
+
+export const applyUsage = `kubelet apply -f pod.yaml: gives the kubelet that runs on this machine pods to run
+
+  -f FILE            pods as YAML or JSON, also several in one file; a folder of such files; - for what is piped in.
+                     May be given several times
+${socketUsage}
+When it says "created" or "replaced", the pod is on the disk: it outlives the kubelet and the machine's power, until
+\`kubelet delete\`. A file that cannot be read gives the kubelet nothing; a pod that is refused changes nothing. The exit
+status is 1 if a pod was refused.
+`;
+
+interface PutReply {
+  readonly result?: string;
+  readonly pods?: readonly { namespace: string; name: string }[];
+  readonly warnings?: readonly Problem[];
+  readonly problems?: readonly Problem[];
+  readonly message?: string;
+}
+
+interface Problem {
+  readonly line?: number;
+  readonly field?: string;
+  readonly message: string;
+}
+
+export async function applyCommand(args: readonly string[], out: Writable, err: Writable): Promise<number> {
+  const options = parseOptions(args, { f: "values", ...socketOptions, help: "switch" });
+  if (options.help) {
+    out.write(applyUsage);
+    return 0;
+  }
+  if (options.rest.length > 0)
+    throw new KubeletError("Usage", `kubelet apply: what is ${options.rest[0]}? Files are named with -f`);
+  if (!options.f) throw new KubeletError("Usage", "kubelet apply: which pods? Name a file with -f");
+  const pods = await readPodFiles(options.f);
+  const socketPath = await findSocket(options);
+  let status = 0;
+  for (const pod of pods) {
+    const refusal = await apply(socketPath, pod, out, err);
+    if (refusal === undefined) continue;
+    err.write(`${refusal}\n`);
+    status = 1;
+  }
+  return status;
+}
+
+/** What is wrong, if it was refused. */
+async function apply(
+  socketPath: string,
+  pod: FiledPod,
+  out: Writable,
+  err: Writable,
+): Promise<string | undefined> {
+  const name = manifestName(pod);
+  const path = `/manifests/${name}`;
+  const ref = `${pod.namespace}/${pod.name}`;
+  if (!holds(await localRequest(socketPath, "GET", path), pod))
+    return told(pod, {
+      message: `manifest "${name}" is there and holds another pod than ${ref}: \`kubelet delete ${name}\` first`,
+    });
+  const answer = await localRequest(socketPath, "PUT", path, pod.text);
+  const reply = replyOf(answer);
+  if (answer.status !== 200 && answer.status !== 201) {
+    const problems = answer.status === 422 ? reply.problems : undefined;
+    return (problems ?? [{ message: reply.message ?? "" }]).map((problem) => told(pod, problem)).join("\n");
+  }
+  for (const warning of reply.warnings ?? []) err.write(`${told(pod, warning)}\n`);
+  for (const made of reply.pods ?? []) out.write(`${made.namespace}/${made.name}: ${reply.result}\n`);
+  return undefined;
+}
+
+/** False if that name is another pod's: whoever put it by HTTP chose the name. */
+function holds({ status, bytes }: LocalAnswer, { namespace, name }: FiledPod): boolean {
+  if (status !== 200) return true;
+  const there = podDocuments(bytes.toString());
+  return (
+    !("documents" in there) || there.documents.every((d) => d.namespace === namespace && d.name === name)
+  );
+}
+
+function replyOf({ bytes, status }: LocalAnswer): PutReply {
+  const text = bytes.toString();
+  try {
+    return JSON.parse(text) as PutReply;
+  } catch {
+    return { message: text.trim() || `HTTP ${status}` };
+  }
+}

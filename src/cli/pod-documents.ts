@@ -1,0 +1,123 @@
+import { type Document, LineCounter, parseAllDocuments } from "yaml";
+import { messageOf } from "../base/errors.ts";
+import { dnsLabel, dnsSubdomain } from "../model/validation/names.ts";
+
+/** One pod of a file, with the text that says what it is. */
+export interface PodDocument {
+  readonly namespace: string;
+  readonly name: string;
+  readonly text: string;
+  /** How many lines of the file are before the text; undefined if its lines are not those of the file. */
+  readonly linesBefore?: number;
+  /** Where in the file it was, if that is no line: "items[2]". */
+  readonly at?: string;
+}
+
+export interface DocumentProblem {
+  readonly line?: number;
+  readonly message: string;
+}
+
+export type PodDocuments =
+  | { readonly documents: readonly PodDocument[] }
+  | { readonly problems: readonly DocumentProblem[] };
+
+const maxAliases = 100;
+
+/** The pods of a YAML or JSON file: any number of documents, also lists. Whether each is good is for the agent to say. */
+export function podDocuments(text: string): PodDocuments {
+  try {
+    const json = jsonOf(text);
+    return json === undefined ? yamlDocuments(text) : podsOf(json, text, 0);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return { problems: [{ message: "nested too deeply" }] };
+  }
+}
+
+function yamlDocuments(text: string): PodDocuments {
+  const lines = new LineCounter();
+  const options = { lineCounter: lines, prettyErrors: false, merge: true, uniqueKeys: false } as const;
+  const parsed = parseAllDocuments(text, { version: "1.1", ...options, logLevel: "silent" });
+  const found: PodDocument[] = [];
+  const problems: DocumentProblem[] = [];
+  let start = 0;
+  for (const document of parsed as Document.Parsed[]) {
+    const linesBefore = lines.linePos(start).line - 1;
+    const part = text.slice(start, document.range[2]);
+    start = document.range[2];
+    const line = lines.linePos(document.contents?.range?.[0] ?? document.range[0]).line;
+    const content = read(document);
+    if ("message" in content) {
+      const at = document.errors[0]?.pos[0];
+      problems.push({ line: at === undefined ? line : lines.linePos(at).line, message: content.message });
+      continue;
+    }
+    if (content.value === null || content.value === undefined) continue;
+    const result = podsOf(content.value, part, linesBefore);
+    if ("documents" in result) found.push(...result.documents);
+    else problems.push(...result.problems.map((problem) => ({ line, ...problem })));
+  }
+  if (problems.length > 0) return { problems };
+  return found.length > 0 ? { documents: found } : { problems: [{ message: "there is no pod in it" }] };
+}
+
+/** What a manifest is called that holds this pod: nothing else has that name, for a namespace has no dots. */
+export function manifestName({ namespace, name }: { namespace: string; name: string }): string {
+  return namespace === "default" && !name.includes(".") ? name : `${namespace}.${name}`;
+}
+
+function read(document: Document.Parsed): { value: unknown } | { message: string } {
+  const [error] = document.errors;
+  if (error) return { message: error.message.split("\n", 1)[0] ?? "" };
+  try {
+    return { value: document.toJS({ maxAliasCount: maxAliases }) };
+  } catch (thrown) {
+    return { message: messageOf(thrown) };
+  }
+}
+
+/** Also where it is no YAML, as with tabs for indentation. */
+function jsonOf(text: string): unknown {
+  try {
+    return /^\s*\{/.test(text) ? JSON.parse(text) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function podsOf(value: unknown, text: string, linesBefore: number): PodDocuments {
+  const { kind, items } = fieldsOf(value);
+  if (kind !== "PodList" && kind !== "List") return podOf(value, { text, linesBefore });
+  if (!Array.isArray(items)) return { problems: [{ message: "items: is not a list" }] };
+  const documents: PodDocument[] = [];
+  const problems: DocumentProblem[] = [];
+  for (const [i, item] of (items as unknown[]).entries()) {
+    const whole = kind === "PodList" ? { apiVersion: "v1", kind: "Pod", ...fieldsOf(item) } : item;
+    const at = `items[${i}]`;
+    const result = podOf(whole, { text: JSON.stringify(whole), at });
+    if ("documents" in result) documents.push(...result.documents);
+    else problems.push(...result.problems.map(({ message }) => ({ message: `${at}: ${message}` })));
+  }
+  return problems.length > 0 ? { problems } : { documents };
+}
+
+function podOf(value: unknown, where: { text: string; linesBefore?: number; at?: string }): PodDocuments {
+  const { kind, metadata } = fieldsOf(value);
+  if (kind !== "Pod") {
+    const what = typeof kind === "string" ? `"${kind}"` : "missing";
+    return { problems: [{ message: `kind: ${what}, and only pods can be applied` }] };
+  }
+  const { name, namespace = "default" } = fieldsOf(metadata);
+  const wrong = (field: string, given: unknown, rule: (text: string) => string | undefined) => {
+    const message = typeof given === "string" && given !== "" ? rule(given) : "Required value";
+    return message ? [{ message: `metadata.${field}: ${message}` }] : [];
+  };
+  const problems = [...wrong("name", name, dnsSubdomain), ...wrong("namespace", namespace, dnsLabel)];
+  if (problems.length > 0) return { problems };
+  return { documents: [{ name: String(name), namespace: String(namespace), ...where }] };
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
