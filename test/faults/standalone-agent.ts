@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { Agent, request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
+import type { PodRow } from "../../src/app/pod-board.ts";
+import { mainFile } from "../e2e/cli-process.ts";
+import { holds } from "../e2e/holds.ts";
+import { type FakeRuntime, startFakeRuntime } from "../fake-runtime/fake-runtime.ts";
+import { isLive } from "../fake-runtime/pod-records.ts";
+import { removeFolder } from "../node/remove-folder.ts";
+
+/** The agent as a process of its own, part of no cluster, on a runtime in the test's memory that outlives it. */
+export class StandaloneAgent {
+  readonly dir: string;
+  readonly runtime: FakeRuntime;
+  #child: ChildProcess | undefined;
+  #connections = new Agent();
+
+  static async create(): Promise<StandaloneAgent> {
+    const dir = mkdtempSync(join(tmpdir(), "standalone-"));
+    const runtime = await startFakeRuntime({ socketPath: join(dir, "cri.sock"), events: true });
+    return new StandaloneAgent(dir, runtime);
+  }
+
+  private constructor(dir: string, runtime: FakeRuntime) {
+    this.dir = dir;
+    this.runtime = runtime;
+    writeFileSync(
+      this.#configFile,
+      JSON.stringify({
+        apiVersion: "kubelet.config.k8s.io/v1beta1",
+        kind: "KubeletConfiguration",
+        containerRuntimeEndpoint: runtime.endpoint,
+        podLogsDir: this.#logs,
+        cgroupsPerQOS: false,
+        enforceNodeAllocatable: [],
+        failCgroupV1: false,
+        resolvConf: "",
+        imageGCHighThresholdPercent: 100,
+        enableServer: false,
+      }),
+    );
+  }
+
+  get #configFile(): string {
+    return join(this.dir, "kubelet.json");
+  }
+
+  get #logs(): string {
+    return join(this.dir, "logs");
+  }
+
+  get rootDir(): string {
+    return join(this.dir, "root");
+  }
+
+  start(flags: readonly string[] = []): void {
+    const log = openSync(join(this.dir, "log"), "a");
+    const common = [
+      `--config=${this.#configFile}`,
+      `--root-dir=${this.rootDir}`,
+      "--hostname-override=node-a",
+    ];
+    this.#connections = new Agent({ keepAlive: true });
+    this.#child = spawn(process.execPath, [mainFile, ...common, "--healthz-port=0", ...flags], {
+      stdio: ["ignore", log, log],
+    });
+  }
+
+  /** Resolves when it answers. */
+  async ready(): Promise<void> {
+    await holds(async () => assert.equal((await this.ask("GET", "/manifests")).status, 200), 60_000);
+  }
+
+  async end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child;
+    this.#child = undefined;
+    if (child && child.exitCode === null && child.signalCode === null) {
+      const exited = once(child, "exit");
+      child.kill(signal);
+      await exited;
+    }
+    this.#connections.destroy();
+  }
+
+  /** A request on the local socket; fails if there is no whole answer. */
+  ask(method: string, path: string, body?: string): Promise<{ status: number; body: string }> {
+    const socketPath = join(this.rootDir, "kubelet.sock");
+    return new Promise((resolve, reject) => {
+      const call = request({ socketPath, method, path, agent: this.#connections }, (response) => {
+        buffer(response).then(
+          (bytes) => resolve({ status: response.statusCode ?? 0, body: bytes.toString() }),
+          reject,
+        );
+      });
+      call.on("error", reject);
+      call.end(body);
+    });
+  }
+
+  async pods(): Promise<PodRow[]> {
+    return (JSON.parse((await this.ask("GET", "/pods")).body) as { pods: PodRow[] }).pods;
+  }
+
+  /** What runs in the runtime: a line for each container, with the label `v` of its pod. */
+  running(): { pod: string; version: string; container: string }[] {
+    return [...this.runtime.pods.containers.values()].filter(isLive).map(({ id, sandbox }) => ({
+      pod: (sandbox.config.metadata?.name ?? "").replace(/-node-a$/, ""),
+      version: sandbox.config.labels.v ?? "",
+      container: id,
+    }));
+  }
+
+  log(): string {
+    return readFileSync(join(this.dir, "log"), "utf8");
+  }
+
+  async destroy(): Promise<void> {
+    await this.end("SIGKILL");
+    await this.runtime.close();
+    // All kubelets of a machine link their logs in one folder.
+    for (const name of namesIn(links))
+      if (leadsInto(join(links, name), this.#logs)) rmSync(join(links, name));
+    await removeFolder(this.dir);
+  }
+}
+
+const links = "/var/log/containers";
+
+function namesIn(dir: string): string[] {
+  try {
+    return readdirSync(dir);
+  } catch {
+    return [];
+  }
+}
+
+function leadsInto(link: string, dir: string): boolean {
+  try {
+    return readlinkSync(link).startsWith(`${dir}/`);
+  } catch {
+    return false;
+  }
+}
