@@ -32,8 +32,14 @@ export interface AgentOptions {
   cluster?: ClusterOptions;
   /** Where the certificate of the agent's own server is kept; absent: it has none. */
   certDir?: string;
-  /** The agent's own API, at the configured address and port; it needs a certificate. `manifests`: pods may be put there. */
-  server?: { version: string; manifests?: boolean };
+  /** The agent's own API, at the configured address and port; it needs a certificate. */
+  server?: {
+    version: string;
+    /** Of the command line, with their values. */
+    flags?: Readonly<Record<string, string>>;
+    /** Whether pods may be put there. */
+    manifests?: boolean;
+  };
   /** Where manifests are kept that were put by HTTP or by `kubelet apply`; `<root-dir>/applied` unless told. */
   appliedDir?: string;
   /** A folder of config maps and secrets, for a node that is part of no cluster. */

@@ -37,6 +37,7 @@ import { warnOfIdleFields } from "./not-acted-on.ts";
 import { formerVersions, isFromApi } from "./other-pods.ts";
 import { PodBoard } from "./pod-board.ts";
 import { PodListeners } from "./pod-listeners.ts";
+import { podResources } from "./pod-resources.ts";
 import { podWork } from "./pod-work.ts";
 import { withQosShares } from "./qos-shares.ts";
 import { podRuntime } from "./runtime-parts.ts";
@@ -358,6 +359,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     const parts = [
       ...(serving ? [serving] : []),
       ...(server?.components ?? []),
+      podResources(core, activePods),
       loop,
       probes,
       workers,

@@ -1,3 +1,4 @@
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Component, Health } from "../base/component.ts";
 import type { Metrics } from "../base/metrics.ts";
@@ -106,13 +107,17 @@ async function routes(core: AgentCore, parts: ServerParts): Promise<{ open: Rout
     statuses,
     checks: parts.checks,
     configuration: () => encodeConfiguration(config),
-    flags: () => ({}),
+    flags: () => options.server?.flags ?? {},
     version: parts.version,
     startedAt: clock.now(),
     blocked: () => parts.board.rows().map(({ status: _, ...row }) => row),
     setVerbosity: (level) => options.setVerbosity?.(level),
-    runtime: {},
-    checkpointDir: join(options.rootDir, "checkpoints"),
+    runtime: cri,
+    checkpointFolder: async () => {
+      const folder = join(options.rootDir, "checkpoints");
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      return folder;
+    },
     gates: {
       containerCheckpoint: gates("ContainerCheckpoint"),
       statusz: gates("ComponentStatusz"),

@@ -44,7 +44,7 @@ export function podVolumes(
     tokens: ServiceAccountTokens;
   },
 ): PodVolumes {
-  const { options: o, config, node, clock, logger, events, metrics, desired, objects } = core;
+  const { options: o, config, node, clock, logger, events, metrics, desired, objects, view } = core;
   const api = o.cluster?.transport;
   const { rootDir, gates } = o;
   const common = { clock, logger };

@@ -3,10 +3,11 @@ import { checkManifestsHandler } from "../app/applied-manifests.ts";
 import { joinedAccess } from "../app/cluster-credentials.ts";
 import { objectsOfTwoPlaces } from "../app/local-objects.ts";
 import { systemClock } from "../base/clock.ts";
-import { createLogger } from "../base/log-writer.ts";
+import { createLogger, type LogWriterOptions } from "../base/log-writer.ts";
 import { createMetrics } from "../base/metrics.ts";
 import type { FeatureGates } from "../config/feature-gates.ts";
 import type { KubeletFlags } from "../config/flags/kubelet-flags.ts";
+import { shownFlags } from "../config/flags/shown.ts";
 import { loadConfiguration } from "../config/load.ts";
 import { serviceManager } from "../host/sd-notify.ts";
 import { loadProviders } from "../pods/images/providers/load-providers.ts";
@@ -25,13 +26,14 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
     process.stdout.write(`Kubernetes ${version}\n`);
     return 0;
   }
-  const logger = createLogger({
+  const logging: LogWriterOptions = {
     format: config.logging.format === "json" ? "json" : "text",
     verbosity: config.logging.verbosity,
     write: (line) => process.stderr.write(line),
     now: () => new Date(),
     pid: process.pid,
-  });
+  };
+  const logger = createLogger(logging);
   for (const warning of warnings) logger.warn(warning);
   if (flags.localObjects !== "" && flags.kubeconfig !== "") throw objectsOfTwoPlaces();
   if (flags.enableManifestsHandler) checkManifestsHandler(config);
@@ -74,8 +76,13 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
     },
     maxParallelStarts: flags.maxParallelStarts,
     certDir: config.enableServer || config.serverTLSBootstrap ? flags.certDir : undefined,
-    server: config.enableServer ? { version, manifests: flags.enableManifestsHandler } : undefined,
+    server: config.enableServer
+      ? { version, flags: shownFlags(args), manifests: flags.enableManifestsHandler }
+      : undefined,
     localObjects: flags.localObjects === "" ? undefined : flags.localObjects,
+    setVerbosity: (level) => {
+      logging.verbosity = level;
+    },
     leavesApiPods: !cluster && flags.bootstrapKubeconfig !== "",
     serviceManager: serviceManager(process.env, process.pid, logger),
   });

@@ -9,7 +9,7 @@ import { loadKubeconfig } from "../clients/kube/kubeconfig.ts";
 import { rememberedPort } from "../host/free-port.ts";
 import { nodeAddresses, nodeName } from "../host/node-facts.ts";
 import { ApiProcess } from "../local/api-process.ts";
-import { nodeFiles } from "../local/node-files.ts";
+import { type NodeFiles, nodeFiles } from "../local/node-files.ts";
 import { type PrivateNode, startPrivateNode } from "../local/private-node.ts";
 import { demoPod } from "./demo-pod.ts";
 import { LiveView } from "./live-view.ts";

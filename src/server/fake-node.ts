@@ -96,11 +96,11 @@ export function fakeNodeRoutes(o: {
     blocked: () => [{ pod: secret }],
     setVerbosity: o.verbosity ?? (() => {}),
     runtime: {
-      async checkpointContainer({ timeout }) {
-        if (timeout === 13n) throw new Error("out of luck");
+      async checkpointContainer(_id, _location, seconds) {
+        if (seconds === 13) throw new Error("out of luck");
       },
     },
-    checkpointDir: "/checkpoints",
+    checkpointFolder: async () => "/checkpoints",
     gates: { containerCheckpoint: true, statusz: true, flagz: true },
     settings: {
       ...{ enableDebuggingHandlers: true, enableDebugFlagsHandler: true, enableProfilingHandler: true },

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
-import { readFile, rename } from "node:fs/promises";
+import { readFile, rename, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, it } from "node:test";
+import type { CriError } from "../../src/clients/cri/cri-error.ts";
+import { ContainerState } from "../../src/gen/runtime/v1/api_pb.js";
 import { type Bench, FOREVER, refused, sh } from "./bench.ts";
 import { eventually } from "./eventually.ts";
 
@@ -35,6 +38,27 @@ export function insideContract(bench: Bench): void {
       assert.equal(await readFile(logPath, "utf8"), "");
       await bench.client.stopContainer(id, 0);
       assert.match((await refused(bench.client.reopenContainerLog(id))).message, /not running/);
+    });
+
+    it("are written down whole, or the runtime says why not; either way they run on", async (t) => {
+      const pod = await bench.pod(t);
+      const id = await bench.start(pod, FOREVER);
+      const location = join(pod.logDirectory, "checkpoint.tar");
+      const checkpoint = (to: string) => bench.client.checkpointContainer(id, to, 0);
+      const error = await checkpoint(location).then(
+        () => undefined,
+        (reason: unknown) => reason as CriError,
+      );
+      if (error) {
+        // Older runtimes do not know the call, others miss the program that does the work.
+        assert.match(`${error.grpcCode}: ${error.message}`, /^UNIMPLEMENTED|criu/i);
+        await assert.rejects(stat(location));
+      } else assert.ok((await stat(location)).size > 0);
+      assert.equal((await bench.status(id)).state, ContainerState.CONTAINER_RUNNING);
+      await bench.client.stopContainer(id, 0);
+      const late = join(pod.logDirectory, "late.tar");
+      await refused(checkpoint(late));
+      await assert.rejects(stat(late));
     });
 
     it("run commands and give back output and exit code", async (t) => {

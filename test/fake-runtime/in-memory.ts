@@ -187,6 +187,10 @@ export class InMemoryRuntime {
       containerStatus: (id, o) => call(r.containerStatus, { containerId: id }, o),
       updateContainerResources: async (id, linux, o) =>
         void (await call(r.updateContainerResources, { containerId: id, linux }, o)),
+      checkpointContainer: async (id, location, timeoutSeconds, o) => {
+        const request = { containerId: id, location, timeout: BigInt(timeoutSeconds) };
+        await call(r.checkpointContainer, request, o);
+      },
       reopenContainerLog: async (id, o) => void (await call(r.reopenContainerLog, { containerId: id }, o)),
       execSync: (id, cmd, timeoutSeconds, o) =>
         call(r.execSync, { containerId: id, cmd, timeout: BigInt(timeoutSeconds) }, o),

@@ -1,3 +1,4 @@
+import { writeFile } from "node:fs/promises";
 import {
   create,
   type DescMethodUnary,
@@ -139,6 +140,13 @@ export function methodHandlers(world: World): Map<string, Handler> {
   });
   on(r.reopenContainerLog, ({ containerId }) => {
     pods.reopenLog(containerId);
+    return {};
+  });
+  on(r.checkpointContainer, async ({ containerId, location }) => {
+    const { id, state } = pods.container(containerId);
+    if (state !== ContainerState.CONTAINER_RUNNING)
+      throw new RuntimeFailure("UNKNOWN", `container "${id}" is not running`);
+    await writeFile(location, `checkpoint of ${id}\n`, { mode: 0o600 });
     return {};
   });
   on(r.execSync, ({ containerId, cmd, timeout }, signal) =>

@@ -14,6 +14,9 @@ import { createOperationMetrics } from "./operation-metrics.ts";
 /** The version of the kubelet's side, which every runtime expects to be told. */
 const KUBELET_API_VERSION = "0.1.0";
 
+/** What a timer can hold; nobody waits for so long. */
+const longestTimerSeconds = 2_147_483;
+
 export interface CriClientOptions {
   runtimeEndpoint: string;
   /** Where images are asked for; the runtime's own endpoint unless told. */
@@ -143,6 +146,15 @@ export function createCriClient(options: CriClientOptions): CriClient {
     },
     reopenContainerLog: async (id, o) => {
       await call(r.reopenContainerLog, { containerId: id }, o);
+    },
+    checkpointContainer: async (id, location, timeoutSeconds, o) => {
+      const least = Math.floor(requestTimeoutMs / 1000);
+      const seconds = Math.min(Math.max(timeoutSeconds, least), longestTimerSeconds);
+      const request = { containerId: id, location, timeout: BigInt(seconds) };
+      await call(r.checkpointContainer, request, {
+        ...o,
+        defaultTimeoutMs: Math.max(seconds * 1000, requestTimeoutMs),
+      });
     },
 
     // Without a timeout of its own a command may run for ever: lifecycle hooks do.

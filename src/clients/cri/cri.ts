@@ -54,6 +54,13 @@ export interface RuntimeService {
     o?: CallOptions,
   ): Promise<void>;
   reopenContainerLog(id: ContainerId, o?: CallOptions): Promise<void>;
+  /** Writes all that the container is into an archive. A shorter time than that of any call does not count. */
+  checkpointContainer(
+    id: ContainerId,
+    location: string,
+    timeoutSeconds: number,
+    o?: CallOptions,
+  ): Promise<void>;
 
   execSync(
     id: ContainerId,

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { messageOf } from "../../base/errors.ts";
-import type { CallOptions, ContainerId } from "../../clients/cri/cri.ts";
+import type { RuntimeService } from "../../clients/cri/cri.ts";
 import { fullNameOf, type Pod, type PodFullName } from "../../model/pod.ts";
 import { newestContainer, type ObservedPod } from "../../state/observed-pods.ts";
 import { attributesOf } from "../auth/attributes.ts";
@@ -12,13 +12,9 @@ import type { Route } from "../route.ts";
 export interface CheckpointOptions {
   readonly desired: { byFullName(name: PodFullName): Pod | undefined };
   readonly observed: { get(uid: Pod["metadata"]["uid"]): ObservedPod | undefined };
-  readonly runtime: {
-    checkpointContainer?(
-      request: { containerId: ContainerId; location: string; timeout: bigint },
-      o?: CallOptions,
-    ): Promise<unknown>;
-  };
-  readonly checkpointDir: string;
+  readonly runtime: Pick<RuntimeService, "checkpointContainer">;
+  /** Where archives go; made when it is first needed. */
+  readonly checkpointFolder: () => Promise<string>;
   readonly clock: Clock;
 }
 
@@ -38,17 +34,15 @@ export function checkpointRoute(o: CheckpointOptions): Route {
       const given = query.getAll("timeout").at(-1) ?? "0";
       if (!/^[+-]?\d{1,18}$/.test(given)) throw new HttpError(404, "cannot parse value of timeout parameter");
       const at = new Date(o.clock.now()).toISOString().replace(/\.\d+Z$/, "Z");
-      const location = join(o.checkpointDir, `checkpoint-${fullNameOf(pod)}-${container}-${at}.tar`);
+      let location = "";
       try {
         const running = newestContainer(o.observed.get(pod.metadata.uid), container);
         if (running?.state !== "running") throw new Error(`container ${container} not found`);
-        if (!o.runtime.checkpointContainer) throw new Error("the runtime cannot do that");
-        const timeout = BigInt(given);
-        const limits = timeout > 0n ? { timeoutMs: Number(timeout) * 1000 } : {};
-        await o.runtime.checkpointContainer(
-          { containerId: running.id, location, timeout },
-          { signal, ...limits },
-        );
+        const seconds = Number(given);
+        // As the CRI has it for its callers.
+        if (seconds < 0) throw new Error("CheckpointContainer requires the timeout value to be > 0");
+        location = join(await o.checkpointFolder(), `checkpoint-${fullNameOf(pod)}-${container}-${at}.tar`);
+        await o.runtime.checkpointContainer(running.id, location, seconds, { signal });
       } catch (error) {
         signal.throwIfAborted();
         const what = `${namespace}/${name}/${container}`;

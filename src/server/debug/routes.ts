@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Health } from "../../base/component.ts";
-import type { CallOptions, ContainerId } from "../../clients/cri/cri.ts";
+import type { RuntimeService } from "../../clients/cri/cri.ts";
 import type { Pod, PodFullName, PodStatus } from "../../model/pod.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
 import { attributesOf } from "../auth/attributes.ts";
@@ -31,13 +31,9 @@ export interface DebugOptions {
   /** Each pod with what it waits for; JSON. */
   readonly blocked: () => unknown;
   readonly setVerbosity: (level: number) => void;
-  readonly runtime: {
-    checkpointContainer?(
-      request: { containerId: ContainerId; location: string; timeout: bigint },
-      o?: CallOptions,
-    ): Promise<unknown>;
-  };
-  readonly checkpointDir: string;
+  readonly runtime: Pick<RuntimeService, "checkpointContainer">;
+  /** Where archives of containers go; made when it is first needed. */
+  readonly checkpointFolder: () => Promise<string>;
   readonly gates: {
     readonly containerCheckpoint: boolean;
     readonly statusz: boolean;
