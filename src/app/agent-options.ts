@@ -26,7 +26,10 @@ export interface AgentOptions {
   nodeIp?: string;
   /** What flags say of the node as part of a cluster. */
   nodeFlags?: Partial<
-    Pick<KubeletFlags, "nodeLabels" | "cloudProvider" | "experimentalAllocatableIgnoreEviction">
+    Pick<
+      KubeletFlags,
+      "nodeLabels" | "cloudProvider" | "experimentalAllocatableIgnoreEviction" | "runtimeCgroups"
+    >
   >;
   /** The cluster to be a node of; without it the agent runs its own pods only. */
   cluster?: ClusterOptions;

@@ -4,6 +4,7 @@ import type { Component, Health } from "../base/component.ts";
 import type { Metrics } from "../base/metrics.ts";
 import { clientCaFile } from "../certs/certificate-files.ts";
 import { encodeConfiguration } from "../config/encode.ts";
+import { readOwnCgroup } from "../host/cgroups/own-cgroup.ts";
 import { cgroupUsageReader } from "../host/cgroups/usage-reader.ts";
 import { readCpuTopology } from "../host/cpu-topology.ts";
 import { readBootTime } from "../host/process-limits.ts";
@@ -25,7 +26,7 @@ import type { AgentCore } from "./agent-core.ts";
 import type { PodBoard } from "./pod-board.ts";
 import type { PodListeners } from "./pod-listeners.ts";
 import type { PodVolumes } from "./pod-volumes.ts";
-import type { ServingCertificate } from "./serving-certificate.ts";
+import { type ServingCertificate, shownFiles } from "./serving-certificate.ts";
 
 export interface ServerParts {
   readonly version: string;
@@ -106,7 +107,7 @@ async function routes(core: AgentCore, parts: ServerParts): Promise<{ open: Rout
     observed,
     statuses,
     checks: parts.checks,
-    configuration: () => encodeConfiguration(config),
+    configuration: () => encodeConfiguration({ ...config, ...shownFiles(config, options.certDir) }),
     flags: () => options.server?.flags ?? {},
     version: parts.version,
     startedAt: clock.now(),
@@ -176,7 +177,8 @@ async function statistics(core: AgentCore, parts: ServerParts): Promise<Route[]>
   };
   const named = (name: string | undefined) => (name ? name : undefined);
   const systemCgroups = {
-    kubelet: named(config.kubeletCgroups),
+    kubelet: named(config.kubeletCgroups) ?? (await readOwnCgroup(node.facts.cgroupVersion)),
+    runtime: named(options.nodeFlags?.runtimeCgroups),
     misc: named(config.systemCgroups),
   };
   const stats = new Stats({

@@ -6,6 +6,7 @@ import type { CertificateManager } from "../certs/certificate-manager.ts";
 import type { CertificatePair } from "../certs/certificate-pair.ts";
 import { servingCertificateManager } from "../certs/managers.ts";
 import { selfSignedFiles } from "../certs/self-signed.ts";
+import type { KubeletConfiguration } from "../config/kubelet-configuration.ts";
 import type { AgentCore } from "./agent-core.ts";
 
 /** What the agent's own server shows to those who connect to it. */
@@ -54,9 +55,23 @@ function certificateOfFiles(core: AgentCore, certFile: string, keyFile: string) 
   return servingCertificateFiles({ certFile, keyFile, reload, clock, logger });
 }
 
+/** As they are shown to others: those that the agent signs itself are files, too. */
+export function shownFiles(
+  { tlsCertFile, tlsPrivateKeyFile, serverTLSBootstrap }: KubeletConfiguration,
+  certDir: string | undefined,
+): Pick<KubeletConfiguration, "tlsCertFile" | "tlsPrivateKeyFile"> {
+  const own = tlsCertFile === "" && tlsPrivateKeyFile === "" && !serverTLSBootstrap;
+  return own && certDir !== undefined ? selfSignedPaths(certDir) : { tlsCertFile, tlsPrivateKeyFile };
+}
+
+function selfSignedPaths(certDir: string) {
+  return { tlsCertFile: join(certDir, "kubelet.crt"), tlsPrivateKeyFile: join(certDir, "kubelet.key") };
+}
+
 function selfSignedCertificate(core: AgentCore, certDir: string): ServingCertificate {
   const { node, clock, logger } = core;
-  const files = certificateOfFiles(core, join(certDir, "kubelet.crt"), join(certDir, "kubelet.key"));
+  const { tlsCertFile, tlsPrivateKeyFile } = selfSignedPaths(certDir);
+  const files = certificateOfFiles(core, tlsCertFile, tlsPrivateKeyFile);
   return {
     name: files.name,
     done: files.done,

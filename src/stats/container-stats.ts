@@ -1,5 +1,5 @@
 import type * as api from "../gen/runtime/v1/api_pb.js";
-import type { ContainerStats, FsStats } from "../model/stats-summary.ts";
+import type { ContainerStats, FsStats, SwapStats } from "../model/stats-summary.ts";
 import type { ObservedContainer } from "../state/observed-pods.ts";
 import type { CgroupSampler } from "./cgroup-sampler.ts";
 import type { CpuRates } from "./cpu-rates.ts";
@@ -17,6 +17,8 @@ export interface ContainerSources {
   readonly psi: boolean;
   /** True on v2, where the kernel counts pressure by cgroup. */
   readonly cgroupPressure: boolean;
+  /** True if the machine has any. */
+  readonly canSwap: boolean;
 }
 
 /** CPU, memory and swap of a container: what the runtime tells, and what it does not from the cgroup. */
@@ -31,15 +33,21 @@ export async function containerUsage(
   const memory = runtimeMemory(told?.memory, psi);
   const io = runtimeIo(told?.io, psi);
   const swap = runtimeSwap(told?.swap);
-  const lacking = !cpu || !memory || (from.cgroupPressure && psi && cpu.psi === undefined);
+  const lacksPressure = from.cgroupPressure && psi && cpu?.psi === undefined;
+  const lacking = !cpu || !memory || lacksPressure || (!swap && from.canSwap);
   const kernel: CgroupStats = (lacking && cgroup && (await sampler.stats(cgroup, createdAt))) || {};
   const merged = {
     cpu: cpu ? { ...cpu, ...psiOf(cpu.psi ?? kernel.cpu?.psi) } : kernel.cpu,
     memory: memory ? { ...memory, ...psiOf(memory.psi ?? kernel.memory?.psi) } : kernel.memory,
-    io: io?.psi ? io : (kernel.io ?? io),
-    swap: swap ?? kernel.swap,
+    // With the gate it is there, even if there is nothing in it.
+    io: io?.psi ? io : (kernel.io ?? io ?? (psi && cpu ? { time: cpu.time } : undefined)),
+    swap: swap ?? kernel.swap ?? (from.canSwap ? undefined : noSwap(cpu?.time)),
   };
   return { name, startTime: rfc3339(createdAt), ...present(merged) };
+}
+
+function noSwap(time: string | undefined): SwapStats | undefined {
+  return time === undefined ? undefined : { time, swapAvailableBytes: 0, swapUsageBytes: 0 };
 }
 
 function psiOf<P>(psi: P | undefined): { psi?: P } {

@@ -49,6 +49,7 @@ export class PodStatsMaker {
       running.map((container) =>
         containerUsage(container, {
           ...{ sampler, rates, psi: o.psi, cgroupPressure: o.cgroups.version === 2 },
+          canSwap: o.machine.swapBytes > 0,
           told: counts.containers.get(container.id),
           cgroup: folders?.get(container.id),
         }),

@@ -14,6 +14,7 @@ import {
   fakeObservedPod,
   fakeStatsOptions,
   fakeUsage,
+  shapeOf,
 } from "./fake-stats.ts";
 import type { StatsOptions } from "./options.ts";
 import { Stats } from "./stats.ts";
@@ -59,15 +60,6 @@ const told = {
     inodesUsed: { value: 6n },
   },
 };
-
-/** "pods[].cpu.time" -> "string" for every value in it. */
-function shapeOf(value: unknown, path = "", into = new Map<string, string>()): Map<string, string> {
-  if (Array.isArray(value)) for (const item of value) shapeOf(item, `${path}[]`, into);
-  else if (value !== null && typeof value === "object")
-    for (const [key, of] of Object.entries(value)) shapeOf(of, `${path}.${key}`, into);
-  else into.set(path, typeof value);
-  return into;
-}
 
 async function clockWaits(clock: FakeClock): Promise<void> {
   while (clock.pending === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -157,6 +149,25 @@ describe("summary", () => {
     }
   });
 
+  it("swap of containers: the runtime's, else the cgroup's, and none where the machine has none", async () => {
+    const { swap: _, ...silent } = told;
+    const swapOf = async (containers: (typeof silent)[], swapBytes: number) => {
+      const machine = { memoryBytes: 1_000_000, swapBytes };
+      const { stats, cgroups } = bench({ containers }, { machine });
+      const usage = fakeUsage(8e9, 90_000);
+      cgroups.all.set(`${podPath}/c-id`, {
+        ...usage,
+        memory: { ...usage.memory!, swap: 77, swapLimit: 100 },
+      });
+      const { time: _time, ...swap } = (await stats.summary()).pods[0]!.containers[0]!.swap!;
+      return swap;
+    };
+    assert.deepEqual(await swapOf([told], 5000), { swapAvailableBytes: 0, swapUsageBytes: 0 });
+    assert.deepEqual(await swapOf([silent], 5000), { swapAvailableBytes: 23, swapUsageBytes: 77 });
+    assert.deepEqual(await swapOf([silent], 0), { swapAvailableBytes: 0, swapUsageBytes: 0 });
+    assert.deepEqual(await swapOf([], 0), { swapAvailableBytes: 23, swapUsageBytes: 77 });
+  });
+
   it("v2: pressure of containers from the cgroup beside the runtime's numbers", async () => {
     const { stats, cgroups } = bench({ containers: [told] }, {}, 2);
     const line = { avg10: 1, avg60: 2, avg300: 3, total: 4 };
@@ -165,6 +176,12 @@ describe("summary", () => {
     const [pod] = (await stats.summary()).pods;
     assert.equal(pod?.containers[0]?.cpu?.usageCoreNanoSeconds, 7e9);
     assert.deepEqual(pod?.containers[0]?.cpu?.psi, { full: { ...line, total: 5 }, some: line });
+  });
+
+  it("with the gate there is I/O to look at, even if nobody counts any", async () => {
+    const { io: _, ...silent } = told;
+    const [pod] = (await bench({ containers: [silent] }).stats.summary()).pods;
+    assert.deepEqual(pod?.containers[0]?.io, { time: pod?.containers[0]?.cpu?.time });
   });
 
   it("without the gate there is no pressure and no I/O", async () => {

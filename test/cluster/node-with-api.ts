@@ -23,7 +23,8 @@ export interface Ran {
 
 export interface NodeWithApiOptions {
   /** Of the agent, besides what all of them have. */
-  readonly config?: Record<string, unknown>;
+  readonly config?: (api: KillableApi, node: TestNode) => Record<string, unknown>;
+  readonly flags?: (node: TestNode) => readonly string[];
   readonly env?: NodeJS.ProcessEnv;
   /** Before the agent is started for the first time. */
   readonly prepare?: (node: TestNode) => Promise<void>;
@@ -47,9 +48,10 @@ export class NodeWithApi {
     await holds(() =>
       admin.request({ method: "GET", path: "/api/v1/namespaces/default/serviceaccounts/default" }),
     );
-    const agent = await AgentProcess.create(node, o.config);
+    const agent = await AgentProcess.create(node, o.config?.(api, node));
+    const flags = o.flags?.(node) ?? [];
     const whole = new NodeWithApi(node, agent, api, askRuntime(node.endpoint), admin, o.env ?? process.env);
-    whole.startAgent();
+    whole.startAgent(flags);
     return whole;
   }
 
@@ -69,8 +71,8 @@ export class NodeWithApi {
     this.#env = env;
   }
 
-  startAgent(): void {
-    const flags = [`--kubeconfig=${this.api.nodeKubeconfig}`, `--hostname-override=${nodeName}`];
+  startAgent(more: readonly string[] = []): void {
+    const flags = [`--kubeconfig=${this.api.nodeKubeconfig}`, `--hostname-override=${nodeName}`, ...more];
     this.agent.start(flags, this.#env);
   }
 

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { systemClock } from "../../src/base/clock.ts";
 import { createMetrics, type Metrics } from "../../src/base/metrics.ts";
@@ -21,48 +20,8 @@ import { requestMetrics } from "../../src/server/https/request-metrics.ts";
 import { fakeMetricsOptions } from "../../src/server/metrics/fake-metrics.ts";
 import { metricsRoutes } from "../../src/server/metrics/routes.ts";
 import type { Exchange } from "../../src/server/route.ts";
+import { type Known, knownMetrics, listedMetrics } from "./known-names.ts";
 import { labelsOf, parsePrometheus } from "./prometheus-text.ts";
-
-interface Known {
-  readonly name: string;
-  readonly type: string;
-  readonly labels: string;
-}
-
-interface Listed extends Known {
-  readonly there: string;
-}
-
-/** "endpoint /metrics", and below it "  name type label,label". */
-function knownMetrics(): Map<string, Known[]> {
-  const text = readFileSync(new URL("../fixtures/stats/metrics.txt", import.meta.url), "utf8");
-  const endpoints = new Map<string, Known[]>();
-  let current: Known[] = [];
-  for (const line of text.split("\n").filter((l) => l.trim() !== "")) {
-    const [first = "", second = "", labels = ""] = line.trim().split(" ");
-    if (first === "endpoint") {
-      current = [];
-      endpoints.set(second, current);
-    } else current.push({ name: first, type: second, labels });
-  }
-  return endpoints;
-}
-
-/** The tables of docs/METRICS.md. */
-function listedMetrics(): Map<string, Listed[]> {
-  const text = readFileSync(new URL("../../docs/METRICS.md", import.meta.url), "utf8");
-  const endpoints = new Map<string, Listed[]>();
-  for (const part of text.split(/^## /m).slice(1)) {
-    const rows = [...part.matchAll(/^\| `(\S+)` \| (\S+) \| (.*?) \| (.*) \|$/gm)];
-    endpoints.set(
-      part.slice(0, part.indexOf("\n")),
-      rows.map(([, name = "", type = "", labels = "", there = ""]) => ({
-        ...{ name, type, there, labels: labels === "-" ? "" : labels.replaceAll(" ", "") },
-      })),
-    );
-  }
-  return endpoints;
-}
 
 /** All that the parts of an agent count. */
 function agentMetrics(): Metrics {

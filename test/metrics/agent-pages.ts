@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { it } from "node:test";
+import { shapeOf } from "../../src/stats/fake-stats.ts";
+import { holds } from "../e2e/holds.ts";
+import type { MeteredNode } from "./metered-node.ts";
+
+interface Listed {
+  kind: string;
+  items: {
+    metadata: { name: string; namespace: string; uid: string };
+    spec: { containers: { name: string; image: string }[] };
+    status: { phase?: string };
+  }[];
+}
+
+/** The pages that a running agent has for people and programs. It was started with ComponentFlagz and ComponentStatusz. */
+export function agentPages(node: () => MeteredNode): void {
+  it("/configz has the fields of a kubelet, with the values that it was given", async () => {
+    const { kubeletconfig } = await node().json<{ kubeletconfig: Record<string, unknown> }>("/configz");
+    const recorded = JSON.parse(
+      readFileSync(new URL("../fixtures/config/configz-defaults.json", import.meta.url), "utf8"),
+    ) as { kubeletconfig: Record<string, unknown> };
+    const ours = shapeOf(kubeletconfig);
+    const missing = [...shapeOf(recorded.kubeletconfig)].filter(
+      ([path, type]) => ours.get(path) !== type && !path.startsWith(".evictionHard."),
+    );
+    assert.deepEqual(missing, []);
+    assert.equal(kubeletconfig.port, node().port);
+    assert.equal(kubeletconfig.tlsCertFile, join(node().whole.node.rootDir, "pki/kubelet.crt"));
+    assert.equal(kubeletconfig.imageGCHighThresholdPercent, 100);
+  });
+
+  it("/flagz has every flag of the command line, with its value", async () => {
+    const accept = "application/json;v=v1beta1;g=config.k8s.io;as=Flagz";
+    const { status, body } = await node().ask("/flagz", { headers: { accept } });
+    assert.equal(status, 200, body);
+    const { flags } = JSON.parse(body) as { flags: Record<string, string> };
+    assert.deepEqual(
+      [flags.v, flags["root-dir"], flags["hostname-override"], flags["max-pods"], flags.help],
+      ["4", node().whole.node.rootDir, "node-a", "110", "false"],
+    );
+    assert.ok(Object.keys(flags).length > 100, `${Object.keys(flags).length} flags`);
+    const text = await node().ask("/flagz");
+    assert.match(text.body, /^\nkubelet flagz\nWarning: .*\n/);
+    assert.match(text.body, new RegExp(`^root-dir=${node().whole.node.rootDir}$`, "m"));
+  });
+
+  it("/statusz says how long it has run, what it is and which paths it has", async () => {
+    const { body } = await node().ask("/statusz");
+    assert.match(body, /^\nkubelet statusz\n/);
+    assert.match(body, /^Up: 0 hr \d\d min \d\d sec$/m);
+    assert.match(body, /^Binary version: v1\.36\./m);
+    assert.match(body, /^Paths: .*\/configz .*\/flagz .*\/healthz .*\/metrics .*\/pods/m);
+  });
+
+  it("/debug/flags/v: less is logged from now on, and more again", async () => {
+    const set = (level: string) => node().ask("/debug/flags/v", { method: "PUT", body: level });
+    const written = () => node().whole.agent.log();
+    assert.deepEqual((await set("0")).body, "successfully set klog.logging.verbosity to 0\n");
+    const before = written().length;
+    await node().whole.addPod("quiet");
+    await node().whole.runs("quiet");
+    assert.doesNotMatch(written().slice(before), /Container started/);
+    await set("4");
+    await node().whole.addPod("loud");
+    await node().whole.runs("loud");
+    await holds(() => assert.match(written().slice(before), /Container started.*default\/loud/));
+    assert.equal((await set("many")).status, 400);
+  });
+
+  it("/pods: what is wanted, static or not, with its status; /runningpods/: what the runtime has", async () => {
+    const wanted = await node().json<Listed>("/pods");
+    const phase = (name: string) => wanted.items.find(({ metadata }) => metadata.name === name)?.status.phase;
+    assert.equal(wanted.kind, "PodList");
+    assert.deepEqual([phase("web"), phase("fixed-node-a"), phase("crash")], ["Running", "Running", "Failed"]);
+    const running = await node().json<Listed>("/runningpods/");
+    const found = (name: string) => running.items.find(({ metadata }) => metadata.name === name);
+    assert.equal(
+      found("web")?.metadata.uid,
+      wanted.items.find((p) => p.metadata.name === "web")?.metadata.uid,
+    );
+    assert.deepEqual(
+      found("web")?.spec.containers.map(({ name }) => name),
+      ["c"],
+    );
+    assert.ok(found("fixed-node-a"));
+    assert.equal(found("crash"), undefined);
+  });
+
+  it("/checkpoint: an archive in the folder for them, or why the runtime made none; never another pod's", async () => {
+    const ask = (path: string) => node().ask(`/checkpoint/${path}`, { method: "POST" });
+    const { status, body } = await ask("default/web/c?timeout=5");
+    const folder = join(node().whole.node.rootDir, "checkpoints");
+    if (status === 200) {
+      const { items } = JSON.parse(body) as { items: string[] };
+      assert.deepEqual(
+        items,
+        readdirSync(folder).map((name) => join(folder, name)),
+      );
+      assert.match(items[0] ?? "", /\/checkpoint-web_default-c-\d{4}-.*\.tar$/);
+    } else {
+      assert.equal(status, 500);
+      assert.match(body, /^checkpointing of default\/web\/c failed \(.*(criu|CheckpointContainer).*\)/is);
+      assert.deepEqual(readdirSync(folder), []);
+    }
+    assert.equal((await node().whole.runs("web")).status?.containerStatuses?.[0]?.restartCount, 0);
+    for (const [path, code, why] of [
+      ["default/none/c", 404, /pod does not exist/],
+      ["default/web/none", 404, /container none does not exist/],
+      ["default/web/c?timeout=soon", 404, /cannot parse value of timeout parameter/],
+      ["default/crash/c", 500, /container c not found/],
+      ["default/web/c?timeout=-1", 500, /timeout value to be > 0/],
+    ] as const) {
+      const answer = await ask(path);
+      assert.equal(answer.status, code, path);
+      assert.match(answer.body, why);
+    }
+  });
+
+  it("/debug/pprof: where the time goes, and what takes the memory, while pods are worked on", async () => {
+    const profile = JSON.parse((await node().ask("/debug/pprof/profile?seconds=1")).body) as {
+      nodes: unknown[];
+      endTime: number;
+      startTime: number;
+    };
+    assert.ok(profile.nodes.length > 10);
+    assert.ok(profile.endTime - profile.startTime > 500_000, "microseconds of a second");
+    const heap = (await node().ask("/debug/pprof/heap")).body;
+    assert.match(heap.slice(0, 1000), /^\{"snapshot":\{"meta":/);
+    assert.ok(heap.length > 1_000_000 && heap.trimEnd().endsWith("]}"), "all of it");
+    assert.match((await node().ask("/debug/pprof/cmdline")).body, /--root-dir=/);
+    assert.equal((await node().ask("/debug/pprof/nothing")).status, 404);
+  });
+}

@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { connect } from "node:http2";
+import { connect as connectSocket } from "node:net";
+import { join } from "node:path";
+import { it } from "node:test";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { credentials, Client as GrpcClient } from "@grpc/grpc-js";
+import { systemClock } from "../../src/base/clock.ts";
+import { hasGrpcCode } from "../../src/clients/cri/cri-error.ts";
+import { callUnary } from "../../src/clients/cri/grpc-call.ts";
+import {
+  ListPodResourcesRequestSchema,
+  ListPodResourcesResponseSchema,
+  PodResourcesLister,
+} from "../../src/gen/podresources/v1/api_pb.js";
+import { PodResourcesLister as AlphaLister } from "../../src/gen/podresources/v1alpha1/api_pb.js";
+import { holds } from "../e2e/holds.ts";
+import type { MeteredNode } from "./metered-node.ts";
+
+const limits = { clock: systemClock, timeoutMs: 10_000, signal: undefined };
+/** Whom clients say they want to speak to on a unix socket: each library has its own idea. */
+const authorities = ["localhost", "%2Frun%2Fkubelet.sock", "unix", "dummy"];
+
+/** What a monitoring agent on the node is told. */
+export function agentPodResources(node: () => MeteredNode): void {
+  const socket = () => join(node().whole.node.rootDir, "pod-resources/kubelet.sock");
+  const v1 = PodResourcesLister.method;
+
+  it("pod resources: List, Get and what there is to give, by a real gRPC client; they are counted", async () => {
+    const client = new GrpcClient(`unix://${socket()}`, credentials.createInsecure());
+    try {
+      const { podResources } = await callUnary(client, v1.list, {}, limits);
+      const names = podResources.map(({ namespace, name }) => `${namespace}/${name}`);
+      assert.ok(names.includes("default/web") && names.includes("default/fixed-node-a"), names.join());
+      assert.ok(!names.includes("default/crash"), "what has ended holds nothing");
+      const web = podResources.find(({ name }) => name === "web");
+      assert.deepEqual(
+        web?.containers.map(({ name, devices, cpuIds, memory }) => [name, devices, cpuIds, memory]),
+        [["c", [], [], []]],
+      );
+      const one = await callUnary(client, v1.get, { podNamespace: "default", podName: "web" }, limits);
+      assert.equal(one.podResources?.name, "web");
+      await assert.rejects(
+        callUnary(client, v1.get, { podNamespace: "default", podName: "none" }, limits),
+        (error: Error) =>
+          hasGrpcCode(error, "UNKNOWN") && /pod none in namespace default not found/.test(error.message),
+      );
+      const all = await callUnary(client, v1.getAllocatableResources, {}, limits);
+      assert.deepEqual([all.devices, all.cpuIds, all.memory], [[], [], []]);
+      const older = await callUnary(client, AlphaLister.method.list, {}, limits);
+      assert.ok(older.podResources.some(({ name }) => name === "web"));
+      const told = await node().metrics("/metrics");
+      const count = (name: string) =>
+        told
+          .get(`kubelet_pod_resources_endpoint_${name}`)
+          ?.samples.find((s) => s.labels.server_api_version === "v1")?.value;
+      assert.deepEqual(
+        ["requests_total", "requests_list", "requests_get", "errors_get", "requests_get_allocatable"].map(
+          count,
+        ),
+        [4, 1, 2, 1, 1],
+      );
+    } finally {
+      client.close();
+    }
+  });
+
+  it("pod resources: whatever a client calls the other end of the socket, it is answered", async () => {
+    for (const authority of authorities) {
+      const answer = await holds(() => rawList(socket(), authority));
+      assert.deepEqual([answer.status, answer.grpcStatus], [200, "0"], JSON.stringify(authority));
+      assert.ok(answer.pods.includes("web"), authority);
+    }
+  });
+
+  it("pod resources: too many at once are refused, and the next is answered", async () => {
+    const client = new GrpcClient(`unix://${socket()}`, credentials.createInsecure());
+    try {
+      const answers = await Promise.allSettled(
+        Array.from({ length: 200 }, () => callUnary(client, v1.list, {}, limits)),
+      );
+      const refused = answers.filter((a) => a.status === "rejected");
+      assert.ok(refused.length > 0);
+      for (const { reason } of refused) assert.ok(hasGrpcCode(reason, "RESOURCE_EXHAUSTED"), String(reason));
+      await holds(() => callUnary(client, v1.list, {}, limits));
+    } finally {
+      client.close();
+    }
+  });
+}
+
+/** One List as bytes: no library has a say in its headers. */
+function rawList(
+  socketPath: string,
+  authority: string,
+): Promise<{ status: number; grpcStatus: string; pods: string[] }> {
+  return new Promise((resolve, reject) => {
+    const session = connect("http://localhost", { createConnection: () => connectSocket(socketPath) });
+    session.on("error", reject);
+    const stream = session.request({
+      ":method": "POST",
+      ":scheme": "http",
+      ":path": "/v1.PodResourcesLister/List",
+      ":authority": authority,
+      "content-type": "application/grpc",
+      te: "trailers",
+    });
+    const message = toBinary(ListPodResourcesRequestSchema, create(ListPodResourcesRequestSchema));
+    const head = Buffer.alloc(5);
+    head.writeUInt32BE(message.length, 1);
+    const parts: Buffer[] = [];
+    let status = 0;
+    let grpcStatus = "";
+    stream.on("response", (headers) => {
+      status = Number(headers[":status"]);
+      grpcStatus ||= String(headers["grpc-status"] ?? "");
+    });
+    stream.on("trailers", (trailers) => {
+      grpcStatus = String(trailers["grpc-status"] ?? "");
+    });
+    stream.on("data", (chunk: Buffer) => parts.push(chunk));
+    stream.on("error", reject);
+    stream.on("end", () => {
+      session.close();
+      const bytes = Buffer.concat(parts).subarray(5);
+      if (grpcStatus !== "0") return reject(new Error(`grpc-status ${grpcStatus}`));
+      const { podResources } = fromBinary(ListPodResourcesResponseSchema, bytes);
+      resolve({ status, grpcStatus, pods: podResources.map(({ name }) => name) });
+    });
+    stream.end(Buffer.concat([head, message]));
+  });
+}
