@@ -21,6 +21,7 @@ import { SyncLoop } from "../pipeline/sync-loop/sync-loop.ts";
 import { ProbeManager } from "../pods/probes/probe-manager.ts";
 import { ProbeMemory } from "../pods/probes/probe-memory.ts";
 import { UserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
+import type { Wanted } from "../server/explained.ts";
 import { HealthServer } from "../server/health-server.ts";
 import { LocalApi } from "../server/local-api.ts";
 import { isMirror } from "../state/desired-pods.ts";
@@ -36,7 +37,9 @@ import { readNode } from "./node.ts";
 import { warnOfIdleFields } from "./not-acted-on.ts";
 import { formerVersions, isFromApi } from "./other-pods.ts";
 import { PodBoard } from "./pod-board.ts";
+import { PodExplanations } from "./pod-explanations.ts";
 import { PodListeners } from "./pod-listeners.ts";
+import { readinessOf } from "./pod-readiness.ts";
 import { podResources } from "./pod-resources.ts";
 import { podWork } from "./pod-work.ts";
 import { withQosShares } from "./qos-shares.ts";
@@ -211,11 +214,21 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       board.changed(uid);
       const pod = workers.get(uid)?.pod;
       const status = statuses.get(uid);
-      if (pod && status) cluster?.pods.statusChanged(pod, status);
+      if (pod && status) {
+        const { isReady, why } = readinessOf(pod, status);
+        workers.get(uid)?.readiness(isReady, why);
+        cluster?.pods.statusChanged(pod, status);
+      }
     },
     metrics: createStatusMetrics(metrics),
   });
   const board = new PodBoard({ clock, workers, statuses, runtimeHealth: () => connection.health() });
+  const explanations = new PodExplanations({
+    ...{ nodeName: node.name, clock, workers, statuses, observed, probes, runtime },
+    volumes: volumes.manager,
+    isWritten: (uid) => cluster?.pods.isWritten(uid) ?? true,
+  });
+  const explain = (wanted: Wanted) => explanations.explain(wanted);
   const statusOf = (uid: PodUid) => {
     const worker = workers.get(uid);
     try {
@@ -320,11 +333,11 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     (await kubeletServer(core, {
       version: o.server.version,
       certificate: serving,
-      ...{ statuses, board, volumes, listeners, probeMetrics, checks },
+      ...{ statuses, explain, volumes, listeners, probeMetrics, checks },
       manifests: o.server.manifests ? (applied?.routes ?? []) : [],
     }));
   const socketPath = `${o.rootDir}/kubelet.sock`;
-  const localApi = new LocalApi({ socketPath, logger, board, routes: applied?.routes });
+  const localApi = new LocalApi({ socketPath, logger, board, explain, routes: applied?.routes });
 
   let plegSynced = false;
   let stopping = false;

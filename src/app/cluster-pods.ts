@@ -27,6 +27,8 @@ export interface ClusterPods {
   /** Nothing of the pod is left on the node, or it begins anew. */
   cleared(uid: PodUid, isCleared: boolean): void;
   gone(uid: PodUid): void;
+  /** True if the API has the newest status of the pod. */
+  isWritten(uid: PodUid): boolean;
   /** A pod in the API is another than before, or gone. */
   apiPodChanged(pod: Pod): void;
   nodeChanged(): void;
@@ -101,6 +103,7 @@ export function clusterPods(
       writer.forget(uid);
       mirrors.poke();
     },
+    isWritten: (uid) => writer.isWritten(uid),
     apiPodChanged(pod) {
       if (!isMirror(pod)) return writer.poke(pod.metadata.uid);
       mirrors.poke();

@@ -23,7 +23,6 @@ import { streamingRoutes } from "../server/streaming/routes.ts";
 import { readDisks } from "../stats/disks.ts";
 import { Stats } from "../stats/stats.ts";
 import type { AgentCore } from "./agent-core.ts";
-import type { PodBoard } from "./pod-board.ts";
 import type { PodListeners } from "./pod-listeners.ts";
 import type { PodVolumes } from "./pod-volumes.ts";
 import { type ServingCertificate, shownFiles } from "./serving-certificate.ts";
@@ -32,7 +31,7 @@ export interface ServerParts {
   readonly version: string;
   readonly certificate: ServingCertificate;
   readonly statuses: StatusManager;
-  readonly board: PodBoard;
+  readonly explain: DebugOptions["blocked"];
   readonly volumes: PodVolumes;
   readonly listeners: PodListeners;
   readonly probeMetrics: Metrics;
@@ -111,7 +110,7 @@ async function routes(core: AgentCore, parts: ServerParts): Promise<{ open: Rout
     flags: () => options.server?.flags ?? {},
     version: parts.version,
     startedAt: clock.now(),
-    blocked: () => parts.board.rows().map(({ status: _, ...row }) => row),
+    blocked: parts.explain,
     setVerbosity: (level) => options.setVerbosity?.(level),
     runtime: cri,
     checkpointFolder: async () => {

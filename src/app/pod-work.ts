@@ -44,11 +44,12 @@ export function podWork(
     runs: (uid) => runningContainers(observed.get(uid)).length > 0,
   });
   /** Pods on the host's network run without any other. */
-  const requireNetwork = (pod: Pod) => {
+  const requireNetwork = (pod: Pod, report: Report) => {
     const network = connection.state.kind === "unknown" ? healthy : connection.networkHealth();
     if (network.ok || pod.spec.hostNetwork) return;
     const message = `network is not ready: ${network.reason}`;
     events.warning(pod, "NetworkNotReady", message);
+    report.blockedOn(message, { kind: "network" });
     throw new KubeletError("NetworkNotReady", message);
   };
   /** Says which volume is waited for, as long as one is. */
@@ -57,7 +58,7 @@ export function podWork(
     volumes.register(pod);
     const tell = () => {
       const [first] = volumes.waiting(uid);
-      if (first !== undefined) report.blockedOn(first);
+      if (first !== undefined) report.blockedOn(first, { kind: "volumes" });
     };
     const stop = volumes.onChange((changed) => changed === uid && tell());
     try {
@@ -71,7 +72,7 @@ export function podWork(
     sync: async (pod, report, signal) => {
       probes.watch(pod);
       core.objects?.register(pod);
-      requireNetwork(pod);
+      requireNetwork(pod, report);
       await volumesOf(pod, report, signal);
       return runtime.sync(pod, report, signal);
     },

@@ -4,6 +4,7 @@ import { agentCommand } from "./agent-command.ts";
 import { apiCommand } from "./api-command.ts";
 import { applyCommand } from "./apply-command.ts";
 import { deleteCommand } from "./delete-command.ts";
+import { explainCommand } from "./explain-command.ts";
 import { podsCommand } from "./pods-command.ts";
 import { runCommand } from "./run-command.ts";
 import { upCommand } from "./up-command.ts";
@@ -29,6 +30,8 @@ async function main(args: readonly string[]): Promise<number> {
       return applyCommand(rest, process.stdout, process.stderr);
     case "delete":
       return deleteCommand(rest, process.stdout, process.stderr);
+    case "explain":
+      return explainCommand(rest, process.stdout);
     case "pods":
       return podsCommand(rest, process.stdout);
     case "run":
@@ -37,7 +40,7 @@ async function main(args: readonly string[]): Promise<number> {
       if (word && !word.startsWith("-"))
         throw new KubeletError(
           "Usage",
-          `unknown command: ${word} (there are: up, pods, apply, delete, run, api; without a word: the agent)`,
+          `unknown command: ${word} (there are: up, pods, explain, apply, delete, run, api; without a word: the agent)`,
         );
       return agentCommand(args);
   }

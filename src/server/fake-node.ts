@@ -93,7 +93,7 @@ export function fakeNodeRoutes(o: {
     ],
     configuration: () => ({ kind: "KubeletConfiguration", port: 10250, staticPodURL: secret }),
     flags: () => ({ v: "2" }),
-    blocked: () => [{ pod: secret }],
+    blocked: (wanted) => ("pod" in wanted && wanted.pod === "other" ? undefined : { pod: secret, wanted }),
     setVerbosity: o.verbosity ?? (() => {}),
     runtime: {
       async checkpointContainer(_id, _location, seconds) {

@@ -50,7 +50,11 @@ async function setUp(t: TestContext) {
       },
     },
   ];
-  const make = () => new LocalApi({ socketPath, board, logger: silentLogger, routes });
+  const make = () =>
+    new LocalApi({
+      ...{ socketPath, board, logger: silentLogger, routes },
+      explain: (wanted) => ("pod" in wanted && wanted.pod !== "web" ? undefined : { wanted }),
+    });
   const running: { api: LocalApi; stop: AbortController }[] = [];
   const start = async () => {
     const api = make();
@@ -111,8 +115,21 @@ test("the pods, and how the runtime is, for those who may open the socket", asyn
   assert.equal((await stat(socketPath)).mode & 0o777, 0o600);
 });
 
+for (const [path, status, body] of [
+  ["/explain", 200, '{"wanted":{"all":false}}'],
+  ["/explain?all", 200, '{"wanted":{"all":true}}'],
+  ["/explain?pod=web", 200, '{"wanted":{"pod":"web"}}'],
+  ["/explain?pod=other", 404, "{}"],
+] as const)
+  test(`${path} asks for what it says`, async (t) => {
+    const { start, ask } = await setUp(t);
+    await start();
+    assert.deepEqual(await ask(path), { status, body: `${body}\n` });
+  });
+
 for (const [method, path] of [
   ["GET", "/"],
+  ["POST", "/explain"],
   ["POST", "/pods"],
   ["GET", "//"],
   ["GET", "//["],

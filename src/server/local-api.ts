@@ -12,6 +12,7 @@ import { limitConnections } from "../base/connections.ts";
 import { errnoOf, KubeletError, messageOf } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import { openGate } from "./auth/index.ts";
+import { type Explain, wantedOf } from "./explained.ts";
 import { Dispatcher } from "./https/dispatcher.ts";
 import { RouteTable } from "./https/route-table.ts";
 import { requestUrl } from "./request-url.ts";
@@ -26,6 +27,8 @@ export interface Board {
 export interface LocalApiOptions {
   socketPath: string;
   board: Board;
+  /** Why pods are where they are: those that are not ready, all, or one; JSON. Undefined if there is no such pod. */
+  explain: Explain;
   logger: Logger;
   /** Served besides: who can open the socket may do all of it. */
   routes?: readonly Route[];
@@ -89,6 +92,8 @@ export class LocalApi implements Component {
       void this.#others.serve(request, response, end);
       return;
     }
+    if (request.method === "GET" && url?.pathname === "/explain")
+      return this.#explain(url.searchParams, response);
     if (request.method !== "GET" || url?.pathname !== "/pods") {
       response.writeHead(404).end();
       return;
@@ -112,6 +117,12 @@ export class LocalApi implements Component {
       else response.write(body());
     });
     response.on("close", stop);
+  }
+
+  #explain(query: URLSearchParams, response: ServerResponse): void {
+    const answer = this.#o.explain(wantedOf(query));
+    const json = { "content-type": "application/json" };
+    response.writeHead(answer === undefined ? 404 : 200, json).end(`${JSON.stringify(answer ?? {})}\n`);
   }
 }
 

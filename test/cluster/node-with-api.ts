@@ -21,9 +21,11 @@ export interface Ran {
   readonly attempt: number;
 }
 
+type Config = Record<string, unknown>;
+
 export interface NodeWithApiOptions {
   /** Of the agent, besides what all of them have. */
-  readonly config?: (api: KillableApi, node: TestNode) => Record<string, unknown>;
+  readonly config?: Config | ((api: KillableApi, node: TestNode) => Config);
   readonly flags?: (node: TestNode) => readonly string[];
   readonly env?: NodeJS.ProcessEnv;
   /** Before the agent is started for the first time. */
@@ -48,7 +50,10 @@ export class NodeWithApi {
     await holds(() =>
       admin.request({ method: "GET", path: "/api/v1/namespaces/default/serviceaccounts/default" }),
     );
-    const agent = await AgentProcess.create(node, o.config?.(api, node));
+    const agent = await AgentProcess.create(
+      node,
+      typeof o.config === "function" ? o.config(api, node) : o.config,
+    );
     const flags = o.flags?.(node) ?? [];
     const whole = new NodeWithApi(node, agent, api, askRuntime(node.endpoint), admin, o.env ?? process.env);
     whole.startAgent(flags);

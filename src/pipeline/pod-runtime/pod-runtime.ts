@@ -2,11 +2,17 @@ import type { Clock } from "../../base/clock.ts";
 import { isAbort, KubeletError, messageOf, retryAtOf } from "../../base/errors.ts";
 import type { ConcurrencyGate } from "../../base/gate.ts";
 import type { Logger } from "../../base/logger.ts";
-import type { ContainerConfigInit, PodSandboxConfigInit, RuntimeService } from "../../clients/cri/cri.ts";
+import type {
+  ContainerConfigInit,
+  ContainerId,
+  PodSandboxConfigInit,
+  RuntimeService,
+} from "../../clients/cri/cri.ts";
 import { formatDuration } from "../../config/duration.ts";
 import { startPriority } from "../../model/critical-pod.ts";
 import type { Container, Pod, PodUid } from "../../model/pod.ts";
 import type { PodEvents } from "../../model/pod-events.ts";
+import type { StepDetails } from "../../model/pod-step.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
 import type { ProbeResults } from "../../state/probe-results.ts";
 import type { ReplacedContainers } from "../../state/replaced-containers.ts";
@@ -27,7 +33,7 @@ export interface Waiting {
 
 /** Where a sync tells what it is doing. */
 export interface SyncReport {
-  blockedOn(text: string): void;
+  blockedOn(text: string, details?: StepDetails): void;
   waiting(container: string, waiting: Waiting | undefined): void;
 }
 
@@ -96,6 +102,7 @@ export interface SyncResult {
   wakeAt?: number;
   /** What the pod waits for, if it does. */
   waitingFor?: string;
+  waitsOn?: StepDetails;
   /** Why nothing of it will run again. */
   finished?: string;
 }
@@ -146,11 +153,12 @@ export class PodRuntime {
     for (let stage = 0; stage < mostStages; stage++) {
       signal.throwIfAborted();
       const plan = planPod(pod, observe.get(uid), this.#context(pod));
-      const waitingFor = this.#explain(pod, plan, report);
+      const waits = this.#explain(pod, plan, report);
       if (isEmpty(plan))
         return {
           wakeAt: plan.delays.reduce<number | undefined>(earliest, undefined),
-          waitingFor,
+          waitingFor: waits?.waitingFor,
+          ...(waits?.waitsOn && { waitsOn: waits.waitsOn }),
           finished: plan.finished,
         };
       isNew ||= plan.createSandbox !== undefined;
@@ -183,7 +191,7 @@ export class PodRuntime {
     await observe.refresh(uid);
     const seen = observe.get(uid);
     if (!seen) return;
-    options.report.blockedOn("stopping containers");
+    options.report.blockedOn("stopping containers", { kind: "stop" });
     try {
       await killPod(this.#kill, seen, pod, options);
     } catch (error) {
@@ -225,6 +233,11 @@ export class PodRuntime {
     if (failures.length > 0) throw failures[0];
   }
 
+  /** Which containers of a pod are being stopped, until when they have time for it, and whether their hook still runs. */
+  stopping(uid: PodUid): { id: ContainerId; endsAt: number; inHook: boolean }[] {
+    return this.#kill.stops.of(uid);
+  }
+
   /** How much is remembered: nothing when all pods are gone. */
   get remembered() {
     return {
@@ -251,8 +264,12 @@ export class PodRuntime {
   }
 
   /** Tells why containers wait; returns it in one line. */
-  #explain(pod: Pod, plan: PodPlan, report: SyncReport): string | undefined {
-    let { waitingFor } = plan;
+  #explain(
+    pod: Pod,
+    plan: PodPlan,
+    report: SyncReport,
+  ): Pick<SyncResult, "waitingFor" | "waitsOn"> | undefined {
+    let waits = plan.waitingFor && { waitingFor: plan.waitingFor, waitsOn: plan.waitsOn };
     if (plan.sandbox) {
       const waits = new Set([
         ...plan.delays.map((d) => d.container),
@@ -268,9 +285,12 @@ export class PodRuntime {
       report.waiting(delay.container, { reason: "CrashLoopBackOff", message });
       this.#sayBackOff(pod, name, delay);
       const until = new Date(delay.until).toISOString();
-      waitingFor = `back-off ${pause} until ${until} before restarting ${delay.container}`;
+      waits = {
+        waitingFor: `back-off ${pause} until ${until} before restarting ${delay.container}`,
+        waitsOn: { kind: "backoff", ...delay },
+      };
     }
-    return waitingFor;
+    return waits || undefined;
   }
 
   /** Once for each wait, however often the pod is looked at meanwhile. */
@@ -289,7 +309,7 @@ export class PodRuntime {
     const seen = observe.get(pod.metadata.uid);
     for (const container of plan.replaces) this.#o.replaced.mark(pod.metadata.uid, container);
     if (plan.killAll && seen) {
-      report.blockedOn(`stopping: ${plan.killAll}`);
+      report.blockedOn(`stopping: ${plan.killAll}`, { kind: "stop" });
       if (plan.createSandbox)
         events.normal(pod, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
       await killPod(this.#kill, seen, pod, { signal });
@@ -333,9 +353,9 @@ export class PodRuntime {
 
   async #createSandbox(pod: Pod, attempt: number, report: SyncReport, signal: AbortSignal): Promise<void> {
     const { runtime, requests, cgroups, files, gate, events, metrics } = this.#o;
-    report.blockedOn("waiting for its turn to start");
+    report.blockedOn("waiting for its turn to start", { kind: "turn" });
     const create = async () => {
-      report.blockedOn("creating the sandbox");
+      report.blockedOn("creating the sandbox", { kind: "sandbox" });
       // In its turn too: the preparations of a whole burst would hold up the first pod of it.
       await files.make(pod).catch((error) => {
         events.warning(pod, "Failed", `error making pod data directories: ${messageOf(error)}`);

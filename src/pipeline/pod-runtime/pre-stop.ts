@@ -66,6 +66,10 @@ export class PreStop implements StopHook {
     return this.#failed;
   }
 
+  get running(): boolean {
+    return this.#running;
+  }
+
   /** Resolves when the hook is done, well or badly, or when the time is up. Rejects when aborted. */
   async doneBy(endsAt: number, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;

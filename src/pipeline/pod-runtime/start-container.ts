@@ -75,15 +75,20 @@ export class ContainerStarter {
       return reasonOf(error) ? error : new KubeletError(code, messageOf(error), { cause: error });
     };
     const sandboxConfig = await requests.sandbox(pod, sandbox.attempt);
+    const step = { kind: "image", container: container.name } as const;
+    report.blockedOn(`looking for image ${container.image}`, step);
     const image = await images
       .ensure(pod, container, sandboxConfig, {
         signal,
-        onPull: (waitsFor) => report.blockedOn(waitsFor),
+        onPull: (waitsFor) => report.blockedOn(waitsFor, step),
       })
       .catch((error) => {
         throw failed(error, "ErrImagePull");
       });
-    report.blockedOn(`starting container ${container.name}`);
+    report.blockedOn(`starting container ${container.name}`, {
+      kind: "container",
+      container: container.name,
+    });
     await files.makeContainer(pod, container.name);
     const config = await requests
       .container(pod, container, { attempt, image, podIPs: sandbox.ips, seen })
@@ -138,7 +143,10 @@ export class ContainerStarter {
     const { hooks, events, starting, logger } = this.#o;
     const handler = container.lifecycle?.postStart;
     if (!handler) return;
-    report.blockedOn(`waiting for the postStart hook of ${container.name}`);
+    report.blockedOn(`waiting for the postStart hook of ${container.name}`, {
+      kind: "hook",
+      container: container.name,
+    });
     try {
       await hooks.run({ pod, container, id, handler, podIps: sandbox.ips, signal });
     } catch (error) {

@@ -6,7 +6,13 @@ import { type StopHook, Stops } from "./stops.ts";
 
 const uid = "u" as PodUid;
 const a = "a" as ContainerId;
-const hook: StopHook = { failed: false, doneBy: async () => {}, endWithContainer() {}, end() {} };
+const hook: StopHook = {
+  failed: false,
+  running: true,
+  doneBy: async () => {},
+  endWithContainer() {},
+  end() {},
+};
 
 test("a stop that goes on keeps what was begun, and gets less time, never more", () => {
   const stops = new Stops();

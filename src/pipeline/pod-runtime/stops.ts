@@ -4,6 +4,7 @@ import type { PodUid } from "../../model/pod.ts";
 export interface StopHook {
   /** True if it went wrong. */
   readonly failed: boolean;
+  readonly running: boolean;
   doneBy(endsAt: number, signal: AbortSignal): Promise<void>;
   endWithContainer(): void;
   end(): void;
@@ -53,6 +54,12 @@ export class Stops {
   /** The pod is gone, and with it containers whose end nobody saw: those that vanished while they were being stopped. */
   forget(uid: PodUid): void {
     for (const [id, stop] of this.#stops) if (stop.uid === uid) this.ended(id);
+  }
+
+  of(uid: PodUid): { id: ContainerId; endsAt: number; inHook: boolean }[] {
+    return [...this.#stops]
+      .filter(([, stop]) => stop.uid === uid)
+      .map(([id, { endsAt, hook }]) => ({ id, endsAt, inHook: hook?.running ?? false }));
   }
 
   get size(): number {

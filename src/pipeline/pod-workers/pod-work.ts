@@ -1,4 +1,5 @@
 import type { Pod, PodId, PodUid } from "../../model/pod.ts";
+import type { StepDetails } from "../../model/pod-step.ts";
 import type { PodVerdict } from "../../model/pod-verdict.ts";
 
 export interface Waiting {
@@ -8,7 +9,8 @@ export interface Waiting {
 
 /** Where the work on a pod tells what it is doing. */
 export interface Report {
-  blockedOn(text: string): void;
+  /** One line for people; the details are for programs, and for the history of the pod. */
+  blockedOn(text: string, details?: StepDetails): void;
   waiting(container: string, waiting: Waiting | undefined): void;
 }
 
@@ -18,6 +20,7 @@ export interface Synced {
   wakeAt?: number;
   /** What the pod waits for, if it does. */
   waitingFor?: string;
+  waitsOn?: StepDetails;
   /** Why nothing of the pod will run again: what still runs, as sidecars do, is to be ended. */
   finished?: string;
 }

@@ -2,10 +2,12 @@ import type { Clock } from "../../base/clock.ts";
 import { abortError, messageOf, retryAtOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Pod, PodId } from "../../model/pod.ts";
+import type { Step } from "../../model/pod-step.ts";
 import type { PodVerdict } from "../../model/pod-verdict.ts";
 import { graceOf } from "./grace.ts";
 import { PassTimer } from "./pass-timer.ts";
 import { deadlineExceeded, type PodWork, type TerminateOptions, type Waiting } from "./pod-work.ts";
+import type { StepHistory } from "./step-history.ts";
 import type { PassKind, WorkerMetrics } from "./worker-metrics.ts";
 import { WorkerReport } from "./worker-report.ts";
 
@@ -113,6 +115,11 @@ export class PodWorker {
     return this.#report.current;
   }
 
+  /** What it waited for before, and waits for now. */
+  get history(): StepHistory {
+    return this.#report.history;
+  }
+
   get waiting(): ReadonlyMap<string, Waiting> {
     return this.#report.containers;
   }
@@ -123,7 +130,12 @@ export class PodWorker {
 
   /** Not to be started yet: says why. */
   hold(reason: string): void {
-    this.#report.blockedOn(reason);
+    this.#report.blockedOn(reason, { kind: "admission" });
+  }
+
+  /** Whether the pod is ready by its status, and what keeps it from it if that is nothing that its worker does. */
+  readiness(isReady: boolean, why: Step | undefined): void {
+    if (this.#life.phase === "syncing") this.#report.readiness(isReady, why);
   }
 
   start(): void {
@@ -159,7 +171,8 @@ export class PodWorker {
     switch (life.phase) {
       case "syncing":
         this.#enter({ phase: "terminating", graceSeconds: graceOf(this.#pod, undefined, graceSeconds) });
-        if (this.#pass) this.#report.blockedOn("waiting for the runtime to finish what was begun");
+        if (this.#pass)
+          this.#report.blockedOn("waiting for the runtime to finish what was begun", { kind: "stop" });
         this.#pass?.abort(abortError("the pod is being terminated"));
         break;
       case "terminating": {
@@ -264,7 +277,7 @@ export class PodWorker {
     const pod = this.#pod!;
     if (!life.begun) {
       const obstacle = this.#o.mayStart();
-      if (obstacle) return this.#report.blockedOn(obstacle);
+      if (obstacle) return this.#report.blockedOn(obstacle, { kind: "admission" });
       const refusal = work.hasEnded(pod) ? undefined : work.admit?.(pod);
       life.begun = true;
       if (refusal) {
@@ -277,7 +290,7 @@ export class PodWorker {
     if (work.hasEnded(pod)) return this.#end();
     this.#watchDeadline();
     if (signal.aborted) return;
-    const { wakeAt, waitingFor, finished } = await work.sync(pod, this.#report, signal);
+    const { wakeAt, waitingFor, waitsOn, finished } = await work.sync(pod, this.#report, signal);
     if (signal.aborted) return;
     if (finished !== undefined || work.hasEnded(pod)) {
       this.#finishedFor = finished;
@@ -288,7 +301,7 @@ export class PodWorker {
     if (signal.aborted) return;
     const next = clock.now() + this.#o.syncEveryMs();
     this.#wakeAt(wakeAt === undefined ? next : Math.min(wakeAt, next));
-    if (waitingFor) this.#report.blockedOn(waitingFor);
+    if (waitingFor) this.#report.blockedOn(waitingFor, waitsOn);
     else this.#report.free();
     this.#o.onChange();
   }
@@ -303,6 +316,7 @@ export class PodWorker {
   async #cleanUp(life: Life & { phase: "terminated" }, signal: AbortSignal): Promise<void> {
     const { work } = this.#o;
     if (!life.released) {
+      this.#report.blockedOn("removing its volumes and its cgroup", { kind: "unmount" });
       await work.release(this.id.uid);
       life.released = true;
     } else if (!this.#removed) {
@@ -310,7 +324,7 @@ export class PodWorker {
       await this.#stop(life.graceSeconds, signal);
     }
     if (this.#removed) {
-      this.#report.blockedOn("removing containers, logs and folders");
+      this.#report.blockedOn("removing containers, logs and folders", { kind: "remove" });
       await work.remove(this.id, signal);
       this.#finished = true;
     }
@@ -343,7 +357,7 @@ export class PodWorker {
     const retryAt = retryAtOf(error) ?? clock.now() + delay;
     this.#wakeAt(retryAt);
     const message = messageOf(error);
-    this.#report.blockedOn(message);
+    this.#report.failed(message, retryAt);
     const fields = {
       pod: `${this.id.namespace}/${this.id.name}`,
       podUID: this.id.uid,

@@ -49,3 +49,66 @@ test("another part of the pod's life knows nothing of the one before", () => {
   report.clear();
   assert.deepEqual([report.current, report.containers.size], [undefined, 0]);
 });
+
+test("a pass that fails is a wait until the next one, of the kind of what failed", () => {
+  const { clock, report } = setUp();
+  report.blockedOn("creating the sandbox", { kind: "sandbox" });
+  report.failed("no network", clock.now() + 500);
+  const [tried, waits] = report.history.records;
+  assert.deepEqual([tried?.kind, tried?.error], ["sandbox", "no network"]);
+  assert.deepEqual([waits?.kind, waits?.text, waits?.until], ["sandbox", "no network", clock.now() + 500]);
+});
+
+test("of several containers, the one that failed is named, whoever came after it", async () => {
+  const { clock, report } = setUp();
+  report.blockedOn("pulling image x", { kind: "image", container: "a" });
+  await clock.advance(10);
+  report.waiting("a", { reason: "ErrImagePull", message: "no such image" });
+  report.blockedOn("starting container b", { kind: "container", container: "b" });
+  await clock.advance(10);
+  report.failed("no such image", clock.now() + 1000);
+  assert.deepEqual(
+    report.history.records.map(({ kind, container, error }) => [kind, container, error]),
+    [
+      ["image", "a", "no such image"],
+      ["container", "b", undefined],
+      ["image", "a", "no such image"],
+    ],
+  );
+});
+
+test("what keeps a pod from being ready counts when nothing else is in the way", async () => {
+  const { clock, report } = setUp();
+  const why = { kind: "readiness", text: "waiting for the readiness probe of a", container: "a" } as const;
+  report.blockedOn("starting container a", { kind: "container" });
+  await clock.advance(10);
+  report.readiness(false, why);
+  assert.equal(report.current?.text, "starting container a");
+  const toldAt = clock.now();
+  await clock.advance(10);
+  report.free();
+  assert.deepEqual(report.current, { text: why.text, since: toldAt });
+  await clock.advance(100);
+  report.free();
+  report.readiness(false, why);
+  assert.equal(
+    report.history.current?.startedAt,
+    toldAt + 10,
+    "it is one wait, however often it is looked at",
+  );
+  await clock.advance(100);
+  report.readiness(true, undefined);
+  assert.equal(report.current, undefined);
+  assert.deepEqual(report.history.start?.steps, [
+    { kind: "container", ms: 20 },
+    { kind: "readiness", ms: 200 },
+  ]);
+});
+
+test("a pod that ends is not asked why it is not ready", () => {
+  const { report } = setUp();
+  report.readiness(false, { kind: "readiness", text: "x" });
+  report.clear();
+  assert.equal(report.current, undefined);
+  assert.equal(report.history.current, undefined);
+});

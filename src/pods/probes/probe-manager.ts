@@ -8,7 +8,7 @@ import type { PodEvents } from "../../model/pod-events.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
 import type { ProbeKind, ProbeOutcome, ProbeResults } from "../../state/probe-results.ts";
 import { probeMetrics } from "./probe-metrics.ts";
-import { ProbeWorker, type WorkerContext } from "./probe-worker.ts";
+import { type ProbeTrouble, ProbeWorker, type WorkerContext } from "./probe-worker.ts";
 import { createProber, type Probe, type Prober } from "./prober.ts";
 
 export interface ProbeManagerOptions {
@@ -125,6 +125,11 @@ export class ProbeManager implements Component {
   observed(uid: PodUid): void {
     if (!this.#active) return;
     for (const worker of this.#pods.get(uid)?.workers.values() ?? []) worker.look();
+  }
+
+  /** What the probes of a pod say that do not pass. */
+  troubles(uid: PodUid): ProbeTrouble[] {
+    return [...(this.#pods.get(uid)?.workers.values() ?? [])].flatMap((worker) => worker.trouble ?? []);
   }
 
   /**

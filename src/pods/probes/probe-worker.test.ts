@@ -265,3 +265,34 @@ describe("users are told", () => {
     assert.equal(it.asked.length, 2);
   });
 });
+
+describe("what a probe that does not pass says", () => {
+  it("is its last answer and how often in a row, until it passes", async () => {
+    const it = await probed({ containers: [{ readinessProbe: probe() }] });
+    it.shows("c0#1", "running");
+    it.answer = () => failure("503");
+    await it.clock.advance(10_000);
+    const [trouble, ...more] = it.manager.troubles(it.pod.metadata.uid);
+    assert.deepEqual(
+      [trouble?.kind, trouble?.container, trouble?.text, trouble?.times, more.length],
+      ["readiness", "c0", "503", 2, 0],
+    );
+    assert.equal(trouble?.at, it.clock.now());
+    it.answer = () => probeError("cannot be asked");
+    await it.clock.advance(10_000);
+    assert.equal(it.manager.troubles(it.pod.metadata.uid)[0]?.text, "cannot be asked");
+    it.answer = () => success();
+    await it.clock.advance(10_000);
+    assert.deepEqual(it.manager.troubles(it.pod.metadata.uid), []);
+  });
+
+  it("is forgotten with its container", async () => {
+    const it = await probed({ containers: [{ readinessProbe: probe() }] });
+    it.shows("c0#1", "running");
+    it.answer = () => failure("503");
+    await it.clock.advance(1000);
+    assert.equal(it.manager.troubles(it.pod.metadata.uid).length, 1);
+    it.shows("c0#2", "created");
+    assert.deepEqual(it.manager.troubles(it.pod.metadata.uid), []);
+  });
+});

@@ -41,6 +41,20 @@ export interface WorkerContext {
   track: (work: Promise<void>) => void;
 }
 
+/** What a probe that does not pass says. */
+export interface ProbeTrouble {
+  readonly kind: ProbeKind;
+  readonly container: string;
+  /** What came of it the last time, and when. */
+  readonly text: string;
+  readonly at: number;
+  /** How often in a row. */
+  readonly times: number;
+}
+
+/** Enough to see what is wrong; a probe may answer with a whole page. */
+const longestTrouble = 300;
+
 /**
  * One probe of one container, over all the containers of that name that come and go. It has a timer only while there is
  * something to ask: everything else it hears of through `look`.
@@ -59,6 +73,7 @@ export class ProbeWorker {
   #cancelTimer: (() => void) | undefined;
   #asking: AbortController | undefined;
   #ended = false;
+  #trouble: ProbeTrouble | undefined;
 
   constructor(context: WorkerContext, of: { kind: ProbeKind; pod: Pod; container: Container; probe: Probe }) {
     this.#c = context;
@@ -123,6 +138,11 @@ export class ProbeWorker {
     if (id) this.#c.results.delete(this.#kind, id);
   }
 
+  /** Undefined while it passes, or was never asked. */
+  get trouble(): ProbeTrouble | undefined {
+    return this.#trouble;
+  }
+
   get #of(): Probed {
     return { pod: this.#pod, container: this.#container.name, kind: this.#kind };
   }
@@ -139,6 +159,7 @@ export class ProbeWorker {
   #meet(was: Sight, sight: Sight): void {
     this.#rest();
     this.#waitsForStart = false;
+    this.#trouble = undefined;
     const former = idOf(was);
     const { results, before, agentStartedAt } = this.#c;
     if (former) results.delete(this.#kind, former);
@@ -226,6 +247,7 @@ export class ProbeWorker {
   #take(answer: ProbeAnswer, seconds: number): void {
     if (this.#sight.kind !== "running") return;
     this.#tell(answer);
+    this.#trouble = this.#troubleOf(answer);
     if (answer.kind === "error") return;
     const outcome = answer.kind === "failure" ? "failure" : "success";
     this.#c.metrics.record(this.#of, outcome, seconds);
@@ -235,6 +257,18 @@ export class ProbeWorker {
     const { uid } = this.#pod.metadata;
     this.#c.results.set({ uid, id: this.#sight.id, kind: this.#kind, outcome });
     if (this.#kind === "startup" && outcome === "success") this.#c.onStarted(uid);
+  }
+
+  #troubleOf(answer: ProbeAnswer): ProbeTrouble | undefined {
+    if (answer.kind === "success" || answer.kind === "warning") return undefined;
+    const said = answer.kind === "error" ? answer.message : answer.output;
+    return {
+      kind: this.#kind,
+      container: this.#container.name,
+      text: said.slice(0, longestTrouble),
+      at: this.#c.clock.now(),
+      times: (this.#trouble?.times ?? 0) + 1,
+    };
   }
 
   #tell(answer: ProbeAnswer): void {

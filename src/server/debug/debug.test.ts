@@ -37,6 +37,16 @@ describe("what is told of the node", () => {
     assert.equal((await ask(server.port, "/runningpods")).headers.location, "/runningpods/");
   });
 
+  test("blocked: what pods wait for, of all that are not ready, of all, or of one", async () => {
+    for (const [query, wanted] of [
+      ["", { all: false }],
+      ["?all", { all: true }],
+      ["?pod=default/web", { pod: "default/web" }],
+    ] as const)
+      assert.deepEqual((await json(`/debug/blocked${query}`)).wanted, wanted);
+    assert.equal((await ask(server.port, "/debug/blocked?pod=other")).status, 404);
+  });
+
   test("configz holds the configuration by its name", async () => {
     assert.equal((await json("/configz")).kubeletconfig.port, 10250);
   });

@@ -4,6 +4,8 @@ import type { RuntimeService } from "../../clients/cri/cri.ts";
 import type { Pod, PodFullName, PodStatus } from "../../model/pod.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
 import { attributesOf } from "../auth/attributes.ts";
+import { type Explain, wantedOf } from "../explained.ts";
+import { HttpError } from "../http-error.ts";
 import { replyJson } from "../replies.ts";
 import type { Exchange, Route } from "../route.ts";
 import { checkpointRoute } from "./checkpoint.ts";
@@ -28,8 +30,8 @@ export interface DebugOptions {
   readonly flags: () => Readonly<Record<string, string>>;
   readonly version: string;
   readonly startedAt: number;
-  /** Each pod with what it waits for; JSON. */
-  readonly blocked: () => unknown;
+  /** Why pods are not ready; JSON. */
+  readonly blocked: Explain;
   readonly setVerbosity: (level: number) => void;
   readonly runtime: Pick<RuntimeService, "checkpointContainer">;
   /** Where archives of containers go; made when it is first needed. */
@@ -59,7 +61,11 @@ export function debugRoutes(o: DebugOptions, others: readonly Route[]): Route[] 
   const routes: Route[] = [
     runningPodsRoute(o),
     get("/configz", async ({ response }) => replyJson(response, { kubeletconfig: o.configuration() })),
-    get("/debug/blocked", async ({ response }) => replyJson(response, o.blocked())),
+    get("/debug/blocked", async ({ query, response }) => {
+      const answer = o.blocked(wantedOf(query));
+      if (!answer) throw new HttpError(404, "pod does not exist\n");
+      replyJson(response, answer);
+    }),
     flagsRoute(settings.enableDebugFlagsHandler, o.setVerbosity),
     ...profileRoutes(settings.enableProfilingHandler),
     ...(gates.containerCheckpoint ? [checkpointRoute(o)] : []),

@@ -29,13 +29,17 @@ function isThrough(plan: PodPlan, view: PodView, container: Container): boolean 
   if (!isSidecar(container)) {
     if (isDone(here)) return true;
     planContainer(plan, view, container, "init");
-    if (here.state === "running") plan.waitingFor = `waiting for init container ${name} to complete`;
+    if (here.state === "running") {
+      plan.waitingFor = `waiting for init container ${name} to complete`;
+      plan.waitsOn = { kind: "init", container: name };
+    }
     return false;
   }
   planContainer(plan, view, container, "sidecar");
   if (here.state !== "running") return false;
   if (!container.startupProbe || view.context.probe("startup", here.id) === "success") return true;
   plan.waitingFor = `waiting for startup probe of sidecar ${name}`;
+  plan.waitsOn = { kind: "startup", container: name };
   return false;
 }
 

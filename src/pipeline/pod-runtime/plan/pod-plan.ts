@@ -1,5 +1,6 @@
 import type { ContainerId } from "../../../clients/cri/cri.ts";
 import type { Container } from "../../../model/pod.ts";
+import type { StepDetails } from "../../../model/pod-step.ts";
 import type { ContainerRole, RestartGates } from "../../../model/restart-policy.ts";
 import type { ObservedContainer, ObservedSandbox } from "../../../state/observed-pods.ts";
 import type { ProbeKind, ProbeOutcome } from "../../../state/probe-results.ts";
@@ -54,6 +55,7 @@ export interface PodPlan {
   delays: Delay[];
   /** What the pod waits for that no action of ours brings about. */
   waitingFor?: string;
+  waitsOn?: StepDetails;
   /** Why nothing of this pod will run again. What still runs, as sidecars do, is to be ended. */
   finished?: string;
 }

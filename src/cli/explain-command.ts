@@ -1,0 +1,46 @@
+import type { Explanations } from "../app/pod-explanations.ts";
+import { KubeletError } from "../base/errors.ts";
+import { findSocket, socketOptions, socketUsage } from "./agent-socket.ts";
+import { explanationLines } from "./explanation-lines.ts";
+import { localRequest } from "./local-request.ts";
+import { parseOptions } from "./options.ts";
+
+export const explainUsage = `kubelet explain [POD]: what a pod waits for, since when, and what it did before
+
+  POD                NAME, NAMESPACE/NAME or UID; the node's name at the end of a static pod's may be left out
+                     without it: all pods that are not ready
+  --all              all pods, also those that are ready
+  -o json            as JSON (docs/EXPLAIN.md)
+${socketUsage}`;
+
+export async function explainCommand(args: readonly string[], out: NodeJS.WritableStream): Promise<number> {
+  const options = parseOptions(args, {
+    o: "value",
+    all: "switch",
+    ...socketOptions,
+    help: "switch",
+  });
+  if (options.help) {
+    out.write(explainUsage);
+    return 0;
+  }
+  const format = options.o ?? "text";
+  if (format !== "json" && format !== "text")
+    throw new KubeletError("Usage", `-o ${format}: only json is known (without -o it is told in words)`);
+  const [pod, ...more] = options.rest;
+  if (more.length > 0)
+    throw new KubeletError("Usage", "one pod at a time, or none for all that are not ready");
+  const socketPath = await findSocket(options);
+  const query = pod === undefined ? (options.all ? "?all" : "") : `?pod=${encodeURIComponent(pod)}`;
+  const { status, bytes } = await localRequest(socketPath, "GET", `/explain${query}`);
+  if (status === 404 && pod !== undefined)
+    throw new KubeletError(
+      "NoPod",
+      `this kubelet has no pod ${pod} (\`kubelet pods\` shows those that it has)`,
+    );
+  if (status !== 200) throw new KubeletError("TooOld", "the kubelet that runs here cannot explain its pods");
+  const answer = JSON.parse(bytes.toString()) as Explanations;
+  if (format === "json") out.write(`${JSON.stringify(answer, undefined, 2)}\n`);
+  else out.write(`${explanationLines(answer).join("\n")}\n`);
+  return 0;
+}

@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { PodExplanation } from "../app/explain-pod.ts";
+import { duration, explanationLines } from "./explanation-lines.ts";
+
+const at = "2026-01-01T00:01:00.000Z";
+const pod: PodExplanation = {
+  ...{ namespace: "default", name: "web", uid: "u1", source: "api", phase: "Pending", ready: false },
+  seenAt: "2026-01-01T00:00:00.000Z",
+  waitsFor: null,
+  ...{ details: [], lastError: null, start: null, history: [], dropped: 0 },
+};
+const lines = (...pods: PodExplanation[]) => explanationLines({ node: "node-a", at, pods });
+
+test("what is waited for, until when, the trouble and the timeline", () => {
+  const told = lines({
+    ...pod,
+    waitsFor: {
+      ...{ step: "image", text: "Back-off pulling x", container: "c" },
+      since: "2026-01-01T00:00:48.000Z",
+      until: "2026-01-01T00:01:08.000Z",
+    },
+    details: ["b: ErrImageNeverPull"],
+    lastError: { text: "no such image", at: "2026-01-01T00:00:30.000Z" },
+    history: [
+      {
+        ...{ step: "sandbox", text: "creating the sandbox", ms: 600 },
+        startedAt: "2026-01-01T00:00:00.030Z",
+        endedAt: "2026-01-01T00:00:00.630Z",
+      },
+      {
+        ...{ step: "image", text: "pulling image x", ms: 29_370, error: "no such image" },
+        startedAt: "2026-01-01T00:00:00.630Z",
+        endedAt: "2026-01-01T00:00:30.000Z",
+      },
+      { step: "image", text: "Back-off pulling x", startedAt: "2026-01-01T00:00:48.000Z", ms: 12_000 },
+    ],
+    dropped: 3,
+  });
+  assert.deepEqual(told, [
+    "default/web  Pending  (api, uid u1)",
+    "  waits for 12 s, next at 00:01:08 (in 8.0 s): Back-off pulling x",
+    "  last error, 30 s ago: no such image",
+    "  - b: ErrImageNeverPull",
+    "  seen at 00:00:00; 3 earlier steps are not kept",
+    "  +0.03 s  0.60 s  sandbox  creating the sandbox",
+    "  +0.63 s    29 s  image    pulling image x: failed: no such image",
+    "    +48 s  12 s …  image    Back-off pulling x",
+  ]);
+});
+
+test("how a pod that is ready started, and where its time went", () => {
+  const start = {
+    readyAt: at,
+    tookMs: 1800,
+    steps: [
+      { step: "volumes" as const, ms: 100 },
+      { step: "sandbox" as const, ms: 620 },
+    ],
+  };
+  assert.deepEqual(lines({ ...pod, ready: true, start }), [
+    "default/web  Ready  (api, uid u1)",
+    "  started in 1.8 s: volumes 0.10 s, sandbox 0.62 s, between them 1.1 s",
+  ]);
+  assert.equal(lines({ ...pod, ready: true })[1], "  ran already when this kubelet began");
+});
+
+test("nothing in the way, and no pod at all", () => {
+  assert.equal(lines(pod)[1], "  nothing is in its way");
+  assert.deepEqual(lines(), ["all pods of node-a are ready"]);
+});
+
+test("nothing of what others say steers the terminal", () => {
+  const [, , detail] = lines({ ...pod, details: ["\u001b[2Jgone\nline"] });
+  assert.equal(detail, "  -  [2Jgone line");
+});
+
+for (const [ms, text] of [
+  [0, "0.00 s"],
+  [-5, "0.00 s"],
+  [994, "0.99 s"],
+  [1800, "1.8 s"],
+  [12_345, "12 s"],
+  [192_000, "3m12s"],
+  [5 * 3_600_000 + 600_000, "5h10m"],
+] as const)
+  test(`${ms} ms is ${text}`, () => assert.equal(duration(ms), text));

@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { cli } from "../e2e/cli-process.ts";
+import { holds } from "../e2e/holds.ts";
+import { sh } from "../e2e/life-suite.ts";
+import { containerdVersions } from "../node/test-node.ts";
+import { explained } from "./explained.ts";
+import { NodeWithApi } from "./node-with-api.ts";
+
+// The words are ours, whatever runtime there is: one of them is enough.
+const { name: version, available } = containerdVersions().findLast(({ available }) => available === true) ?? {
+  name: "2.x" as const,
+  available: "no containerd",
+};
+
+/** All pods live side by side; each test asks until it reads what it waits for. */
+describe("kubelet explain says what a pod waits for", {
+  skip: available === true ? false : available,
+}, () => {
+  let whole: NodeWithApi;
+
+  before(async () => {
+    whole = await NodeWithApi.start(version);
+    await Promise.all([
+      whole.addPod("good"),
+      whole.addPod("no-image", { image: "127.0.0.1:1/no/such:1", imagePullPolicy: "IfNotPresent" }),
+      whole.addPod(
+        "no-secret",
+        { volumeMounts: [{ name: "data", mountPath: "/data" }] },
+        { volumes: [{ name: "data", secret: { secretName: "missing" } }] },
+      ),
+      whole.addPod("crashes", { command: sh("echo oops > /dev/termination-log; exit 3") }),
+      whole.addPod("unready", {
+        readinessProbe: { exec: { command: sh("echo not yet; exit 1") }, periodSeconds: 1 },
+      }),
+      whole.addPod(
+        "deaf",
+        { command: sh("trap '' TERM; while true; do sleep 1; done") },
+        { terminationGracePeriodSeconds: 25 },
+      ),
+    ]);
+  });
+  after(() => whole?.destroy());
+
+  const ask = () => explained(whole.node.rootDir);
+
+  test("a pod that is ready: where the time of its start went", async () => {
+    await whole.runs("good", 60_000);
+    const { start } = await ask().is("good", ({ ready }) => assert.equal(ready, true));
+    const steps = new Map(start?.steps.map(({ step, ms }) => [step, ms]));
+    assert.ok((steps.get("sandbox") ?? 0) > 0 && (steps.get("container") ?? 0) > 0, JSON.stringify(start));
+    const sum = [...steps.values()].reduce((a, b) => a + b, 0);
+    assert.ok(sum <= start!.tookMs, "its parts are not more than the whole");
+    assert.match(await ask().type("good"), /started in [\d.]+ s: .*sandbox [\d.]+ s, .*container [\d.]+ s/);
+  });
+
+  test("an image that cannot be pulled", async () => {
+    const backOff = /^Back-off pulling image "127\.0\.0\.1:1\/no\/such:1"/;
+    const pod = await ask().waits("no-image", "image", backOff, 60_000);
+    assert.ok(pod.waitsFor?.until, "it says when it is tried again");
+    assert.match(pod.lastError?.text ?? "", /connection refused/);
+    const tried = pod.history.find(({ text }) => text === "pulling image 127.0.0.1:1/no/such:1");
+    assert.match(tried?.error ?? "", /connection refused/);
+  });
+
+  test("a secret that is not there", async () => {
+    await ask().waits(
+      "no-secret",
+      "volumes",
+      /^waiting for volume data: .*secret "missing" not found/,
+      60_000,
+    );
+    assert.match(
+      await ask().type("default/no-secret"),
+      /waits for [\d.]+ .*: waiting for volume data: .*"missing" not found/,
+    );
+  });
+
+  test("a container that crashes", async () => {
+    const backOff = /^back-off \d+s until \S+ before restarting c$/;
+    const pod = await ask().waits("crashes", "backoff", backOff, 60_000);
+    assert.match(pod.details[0] ?? "", /^c ended with exit code 3 \(Error\): oops; restarted \d+ times$/);
+  });
+
+  test("a readiness probe that fails", async () => {
+    const pod = await ask().is(
+      "unready",
+      ({ details }) => assert.match(details[0] ?? "", /^readiness probe of c failed .*: not yet/),
+      60_000,
+    );
+    assert.equal(pod.waitsFor?.step, "readiness");
+    assert.match(pod.lastError?.text ?? "", /^not yet/);
+  });
+
+  test("a pod that ends slowly", async () => {
+    await whole.runs("deaf", 60_000);
+    await whole.deletePod("deaf");
+    const pod = await ask().is("deaf", ({ details }) =>
+      assert.match(details[0] ?? "", /^c still runs; [\d.]+ s of its grace period are left$/),
+    );
+    assert.equal(pod.waitsFor?.step, "stop");
+    assert.equal(pod.phase, "Terminating");
+    await whole.admin.request({
+      method: "DELETE",
+      path: "/api/v1/namespaces/default/pods/deaf",
+      query: { gracePeriodSeconds: 1 },
+    });
+    await whole.isGone("deaf");
+  });
+
+  test("all of them, and none that is ready", async () => {
+    await holds(async () => {
+      const { pods } = await ask().all();
+      const names = pods.map(({ name }) => name);
+      assert.deepEqual(names, ["crashes", "no-image", "no-secret", "unready"]);
+    });
+  });
+
+  test("as a command: one pod, a pod that is not there, a kubelet that is not", async () => {
+    const [one, none, nowhere] = await Promise.all([
+      cli(["explain", "crashes", "--root-dir", whole.node.rootDir]),
+      cli(["explain", "nobody", "--root-dir", whole.node.rootDir]),
+      cli(["explain", "--root-dir", "/no/such"]),
+    ]);
+    assert.deepEqual([one.status, one.stderr], [0, ""]);
+    assert.match(one.stdout, /^default\/crashes .*\n {2}waits for .*\n/);
+    assert.deepEqual([none.status, none.stdout], [1, ""]);
+    assert.match(none.stderr, /^kubelet: this kubelet has no pod nobody/);
+    assert.deepEqual([nowhere.status, nowhere.stdout], [1, ""]);
+    assert.match(nowhere.stderr, /^kubelet: no kubelet answers on \/no\/such\/kubelet\.sock/);
+  });
+});

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { PodSpec } from "../../src/model/pod.ts";
+import { holds } from "../e2e/holds.ts";
+import { container, nodeName, TestCluster } from "./cluster-node.ts";
+import { explained } from "./explained.ts";
+
+async function start(t: TestContext) {
+  const cluster = await TestCluster.start(t);
+  await cluster.startAgent();
+  return { cluster, ...explained(join(cluster.dir, "root")) };
+}
+
+const secretVolume: Partial<PodSpec> = {
+  volumes: [{ name: "data", secret: { secretName: "missing" } }],
+  containers: [container({ volumeMounts: [{ name: "data", mountPath: "/data" }] })],
+};
+
+test("an image that does not come: which, since when, the error, and when it is tried again", async (t) => {
+  const { cluster, waits, type } = await start(t);
+  const image = "example.test/no/such:1";
+  cluster.addPod("web", { containers: [container({ image, imagePullPolicy: "IfNotPresent" })] });
+  const pod = await waits("web", "image", /^Back-off pulling image "example\.test\/no\/such:1"/);
+  assert.equal(pod.waitsFor?.container, "c");
+  assert.ok(Date.parse(pod.waitsFor?.until ?? "") > Date.parse(pod.waitsFor?.since ?? ""));
+  assert.match(pod.lastError?.text ?? "", /not found|no such/i);
+  const tried = pod.history.find(({ text }) => text === `pulling image ${image}`);
+  assert.ok(tried?.error, "the pull itself is in the history, with its error");
+  const text = await type("web");
+  assert.match(text, /^default\/web {2}Pending/);
+  assert.match(text, /waits for [\d.]+ s, next at \d\d:\d\d:\d\d/);
+  assert.match(text, /pulling image example\.test\/no\/such:1: failed: /);
+});
+
+test("a secret that is missing: the volume, and what is said of it", async (t) => {
+  const { cluster, waits, is } = await start(t);
+  cluster.addPod("web", secretVolume);
+  const pod = await waits("web", "volumes", /^waiting for volume data: .*secret "missing" not found/);
+  assert.equal(pod.ready, false);
+  cluster.api.put("secrets", {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { namespace: "default", name: "missing" },
+    data: {},
+  } as never);
+  const started = await is("web", ({ ready }) => assert.equal(ready, true));
+  const volumes = started.start?.steps.find(({ step }) => step === "volumes");
+  assert.ok(volumes && volumes.ms > 0, "the wait for the volume is part of how it started");
+  assert.ok(started.start!.tookMs >= volumes.ms);
+  assert.equal(started.waitsFor, null);
+});
+
+test("a container that crashes: until when it waits, and how it ended", async (t) => {
+  const { cluster, waits } = await start(t);
+  cluster.addPod("web", { containers: [container({ command: ["sh", "-c", "exit 3"] })] });
+  const pod = await waits("web", "backoff", /^back-off 10s until \S+ before restarting c$/);
+  assert.match(pod.details[0] ?? "", /^c ended with exit code 3 \(Error\); restarted \d+ times$/);
+  assert.match(pod.lastError?.text ?? "", /exit code 3/);
+  assert.equal(pod.waitsFor?.text.includes(pod.waitsFor.until ?? "?"), true);
+});
+
+test("a readiness probe that fails: which, and what it said", async (t) => {
+  const { cluster, is, type } = await start(t);
+  const readinessProbe = { httpGet: { port: 1, host: "127.0.0.1" }, periodSeconds: 1, failureThreshold: 1 };
+  cluster.addPod("web", { containers: [container({ readinessProbe })] });
+  const pod = await is("web", ({ waitsFor, details }) => {
+    assert.equal(waitsFor?.text, "waiting for the readiness probe of c");
+    assert.match(details[0] ?? "", /^readiness probe of c failed .*ECONNREFUSED|connection refused/i);
+  });
+  assert.equal(pod.waitsFor?.step, "readiness");
+  assert.match(pod.lastError?.text ?? "", /refused/i);
+  assert.equal(pod.history.at(-1)?.step, "readiness");
+  assert.equal(pod.history.at(-1)?.endedAt, undefined);
+  const row = cluster.agent.board.rows().find(({ name }) => name === "web");
+  assert.equal(row?.blockedOn, "waiting for the readiness probe of c", "and the table says it too");
+  assert.match(await type("web"), /- readiness probe of c failed/);
+});
+
+test("a readiness gate that nobody opens", async (t) => {
+  const { cluster, waits } = await start(t);
+  cluster.addPod("web", { readinessGates: [{ conditionType: "example.test/ok" }] });
+  await waits("web", "gate", /readiness gate "example\.test\/ok" does not exist/);
+});
+
+test("a pod that ends slowly: which container still runs, and how much time it has", async (t) => {
+  const { cluster, is, all } = await start(t);
+  const deaf = ["sh", "-c", "trap '' TERM; while true; do sleep 1000; done"];
+  cluster.addPod("web", { terminationGracePeriodSeconds: 6, containers: [container({ command: deaf })] });
+  await cluster.runs("web");
+  cluster.api.deletePod("web");
+  const pod = await is("web", ({ waitsFor, phase, details }) => {
+    assert.equal(phase, "Terminating");
+    assert.equal(waitsFor?.step, "stop");
+    assert.match(details[0] ?? "", /^c still runs; \d\.\d s of its grace period are left$/);
+  });
+  assert.equal(pod.ready, false);
+  await cluster.isGone("web");
+  await holds(async () => assert.deepEqual((await all()).pods, []));
+});
+
+test("without a pod: those that are not ready; a pod is found by each of its names", async (t) => {
+  const { cluster, all, type } = await start(t);
+  assert.match(await type(), new RegExp(`^all pods of ${nodeName} are ready$`, "m"));
+  const { metadata } = cluster.addPod("good");
+  cluster.addPod("bad", secretVolume);
+  await cluster.placeManifest("fixed");
+  await cluster.runs("good");
+  await cluster.runs(`fixed-${nodeName}`);
+  const names = async (...args: string[]) => (await all(...args)).pods.map(({ name }) => name);
+  await holds(async () => assert.deepEqual(await names(), ["bad"]));
+  assert.deepEqual(await names("--all"), ["bad", `fixed-${nodeName}`, "good"]);
+  for (const name of ["good", "default/good", metadata.uid]) assert.deepEqual(await names(name), ["good"]);
+  for (const name of ["fixed", `fixed-${nodeName}`, "default/fixed"])
+    assert.deepEqual(await names(name), [`fixed-${nodeName}`]);
+  for (const name of ["other/good", "goo", "good/x"])
+    await assert.rejects(type(name), /this kubelet has no pod/);
+  assert.match(await type("good"), /started in [\d.]+ s: .*sandbox [\d.]+ s/);
+});
+
+test("without a kubelet it says so", async (t) => {
+  const { cluster, type } = await start(t);
+  await cluster.stopAgent();
+  await assert.rejects(type(), /no kubelet answers on .*kubelet\.sock/);
+});

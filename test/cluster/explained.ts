@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { Writable } from "node:stream";
+import type { PodExplanation } from "../../src/app/explain-pod.ts";
+import type { Explanations } from "../../src/app/pod-explanations.ts";
+import { explainCommand } from "../../src/cli/explain-command.ts";
+import { holds } from "../e2e/holds.ts";
+
+/** `kubelet explain` of the agent with this root folder, without a process for each time it is asked. */
+export function explained(rootDir: string) {
+  const type = async (...args: string[]) => {
+    let text = "";
+    const out = new Writable({
+      write(chunk, _, done) {
+        text += chunk;
+        done();
+      },
+    });
+    await explainCommand([...args, "--root-dir", rootDir], out);
+    return text;
+  };
+  const all = async (...args: string[]) => JSON.parse(await type(...args, "-o", "json")) as Explanations;
+  /** Waits until the pod is explained as the check wants it. */
+  const is = (name: string, check: (pod: PodExplanation) => void, withinMs = 15_000) =>
+    holds(async () => {
+      const { pods } = await all(name);
+      assert.equal(pods.length, 1);
+      const pod = pods[0]!;
+      try {
+        check(pod);
+      } catch (error) {
+        throw new Error(`${(error as Error).message}\n${JSON.stringify(pod, undefined, 1)}`);
+      }
+      return pod;
+    }, withinMs);
+  /** Waits until the pod waits for this. */
+  const waits = (name: string, step: string, text: RegExp, withinMs?: number) =>
+    is(
+      name,
+      ({ waitsFor }) => {
+        assert.equal(waitsFor?.step, step);
+        assert.match(waitsFor?.text ?? "", text);
+      },
+      withinMs,
+    );
+  return { type, all, is, waits };
+}
