@@ -9,6 +9,7 @@ import type { Logger } from "../base/logger.ts";
 import { withDefaults, withFileDefaults } from "../config/defaults.ts";
 import { FeatureGates } from "../config/feature-gates.ts";
 import type { KubeletConfiguration } from "../config/kubelet-configuration.ts";
+import { type LoadedConfiguration, loadConfiguration } from "../config/load.ts";
 import type { PrivateNode } from "../local/private-node.ts";
 import { type Binaries, describeMissing, findRequirements } from "../local/requirements.ts";
 
@@ -29,8 +30,21 @@ export function requireBinaries(): Binaries {
   );
 }
 
-export async function privateConfiguration(node: PrivateNode): Promise<KubeletConfiguration> {
-  const config = withDefaults(withFileDefaults({}), new FeatureGates({}));
+/** What the user of a private node wants of it: a file of a KubeletConfiguration, or nothing in particular. */
+export async function chosenConfiguration(
+  file: string | undefined,
+): Promise<Pick<LoadedConfiguration, "config" | "gates" | "warnings">> {
+  if (file !== undefined) return await loadConfiguration({ args: ["--config", file] });
+  const gates = new FeatureGates({});
+  return { config: withDefaults(withFileDefaults({}), gates), gates, warnings: [] };
+}
+
+/** The same with all that makes the node private: where things are, and what this machine and our images need. */
+export async function privateConfiguration(
+  node: PrivateNode,
+  chosen: KubeletConfiguration,
+): Promise<KubeletConfiguration> {
+  const config = structuredClone(chosen);
   config.staticPodPath = node.files.manifests;
   config.podLogsDir = node.files.podLogs;
   config.containerRuntimeEndpoint = node.endpoint;
@@ -53,9 +67,10 @@ export async function startPrivateAgent(
   logger: Logger,
   more: Partial<AgentOptions> = {},
 ): Promise<Agent> {
+  const { config, gates } = await chosenConfiguration(undefined);
   return startAgent({
-    config: await privateConfiguration(node),
-    gates: new FeatureGates({}),
+    config: await privateConfiguration(node, config),
+    gates,
     rootDir: node.files.kubelet,
     // The root folder goes with the node; what was applied is there for the next start.
     appliedDir: node.files.applied,

@@ -6,6 +6,7 @@ import type { ClusterOptions } from "../app/cluster-view.ts";
 import { systemClock } from "../base/clock.ts";
 import { type Logger, silentLogger } from "../base/logger.ts";
 import { loadKubeconfig } from "../clients/kube/kubeconfig.ts";
+import type { KubeletConfiguration } from "../config/kubelet-configuration.ts";
 import { rememberedPort } from "../host/free-port.ts";
 import { nodeAddresses, nodeName } from "../host/node-facts.ts";
 import { ApiProcess } from "../local/api-process.ts";
@@ -14,7 +15,13 @@ import { type PrivateNode, startPrivateNode } from "../local/private-node.ts";
 import { demoPod } from "./demo-pod.ts";
 import { LiveView } from "./live-view.ts";
 import { parseOptions } from "./options.ts";
-import { fileLogger, privateConfiguration, requireBinaries, startPrivateAgent } from "./private-agent.ts";
+import {
+  chosenConfiguration,
+  fileLogger,
+  privateConfiguration,
+  requireBinaries,
+  startPrivateAgent,
+} from "./private-agent.ts";
 import { untilSignal } from "./signals.ts";
 import { version } from "./version.ts";
 
@@ -23,6 +30,7 @@ export const upUsage = `kubelet up: a cluster of one node on this machine, with 
   --name NAME        run it beside others (default: default)
   --base-dir DIR     where it keeps its files (default: /var/lib/kubelet-ts)
   --run-dir DIR      where its sockets are (default: /run/kubelet-ts)
+  --config FILE      a KubeletConfiguration for its node; where its files, runtime and address are stays its own business
   --no-api           without an API: static pods only, no kubectl; config maps and secrets come from files
 
 Ctrl-C ends it and removes everything it started. Manifests, logs and the objects of the API are kept: the next
@@ -37,6 +45,7 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
     name: "value",
     "base-dir": "value",
     "run-dir": "value",
+    config: "value",
     "no-api": "switch",
     help: "switch",
   });
@@ -47,6 +56,7 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
   const name = options.name ?? "default";
   const files = nodeFiles(name, options["base-dir"], options["run-dir"]);
   const binaries = requireBinaries();
+  const chosen = await chosenConfiguration(options.config);
   const signalled = untilSignal(["SIGINT", "SIGTERM", "SIGHUP"]);
   const aborted = new AbortController();
   void signalled.then(() => aborted.abort());
@@ -75,20 +85,22 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
   try {
     if (isNew) await writeDemoPod(join(files.manifests, "demo.yaml"), node.images.demo);
     const log = fileLogger(dirname(files.podLogs));
+    for (const warning of chosen.warnings) log.logger.warn(warning);
+    const config = await privateConfiguration(node, chosen.config);
     if (!options["no-api"]) {
       api = apiOf(node, log.logger);
       out.write("Starting the API …\n");
       await api.start(aborted.signal);
       cluster = clusterAccess({
         access: await loadKubeconfig(join(files.api.dir, "kubelet.kubeconfig")),
-        config: await privateConfiguration(node),
+        config,
         kubeletVersion: version,
         clock: systemClock,
         logger: log.logger,
       });
     }
-    const kind = cluster ? await ofCluster(cluster, node) : await withoutCluster(files);
-    agent = await startPrivateAgent(node, log.logger, kind);
+    const kind = cluster ? await ofCluster(cluster, node, config) : await withoutCluster(files, config);
+    agent = await startPrivateAgent(node, log.logger, { ...kind, gates: chosen.gates });
     if (cluster) out.write(`kubectl:   export KUBECONFIG=${files.api.kubeconfig}\n`);
     out.write(
       `Pods:      ${cluster ? "kubectl, " : ""}kubelet apply, or drop manifests into ${files.manifests}\n`,
@@ -118,10 +130,10 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
 }
 
 /** A node of this machine's own cluster: the API asks it for logs and the like, and nobody else may. */
-async function ofCluster(cluster: ClusterOptions, node: PrivateNode) {
+async function ofCluster(cluster: ClusterOptions, node: PrivateNode, given: KubeletConfiguration) {
   const { base, api } = node.files;
   const [address = "127.0.0.1"] = await nodeAddresses(undefined);
-  const config = await privateConfiguration(node);
+  const config = structuredClone(given);
   config.address = address;
   config.port = await rememberedPort(join(base, "port"), address, config.port);
   config.authentication.x509.clientCAFile = join(api.dir, "pki", "ca.crt");
@@ -129,9 +141,9 @@ async function ofCluster(cluster: ClusterOptions, node: PrivateNode) {
 }
 
 /** Nobody has config maps and secrets, so they come from a folder. */
-async function withoutCluster({ objects }: NodeFiles) {
+async function withoutCluster({ objects }: NodeFiles, config: KubeletConfiguration) {
   await mkdir(objects, { recursive: true, mode: 0o700 });
-  return { localObjects: objects };
+  return { config, localObjects: objects };
 }
 
 /** The same program as this one, once more. */

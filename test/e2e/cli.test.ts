@@ -50,6 +50,7 @@ describe("commands that start nothing", () => {
     ["up has help", ["up", "--help"], 0, /--name NAME/, /^$/],
     ["pods has help", ["pods", "--help"], 0, /-o json/, /^$/],
     ["run has help", ["run", "--help"], 0, /-f FILE/, /^$/],
+    ["a configuration that is not there is told of", ["up", "--config=/no/such"], 1, /^$/, /\/no\/such/],
     ["a name that no node can have is refused", ["up", "--name=A_B"], 1, /^$/, /"A_B" is no name for a node/],
   ];
   for (const [what, args, status, stdout, stderr] of cases) {

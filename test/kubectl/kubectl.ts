@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile as execFileBack, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { repoDir } from "../e2e/agent-process.ts";
 import { holds } from "../e2e/holds.ts";
+
+const execFile = promisify(execFileBack);
 
 export type KubectlVersion = "1.32" | "1.36";
 
@@ -19,8 +22,12 @@ export function kubectlAvailable(version: KubectlVersion): true | string {
 }
 
 export interface TypedOptions {
-  /** For `-f -`. */
-  readonly input?: string | object;
+  /** What stands in its standard input: for `-f -`, say. */
+  readonly input?: string | Buffer | object;
+  /** More may be written after that; else it is all. */
+  readonly open?: boolean;
+  /** It has a terminal, of 24 rows and 80 columns. */
+  readonly terminal?: boolean;
   readonly env?: NodeJS.ProcessEnv;
 }
 
@@ -98,13 +105,16 @@ export class Kubectl {
   /** For commands that go on until they are ended. */
   start(args: readonly string[], options: TypedOptions = {}): RunningKubectl {
     const given = ["--kubeconfig", this.#kubeconfig, "-n", this.namespace, ...args];
-    const child = spawn(kubectlFile(this.version), given, {
+    const command: readonly [string, ...string[]] = [kubectlFile(this.version), ...given];
+    const [program, ...words] = options.terminal ? onTerminal(command) : command;
+    const child = spawn(program, words, {
       stdio: ["pipe", "pipe", "pipe"],
       // Whatever discovery it keeps is of this node only.
       env: { ...process.env, KUBECACHEDIR: join(this.#dir, "cache"), TMPDIR: this.#dir, ...options.env },
     });
     child.stdin.on("error", () => {}); // it may end before it has read all
-    child.stdin.end(options.input === undefined ? "" : text(options.input));
+    if (options.input !== undefined) child.stdin.write(text(options.input));
+    if (!options.open) child.stdin.end();
     return new RunningKubectl(child);
   }
 
@@ -116,18 +126,25 @@ export class Kubectl {
 export class RunningKubectl {
   readonly child: ChildProcess;
   readonly ended: Promise<number | null>;
-  stdout = "";
   stderr = "";
+  readonly #output: Buffer[] = [];
 
   constructor(child: ChildProcess) {
     this.child = child;
-    child.stdout?.setEncoding("utf8").on("data", (chunk) => {
-      this.stdout += chunk;
-    });
+    child.stdout?.on("data", (chunk) => this.#output.push(chunk));
     child.stderr?.setEncoding("utf8").on("data", (chunk) => {
       this.stderr += chunk;
     });
     this.ended = once(child, "close").then(() => child.exitCode);
+  }
+
+  /** As it came. */
+  get output(): Buffer {
+    return Buffer.concat(this.#output);
+  }
+
+  get stdout(): string {
+    return this.output.toString();
   }
 
   /** Whole lines. */
@@ -139,10 +156,33 @@ export class RunningKubectl {
     await holds(() => assert.match(this.stdout, what, this.stderr));
   }
 
+  /** Types into it. */
+  write(input: string): void {
+    this.child.stdin?.write(input);
+  }
+
+  /** Somebody pulls at the corner of its terminal's window. */
+  async resize(rows: number, columns: number): Promise<void> {
+    const inside = await holds(() => {
+      const [pid = ""] = readFileSync(
+        `/proc/${this.child.pid}/task/${this.child.pid}/children`,
+        "utf8",
+      ).split(" ");
+      return readlinkSync(`/proc/${pid}/fd/0`);
+    });
+    await execFile("stty", ["-F", inside, "rows", `${rows}`, "cols", `${columns}`]);
+  }
+
   async stop(): Promise<void> {
     this.child.kill("SIGTERM");
     await this.ended;
   }
+}
+
+/** The command with a terminal of its own around it, which takes what is typed from a pipe. */
+function onTerminal(command: readonly string[]): [string, ...string[]] {
+  const quoted = command.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
+  return ["script", "-qfec", `stty rows 24 cols 80; exec ${quoted}`, "/dev/null"];
 }
 
 /** Rows of a table by the name of their column: what a user sees. */
@@ -159,6 +199,6 @@ export function columns(table: string): string[] {
   return Object.keys(rows(`${table.split("\n", 1)[0]}\nx`)[0] ?? {});
 }
 
-function text(content: string | object): string {
-  return typeof content === "string" ? content : JSON.stringify(content);
+function text(content: string | Buffer | object): string | Buffer {
+  return typeof content === "string" || Buffer.isBuffer(content) ? content : JSON.stringify(content);
 }

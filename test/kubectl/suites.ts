@@ -1,17 +1,22 @@
 import { applying } from "./applying.ts";
 import { applyingServerSide } from "./applying-server-side.ts";
 import { asking } from "./asking.ts";
+import { attaching } from "./attaching.ts";
 import { changing } from "./changing.ts";
+import { copying } from "./copying.ts";
 import { creating } from "./creating.ts";
 import { deleting } from "./deleting.ts";
 import { describing } from "./describing.ts";
+import { executing } from "./executing.ts";
+import { forwarding } from "./forwarding.ts";
 import { getting } from "./getting.ts";
 import { happenings } from "./happenings.ts";
+import { logging } from "./logging.ts";
+import { measuring } from "./measuring.ts";
 import { nodes } from "./nodes.ts";
 import { refusing } from "./refusing.ts";
 import { running } from "./running.ts";
 import { signing } from "./signing.ts";
-import { streaming } from "./streaming.ts";
 import { waiting } from "./waiting.ts";
 
 /** Everything that a user types; last what changes the node for all. */
@@ -29,6 +34,11 @@ export const suites = [
   deleting,
   refusing,
   signing,
-  streaming,
+  logging,
+  executing,
+  attaching,
+  copying,
+  forwarding,
+  measuring,
   nodes,
 ];

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { execFile as execFileBack } from "node:child_process";
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { type ChildProcess, execFile as execFileBack, spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { CriClient } from "../../src/clients/cri/cri.ts";
 import { ContainerState, PodSandboxState } from "../../src/gen/runtime/v1/api_pb.js";
@@ -17,6 +18,13 @@ import type { ContainerdVersion } from "../node/test-node.ts";
 const execFile = promisify(execFileBack);
 /** Longer than any test: it is ended when the tests have. */
 const lifetimeMs = 600_000;
+/** Logs are rotated as often as a node may be told to. */
+const configuration = {
+  apiVersion: "kubelet.config.k8s.io/v1beta1",
+  kind: "KubeletConfiguration",
+  containerLogMaxSize: "100Ki",
+  containerLogMonitorInterval: "3s",
+};
 
 /** What `kubelet up` brings up, with a name of its own, and its runtime to look at without it. */
 export class UpNode {
@@ -37,7 +45,9 @@ export class UpNode {
     await removeAbandonedNodes(/^kubectl-(\d+)(-[a-z]+)?$/);
     const files = nodeFiles(`kubectl-${process.pid}${suffix}`);
     const env = environmentFor(containerd);
-    const up = new CliProcess(["up", "--name", files.name], {
+    const config = join(mkdtempSync(join(tmpdir(), "kubectl-node-")), "config.json");
+    writeFileSync(config, JSON.stringify(configuration));
+    const up = new CliProcess(["up", "--name", files.name, "--config", config], {
       env,
       // Should the tests be killed, the node ends by itself.
       launcher: ["setpriv", "--pdeathsig", "TERM", process.execPath],
@@ -52,6 +62,8 @@ export class UpNode {
     } catch (error) {
       await node.stop();
       throw error;
+    } finally {
+      rmSync(dirname(config), { recursive: true });
     }
     return node;
   }
@@ -98,13 +110,30 @@ export class UpNode {
 
   /** What the containers of a pod have said. */
   log(uid: string): string {
+    return this.logFiles(uid)
+      .map((path) => readFileSync(path, "utf8"))
+      .join("");
+  }
+
+  /** The files where that is. */
+  logFiles(uid: string): string[] {
     const dir = readdirSync(this.files.podLogs).find((name) => name.endsWith(`_${uid}`));
-    if (!dir) return "";
+    if (!dir) return [];
     const root = join(this.files.podLogs, dir);
     return readdirSync(root, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
-      .map((entry) => readFileSync(join(entry.parentPath, entry.name), "utf8"))
-      .join("");
+      .map((entry) => join(entry.parentPath, entry.name));
+  }
+
+  /** Runs a program of this machine in the network of a pod. */
+  async inNetworkOf(uid: string, command: readonly string[]): Promise<ChildProcess> {
+    const [container] = await this.running(uid);
+    const socket = this.files.containerd.socket;
+    const listed = await execFile("ctr", ["-a", socket, "-n", "k8s.io", "task", "list"], { env: this.#env });
+    const line = listed.stdout.split("\n").find((row) => row.startsWith(`${container?.id} `));
+    const pid = line?.split(/\s+/)[1];
+    assert.ok(pid, listed.stdout);
+    return spawn("setpriv", ["--pdeathsig", "TERM", "nsenter", "--net", "--target", pid, ...command]);
   }
 
   /** As a machine that runs out of memory may do it: all that the node has made stays. */

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { createHash, randomBytes } from "node:crypto";
+import { test } from "node:test";
+import { holds } from "../e2e/holds.ts";
+import { type Bench, describeIn } from "./bench.ts";
+import { demoImage, pod, run } from "./pods.ts";
+import { transports } from "./transports.ts";
+
+const answers = ["sh", "-c", 'echo up; while read -r x; do echo "got $x"; done; sleep 1000'];
+const image = `--image=${demoImage}`;
+
+/** kubectl attach, and what attaches: run -i, debug -i. */
+export function attaching(bench: Bench): void {
+  describeIn(
+    bench,
+    "attaching",
+    (at) => {
+      for (const { by, env } of transports) {
+        const named = (name: string) => `${name}-${by.toLowerCase()}`;
+
+        test(`by ${by}: attach -i talks with the container's first process, which outlives it`, async () => {
+          const k = at();
+          const name = named("talks");
+          const [uid = ""] = await run(k, pod(name, { container: { stdin: true, command: answers } }));
+          const attached = k.start(["attach", "-i", name], { env, open: true });
+          attached.write("a\n");
+          await attached.says(/^got a$/m);
+          const listens = k.start(["attach", name], { env });
+          await holds(() => {
+            attached.write("b\n");
+            assert.match(listens.stdout, /^got b$/m);
+          });
+          attached.child.stdin?.end();
+          assert.equal(await attached.ended, 0, attached.stderr);
+          await listens.stop();
+          assert.equal((await bench.node.running(uid)).length, 1);
+          assert.match(await k.ok(["logs", name]), /^up\ngot a\ngot b\n/);
+        });
+
+        test(`by ${by}: attach -it to a terminal that follows the user's`, async () => {
+          const k = at();
+          const name = named("terminal");
+          await run(k, pod(name, { container: { stdin: true, tty: true, command: ["sh"] } }));
+          const attached = k.start(["attach", "-it", name], { env, terminal: true, open: true });
+          const until = (size: string) =>
+            `until [ "$(stty size 2> /dev/null)" = "${size}" ]; do sleep 0.05; done`;
+          attached.write(`${until("24 80")}; echo $((40 + 2))\n`);
+          await attached.says(/^42\r$/m);
+          await attached.resize(33, 91);
+          attached.write(`${until("33 91")}; echo $((50 + 2))\n`);
+          await attached.says(/^52\r$/m);
+          attached.write("exit 0\n");
+          assert.equal(await attached.ended, 0, attached.stdout);
+        });
+
+        test(`by ${by}: run -i --rm gives what stands in standard input, and takes the pod away`, async () => {
+          const k = at();
+          const name = named("piped");
+          const input = `${randomBytes(500_000).toString("hex")}\n`;
+          const flags = ["-i", "--rm", "--quiet", "--restart=Never", image];
+          const { status, stdout, stderr } = await k.type(["run", name, ...flags, "--", "md5sum"], {
+            env,
+            input,
+          });
+          assert.equal(status, 0, stderr);
+          assert.equal(stdout.split("\n", 1)[0], `${createHash("md5").update(input).digest("hex")}  -`);
+          assert.match(await k.refused(["get", "pod", name]), /NotFound/);
+        });
+
+        test(`by ${by}: run -it --rm is a shell, and ends as it does`, async () => {
+          const k = at();
+          const name = named("shell");
+          const shell = k.start(["run", name, "-it", "--rm", "--restart=Never", image, "--", "sh"], {
+            ...{ env, terminal: true, open: true },
+          });
+          shell.write("echo $((6 * 7))\n");
+          await shell.says(/^42\r$/m);
+          shell.write("exit 3\n");
+          assert.equal(await shell.ended, 3, shell.stdout);
+          assert.match(await k.refused(["get", "pod", name]), /NotFound/);
+        });
+
+        test(`by ${by}: debug -it puts a shell beside a container, where its processes are seen`, async () => {
+          const k = at();
+          const name = named("studied");
+          await run(k, pod(name, { container: { command: ["sh", "-c", "exec sleep 12345"] } }));
+          const added = ["-it", image, "--target=c", "--container=tool", "--profile=general"];
+          const shell = k.start(["debug", name, ...added, "--", "sh"], { env, terminal: true, open: true });
+          shell.write("tr '\\0' ' ' < /proc/1/cmdline; echo\n");
+          await shell.says(/^sleep 12345 \r$/m);
+          shell.write("exit 0\n");
+          assert.equal(await shell.ended, 0, shell.stdout);
+          const ended = "--for=jsonpath={.status.ephemeralContainerStatuses[0].state.terminated.exitCode}=0";
+          await k.ok(["wait", ended, `pod/${name}`, "--timeout=30s"]);
+          assert.match(await k.ok(["logs", name, "-c", "tool"]), /sleep 12345/);
+        });
+      }
+    },
+    "together",
+  );
+}

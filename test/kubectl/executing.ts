@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { createHash, randomBytes } from "node:crypto";
+import { before, test } from "node:test";
+import { holds } from "../e2e/holds.ts";
+import { type Bench, describeIn } from "./bench.ts";
+import { pod, run, stays } from "./pods.ts";
+import { transports } from "./transports.ts";
+
+const sum = (data: Buffer) => createHash("md5").update(data).digest("hex");
+
+/** kubectl exec. */
+export function executing(bench: Bench): void {
+  describeIn(
+    bench,
+    "executing",
+    (at) => {
+      before(() =>
+        run(
+          at(),
+          pod("worked"),
+          pod("two", {
+            spec: {
+              containers: ["a", "b"].map((name) => ({ ...pod("").spec.containers[0], name, command: stays })),
+            },
+          }),
+        ),
+      );
+
+      for (const { by, env } of transports) {
+        const exec = (...command: readonly string[]) =>
+          at().type(["exec", "worked", "--", ...command], { env });
+
+        test(`by ${by}: output, errors and exit codes are those of the command`, async () => {
+          const { status, stdout, stderr } = await exec("sh", "-c", "echo a; echo b >&2; exit 7");
+          assert.deepEqual([status, stdout], [7, "a\n"]);
+          assert.equal(stderr, "b\ncommand terminated with exit code 7\n");
+          assert.deepEqual(await exec("echo", "hello"), { status: 0, stdout: "hello\n", stderr: "" });
+          assert.equal((await exec("sh", "-c", "kill -9 $$")).status, 137);
+        });
+
+        test(`by ${by}: 20 MiB of standard input arrive, end, and come back`, async () => {
+          const input = randomBytes(20 * 1024 * 1024);
+          const k = at();
+          const inside = await k.ok(["exec", "-i", "worked", "--", "md5sum"], { env, input });
+          assert.equal(inside, `${sum(input)}  -\n`);
+          const running = k.start(["exec", "-i", "worked", "--", "cat"], { env, input });
+          assert.equal(await running.ended, 0, running.stderr);
+          assert.equal(sum(running.output), sum(input));
+        });
+
+        test(`by ${by}: a terminal has the size of the user's, follows it, and has one stream`, async () => {
+          const until = (size: string) =>
+            `until [ "$(stty size 2> /dev/null)" = "${size}" ]; do sleep 0.05; done`;
+          const script = `${until("24 80")}; echo small; ${until("33 91")}; echo err >&2; exit 5`;
+          const command = ["exec", "-it", "worked", "--", "sh", "-c", script];
+          const running = at().start(command, { env, terminal: true, open: true });
+          await running.says(/^small\r$/m);
+          await running.resize(33, 91);
+          assert.equal(await running.ended, 5, running.stdout);
+          assert.match(running.stdout, /^err\r\ncommand terminated with exit code 5\r$/m);
+        });
+
+        test(`by ${by}: what is typed at a terminal is read by the shell there, Ctrl-C included`, async () => {
+          const running = at().start(["exec", "-it", "worked", "--", "sh"], {
+            env,
+            terminal: true,
+            open: true,
+          });
+          running.write("echo $((6 * 7))\n");
+          await running.says(/^42\r$/m);
+          running.write("sleep 1000\n");
+          await running.says(/sleep 1000/);
+          running.write("\x03");
+          running.write("exit 3\n");
+          assert.equal(await running.ended, 3, running.stdout);
+        });
+
+        test(`by ${by}: a command that is not there, a container or pod that is not there`, async () => {
+          const k = at();
+          const none = await k.refused(["exec", "worked", "--", "no-such-command"], { env });
+          assert.match(none, /"no-such-command": executable file not found in \$PATH/);
+          assert.match(
+            await k.refused(["exec", "worked", "-c", "x", "--", "true"], { env }),
+            /container x is not valid for pod worked/,
+          );
+          assert.match(await k.refused(["exec", "nobody", "--", "true"], { env }), /pods "nobody" not found/);
+        });
+
+        test(`by ${by}: the container that is named is meant, else the first`, async () => {
+          const k = at();
+          await k.ok(["exec", "two", "-c", "b", "--", "touch", `/here-${by}`], { env });
+          const look = ["--", "sh", "-c", `test -e /here-${by} && echo yes || echo no`];
+          assert.equal(await k.ok(["exec", "two", ...look], { env }), "no\n");
+          assert.equal(await k.ok(["exec", "two", "-c", "b", ...look], { env }), "yes\n");
+        });
+
+        test(`by ${by}: the end of the container is the end of the command`, async () => {
+          const k = at();
+          const name = `ends-${by.toLowerCase()}`;
+          await run(k, pod(name, { spec: { restartPolicy: "Never" } }));
+          const running = k.start(["exec", "-i", name, "--", "sh", "-c", "echo up; sleep 1000"], {
+            env,
+            open: true,
+          });
+          await running.says(/^up$/m);
+          await k.type(["exec", name, "--", "kill", "1"], { env });
+          assert.equal(await running.ended, 137, running.stderr);
+          await holds(async () =>
+            assert.match(
+              await k.refused(["exec", name, "--", "true"], { env }),
+              /container not found|completed pod/,
+            ),
+          );
+        });
+
+        test(`by ${by}: one that is broken off ends by itself only`, async () => {
+          const k = at();
+          const cats = [0, 1].map(() => k.start(["exec", "-i", "worked", "--", "cat"], { env, open: true }));
+          const [one, other] = cats as [(typeof cats)[0], (typeof cats)[0]];
+          for (const cat of cats) cat.write("first\n");
+          for (const cat of cats) await cat.says(/^first$/m);
+          one.child.kill("SIGKILL");
+          await one.ended;
+          other.write("second\n");
+          await other.says(/^second$/m);
+          other.child.stdin?.end();
+          assert.equal(await other.ended, 0, other.stderr);
+        });
+      }
+    },
+    "together",
+  );
+}

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { createHash, type Hash } from "node:crypto";
+import { connect, type Socket } from "node:net";
+import { holds } from "../e2e/holds.ts";
+import type { RunningKubectl } from "./kubectl.ts";
+
+/**
+ * Servers for the network of a pod: 8080 gives back what it gets, 8081 says a mebibyte when it hears something and ends, 8082 resets
+ * whoever connects. busybox has nothing that takes many connections at once.
+ */
+export const servers = `
+const { createServer } = require("node:net");
+const serve = (port, on) => new Promise((up) =>
+  createServer({ allowHalfOpen: true }, (s) => on(s.on("error", () => {}))).listen(port, "127.0.0.1", 511, up));
+Promise.all([
+  serve(8080, (s) => s.pipe(s)),
+  serve(8081, (s) => s.once("data", () => s.end(Buffer.alloc(1 << 20, "x")))),
+  serve(8082, (s) => s.once("data", () => s.resetAndDestroy())),
+]).then(() => console.log("up"));
+`;
+
+/** Which port of this machine leads to which of the pod. */
+export async function forwardedPorts(forward: RunningKubectl): Promise<(port: number) => number> {
+  await forward.says(/^Forwarding from 127/m);
+  return (port) => {
+    const found = new RegExp(`^Forwarding from 127\\.0\\.0\\.1:(\\d+) -> ${port}$`, "m").exec(forward.stdout);
+    assert.ok(found, forward.stdout);
+    return Number(found[1]);
+  };
+}
+
+/** A connection that says something, whatever comes of it. */
+export function dial(port: number): Socket {
+  return connect({ port, host: "127.0.0.1", allowHalfOpen: true }).on("error", () => {});
+}
+
+/** All that the other side says until it ends. */
+export async function heard(socket: Socket): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  socket.on("data", (chunk: Buffer) => parts.push(chunk));
+  await new Promise((resolve) => socket.once("end", resolve).once("close", resolve));
+  return Buffer.concat(parts);
+}
+
+/** Sends so many bytes and takes as many back; whether they are the same is told by checksums, since they may be many. */
+export async function echoes(port: number, seed: number, bytes: number): Promise<void> {
+  const socket = dial(port);
+  const [sent, got] = [createHash("sha1"), createHash("sha1")];
+  let back = 0;
+  socket.on("data", (chunk: Buffer) => {
+    got.update(chunk);
+    back += chunk.length;
+  });
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  await send(socket, seed, bytes, sent);
+  await holds(() => assert.ok(back >= bytes || socket.closed, `${back} of ${bytes}`), 300_000);
+  socket.destroy();
+  await closed;
+  assert.deepEqual([back, got.digest("hex")], [bytes, sent.digest("hex")]);
+}
+
+async function send(socket: Socket, seed: number, bytes: number, sum: Hash): Promise<void> {
+  const block = createHash("sha1").update(String(seed)).digest();
+  for (let at = 0; at < bytes && !socket.destroyed; at += 64 * 1024) {
+    const chunk = Buffer.alloc(Math.min(64 * 1024, bytes - at), block);
+    chunk.writeUInt32BE(at, 0);
+    sum.update(chunk);
+    if (socket.write(chunk)) continue;
+    await new Promise((resolve) => socket.once("drain", resolve).once("close", resolve));
+  }
+}

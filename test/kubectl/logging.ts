@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { basename } from "node:path";
+import { before, test } from "node:test";
+import { holds } from "../e2e/holds.ts";
+import { type Bench, describeIn } from "./bench.ts";
+import { demoImage, pod, run, says, uidOf } from "./pods.ts";
+
+const lines = 60_000;
+/** In pieces, so that its pace is that of a talkative program rather than that of the shell. */
+const counts = `i=0; while [ $i -lt ${lines} ]; do seq $((i + 1)) $((i + 500)); i=$((i + 500)); sleep 0.1; done`;
+
+/** kubectl logs. */
+export function logging(bench: Bench): void {
+  describeIn(
+    bench,
+    "logging",
+    (at) => {
+      before(() =>
+        run(
+          at(),
+          pod("talks", {
+            labels: { app: "pair" },
+            container: { command: ["sh", "-c", "echo one; sleep 5; echo two; echo three; sleep 1000"] },
+          }),
+          pod("two", {
+            labels: { app: "pair" },
+            spec: {
+              containers: ["a", "b"].map((name) => {
+                const command = ["sh", "-c", `echo says ${name}; sleep 1000`];
+                return { name, image: demoImage, command };
+              }),
+            },
+          }),
+        ),
+      );
+
+      test("-f loses no line and doubles none while the log is rotated and compressed", async () => {
+        const k = at();
+        await k.ok(["create", "-f", "-"], { input: says("counts", counts) });
+        await k.ok(["wait", "--for=jsonpath={.status.phase}=Running", "pod/counts", "--timeout=60s"]);
+        const uid = await uidOf(k, "counts");
+        const rotated = new Set<string>();
+        const look = setInterval(() => {
+          for (const path of bench.node.logFiles(uid)) rotated.add(basename(path));
+        }, 200);
+        const followed = k.start(["logs", "-f", "counts"]);
+        assert.equal(await followed.ended, 0, followed.stderr);
+        clearInterval(look);
+        assertCounted(followed.lines);
+        const aside = [...rotated].filter((name) => /^0\.log\.[-0-9]+$/.test(name));
+        assert.ok(aside.length >= 3, [...rotated].join(" "));
+        assert.ok(
+          [...rotated].some((name) => name.endsWith(".gz")),
+          [...rotated].join(" "),
+        );
+        assert.equal(await k.ok(["logs", "counts", "--tail=2"]), `${lines - 1}\n${lines}\n`);
+      });
+
+      test("by line, by byte, with times", async () => {
+        const k = at();
+        await holds(async () => assert.equal(await k.ok(["logs", "talks"]), "one\ntwo\nthree\n"));
+        assert.equal(await k.ok(["logs", "talks", "--tail=1"]), "three\n");
+        assert.equal(await k.ok(["logs", "talks", "--tail=0"]), "");
+        assert.equal(await k.ok(["logs", "talks", "--limit-bytes=6"]), "one\ntw");
+        const timed = (await k.ok(["logs", "talks", "--timestamps"])).trimEnd().split("\n");
+        assert.deepEqual(
+          timed.map((line) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z (\w+)$/.exec(line)?.[1]),
+          ["one", "two", "three"],
+        );
+      });
+
+      test("by time: since a moment, and since so long ago", async () => {
+        const k = at();
+        await holds(async () => assert.equal(await k.ok(["logs", "talks"]), "one\ntwo\nthree\n"));
+        const [, two = ""] = (await k.ok(["logs", "talks", "--timestamps"])).split("\n");
+        const moment = two.split(" ", 1)[0] ?? "";
+        assert.equal(await k.ok(["logs", "talks", `--since-time=${moment}`]), "two\nthree\n");
+        // kubectl takes its time to ask: two seconds for that, and still more than two before "two" was said.
+        await holds(async () => {
+          const ago = Math.ceil((Date.now() - Date.parse(moment)) / 1000) + 2;
+          assert.equal(await k.ok(["logs", "talks", `--since=${ago}s`]), "two\nthree\n");
+        });
+        assert.equal(await k.ok(["logs", "talks", "--since=1h"]), "one\ntwo\nthree\n");
+        assert.match(
+          await k.refused(["logs", "talks", "--since=1h", `--since-time=${moment}`]),
+          /at most one of/,
+        );
+      });
+
+      test("of several containers and pods, with names", async () => {
+        const k = at();
+        assert.match(await k.ok(["logs", "two"]), /^says a\n$/);
+        const all = await k.ok(["logs", "two", "--all-containers", "--prefix"]);
+        assert.equal(all, "[pod/two/a] says a\n[pod/two/b] says b\n");
+        const labelled = await k.ok(["logs", "-l", "app=pair", "--all-containers", "--prefix", "--tail=-1"]);
+        assert.match(labelled, /^\[pod\/talks\/c\] one$/m);
+        assert.match(labelled, /^\[pod\/two\/b\] says b$/m);
+      });
+
+      test("-f of many at once, as many as are allowed", async () => {
+        const k = at();
+        const all = ["logs", "-f", "-l", "app=pair", "--all-containers"];
+        assert.match(
+          await k.refused([...all, "--max-log-requests=2"]),
+          /attempting to follow 3 log streams, but maximum allowed concurrency is 2/,
+        );
+        const followed = k.start([...all, "--max-log-requests=3"]);
+        await followed.says(/^says b$/m);
+        await followed.says(/^three$/m);
+        await followed.stop();
+      });
+
+      test("--previous is of the container before this one", async () => {
+        const k = at();
+        const script =
+          "test -e /kept/first && { echo second; sleep 1000; }; touch /kept/first; echo first; exit 1";
+        const kept = { name: "kept", mountPath: "/kept" };
+        const made = pod("again", { container: { command: ["sh", "-c", script], volumeMounts: [kept] } });
+        made.spec.volumes = [{ name: "kept", emptyDir: {} }];
+        await k.ok(["create", "-f", "-"], { input: made });
+        await holds(async () => assert.equal(await k.ok(["logs", "again"]), "second\n"));
+        assert.equal(await k.ok(["logs", "again", "--previous"]), "first\n");
+        assert.match(
+          await k.refused(["logs", "talks", "--previous"]),
+          /previous terminated container "c" in pod "talks" not found/,
+        );
+      });
+
+      test("-f of one that ends ends with it, and of one that has ended at once", async () => {
+        const k = at();
+        await k.ok(["create", "-f", "-"], { input: says("spoke", "echo a; sleep 1; echo the end") });
+        await k.ok(["wait", "--for=jsonpath={.status.phase}=Running", "pod/spoke", "--timeout=60s"]);
+        assert.equal(await k.ok(["logs", "spoke", "-f"]), "a\nthe end\n");
+        await k.ok(["wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/spoke", "--timeout=60s"]);
+        assert.equal(await k.ok(["logs", "spoke", "-f"]), "a\nthe end\n");
+      });
+
+      test("pods, containers and options that are not there are told of", async () => {
+        const k = at();
+        assert.match(await k.refused(["logs", "nobody"]), /pods "nobody" not found/);
+        assert.match(await k.refused(["logs", "talks", "-c", "x"]), /container x is not valid for pod talks/);
+      });
+    },
+    "together",
+  );
+}
+
+/** 1, 2, 3 and so on, each once: says which is the first that is not so. */
+function assertCounted(seen: readonly string[]): void {
+  const wrong = seen.findIndex((line, i) => line !== String(i + 1));
+  if (wrong >= 0) assert.fail(`line ${wrong + 1} of ${seen.length}: ${seen.slice(wrong - 1, wrong + 3)}`);
+  assert.equal(seen.length, lines);
+}

@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Bench, describeIn } from "./bench.ts";
+import { rows } from "./kubectl.ts";
+import { pod, run } from "./pods.ts";
+
+/** kubectl top. */
+export function measuring(bench: Bench): void {
+  describeIn(bench, "measuring", (at) => {
+    test("top tells what pods, their containers and the node take", async () => {
+      const k = at();
+      await run(k, pod("measured"));
+      assert.match(await k.ok(["top", "pod", "measured"]), /^NAME .*\nmeasured +\d+m +\d+Mi/);
+      const [container] = rows(await k.ok(["top", "pod", "measured", "--containers"]));
+      assert.deepEqual([container?.POD, container?.NAME], ["measured", "c"]);
+      assert.match(await k.ok(["top", "node"]), /^NAME .*\n\S+ +\d+m +\d+% +\d+Mi +\d+%/);
+    });
+  });
+}

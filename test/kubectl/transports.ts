@@ -1,0 +1,8 @@
+/** The two ways in which kubectl speaks of streams; it uses the first unless told. */
+export const transports = (["WebSocket", "SPDY"] as const).map((by) => {
+  const wanted = String(by === "WebSocket");
+  return {
+    by,
+    env: { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: wanted, KUBECTL_PORT_FORWARD_WEBSOCKETS: wanted },
+  };
+});
