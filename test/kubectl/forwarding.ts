@@ -29,7 +29,7 @@ export function forwarding(bench: Bench): void {
         const running = forward();
         const portOf = await forwardedPorts(running);
         const began = Date.now();
-        const each = (mebibytes << 20) / connections;
+        const each = Math.floor((mebibytes * 2 ** 20) / connections);
         await Promise.all([...Array(connections).keys()].map((seed) => echoes(portOf(8080), seed, each)));
         t.diagnostic(`${Math.round((2000 * mebibytes) / (Date.now() - began))} MiB/s both ways together`);
         await running.stop();

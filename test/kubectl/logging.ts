@@ -135,6 +135,17 @@ export function logging(bench: Bench): void {
         assert.equal(await k.ok(["logs", "spoke", "-f"]), "a\nthe end\n");
       });
 
+      test("-f of a pod that is deleted hears its last words", async () => {
+        const k = at();
+        await run(k, pod("leaves"));
+        const followed = k.start(["logs", "-f", "leaves"]);
+        await k.ok(["exec", "leaves", "--", "sh", "-c", "echo hello > /proc/1/fd/1"]);
+        await followed.says(/^hello$/m);
+        await k.ok(["delete", "pod", "leaves"]);
+        assert.equal(await followed.ended, 0, followed.stderr);
+        assert.equal(followed.stdout, "hello\ntold to end\n");
+      });
+
       test("pods, containers and options that are not there are told of", async () => {
         const k = at();
         assert.match(await k.refused(["logs", "nobody"]), /pods "nobody" not found/);

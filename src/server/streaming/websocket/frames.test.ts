@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { clientFrame } from "../fake-client.ts";
+import { FrameReader } from "./frames.ts";
+
+test("messages of any length come out as they were sent, however the bytes are cut up", () => {
+  const sent = fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 8 });
+  fc.assert(
+    fc.property(sent, fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1 }), (messages, cuts) => {
+      const bytes = Buffer.concat(messages.map((data) => clientFrame(0x82, Buffer.from(data))));
+      const reader = new FrameReader(1000);
+      const got: Buffer[] = [];
+      for (let at = 0, i = 0; at < bytes.length; i++) {
+        const cut = cuts[i % cuts.length] ?? 1;
+        for (const event of reader.push(bytes.subarray(at, at + cut))) {
+          assert.ok(event.kind === "message");
+          got.push(event.data);
+        }
+        at += cut;
+      }
+      assert.deepEqual(
+        got,
+        messages.map((data) => Buffer.from(data)),
+      );
+    }),
+  );
+});
