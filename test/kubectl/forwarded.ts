@@ -65,7 +65,16 @@ async function send(socket: Socket, seed: number, bytes: number, sum: Hash): Pro
     const chunk = Buffer.alloc(Math.min(64 * 1024, bytes - at), block);
     chunk.writeUInt32BE(at, 0);
     sum.update(chunk);
-    if (socket.write(chunk)) continue;
-    await new Promise((resolve) => socket.once("drain", resolve).once("close", resolve));
+    if (!socket.write(chunk)) await writable(socket);
   }
+}
+
+function writable(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    const go = () => {
+      socket.off("drain", go).off("close", go);
+      resolve();
+    };
+    socket.on("drain", go).on("close", go);
+  });
 }

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ask, type TestServer } from "../../src/server/fixtures.ts";
+import { openWebSocket } from "../../src/server/streaming/fake-client.ts";
+import { holds } from "../e2e/holds.ts";
+import { forwardOn, openSpdy } from "./spdy-client.ts";
+import type { StreamingNode } from "./streaming-node.ts";
+
+const v5 = "v5.channel.k8s.io";
+const words = (...command: readonly string[]) =>
+  command.map((word) => `command=${encodeURIComponent(word)}`).join("&");
+
+/** What callers of the node's own server find there, without kubectl or an API between. */
+export function directStreams(node: () => StreamingNode, server: () => TestServer): void {
+  test("run answers with what the command said, or with how it failed", async () => {
+    const run = (cmd: string) =>
+      ask(server().port, `/run/default/web/app?cmd=${encodeURIComponent(cmd)}`, { method: "POST" });
+    const good = await run("cat /etc/hostname");
+    assert.equal(good.status, 200, good.body);
+    assert.match(good.body, /\S/);
+    const bad = await run("cat /no/such/file");
+    assert.deepEqual([bad.status, /exited with 1: .*No such file/.test(bad.body)], [500, true], bad.body);
+  });
+
+  test("attach hears and is heard, and leaves the container running", async () => {
+    const path = "/attach/default/web/listens?input=1&output=1&error=1";
+    const first = await openWebSocket(server().port, path, v5);
+    first.send(0, "a\n");
+    await holds(() => assert.equal(first.text(1), "got a\n"));
+    first.socket.destroy();
+    const second = await openWebSocket(server().port, path, v5);
+    await holds(() => {
+      second.send(0, "b\n");
+      assert.match(second.text(1), /^got b$/m);
+    });
+    second.socket.destroy();
+  });
+
+  test("a connection that fails ends its own streams; others of the same kubectl go on", async () => {
+    const spdy = await openSpdy(server().port, "/portForward/default/web", "portforward.k8s.io");
+    const lives = await forwardOn(spdy, 8080, "0");
+    lives.stream.write(Buffer.from("one "));
+    await holds(() => assert.equal(lives.said.data, "one "));
+    const refused = await forwardOn(spdy, 8099, "1");
+    await refused.ended;
+    assert.match(refused.said.error, /connection refused/);
+    const reset = await forwardOn(spdy, 8082, "2");
+    reset.stream.write(Buffer.from("?"));
+    await reset.ended;
+    assert.match(reset.said.error, /connection reset by peer/);
+    const answered = await forwardOn(spdy, 8081, "3");
+    answered.stream.write(Buffer.from("?"));
+    answered.stream.end();
+    await answered.ended;
+    assert.deepEqual([answered.said.data.length, answered.said.error], [1 << 20, ""]);
+    lives.stream.write(Buffer.from("two"));
+    await holds(() => assert.equal(lives.said.data, "one two"));
+    spdy.close();
+  });
+
+  test("hundreds of thousands of lines come whole and in order, also to one who reads slowly", async (t) => {
+    const lines = 300_000;
+    const began = Date.now();
+    const client = await openWebSocket(
+      server().port,
+      `/exec/default/web/app?output=1&${words("seq", String(lines))}`,
+      v5,
+    );
+    const slow = setInterval(() => {
+      client.socket.pause();
+      setImmediate(() => client.socket.resume());
+    }, 5);
+    await client.closed;
+    clearInterval(slow);
+    t.diagnostic(`${Math.round((lines / (Date.now() - began)) * 1000)} lines/s`);
+    const heard = client.text(1).split("\n");
+    assert.equal(heard.length, lines + 1);
+    assert.ok(heard.slice(0, lines).every((line, i) => line === String(i + 1)));
+  });
+
+  test("whoever says nothing for streamingConnectionIdleTimeout is let go, and nobody else", async () => {
+    const { port } = await node().serve({ idleMs: 2000 });
+    const exec = (script: string) =>
+      openWebSocket(port, `/exec/default/web/app?output=1&${words("sh", "-c", script)}`, v5);
+    const forwarded = await openSpdy(port, "/portForward/default/web", "portforward.k8s.io");
+    const tunnel = await openWebSocket(port, "/portForward/default/web", "SPDY/3.1+portforward.k8s.io");
+    const quiet = await exec("sleep 1000");
+    const talks = await exec("for i in $(seq 50); do echo $i; sleep 0.1; done");
+    await Promise.all([quiet.closed, tunnel.closed, forwarded.closed]);
+    assert.match(quiet.text(3), /nothing was said for too long/);
+    await talks.closed;
+    assert.deepEqual([talks.text(1).split("\n").length, JSON.parse(talks.text(3)).status], [51, "Success"]);
+  });
+
+  test("what is broken off in the middle of a message ends that stream only", async () => {
+    const open = () =>
+      openWebSocket(server().port, `/exec/default/web/app?input=1&output=1&${words("cat")}`, v5);
+    const [broken, whole] = await Promise.all([open(), open()]);
+    broken.raw(Buffer.from([0x82, 0xfe, 0x10, 0x00, 1, 2, 3, 4, 0]));
+    broken.socket.destroy();
+    whole.send(0, "fine");
+    await holds(() => assert.equal(whole.text(1), "fine"));
+    whole.send(255, Buffer.from([0]));
+    await whole.closed;
+    assert.match(whole.text(3), /"Success"/);
+  });
+}

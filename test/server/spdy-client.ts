@@ -1,0 +1,41 @@
+import { request } from "node:https";
+import type { Socket } from "node:net";
+import { SpdyConnection } from "../../src/server/streaming/spdy/connection.ts";
+
+/** Speaks SPDY with a server, as old kubectls do. */
+export function openSpdy(port: number, path: string, protocol: string): Promise<SpdyConnection> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request({
+      ...{ host: "127.0.0.1", port, path, method: "POST", agent: false, rejectUnauthorized: false },
+      headers: { connection: "Upgrade", upgrade: "SPDY/3.1", "x-stream-protocol-version": protocol },
+    });
+    outgoing.on("response", ({ statusCode }) => reject(new Error(String(statusCode))));
+    outgoing.on("error", reject);
+    outgoing.on("upgrade", (_, socket: Socket, head) => {
+      const spdy = new SpdyConnection(socket);
+      spdy.begin(head);
+      resolve(spdy);
+    });
+    outgoing.end();
+  });
+}
+
+/** One connection to a port of the pod: a pair of streams. What they say, and when they have ended. */
+export async function forwardOn(spdy: SpdyConnection, port: number, requestID: string) {
+  const said = { data: "", error: "" };
+  const open = async (streamType: "data" | "error") => {
+    const ended = Promise.withResolvers<boolean>();
+    const headers = { streamType, port: String(port), requestID };
+    const stream = await spdy.open(headers, {
+      data: (chunk) => {
+        said[streamType] += chunk;
+      },
+      end: ended.resolve,
+    });
+    return { stream, ended: ended.promise };
+  };
+  const error = await open("error");
+  error.stream.end();
+  const data = await open("data");
+  return { said, stream: data.stream, ended: Promise.all([error.ended, data.ended]) };
+}
