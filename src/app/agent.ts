@@ -124,6 +124,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     refresh: (uid) => pleg.refresh(uid),
     phaseOf: (uid) => workers.get(uid)?.phase ?? (desired.get(uid) ? "syncing" : undefined),
     mayJudge: () => mayJudge(),
+    onVolumesInUse: () => cluster?.nodeChanged(),
   });
   const probes = new ProbeManager({
     clock,
@@ -246,6 +247,8 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
     statuses: () => statuses,
     areSourcesReady: () => areSourcesHeard(),
     volumesInUse: () => volumes.manager.inUse(),
+    onVolumesReported: (names) => volumes.attached?.reported(names),
+    onNode: () => volumes.attached?.changed(),
     notReady: () => [
       ...reasons(connection.health(), connection.networkHealth()),
       ...volumes.notReady(),

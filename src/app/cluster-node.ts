@@ -41,7 +41,11 @@ export function clusterNode(
   core: AgentCore,
   cluster: ClusterOptions,
   view: ClusterView,
-  parts: { notReady: () => string[]; volumesInUse: () => string[] },
+  parts: {
+    notReady: () => string[];
+    volumesInUse: () => string[] | undefined;
+    onVolumesReported: (names: readonly string[]) => void;
+  },
 ): ClusterNode {
   const { node, cri, clock, logger, nodeEvents } = core;
   const { configuration } = node;
@@ -57,6 +61,7 @@ export function clusterNode(
     settings: view.settings,
     facts: statusFacts(core, cluster, parts.notReady, parts.volumesInUse),
     notReady: parts.notReady,
+    onVolumesReported: parts.onVolumesReported,
     resetExtendedResources: () => false,
     events: nodeEvents,
     // Where a cluster hands out the pods' addresses, the runtime makes its network of them.
@@ -83,7 +88,7 @@ function statusFacts(
   core: AgentCore,
   { kubeletVersion }: ClusterOptions,
   notReady: () => string[],
-  volumesInUse: () => string[],
+  volumesInUse: () => string[] | undefined,
 ): () => Promise<StatusFacts> {
   const { node, connection, features, logger, options } = core;
   const { configuration, identity } = node;

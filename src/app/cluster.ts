@@ -27,7 +27,11 @@ export function joinCluster(
     areSourcesReady: () => boolean;
     /** Why pods cannot run here. */
     notReady: () => string[];
-    volumesInUse: () => string[];
+    volumesInUse: () => string[] | undefined;
+    /** The API knows that these are in use. */
+    onVolumesReported: (names: readonly string[]) => void;
+    /** The node in the API is another than before. */
+    onNode: () => void;
     /** The node in the API has other addresses than before. */
     addressesChanged: () => void;
   },
@@ -41,6 +45,7 @@ export function joinCluster(
   view.listen({
     onNode: () => {
       pods.nodeChanged();
+      parts.onNode();
       // Status and heartbeats are what this agent wrote itself.
       const { spec, status } = view.node() ?? {};
       const now = { spec: JSON.stringify(spec), addresses: JSON.stringify(status?.addresses) };

@@ -2,6 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Component } from "../base/component.ts";
 import { KubeletError } from "../base/errors.ts";
+import type { KubeTransport } from "../clients/kube/transport-interface.ts";
 import { hostMounts, shareMountsOf } from "../host/mounts.ts";
 import { matchesTerms, type NodeTerm } from "../model/node-selector.ts";
 import type { Pod } from "../model/pod.ts";
@@ -26,8 +27,15 @@ import {
   type VolumesOptions,
 } from "../pods/volumes/volumes.ts";
 import type { AgentCore } from "./agent-core.ts";
+import { AttachedVolumes, type AttachedVolumesOptions } from "./attached-volumes.ts";
+
+const nodeWithinMs = 10_000;
+/** Types that a controller attaches. */
+const attachedPlugins = ["kubernetes.io/csi", "kubernetes.io/iscsi"];
 
 export interface PodVolumes extends Volumes {
+  /** Undefined where no controller attaches volumes to this node. */
+  readonly attached: AttachedVolumes | undefined;
   /** To be started in this order, before the first pod is worked on. */
   readonly components: readonly Component[];
   /** Why the node is not ready as far as volumes go. */
@@ -40,7 +48,7 @@ export function podVolumes(
   {
     tokens,
     ...parts
-  }: Pick<VolumesOptions, "phaseOf" | "ready" | "imageSource" | "recursiveReadOnly"> & {
+  }: Pick<VolumesOptions, "phaseOf" | "ready" | "imageSource" | "recursiveReadOnly" | "onInUse"> & {
     tokens: ServiceAccountTokens;
   },
 ): PodVolumes {
@@ -101,8 +109,18 @@ export function podVolumes(
       ...(csi ? [csi.plugin] : []),
     ];
   };
+  const attached =
+    api && view && config.enableControllerAttachDetach !== false
+      ? new AttachedVolumes({
+          seen: () => view.node(),
+          get: nodeGetter(api, node.name),
+          clock,
+          onAttached: () => volumes.manager.poke((plugin) => attachedPlugins.includes(plugin)),
+        })
+      : undefined;
   const volumes = createVolumes({
     ...parts,
+    ...(attached && { verifyAttached: (unique, signal) => attached.verify(unique, signal) }),
     rootDir,
     ...common,
     events,
@@ -129,6 +147,7 @@ export function podVolumes(
   });
   return {
     ...volumes,
+    attached,
     components: [
       sharedMounts(rootDir),
       ...(bundles ? [bundles] : []),
@@ -143,8 +162,9 @@ export function podVolumes(
   };
 }
 
+/** Why a PersistentVolume with this nodeAffinity is not for this node. */
 function refusedBy(affinity: unknown, node: Parameters<typeof matchesTerms>[1]): string | undefined {
-  const { required } = affinity as { required?: { nodeSelectorTerms?: readonly NodeTerm[] } };
+  const { required } = (affinity ?? {}) as { required?: { nodeSelectorTerms?: readonly NodeTerm[] } };
   if (!required || matchesTerms(required.nodeSelectorTerms ?? [], node)) return undefined;
   return "no matching NodeSelectorTerms";
 }
@@ -154,6 +174,11 @@ interface Ownership {
   readonly fsGroup: number | undefined;
   readonly fsGroupChangePolicy: "Always" | "OnRootMismatch" | undefined;
   readonly signal: AbortSignal;
+}
+
+function nodeGetter(api: KubeTransport, name: string): AttachedVolumesOptions["get"] {
+  const path = `/api/v1/nodes/${encodeURIComponent(name)}`;
+  return (signal) => api.request({ method: "GET", path, signal, timeoutMs: nodeWithinMs });
 }
 
 /** What containers mount has to reach the node and other containers (mountPropagation). */

@@ -36,6 +36,8 @@ export function podRuntime(
     phaseOf: (uid: PodUid) => "syncing" | "terminating" | "terminated" | undefined;
     /** Whether what nobody wants may be taken away. */
     mayJudge: () => boolean;
+    /** Other volumes are in use than before. */
+    onVolumesInUse: () => void;
   },
 ): RuntimeParts {
   const { options: o, config, node, clock, logger, metrics, cri, events, observed, hostIps } = core;
@@ -58,6 +60,7 @@ export function podRuntime(
     tokens,
     phaseOf: parts.phaseOf,
     ready: parts.mayJudge,
+    onInUse: parts.onVolumesInUse,
     recursiveReadOnly: (pod) => core.features.recursiveReadOnly(requests.runtimeHandler(pod)),
     imageSource: async (pod, { name, reference = "", pullPolicy }, signal) => {
       const wanted = { name, image: reference, imagePullPolicy: pullPolicy } as Container;

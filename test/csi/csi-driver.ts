@@ -1,4 +1,4 @@
-import { appendFile, mkdir, readFile, rm, statfs, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readFile, rm, statfs, truncate, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { create, type DescService, type Message, type MessageInitShape, toJson } from "@bufbuild/protobuf";
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, status } from "@grpc/grpc-js";
@@ -16,6 +16,7 @@ import {
   VolumeUsage_Unit as Unit,
 } from "../../src/gen/csi/v1/csi_pb.js";
 import { Registration, type RegistrationStatus } from "../../src/gen/pluginregistration/v1/api_pb.js";
+import { attachLoopDevice, detachLoopDevice } from "../../src/host/loop-devices.ts";
 import { hostMounts } from "../../src/host/mounts.ts";
 
 export interface CsiDriverOptions {
@@ -29,6 +30,8 @@ export interface CsiDriverOptions {
   readonly capabilities?: readonly (keyof typeof Rpc)[];
   readonly maxVolumes?: number;
   readonly topology?: Record<string, string>;
+  /** Devices are loop devices, and not /dev/zero. */
+  readonly loops?: boolean;
 }
 
 /** What a call is to come to, by method: no answer, its work done and then no answer, an answer without work, or a gRPC code. */
@@ -84,16 +87,12 @@ export async function serveCsiDriver(options: CsiDriverOptions): Promise<{ stop(
 
 type Methods = Record<string, (request: never) => Promise<object>>;
 
-function nodeMethods({
-  name,
-  capabilities = standard,
-  maxVolumes = 0,
-  topology = {},
-}: CsiDriverOptions): Methods {
+function nodeMethods(options: CsiDriverOptions): Methods {
+  const { name, capabilities = standard, maxVolumes = 0, topology = {}, stateDir } = options;
   return {
     nodeGetInfo: async () => ({
       nodeId: `${name}-node`,
-      maxVolumesPerNode: BigInt(maxVolumes),
+      maxVolumesPerNode: BigInt((await knobsIn(stateDir)).maxVolumes ?? maxVolumes),
       accessibleTopology: { segments: topology },
     }),
     nodeGetCapabilities: async () => ({
@@ -108,6 +107,7 @@ function nodeMethods({
       return {};
     },
     async nodePublishVolume({
+      volumeId,
       targetPath,
       stagingTargetPath,
       volumeCapability,
@@ -116,15 +116,16 @@ function nodeMethods({
       if (await hostMounts.isMountPoint(targetPath)) return {};
       if (volumeCapability?.accessType.case === "block") {
         await writeFile(targetPath, "");
-        await hostMounts.bind("/dev/zero", targetPath);
+        await hostMounts.bind(options.loops ? await loopOf(stateDir, volumeId) : "/dev/zero", targetPath);
       } else if (stagingTargetPath) {
         await mkdir(targetPath, { recursive: true });
         await hostMounts.bind(stagingTargetPath, targetPath, { readOnly: readonly });
       } else await tmpfsAt(targetPath);
       return {};
     },
-    async nodeUnpublishVolume({ targetPath }: NodeUnpublishVolumeRequest) {
+    async nodeUnpublishVolume({ volumeId, targetPath }: NodeUnpublishVolumeRequest) {
       await hostMounts.unmount(targetPath);
+      if (options.loops) await detachLoopDevice(imageOf(stateDir, volumeId));
       await rm(targetPath, { recursive: true, force: true });
       return {};
     },
@@ -148,6 +149,17 @@ function nodeMethods({
       };
     },
   };
+}
+
+function imageOf(stateDir: string, volumeId: string): string {
+  return join(stateDir, `${volumeId}.img`);
+}
+
+async function loopOf(stateDir: string, volumeId: string): Promise<string> {
+  const image = imageOf(stateDir, volumeId);
+  await writeFile(image, "", { flag: "a" });
+  await truncate(image, 1024 * 1024);
+  return attachLoopDevice(image);
 }
 
 async function tmpfsAt(path: string): Promise<void> {
@@ -195,6 +207,16 @@ async function listen(
     ),
   );
   return server;
+}
+
+/** What can be turned while the driver runs. */
+export interface Knobs {
+  readonly maxVolumes?: number;
+}
+
+async function knobsIn(stateDir: string): Promise<Knobs> {
+  const text = await readFile(join(stateDir, "knobs.json"), "utf8").catch(() => "{}");
+  return JSON.parse(text) as Knobs;
 }
 
 async function faultsIn(stateDir: string): Promise<Faults> {

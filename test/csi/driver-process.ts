@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { CsiDriverOptions, Faults } from "./csi-driver.ts";
+import type { CsiDriverOptions, Faults, Knobs } from "./csi-driver.ts";
 
 export interface Call {
   readonly method: string;
@@ -44,6 +44,11 @@ export class DriverProcess {
   async faults(faults: Faults): Promise<void> {
     await mkdir(this.options.stateDir, { recursive: true });
     await writeFile(join(this.options.stateDir, "faults.json"), JSON.stringify(faults));
+  }
+
+  async turn(knobs: Knobs): Promise<void> {
+    await mkdir(this.options.stateDir, { recursive: true });
+    await writeFile(join(this.options.stateDir, "knobs.json"), JSON.stringify(knobs));
   }
 
   async calls(method?: string): Promise<Call[]> {

@@ -19,6 +19,7 @@ import { NodeLifecycle } from "./node-lifecycle/lifecycle.ts";
 import type { Patience } from "./node-lifecycle/plan.ts";
 import { Reconciler } from "./reconciler.ts";
 import { schedulePods } from "./scheduler/scheduler.ts";
+import { attacherWatches, attachVolumes } from "./volumes/attacher.ts";
 import { bindVolumes } from "./volumes/binder.ts";
 import { releaseVolumes } from "./volumes/protection.ts";
 
@@ -103,6 +104,8 @@ export function controllers(options: ControllerOptions): Component[] {
       await bindVolumes(volumes);
       await releaseVolumes(doors);
     }),
+    // A pod waits for this one too.
+    reconciler("attacher", attacherWatches, () => attachVolumes(doors), 0),
     reconciler("garbage-collector", followed, () =>
       collectGarbage({ ...doors, resources: followed, kindOf }),
     ),

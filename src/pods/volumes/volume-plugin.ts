@@ -54,6 +54,11 @@ export interface VolumePlugin {
   setUp(request: SetUp): Promise<void>;
   tearDown(place: PodVolumePlace, signal: AbortSignal): Promise<void>;
   /**
+   * True if it is known that a former agent had set it up to the end, and that it is still so: then nobody is asked whether it may
+   * be used, and the node's mount behind it counts as there. Default: that is not known.
+   */
+  isKept?(pod: Pod, spec: VolumeSpec, place: PodVolumePlace): Promise<boolean>;
+  /**
    * True if setUp is to be called again for a volume that is there already: its content follows something (a Secret, the pod's
    * labels, a token that ages). Then setUp must leave alone what is right.
    */
@@ -98,8 +103,16 @@ export interface DevicePlugin {
   applies?(spec: VolumeSpec): boolean;
   /** True if a controller attaches it to the node, which is told of it in `volumesInUse`; true unless told otherwise. */
   attachable?(spec: VolumeSpec): boolean;
-  /** Resolves when the volume is attached to this node. */
-  waitForAttach(pod: Pod, spec: VolumeSpec, signal: AbortSignal): Promise<void>;
+  /**
+   * Resolves when the volume is attached to this node. If a controller attaches it, `verified` is awaited first: it resolves when
+   * the cluster knows that the volume is in use here, so that it stays, and says that it is attached.
+   */
+  waitForAttach(
+    pod: Pod,
+    spec: VolumeSpec,
+    signal: AbortSignal,
+    verified?: () => Promise<void>,
+  ): Promise<void>;
   /** The folder of the node's mount. */
   deviceDir(spec: VolumeSpec): string;
   mountDevice(

@@ -11,7 +11,7 @@ import { hostPathPlugin } from "./host-path/host-path.ts";
 import { imagePlugin } from "./image/image.ts";
 import { localPlugin } from "./local/local.ts";
 import { BlockMaps } from "./manager/block-maps.ts";
-import { VolumeOperations } from "./manager/operations.ts";
+import { type OperationsOptions, VolumeOperations } from "./manager/operations.ts";
 import { VolumeManager, type VolumeManagerOptions } from "./manager/volume-manager.ts";
 import { measurementMetric } from "./manager/volume-metrics.ts";
 import { type VolumeStat, VolumeStats } from "./manager/volume-stats.ts";
@@ -27,7 +27,8 @@ import { SubPaths } from "./mounts/sub-paths.ts";
 import type { VolumePlugin } from "./volume-plugin.ts";
 
 export interface VolumesOptions
-  extends Pick<VolumeManagerOptions, "resolveClaim" | "phaseOf" | "ready" | "rootDir">,
+  extends Pick<VolumeManagerOptions, "resolveClaim" | "phaseOf" | "ready" | "rootDir" | "onInUse">,
+    Pick<OperationsOptions, "verifyAttached" | "refusedByAffinity">,
     Pick<ContainerMountsOptions, "selinux" | "recursiveReadOnly" | "imageSource"> {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -41,7 +42,6 @@ export interface VolumesOptions
   readonly statsMaxAgeMs: number;
   /** Types besides emptyDir, hostPath, local and image. */
   readonly plugins: (parts: PluginParts) => readonly VolumePlugin[];
-  readonly refusedByAffinity?: (nodeAffinity: unknown) => string | undefined;
   readonly mounts?: Mounts;
 }
 
@@ -92,6 +92,7 @@ export function createVolumes(o: VolumesOptions): Volumes {
       cleanSubPaths: (uid, volume) => subPaths.clean(uid, volume),
       // Another volume may be just about to use it: then it is not empty, or is made again.
       removeIfEmpty: (dir) => rmdir(dir).catch(() => {}),
+      verifyAttached: o.verifyAttached,
       refusedByAffinity: o.refusedByAffinity,
     }),
   });

@@ -44,8 +44,9 @@ export class Attachments {
   }
 
   /** Resolves when the volume is attached; throws with the reason if it does not get so within a few seconds. */
-  async wait(volume: Volume, signal: AbortSignal): Promise<void> {
+  async wait(volume: Volume, signal: AbortSignal, verified?: () => Promise<void>): Promise<void> {
     if (!(await this.#isNeeded(volume.driver, signal))) return;
+    await verified?.();
     for (const pauseMs of askAgainAfterMs) {
       const { attachment } = await this.#find(volume, signal);
       if (attachment && this.#isAttached(attachment, volume)) return;

@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { errnoOf, messageOf } from "../../../base/errors.ts";
 import type { Pod } from "../../../model/pod.ts";
@@ -21,6 +21,19 @@ import { stageSecrets } from "./stage.ts";
 import { loadVolumeData, removeVolumeData, saveVolumeData } from "./volume-data.ts";
 
 const shape = { kind: "block" } as const;
+/** What the note of a pod says once the driver has said that it is done. */
+const published = "published\n";
+
+/** True if the device is known to be at the pod's path, by this agent or a former one. */
+export async function isMapped({ mounts }: Pick<CsiNeeds, "mounts">, places: BlockPlaces): Promise<boolean> {
+  const noted = await readFile(places.user, "utf8").catch(() => "");
+  if (noted !== published) return false;
+  if (await mounts.isMountPoint(places.publish)) return true;
+  return stat(places.publish).then(
+    (found) => found.isBlockDevice(),
+    () => false,
+  );
+}
 
 /** Has the driver put the device at the pod's own path, which is returned. */
 export async function mapDevice(
@@ -54,6 +67,7 @@ export async function mapDevice(
     const volume = { source, client, capabilities, publishContext, places };
     await stageDevice(needs, volume, signal);
     await publishDevice(needs, volume, pod, signal);
+    await writeFile(places.user, published);
     return places.publish;
   } catch (error) {
     if (isFinished(error)) {
@@ -138,6 +152,7 @@ export async function unmapDevice(
   const data = await loadVolumeData(places.data);
   if (!data) return forget(places);
   const client = clientFor(needs, data.driverName, "blockMapper.UnmapPodDevice failed to get CSI client");
+  if (await isMapped(needs, places)) await writeFile(places.user, "").catch(() => {});
   await ask("blockMapper.unpublishVolumeForBlock failed", () =>
     client.unpublish(data.volumeHandle, places.publish, signal),
   );

@@ -49,6 +49,8 @@ export interface CsiNeeds {
   readonly secrets: Secrets;
   readonly tokens: PodTokens | undefined;
   readonly mounts: MountPoints;
+  /** Rejects if the file system at a path is dead or does not answer; a plain question to it unless told otherwise. */
+  readonly answers?: (path: string) => Promise<unknown>;
   readonly ownership: Ownership;
   readonly logger: Logger;
 }

@@ -1,12 +1,12 @@
 import { basename } from "node:path";
 import type { VolumeExpander } from "../persistent/volume-expander.ts";
 import type { BlockPlugin, DevicePlugin, SetUp, VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
-import { mapDevice, unmapDevice } from "./block.ts";
+import { isMapped, mapDevice, unmapDevice } from "./block.ts";
 import { csiText, final } from "./csi-failure.ts";
 import type { CsiNeeds } from "./csi-needs.ts";
 import { expandVolume } from "./expand.ts";
 import { blockPlaces, csiPluginName, globalMountDir, mountPathIn } from "./names.ts";
-import { publishVolume, unpublishVolume } from "./publish.ts";
+import { isPublished, publishVolume, unpublishVolume } from "./publish.ts";
 import { dataAt, isBlockPlace, reconstructVolume, stagedVolumes } from "./reconstruct.ts";
 import { csiSourceOf, folderName, type PersistentCsiSource, persistentSourceOf } from "./source.ts";
 import { stageVolume, unstageVolume } from "./stage.ts";
@@ -20,7 +20,7 @@ export interface CsiPluginOptions extends CsiNeeds {
 /** Volumes of CSI drivers. */
 export function csiPlugin(options: CsiPluginOptions): VolumePlugin {
   const { rootDir, objects, attachments, drivers, expander } = options;
-  /** Where a driver has said that it is done. All else is asked of it again, by an agent that began anew also. */
+  /** Where a driver has said that it is done; of a former agent's volumes what it noted says so (`isPublished`). */
   const published = new Set<string>();
 
   const sourceOf = (spec: VolumeSpec): PersistentCsiSource => {
@@ -53,7 +53,7 @@ export function csiPlugin(options: CsiPluginOptions): VolumePlugin {
   const device: DevicePlugin = {
     applies: (spec) => persistentSourceOf(spec) !== undefined,
     attachable: (spec) => objects.known(sourceOf(spec).driver)?.attachRequired !== false,
-    waitForAttach: (_pod, spec, signal) => attachments.wait(sourceOf(spec), signal),
+    waitForAttach: (_pod, spec, signal, verified) => attachments.wait(sourceOf(spec), signal, verified),
     deviceDir,
     async mountDevice(_pod, spec, dir, fsGroup, signal) {
       // It was in use by nobody here: how large it was then counts no more.
@@ -69,8 +69,10 @@ export function csiPlugin(options: CsiPluginOptions): VolumePlugin {
 
   const block: BlockPlugin = {
     async map(pod, spec, place, signal) {
-      const path = await mapDevice(options, pod, spec, place, signal);
-      const { staging } = blockPlaces(rootDir, folderName(spec), place.podUid);
+      const places = blockPlaces(rootDir, folderName(spec), place.podUid);
+      const { staging } = places;
+      const isThere = await isMapped(options, places);
+      const path = isThere ? places.publish : await mapDevice(options, pod, spec, place, signal);
       await grow({ pod, spec, signal }, path, staging);
       return path;
     },
@@ -88,15 +90,19 @@ export function csiPlugin(options: CsiPluginOptions): VolumePlugin {
     },
     async setUp(request) {
       const { spec, dir } = request;
-      if (!published.has(dir) || republishes(spec)) {
-        await publishVolume(options, request);
-        published.add(dir);
-      }
+      const isThere = published.has(dir) || (await isPublished(options, request));
+      if (!isThere || republishes(spec)) await publishVolume(options, request);
+      published.add(dir);
       if (spec.persistent) await grow(request, mountPathIn(dir), deviceDir(spec));
     },
     async tearDown(place, signal) {
       published.delete(place.dir);
       await unpublishVolume(options, place, signal);
+    },
+    async isKept(pod, spec, place) {
+      const { podUid, dir } = place;
+      if (isBlockPlace(place)) return isMapped(options, blockPlaces(rootDir, folderName(spec), podUid));
+      return isPublished(options, { pod, spec, dir });
     },
     followsNow: (spec) => republishes(spec) || (expander?.mayBeWanted(spec) ?? false),
     mountPath: mountPathIn,

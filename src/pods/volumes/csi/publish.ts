@@ -3,6 +3,7 @@ import type { PodVolumePlace, SetUp } from "../volume-plugin.ts";
 import { CsiFailure, csiText, final, isFinished, transient } from "./csi-failure.ts";
 import type { CsiNeeds } from "./csi-needs.ts";
 import { fsGroupPolicyOf, givesToGroup, refusedMode } from "./driver-rules.ts";
+import { isKept, noteCompleted, noteUndoing } from "./kept.ts";
 import { removeDir, removeMountDir } from "./mount-dir.ts";
 import { attachmentName, globalMountDir, mountPathIn } from "./names.ts";
 import { publishContent } from "./publish-content.ts";
@@ -73,15 +74,26 @@ export async function publishVolume(needs: CsiNeeds, request: SetUp): Promise<vo
       );
     throw error;
   }
-  if (capabilities.mountGroup || !givesToGroup(source, fsGroup, policy)) return;
   try {
-    await needs.ownership.apply(targetPath, { ...request, fsGroup });
+    if (!capabilities.mountGroup && givesToGroup(source, fsGroup, policy))
+      await needs.ownership.apply(targetPath, { ...request, fsGroup });
   } catch (error) {
     // It is mounted, and has to be unmounted, but no pod can use it so.
     throw new CsiFailure("uncertain", `applyFSGroup failed for vol ${handle}: ${messageOf(error)}`, {
       cause: error,
     });
   }
+  await noteCompleted(dir);
+}
+
+/** True if a former agent has seen the volume published, and nothing happened to it since. */
+export async function isPublished(
+  needs: CsiNeeds,
+  request: Pick<SetUp, "pod" | "spec" | "dir">,
+): Promise<boolean> {
+  const { pod, spec, dir } = request;
+  const source = csiSourceOf(spec, pod.metadata.namespace);
+  return source !== undefined && isKept(needs, dir, mountPathIn(dir), handleOf(source, pod, spec));
 }
 
 export async function unpublishVolume(
@@ -99,6 +111,7 @@ export async function unpublishVolume(
     return removeDir(place.dir);
   }
   const client = clientFor(needs, data.driverName, "Unmounter.TearDownAt failed to get CSI client");
+  await noteUndoing(place.dir, data);
   try {
     await client.unpublish(data.volumeHandle, targetPath, signal);
   } catch (error) {

@@ -5,6 +5,7 @@ import { refuseWhileMounted } from "../tools/mount-references.ts";
 import type { VolumeSpec } from "../volume-plugin.ts";
 import { CsiFailure, csiText, final, isFinished, transient } from "./csi-failure.ts";
 import type { CsiNeeds } from "./csi-needs.ts";
+import { isKept, noteCompleted, noteUndoing } from "./kept.ts";
 import { removeDir, removeMountDir } from "./mount-dir.ts";
 import { clientFor } from "./publish.ts";
 import { accessModeOf, type PersistentCsiSource, persistentSourceOf, type Texts } from "./source.ts";
@@ -20,6 +21,7 @@ export async function stageVolume(
 ): Promise<void> {
   const source = persistentSourceOf(spec);
   if (!source) throw final(csiText("attacher.MountDevice failed to get CSIPersistentVolumeSource"));
+  if (await isKept(needs, dirname(stagingPath), stagingPath, source.handle)) return;
   const client = clientFor(needs, source.driver, "attacher.MountDevice failed to create newCsiDriverClient");
   const capabilities = await client.capabilities(signal).catch((error) => {
     signal.throwIfAborted();
@@ -70,6 +72,7 @@ export async function stageVolume(
       );
     throw error;
   }
+  await noteCompleted(dirname(stagingPath));
 }
 
 export async function unstageVolume(
@@ -99,6 +102,7 @@ export async function unstageVolume(
     throw transient(csiText(`${what}: ${messageOf(error)}`), error);
   });
   if (stages) {
+    await noteUndoing(dataDir, data);
     try {
       await client.unstage(data.volumeHandle, stagingPath, signal);
     } catch (error) {

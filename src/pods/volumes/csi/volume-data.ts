@@ -13,6 +13,8 @@ export interface VolumeData {
   readonly nodeName?: string;
   readonly attachmentID?: string;
   readonly volumeLifecycleMode?: string;
+  /** "true" once the driver has said that it is done. Who does not know the key loses nothing but a repetition. */
+  readonly completed?: string;
 }
 
 /** The folder is made if need be. After a crash there is the former text or the new one. */

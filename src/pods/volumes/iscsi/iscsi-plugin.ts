@@ -87,7 +87,8 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
   };
 
   const device: DevicePlugin = {
-    async waitForAttach(pod, spec, signal) {
+    async waitForAttach(pod, spec, signal, verified) {
+      await verified?.();
       if (modeOf(spec) === "Filesystem") await attach(pod, spec, signal);
     },
     deviceDir: (spec) => diskDir(rootDir, diskOf(spec), "Filesystem"),

@@ -6,7 +6,7 @@ import { fakePod } from "../../../model/fake-pod.ts";
 import type { Pod, PodUid, Volume } from "../../../model/pod.ts";
 import type { VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
 import type { FoundVolume } from "./found-volumes.ts";
-import { VolumeOperations } from "./operations.ts";
+import { type OperationsOptions, VolumeOperations } from "./operations.ts";
 import { VolumeManager, type VolumeManagerOptions } from "./volume-manager.ts";
 
 /** How the next calls for a volume behave. */
@@ -120,17 +120,26 @@ export class FakeVolumeHost {
     this.#running.clear();
   }
 
-  manager(over: Partial<VolumeManagerOptions> = {}): VolumeManager {
+  get #recorder() {
     const note = (_pod: Pod, reason: string, message: string) => this.events.push(`${reason}: ${message}`);
-    const events = { normal: note, warning: note };
+    return { normal: note, warning: note };
+  }
+
+  operations(over: Partial<OperationsOptions> = {}): VolumeOperations {
+    return new VolumeOperations({
+      events: this.#recorder,
+      blockMaps: { map: async () => {}, unmap: async () => {} },
+      cleanSubPaths: async () => {},
+      ...over,
+    });
+  }
+
+  manager(over: Partial<VolumeManagerOptions> = {}): VolumeManager {
+    const events = this.#recorder;
     return new VolumeManager({
       rootDir: "/root",
       plugins: [this.plugin("own"), this.plugin("shared")],
-      operations: new VolumeOperations({
-        events,
-        blockMaps: { map: async () => {}, unmap: async () => {} },
-        cleanSubPaths: async () => {},
-      }),
+      operations: this.operations(),
       clock: this.#clock,
       logger: silentLogger,
       events,

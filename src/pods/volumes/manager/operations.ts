@@ -14,8 +14,10 @@ export interface OperationsOptions {
   readonly cleanSubPaths: (uid: PodUid, volume: string) => Promise<void>;
   /** Removes the folder of a plugin in a pod's folder once its last volume is gone. */
   readonly removeIfEmpty?: (dir: string) => Promise<void>;
+  /** Resolves when the cluster says that the volume is attached to this node and knows that it is in use; throws why not. */
+  readonly verifyAttached?: ((unique: string, signal: AbortSignal) => Promise<void>) | undefined;
   /** Why a PersistentVolume may not be used on this node, by its nodeAffinity. */
-  readonly refusedByAffinity?: (nodeAffinity: unknown) => string | undefined;
+  readonly refusedByAffinity?: ((nodeAffinity: unknown) => string | undefined) | undefined;
 }
 
 /** Told to whoever keeps the state, the moment that it changes. */
@@ -47,8 +49,14 @@ export class VolumeOperations {
     await inStep(`${verb}.NodeAffinity check failed`, async () => this.#checkAffinity(wanted));
     await inStep(last, async () => checkOnePodOnly(record, wanted, changes));
     const device = plugin.device?.applies?.(spec) === false ? undefined : plugin.device;
-    if (device && device.attachable?.(spec) !== false)
-      await inStep(`${verb}.WaitForAttach failed`, () => device.waitForAttach(pod, spec, signal));
+    const { podUid, dir, unique } = record;
+    const isKept = record.actual === "uncertain" && (await plugin.isKept?.(pod, spec, { podUid, dir }));
+    if (device && !isKept && device.attachable?.(spec) !== false) {
+      // What this agent has mounted already is attached.
+      const verified = async () =>
+        record.actual === "mounted" ? undefined : this.#o.verifyAttached?.(unique, signal);
+      await inStep(`${verb}.WaitForAttach failed`, () => device.waitForAttach(pod, spec, signal, verified));
+    }
     if (kind === "block") return this.#map(record, wanted, signal);
     const group = fsGroupOf(pod);
     const deviceDir = device?.deviceDir(spec);
@@ -63,12 +71,13 @@ export class VolumeOperations {
         failure: undefined,
       };
       changes.setDevice(entry); // before: a call that is cut short may have done it
-      await inStep("MountVolume.MountDevice failed", () =>
-        device.mountDevice(pod, spec, deviceDir, group.fsGroup, signal),
-      );
+      if (!isKept)
+        await inStep("MountVolume.MountDevice failed", () =>
+          device.mountDevice(pod, spec, deviceDir, group.fsGroup, signal),
+        );
       entry.state = "mounted";
     }
-    const request: SetUp = { podUid: record.podUid, dir: record.dir, pod, spec, ...group, deviceDir, signal };
+    const request: SetUp = { podUid, dir, pod, spec, ...group, deviceDir, signal };
     await inStep(last, () => plugin.setUp(request));
   }
 

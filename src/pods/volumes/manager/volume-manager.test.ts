@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { KubeletError } from "../../../base/errors.ts";
 import { FakeClock } from "../../../base/fake-clock.ts";
 import { createMetrics } from "../../../base/metrics.ts";
-import type { PodUid } from "../../../model/pod.ts";
+import type { PodUid, Volume } from "../../../model/pod.ts";
 import { claimSpec, FakeVolumeHost, podWithVolumes } from "./fake-volumes.ts";
 import type { VolumeManager, VolumeManagerOptions } from "./volume-manager.ts";
 
@@ -302,7 +302,103 @@ describe("volumes that follow something", () => {
   });
 });
 
+test("a claim that has grown is seen, however often its pod is synced", async () => {
+  let size = "1Gi";
+  const seen: (string | undefined)[] = [];
+  const { clock, manager } = await started((host) => ({
+    plugins: [
+      host.plugin("shared", {
+        device: undefined,
+        setUp: async ({ spec }) => void seen.push(spec.persistent?.spec.capacity?.storage),
+      }),
+    ],
+    resolveClaim: async (_pod: unknown, volume: Volume) => {
+      const spec = claimSpec(volume);
+      return { spec: { ...spec, persistent: { ...spec.persistent, spec: { capacity: { storage: size } } } } };
+    },
+  }));
+  const pod = podWithVolumes("a", [], ["c"]);
+  await manager.waitFor(pod, never);
+  size = "2Gi";
+  for (let second = 0; second < 10; second++) {
+    manager.register(pod);
+    await clock.advance(1_000);
+  }
+  assert.deepEqual(seen, ["1Gi", "2Gi"]);
+});
+
+describe("volumes that a controller attaches", () => {
+  test("are said to be in use before anybody asks whether they are attached, and mounted only then", async () => {
+    const said: string[] = [];
+    const asked: string[] = [];
+    const answer = Promise.withResolvers<void>();
+    const { clock, host, manager } = await started((host) => ({
+      onInUse: () => said.push(manager.inUse()?.join() ?? "?"),
+      plugins: [
+        host.plugin("shared", {
+          device: {
+            ...host.plugin("shared").device!,
+            waitForAttach: async (_pod, _spec, _signal, verified) => verified?.(),
+          },
+        }),
+      ],
+      operations: host.operations({
+        verifyAttached: (unique) => {
+          asked.push(`${unique} after ${said.join()}`);
+          return answer.promise;
+        },
+      }),
+    }));
+    manager.register(podWithVolumes("a", [], ["c"]));
+    await clock.advance(5_000);
+    assert.deepEqual(asked, ["fake/shared/pv-c after fake/shared/pv-c"]);
+    assert.deepEqual(host.calls, []);
+    answer.resolve();
+    await clock.advance(1_000);
+    assert.equal(host.mounted.size, 1);
+    const gone = manager.release(uid, never);
+    await clock.advance(1_000);
+    await gone;
+    assert.deepEqual(said, ["fake/shared/pv-c", ""]);
+  });
+
+  test("are in use as far as is known only after the disk was looked at", async () => {
+    const host = new FakeVolumeHost(new FakeClock());
+    const manager = host.manager();
+    assert.equal(manager.inUse(), undefined);
+    await manager.start(never);
+    assert.deepEqual(manager.inUse(), []);
+  });
+});
+
 describe("after a restart", () => {
+  test("what a plugin knows to be whole is neither asked for nor mounted for the node again", async () => {
+    const clock = new FakeClock();
+    const host = new FakeVolumeHost(clock);
+    const whole = (isKept: boolean) => ({
+      plugins: [host.plugin("shared", { isKept: async () => isKept })],
+    });
+    const pod = podWithVolumes("a", [], ["c"]);
+    const first = host.manager(whole(false));
+    await first.start(never);
+    first.register(pod);
+    await clock.advance(1_000);
+    for (const [isKept, calls] of [
+      [true, ["setUp fake/shared/pv-c"]],
+      [false, ["mountDevice fake/shared/pv-c", "setUp fake/shared/pv-c"]],
+    ] as const) {
+      host.kill();
+      host.calls.length = 0;
+      const next = host.manager(whole(isKept));
+      await next.start(never);
+      next.register(pod);
+      await clock.advance(1_000);
+      assert.deepEqual(host.calls, calls);
+      assert.equal(next.mounted(uid, "claim-c")?.folder, "pv-c");
+    }
+    assert.deepEqual(host.broken, []);
+  });
+
   async function restarted(over: Partial<VolumeManagerOptions> = {}) {
     const clock = new FakeClock();
     const host = new FakeVolumeHost(clock);

@@ -23,6 +23,8 @@ export interface VolumeManagerOptions extends ReconcilerOptions {
    */
   readonly phaseOf?: (uid: PodUid) => "syncing" | "terminating" | "terminated" | undefined;
   readonly ready?: () => boolean;
+  /** `inUse` is another than before. */
+  readonly onInUse?: () => void;
 }
 
 /** What containers get of a volume that is there. */
@@ -54,6 +56,8 @@ export class VolumeManager implements Component {
   readonly #waiters = new Set<() => void>();
   readonly #listeners = new Set<(uid: PodUid, change: VolumeChange) => void>();
   readonly #started = Promise.withResolvers<void>();
+  #isStarted = false;
+  #inUse = "";
   readonly #ended = Promise.withResolvers<void>();
   readonly done = this.#ended.promise;
 
@@ -68,6 +72,7 @@ export class VolumeManager implements Component {
     this.#reconciler = new Reconciler(options, {
       before: (now) => this.#pods.retry(now),
       after: () => {
+        this.#tellInUse();
         for (const look of [...this.#waiters]) look();
       },
       tick: () => this.#lookAtPods(),
@@ -80,6 +85,7 @@ export class VolumeManager implements Component {
 
   async start(signal: AbortSignal): Promise<void> {
     await this.#reconciler.reconstruct();
+    this.#isStarted = true;
     this.#started.resolve();
     const stop = () => void this.#reconciler.stop().then(this.#ended.resolve);
     signal.addEventListener("abort", stop, { once: true });
@@ -202,8 +208,12 @@ export class VolumeManager implements Component {
     return [...new Set(numbers)].filter((gid) => !own.includes(gid));
   }
 
-  /** Names of the volumes that must not be detached from this node, for `volumesInUse`. */
-  inUse(): string[] {
+  /**
+   * Names of the volumes that must not be detached from this node, for `volumesInUse`; undefined until it is known what a former
+   * agent has mounted.
+   */
+  inUse(): string[] | undefined {
+    if (!this.#isStarted) return undefined;
     const names = new Set<string>();
     const add = ({ plugin, unique, spec }: Pick<VolumeRecord, "plugin" | "unique" | "spec">) => {
       const { device } = plugin;
@@ -213,6 +223,13 @@ export class VolumeManager implements Component {
     for (const record of this.#reconciler.records.values()) if (!isGone(record)) add(record);
     for (const device of this.#reconciler.devices.values()) add(device);
     return [...names].sort(byText);
+  }
+
+  #tellInUse(): void {
+    const names = this.inUse()?.join("\n") ?? "";
+    if (names === this.#inUse) return;
+    this.#inUse = names;
+    this.#o.onInUse?.();
   }
 
   /** Calls back whenever a volume of a pod came, was updated, went, or failed to. */

@@ -38,8 +38,11 @@ export interface WantedPodsOptions {
   readonly onChange: (uid: PodUid) => void;
 }
 
-/** Claims are looked up again after this long: they may have grown. */
-const lookAgainMs = 60_000;
+/**
+ * A claim may have grown: it is looked up with each sync of its pod, which comes each minute or so. A pod that is synced again and
+ * again, as while its containers start, does not ask each time.
+ */
+const lookAgainMs = 5_000;
 
 /** The pods that want volumes, and what their volumes turn out to be. */
 export class WantedPods {
@@ -110,6 +113,7 @@ export class WantedPods {
     resolveClaim(entry.pod, volume, entry.abort.signal)
       .then(
         (found) => {
+          use.resolvedAt = this.#o.clock.now();
           if (this.#pods.get(uid) === entry) this.#take(entry, use, found);
         },
         (error) => {
@@ -126,7 +130,6 @@ export class WantedPods {
     try {
       checkMode(use, found.spec);
       use.resolved = { ...found, key: this.#o.take(entry, use, found) };
-      use.resolvedAt = this.#o.clock.now();
       use.failure = undefined;
     } catch (error) {
       this.#fail(use, error);

@@ -1,0 +1,86 @@
+import { createHash } from "node:crypto";
+import type { ApiObject } from "../../storage/object.ts";
+import { read } from "../typed.ts";
+
+/** In this order: what is about to be detached is said not to be attached before it is. */
+export type AttachStep =
+  | { readonly do: "attach"; readonly name: string; readonly spec: object }
+  | { readonly do: "say"; readonly node: ApiObject; readonly attached: readonly string[] }
+  | { readonly do: "detach"; readonly name: string };
+
+export interface AttachState {
+  readonly nodes: readonly ApiObject[];
+  readonly volumes: readonly ApiObject[];
+  readonly drivers: readonly ApiObject[];
+  readonly attachments: readonly ApiObject[];
+}
+
+interface CsiName {
+  readonly driver: string;
+  readonly handle: string;
+}
+
+/**
+ * What nodes say to be in use is attached to them, and nothing else. CSI drivers attach by themselves what a VolumeAttachment asks
+ * for; whatever else there is needs nothing done, and is attached as soon as it is wanted.
+ */
+export function planAttachments(state: AttachState): AttachStep[] {
+  return state.nodes.flatMap((node) => stepsOf(node, state));
+}
+
+function stepsOf(node: ApiObject, { volumes, drivers, attachments }: AttachState): AttachStep[] {
+  const { status } = read(node);
+  const said: string[] = (status?.volumesAttached ?? []).map(({ name }: { name: string }) => name);
+  const steps: AttachStep[] = [];
+  const attached: string[] = [];
+  for (const unique of (status?.volumesInUse ?? []) as string[]) {
+    const csi = csiName(unique);
+    if (!csi) {
+      attached.push(unique);
+      continue;
+    }
+    const driver = drivers.find(({ metadata }) => metadata.name === csi.driver);
+    if (driver && read(driver).spec?.attachRequired === false) continue;
+    const name = attachmentName(csi, node.metadata.name);
+    const attachment = attachments.find(({ metadata }) => metadata.name === name);
+    if (attachment) {
+      if (read(attachment).status?.attached && attachment.metadata.deletionTimestamp === undefined)
+        attached.push(unique);
+      continue;
+    }
+    const volume = volumes.find((candidate) => isOf(candidate, csi));
+    if (volume)
+      steps.push({
+        do: "attach",
+        name,
+        spec: {
+          attacher: csi.driver,
+          nodeName: node.metadata.name,
+          source: { persistentVolumeName: volume.metadata.name },
+        },
+      });
+  }
+  const isSame = said.length === attached.length && said.every((name) => attached.includes(name));
+  if (!isSame) steps.push({ do: "say", node, attached });
+  const gone = said.flatMap((unique) => (attached.includes(unique) ? [] : (csiName(unique) ?? [])));
+  return [
+    ...steps,
+    ...gone.map((csi) => ({ do: "detach", name: attachmentName(csi, node.metadata.name) }) as const),
+  ];
+}
+
+/** "kubernetes.io/csi/driver^handle" */
+function csiName(unique: string): CsiName | undefined {
+  const [, driver, handle] = /^kubernetes\.io\/csi\/([^^]+)\^(.*)$/s.exec(unique) ?? [];
+  return driver !== undefined && handle !== undefined ? { driver, handle } : undefined;
+}
+
+function isOf(volume: ApiObject, { driver, handle }: CsiName): boolean {
+  const csi = read(volume).spec?.csi;
+  return csi?.driver === driver && csi?.volumeHandle === handle;
+}
+
+/** All who have to do with the attachment find it by this name. */
+function attachmentName({ driver, handle }: CsiName, node: string): string {
+  return `csi-${createHash("sha256").update(`${handle}${driver}${node}`).digest("hex")}`;
+}

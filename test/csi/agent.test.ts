@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { nodeName } from "../cluster/cluster-node.ts";
+import { holds } from "../e2e/holds.ts";
+import { containerdVersions } from "../node/test-node.ts";
+import { type Claim, CsiNodeWorld, claimsPath } from "./csi-node-world.ts";
+import type { DriverProcess } from "./driver-process.ts";
+
+const driverName = "disk.example.com";
+const zone = "topology.disk.example.com/zone";
+const available = containerdVersions().find(({ name }) => name === "2.x")?.available;
+
+interface NodeObject {
+  readonly metadata: {
+    readonly labels: Record<string, string>;
+    readonly annotations: Record<string, string>;
+  };
+  readonly status: {
+    readonly volumesInUse?: readonly string[];
+    readonly volumesAttached?: readonly { readonly name: string }[];
+  };
+}
+
+describe("the life of a CSI volume on a node", { skip: available === true ? false : available }, () => {
+  let world: CsiNodeWorld;
+  let driver: DriverProcess;
+  const node = () => world.whole.get<NodeObject>(`/api/v1/nodes/${nodeName}`);
+  const count = async (method: string) => (await driver.calls(method)).length;
+
+  before(async () => {
+    world = await CsiNodeWorld.start("2.x");
+    driver = await world.driver(
+      driverName,
+      { attachRequired: true, podInfoOnMount: true },
+      { maxVolumes: 7, topology: { [zone]: "z1" } },
+    );
+    await driver.start();
+  });
+  after(async () => {
+    await world?.destroy();
+  });
+
+  test("the cluster learns of a driver that registers: CSINode, topology label, node ID", async () => {
+    const own = await holds(async () => {
+      const csiNode = await world.whole.get<{
+        metadata: NodeObject["metadata"];
+        spec: { drivers: object[] };
+      }>(`/apis/storage.k8s.io/v1/csinodes/${nodeName}`);
+      assert.equal(csiNode.spec.drivers?.length, 1);
+      return csiNode;
+    });
+    assert.deepEqual(own.spec.drivers, [
+      { name: driverName, nodeID: `${driverName}-node`, topologyKeys: [zone], allocatable: { count: 7 } },
+    ]);
+    assert.match(
+      own.metadata.annotations["storage.alpha.kubernetes.io/migrated-plugins"] ?? "",
+      /^kubernetes\.io\/aws-ebs,.*kubernetes\.io\/vsphere-volume$/,
+    );
+    const { metadata } = await node();
+    assert.equal(metadata.labels[zone], "z1");
+    assert.deepEqual(JSON.parse(metadata.annotations["csi.volume.kubernetes.io/nodeid"] ?? ""), {
+      [driverName]: `${driverName}-node`,
+    });
+  });
+
+  const unique = `kubernetes.io/csi/${driverName}^handle-data`;
+
+  test("a pod waits until its volume is attached, and the cluster knows before that it is in use", async () => {
+    await world.claim(driverName, "data", {}, { volumeAttributes: { color: "red" } });
+    await world.podWithClaim("data");
+    await holds(async () => assert.deepEqual((await node()).status.volumesInUse, [unique]));
+    const names = await holds(async () => {
+      const found = await world.attach(driverName, { attached: false });
+      assert.deepEqual(found, [world.attachmentOf(driverName, "data")]);
+      return found;
+    });
+    assert.equal(names.length, 1);
+    const [row] = (await world.whole.agent.pods()) ?? [];
+    assert.match(JSON.stringify(row), /waiting for volume data/);
+    assert.equal(await count("NodeStageVolume"), 0);
+    await world.attach(driverName, { attached: true, attachmentMetadata: { device: "sdx" } });
+    await world.whole.runs("data");
+    const [stage] = await driver.calls("NodeStageVolume");
+    assert.deepEqual(stage?.request.publishContext, { device: "sdx" });
+    const [publish] = await driver.calls("NodePublishVolume");
+    const context = publish?.request.volumeContext as Record<string, string>;
+    assert.equal(context.color, "red");
+    assert.equal(context["csi.storage.k8s.io/pod.name"], "data");
+    assert.equal(await world.inside("data", "echo hello > /data/file && cat /data/file"), "hello");
+  });
+
+  test("it grows while its pod runs, and the claim is told", async () => {
+    const kilobytes = () => world.inside("data", "df -k /data | tail -1 | awk '{print $2}'");
+    assert.equal(await kilobytes(), "1024");
+    await world.patch("/api/v1/persistentvolumes/pv-data", { spec: { capacity: { storage: "3Mi" } } });
+    await world.patch(`${claimsPath}/data/status`, {
+      status: {
+        allocatedResources: { storage: "3Mi" },
+        allocatedResourceStatuses: { storage: "NodeResizePending" },
+        conditions: [{ type: "FileSystemResizePending", status: "True" }],
+      },
+    });
+    await holds(async () => {
+      const { status } = await world.whole.get<Claim>(`${claimsPath}/data`);
+      assert.equal(status.capacity?.storage, "3Mi");
+      assert.deepEqual(status.conditions ?? [], []);
+    });
+    assert.equal(await kilobytes(), "3072");
+    assert.equal(await count("NodeExpandVolume"), 1);
+    const told = await holds(async () => {
+      const found = (await world.events("data")).find((event) =>
+        event.startsWith("FileSystemResizeSuccessful"),
+      );
+      assert.ok(found);
+      return found;
+    });
+    assert.match(told, /MountVolume.NodeExpandVolume succeeded for volume "pv-data" node-a/);
+  });
+
+  test("the driver says how full it is: in the summary and in metrics", async () => {
+    await world.inside("data", "dd if=/dev/zero of=/data/big bs=1k count=1024 2>/dev/null");
+    const summary = await holds(async () => {
+      const { pods } = JSON.parse(await world.ask("/stats/summary"));
+      const volume = pods[0].volume?.find(({ name }: { name: string }) => name === "data");
+      assert.ok(volume?.usedBytes >= 1024 * 1024, JSON.stringify(volume));
+      return volume;
+    });
+    assert.equal(summary.capacityBytes, 3 * 1024 * 1024);
+    assert.deepEqual(summary.pvcRef, { name: "data", namespace: "default" });
+    const text = await world.ask("/metrics");
+    const labels = 'namespace="default",persistentvolumeclaim="data"';
+    for (const name of [
+      "available_bytes",
+      "capacity_bytes",
+      "used_bytes",
+      "inodes",
+      "inodes_free",
+      "inodes_used",
+    ])
+      assert.match(text, new RegExp(`^kubelet_volume_stats_${name}\\{${labels}\\} `, "m"));
+    assert.match(text, new RegExp(`^kubelet_volume_stats_capacity_bytes\\{${labels}\\} 3145728$`, "m"));
+  });
+
+  test("kill -9 of the agent: the same mounts, nothing staged or published again, and all is undone when the pod goes", async () => {
+    const before = world.mounts();
+    const containers = await world.whole.containersOf("data");
+    assert.equal(before.length, 2, JSON.stringify(before));
+    const calls = async () => [await count("NodeStageVolume"), await count("NodePublishVolume")];
+    const asked = await calls();
+    await world.restartAgent();
+    await world.whole.runs("data");
+    await holds(async () =>
+      assert.match(await world.ask("/metrics"), /^volume_manager_total_volumes\{.*actual/m),
+    );
+    assert.deepEqual(world.mounts(), before);
+    assert.deepEqual(await world.whole.containersOf("data"), containers);
+    assert.deepEqual(await calls(), asked);
+    assert.deepEqual((await node()).status.volumesInUse, [unique], "it was never said not to be in use");
+
+    await world.whole.deletePod("data");
+    await world.whole.isGone("data");
+    await holds(() => assert.deepEqual(world.mounts(), []));
+    assert.equal(await count("NodeUnpublishVolume"), 1);
+    await holds(async () => assert.equal(await count("NodeUnstageVolume"), 1));
+    await holds(async () => {
+      const { status } = await node();
+      assert.deepEqual([status.volumesInUse ?? [], status.volumesAttached ?? []], [[], []]);
+      assert.deepEqual(await world.attach(driverName), []);
+    });
+  });
+});

@@ -1,0 +1,192 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { readMounts } from "../../src/host/mount-table.ts";
+import type { Container, Pod, PodSpec } from "../../src/model/pod.ts";
+import { attachmentName } from "../../src/pods/volumes/csi/names.ts";
+import { nodeName } from "../cluster/cluster-node.ts";
+import { NodeWithApi } from "../cluster/node-with-api.ts";
+import { freePort, get } from "../e2e/agent-process.ts";
+import { holds } from "../e2e/holds.ts";
+import type { ContainerdVersion } from "../node/test-node.ts";
+import type { CsiDriverOptions } from "./csi-driver.ts";
+import { DriverProcess } from "./driver-process.ts";
+
+export interface Claim {
+  readonly status: {
+    readonly capacity?: Readonly<Record<string, string>>;
+    readonly allocatedResourceStatuses?: Readonly<Record<string, string>>;
+    readonly conditions?: readonly { readonly type: string; readonly message?: string }[];
+  };
+}
+
+interface Attachment {
+  readonly metadata: { readonly name: string };
+  readonly spec: { readonly attacher: string; readonly source: { readonly persistentVolumeName?: string } };
+}
+
+export const claimsPath = "/api/v1/namespaces/default/persistentvolumeclaims";
+const attachmentsPath = "/apis/storage.k8s.io/v1/volumeattachments";
+const mergePatch = "application/merge-patch+json";
+
+/** A real agent with a real containerd and the embedded API, and CSI drivers as processes of their own. */
+export class CsiNodeWorld {
+  readonly whole: NodeWithApi;
+  readonly #port: number;
+  readonly #drivers: DriverProcess[] = [];
+
+  static async start(containerd: ContainerdVersion, config: object = {}): Promise<CsiNodeWorld> {
+    const [port, readOnlyPort] = [await freePort(), await freePort()];
+    const whole = await NodeWithApi.start(containerd, {
+      config: {
+        ...{ enableServer: true, address: "127.0.0.1", port, readOnlyPort },
+        // A pod is looked at again this often: what is asked of it by its claim is seen by then.
+        ...{ syncFrequency: "1s", volumeStatsAggPeriod: "1s" },
+        ...config,
+      },
+    });
+    return new CsiNodeWorld(whole, readOnlyPort);
+  }
+
+  private constructor(whole: NodeWithApi, port: number) {
+    this.whole = whole;
+    this.#port = port;
+  }
+
+  get rootDir(): string {
+    return this.whole.node.rootDir;
+  }
+
+  /** A driver and its CSIDriver object; not started. */
+  async driver(name: string, object: object, more: Partial<CsiDriverOptions> = {}): Promise<DriverProcess> {
+    await this.create("/apis/storage.k8s.io/v1/csidrivers", {
+      ...{ apiVersion: "storage.k8s.io/v1", kind: "CSIDriver", metadata: { name } },
+      spec: { attachRequired: false, volumeLifecycleModes: ["Persistent", "Ephemeral"], ...object },
+    });
+    const driver = new DriverProcess({
+      name,
+      stateDir: join(this.rootDir, "..", "csi", name),
+      endpoint: join(this.rootDir, "plugins", name, "csi.sock"),
+      registrationSocket: join(this.rootDir, "plugins_registry", `${name}-reg.sock`),
+      ...more,
+    });
+    this.#drivers.push(driver);
+    return driver;
+  }
+
+  /** A claim, and the volume of the driver that it is bound to. */
+  async claim(driver: string, name: string, spec: object = {}, csi: object = {}): Promise<void> {
+    const capacity = { storage: "1Mi" };
+    const modes = { accessModes: ["ReadWriteOnce"], volumeMode: "Filesystem", ...spec };
+    await this.create("/api/v1/persistentvolumes", {
+      ...{ apiVersion: "v1", kind: "PersistentVolume", metadata: { name: `pv-${name}` } },
+      spec: {
+        ...modes,
+        capacity,
+        persistentVolumeReclaimPolicy: "Retain",
+        claimRef: { namespace: "default", name },
+        csi: { driver, volumeHandle: `handle-${name}`, fsType: "tmpfs", ...csi },
+      },
+    });
+    await this.create(claimsPath, {
+      ...{ apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: { name } },
+      spec: {
+        accessModes: modes.accessModes,
+        volumeMode: modes.volumeMode,
+        volumeName: `pv-${name}`,
+        storageClassName: "",
+        resources: { requests: capacity },
+      },
+    });
+  }
+
+  /** A pod that writes what it is told into its volume, if that is a file system. */
+  pod(
+    name: string,
+    volume: object,
+    { container = {}, spec = {} }: { container?: Partial<Container>; spec?: Partial<PodSpec> } = {},
+  ): Promise<Pod> {
+    return this.whole.addPod(
+      name,
+      { volumeMounts: [{ name: "data", mountPath: "/data" }], ...container },
+      { volumes: [{ name: "data", ...volume }], ...spec },
+    );
+  }
+
+  podWithClaim(name: string, more: Parameters<CsiNodeWorld["pod"]>[2] = {}): Promise<Pod> {
+    return this.pod(name, { persistentVolumeClaim: { claimName: name } }, more);
+  }
+
+  /** What the command prints in the pod's container. */
+  async inside(name: string, command: string): Promise<string> {
+    const [container] = await this.whole.containersOf(name);
+    const { stdout, stderr, exitCode } = await this.whole.runtime.execSync(
+      container!.id,
+      ["sh", "-c", command],
+      10,
+    );
+    if (exitCode !== 0) throw new Error(`${command}: ${Buffer.from(stderr).toString()}`);
+    return Buffer.from(stdout).toString().trim();
+  }
+
+  async events(pod: string): Promise<string[]> {
+    const { items } = await this.whole.get<{
+      items: { reason: string; message: string; involvedObject: { name: string } }[];
+    }>("/api/v1/namespaces/default/events");
+    return items
+      .filter(({ involvedObject }) => involvedObject.name === pod)
+      .map(({ reason, message }) => `${reason}: ${message}`);
+  }
+
+  /** Says of each volume of the driver that is to be attached that it is, as a driver's attacher would. */
+  async attach(driver: string, status: object = { attached: true }): Promise<string[]> {
+    const { items } = await this.whole.get<{ items: Attachment[] }>(attachmentsPath);
+    const names = items.filter(({ spec }) => spec.attacher === driver).map(({ metadata }) => metadata.name);
+    for (const name of names) await this.patch(`${attachmentsPath}/${name}/status`, { status });
+    return names;
+  }
+
+  attachmentOf(driver: string, claim: string): string {
+    return attachmentName(`handle-${claim}`, driver, nodeName);
+  }
+
+  /** All that is mounted for this node's CSI volumes, with the kernel's number of each mount. */
+  mounts(): { id: number; path: string }[] {
+    return readMounts()
+      .filter(({ path }) => path.startsWith(`${this.rootDir}/`) && path.includes("kubernetes.io"))
+      .filter(({ path }) => path.includes("csi"))
+      .map(({ id, path }) => ({ id, path: path.slice(this.rootDir.length) }));
+  }
+
+  /** The text of an endpoint of the agent. */
+  async ask(path: string): Promise<string> {
+    const answer = await get({ host: "127.0.0.1", port: this.#port, path });
+    if (answer?.status !== 200) throw new Error(`${path}: ${answer?.status ?? "no answer"}`);
+    return answer.body;
+  }
+
+  /** kill -9 of the agent; a new one has begun when this resolves. */
+  async restartAgent(): Promise<void> {
+    await this.whole.agent.end("SIGKILL");
+    this.whole.startAgent();
+    await holds(async () => {
+      if (!(await this.whole.agent.pods())) throw new Error("not there yet");
+    });
+  }
+
+  create(path: string, body: object): Promise<unknown> {
+    return this.whole.admin.request({ method: "POST", path, body });
+  }
+
+  patch(path: string, body: object): Promise<unknown> {
+    return this.whole.admin.request({ method: "PATCH", path, body, contentType: mergePatch });
+  }
+
+  log(): string {
+    return readFileSync(this.whole.agent.logFile, "utf8");
+  }
+
+  async destroy(): Promise<void> {
+    for (const driver of this.#drivers) await driver.kill();
+    await this.whole.destroy();
+  }
+}
