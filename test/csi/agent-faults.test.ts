@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { holds } from "../e2e/holds.ts";
+import { containerdVersions } from "../node/test-node.ts";
+import { type Claim, CsiNodeWorld, claimsPath } from "./csi-node-world.ts";
+import type { DriverProcess } from "./driver-process.ts";
+
+const available = containerdVersions().find(({ name }) => name === "2.x")?.available;
+
+// Each has a driver of its own, and most of the time is spent waiting: so they go side by side.
+const options = { skip: available === true ? false : available, concurrency: 4 };
+
+describe("a CSI driver that fails its node", options, () => {
+  let world: CsiNodeWorld;
+
+  before(async () => {
+    world = await CsiNodeWorld.start("2.x");
+  });
+  after(async () => {
+    await world?.destroy();
+  });
+
+  const wasAsked = (driver: DriverProcess, method: string, times = 1) =>
+    holds(async () => assert.ok((await driver.calls(method)).length >= times, `${method} was not called`));
+  const tells = (pod: string, pattern: RegExp) =>
+    holds(async () => assert.match((await world.events(pod)).join("\n"), pattern));
+  const started = async (name: string) => {
+    const driver = await world.driver(`${name}.example.com`, {});
+    await world.claim(`${name}.example.com`, name);
+    return driver;
+  };
+
+  // Both ways: the driver died before it did what it was asked for, and after.
+  for (const [method, step] of [
+    ["NodeStageVolume", "MountDevice"],
+    ["NodePublishVolume", "SetUp"],
+  ] as const)
+    for (const fault of ["hang", "work-and-hang"] as const) {
+      const name = `${step.toLowerCase()}-${fault}`;
+      test(`killed during ${method} (${fault}): the pod waits, is told why, and runs when the driver is back`, async () => {
+        const driver = await started(name);
+        await driver.faults({ [method]: fault });
+        await driver.start();
+        await world.podWithClaim(name);
+        await wasAsked(driver, method);
+        await driver.kill();
+        const what = `FailedMount: MountVolume.${step} failed for volume "pv-${name}" : rpc error: code = Unavailable`;
+        await tells(name, new RegExp(what));
+        const row = (await world.whole.agent.pods())?.find((pod) => pod.name === name);
+        assert.match(JSON.stringify(row), /waiting for volume data/);
+        await driver.faults({});
+        await driver.start();
+        await world.whole.runs(name);
+        assert.equal(await world.inside(name, "echo hello > /data/file && cat /data/file"), "hello");
+        assert.equal(world.mounts().filter(({ path }) => path.includes(`pv-${name}`)).length, 1);
+      });
+    }
+
+  for (const fault of ["hang", "work-and-hang"] as const)
+    test(`killed during NodeUnpublishVolume (${fault}): the pod is gone when the driver is back, and so is its volume`, async () => {
+      const name = `unpublish-${fault}`;
+      const driver = await started(name);
+      await driver.start();
+      await world.podWithClaim(name);
+      await world.whole.runs(name);
+      await driver.faults({ NodeUnpublishVolume: fault });
+      await world.whole.deletePod(name);
+      await wasAsked(driver, "NodeUnpublishVolume");
+      await driver.kill();
+      const failed = new RegExp(`TearDown failed" volume="[^"]*handle-${name}".*code = Unavailable`);
+      await holds(() => assert.match(world.log(), failed));
+      assert.ok((await world.whole.pod(name)).metadata.deletionTimestamp, "not without its volume");
+      await driver.faults({});
+      await driver.start();
+      await world.whole.isGone(name);
+      await wasAsked(driver, "NodeUnstageVolume");
+      await holds(() =>
+        assert.deepEqual(
+          world.mounts().filter(({ path }) => path.includes(name)),
+          [],
+        ),
+      );
+    });
+
+  test("killed during NodeExpandVolume: the pod runs on, is told why, and has more when the driver is back", async () => {
+    const name = "expand";
+    const driver = await started(name);
+    await driver.start();
+    await world.podWithClaim(name);
+    await world.whole.runs(name);
+    const containers = await world.whole.containersOf(name);
+    await driver.faults({ NodeExpandVolume: "hang" });
+    await world.patch(`/api/v1/persistentvolumes/pv-${name}`, { spec: { capacity: { storage: "2Mi" } } });
+    await world.patch(`${claimsPath}/${name}/status`, {
+      status: {
+        allocatedResources: { storage: "2Mi" },
+        allocatedResourceStatuses: { storage: "NodeResizePending" },
+      },
+    });
+    await wasAsked(driver, "NodeExpandVolume");
+    await driver.kill();
+    await tells(name, /FailedMount: .*Expander.NodeExpand failed to expand the volume.*code = Unavailable/);
+    const { status } = await world.whole.get<Claim>(`${claimsPath}/${name}`);
+    assert.equal(status.allocatedResourceStatuses?.storage, "NodeResizeInProgress");
+    assert.deepEqual(status.conditions ?? [], [], "a driver that is away says nothing of the size");
+    await driver.faults({});
+    await driver.start();
+    await holds(async () => {
+      const { status } = await world.whole.get<Claim>(`${claimsPath}/${name}`);
+      assert.equal(status.capacity?.storage, "2Mi");
+    });
+    assert.equal(await world.inside(name, "df -k /data | tail -1 | awk '{print $2}'"), "2048");
+    assert.deepEqual(await world.whole.containersOf(name), containers);
+  });
+});
