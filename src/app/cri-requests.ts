@@ -1,7 +1,8 @@
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { KubeletError, messageOf } from "../base/errors.ts";
 import { NamespaceMode } from "../gen/runtime/v1/api_pb.js";
+import { makeFolders } from "../host/make-folders.ts";
 import { containerHash } from "../model/container-hash.ts";
 import type { Container, Pod, PodUid } from "../model/pod.ts";
 import type { PodEvents } from "../model/pod-events.ts";
@@ -203,7 +204,7 @@ async function makeTerminationFile(
 ): Promise<void> {
   if (!container.terminationMessagePath) return;
   const path = join(containerDir(rootDir, pod, container.name), name);
-  await mkdir(dirname(path), { recursive: true, mode: 0o750 });
+  await makeFolders(dirname(path), 0o750);
   await writeFile(path, "");
   await chmod(path, 0o666);
 }

@@ -1,5 +1,6 @@
-import { mkdir, open, rename, rm } from "node:fs/promises";
+import { open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
+import { makeFolders } from "./make-folders.ts";
 
 /** Puts a file in place at once or not at all, whenever the process or the machine ends; its folder is made if need be. */
 export async function writeDurably(
@@ -8,7 +9,7 @@ export async function writeDurably(
   mode: number,
   draft?: string,
 ): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o755 });
+  await makeFolders(dirname(path), 0o755);
   await replaceDurably(path, content, mode, draft);
 }
 

@@ -1,7 +1,8 @@
-import { mkdir, readdir, readlink, realpath, rm, symlink, unlink } from "node:fs/promises";
+import { readdir, readlink, realpath, rm, symlink, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { errnoOf, KubeletError } from "../../base/errors.ts";
 import type { ContainerId } from "../../clients/cri/cri.ts";
+import { makeFolders } from "../../host/make-folders.ts";
 import { readMounts } from "../../host/mount-table.ts";
 import { restartsByLogs } from "../../host/restart-logs.ts";
 import type { Pod, PodId, PodUid } from "../../model/pod.ts";
@@ -39,14 +40,14 @@ export class PodFiles {
 
   async make(pod: Pod): Promise<void> {
     const dir = this.podDir(pod.metadata.uid);
-    await mkdir(dir, { recursive: true, mode: 0o750 });
-    await mkdir(join(dir, "volumes"), { recursive: true, mode: 0o750 });
-    await mkdir(join(dir, "plugins"), { recursive: true, mode: 0o750 });
-    await mkdir(this.logDir(pod.metadata), { recursive: true, mode: 0o755 });
+    await makeFolders(dir, 0o750);
+    await makeFolders(join(dir, "volumes"), 0o750);
+    await makeFolders(join(dir, "plugins"), 0o750);
+    await makeFolders(this.logDir(pod.metadata), 0o755);
   }
 
   async makeContainer(pod: Pod, container: string): Promise<void> {
-    await mkdir(join(this.logDir(pod.metadata), container), { recursive: true, mode: 0o755 });
+    await makeFolders(join(this.logDir(pod.metadata), container), 0o755);
   }
 
   /** How often a container was started, by the logs that it left. */
@@ -56,7 +57,7 @@ export class PodFiles {
 
   async linkLog(pod: Pod, container: string, attempt: number, id: ContainerId): Promise<void> {
     const target = join(this.logDir(pod.metadata), containerLogPath(container, attempt));
-    await mkdir(this.#o.containerLogsDir, { recursive: true, mode: 0o755 });
+    await makeFolders(this.#o.containerLogsDir, 0o755);
     try {
       await symlink(target, this.#linkOf(pod.metadata, container, id));
     } catch (error) {

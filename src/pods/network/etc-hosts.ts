@@ -1,5 +1,6 @@
-import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { chmod, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import { makeFolders } from "../../host/make-folders.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PodHostname } from "./hostname.ts";
 
@@ -35,7 +36,7 @@ function aliases(pod: Pod): string {
 
 /** Written in place: running containers have this very file mounted, and would not see a new one. */
 export async function writeEtcHosts(path: string, content: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o750 });
+  await makeFolders(dirname(path), 0o750);
   await writeFile(path, content);
   await chmod(path, 0o644);
 }

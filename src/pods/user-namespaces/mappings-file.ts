@@ -1,6 +1,7 @@
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { errnoOf, KubeletError, messageOf } from "../../base/errors.ts";
+import { makeFolders } from "../../host/make-folders.ts";
 
 const fileName = "userns";
 
@@ -58,7 +59,7 @@ function same(a: IdMapping, b: IdMapping): boolean {
  */
 export async function writeMappings(podDir: string, { first, length }: Mappings): Promise<void> {
   const mappings: IdMapping[] = [{ hostId: first, containerId: 0, length }];
-  await mkdir(podDir, { recursive: true, mode: 0o750 });
+  await makeFolders(podDir, 0o750);
   const path = join(podDir, fileName);
   const draft = join(podDir, `.${fileName}.tmp`);
   await synced(draft, "w", JSON.stringify({ uidMappings: mappings, gidMappings: mappings }));

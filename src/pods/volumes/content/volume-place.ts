@@ -1,6 +1,7 @@
-import { chmod, lstat, mkdir, rm, writeFile } from "node:fs/promises";
+import { chmod, lstat, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { errnoOf, KubeletError, messageOf } from "../../../base/errors.ts";
+import { makeFolders } from "../../../host/make-folders.ts";
 import type { Mounts, TmpfsOptions } from "../../../host/mounts.ts";
 import { removeTree } from "../../../host/remove-tree.ts";
 
@@ -24,7 +25,7 @@ export async function makePlace(
   medium: Medium,
   tmpfs: () => TmpfsOptions,
 ): Promise<void> {
-  await mkdir(dir, { recursive: true, mode: placeMode });
+  await makeFolders(dir, 0o755);
   await chmod(dir, placeMode); // whatever the umask
   if (medium === "memory") await mounts.mountTmpfs(dir, tmpfs());
   await markReady(dir);
@@ -52,7 +53,7 @@ export function markFolder(dir: string): string {
 
 async function markReady(dir: string): Promise<void> {
   const folder = markFolder(dir);
-  await mkdir(folder, { recursive: true, mode: 0o750 });
+  await makeFolders(folder, 0o750);
   await writeFile(join(folder, "ready"), "");
 }
 
@@ -60,7 +61,7 @@ async function markReady(dir: string): Promise<void> {
 export async function makeMountPoints(dir: string, paths: readonly string[]): Promise<void> {
   for (const path of paths) {
     try {
-      await mkdir(join(dir, path), { recursive: true, mode: 0o755 });
+      await makeFolders(join(dir, path), 0o755);
     } catch (error) {
       // A file of the volume has the name: the runtime mounts on that.
       if (errnoOf(error) === "EEXIST" && path.split("/").length === 1) continue;

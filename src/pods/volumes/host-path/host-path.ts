@@ -1,6 +1,7 @@
 import type { Stats } from "node:fs";
-import { mkdir, open, stat } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { KubeletError } from "../../../base/errors.ts";
+import { makeFolders } from "../../../host/make-folders.ts";
 import type { VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
 
 interface HostPathSource {
@@ -45,7 +46,7 @@ async function checkType(path: string, type: string): Promise<void> {
     throw new KubeletError("Volume", `${type} is an invalid volume type`);
   const found = await stat(path).catch(() => undefined);
   if (!found && type === "DirectoryOrCreate") {
-    await mkdir(path, { recursive: true, mode: 0o755 });
+    await makeFolders(path, 0o755);
     return;
   }
   if (!found && type === "FileOrCreate") {

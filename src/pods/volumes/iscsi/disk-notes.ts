@@ -1,13 +1,14 @@
-import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
+import { readdir, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { errnoOf } from "../../../base/errors.ts";
+import { makeFolders } from "../../../host/make-folders.ts";
 import { diskFromDir, type IscsiDisk, pluginDir } from "./iscsi-disk.ts";
 
 const fileName = "iscsi.json";
 
 /** Notes beside the mount what has to be known to detach the disk. While it is mounted, the mount is over the note. */
 export async function saveDisk(dir: string, disk: IscsiDisk): Promise<void> {
-  await mkdir(dir, { recursive: true, mode: 0o750 });
+  await makeFolders(dir, 0o750);
   const path = join(dir, fileName);
   await writeFile(`${path}.tmp`, `${JSON.stringify({ ...disk, MetricsProvider: null })}\n`);
   await rename(`${path}.tmp`, path);

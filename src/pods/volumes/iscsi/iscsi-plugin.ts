@@ -1,7 +1,8 @@
-import { mkdir, readdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { readdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { errnoOf, KubeletError, messageOf } from "../../../base/errors.ts";
 import type { Logger } from "../../../base/logger.ts";
+import { makeFolders } from "../../../host/make-folders.ts";
 import type { Mounts } from "../../../host/mounts.ts";
 import type { Pod } from "../../../model/pod.ts";
 import { formatAndMount, type RunProgram } from "../local/format-and-mount.ts";
@@ -139,7 +140,7 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
     async setUp(request) {
       const { spec, dir, deviceDir, fsGroup } = request;
       if (await mounts.isMountPoint(dir)) return;
-      await mkdir(dir, { recursive: true, mode: 0o750 });
+      await makeFolders(dir, 0o750);
       const source = deviceDir ?? diskDir(rootDir, diskOf(spec), "Filesystem");
       try {
         const mountOptions: string[] = spec.persistent?.spec.mountOptions ?? [];

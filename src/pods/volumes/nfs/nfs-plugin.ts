@@ -1,7 +1,8 @@
-import { mkdir, rmdir } from "node:fs/promises";
+import { rmdir } from "node:fs/promises";
 import { isIPv6 } from "node:net";
 import { errnoOf, messageOf } from "../../../base/errors.ts";
 import type { Logger } from "../../../base/logger.ts";
+import { makeFolders } from "../../../host/make-folders.ts";
 import { joinOptions, mountByCommand, unmountByCommand } from "../tools/mount-command.ts";
 import type { Commands } from "../tools/run-command.ts";
 import type { VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
@@ -34,7 +35,7 @@ export function nfsPlugin({ commands, mounts, logger }: NfsOptions): VolumePlugi
       const source = exportOf(spec);
       if (!source) throw new Error("Spec does not reference a NFS volume type");
       if (await mounts.isMountPoint(dir)) return;
-      await mkdir(dir, { recursive: true, mode: 0o750 });
+      await makeFolders(dir, 0o750);
       const options = joinOptions(spec.persistent?.spec.mountOptions ?? [], spec.readOnly ? ["ro"] : []);
       const server = isIPv6(source.server) ? `[${source.server}]` : source.server;
       try {

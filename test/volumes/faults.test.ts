@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import { execFile as execFileBack } from "node:child_process";
+import { existsSync, statfsSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { promisify } from "node:util";
+import { readMounts } from "../../src/host/mount-table.ts";
+import type { Pod } from "../../src/model/pod.ts";
+import { holds } from "../e2e/holds.ts";
+import { removeFolder } from "../node/remove-folder.ts";
+import { describeOnContainerd } from "../node/test-node.ts";
+import { PlayedMount } from "./played-mount.ts";
+import { VolumeNode, type VolumePod } from "./volume-node.ts";
+
+const execFile = promisify(execFileBack);
+const objects = "/api/v1/namespaces/default";
+const kilobyte = 1024;
+/** More than is left, and as large as a ConfigMap may well be. */
+const bulk = "x".repeat(800 * kilobyte);
+
+const withVolume = (volume: object): VolumePod => ({
+  spec: {
+    automountServiceAccountToken: false,
+    volumes: [{ name: "data", ...volume } as never],
+    containers: [{ volumeMounts: [{ name: "data", mountPath: "/data" }] }],
+  },
+});
+const nfs = withVolume({ nfs: { server: "192.0.2.1", path: "/export" } });
+
+/** One node, whose root folder is a small file system of its own, and whose mount program is played. */
+describeOnContainerd("volumes that cannot be had", (version) => {
+  let n: VolumeNode;
+  let bin: string;
+  let program: PlayedMount;
+  let secrets = 0;
+
+  before(async () => {
+    bin = await mkdtemp(join(tmpdir(), "played-mount-"));
+    program = new PlayedMount(bin);
+    await program.install("refused");
+    n = await VolumeNode.start(version, {
+      env: { ...process.env, PATH: program.path },
+      // Full as the disk is to be, nobody is to be evicted for it.
+      config: { evictionHard: { "memory.available": "1Mi" } },
+      prepare: async ({ rootDir }) => {
+        await execFile("mkdir", ["-p", rootDir]);
+        await execFile("mount", ["-t", "tmpfs", "-o", "size=32m", "small-root", rootDir]);
+      },
+    });
+    await n.secret("shown", { k: "0" });
+    await n.configMap("shown", { k: "0" });
+    await n.addPod("witness", withVolume({ secret: { secretName: "shown" } }));
+    await n.addPod("on-disk", withVolume({ configMap: { name: "shown" } }));
+    await n.runs("witness");
+    await n.runs("on-disk");
+  });
+
+  after(async () => {
+    await n?.whole.agent.end("SIGKILL");
+    if (n) await removeMounts(n.whole.node.rootDir);
+    await n?.destroy();
+    for (const pid of program?.hanging() ?? []) process.kill(pid, "SIGKILL");
+    await removeFolder(bin);
+  });
+
+  /** Pods that have nothing to do with it notice nothing: they run on, and their volumes follow what they show. */
+  const othersLive = async () => {
+    const value = String(++secrets);
+    await n.change(`${objects}/secrets/shown`, { data: { k: Buffer.from(value).toString("base64") } });
+    await holds(async () => assert.equal(await n.inside("witness", "cat /data/k"), value));
+    const { status } = await n.whole.pod("witness");
+    assert.deepEqual([status?.phase, status?.containerStatuses?.[0]?.restartCount], ["Running", 0]);
+  };
+  const dirOf = (pod: Pod, plugin: string) => n.volumeDir(pod, plugin, "data");
+  const nothingMounted = (dir: string) =>
+    assert.deepEqual([readMounts().some(({ path }) => path === dir), existsSync(dir)], [false, false], dir);
+  const end = async (pod: Pod) => {
+    await n.deletePod(pod.metadata.name);
+    await n.isGone(pod);
+  };
+
+  test("a mount command that fails: its words in an event, nothing half-mounted, and the pod runs when it succeeds", async () => {
+    const pod = await n.addPod("refused", nfs);
+    const dir = dirOf(pod, "nfs");
+    const args = `-t nfs 192.0.2.1:/export ${dir}`;
+    await n.says(
+      "refused",
+      "FailedMount",
+      `MountVolume.SetUp failed for volume "data" : mount failed: exit status 32\nMounting command: mount\nMounting arguments: ${args}\nOutput: mount.nfs: Connection refused\n\n`,
+    );
+    nothingMounted(dir);
+    await othersLive();
+    await program.set("good");
+    await n.runs("refused");
+    await n.inside("refused", "echo written >/data/x");
+    assert.equal(readMounts().filter(({ path }) => path === dir).length, 1);
+    await end(pod);
+  });
+
+  test("a mount command that never ends holds up its own pod only, and ends with the wish for it", async () => {
+    await program.set("hangs");
+    const stuck = await n.addPod("stuck", nfs);
+    await holds(() => assert.equal(program.hanging().length, 1));
+    await n.addPod("beside", withVolume({ configMap: { name: "shown" } }));
+    await n.runs("beside");
+    await othersLive();
+    assert.equal((await n.whole.pod("stuck")).status?.phase, "Pending");
+    assert.equal(program.hanging().length, 1, "it was not tried a second time");
+    await end(stuck);
+    assert.deepEqual(program.hanging(), []);
+  });
+
+  test("an agent that is told to stop while a mount command hangs does, and the next one mounts", async () => {
+    const stuck = await n.addPod("stuck-again", nfs);
+    await holds(() => assert.equal(program.hanging().length, 1));
+    assert.equal(await n.whole.agent.end("SIGTERM"), 0);
+    assert.deepEqual(program.hanging(), []);
+    nothingMounted(dirOf(stuck, "nfs"));
+    await program.set("good");
+    n.whole.startAgent();
+    await n.runs("stuck-again");
+    await end(stuck);
+  });
+
+  test("a full disk: an event says so, nothing half-written is shown, and it is written when there is room", async () => {
+    const { rootDir } = n.whole.node;
+    await n.configMap("bulk", { bulk });
+    const filler = join(rootDir, "filler");
+    const { bsize, bavail } = statfsSync(rootDir);
+    await writeFile(filler, Buffer.alloc(bsize * bavail - 64 * kilobyte));
+    const pod = await n.addPod("bulky", withVolume({ configMap: { name: "bulk" } }));
+    const full = /^MountVolume\.SetUp failed for volume "data" : .*no space left on device/;
+    await n.says("bulky", "FailedMount", full);
+    nothingMounted(dirOf(pod, "configmap"));
+    await n.change(`${objects}/configmaps/shown`, { data: { k: "1", bulk } });
+    await n.says("on-disk", "FailedMount", full);
+    assert.match(await n.inside("on-disk", "ls -A /data"), /^\.\.\d\S+\n\.\.data\nk$/);
+    assert.equal(await n.inside("on-disk", "cat /data/k"), "0");
+    await othersLive();
+    await rm(filler);
+    await n.runs("bulky");
+    assert.equal(await n.inside("bulky", "wc -c </data/bulk"), String(bulk.length));
+    await holds(async () => assert.equal(await n.inside("on-disk", "cat /data/k"), "1"));
+    await end(pod);
+  });
+
+  test("a root folder that is read-only: an event says so, and all goes on when it can be written again", async () => {
+    const { rootDir } = n.whole.node;
+    const doomed = await n.addPod("doomed", withVolume({ emptyDir: {} }));
+    await n.runs("doomed");
+    const frozen: [name: string, plugin: string, volume: object][] = [
+      ["frozen", "empty-dir", { emptyDir: {} }],
+      ["frozen-config", "configmap", { configMap: { name: "shown" } }],
+    ];
+    const pods: Pod[] = [];
+    await execFile("/bin/mount", ["-o", "remount,ro", rootDir]);
+    try {
+      for (const [name, , volume] of frozen) pods.push(await n.addPod(name, withVolume(volume)));
+      pods.push(await n.addPod("bare", { spec: { automountServiceAccountToken: false } }));
+      const refusal = /^MountVolume\.SetUp failed for volume "data" : .*read-only file system/;
+      for (const [index, [name, plugin]] of frozen.entries()) {
+        await n.says(name, "FailedMount", refusal);
+        nothingMounted(dirOf(pods[index]!, plugin));
+      }
+      await n.says("bare", "Failed", /^error making pod data directories: .*read-only file system/);
+      await n.deletePod("doomed");
+      await othersLive();
+    } finally {
+      await execFile("/bin/mount", ["-o", "remount,rw", rootDir]);
+    }
+    for (const { metadata } of pods) await n.runs(metadata.name);
+    await n.isGone(doomed);
+    for (const pod of pods) await end(pod);
+  });
+
+  test("nothing is left of any of it", async () => {
+    for (const name of ["witness", "on-disk", "beside"]) await end(await n.whole.pod(name));
+    assert.deepEqual([...n.mountIds().keys()], []);
+  });
+});
+
+/** All that is mounted in a folder, and the folder's own. */
+async function removeMounts(dir: string): Promise<void> {
+  const isMounted = () => readMounts().some(({ path }) => path === dir || path.startsWith(`${dir}/`));
+  while (isMounted()) await execFile("/bin/umount", ["--recursive", "--lazy", dir]);
+}

@@ -1,0 +1,52 @@
+import { existsSync, readFileSync } from "node:fs";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+/** What it does with whatever it is asked to mount: a tmpfs stands for what a server would give. */
+export type MountMode = "good" | "refused" | "hangs";
+
+/** A program `mount` for the agent's PATH, in place of that of the system: there is no NFS server to be good or dead. */
+export class PlayedMount {
+  readonly #dir: string;
+
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  async install(mode: MountMode): Promise<void> {
+    await mkdir(this.#dir, { recursive: true });
+    const script = `#!/bin/sh
+for target in "$@"; do :; done
+case "$(cat '${this.#dir}/mode')" in
+  refused) echo "mount.nfs: Connection refused" >&2; exit 32 ;;
+  hangs) echo $$ >>'${this.#dir}/hanging'; exec sleep 1000 ;;
+esac
+exec /bin/mount -t tmpfs played "$target"
+`;
+    await writeFile(join(this.#dir, "mount"), script);
+    await chmod(join(this.#dir, "mount"), 0o755);
+    await this.set(mode);
+  }
+
+  get path(): string {
+    return `${this.#dir}:${process.env.PATH}`;
+  }
+
+  set(mode: MountMode): Promise<void> {
+    return writeFile(join(this.#dir, "mode"), mode);
+  }
+
+  /** Processes that were to mount something and never end by themselves. */
+  hanging(): number[] {
+    const file = join(this.#dir, "hanging");
+    if (!existsSync(file)) return [];
+    const pids = readFileSync(file, "utf8").trim().split("\n").map(Number);
+    return pids.filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, "utf8").startsWith("sleep");
+      } catch {
+        return false;
+      }
+    });
+  }
+}
