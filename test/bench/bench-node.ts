@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { openSync, readdirSync, rmSync } from "node:fs";
+import { openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { ContainerId, CriClient, SandboxId } from "../../src/clients/cri/cri.ts";
@@ -37,17 +37,24 @@ export class BenchNode {
   }
 
   /** Starts the kubelet as a user would, and waits until it is at rest. */
-  async startAgent(): Promise<void> {
+  async startAgent(extra: readonly string[] = []): Promise<void> {
     const log = openSync(this.#agent.logFile, "a");
     const { configFile, node } = this.#agent;
     this.#child = spawn(
       join(repoDir, "bin/kubelet"),
-      [`--config=${configFile}`, `--root-dir=${node.rootDir}`],
+      [`--config=${configFile}`, `--root-dir=${node.rootDir}`, ...extra],
       { stdio: ["ignore", log, log] },
     );
     await until("the kubelet is healthy", async () => (await this.#agent.health())?.status === 200);
     // The event stream is trusted half a second after it was opened, and then everything is looked at once more.
     await pause(1500);
+  }
+
+  /** How long the kubelet has had a CPU, in milliseconds: other load on the machine changes it less than any time. */
+  agentCpu(): number {
+    const stat = readFileSync(`/proc/${this.#child?.pid}/stat`, "utf8");
+    const [user, system] = stat.slice(stat.lastIndexOf(")")).split(" ").slice(12, 14).map(Number);
+    return ((user ?? 0) + (system ?? 0)) * 10;
   }
 
   async stopAgent(): Promise<void> {

@@ -10,6 +10,7 @@ import { removeAbandonedNodes } from "../../src/local/abandoned.ts";
 import { cleanUpNode } from "../../src/local/cleanup.ts";
 import { type NodeFiles, nodeFiles } from "../../src/local/node-files.ts";
 import type { OciImage } from "../../src/local/oci-image.ts";
+import { firstAddress } from "../../src/local/subnet.ts";
 import { askRuntime } from "../e2e/agent-process.ts";
 import { CliProcess, environmentFor } from "../e2e/cli-process.ts";
 import { holds } from "../e2e/holds.ts";
@@ -73,6 +74,16 @@ export class UpNode {
     const told = /export KUBECONFIG=(\S+)/.exec(this.#up.stdout)?.[1];
     assert.ok(told, this.#up.stdout);
     return told;
+  }
+
+  /** Addresses of services here: "10.64.16.0/20". */
+  get serviceRange(): string {
+    return readFileSync(this.files.serviceRange, "utf8").trim();
+  }
+
+  /** Where pods find the API. */
+  get apiAddress(): string {
+    return firstAddress(this.serviceRange);
   }
 
   /** Containers of a pod that run. */
