@@ -1,10 +1,10 @@
-import type { Writable } from "node:stream";
 import { KubeletError } from "../base/errors.ts";
 import { findSocket, socketOptions, socketUsage } from "./agent-socket.ts";
 import { type LocalAnswer, localRequest } from "./local-request.ts";
 import { parseOptions } from "./options.ts";
 import { manifestName, podDocuments } from "./pod-documents.ts";
 import { type FiledPod, readPodFiles, told } from "./pod-files.ts";
+import type { Terminal } from "./terminal.ts";
 
 export const applyUsage = `kubelet apply -f pod.yaml: gives the kubelet that runs on this machine pods to run
 
@@ -30,22 +30,23 @@ interface Problem {
   readonly message: string;
 }
 
-export async function applyCommand(args: readonly string[], out: Writable, err: Writable): Promise<number> {
+export async function applyCommand(args: readonly string[], terminal: Terminal): Promise<number> {
+  const { stdin, stdout, stderr } = terminal;
   const options = parseOptions(args, { f: "values", ...socketOptions, help: "switch" });
   if (options.help) {
-    out.write(applyUsage);
+    stdout.write(applyUsage);
     return 0;
   }
   if (options.rest.length > 0)
     throw new KubeletError("Usage", `kubelet apply: what is ${options.rest[0]}? Files are named with -f`);
   if (!options.f) throw new KubeletError("Usage", "kubelet apply: which pods? Name a file with -f");
-  const pods = await readPodFiles(options.f);
+  const pods = await readPodFiles(options.f, stdin);
   const socketPath = await findSocket(options);
   let status = 0;
   for (const pod of pods) {
-    const refusal = await apply(socketPath, pod, out, err);
+    const refusal = await apply(socketPath, pod, terminal);
     if (refusal === undefined) continue;
-    err.write(`${refusal}\n`);
+    stderr.write(`${refusal}\n`);
     status = 1;
   }
   return status;
@@ -55,8 +56,7 @@ export async function applyCommand(args: readonly string[], out: Writable, err: 
 async function apply(
   socketPath: string,
   pod: FiledPod,
-  out: Writable,
-  err: Writable,
+  { stdout, stderr }: Omit<Terminal, "stdin">,
 ): Promise<string | undefined> {
   const name = manifestName(pod);
   const path = `/manifests/${name}`;
@@ -71,8 +71,8 @@ async function apply(
     const problems = answer.status === 422 ? reply.problems : undefined;
     return (problems ?? [{ message: reply.message ?? "" }]).map((problem) => told(pod, problem)).join("\n");
   }
-  for (const warning of reply.warnings ?? []) err.write(`${told(pod, warning)}\n`);
-  for (const made of reply.pods ?? []) out.write(`${made.namespace}/${made.name}: ${reply.result}\n`);
+  for (const warning of reply.warnings ?? []) stderr.write(`${told(pod, warning)}\n`);
+  for (const made of reply.pods ?? []) stdout.write(`${made.namespace}/${made.name}: ${reply.result}\n`);
   return undefined;
 }
 

@@ -1,10 +1,10 @@
-import type { Writable } from "node:stream";
 import { KubeletError } from "../base/errors.ts";
 import { findSocket, socketOptions, socketUsage } from "./agent-socket.ts";
 import { localRequest } from "./local-request.ts";
 import { parseOptions } from "./options.ts";
 import { manifestName } from "./pod-documents.ts";
 import { readPodFiles } from "./pod-files.ts";
+import type { Terminal } from "./terminal.ts";
 
 export const deleteUsage = `kubelet delete NAME: takes away a pod that was given by \`kubelet apply\` or by HTTP
 
@@ -18,7 +18,8 @@ When it says "deleted", the pod is wanted no more and is being ended, whatever h
 origin are not touched: those of files go with their file. The exit status is 1 if a pod was not there.
 `;
 
-export async function deleteCommand(args: readonly string[], out: Writable, err: Writable): Promise<number> {
+export async function deleteCommand(args: readonly string[], terminal: Terminal): Promise<number> {
+  const { stdin, stdout, stderr } = terminal;
   const options = parseOptions(args, {
     f: "values",
     n: "value",
@@ -27,14 +28,14 @@ export async function deleteCommand(args: readonly string[], out: Writable, err:
     help: "switch",
   });
   if (options.help) {
-    out.write(deleteUsage);
+    stdout.write(deleteUsage);
     return 0;
   }
   const namespace = options.n ?? "default";
   const named = options.rest.map((name) => ({ namespace, name }));
   if (named.length === 0 && !options.f)
     throw new KubeletError("Usage", "kubelet delete: which pods? Name them, or a file with -f");
-  const filed = await readPodFiles(options.f ?? []);
+  const filed = await readPodFiles(options.f ?? [], stdin);
   const socketPath = await findSocket(options);
   let status = 0;
   for (const pod of [...named, ...filed]) {
@@ -44,12 +45,12 @@ export async function deleteCommand(args: readonly string[], out: Writable, err:
     let answer = await remove(manifestName(pod));
     if (answer.status === 404 && !("file" in pod) && !options.n) answer = await remove(pod.name);
     if (answer.status === 200) {
-      out.write(`${ref}: deleted\n`);
+      stdout.write(`${ref}: deleted\n`);
       continue;
     }
     if (answer.status === 404 && options["ignore-not-found"]) continue;
     const why = answer.status === 404 ? "no such pod was applied here" : answer.bytes.toString().trim();
-    err.write(`${ref}: ${why}\n`);
+    stderr.write(`${ref}: ${why}\n`);
     status = 1;
   }
   return status;

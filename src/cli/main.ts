@@ -27,9 +27,9 @@ async function main(args: readonly string[]): Promise<number> {
     case "up":
       return upCommand(rest, process.stdout);
     case "apply":
-      return applyCommand(rest, process.stdout, process.stderr);
+      return applyCommand(rest, process);
     case "delete":
-      return deleteCommand(rest, process.stdout, process.stderr);
+      return deleteCommand(rest, process);
     case "explain":
       return explainCommand(rest, process.stdout);
     case "pods":

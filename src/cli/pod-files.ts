@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { KubeletError, messageOf } from "../base/errors.ts";
 import { type PodDocument, podDocuments } from "./pod-documents.ts";
@@ -9,12 +10,12 @@ export interface FiledPod extends PodDocument {
 }
 
 /** The pods of files, of all manifests of a folder, or of what is piped in ("-"). One bad file is an error for all. */
-export async function readPodFiles(paths: readonly string[]): Promise<FiledPod[]> {
+export async function readPodFiles(paths: readonly string[], stdin: Readable): Promise<FiledPod[]> {
   const pods: FiledPod[] = [];
   const problems: string[] = [];
   for (const path of paths)
     for (const file of await filesOf(path)) {
-      const result = podDocuments(await contentOf(file));
+      const result = podDocuments(await contentOf(file, stdin));
       if ("documents" in result) pods.push(...result.documents.map((document) => ({ ...document, file })));
       else problems.push(...result.problems.map((problem) => told({ file }, problem)));
     }
@@ -46,8 +47,8 @@ async function filesOf(path: string): Promise<string[]> {
   return manifests.sort((a, b) => (a < b ? -1 : 1)).map((name) => join(path, name));
 }
 
-async function contentOf(file: string): Promise<string> {
-  if (file === "-") return text(process.stdin);
+async function contentOf(file: string, stdin: Readable): Promise<string> {
+  if (file === "-") return text(stdin);
   return readFile(file, "utf8").catch((error) => {
     throw unreadable(file, error);
   });

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { request } from "node:http";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { test } from "node:test";
-import { annotationMirror } from "../../src/model/pod.ts";
+import { annotationMirror, annotationSource } from "../../src/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
-import { nodeName, TestCluster } from "./cluster-node.ts";
+import { container, nodeName, TestCluster } from "./cluster-node.ts";
 
 const mirror = `web-${nodeName}`;
 
@@ -41,6 +44,34 @@ test("a static pod has a mirror with its status; to delete the mirror does not t
   await cluster.isGone(mirror);
   assert.equal(cluster.containersOf(uid).length, 0, "the mirror stays until its pod has ended");
 });
+
+test("an applied pod has a mirror as any static pod has, until it is deleted", async (t) => {
+  const cluster = await TestCluster.start(t);
+  await cluster.startAgent();
+  const spec = { terminationGracePeriodSeconds: 5, containers: [container()] };
+  const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "web" }, spec };
+  const put = await onSocket(cluster, "PUT", JSON.stringify(pod));
+  assert.equal(put.status, 201, put.body);
+  const shown = await cluster.runs(mirror);
+  assert.equal(shown.metadata.annotations?.[annotationSource], "applied");
+  const uid = shown.metadata.annotations?.[annotationMirror] ?? "";
+  assert.match(put.body, new RegExp(uid));
+  assert.equal(cluster.runningOf(uid).length, 1);
+  assert.equal((await onSocket(cluster, "DELETE")).status, 200);
+  await cluster.isGone(mirror);
+  assert.equal(cluster.containersOf(uid).length, 0);
+});
+
+function onSocket(cluster: TestCluster, method: string, body?: string) {
+  const socketPath = join(cluster.dir, "root", "kubelet.sock");
+  return new Promise<{ status: number; body: string }>((resolve, reject) => {
+    const call = request({ socketPath, method, path: "/manifests/web" }, (response) => {
+      text(response).then((said) => resolve({ status: response.statusCode ?? 0, body: said }), reject);
+    });
+    call.on("error", reject);
+    call.end(body);
+  });
+}
 
 test("the mirror of a manifest that changed is another one", async (t) => {
   const cluster = await TestCluster.start(t);

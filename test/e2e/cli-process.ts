@@ -12,6 +12,8 @@ export interface CliOptions {
   launcher?: readonly string[];
   /** After this long it is killed: a command that hangs fails its test by itself. */
   withinMs?: number;
+  /** What is piped in. */
+  input?: string;
 }
 
 /** A command of the kubelet as a user would type it, under way. */
@@ -24,9 +26,10 @@ export class CliProcess {
   constructor(args: readonly string[], options: CliOptions = {}) {
     const [program, ...before] = options.launcher ?? [process.execPath];
     this.child = spawn(program!, [...before, mainFile, ...args], {
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: [options.input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
       env: options.env ?? process.env,
     });
+    this.child.stdin?.end(options.input);
     this.child.stdout!.on("data", (chunk) => {
       this.stdout += chunk;
     });

@@ -19,6 +19,7 @@ const subresources: Readonly<Record<string, readonly string[]>> = {
   metrics: ["metrics"],
   logs: ["log"],
   checkpoint: ["checkpoint"],
+  manifests: ["manifests", "proxy"],
   statusz: ["statusz"],
   flagz: ["configz"],
 };

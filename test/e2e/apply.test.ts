@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { PassThrough, Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { after, before, describe, test } from "node:test";
+import { KubeletError } from "../../src/base/errors.ts";
+import { applyCommand } from "../../src/cli/apply-command.ts";
+import { deleteCommand } from "../../src/cli/delete-command.ts";
+import { fakeImages } from "../fake-runtime/fake-runtime.ts";
+import { StandaloneAgent } from "../faults/standalone-agent.ts";
+import { cli } from "./cli-process.ts";
+import { holds } from "./holds.ts";
+
+const pod = (name: string, version = 1, more = "") => `apiVersion: v1
+kind: Pod
+metadata:
+  name: ${name}
+  labels: { v: "${version}" }
+${more}spec:
+  hostNetwork: true
+  terminationGracePeriodSeconds: 1
+  containers:
+    - name: c
+      image: ${fakeImages.busybox}
+      imagePullPolicy: Never
+`;
+
+/** A command without a process of its own, which takes far longer to start than the command takes. */
+async function inProcess(command: typeof applyCommand, args: readonly string[], input = "") {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const said = Promise.all([text(stdout), text(stderr)]);
+  const status = await command(args, { stdin: Readable.from([input]), stdout, stderr }).catch((error) => {
+    assert.ok(error instanceof KubeletError, String(error));
+    stderr.write(`kubelet: ${error.message}\n`);
+    return 1;
+  });
+  stdout.end();
+  stderr.end();
+  const [out, err] = await said;
+  return { status, stdout: out, stderr: err };
+}
+
+/** With a runtime in memory: what `kubelet apply` and `kubelet delete` say, and what then runs. */
+describe("kubelet apply and kubelet delete", () => {
+  let agent: StandaloneAgent;
+  let dir: string;
+
+  before(async () => {
+    agent = await StandaloneAgent.create();
+    dir = join(agent.dir, "files");
+    mkdirSync(join(dir, "folder"), { recursive: true });
+    agent.start();
+    await agent.ready();
+  });
+  after(() => agent?.destroy());
+
+  const file = (name: string, content: string) => {
+    writeFileSync(join(dir, name), content);
+    return join(dir, name);
+  };
+  const run = async (args: string[], input?: string) => {
+    const [word, ...rest] = [...args, `--root-dir=${agent.rootDir}`];
+    const { status, stdout, stderr } = await inProcess(
+      word === "apply" ? applyCommand : deleteCommand,
+      rest,
+      input,
+    );
+    return { status, stdout, stderr: stderr.replaceAll(`${dir}/`, "") };
+  };
+  const said = (...lines: string[]) => ({
+    status: 0,
+    stdout: lines.map((l) => `${l}\n`).join(""),
+    stderr: "",
+  });
+  const runs = (...expected: string[]) =>
+    holds(() =>
+      assert.deepEqual(
+        agent
+          .running()
+          .map(({ pod: name, version }) => `${name} ${version}`)
+          .sort((a, b) => (a < b ? -1 : 1)),
+        expected,
+      ),
+    );
+
+  test("the pods of a file run; again, nothing changes; edited, they are replaced", async () => {
+    const two = file("two.yaml", `${pod("a")}---\n${pod("b")}`);
+    assert.deepEqual(
+      await run(["apply", "-f", two]),
+      said("default/a-node-a: created", "default/b-node-a: created"),
+    );
+    await runs("a 1", "b 1");
+    assert.deepEqual(
+      await run(["apply", "-f", two]),
+      said("default/a-node-a: unchanged", "default/b-node-a: unchanged"),
+    );
+    file("two.yaml", `${pod("a")}---\n${pod("b", 2)}`);
+    assert.deepEqual(
+      await run(["apply", "-f", two]),
+      said("default/a-node-a: unchanged", "default/b-node-a: replaced"),
+    );
+    await runs("a 1", "b 2");
+  });
+
+  test("a folder, a namespace, a list and what is piped in are taken too", async () => {
+    file("folder/c.yml", pod("c"));
+    file("folder/ignored.txt", "no pod");
+    file("folder/d.yaml", pod("d", 1, "  namespace: shop\n"));
+    assert.deepEqual(
+      await run(["apply", "-f", join(dir, "folder")]),
+      said("default/c-node-a: created", "shop/d-node-a: created"),
+    );
+    const spec = {
+      hostNetwork: true,
+      terminationGracePeriodSeconds: 1,
+      containers: [{ name: "c", image: fakeImages.busybox, imagePullPolicy: "Never" }],
+    };
+    const list = { kind: "PodList", items: [{ metadata: { name: "e", labels: { v: "1" } }, spec }] };
+    assert.deepEqual(
+      await run(["apply", "-f", "-"], JSON.stringify(list)),
+      said("default/e-node-a: created"),
+    );
+    await runs("a 1", "b 2", "c 1", "d 1", "e 1");
+  });
+
+  test("a bad pod is refused with the line of the file and the field; the good one beside it is taken", async () => {
+    const mixed = file("mixed.yaml", `${pod("a", 3)}---\n${pod("b", 3).replace("image:", "picture:")}`);
+    const done = await run(["apply", "-f", mixed]);
+    assert.deepEqual([done.status, done.stdout], [1, "default/a-node-a: replaced\n"]);
+    assert.match(done.stderr, /^mixed\.yaml:23: spec\.containers\[0\]\.image: /m);
+    await runs("a 3", "b 2", "c 1", "d 1", "e 1");
+  });
+
+  test("a file that is no manifest gives the agent nothing", async () => {
+    const other = file("other.yaml", `${pod("a", 4)}---\nkind: Secret\napiVersion: v1\n`);
+    const done = await run(["apply", "-f", other]);
+    assert.deepEqual([done.status, done.stdout], [1, ""]);
+    assert.match(done.stderr, /other\.yaml:14: kind: "Secret", and only pods can be applied/);
+    await runs("a 3", "b 2", "c 1", "d 1", "e 1");
+  });
+
+  test("a name that was taken for another pod over HTTP is not overwritten", async () => {
+    assert.equal((await agent.ask("PUT", "/manifests/f", pod("g"))).status, 201);
+    const done = await run(["apply", "-f", "-"], pod("f"));
+    assert.deepEqual([done.status, done.stdout], [1, ""]);
+    assert.match(
+      done.stderr,
+      /manifest "f" is there and holds another pod than default\/f: `kubelet delete f` first/,
+    );
+    const twice = await run(["apply", "-f", "-"], pod("g"));
+    assert.equal(twice.status, 1);
+    assert.match(twice.stderr, /pod "default\/g-node-a" is already in manifest "f"/);
+    assert.deepEqual(await run(["delete", "f"]), said("default/f: deleted"));
+  });
+
+  test("deleted pods end, by name or by file; what is not there is said", async () => {
+    const absent = await run(["delete", "a", "d"]);
+    assert.deepEqual([absent.status, absent.stdout], [1, "default/a: deleted\n"]);
+    assert.match(absent.stderr, /^default\/d: no such pod was applied here\n$/);
+    assert.deepEqual(await run(["delete", "d", "-n", "shop"]), said("shop/d: deleted"));
+    assert.deepEqual(await run(["delete", "d", "-n", "shop", "--ignore-not-found"]), said());
+    await runs("b 2", "c 1", "e 1");
+    const all = file("all.yaml", `${pod("b")}---\n${pod("c")}---\n${pod("e")}`);
+    assert.deepEqual(
+      await run(["delete", "-f", all]),
+      said("default/b: deleted", "default/c: deleted", "default/e: deleted"),
+    );
+    await runs();
+  });
+
+  const wrong: [what: string, args: string[], stderr: RegExp][] = [
+    ["apply without a file asks for one", ["apply"], /which pods\? Name a file with -f/],
+    [
+      "apply with a name instead of a file asks for -f",
+      ["apply", "a.yaml"],
+      /what is a\.yaml\? Files are named with -f/,
+    ],
+    ["apply of a file that is not there", ["apply", "-f", "/no/such.yaml"], /\/no\/such\.yaml: ENOENT/],
+    ["delete without a name asks for one", ["delete"], /which pods\? Name them/],
+    ["delete of a name that cannot be", ["delete", "../x"], /default\/\.\.\/x: /],
+  ];
+  for (const [what, args, stderr] of wrong)
+    test(what, async () => {
+      const done = await run(args);
+      assert.deepEqual([done.status, done.stdout], [1, ""]);
+      assert.match(done.stderr, stderr);
+    });
+
+  test("as a process: what is piped in is applied, and a command without an agent says that none answers", async () => {
+    const applied = await cli(["apply", "-f", "-", `--root-dir=${agent.rootDir}`], { input: pod("h") });
+    assert.deepEqual([applied.status, applied.stdout], [0, "default/h-node-a: created\n"], applied.stderr);
+    await runs("h 1");
+    const done = await cli(["delete", "h", "--root-dir=/no/such"]);
+    assert.deepEqual([done.status, done.stdout], [1, ""]);
+    assert.match(done.stderr, /^kubelet: no kubelet answers on \/no\/such\/kubelet\.sock/);
+  });
+
+  for (const command of ["apply", "delete"])
+    test(`${command} has help`, async () => {
+      const done = await run([command, "--help"]);
+      assert.equal(done.status, 0);
+      assert.match(done.stdout, /-f FILE/);
+    });
+});

@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { request } from "node:https";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { after, before, describe, test } from "node:test";
+import { type TestPair, testAuthority, testPair } from "../../src/server/fixtures.ts";
+import { freePort } from "../e2e/agent-process.ts";
+import { cli } from "../e2e/cli-process.ts";
+import { holds } from "../e2e/holds.ts";
+import { fakeImages } from "../fake-runtime/fake-runtime.ts";
+import { StandaloneAgent } from "../faults/standalone-agent.ts";
+
+const pod = `apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+spec:
+  hostNetwork: true
+  containers:
+    - name: c
+      image: ${fakeImages.busybox}
+      imagePullPolicy: Never
+`;
+
+describe("pods by HTTPS", () => {
+  const authority = testAuthority();
+  const friend = testPair(authority, "friend");
+  const stranger = testPair(testAuthority("another-ca"), "friend");
+  let agent: StandaloneAgent;
+  let port: number;
+
+  before(async () => {
+    agent = await StandaloneAgent.create();
+    port = await freePort();
+    writeFileSync(join(agent.dir, "ca.crt"), authority.certificate);
+  });
+  after(() => agent?.destroy());
+
+  const start = async (...flags: string[]) => {
+    agent.start([
+      "--enable-server=true",
+      "--address=127.0.0.1",
+      `--port=${port}`,
+      `--cert-dir=${join(agent.dir, "pki")}`,
+      `--client-ca-file=${join(agent.dir, "ca.crt")}`,
+      ...flags,
+    ]);
+    await agent.ready();
+    await holds(async () => assert.equal((await ask("GET", "/healthz", friend)).status < 500, true));
+  };
+
+  const ask = async (method: string, path: string, who?: TestPair, body?: string) => {
+    const call = request({
+      ...{ host: "127.0.0.1", port, method, path, rejectUnauthorized: false, agent: false, ...who },
+    });
+    call.end(body);
+    const [response] = await once(call, "response");
+    return { status: response.statusCode as number, body: await text(response) };
+  };
+
+  test("who has no right gets nothing and changes nothing; who has puts, reads and deletes", async () => {
+    await start("--authorization-mode=AlwaysAllow", "--enable-manifests-handler");
+    for (const who of [undefined, stranger])
+      for (const [method, path] of [
+        ["GET", "/manifests"],
+        ["GET", "/manifests/web"],
+        ["PUT", "/manifests/web"],
+        ["DELETE", "/manifests/web"],
+      ] as const) {
+        const answer = await ask(method, path, who, method === "PUT" ? pod : undefined);
+        assert.deepEqual([answer.status, answer.body.includes("web")], [401, false], `${method} ${path}`);
+      }
+    assert.equal((await ask("PUT", "/manifests/web", friend, pod)).status, 201);
+    assert.deepEqual(await ask("GET", "/manifests/web", friend), { status: 200, body: pod });
+    await holds(() =>
+      assert.deepEqual(
+        agent.running().map((c) => c.pod),
+        ["web"],
+      ),
+    );
+    const bad = await ask("PUT", "/manifests/web", friend, pod.replace("image:", "picture:"));
+    assert.equal(bad.status, 422);
+    assert.deepEqual(
+      (JSON.parse(bad.body) as { problems: { line: number; field: string }[] }).problems.map(
+        ({ line, field }) => [line, field],
+      ),
+      [[8, "spec.containers[0].image"]],
+    );
+    assert.deepEqual(await ask("GET", "/manifests/web", friend), { status: 200, body: pod });
+    await agent.end("SIGTERM");
+  });
+
+  test("without the flag the port does not know them, and the socket does", async () => {
+    await start("--authorization-mode=AlwaysAllow");
+    for (const method of ["GET", "PUT", "DELETE"])
+      assert.equal((await ask(method, "/manifests/web", friend)).status, 404, method);
+    assert.deepEqual(await agent.ask("GET", "/manifests/web"), { status: 200, body: pod });
+    await agent.end("SIGTERM");
+  });
+
+  test("without anybody who could give the right, nobody has it", async () => {
+    await start("--authorization-mode=Webhook", "--enable-manifests-handler");
+    assert.equal((await ask("PUT", "/manifests/web", friend, pod)).status, 403);
+    assert.equal((await agent.ask("DELETE", "/manifests/web")).status, 200);
+    await holds(() => assert.deepEqual(agent.running(), []));
+    await agent.end("SIGTERM");
+  });
+
+  test("an agent that would let everybody put pods does not start", async () => {
+    const done = await cli([`--root-dir=${agent.rootDir}`, "--enable-manifests-handler"], {
+      withinMs: 30_000,
+    });
+    assert.equal(done.status, 1);
+    assert.match(
+      done.stderr,
+      /everybody who reaches the port could run any pod here\. Set --anonymous-auth=false/,
+    );
+  });
+});
