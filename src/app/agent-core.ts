@@ -6,8 +6,9 @@ import { createCriClient } from "../clients/cri/client.ts";
 import { RuntimeConnection } from "../clients/cri/connection.ts";
 import type { CriClient } from "../clients/cri/cri.ts";
 import type { KubeletConfiguration } from "../config/kubelet-configuration.ts";
-import type { PodUid } from "../model/pod.ts";
+import type { Pod, PodUid } from "../model/pod.ts";
 import type { PodEvents } from "../model/pod-events.ts";
+import { StartTimes } from "../pipeline/status-manager/start-times.ts";
 import type { PodObjects } from "../pods/objects/pod-objects.ts";
 import { DesiredPods } from "../state/desired-pods.ts";
 import { type ObservedPod, ObservedPods } from "../state/observed-pods.ts";
@@ -54,6 +55,7 @@ export interface AgentCore {
   /** What runs, as users see it. */
   readonly running: { get(uid: PodUid): ObservedPod | undefined; knows(uid: PodUid): boolean };
   readonly restartGates: { containerRules: boolean; restartAll: boolean };
+  readonly startTimes: StartTimes;
   hostIps(): readonly string[];
 }
 
@@ -105,9 +107,21 @@ export function agentCore(options: AgentOptions, node: Node, onStarted: (uid: Po
       containerRules: gates.enabled("ContainerRestartRules"),
       restartAll: gates.enabled("RestartAllContainersOnContainerExits"),
     },
+    startTimes: new StartTimes({ metrics, clock, initMs: (pod) => initRuntime(pod, observed) }),
     hostIps: () => {
       const known = view?.hostIps() ?? [];
       return known.length > 0 ? known : node.facts.hostIps;
     },
   };
+}
+
+/** How long those init containers ran that are meant to end. */
+function initRuntime({ metadata, spec }: Pod, observed: ObservedPods): number {
+  const names = new Set(
+    (spec.initContainers ?? []).filter((c) => c.restartPolicy !== "Always").map((c) => c.name),
+  );
+  const ended = (observed.get(metadata.uid)?.containers ?? []).filter(
+    ({ name, state }) => names.has(name) && state === "exited",
+  );
+  return ended.reduce((sum, { startedAt, finishedAt }) => sum + Math.max(0, finishedAt - startedAt), 0);
 }

@@ -58,7 +58,8 @@ const stopWithinMs = 10_000;
 const orphanWithinMs = 30_000;
 
 /** Builds the agent from its parts and starts it. The only place that knows all of them. */
-export async function startAgent(o: AgentOptions): Promise<Agent> {
+export async function startAgent(options: AgentOptions): Promise<Agent> {
+  const o = { ...options, metrics: options.metrics ?? createMetrics() };
   const { config, clock, logger } = o;
   const node = await readNode(o);
   const lifecycle = new Lifecycle(clock, logger);
@@ -178,6 +179,7 @@ export async function startAgent(o: AgentOptions): Promise<Agent> {
       listeners.tell(uid);
       probes.forget(uid);
       statuses.forget(uid);
+      core.startTimes.gone(uid);
       cluster?.pods.gone(uid);
       board.changed(uid);
     },

@@ -1,7 +1,9 @@
 import type { Clock } from "../base/clock.ts";
 import type { Component } from "../base/component.ts";
 import type { Logger } from "../base/logger.ts";
+import type { Metrics } from "../base/metrics.ts";
 import type { KubeAccess } from "../clients/kube/kubeconfig.ts";
+import { requestMetrics } from "../clients/kube/request-metrics.ts";
 import { HttpKubeTransport, kubeletUserAgent, type TransportOptions } from "../clients/kube/transport.ts";
 import type { KubeTransport } from "../clients/kube/transport-interface.ts";
 import type { KubeletConfiguration } from "../config/kubelet-configuration.ts";
@@ -14,6 +16,8 @@ export interface ConnectionOptions {
   kubeletVersion: string;
   clock: Clock;
   logger: Logger;
+  /** Requests are counted there. */
+  metrics?: Metrics;
   /** Told of each answer, also of those that are tried again; status 0: nobody answered. */
   onAnswer?: TransportOptions["onAnswer"];
 }
@@ -49,9 +53,13 @@ export function clusterAccess(o: ClusterAccessOptions): ClusterOptions & { close
 
 export function connection(
   access: KubeAccess,
-  { kubeletVersion, clock, logger, onAnswer }: ConnectionOptions,
+  { kubeletVersion, clock, logger, metrics, onAnswer }: ConnectionOptions,
   rate: Pick<TransportOptions, "qps" | "burst"> = { qps: 0, burst: 0 },
 ): HttpKubeTransport {
   const userAgent = kubeletUserAgent(kubeletVersion, archOf(process.arch), "");
-  return new HttpKubeTransport({ access, userAgent, ...rate, clock, logger, ...(onAnswer && { onAnswer }) });
+  return new HttpKubeTransport({
+    ...{ access, userAgent, ...rate, clock, logger },
+    metrics: metrics && requestMetrics(metrics),
+    ...(onAnswer && { onAnswer }),
+  });
 }

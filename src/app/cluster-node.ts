@@ -10,6 +10,7 @@ import { kubeLeaseApi, kubeNodeApi } from "../node/node-api.ts";
 import { startEvents, tell } from "../node/node-events.ts";
 import type { StatusFacts } from "../node/node-status.ts";
 import { NodeStatusManager } from "../node/node-status-manager.ts";
+import { startupMetrics } from "../node/startup-metrics.ts";
 import type { AgentCore } from "./agent-core.ts";
 import type { ClusterOptions, ClusterView } from "./cluster-view.ts";
 import { noDevices, readNodeSize } from "./node-size.ts";
@@ -47,7 +48,7 @@ export function clusterNode(
     onVolumesReported: (names: readonly string[]) => void;
   },
 ): ClusterNode {
-  const { node, cri, clock, logger, nodeEvents } = core;
+  const { node, cri, clock, logger, metrics, nodeEvents } = core;
   const { configuration } = node;
   const { transport, unlimited = transport } = cluster;
   const timeoutMs = configuration.requestTimeoutMs;
@@ -62,6 +63,7 @@ export function clusterNode(
     facts: statusFacts(core, cluster, parts.notReady, parts.volumesInUse),
     notReady: parts.notReady,
     onVolumesReported: parts.onVolumesReported,
+    startup: startupMetrics({ metrics, clock, ...node }),
     resetExtendedResources: () => false,
     events: nodeEvents,
     // Where a cluster hands out the pods' addresses, the runtime makes its network of them.

@@ -53,7 +53,10 @@ export function joinCluster(
       if (now.addresses !== before.addresses) parts.addressesChanged();
       before = now;
     },
-    onPod: (pod) => pods.apiPodChanged(pod),
+    onPod: (pod) => {
+      core.startTimes.seen(pod);
+      pods.apiPodChanged(pod);
+    },
     // Who failed for want of them need not wait for the next try.
     onListed: () => parts.workers().pokeAll(),
   });

@@ -7,7 +7,6 @@ import { encodeConfiguration } from "../config/encode.ts";
 import { readOwnCgroup } from "../host/cgroups/own-cgroup.ts";
 import { cgroupUsageReader } from "../host/cgroups/usage-reader.ts";
 import { readCpuTopology } from "../host/cpu-topology.ts";
-import { readBootTime } from "../host/process-limits.ts";
 import { readProcessUsage } from "../host/process-usage.ts";
 import { archOf } from "../host/system-identity.ts";
 import { fullNameOf, type Pod, type PodUid } from "../model/pod.ts";
@@ -168,7 +167,7 @@ async function routes(core: AgentCore, parts: ServerParts): Promise<{ open: Rout
 async function statistics(core: AgentCore, parts: ServerParts): Promise<Route[]> {
   const { config, node, clock, logger, metrics, options, cri, desired, observed } = core;
   const gates = (name: string) => options.gates.enabled(name);
-  const bootedAt = await readBootTime();
+  const { bootedAt } = node;
   const { cores: physicalCores, sockets } = await readCpuTopology();
   const machine = {
     memoryBytes: Number(node.facts.memoryCapacity),

@@ -7,11 +7,13 @@ import {
   readHugepageSizes,
 } from "../host/cgroups/index.ts";
 import { countRanges, nodeAddresses, nodeName, readMachineFacts } from "../host/node-facts.ts";
+import { readBootTime } from "../host/process-limits.ts";
 import { readSystemIdentity, type SystemIdentity } from "../host/system-identity.ts";
 import { readThermalThrottlePaths } from "../host/thermal-throttle.ts";
 import { type CapacityInput, planCapacity } from "../node/capacity.ts";
 import { type NodeConfiguration, nodeConfiguration } from "../node/node-configuration.ts";
 import type { NodeFacts, RuntimeSettings } from "../pipeline/pod-runtime/config/context.ts";
+import { timedCgroups } from "../resources/cgroups/cgroup-times.ts";
 import { rootLimits } from "../resources/cgroups/limits.ts";
 import { createPodCgroups, type PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
 import type { AgentOptions } from "./agent-options.ts";
@@ -28,10 +30,14 @@ export interface Node {
   configuration: NodeConfiguration;
   identity: SystemIdentity;
   layout: CgroupLayout;
+  /** When the machine and when the agent was started, in milliseconds since the epoch. */
+  bootedAt: number;
+  startedAt: number;
 }
 
 export async function readNode(o: AgentOptions): Promise<Node> {
   const { config, clock, logger } = o;
+  const startedAt = clock.now();
   const machine = await readMachineFacts();
   const layout = await detectLayout();
   if (layout.version === 1 && config.failCgroupV1)
@@ -39,7 +45,7 @@ export async function readNode(o: AgentOptions): Promise<Node> {
       "CgroupV1",
       "this host has cgroup v1; set failCgroupV1: false to run on it all the same",
     );
-  const driver = cgroupDriver(layout, { clock });
+  const driver = timedCgroups(cgroupDriver(layout, { clock }), o.metrics, clock);
   if (o.makesCgroupRoot) await driver.create(config.cgroupRoot, {});
   const settings = runtimeSettings(o, layout.version);
   const hugepageSizes = await readHugepageSizes();
@@ -55,6 +61,8 @@ export async function readNode(o: AgentOptions): Promise<Node> {
     configuration,
     identity: await readSystemIdentity(),
     layout,
+    bootedAt: await readBootTime(),
+    startedAt,
     settings,
     facts: {
       hostIps: await nodeAddresses(o.nodeIp),

@@ -15,6 +15,7 @@ import { type CriRequests, criRequests } from "./cri-requests.ts";
 import { imageManager } from "./images.ts";
 import { type PodVolumes, podVolumes } from "./pod-volumes.ts";
 import { startGate } from "./start-gate.ts";
+import { timedPulls } from "./timed-pulls.ts";
 
 export interface RuntimeParts {
   runtime: PodRuntime;
@@ -116,7 +117,7 @@ export function podRuntime(
   });
   const runtime = new PodRuntime({
     runtime: cri,
-    images: images.manager,
+    images: timedPulls(images.manager, core.startTimes),
     requests,
     cgroups,
     files,

@@ -5,6 +5,7 @@ import { clusterAccess } from "../app/cluster-access.ts";
 import type { ClusterOptions } from "../app/cluster-view.ts";
 import { systemClock } from "../base/clock.ts";
 import { type Logger, silentLogger } from "../base/logger.ts";
+import { createMetrics } from "../base/metrics.ts";
 import { loadKubeconfig } from "../clients/kube/kubeconfig.ts";
 import type { KubeletConfiguration } from "../config/kubelet-configuration.ts";
 import { rememberedPort } from "../host/free-port.ts";
@@ -79,6 +80,7 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
     if (aborted.signal.aborted) return 130;
     throw error;
   }
+  const metrics = createMetrics();
   let agent: Agent | undefined;
   let api: ApiProcess | undefined;
   let cluster: ReturnType<typeof clusterAccess> | undefined;
@@ -95,12 +97,13 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
         access: await loadKubeconfig(join(files.api.dir, "kubelet.kubeconfig")),
         config,
         kubeletVersion: version,
+        metrics,
         clock: systemClock,
         logger: log.logger,
       });
     }
     const kind = cluster ? await ofCluster(cluster, node, config) : await withoutCluster(files, config);
-    agent = await startPrivateAgent(node, log.logger, { ...kind, gates: chosen.gates });
+    agent = await startPrivateAgent(node, log.logger, { ...kind, gates: chosen.gates, metrics });
     if (cluster) out.write(`kubectl:   export KUBECONFIG=${files.api.kubeconfig}\n`);
     out.write(
       `Pods:      ${cluster ? "kubectl, " : ""}kubelet apply, or drop manifests into ${files.manifests}\n`,

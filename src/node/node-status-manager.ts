@@ -18,6 +18,7 @@ import type { NodeObject } from "./node-types.ts";
 import { reconcileNode } from "./reconcile.ts";
 import { ReportSchedule } from "./report-schedule.ts";
 import { attempts, jittered, longestRetryMs, untilDone } from "./retry.ts";
+import type { StartupSteps } from "./startup-metrics.ts";
 
 export interface NodeStatusOptions {
   api: NodeApi;
@@ -43,6 +44,8 @@ export interface NodeStatusOptions {
   onPodCidrs?: (cidrs: readonly string[], signal: AbortSignal) => Promise<void>;
   /** The volumes in use that the API knows of: only these may be mounted where a controller attaches. */
   onVolumesReported?: (volumes: readonly string[]) => void;
+  /** Told of the steps of a first start. */
+  startup?: StartupSteps;
   /** A heartbeat failed more than once: connections may be dead without knowing it. */
   onRepeatedFailure?: () => void;
 }
@@ -168,13 +171,15 @@ export class NodeStatusManager implements Component {
   }
 
   async #register(signal: AbortSignal): Promise<void> {
-    const { api, settings, logger, clock, getOnExistsOnly } = this.#o;
+    const { api, settings, logger, clock, getOnExistsOnly, startup } = this.#o;
     const plan = planStatus(initialNode(settings), await this.#o.facts(signal), clock.now());
     this.#logProblems(plan.problems);
     logger.info("attempting to register node", { node: settings.name });
+    startup?.attempting();
     try {
       const created = await api.create(plan.node, signal);
       logger.info("registered node", { node: settings.name });
+      startup?.registered();
       this.#schedule.reported(clock.now(), true);
       this.#accept(created, plan.events);
     } catch (error) {
@@ -240,6 +245,7 @@ export class NodeStatusManager implements Component {
     );
     this.#toldOfReboot ||= due.some(({ reason }) => reason === "Rebooted");
     tell(this.#o.events, due);
+    if (isReady(node.status.conditions)) this.#o.startup?.ready();
     this.#o.onVolumesReported?.(node.status.volumesInUse ?? []);
   }
 

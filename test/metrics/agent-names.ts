@@ -22,6 +22,34 @@ export function agentNames(node: () => MeteredNode): void {
       assert.deepEqual(wrong, []);
     });
 
+  it("what it went through has left its numbers", async () => {
+    const told = await node().metrics("/metrics");
+    const sum = (name: string, labels: Record<string, string> = {}) =>
+      (told.get(name.replace(/_(count|sum)$/, "")) ?? told.get(name))?.samples
+        .filter(
+          (s) => s.name === name && Object.entries(labels).every(([key, value]) => s.labels[key] === value),
+        )
+        .reduce((all, { value }) => all + value, 0) ?? Number.NaN;
+    const startup = (step: string) => sum(`kubelet_node_startup_${step}duration_seconds`);
+    const steps = ["pre_kubelet_", "pre_registration_", "registration_", "post_registration_"].map(startup);
+    assert.ok(
+      Math.abs(steps.reduce((all, step) => all + step, 0) - startup("")) < 0.01,
+      "the steps of the start are all of it",
+    );
+    assert.ok(startup("pre_registration_") > 0 && startup("post_registration_") > 0);
+    // "crash" may have ended before anybody saw it run.
+    const starts = sum("kubelet_pod_start_sli_duration_seconds_count");
+    assert.ok(starts === 1 || starts === 2, `${starts} pods of the API`);
+    assert.equal(sum("kubelet_pod_start_total_duration_seconds_count"), starts);
+    assert.ok(sum("kubelet_first_network_pod_start_sli_duration_seconds") >= 0);
+    assert.ok(sum("rest_client_requests_total", { code: "201", method: "POST" }) > 0);
+    assert.ok(sum("rest_client_request_duration_seconds_count", { verb: "PATCH" }) > 0);
+    assert.ok(sum("kubelet_cgroup_manager_duration_seconds_count", { operation_type: "create" }) >= 3);
+    assert.ok(sum("kubelet_terminated_containers_total", { exit_code: "3" }) >= 1);
+    assert.equal(sum("kubelet_active_pods", { static: "true" }), 1);
+    assert.equal(sum("kubelet_mirror_pods"), 1);
+  });
+
   it("OpenMetrics is told to who asks for it, with the same names", async () => {
     const accept = "application/openmetrics-text;version=1.0.0";
     const { headers, body } = await node().ask("/metrics", { headers: { accept } });

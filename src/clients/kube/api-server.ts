@@ -9,6 +9,7 @@ import { orAbort, within } from "./deadline.ts";
 import type { KubeAccess } from "./kubeconfig.ts";
 import type { Answer } from "./link.ts";
 import type { Environment } from "./proxy.ts";
+import type { RequestMetrics } from "./request-metrics.ts";
 import type { Query } from "./transport-interface.ts";
 import { Warnings } from "./warnings.ts";
 
@@ -20,6 +21,7 @@ export interface ApiServerOptions {
   /** For the proxy variables. */
   readonly env?: Environment;
   readonly stdinIsTerminal?: boolean;
+  readonly metrics?: RequestMetrics | undefined;
   /** Told of each answer, also of those that are tried again; status 0: nobody answered. */
   readonly onAnswer?: (answer: SeenAnswer) => void;
 }
@@ -79,6 +81,14 @@ export class ApiServer {
     });
   }
 
+  get metrics(): RequestMetrics | undefined {
+    return this.#options.metrics;
+  }
+
+  get host(): string {
+    return this.#options.access.cluster.server.host;
+  }
+
   get compresses(): boolean {
     return !this.#options.access.cluster.disableCompression;
   }
@@ -120,9 +130,11 @@ export class ApiServer {
       failed = failure;
       return { kind: "failed", failure, credentials };
     } finally {
-      const { host } = this.#options.access.cluster.server;
+      const { host } = this;
+      const { method, path } = call;
       const ms = this.clock.now() - startedAt;
-      this.#options.onAnswer?.({ method: call.method, host, path: call.path, status, ms, failure: failed });
+      this.metrics?.answered({ method, host, status });
+      this.#options.onAnswer?.({ method, host, path, status, ms, failure: failed });
     }
   }
 

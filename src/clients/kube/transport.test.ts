@@ -12,8 +12,10 @@ import {
   status,
   TestApiServer,
 } from "../../../test/kube/api-server.ts";
+import { createMetrics } from "../../base/metrics.ts";
 import { KubeApiError, TransportError } from "./api-error.ts";
 import { parseKubeconfig } from "./kubeconfig.ts";
+import { requestMetrics } from "./request-metrics.ts";
 import { HttpKubeTransport, kubeletUserAgent, type TransportOptions } from "./transport.ts";
 
 async function serve(t: TestContext, protocol: Protocol, handler: Handler) {
@@ -336,3 +338,33 @@ for (const protocol of ["h2", "https", "http"] as const) {
     });
   });
 }
+
+it("requests are counted: each attempt by its code, each request once with its time and sizes", async (t) => {
+  let asked = 0;
+  const server = await serve(t, "http", (_request, response) => {
+    asked++;
+    if (asked === 1) return void response.writeHead(429, { "retry-after": "0" }).end();
+    json(response, asked === 2 ? 200 : 404, { kind: "Pod" });
+  });
+  const metrics = createMetrics();
+  const transport = client(t, server, { metrics: requestMetrics(metrics) });
+  await transport.request({ method: "PUT", path: "/api/v1/pods", body: { a: 1 } });
+  await failure(transport.request({ method: "GET", path: "/api/v1/pods" }));
+  await server.close();
+  await failure(transport.request({ method: "POST", path: "/api/v1/pods", body: {} }));
+  const told = await metrics.registry.metrics();
+  const { host } = new URL(server.url);
+  for (const line of [
+    `rest_client_requests_total{code="429",method="PUT",host="${host}"} 1`,
+    `rest_client_requests_total{code="200",method="PUT",host="${host}"} 1`,
+    `rest_client_requests_total{code="404",method="GET",host="${host}"} 1`,
+    `rest_client_request_retries_total{code="429",verb="PUT",host="${host}"} 1`,
+    `rest_client_request_duration_seconds_count{verb="PUT",host="${host}"} 1`,
+    `rest_client_rate_limiter_duration_seconds_count{verb="PUT",host="${host}"} 2`,
+    `rest_client_request_size_bytes_sum{verb="PUT",host="${host}"} 7`,
+    `rest_client_request_size_bytes_sum{verb="GET",host="${host}"} 0`,
+    `rest_client_response_size_bytes_sum{verb="PUT",host="${host}"} ${JSON.stringify({ kind: "Pod" }).length}`,
+  ])
+    assert.ok(told.includes(`${line}\n`), `${line}\n${told}`);
+  assert.match(told, /rest_client_requests_total\{code="<error>",method="POST",host="[^"]*"\} [1-9]/);
+});

@@ -61,6 +61,7 @@ export class HttpKubeTransport implements KubeTransport {
       timeoutMs: call.timeoutMs ?? defaultTimeoutMs,
     };
     const text = await this.#try(asked, (answer) => readText(answer, this.#maxBody));
+    this.#server.metrics?.received(call.method, this.#server.host, Buffer.byteLength(text));
     if (text === "") return undefined as T;
     try {
       return JSON.parse(text) as T;
@@ -93,11 +94,25 @@ export class HttpKubeTransport implements KubeTransport {
     if (this.#owned) this.#server.close();
   }
 
-  /** Tries until there is a result or no more sense in it. */
   async #try<T>(call: Call, take: (answer: Answer, life: AbortController) => Promise<T>): Promise<T> {
+    const { clock, metrics, host } = this.#server;
+    const startedAt = clock.now();
+    metrics?.sent(call.method, host, call.body?.length ?? 0);
+    try {
+      return await this.#tryAgain(call, take);
+    } finally {
+      metrics?.finished(call.method, host, (clock.now() - startedAt) / 1000);
+    }
+  }
+
+  /** Tries until there is a result or no more sense in it. */
+  async #tryAgain<T>(call: Call, take: (answer: Answer, life: AbortController) => Promise<T>): Promise<T> {
+    const { clock, metrics, host } = this.#server;
     let renewed = false;
     for (let tries = 1; ; tries++) {
+      const askedAt = clock.now();
       await this.#limit.take(call.signal);
+      metrics?.heldBack(call.method, host, (clock.now() - askedAt) / 1000);
       const attempt = await this.#server.attempt(call, take);
       if (attempt.kind === "done") return attempt.value;
       const { failure, credentials } = attempt;
@@ -108,7 +123,9 @@ export class HttpKubeTransport implements KubeTransport {
       }
       const wait = retryAfter(failure, tries, call.method);
       if (wait === undefined) throw this.#server.told(call, failure);
-      if (wait > 0) await sleep(this.#server.clock, wait, call.signal);
+      const status = failure instanceof KubeApiError ? failure.status : 0;
+      metrics?.retried({ method: call.method, host, status });
+      if (wait > 0) await sleep(clock, wait, call.signal);
     }
   }
 }

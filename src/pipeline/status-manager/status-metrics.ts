@@ -9,7 +9,7 @@ export interface StatusMetrics {
 }
 
 /** Bounds that people set goals for, up to an hour. */
-const startBuckets = [
+export const startBuckets = [
   0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700,
   3600,
 ];

@@ -1,0 +1,23 @@
+import type { PodRuntimeOptions } from "../pipeline/pod-runtime/pod-runtime.ts";
+import type { StartTimes } from "../pipeline/status-manager/start-times.ts";
+
+type Images = PodRuntimeOptions["images"];
+
+/** The same images; how long pods wait for pulls is noted. */
+export function timedPulls(images: Images, times: StartTimes): Images {
+  return {
+    forget: (uid) => images.forget(uid),
+    async ensure(pod, container, sandbox, options) {
+      let done: (() => void) | undefined;
+      const onPull = (waitsFor: string) => {
+        done ??= times.pulling(pod.metadata.uid);
+        options.onPull(waitsFor);
+      };
+      try {
+        return await images.ensure(pod, container, sandbox, { ...options, onPull });
+      } finally {
+        done?.();
+      }
+    },
+  };
+}
