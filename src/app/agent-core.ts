@@ -27,6 +27,7 @@ import {
 } from "./logged-events.ts";
 import type { Node } from "./node.ts";
 import { RuntimeFeatures } from "./runtime-features.ts";
+import { configuredTracing, type Tracing } from "./tracing.ts";
 
 /** What all parts of the agent stand on: the runtime, the state that they share, and where they tell things. */
 export interface AgentCore {
@@ -36,6 +37,8 @@ export interface AgentCore {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Undefined if nobody wants traces. */
+  readonly tracing: Tracing | undefined;
   readonly cri: CriClient;
   readonly connection: RuntimeConnection;
   readonly features: RuntimeFeatures;
@@ -65,6 +68,9 @@ export function agentCore(options: AgentOptions, node: Node, onStarted: (uid: Po
   const { config, clock, logger, gates } = options;
   const local = localObjects(options);
   const metrics = options.metrics ?? createMetrics();
+  const version = options.server?.version ?? options.cluster?.kubeletVersion ?? "";
+  const tracing =
+    options.tracing ?? configuredTracing({ config, nodeName: node.name, version, clock, logger });
   const cri = createCriClient({
     runtimeEndpoint: config.containerRuntimeEndpoint,
     imageEndpoint: config.imageServiceEndpoint || undefined,
@@ -72,6 +78,7 @@ export function agentCore(options: AgentOptions, node: Node, onStarted: (uid: Po
     logger,
     clock,
     metrics,
+    tracer: tracing?.tracer,
   });
   const connection = new RuntimeConnection({ client: cri, logger, clock });
   const observed = new ObservedPods();
@@ -86,6 +93,7 @@ export function agentCore(options: AgentOptions, node: Node, onStarted: (uid: Po
     clock,
     logger,
     metrics,
+    tracing,
     cri,
     connection,
     features: new RuntimeFeatures(() => connection.state),

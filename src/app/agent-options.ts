@@ -10,6 +10,7 @@ import type { LoadedProviders } from "../pods/images/providers/load-providers.ts
 import type { ClusterOptions } from "./cluster-view.ts";
 import type { PodBoard } from "./pod-board.ts";
 import type { ServingCertificate } from "./serving-certificate.ts";
+import type { Tracing } from "./tracing.ts";
 
 export interface GateState {
   name: string;
@@ -67,6 +68,8 @@ export interface AgentOptions {
   leavesApiPods?: boolean;
   /** Of an agent of which something was made before; else they are made. */
   metrics?: Metrics;
+  /** The same; else what the configuration says. */
+  tracing?: Tracing | undefined;
   clock: Clock;
   logger: Logger;
   serviceManager?: ServiceManager;

@@ -46,6 +46,7 @@ import { withQosShares } from "./qos-shares.ts";
 import { podRuntime } from "./runtime-parts.ts";
 import { servingCertificate } from "./serving-certificate.ts";
 import { configuredSources } from "./sources.ts";
+import { tracedWork } from "./traced-work.ts";
 import { watchdog } from "./watchdog.ts";
 
 export type { Agent, AgentOptions } from "./agent-options.ts";
@@ -147,16 +148,19 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   });
   const activePods = () => desired.all().filter((p) => workers.get(p.metadata.uid)?.phase !== "terminated");
   const workers = new PodWorkers({
-    work: podWork(core, {
-      runtime,
-      probes,
-      userNamespaces,
-      volumes: volumes.manager,
-      activePods,
-      statuses: () => statuses,
-      refreshStatus: (uid) => statusOf(uid),
-      onReleased: (uid) => cluster?.pods.cleared(uid, true),
-    }),
+    work: tracedWork(
+      podWork(core, {
+        runtime,
+        probes,
+        userNamespaces,
+        volumes: volumes.manager,
+        activePods,
+        statuses: () => statuses,
+        refreshStatus: (uid) => statusOf(uid),
+        onReleased: (uid) => cluster?.pods.cleared(uid, true),
+      }),
+      core.tracing?.tracer,
+    ),
     clock,
     logger,
     syncEveryMs: () => config.syncFrequency * (1 + Math.random() * 0.5),
@@ -315,6 +319,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     clock,
     logger,
     metrics,
+    tracer: core.tracing?.tracer,
   });
   const checks = () => [
     { name: "ping", health: () => ({ ok: true }) as const },
@@ -374,6 +379,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       logger.error("Pods cannot have users of their own", { err: messageOf(error) });
     });
     await memory.start();
+    if (core.tracing) await lifecycle.start(core.tracing.component);
     const parts = [
       ...(serving ? [serving] : []),
       ...(server?.components ?? []),

@@ -20,6 +20,7 @@ export interface ConnectionOptions {
   metrics?: Metrics;
   /** Told of each answer, also of those that are tried again; status 0: nobody answered. */
   onAnswer?: TransportOptions["onAnswer"];
+  tracer?: TransportOptions["tracer"];
 }
 
 export interface ClusterAccessOptions extends ConnectionOptions {
@@ -53,12 +54,12 @@ export function clusterAccess(o: ClusterAccessOptions): ClusterOptions & { close
 
 export function connection(
   access: KubeAccess,
-  { kubeletVersion, clock, logger, metrics, onAnswer }: ConnectionOptions,
+  { kubeletVersion, clock, logger, metrics, onAnswer, tracer }: ConnectionOptions,
   rate: Pick<TransportOptions, "qps" | "burst"> = { qps: 0, burst: 0 },
 ): HttpKubeTransport {
   const userAgent = kubeletUserAgent(kubeletVersion, archOf(process.arch), "");
   return new HttpKubeTransport({
-    ...{ access, userAgent, ...rate, clock, logger },
+    ...{ access, userAgent, ...rate, clock, logger, tracer },
     metrics: metrics && requestMetrics(metrics),
     ...(onAnswer && { onAnswer }),
   });

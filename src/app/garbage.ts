@@ -2,6 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Component } from "../base/component.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Metrics } from "../base/metrics.ts";
+import type { Tracer } from "../base/tracing/tracer.ts";
 import type { CriClient } from "../clients/cri/cri.ts";
 import type { KubeletConfiguration } from "../config/kubelet-configuration.ts";
 import type { PodUid } from "../model/pod.ts";
@@ -25,6 +26,7 @@ export interface GarbageParts {
   clock: Clock;
   logger: Logger;
   metrics: Metrics;
+  tracer?: Tracer | undefined;
 }
 
 export interface Garbage {
@@ -52,7 +54,7 @@ const defaultDeadContainers: ContainerGcPolicy = { minAgeMs: 0, maxPerContainer:
 
 /** What keeps the node's disk from filling up with what has been. */
 export function garbage(parts: GarbageParts): Garbage {
-  const { config, cri, observed, clock, logger, events, metrics } = parts;
+  const { config, cri, observed, clock, logger, events, metrics, tracer } = parts;
   const containers = new ContainerGc({
     runtime: cri,
     observed: () => observed.all(),
@@ -63,6 +65,7 @@ export function garbage(parts: GarbageParts): Garbage {
     clock,
     logger,
     events,
+    tracer,
   });
   const images = new ImageGc({
     images: cri,
@@ -77,6 +80,7 @@ export function garbage(parts: GarbageParts): Garbage {
     logger,
     events,
     metrics,
+    tracer,
   });
   const logs = new LogRotation({
     runtime: cri,

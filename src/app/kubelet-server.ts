@@ -72,12 +72,14 @@ export async function kubeletServer(core: AgentCore, parts: ServerParts): Promis
   const { open, all } = await routes(core, parts);
   const common = { address: config.address, clock, logger, metrics };
   const { certificate } = parts;
+  const { tracer } = core.tracing ?? {};
   const server = new AgentServer({
     ...common,
     name: "kubelet-api",
     port: config.port,
     routes: all,
     gate,
+    ...(tracer && { tracing: { tracer, trustsCallers: true } }),
     tls: { settings: config, certificate, ...(ca && { clientCa: ca }) },
   });
   const readOnly =
@@ -88,6 +90,7 @@ export async function kubeletServer(core: AgentCore, parts: ServerParts): Promis
           port: config.readOnlyPort,
           routes: open,
           gate: openGate,
+          ...(tracer && { tracing: { tracer, trustsCallers: false } }),
         })
       : undefined;
   return {

@@ -2,6 +2,7 @@ import { startAgent } from "../app/agent.ts";
 import { checkManifestsHandler } from "../app/applied-manifests.ts";
 import { joinedAccess } from "../app/cluster-credentials.ts";
 import { objectsOfTwoPlaces } from "../app/local-objects.ts";
+import { configuredTracing } from "../app/tracing.ts";
 import { systemClock } from "../base/clock.ts";
 import { createLogger, type LogWriterOptions } from "../base/log-writer.ts";
 import { createMetrics } from "../base/metrics.ts";
@@ -9,6 +10,7 @@ import type { FeatureGates } from "../config/feature-gates.ts";
 import type { KubeletFlags } from "../config/flags/kubelet-flags.ts";
 import { shownFlags } from "../config/flags/shown.ts";
 import { loadConfiguration } from "../config/load.ts";
+import { nodeName as nodeNameOf } from "../host/node-facts.ts";
 import { serviceManager } from "../host/sd-notify.ts";
 import { loadProviders } from "../pods/images/providers/load-providers.ts";
 import { usage } from "./flags.ts";
@@ -44,6 +46,8 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
   void signalled.then(() => stopping.abort());
   const hopeless = Promise.withResolvers<string>();
   const metrics = createMetrics();
+  const nodeName = nodeNameOf(flags.hostnameOverride);
+  const tracing = configuredTracing({ config, nodeName, version, clock: systemClock, logger });
   const common = { config, metrics, clock: systemClock, logger };
   let cluster: Awaited<ReturnType<typeof joinedAccess>> | undefined;
   try {
@@ -52,6 +56,7 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
         ...common,
         flags,
         kubeletVersion: version,
+        tracer: tracing?.tracer,
         onHopeless: hopeless.resolve,
         signal: stopping.signal,
       });
@@ -63,6 +68,7 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
   const agent = await startAgent({
     ...common,
     cluster,
+    tracing,
     credentialProviders,
     nodeFlags: flags,
     gates,

@@ -185,6 +185,8 @@ export const actedOnFields: ReadonlySet<string> = new Set([
   "tlsCipherSuites",
   "tlsMinVersion",
   "tlsPrivateKeyFile",
+  "tracing.endpoint",
+  "tracing.samplingRatePerMillion",
   "userNamespaces.idsPerPod",
   "volumeStatsAggPeriod",
 ]);

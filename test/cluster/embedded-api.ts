@@ -12,6 +12,7 @@ import { clusterAccess } from "../../src/app/cluster-access.ts";
 import type { ClusterOptions } from "../../src/app/cluster-view.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { silentLogger } from "../../src/base/logger.ts";
+import type { Tracer } from "../../src/base/tracing/tracer.ts";
 import { type KubeAccess, parseKubeconfig } from "../../src/clients/kube/kubeconfig.ts";
 import { HttpKubeTransport } from "../../src/clients/kube/transport.ts";
 import { nodeName } from "./cluster-node.ts";
@@ -24,15 +25,18 @@ export interface EmbeddedApi {
   readonly admin: HttpKubeTransport;
   /** What the agent was refused: "403 patch /api/v1/…". That something is not there is no refusal. */
   readonly refused: string[];
+  /** Of which traces the agent's requests were. */
+  readonly traceparents: Set<string>;
 }
 
 const admin = "admin";
 const logger = silentLogger;
 const clock = systemClock;
 
-export async function startEmbeddedApi(t: TestContext): Promise<EmbeddedApi> {
+export async function startEmbeddedApi(t: TestContext, tracer?: Tracer): Promise<EmbeddedApi> {
   const store = memoryStore();
   const refused: string[] = [];
+  const traceparents = new Set<string>();
   const objects = () => server.objects;
   const relations = new RelationsFollower({ objects, clock, logger });
   const server: ApiServer = new ApiServer({
@@ -44,7 +48,13 @@ export async function startEmbeddedApi(t: TestContext): Promise<EmbeddedApi> {
       serviceAccountToken: { kind: "action", run: async () => ({}) } as never,
       certificateSigningRequests: certificateSigningRequests({ minimumSeconds: 600 }),
     }),
-    authenticator: { authenticate: async (request) => callerOf(request) },
+    authenticator: {
+      authenticate: async (request) => {
+        const { traceparent } = request.headers;
+        if (typeof traceparent === "string") traceparents.add(traceparent);
+        return callerOf(request);
+      },
+    },
     authorizer: new FixedAuthorizer({ relations }),
     admission: new NodeRestriction({ objects }),
     onRequest: ({ caller, verb, path, status }) => {
@@ -62,6 +72,7 @@ export async function startEmbeddedApi(t: TestContext): Promise<EmbeddedApi> {
     kubeletVersion: "v1.36.4",
     clock,
     logger,
+    tracer,
   });
   const user = new HttpKubeTransport({ access, userAgent: admin, qps: 0, burst: 0, clock, logger });
   t.after(async () => {
@@ -71,7 +82,7 @@ export async function startEmbeddedApi(t: TestContext): Promise<EmbeddedApi> {
     await Promise.all([server.done, relations.done]);
     store.close();
   });
-  return { cluster, admin: user, refused };
+  return { cluster, admin: user, refused, traceparents };
 }
 
 /** Without TLS there are no certificates: the name that a client gives itself will do. */

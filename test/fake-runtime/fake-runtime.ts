@@ -53,6 +53,8 @@ export interface RecordedCall {
   /** The request in protobuf's JSON, names in camelCase, zero values left out. */
   readonly request: JsonValue;
   readonly atMs: number;
+  /** Of which trace the caller says that it is part, if it does. */
+  readonly traceparent?: string;
   /** Undefined while the call waits; "OK" or the name of a gRPC code after that. */
   result?: string;
 }
@@ -120,11 +122,12 @@ export async function startFakeRuntime(options: FakeRuntimeOptions): Promise<Fak
   });
   const serve =
     (method: DescMethod) =>
-    async (request: Message, signal: AbortSignal): Promise<Message> => {
+    async (request: Message, signal: AbortSignal, traceparent?: string): Promise<Message> => {
       const call: RecordedCall = {
         method: method.name,
         request: toJson(method.input, request),
         atMs: clock.now(),
+        ...(traceparent !== undefined && { traceparent }),
       };
       calls.push(call);
       try {
@@ -203,11 +206,12 @@ export async function startFakeRuntime(options: FakeRuntimeOptions): Promise<Fak
   };
 }
 
-function unary(serve: (request: Message, signal: AbortSignal) => Promise<Message>) {
+function unary(serve: (request: Message, signal: AbortSignal, traceparent?: string) => Promise<Message>) {
   return (call: ServerUnaryCall<Message, Message>, answer: sendUnaryData<Message>) => {
     const cancelled = new AbortController();
     call.once("cancelled", () => cancelled.abort(abortError("cancelled by the caller")));
-    serve(call.request, cancelled.signal).then(
+    const [traceparent] = call.metadata.get("traceparent");
+    serve(call.request, cancelled.signal, traceparent?.toString()).then(
       (message) => answer(null, message),
       (error: unknown) => answer({ code: status[codeOf(error)], details: messageOf(error) }),
     );

@@ -3,13 +3,15 @@ import type { Clock } from "../../base/clock.ts";
 import { isAbort } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Metrics } from "../../base/metrics.ts";
+import type { Tracer } from "../../base/tracing/tracer.ts";
 import { ImageService as Images, RuntimeService as Runtime } from "../../gen/runtime/v1/api_pb.js";
 import type { CallOptions, ContainerId, CriClient, SandboxId } from "./cri.ts";
 import { CriError, hasGrpcCode, toCriError } from "./cri-error.ts";
 import { socketPathOf } from "./endpoint.ts";
 import { streamEvents } from "./event-stream.ts";
-import { callUnary, openChannel } from "./grpc-call.ts";
+import { openChannel } from "./grpc-call.ts";
 import { createOperationMetrics } from "./operation-metrics.ts";
+import { unaryCalls } from "./traced-call.ts";
 
 /** The version of the kubelet's side, which every runtime expects to be told. */
 const KUBELET_API_VERSION = "0.1.0";
@@ -26,6 +28,8 @@ export interface CriClientOptions {
   logger: Logger;
   clock: Clock;
   metrics: Metrics;
+  /** Absent: no spans are made. */
+  tracer?: Tracer | undefined;
 }
 
 interface Limits extends CallOptions {
@@ -38,6 +42,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
   const { requestTimeoutMs, clock } = options;
   const logger = options.logger.with({ component: "cri" });
   const operations = createOperationMetrics(options.metrics);
+  const callUnary = unaryCalls(options.tracer);
   const runtimePath = socketPathOf(options.runtimeEndpoint);
   const imagePath = options.imageEndpoint ? socketPathOf(options.imageEndpoint) : runtimePath;
   const runtimeChannel = openChannel(runtimePath);

@@ -37,6 +37,8 @@ export interface CallLimits {
   /** Undefined: the call may take as long as it likes. */
   timeoutMs: number | undefined;
   signal: AbortSignal | undefined;
+  /** Which span the call is, for the other side. */
+  traceparent?: string;
 }
 
 /** One request, one answer. Aborting or running out of time also cancels the work in the runtime. */
@@ -44,7 +46,7 @@ export function callUnary<I extends DescMessage, O extends DescMessage>(
   channel: Client,
   method: DescMethodUnary<I, O>,
   request: MessageInitShape<I>,
-  { clock, timeoutMs, signal }: CallLimits,
+  { clock, timeoutMs, signal, traceparent }: CallLimits,
 ): Promise<MessageShape<O>> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(abortError(signal.reason));
@@ -56,6 +58,8 @@ export function callUnary<I extends DescMessage, O extends DescMessage>(
       call.cancel();
     };
     const onAbort = () => cancel("abort");
+    const metadata = new Metadata();
+    if (traceparent !== undefined) metadata.set("traceparent", traceparent);
     // The runtime is told of the deadline too, so that it ends the work even when this process cannot say so. It is
     // a little later than ours: ours has the better message.
     const deadline = timeoutMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + timeoutMs + 500;
@@ -64,7 +68,7 @@ export function callUnary<I extends DescMessage, O extends DescMessage>(
       requestSerialize,
       responseDeserialize,
       create(method.input, request) as Message,
-      new Metadata(),
+      metadata,
       { deadline },
       (error, answer) => {
         cancelTimer?.();

@@ -1,6 +1,8 @@
 import { type Clock, systemClock } from "../../base/clock.ts";
 import { abortError, isAbort, type KubeletError, messageOf } from "../../base/errors.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
+import { formatTraceparent } from "../../base/tracing/trace-context.ts";
+import type { Tracer } from "../../base/tracing/tracer.ts";
 import { apiError, KubeApiError, TransportError } from "./api-error.ts";
 import { type Authenticator, authenticatorFor, type Credentials } from "./auth.ts";
 import { brokenOff, readText } from "./body.ts";
@@ -24,6 +26,8 @@ export interface ApiServerOptions {
   readonly metrics?: RequestMetrics | undefined;
   /** Told of each answer, also of those that are tried again; status 0: nobody answered. */
   readonly onAnswer?: (answer: SeenAnswer) => void;
+  /** Absent: no spans are made. */
+  readonly tracer?: Tracer | undefined;
 }
 
 export interface SeenAnswer {
@@ -94,7 +98,40 @@ export class ApiServer {
   }
 
   /** `take` gets what ends the exchange: an answer may be read on after the attempt is over. */
-  async attempt<T>(
+  attempt<T>(call: Call, take: (answer: Answer, life: AbortController) => Promise<T>): Promise<Attempt<T>> {
+    const { tracer } = this.#options;
+    return tracer ? this.#traced(tracer, call, take) : this.#attempt(call, take);
+  }
+
+  /** One span an attempt, as the server sees it. Of a watch it is the time until it begins. */
+  #traced<T>(
+    tracer: Tracer,
+    call: Call,
+    take: (answer: Answer, life: AbortController) => Promise<T>,
+  ): Promise<Attempt<T>> {
+    const { method } = call;
+    const { origin, hostname, port, protocol } = this.#options.access.cluster.server;
+    const attributes = {
+      "http.request.method": method,
+      "url.full": `${origin}${this.#target(call)}`,
+      "server.address": hostname,
+      "server.port": Number(port) || (protocol === "https:" ? 443 : 80),
+    };
+    return tracer.run(`HTTP ${method}`, { kind: "client", attributes }, async (span) => {
+      const headers = { ...call.headers, traceparent: formatTraceparent(span) };
+      const attempt = await this.#attempt({ ...call, headers }, (answer, life) => {
+        span.set("http.response.status_code", answer.status);
+        return take(answer, life);
+      });
+      if (attempt.kind === "done" || isAbort(attempt.failure)) return attempt;
+      const { failure } = attempt;
+      if (failure instanceof KubeApiError) span.set("http.response.status_code", failure.status);
+      span.fail(messageOf(failure));
+      return attempt;
+    });
+  }
+
+  async #attempt<T>(
     call: Call,
     take: (answer: Answer, life: AbortController) => Promise<T>,
   ): Promise<Attempt<T>> {

@@ -1,6 +1,7 @@
 import type { Pod, PodId, PodUid } from "../../model/pod.ts";
 import type { StepDetails } from "../../model/pod-step.ts";
 import type { PodVerdict } from "../../model/pod-verdict.ts";
+import type { PassKind } from "./worker-metrics.ts";
 
 export interface Waiting {
   reason: string;
@@ -27,7 +28,8 @@ export interface Synced {
 
 /** What a worker needs done; pod-runtime does it. */
 export interface PodWork {
-  sync(pod: Pod, report: Report, signal: AbortSignal): Promise<Synced>;
+  /** The kind says why: the pod is new, has changed, or is looked at again. */
+  sync(pod: Pod, report: Report, signal: AbortSignal, kind?: PassKind): Promise<Synced>;
   stop(
     uid: PodUid,
     pod: Pod | undefined,

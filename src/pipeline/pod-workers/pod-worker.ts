@@ -60,6 +60,7 @@ export class PodWorker {
   readonly #timer: PassTimer;
   #dirty = false;
   #specChanged = false;
+  #passKind: PassKind | undefined;
   #wake: (() => void) | undefined;
   #cancelTimer: (() => void) | undefined;
   #cancelDeadline: (() => void) | undefined;
@@ -231,6 +232,7 @@ export class PodWorker {
   #measured(): () => void {
     const life = this.#life;
     const kind = passKind(life, this.#specChanged);
+    this.#passKind = kind;
     this.#specChanged = false;
     const ended = this.#timer.begin();
     // A pod that has to wait for another was not worked on yet.
@@ -290,7 +292,12 @@ export class PodWorker {
     if (work.hasEnded(pod)) return this.#end();
     this.#watchDeadline();
     if (signal.aborted) return;
-    const { wakeAt, waitingFor, waitsOn, finished } = await work.sync(pod, this.#report, signal);
+    const { wakeAt, waitingFor, waitsOn, finished } = await work.sync(
+      pod,
+      this.#report,
+      signal,
+      this.#passKind,
+    );
     if (signal.aborted) return;
     if (finished !== undefined || work.hasEnded(pod)) {
       this.#finishedFor = finished;

@@ -3,6 +3,7 @@ import { type Component, type Health, healthy } from "../../base/component.ts";
 import { isAbort, KubeletError, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { inRounds } from "../../base/rounds.ts";
+import type { Tracer } from "../../base/tracing/tracer.ts";
 import type { ContainerId, RuntimeService, SandboxId } from "../../clients/cri/cri.ts";
 import type { PodId, PodUid } from "../../model/pod.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
@@ -26,6 +27,7 @@ export interface ContainerGcOptions {
   clock: Clock;
   logger: Logger;
   events: NodeEvents;
+  tracer?: Tracer | undefined;
 }
 
 const everyMs = 60_000;
@@ -63,7 +65,13 @@ export class ContainerGc implements Component {
   }
 
   /** With `clearEnded`, for when room is needed: also what is kept of pods that have ended. */
-  async collect({ signal, clearEnded }: { signal?: AbortSignal; clearEnded?: boolean } = {}): Promise<void> {
+  collect(options: { signal?: AbortSignal; clearEnded?: boolean } = {}): Promise<void> {
+    const { tracer } = this.#o;
+    const work = () => this.#collect(options);
+    return tracer ? tracer.run("Containers/GarbageCollect", {}, work) : work();
+  }
+
+  async #collect({ signal, clearEnded }: { signal?: AbortSignal; clearEnded?: boolean }): Promise<void> {
     const { observed, standing, policy, clock, runtime, refresh } = this.#o;
     const plan = planContainerGc({ pods: observed(), standing, now: clock.now(), clearEnded }, policy);
     const failures: string[] = [];

@@ -6,6 +6,7 @@ import { ConcurrencyGate } from "../../base/gate.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Metrics } from "../../base/metrics.ts";
 import { inRounds } from "../../base/rounds.ts";
+import type { Tracer } from "../../base/tracing/tracer.ts";
 import type { ImageService } from "../../clients/cri/cri.ts";
 import { formatDuration } from "../../config/duration.ts";
 import {
@@ -29,6 +30,7 @@ export interface ImageGcOptions {
   logger: Logger;
   events: NodeEvents;
   metrics: Metrics;
+  tracer?: Tracer | undefined;
   /** The room on the filesystem that has this path. */
   spaceAt?: (path: string) => Promise<DiskSpace>;
 }
@@ -88,7 +90,9 @@ export class ImageGc implements Component {
 
   /** Removes what was not used for too long, and then as much as the disk needs. Fails if that was not enough. */
   collect(signal?: AbortSignal): Promise<void> {
-    return this.#inTurn(() => this.#collect(signal), signal);
+    const { tracer } = this.#o;
+    const work = () => this.#inTurn(() => this.#collect(signal), signal);
+    return tracer ? tracer.run("Images/GarbageCollect", {}, work) : work();
   }
 
   /** Removes every image that nobody uses, but for those that just came. Resolves with the bytes they took. */

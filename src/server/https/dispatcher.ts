@@ -9,12 +9,14 @@ import type { Exchange, Route } from "../route.ts";
 import type { RequestMetrics } from "./request-metrics.ts";
 import { requestTarget } from "./request-target.ts";
 import type { RouteTable } from "./route-table.ts";
+import { type ServerTracing, tracedExchange } from "./traced-exchange.ts";
 
 export interface DispatcherOptions {
   readonly table: RouteTable;
   readonly gate: Gate;
   readonly metrics: RequestMetrics;
   readonly logger: Logger;
+  readonly tracing?: ServerTracing | undefined;
 }
 
 interface Upgrade {
@@ -102,7 +104,11 @@ export class Dispatcher {
         return redirect(given.response, `${encodeURI(found.to)}${searchOf(given.query)}`);
       case "route": {
         const exchange = { ...given, params: found.params, caller };
-        return await act(found.route, exchange, upgrade);
+        const { tracing } = this.#o;
+        if (!tracing) return await act(found.route, exchange, upgrade);
+        return await tracedExchange(tracing, found.route.path, exchange, () =>
+          act(found.route, exchange, upgrade),
+        );
       }
       default:
         return found satisfies never;

@@ -15,6 +15,7 @@ import { Dispatcher, noteWritten } from "./dispatcher.ts";
 import { bucketsOf, requestMetrics } from "./request-metrics.ts";
 import { RouteTable } from "./route-table.ts";
 import { ServerContext, type ServerTls } from "./server-context.ts";
+import type { ServerTracing } from "./traced-exchange.ts";
 
 export interface AgentServerOptions {
   readonly name: string;
@@ -29,6 +30,8 @@ export interface AgentServerOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly limits?: Partial<Limits>;
+  /** Absent: no spans are made. */
+  readonly tracing?: ServerTracing | undefined;
 }
 
 export interface Limits {
@@ -87,11 +90,11 @@ export class AgentServer implements Component {
     this.name = options.name;
     this.#limits = { ...defaults, ...options.limits };
     this.#connections = new Connections(this.#limits.connections);
-    const { routes, gate, logger, metrics, clock, tls } = options;
+    const { routes, gate, logger, metrics, clock, tls, tracing } = options;
     this.#table = new RouteTable(routes);
     const known = bucketsOf(this.#table.paths);
     this.#dispatcher = new Dispatcher({
-      ...{ table: this.#table, gate, logger },
+      ...{ table: this.#table, gate, logger, tracing },
       metrics: requestMetrics({ metrics, clock, serverType: tls ? "readwrite" : "readonly", known }),
     });
   }

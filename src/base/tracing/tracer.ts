@@ -1,0 +1,149 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { randomBytes } from "node:crypto";
+import { isAbort, messageOf } from "../errors.ts";
+import type { Sampler } from "./sampler.ts";
+import type { TraceContext } from "./trace-context.ts";
+import { WallClock } from "./wall-clock.ts";
+
+export type AttributeValue = string | number | boolean;
+export type SpanKind = "internal" | "server" | "client";
+
+/** One piece of work, while it is under way. */
+export interface Span extends TraceContext {
+  set(key: string, value: AttributeValue): void;
+  /** The work did not come to what it was for. */
+  fail(message: string): void;
+}
+
+/** The same when it is over. Times are milliseconds since the epoch, with fractions. */
+export interface FinishedSpan extends TraceContext {
+  readonly parentId: string | undefined;
+  readonly name: string;
+  readonly kind: SpanKind;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly attributes: Readonly<Record<string, AttributeValue>>;
+  readonly error: string | undefined;
+  readonly links: readonly TraceContext[];
+}
+
+export interface SpanOptions {
+  readonly kind?: SpanKind;
+  readonly attributes?: Record<string, AttributeValue>;
+  /** Who asked for it, in another process; otherwise it belongs to what is being done here. */
+  readonly parent?: TraceContext | undefined;
+  /** Begins a trace of its own, whoever asked for it. */
+  readonly isRoot?: boolean;
+  readonly links?: readonly TraceContext[];
+}
+
+export interface Tracer {
+  /** Does the work as a span: those that begin within it are its children. What it throws is its error. */
+  run<T>(name: string, options: SpanOptions, work: (span: Span) => Promise<T>): Promise<T>;
+}
+
+export interface RecordingTracerOptions {
+  readonly sampler: Sampler;
+  /** Called with each span that is to be kept. Must not throw. */
+  readonly onEnd: (span: FinishedSpan) => void;
+  /** Milliseconds since the epoch, with fractions. */
+  readonly now?: () => number;
+  readonly random?: (bytes: number) => string;
+}
+
+/** Who has no tracer pays nothing: callers ask once, when they are made, whether there is one. */
+export class RecordingTracer implements Tracer {
+  readonly #storage = new AsyncLocalStorage<LiveSpan>();
+  readonly #o: RecordingTracerOptions;
+  readonly #now: () => number;
+  readonly #random: (bytes: number) => string;
+
+  constructor(options: RecordingTracerOptions) {
+    this.#o = options;
+    const wall = new WallClock();
+    this.#now = options.now ?? (() => wall.now());
+    this.#random = options.random ?? ((bytes) => randomBytes(bytes).toString("hex"));
+  }
+
+  async run<T>(name: string, options: SpanOptions, work: (span: Span) => Promise<T>): Promise<T> {
+    const span = this.#begin(name, options);
+    try {
+      return await this.#storage.run(span, work, span);
+    } catch (error) {
+      // That nobody wants it any more is no fault of the work.
+      if (!isAbort(error)) span.fail(messageOf(error));
+      throw error;
+    } finally {
+      span.isOver = true;
+      if (span.sampled) this.#o.onEnd(span.finished(this.#now()));
+    }
+  }
+
+  #begin(name: string, options: SpanOptions): LiveSpan {
+    const around = this.#storage.getStore();
+    // Timers and loops that were begun within a span live on; what they do later is not part of it.
+    const parent = options.isRoot
+      ? undefined
+      : (options.parent ?? (around && !around.isOver ? around : undefined));
+    const traceId = parent?.traceId ?? this.#random(16);
+    const sampled = parent ? parent.sampled : this.#o.sampler(traceId);
+    const context = { traceId, spanId: this.#random(8), sampled };
+    return new LiveSpan(name, context, parent?.spanId, options, sampled ? this.#now() : 0);
+  }
+}
+
+class LiveSpan implements Span {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly sampled: boolean;
+  isOver = false;
+  readonly #name: string;
+  readonly #parentId: string | undefined;
+  readonly #options: SpanOptions;
+  readonly #startedAt: number;
+  #attributes: Record<string, AttributeValue> | undefined;
+  #error: string | undefined;
+
+  constructor(
+    name: string,
+    context: TraceContext,
+    parentId: string | undefined,
+    options: SpanOptions,
+    startedAt: number,
+  ) {
+    this.#name = name;
+    this.traceId = context.traceId;
+    this.spanId = context.spanId;
+    this.sampled = context.sampled;
+    this.#parentId = parentId;
+    this.#options = options;
+    this.#startedAt = startedAt;
+  }
+
+  set(key: string, value: AttributeValue): void {
+    if (!this.sampled) return;
+    this.#attributes ??= {};
+    this.#attributes[key] = value;
+  }
+
+  fail(message: string): void {
+    this.#error ??= message;
+  }
+
+  finished(endedAt: number): FinishedSpan {
+    const { kind = "internal", attributes, links = [] } = this.#options;
+    return {
+      traceId: this.traceId,
+      spanId: this.spanId,
+      sampled: this.sampled,
+      parentId: this.#parentId,
+      name: this.#name,
+      kind,
+      startedAt: this.#startedAt,
+      endedAt: Math.max(endedAt, this.#startedAt),
+      attributes: { ...attributes, ...this.#attributes },
+      error: this.#error,
+      links,
+    };
+  }
+}

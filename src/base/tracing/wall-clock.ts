@@ -1,0 +1,22 @@
+/** How far the two may be apart before the monotonic one is set by the other: somebody has set the time. */
+const toleranceMs = 20;
+
+/** The time with fractions of a millisecond, which the system's clock does not give, and never far from it. */
+export class WallClock {
+  readonly #wall: () => number;
+  readonly #monotonic: () => number;
+  #offset: number;
+
+  constructor(wall: () => number = Date.now, monotonic: () => number = () => performance.now()) {
+    this.#wall = wall;
+    this.#monotonic = monotonic;
+    this.#offset = wall() - monotonic();
+  }
+
+  now(): number {
+    const wall = this.#wall();
+    const monotonic = this.#monotonic();
+    if (Math.abs(wall - monotonic - this.#offset) > toleranceMs) this.#offset = wall - monotonic;
+    return this.#offset + monotonic;
+  }
+}

@@ -1,0 +1,30 @@
+import { formatTraceparent } from "../../base/tracing/trace-context.ts";
+import type { Tracer } from "../../base/tracing/tracer.ts";
+import { CriError } from "./cri-error.ts";
+import { callUnary } from "./grpc-call.ts";
+
+/** Calls with a span around each, which the runtime hears of. Without a tracer, calls as they are. */
+export function unaryCalls(tracer: Tracer | undefined): typeof callUnary {
+  if (!tracer) return callUnary;
+  return (channel, method, request, limits) => {
+    const name = `${method.parent.typeName}/${method.name}`;
+    const attributes = { "rpc.method": name, "rpc.system.name": "grpc" };
+    return tracer.run(name, { kind: "client", attributes }, async (span) => {
+      const traceparent = formatTraceparent(span);
+      try {
+        const answer = await callUnary(channel, method, request, { ...limits, traceparent });
+        span.set("rpc.response.status_code", "OK");
+        return answer;
+      } catch (error) {
+        if (error instanceof CriError) span.set("rpc.response.status_code", goName(error.grpcCode));
+        throw error;
+      }
+    });
+  };
+}
+
+/** NOT_FOUND -> NotFound: as those write it whose traces these are beside. */
+function goName(code: string): string {
+  if (code === "CANCELLED") return "Canceled";
+  return code.toLowerCase().replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,152 @@
+import { type Clock, sleep } from "../../base/clock.ts";
+import { type Component, type Health, healthy } from "../../base/component.ts";
+import { messageOf } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { FinishedSpan } from "../../base/tracing/tracer.ts";
+import type { Collector } from "./collector.ts";
+
+export interface SpanExporterOptions {
+  readonly collector: Collector;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** As OpenTelemetry's own batches are. */
+const mostWaiting = 2048;
+const mostAtOnce = 512;
+const gatherMs = 5000;
+const firstRetryMs = 1000;
+const longestRetryMs = 30_000;
+/** A batch that was not taken for so long is dropped. */
+const retryForMs = 60_000;
+/** What may still be sent when the agent stops. */
+const flushMs = 2000;
+
+/**
+ * Brings spans to the collector, in batches, one at a time. A collector that is away, slow or broken costs spans, and nothing
+ * else: no caller waits, what waits is bounded, and what does not fit is dropped and counted.
+ */
+export class SpanExporter implements Component {
+  readonly name = "trace-exporter";
+  readonly #o: SpanExporterOptions;
+  #waiting: FinishedSpan[] = [];
+  #dropped = 0;
+  #hasFailed = false;
+  #cancelTimer: (() => void) | undefined;
+  #sending: Promise<void> | undefined;
+  readonly #stop = new AbortController();
+  readonly #ended = Promise.withResolvers<void>();
+
+  constructor(options: SpanExporterOptions) {
+    this.#o = options;
+  }
+
+  get done(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  /** A collector is no part of what keeps pods running. */
+  health(): Health {
+    return healthy;
+  }
+
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const stop = () => void this.#flush();
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  }
+
+  add(span: FinishedSpan): void {
+    if (this.#stop.signal.aborted || this.#waiting.length >= mostWaiting) {
+      this.#dropped++;
+      return;
+    }
+    this.#waiting.push(span);
+    if (this.#sending) return;
+    if (this.#waiting.length >= mostAtOnce) this.#send();
+    else this.#cancelTimer ??= this.#o.clock.after(gatherMs, () => this.#send());
+  }
+
+  #send(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    if (this.#sending || this.#waiting.length === 0) return;
+    this.#sending = this.#sendAll().finally(() => {
+      this.#sending = undefined;
+    });
+  }
+
+  /** Goes on while there is a whole batch; the rest waits for more. When it stops, all goes. */
+  async #sendAll(): Promise<void> {
+    do await this.#deliver(this.#waiting.splice(0, mostAtOnce));
+    while (this.#waiting.length >= mostAtOnce && !this.#stop.signal.aborted);
+    if (this.#waiting.length > 0 && !this.#stop.signal.aborted)
+      this.#cancelTimer ??= this.#o.clock.after(gatherMs, () => this.#send());
+  }
+
+  async #deliver(batch: readonly FinishedSpan[]): Promise<void> {
+    const { collector, clock } = this.#o;
+    const { signal } = this.#stop;
+    const giveUpAt = clock.now() + retryForMs;
+    for (let retryMs = firstRetryMs; ; retryMs = Math.min(2 * retryMs, longestRetryMs)) {
+      try {
+        const { rejected } = await collector.send(batch, signal);
+        this.#dropped += rejected;
+        return this.#succeeded();
+      } catch (error) {
+        this.#failed(error);
+        if (signal.aborted || !collector.mayRetry(error) || clock.now() + retryMs > giveUpAt) break;
+        await sleep(clock, retryMs, signal).catch(() => {});
+      }
+    }
+    this.#dropped += batch.length;
+  }
+
+  #succeeded(): void {
+    if (!this.#hasFailed) return;
+    this.#hasFailed = false;
+    this.#o.logger.info("Traces are exported again", { dropped: this.#dropped });
+  }
+
+  /** Once: the same trouble again is news to nobody. */
+  #failed(error: unknown): void {
+    if (this.#hasFailed || this.#stop.signal.aborted) return;
+    this.#hasFailed = true;
+    this.#o.logger.warn("Traces cannot be exported", { err: messageOf(error) });
+  }
+
+  /** The last ones are sent, if that takes no time to speak of. */
+  async #flush(): Promise<void> {
+    const { clock, collector } = this.#o;
+    this.#cancelTimer?.();
+    const cancel = clock.after(flushMs, () => this.#stop.abort());
+    // What is tried again for a collector that is away is not waited for.
+    if (this.#hasFailed) this.#stop.abort();
+    await this.#sending;
+    while (this.#waiting.length > 0 && !this.#stop.signal.aborted)
+      await this.#deliverOnce(this.#waiting.splice(0, mostAtOnce));
+    cancel();
+    this.#dropped += this.#waiting.length;
+    this.#waiting = [];
+    this.#stop.abort();
+    collector.close();
+    this.#ended.resolve();
+  }
+
+  async #deliverOnce(batch: readonly FinishedSpan[]): Promise<void> {
+    try {
+      await this.#o.collector.send(batch, this.#stop.signal);
+    } catch {
+      this.#dropped += batch.length;
+      this.#stop.abort();
+    }
+  }
+}

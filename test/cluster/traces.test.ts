@@ -1,0 +1,217 @@
+import assert from "node:assert/strict";
+import { request } from "node:https";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { configuredTracing } from "../../src/app/tracing.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { silentLogger } from "../../src/base/logger.ts";
+import { Span_SpanKind } from "../../src/gen/opentelemetry/proto/trace/v1/trace_pb.js";
+import { holds } from "../e2e/holds.ts";
+import { container, nodeName, TestCluster } from "./cluster-node.ts";
+import { startEmbeddedApi } from "./embedded-api.ts";
+import { type ReceivedSpan, TraceCollector } from "./trace-collector.ts";
+
+const always = 1_000_000;
+
+async function collectorOf(t: TestContext): Promise<TraceCollector> {
+  const collector = await TraceCollector.start();
+  t.after(() => collector.stop());
+  return collector;
+}
+
+function tracingTo(endpoint: string, samplingRatePerMillion?: number) {
+  return { tracing: { endpoint, ...(samplingRatePerMillion !== undefined && { samplingRatePerMillion }) } };
+}
+
+test("the start and the end of a pod: passes, calls to the runtime and to the API, each under what caused it", async (t) => {
+  const collector = await collectorOf(t);
+  const tracing = configuredTracing({
+    config: tracingTo(collector.endpoint, always),
+    ...{ nodeName, version: "v1.36.4", clock: systemClock, logger: silentLogger },
+  });
+  const { cluster, admin, traceparents } = await startEmbeddedApi(t, tracing?.tracer);
+  const post = (path: string, kind: string, body: object) =>
+    admin.request({ method: "POST", path, body: { apiVersion: "v1", kind, ...body } });
+  for (const name of ["default", "kube-node-lease"])
+    await post("/api/v1/namespaces", "Namespace", { metadata: { name } });
+  await post("/api/v1/namespaces/default/serviceaccounts", "ServiceAccount", {
+    metadata: { name: "default" },
+  });
+  const node = await TestCluster.start(t, { cluster, tracing });
+  await node.startAgent();
+  const pods = "/api/v1/namespaces/default/pods";
+  const { metadata } = (await post(pods, "Pod", {
+    metadata: { name: "web" },
+    spec: { nodeName, terminationGracePeriodSeconds: 1, containers: [container()] },
+  })) as { metadata: { uid: string } };
+  await holds(() => assert.equal(node.runningOf(metadata.uid).length, 1));
+  await holds(() => assert.equal(node.agent.board.rows()[0]?.ready, "1/1"));
+  await admin.request({ method: "DELETE", path: `${pods}/web` });
+  await holds(() => assert.equal(node.agent.board.rows().length, 0), 15_000);
+  await node.stopAgent();
+
+  assert.ok(collector.requests > 0, "what was left was sent when the agent stopped");
+  assert.deepEqual(collector.resources[0], {
+    "service.name": "kubelet",
+    "service.version": "v1.36.4",
+    "host.name": nodeName,
+    "k8s.node.name": nodeName,
+  });
+  const first = collector.of("syncPod").find((s) => s.attributes["k8s.pod.update_type"] === "create");
+  assert.ok(first, "the first pass is a span");
+  assert.deepEqual(first.attributes, {
+    "k8s.pod.uid": metadata.uid,
+    "k8s.pod": "default/web",
+    "k8s.pod.name": "web",
+    "k8s.namespace.name": "default",
+    "k8s.pod.update_type": "create",
+  });
+  assert.deepEqual([first.parentId, first.kind, first.error], ["", Span_SpanKind.INTERNAL, undefined]);
+
+  const cri = (method: string) => `runtime.v1.RuntimeService/${method}`;
+  for (const method of ["RunPodSandbox", "CreateContainer", "StartContainer"]) {
+    const [span, ...more] = collector.of(cri(method));
+    assert.equal(more.length, 0, `${method} was called once`);
+    assert.equal(span?.parentId, first.spanId, `${method} belongs to the pass that called it`);
+    assert.equal(span.traceId, first.traceId);
+    assert.equal(span.kind, Span_SpanKind.CLIENT);
+    assert.deepEqual(span.attributes, {
+      "rpc.method": cri(method),
+      "rpc.system.name": "grpc",
+      "rpc.response.status_code": "OK",
+    });
+    assert.ok(first.start <= span.start && span.end <= first.end, "it lies within it");
+    const heard = node.runtime.callsOf(method).map(({ traceparent }) => traceparent);
+    assert.deepEqual(heard, [`00-${span.traceId}-${span.spanId}-01`], "and the runtime knows it");
+  }
+  assert.ok(collector.of("runtime.v1.ImageService/ImageStatus").some((s) => s.traceId === first.traceId));
+
+  const ends = collector.of("syncTerminatingPod");
+  const stop = collector.of(cri("StopContainer"))[0];
+  assert.ok(
+    ends.some(({ spanId }) => spanId === stop?.parentId),
+    "the stop belongs to the end",
+  );
+  assert.ok(collector.of("syncTerminatedPod").some((s) => s.attributes["k8s.pod.uid"] === metadata.uid));
+  assert.ok(collector.of("Containers/GarbageCollect").length > 0);
+
+  const patch = collector
+    .of("HTTP PATCH")
+    .find((s) => String(s.attributes["url.full"]).includes("/pods/web/"));
+  assert.equal(patch?.attributes["http.response.status_code"], 200);
+  const known = new Set(collector.spans.map((s) => `00-${s.traceId}-${s.spanId}-01`));
+  const strangers = [...traceparents].filter((traceparent) => !known.has(traceparent));
+  // What was under way when the agent stopped was told to the API and has no end.
+  assert.ok(traceparents.size > 5 && strangers.length <= 3, `${strangers.length} of ${traceparents.size}`);
+});
+
+/** An agent of its own for what is asked of its server. */
+async function withServer(t: TestContext, tracing: object) {
+  const node = await TestCluster.start(t);
+  const config = { ...node.config(), ...tracing, port: 0, address: "127.0.0.1" };
+  config.authentication.anonymous.enabled = true;
+  config.authorization.mode = "AlwaysAllow";
+  await node.startAgent({ config, certDir: join(node.dir, "pki"), server: { version: "v1.36.4" } });
+  const get = (path: string, traceparent?: string) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const call = request(
+        {
+          ...{ host: "127.0.0.1", port: node.agent.serverPort, path, rejectUnauthorized: false },
+          headers: { ...(traceparent && { traceparent }) },
+        },
+        (response) => response.resume().on("end", () => resolve(response.statusCode)),
+      );
+      call.on("error", reject);
+      call.end();
+    });
+  return { node, get };
+}
+
+test("a request to the node belongs to the trace of who asks", async (t) => {
+  const collector = await collectorOf(t);
+  const { node, get } = await withServer(t, tracingTo(collector.endpoint, always));
+  const theirs = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" };
+  assert.equal(await get("/pods", `00-${theirs.traceId}-${theirs.spanId}-01`), 200);
+  assert.equal(await get("/containerLogs/default/none/c"), 404);
+  await node.stopAgent();
+  const [pods] = collector.of("/pods") as [ReceivedSpan];
+  assert.deepEqual(
+    [pods.traceId, pods.parentId, pods.kind],
+    [theirs.traceId, theirs.spanId, Span_SpanKind.SERVER],
+  );
+  assert.equal(pods.attributes["http.response.status_code"], 200);
+  const [logs] = collector.of("/containerLogs/{namespace}/{pod}/{container}") as [ReceivedSpan];
+  assert.deepEqual([logs.parentId, logs.error], ["", undefined]);
+  assert.equal(logs.attributes["http.response.status_code"], 404);
+  assert.notEqual(logs.traceId, pods.traceId);
+});
+
+for (const rate of [undefined, 0])
+  test(`with a rate of ${rate} no trace is begun here, and one that others want kept is kept`, async (t) => {
+    const collector = await collectorOf(t);
+    const { node, get } = await withServer(t, tracingTo(collector.endpoint, rate));
+    node.addPod("web");
+    await node.runs("web");
+    const theirs = "0af7651916cd43dd8448eb211c80319c";
+    await get("/pods", `00-${theirs}-b7ad6b7169203331-01`);
+    await get("/pods", `00-${theirs}-b7ad6b7169203331-00`);
+    await get("/pods");
+    await node.stopAgent();
+    assert.deepEqual(
+      collector.spans.map(({ name, traceId }) => [name, traceId]),
+      [["/pods", theirs]],
+    );
+    const [call] = node.runtime.callsOf("RunPodSandbox");
+    assert.match(
+      call?.traceparent ?? "",
+      /^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/,
+      "others are told that it is not kept",
+    );
+  });
+
+test("without tracing nothing is told to anybody", async (t) => {
+  const node = await TestCluster.start(t);
+  await node.startAgent();
+  node.addPod("web");
+  await node.runs("web");
+  assert.deepEqual(
+    node.runtime.calls.filter(({ traceparent }) => traceparent !== undefined),
+    [],
+  );
+});
+
+test("a collector that is away, or never answers, keeps no pod from starting and no agent from stopping", async (t) => {
+  const away = await TraceCollector.start();
+  away.stop();
+  const silent = await collectorOf(t);
+  silent.mood = "silent";
+  for (const { endpoint } of [away, silent]) {
+    const node = await TestCluster.start(t);
+    await node.startAgent({ config: { ...node.config(), ...tracingTo(endpoint, always) } });
+    for (let i = 0; i < 5; i++) node.addPod(`web${i}`);
+    for (let i = 0; i < 5; i++) await node.runs(`web${i}`);
+    node.api.deletePod("web0");
+    await node.isGone("web0");
+    await node.stopAgent();
+  }
+  assert.ok(silent.requests > 0, "it was asked");
+});
+
+test("a collector that comes late gets what was kept for it", async (t) => {
+  const gone = await TraceCollector.start();
+  const port = Number(gone.endpoint.split(":")[1]);
+  gone.stop();
+  const node = await TestCluster.start(t);
+  const warnings: string[] = [];
+  const logger = { ...silentLogger, warn: (message: string) => void warnings.push(message) };
+  await node.startAgent({ config: { ...node.config(), ...tracingTo(gone.endpoint, always) }, logger });
+  const { metadata } = node.addPod("web");
+  await node.runs("web");
+  await holds(() => assert.ok(warnings.includes("Traces cannot be exported")), 30_000);
+  const collector = await TraceCollector.start(port);
+  t.after(() => collector.stop());
+  await holds(
+    () => assert.ok(collector.of("syncPod").some((s) => s.attributes["k8s.pod.uid"] === metadata.uid)),
+    30_000,
+  );
+});
