@@ -19,7 +19,7 @@ import type { MeteredNode } from "./metered-node.ts";
 
 const limits = { clock: systemClock, timeoutMs: 10_000, signal: undefined };
 /** Whom clients say they want to speak to on a unix socket: each library has its own idea. */
-const authorities = ["localhost", "%2Frun%2Fkubelet.sock", "unix", "dummy"];
+const authorities = ["localhost", "%2Frun%2Fkubelet.sock", "/run/kubelet.sock", "passthrough:///x", "unix"];
 
 /** What a monitoring agent on the node is told. */
 export function agentPodResources(node: () => MeteredNode): void {

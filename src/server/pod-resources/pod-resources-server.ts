@@ -1,16 +1,15 @@
-import { mkdir, rename, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
 import { create, type DescMethodUnary, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
-import { type handleUnaryCall, Server, ServerCredentials, status } from "@grpc/grpc-js";
+import { type handleUnaryCall, Server, status } from "@grpc/grpc-js";
 import type { Clock } from "../../base/clock.ts";
 import { type Component, type Health, healthy } from "../../base/component.ts";
-import { KubeletError, messageOf } from "../../base/errors.ts";
+import { messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Metrics } from "../../base/metrics.ts";
 import { RateLimit } from "../../base/rate-limit.ts";
 import { serviceDefinition } from "../../clients/cri/service-definition.ts";
 import { PodResourcesLister } from "../../gen/podresources/v1/api_pb.js";
 import { PodResourcesLister as AlphaLister } from "../../gen/podresources/v1alpha1/api_pb.js";
+import { serveGrpc } from "../grpc-socket/grpc-socket.ts";
 import { allocatable, alphaList, podResources } from "./answers.ts";
 import { type ApiVersion, type Call, type RequestCounts, requestCounts } from "./request-counts.ts";
 import type { PodResourcesSources } from "./sources.ts";
@@ -51,25 +50,10 @@ export class PodResourcesServer implements Component {
 
   async start(signal: AbortSignal): Promise<void> {
     const { socketPath, logger } = this.#o;
-    await mkdir(dirname(socketPath), { recursive: true, mode: 0o750 });
-    const server = this.#server();
-    // Unix sockets have short names only: no more than a few letters are added.
-    const making = join(dirname(socketPath), `.${process.pid}.s`);
-    await rm(making, { force: true });
-    await new Promise<void>((resolve, reject) => {
-      server.bindAsync(`unix://${making}`, ServerCredentials.createInsecure(), (error) => {
-        if (!error) return resolve();
-        reject(new KubeletError("PodResources", `${socketPath}: ${messageOf(error)}`, { cause: error }));
-      });
-    });
-    await rename(making, socketPath);
+    await serveGrpc(this.#server(), socketPath, signal);
     logger.info("Serving pod resources", { socket: socketPath });
-    const stop = () => {
-      server.forceShutdown();
-      this.#ended.resolve();
-    };
-    if (signal.aborted) stop();
-    else signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) this.#ended.resolve();
+    else signal.addEventListener("abort", () => this.#ended.resolve(), { once: true });
   }
 
   #server(): Server {

@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { type ClientHttp2Session, connect as connectHttp2, createServer as createHttp2 } from "node:http2";
+import { connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Duplex } from "node:stream";
+import { after, before, describe, it } from "node:test";
+import { AuthorityFilter } from "./authority-filter.ts";
+import { withGoodAuthority } from "./header-block.ts";
+import { huffmanText } from "./huffman.ts";
+
+/** What arrives at a server behind the filter, of what a real client sends. */
+describe("a server by the book behind the filter", () => {
+  let dir = "";
+  let socketPath = "";
+  const seen: { authority: string | undefined; path: string | undefined; note: unknown; body: string }[] = [];
+  const http2 = createHttp2((request, response) => {
+    let body = "";
+    request.on("data", (chunk) => {
+      body += chunk;
+    });
+    request.on("end", () => {
+      seen.push({ authority: request.authority, path: request.url, note: request.headers.note, body });
+      response.end();
+    });
+  });
+  const listener = createServer((socket) => {
+    const filter = new AuthorityFilter();
+    // Cut anywhere: frames come in pieces.
+    socket.on("data", (chunk: Buffer) => {
+      for (let at = 0; at < chunk.length; at += cut) filter.write(chunk.subarray(at, at + cut));
+    });
+    socket.on("end", () => filter.end());
+    socket.on("error", () => filter.destroy());
+    http2.emit("connection", Duplex.from({ readable: filter, writable: socket }));
+  });
+  let cut = 65_536;
+
+  before(async () => {
+    dir = await mkdtemp(join(tmpdir(), "authority-"));
+    socketPath = join(dir, "s");
+    await new Promise<void>((resolve) => listener.listen(socketPath, resolve));
+  });
+  after(async () => {
+    listener.close();
+    await rm(dir, { recursive: true });
+  });
+
+  const open = () => connectHttp2("http://localhost", { createConnection: () => connect(socketPath) });
+  const ask = (session: ClientHttp2Session, authority: string, note: string, body = "") =>
+    new Promise<number>((resolve, reject) => {
+      const stream = session.request({
+        ":method": "POST",
+        ":path": `/p/${note.length}`,
+        ":authority": authority,
+        note,
+      });
+      stream.on("response", (headers) => resolve(Number(headers[":status"])));
+      stream.on("error", reject);
+      stream.resume();
+      stream.end(body);
+    });
+
+  const path = "/var/lib/kubelet/pod-resources/kubelet.sock";
+  for (const size of [1, 7, 65_536])
+    for (const authority of [path, "localhost", "passthrough:///x", "a b", "~{|}^<@#\"'!", "x".repeat(300)])
+      it(`${JSON.stringify(authority.slice(0, 50))} in pieces of ${size}`, async () => {
+        cut = size;
+        seen.length = 0;
+        const session = open();
+        try {
+          for (const note of ["one", "two", "one"])
+            assert.equal(await ask(session, authority, note, "body".repeat(100)), 200);
+        } finally {
+          session.destroy();
+        }
+        assert.deepEqual(
+          seen.map(({ note, body }) => [note, body.length]),
+          [
+            ["one", 400],
+            ["two", 400],
+            ["one", 400],
+          ],
+        );
+        for (const { authority: told } of seen)
+          assert.equal(told, "localhost".padEnd(authority.length, "x").slice(0, authority.length));
+      });
+
+  it("the tables of both ends stay the same, however much goes through them", async () => {
+    cut = 65_536;
+    seen.length = 0;
+    const session = open();
+    try {
+      for (let i = 0; i < 200; i++) assert.equal(await ask(session, path, `${"n".repeat(i)}${i % 7}`), 200);
+    } finally {
+      session.destroy();
+    }
+    for (const [i, { note, path: told }] of seen.entries()) {
+      assert.equal(note, `${"n".repeat(i)}${i % 7}`);
+      assert.equal(told, `/p/${String(note).length}`);
+    }
+    assert.equal(seen.length, 200);
+  });
+
+  it("without the filter it would refuse", async () => {
+    const bare = createHttp2((_, response) => response.end());
+    const barePath = join(dir, "bare");
+    await new Promise<void>((resolve) => bare.listen(barePath, resolve));
+    const session = connectHttp2("http://localhost", { createConnection: () => connect(barePath) });
+    session.on("error", () => {});
+    await assert.rejects(ask(session, path, "x"), /PROTOCOL_ERROR/);
+    session.destroy();
+    bare.close();
+  });
+});
+
+describe("what cannot be read stays as it is", () => {
+  const rows: [string, number[]][] = [
+    ["nothing", []],
+    ["no authority", [0x82, 0x86]],
+    ["a length beyond the end", [0x41, 0x05, 0x61]],
+    ["an endless number", [0x41, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01]],
+    ["an empty authority", [0x41, 0x00]],
+    ["a code that no name has", [0x41, 0x84, 0xff, 0xff, 0xff, 0xff]],
+  ];
+  for (const [name, bytes] of rows)
+    it(name, () => assert.equal(withGoodAuthority(Buffer.from(bytes)), undefined));
+});
+
+it("Huffman: the example of the standard, and what is no end of a text", () => {
+  const example = Buffer.from("f1e3c2e5f23a6ba0ab90f4ff", "hex");
+  assert.equal(huffmanText(example), "www.example.com");
+  assert.equal(huffmanText(Buffer.from([0x00])), undefined);
+});

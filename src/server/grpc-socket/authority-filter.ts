@@ -1,0 +1,70 @@
+import { Transform, type TransformCallback } from "node:stream";
+import { withGoodAuthority } from "./header-block.ts";
+
+const prefaceBytes = 24;
+const headBytes = 9;
+const headers = 1;
+const flags = { endHeaders: 0x4, padded: 0x8, priority: 0x20 };
+/** Of a frame, unless both sides agree on more. */
+const maxPayload = 16_384;
+
+/**
+ * What an HTTP/2 client sends, with a good :authority. On a unix socket there is no host to name, and libraries put the path of the
+ * socket there; servers by the book refuse that.
+ */
+export class AuthorityFilter extends Transform {
+  #held: Buffer = Buffer.alloc(0);
+  /** Bytes that are passed on as they are. */
+  #passing = prefaceBytes;
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    this.#held = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    while (this.#held.length > 0 && this.#step());
+    done();
+  }
+
+  override _flush(done: TransformCallback): void {
+    if (this.#held.length > 0) this.push(this.#held);
+    done();
+  }
+
+  /** False if there have to be more bytes first. */
+  #step(): boolean {
+    if (this.#passing > 0) {
+      const part = this.#take(Math.min(this.#passing, this.#held.length));
+      this.#passing -= part.length;
+      this.push(part);
+      return true;
+    }
+    if (this.#held.length < headBytes) return false;
+    const size = this.#held.readUIntBE(0, 3);
+    if (this.#held[3] !== headers || size > maxPayload) {
+      this.#passing = headBytes + size;
+      return true;
+    }
+    if (this.#held.length < headBytes + size) return false;
+    this.push(withoutBadAuthority(this.#take(headBytes + size)));
+    return true;
+  }
+
+  #take(size: number): Buffer {
+    const part = this.#held.subarray(0, size);
+    this.#held = this.#held.subarray(size);
+    return part;
+  }
+}
+
+/** A frame of headers; as it is if there is nothing to change, or if more frames belong to it. */
+function withoutBadAuthority(frame: Buffer): Buffer {
+  const has = (flag: number) => ((frame[4] ?? 0) & flag) !== 0;
+  if (!has(flags.endHeaders)) return frame;
+  const padding = has(flags.padded) ? (frame[headBytes] ?? 0) : 0;
+  const from = headBytes + (has(flags.padded) ? 1 : 0) + (has(flags.priority) ? 5 : 0);
+  const to = frame.length - padding;
+  const block = from <= to ? withGoodAuthority(frame.subarray(from, to)) : undefined;
+  if (!block) return frame;
+  const changed = Buffer.concat([frame.subarray(0, from), block, frame.subarray(to)]);
+  if (changed.length - headBytes > maxPayload) return frame;
+  changed.writeUIntBE(changed.length - headBytes, 0, 3);
+  return changed;
+}
