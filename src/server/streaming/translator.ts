@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { Clock } from "../../base/clock.ts";
 import { KubeletError } from "../../base/errors.ts";
 import { endStatus } from "./end-status.ts";
+import { hold } from "./hold.ts";
 import { watchIdle } from "./idle-watch.ts";
 import { SpdyConnection, type SpdyStream, type StreamHandler } from "./spdy/connection.ts";
 import type { StreamOptions } from "./stream-options.ts";
@@ -178,17 +179,4 @@ class Session {
     if (!stream || data.length === 0) return;
     if (!stream.write(data)) hold(this.#t.client.socket, this.#spdy.socket as Socket);
   }
-}
-
-/** Who talks waits until the other can take more. */
-function hold(talker: Socket, listener: Socket): void {
-  if (talker.isPaused()) return;
-  talker.pause();
-  const go = () => {
-    listener.off("drain", go);
-    listener.off("close", go);
-    talker.resume();
-  };
-  listener.once("drain", go);
-  listener.once("close", go);
 }

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { Clock } from "../../base/clock.ts";
+import { hold } from "./hold.ts";
 import { watchIdle } from "./idle-watch.ts";
 import { WebSocketConnection } from "./websocket/connection.ts";
 
@@ -16,16 +17,12 @@ export async function tunnel(o: {
   const ws = new WebSocketConnection(client.socket, {
     message: (data) => {
       if (data.length === 0 || !runtime.socket.writable) return;
-      if (runtime.socket.write(data)) return;
-      client.socket.pause();
-      runtime.socket.once("drain", () => client.socket.resume());
+      if (!runtime.socket.write(data)) hold(client.socket, runtime.socket);
     },
     end: () => over.resolve(),
   });
   const fromRuntime = (chunk: Buffer) => {
-    if (ws.send(chunk)) return;
-    runtime.socket.pause();
-    client.socket.once("drain", () => runtime.socket.resume());
+    if (!ws.send(chunk)) hold(runtime.socket, client.socket);
   };
   if (runtime.head.length > 0) fromRuntime(runtime.head);
   runtime.socket.on("data", fromRuntime);

@@ -1,0 +1,15 @@
+import type { Socket } from "node:net";
+
+/** Who talks waits until the other can take more. */
+export function hold(talker: Socket, listener: Socket): void {
+  // What was read before it was held is still said: one wait is enough for all of it.
+  if (talker.isPaused()) return;
+  talker.pause();
+  const go = () => {
+    listener.off("drain", go);
+    listener.off("close", go);
+    talker.resume();
+  };
+  listener.once("drain", go);
+  listener.once("close", go);
+}
