@@ -164,7 +164,7 @@ describe("the rights that a request takes", () => {
     ["POST", "/exec/a/b/c", "create", ["proxy"]],
     ["GET", "/exec/a/b/c", "get", ["proxy"]],
     ["PUT", "/debug/flags/v", "update", ["proxy"]],
-    ["DELETE", "/manifests/x", "delete", ["proxy"]],
+    ["DELETE", "/manifests/x", "delete", ["manifests", "proxy"]],
     ["GET", "/podsx", "get", ["proxy"]],
     ["GET", "/constructor", "get", ["proxy"]],
     ["BREW", "/pods", "", ["pods", "proxy"]],
