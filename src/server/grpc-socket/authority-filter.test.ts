@@ -87,20 +87,25 @@ describe("a server by the book behind the filter", () => {
           assert.equal(told, "localhost".padEnd(authority.length, "x").slice(0, authority.length));
       });
 
-  it("the tables of both ends stay the same, however much goes through them", async () => {
+  it("the tables of both ends stay the same when they are full to the last byte", async () => {
     cut = 65_536;
-    seen.length = 0;
-    const session = open();
-    try {
-      for (let i = 0; i < 200; i++) assert.equal(await ask(session, path, `${"n".repeat(i)}${i % 7}`), 200);
-    } finally {
-      session.destroy();
+    const large = ["a", "b", "c"].map((letter) => letter.repeat(1000));
+    // Together with the authority, these fill the table of 4096 bytes: not quite, just, and a little too much.
+    for (let size = 895; size <= 915; size++) {
+      seen.length = 0;
+      const notes = [...large, "d".repeat(size), ...large, "d".repeat(size)];
+      const session = open();
+      try {
+        for (const note of notes) assert.equal(await ask(session, "/", note), 200);
+      } finally {
+        session.destroy();
+      }
+      assert.deepEqual(
+        seen.map(({ note }) => note),
+        notes,
+      );
+      assert.ok(seen.every(({ authority }) => authority === "l"));
     }
-    for (const [i, { note, path: told }] of seen.entries()) {
-      assert.equal(note, `${"n".repeat(i)}${i % 7}`);
-      assert.equal(told, `/p/${String(note).length}`);
-    }
-    assert.equal(seen.length, 200);
   });
 
   it("without the filter it would refuse", async () => {
