@@ -68,6 +68,7 @@ export async function kubeletServer(core: AgentCore, parts: ServerParts): Promis
     ...(options.cluster && { transport: options.cluster.transport }),
     clock,
     logger,
+    metrics,
   });
   const { open, all } = await routes(core, parts);
   const common = { address: config.address, clock, logger, metrics };

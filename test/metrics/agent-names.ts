@@ -42,6 +42,7 @@ export function agentNames(node: () => MeteredNode): void {
     assert.ok(starts >= 1 && starts <= 3, `${starts} pods of the API`);
     assert.equal(sum("kubelet_pod_start_total_duration_seconds_count"), starts);
     assert.ok(sum("kubelet_first_network_pod_start_sli_duration_seconds") >= 0);
+    assert.ok(sum("apiserver_delegated_authz_request_total", { code: "201" }) > 0, "who may ask this");
     assert.ok(sum("rest_client_requests_total", { code: "201", method: "POST" }) > 0);
     assert.ok(sum("rest_client_request_duration_seconds_count", { verb: "PATCH" }) > 0);
     assert.ok(sum("kubelet_cgroup_manager_duration_seconds_count", { operation_type: "create" }) >= 3);

@@ -3,6 +3,8 @@ import type { IncomingMessage } from "node:http";
 import { describe, test } from "node:test";
 import { FakeClock } from "../../base/fake-clock.ts";
 import { silentLogger } from "../../base/logger.ts";
+import { metricValues } from "../../base/metric-values.ts";
+import { createMetrics } from "../../base/metrics.ts";
 import { fakeReviews } from "../fixtures.ts";
 import { HttpError } from "../http-error.ts";
 import { type AccessOptions, attributesOf, nodeAccess } from "./index.ts";
@@ -83,6 +85,34 @@ describe("what the cluster says", () => {
     assert.equal(reviews(), 2);
     await clock.advance(1);
     await assert.rejects(gate.enter(withToken, one), refused(403));
+  });
+
+  test("what it is asked is counted, and so is what need not be asked", async () => {
+    const metrics = createMetrics();
+    let down = true;
+    const { transport } = fakeReviews({
+      token: () => (down ? new Error("down") : known),
+      access: () => ({ allowed: true }),
+    });
+    const gate = access({ transport, metrics });
+    await assert.rejects(gate.enter(withToken, right), refused(401));
+    down = false;
+    await gate.enter(withToken, right);
+    await gate.enter(withToken, right);
+    const value = (name: string) => metricValues(metrics, name);
+    assert.deepEqual(await value("authentication_token_cache_request_total"), {
+      "status=miss": 2,
+      "status=hit": 1,
+    });
+    assert.deepEqual(await value("authentication_token_cache_fetch_total"), {
+      "status=error": 1,
+      "status=ok": 1,
+    });
+    assert.deepEqual(await value("apiserver_delegated_authn_request_total"), {
+      "code=<error>": 1,
+      "code=201": 1,
+    });
+    assert.deepEqual(await value("apiserver_delegated_authz_request_total"), { "code=201": 1 });
   });
 
   test("an answer that did not come is not remembered", async () => {

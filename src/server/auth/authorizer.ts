@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
-import type { KubeTransport } from "../../clients/kube/transport-interface.ts";
 import { AnswerCache } from "./answer-cache.ts";
 import type { Identity } from "./identity.ts";
+import type { Reviewer } from "./review-metrics.ts";
 
 export interface Right {
   readonly verb: string;
@@ -25,7 +25,7 @@ const maxKeyLength = 10_000;
 /** Has the cluster say who may do what with this node (SubjectAccessReview), and remembers that for a while. */
 export class AccessReviews implements Authorizer {
   readonly #o: {
-    readonly transport: KubeTransport;
+    readonly transport: Reviewer;
     readonly nodeName: string;
     readonly allowedTtlMs: number;
     readonly deniedTtlMs: number;
@@ -33,7 +33,7 @@ export class AccessReviews implements Authorizer {
   readonly #cache: AnswerCache<boolean>;
 
   constructor(o: {
-    transport: KubeTransport;
+    transport: Reviewer;
     nodeName: string;
     allowedTtlMs: number;
     deniedTtlMs: number;

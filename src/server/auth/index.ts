@@ -1,10 +1,12 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
+import type { Metrics } from "../../base/metrics.ts";
 import type { KubeTransport } from "../../clients/kube/transport-interface.ts";
 import { RequestAuthenticator } from "./authenticator.ts";
 import { AccessReviews, type Authorizer, alwaysAllow, alwaysDeny } from "./authorizer.ts";
 import { ClientCertificates } from "./client-certificates.ts";
 import { accessGate, type Gate } from "./gate.ts";
+import { countedReviews, tokenCacheMetrics } from "./review-metrics.ts";
 import { TokenReviews } from "./tokens.ts";
 
 export { attributesOf } from "./attributes.ts";
@@ -29,17 +31,23 @@ export interface AccessOptions {
   readonly transport?: KubeTransport;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly metrics?: Metrics;
 }
 
 /** Who may call this node, as configured. */
 export function nodeAccess(o: AccessOptions): Gate {
-  const { transport, clock, logger, authentication } = o;
+  const { transport, clock, logger, metrics, authentication } = o;
   return accessGate({
     authenticator: new RequestAuthenticator({
       certificates: new ClientCertificates({ authorities: o.clientCa, clock }),
       tokens:
         transport && authentication.webhook
-          ? new TokenReviews({ transport, ttlMs: authentication.cacheTtlMs, clock })
+          ? new TokenReviews({
+              transport: countedReviews("authn", transport, o),
+              ttlMs: authentication.cacheTtlMs,
+              clock,
+              metrics: metrics && tokenCacheMetrics(metrics),
+            })
           : undefined,
       anonymous: authentication.anonymous,
       logger,
@@ -49,7 +57,10 @@ export function nodeAccess(o: AccessOptions): Gate {
   });
 }
 
-function authorizer({ authorization, nodeName, transport, clock }: AccessOptions): Authorizer {
+function authorizer(o: AccessOptions): Authorizer {
+  const { authorization, nodeName, clock } = o;
   if (authorization.mode === "AlwaysAllow") return alwaysAllow;
-  return transport ? new AccessReviews({ transport, nodeName, clock, ...authorization }) : alwaysDeny;
+  if (!o.transport) return alwaysDeny;
+  const transport = countedReviews("authz", o.transport, o);
+  return new AccessReviews({ transport, nodeName, clock, ...authorization });
 }

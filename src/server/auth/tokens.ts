@@ -1,10 +1,10 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../base/clock.ts";
-import type { KubeTransport } from "../../clients/kube/transport-interface.ts";
 import { AnswerCache } from "./answer-cache.ts";
 import type { Answer } from "./client-certificates.ts";
 import type { Identity } from "./identity.ts";
+import type { Reviewer, TokenCacheMetrics } from "./review-metrics.ts";
 
 const reviewTimeoutMs = 10_000;
 const protocolPrefix = "base64url.bearer.authorization.k8s.io.";
@@ -24,26 +24,47 @@ interface TokenReview {
 
 /** Has the cluster say whose token it is (TokenReview), and remembers that for a while. */
 export class TokenReviews {
-  readonly #transport: KubeTransport;
+  readonly #transport: Reviewer;
   readonly #ttlMs: number;
+  readonly #clock: Clock;
+  readonly #metrics: TokenCacheMetrics | undefined;
   readonly #cache: AnswerCache<Answer>;
   /** What is remembered must not be a list of tokens. */
   readonly #secret = randomBytes(32);
 
-  constructor(o: { transport: KubeTransport; ttlMs: number; clock: Clock }) {
+  constructor(o: {
+    transport: Reviewer;
+    ttlMs: number;
+    clock: Clock;
+    metrics?: TokenCacheMetrics | undefined;
+  }) {
+    this.#clock = o.clock;
+    this.#metrics = o.metrics;
     this.#transport = o.transport;
     this.#ttlMs = o.ttlMs;
     this.#cache = new AnswerCache(o.clock);
   }
 
   /** Throws if the cluster could not be asked. */
-  authenticate(token: string): Promise<Answer> {
+  async authenticate(token: string): Promise<Answer> {
     const key = createHmac("sha256", this.#secret).update(token).digest("base64");
-    return this.#cache.get(
-      key,
-      () => this.#ask(token),
-      () => this.#ttlMs,
-    );
+    const began = this.#clock.now();
+    let fetched = false;
+    let ok = false;
+    try {
+      const answer = await this.#cache.get(
+        key,
+        () => {
+          fetched = true;
+          return this.#ask(token);
+        },
+        () => this.#ttlMs,
+      );
+      ok = true;
+      return answer;
+    } finally {
+      this.#metrics?.asked(fetched, ok, (this.#clock.now() - began) / 1000);
+    }
   }
 
   async #ask(token: string): Promise<Answer> {
