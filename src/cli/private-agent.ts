@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Agent, type AgentOptions, startAgent } from "../app/agent.ts";
 import { systemClock } from "../base/clock.ts";
 import { KubeletError } from "../base/errors.ts";
-import { createLogger } from "../base/log-writer.ts";
+import { createLogger, type LogWriterOptions } from "../base/log-writer.ts";
 import type { Logger } from "../base/logger.ts";
 import { withDefaults, withFileDefaults } from "../config/defaults.ts";
 import { FeatureGates } from "../config/feature-gates.ts";
@@ -83,12 +83,22 @@ export async function startPrivateAgent(
   });
 }
 
-export function fileLogger(dir: string): { logger: Logger; path: string } {
+export function fileLogger(dir: string): {
+  logger: Logger;
+  path: string;
+  setVerbosity: (level: number) => void;
+} {
   const path = join(dir, "kubelet.log");
   const stream = createWriteStream(path, { flags: "a" });
-  const write = (line: string) => stream.write(line);
+  const write = (line: string) => void stream.write(line);
+  const options: LogWriterOptions = {
+    ...{ format: "text", verbosity: 2, write, now: () => new Date(), pid: process.pid },
+  };
   return {
     path,
-    logger: createLogger({ format: "text", verbosity: 2, write, now: () => new Date(), pid: process.pid }),
+    logger: createLogger(options),
+    setVerbosity: (level) => {
+      options.verbosity = level;
+    },
   };
 }

@@ -103,7 +103,10 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
       });
     }
     const kind = cluster ? await ofCluster(cluster, node, config) : await withoutCluster(files, config);
-    agent = await startPrivateAgent(node, log.logger, { ...kind, gates: chosen.gates, metrics });
+    const { setVerbosity } = log;
+    agent = await startPrivateAgent(node, log.logger, {
+      ...{ ...kind, gates: chosen.gates, metrics, setVerbosity },
+    });
     if (cluster) out.write(`kubectl:   export KUBECONFIG=${files.api.kubeconfig}\n`);
     out.write(
       `Pods:      ${cluster ? "kubectl, " : ""}kubelet apply, or drop manifests into ${files.manifests}\n`,

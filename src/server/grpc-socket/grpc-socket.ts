@@ -25,6 +25,8 @@ export async function serveGrpc(server: Server, socketPath: string, signal: Abor
     );
     listener.listen(making, resolve);
   });
+  // What fails later is one connection's trouble.
+  listener.on("error", () => {});
   await rename(making, socketPath);
   const stop = () => {
     listener.close();

@@ -170,3 +170,22 @@ it("what an earlier agent left is replaced, whatever it is, and nobody who gives
     await rm(dir, { recursive: true });
   }
 });
+
+it("a socket that cannot be made is told, and keeps nobody from going on", async () => {
+  const dir = await mkdtemp(join(tmpdir(), "pod-resources-"));
+  const stop = new AbortController();
+  const errors: unknown[] = [];
+  const logger = { ...silentLogger, error: (_: string, fields?: object) => errors.push(fields) };
+  try {
+    const socketPath = join(dir, "x".repeat(120), "kubelet.sock");
+    const options = { socketPath, sources: { pods: sources.pods }, clock: systemClock, logger };
+    const server = new PodResourcesServer({ ...options, metrics: createMetrics() });
+    await server.start(stop.signal);
+    assert.equal(server.health().ok, false);
+    assert.match(JSON.stringify(errors), /kubelet\.sock: .*(ENAMETOOLONG|EINVAL)/);
+    stop.abort();
+    await server.done;
+  } finally {
+    await rm(dir, { recursive: true });
+  }
+});

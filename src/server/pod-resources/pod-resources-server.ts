@@ -33,6 +33,7 @@ export class PodResourcesServer implements Component {
   readonly #limit: RateLimit;
   readonly #counts: RequestCounts;
   readonly #ended = Promise.withResolvers<void>();
+  #health: Health = healthy;
 
   constructor(options: PodResourcesServerOptions) {
     this.#o = options;
@@ -45,13 +46,20 @@ export class PodResourcesServer implements Component {
   }
 
   health(): Health {
-    return healthy;
+    return this.#health;
   }
 
+  /** Pods run without it: that the socket cannot be made, because its path is too long for one, say, ends nothing else. */
   async start(signal: AbortSignal): Promise<void> {
     const { socketPath, logger } = this.#o;
-    await serveGrpc(this.#server(), socketPath, signal);
-    logger.info("Serving pod resources", { socket: socketPath });
+    try {
+      await serveGrpc(this.#server(), socketPath, signal);
+      logger.info("Serving pod resources", { socket: socketPath });
+    } catch (error) {
+      const reason = messageOf(error);
+      this.#health = { ok: false, reason };
+      logger.error("Pod resources are not served", { err: reason });
+    }
     if (signal.aborted) this.#ended.resolve();
     else signal.addEventListener("abort", () => this.#ended.resolve(), { once: true });
   }
