@@ -76,6 +76,7 @@ export const actedOnFlags: ReadonlySet<string> = new Set([
   "reserved-cpus",
   "resolv-conf",
   "root-dir",
+  "runtime-cgroups",
   "rotate-certificates",
   "rotate-server-certificates",
   "runtime-request-timeout",
