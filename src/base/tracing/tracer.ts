@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { randomBytes } from "node:crypto";
 import { isAbort, messageOf } from "../errors.ts";
+import { randomIds } from "./random-ids.ts";
 import type { Sampler } from "./sampler.ts";
 import type { TraceContext } from "./trace-context.ts";
 import { WallClock } from "./wall-clock.ts";
@@ -62,7 +62,7 @@ export class RecordingTracer implements Tracer {
     this.#o = options;
     const wall = new WallClock();
     this.#now = options.now ?? (() => wall.now());
-    this.#random = options.random ?? ((bytes) => randomBytes(bytes).toString("hex"));
+    this.#random = options.random ?? randomIds();
   }
 
   async run<T>(name: string, options: SpanOptions, work: (span: Span) => Promise<T>): Promise<T> {
