@@ -44,11 +44,10 @@ test("a secret that is missing: the volume, and what is said of it", async (t) =
     metadata: { namespace: "default", name: "missing" },
     data: {},
   } as never);
-  const started = await is("web", ({ ready }) => assert.equal(ready, true));
+  const started = await is("web", ({ ready, waitsFor }) => assert.deepEqual([ready, waitsFor], [true, null]));
   const volumes = started.start?.steps.find(({ step }) => step === "volumes");
   assert.ok(volumes && volumes.ms > 0, "the wait for the volume is part of how it started");
   assert.ok(started.start!.tookMs >= volumes.ms);
-  assert.equal(started.waitsFor, null);
 });
 
 test("a container that crashes: until when it waits, and how it ended", async (t) => {
@@ -122,4 +121,57 @@ test("without a kubelet it says so", async (t) => {
   const { cluster, type } = await start(t);
   await cluster.stopAgent();
   await assert.rejects(type(), /no kubelet answers on .*kubelet\.sock/);
+});
+
+test("a sandbox that cannot be made: what the runtime said, and when it is tried again", async (t) => {
+  const { cluster, waits } = await start(t);
+  const message = 'plugin type="bridge" failed: no addresses left';
+  cluster.runtime.faults.add({
+    method: "RunPodSandbox",
+    times: 100,
+    effect: { kind: "fail", code: "UNKNOWN", message },
+  });
+  cluster.addPod("web");
+  const pod = await waits("web", "sandbox", /^creating the sandbox: .*no addresses left/);
+  assert.ok(pod.waitsFor?.until);
+  assert.match(pod.lastError?.text ?? "", /no addresses left/);
+});
+
+test("a runtime without a network, an init container that runs, a startup probe, a hook", async (t) => {
+  const { cluster, waits } = await start(t);
+  const startupProbe = { httpGet: { port: 1, host: "127.0.0.1" }, periodSeconds: 1, failureThreshold: 100 };
+  cluster.addPod("starting", { containers: [container({ startupProbe })] });
+  cluster.addPod("initializing", { initContainers: [container({ name: "first" })] });
+  const lifecycle = { postStart: { sleep: { seconds: 3600 } } };
+  cluster.addPod("hooked", { containers: [container({ lifecycle })] });
+  const starting = await waits("starting", "startup", /^waiting for the startup probe of c$/);
+  assert.equal(starting.waitsFor?.container, "c");
+  const init = await waits("initializing", "init", /^waiting for init container first to complete$/);
+  assert.equal(init.waitsFor?.container, "first");
+  await waits("hooked", "hook", /^waiting for the postStart hook of c$/);
+  cluster.runtime.conditions.networkReady = false;
+  await holds(() => {
+    cluster.addPod(`late-${Date.now()}`);
+    assert.ok(cluster.agent.board.rows().some(({ blockedOn }) => /^network is not ready/.test(blockedOn)));
+  }, 15_000);
+  const late = cluster.agent.board.rows().find(({ blockedOn }) => /^network is not ready/.test(blockedOn));
+  await waits(late!.name, "network", /^network is not ready/);
+});
+
+test("a preStop hook that takes its time, and an API that does not take the last status", async (t) => {
+  const { cluster, is, waits } = await start(t);
+  const lifecycle = { preStop: { sleep: { seconds: 2 } } };
+  cluster.addPod("web", { containers: [container({ lifecycle })] });
+  await cluster.runs("web");
+  cluster.api.deletePod("web");
+  await is("web", ({ details }) =>
+    assert.match(
+      details[0] ?? "",
+      /^c still runs, in its preStop hook; \d\.\d s of its grace period are left$/,
+    ),
+  );
+  cluster.api.goDown();
+  await waits("web", "status", /^waiting for the API to take the last status and let the pod go$/);
+  cluster.api.comeBack();
+  await cluster.isGone("web");
 });

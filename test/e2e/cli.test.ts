@@ -35,7 +35,7 @@ describe("commands that start nothing", () => {
       ["fly"],
       1,
       /^$/,
-      /unknown command: fly \(there are: up, pods, apply, delete, run/,
+      /unknown command: fly \(there are: up, pods, explain, apply, delete, run/,
     ],
     ["an unknown option is named", ["pods", "--nope"], 1, /^$/, /unknown option: --nope/],
     ["an unknown format is refused", ["pods", "-o", "xml"], 1, /^$/, /-o xml: only json is known/],

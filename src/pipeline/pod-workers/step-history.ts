@@ -91,16 +91,20 @@ export class StepHistory {
     this.#current = undefined;
     current.endedAt = now;
     const ms = Math.max(0, now - current.startedAt);
-    if (!this.#start && !this.#isReady)
-      this.#totals.set(current.kind, (this.#totals.get(current.kind) ?? 0) + ms);
+    if (!this.#isReady) this.#count(current, now);
     if (ms === 0 && current.error === undefined && this.#records.at(-1) === current) this.#records.pop();
+  }
+
+  #count({ kind, startedAt }: StepRecord, now: number): void {
+    this.#totals.set(kind, (this.#totals.get(kind) ?? 0) + Math.max(0, now - startedAt));
   }
 
   /** The first time counts: what became of it later is not how it started. */
   ready(now: number): void {
     if (this.#isReady) return;
-    this.end(now);
     this.#isReady = true;
+    // Its worker may not have seen it yet, and still be at the last step.
+    if (this.#current) this.#count(this.#current, now);
     const made = ["sandbox", "container"] as const;
     if (made.some((kind) => this.#totals.has(kind)))
       this.#start = {
