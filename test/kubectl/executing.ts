@@ -68,8 +68,8 @@ export function executing(bench: Bench): void {
           });
           running.write("echo $((6 * 7))\n");
           await running.says(/^42\r$/m);
-          running.write("sleep 1000\n");
-          await running.says(/sleep 1000/);
+          running.write("echo begun; sleep 1000\n");
+          await running.says(/^begun\r$/m);
           running.write("\x03");
           running.write("exit 3\n");
           assert.equal(await running.ended, 3, running.stdout);

@@ -89,12 +89,21 @@ export function logging(bench: Bench): void {
 
       test("of several containers and pods, with names", async () => {
         const k = at();
-        assert.match(await k.ok(["logs", "two"]), /^says a\n$/);
-        const all = await k.ok(["logs", "two", "--all-containers", "--prefix"]);
-        assert.equal(all, "[pod/two/a] says a\n[pod/two/b] says b\n");
-        const labelled = await k.ok(["logs", "-l", "app=pair", "--all-containers", "--prefix", "--tail=-1"]);
-        assert.match(labelled, /^\[pod\/talks\/c\] one$/m);
-        assert.match(labelled, /^\[pod\/two\/b\] says b$/m);
+        await holds(async () => {
+          assert.match(await k.ok(["logs", "two"]), /^says a\n$/);
+          const all = await k.ok(["logs", "two", "--all-containers", "--prefix"]);
+          assert.equal(all, "[pod/two/a] says a\n[pod/two/b] says b\n");
+          const labelled = await k.ok([
+            "logs",
+            "-l",
+            "app=pair",
+            "--all-containers",
+            "--prefix",
+            "--tail=-1",
+          ]);
+          assert.match(labelled, /^\[pod\/talks\/c\] one$/m);
+          assert.match(labelled, /^\[pod\/two\/b\] says b$/m);
+        });
       });
 
       test("-f of many at once, as many as are allowed", async () => {
@@ -129,8 +138,7 @@ export function logging(bench: Bench): void {
       test("-f of one that ends ends with it, and of one that has ended at once", async () => {
         const k = at();
         await k.ok(["create", "-f", "-"], { input: says("spoke", "echo a; sleep 1; echo the end") });
-        await k.ok(["wait", "--for=jsonpath={.status.phase}=Running", "pod/spoke", "--timeout=60s"]);
-        assert.equal(await k.ok(["logs", "spoke", "-f"]), "a\nthe end\n");
+        await holds(async () => assert.equal(await k.ok(["logs", "spoke", "-f"]), "a\nthe end\n"));
         await k.ok(["wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/spoke", "--timeout=60s"]);
         assert.equal(await k.ok(["logs", "spoke", "-f"]), "a\nthe end\n");
       });

@@ -50,7 +50,6 @@ export function directStreams(node: () => StreamingNode, server: () => TestServe
     assert.match(reset.said.error, /connection reset by peer/);
     const answered = await forwardOn(spdy, 8081, "3");
     answered.stream.write(Buffer.from("?"));
-    answered.stream.end();
     await answered.ended;
     assert.deepEqual([answered.said.data.length, answered.said.error], [1 << 20, ""]);
     lives.stream.write(Buffer.from("two"));
