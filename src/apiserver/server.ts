@@ -59,6 +59,8 @@ export interface ApiServerOptions {
 }
 
 const megabyte = 1024 * 1024;
+/** Of HTTP/1.1: a command for exec stands in the address, and is as long as a program's argument may be. */
+const maxHeaderSize = megabyte;
 /** How long requests under way may take when the server stops. */
 const stopWithinMs = 5000;
 const headersWithinMs = 32_000;
@@ -162,7 +164,7 @@ export class ApiServer implements Component {
   }
 
   #plain(): Server {
-    const server = createServer((request, response) => this.#serve(request, response));
+    const server = createServer({ maxHeaderSize }, (request, response) => this.#serve(request, response));
     server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket as Socket, head));
     server.on("connection", (socket) => this.#track(socket));
     // A watch is sent for as long as it likes; only what comes in has to come in time.
@@ -201,7 +203,7 @@ export class ApiServer implements Component {
     // Those of HTTP/1.1, which Node reads from here, too.
     Object.assign(server, {
       ...{ keepAliveTimeout: idleMs, headersTimeout: headersWithinMs, requestTimeout: 0 },
-      maxHeaderSize: 64 * 1024, // as with HTTP/2: selectors are long at times
+      maxHeaderSize,
     });
     server.on("sessionError", () => {});
     return server;

@@ -86,6 +86,13 @@ export function executing(bench: Bench): void {
           assert.match(await k.refused(["exec", "nobody", "--", "true"], { env }), /pods "nobody" not found/);
         });
 
+        test(`by ${by}: a command is as long as one may be`, async () => {
+          const long = "ä b%".repeat(20_000);
+          const script = 'printf %s "$0" | md5sum';
+          const inside = await at().ok(["exec", "worked", "--", "sh", "-c", script, long], { env });
+          assert.equal(inside, `${sum(Buffer.from(long))}  -\n`);
+        });
+
         test(`by ${by}: the container that is named is meant, else the first`, async () => {
           const k = at();
           await k.ok(["exec", "two", "-c", "b", "--", "touch", `/here-${by}`], { env });
