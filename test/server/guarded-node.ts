@@ -23,7 +23,7 @@ export interface GuardedNodeOptions {
   readonly standalone?: boolean;
   /** Also serves the read-only port. */
   readonly readOnly?: boolean;
-  readonly config?: object;
+  readonly authentication?: object;
   /** Where streams of commands lead that are none of the programs below. */
   readonly streamUrl?: (command: string) => string | undefined;
 }
@@ -82,8 +82,7 @@ export class GuardedNode {
         ...{ cgroupsPerQOS: false, enforceNodeAllocatable: ["none"], failCgroupV1: false, resolvConf: "" },
         imageGCHighThresholdPercent: 100,
         ...(o.readOnly && { readOnlyPort: this.readOnlyPort }),
-        authentication: { x509: { clientCAFile: caFile } },
-        ...o.config,
+        authentication: { x509: { clientCAFile: caFile }, ...o.authentication },
       }),
     );
     const flags = [

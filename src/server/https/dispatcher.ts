@@ -67,7 +67,9 @@ export class Dispatcher {
     side.once("close", leave);
     stop.addEventListener("abort", leave, { once: true });
     try {
-      if (target.kind === "bad") throw new HttpError(400, "400 Bad Request\n");
+      // The parser still takes a line without a version for a request: nobody has spoken like this for thirty years.
+      if (target.kind === "bad" || request.httpVersionMajor < 1)
+        throw new HttpError(400, "400 Bad Request\n");
       if (target.kind === "redirect") return redirect(response, target.to);
       const { path, query } = target;
       const signal = gone.signal;

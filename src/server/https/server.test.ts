@@ -24,6 +24,7 @@ const route = (path: string, handle: (exchange: Exchange) => Promise<void>, meth
   attributes: () => ({ verb: "get", subresources: [] }),
 });
 
+let [underWay, most] = [0, 0];
 const broken = Promise.withResolvers<unknown>();
 const ca = testAuthority();
 const certificate = replaceable(testPair(ca, "first"));
@@ -51,6 +52,12 @@ before(async () => {
       }),
       route("/body", async ({ request, response }) => void response.end(await readBody(request, 10)), "PUT"),
       route("/broken", ({ request }) => readBody(request, 10).then(broken.resolve, broken.reject), "PUT"),
+      route("/counted", async ({ response }) => {
+        most = Math.max(most, ++underWay);
+        await new Promise((resolve) => setImmediate(resolve));
+        underWay--;
+        response.end("x");
+      }),
       route("/large", async ({ response }) => void response.end("x".repeat(2_000_000))),
     ],
   });
@@ -132,6 +139,15 @@ describe("the server", () => {
       socket.on("error", () => {}).on("close", () => resolve(heard));
     });
     assert.equal(answers, 20);
+  });
+
+  test("of requests in a row one is under way at a time, and too many ahead end the connection", async () => {
+    const one = "GET /counted HTTP/1.1\r\nhost: x\r\n\r\n";
+    const answers = (text: string) => text.split("HTTP/1.1 200 OK").length - 1;
+    const text = await rawTls(server.port, one.repeat(20), { until: (t) => answers(t) === 20 });
+    assert.deepEqual([answers(text), most], [20, 1]);
+    const endless = "GET /endless HTTP/1.1\r\nhost: x\r\n\r\n";
+    assert.ok(answers(await rawTls(server.port, endless + one.repeat(300))) <= 1);
   });
 
   test("a body that breaks off is not taken for a whole one, by HTTP/2 either", async () => {

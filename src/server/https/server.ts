@@ -16,6 +16,7 @@ import { bucketsOf, requestMetrics } from "./request-metrics.ts";
 import { RouteTable } from "./route-table.ts";
 import { ServerContext, type ServerTls } from "./server-context.ts";
 import type { ServerTracing } from "./traced-exchange.ts";
+import { Turns } from "./turns.ts";
 
 export interface AgentServerOptions {
   readonly name: string;
@@ -60,6 +61,11 @@ interface Session {
   streams: number;
 }
 
+/** Requests at once on a connection of HTTP/2. */
+const maxStreams = 250;
+const resetsASecond = 33;
+/** Requests that a connection of HTTP/1.1 may send ahead of their answers. */
+const maxAhead = 250;
 /** What requests under way may still take when the server stops, before they are told and before they are cut. */
 const finishWithinMs = 500;
 const cutAfterMs = 2000;
@@ -79,6 +85,7 @@ export class AgentServer implements Component {
   readonly #stopping = new AbortController();
   readonly #ended = Promise.withResolvers<void>();
   readonly #sessions = new Map<ServerHttp2Session, Session>();
+  readonly #turns = new Turns(maxAhead);
   /** The last one whose handshake was done: a session is told of right after. */
   #newest: Socket | undefined;
   #ending = false;
@@ -157,7 +164,10 @@ export class AgentServer implements Component {
       allowHTTP1: true,
       handshakeTimeout: this.#limits.headersMs,
       maxSessionMemory: 10,
-      settings: { maxConcurrentStreams: 250, maxHeaderListSize: this.#limits.headerBytes },
+      // Who takes back more requests than that at once does it for the work that they make.
+      streamResetBurst: maxStreams,
+      streamResetRate: resetsASecond,
+      settings: { maxConcurrentStreams: maxStreams, maxHeaderListSize: this.#limits.headerBytes },
     });
     context.follow((options) => server.setSecureContext(options), signal, this.#o.logger);
     // What never finishes its handshake takes a place, too.
@@ -192,12 +202,12 @@ export class AgentServer implements Component {
     const events = server as Server;
     const { headersMs, requestMs, idleMs } = this.#limits;
     Object.assign(events, { headersTimeout: headersMs, requestTimeout: requestMs, keepAliveTimeout: idleMs });
-    events.on("request", (request, response) => this.#serve(request, response));
+    events.on("request", (request, response) => this.#inTurn(request, response));
     events.on("upgrade", (request, socket, head) => this.#upgrade(request, socket as Socket, head));
     events.on("connect", (_, other) => refuseConnect(other as unknown as Duplex | ServerResponse));
     events.on("checkContinue", (request, response) => {
       response.writeContinue();
-      this.#serve(request, response);
+      this.#inTurn(request, response);
     });
     events.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) =>
       this.#unreadable(error, socket),
@@ -219,6 +229,13 @@ export class AgentServer implements Component {
     });
     session.on("error", () => {});
     session.on("close", () => this.#sessions.delete(session));
+  }
+
+  #inTurn(request: IncomingMessage, response: ServerResponse): void {
+    const serve = () => this.#serve(request, response);
+    // HTTP/2 is made for many at once.
+    if (request.httpVersionMajor >= 2) serve();
+    else this.#turns.take(request.socket, response, serve);
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {

@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { stat } from "node:fs/promises";
+import { request } from "node:http";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { ask, testAuthority, testPair } from "../../src/server/fixtures.ts";
+import { holds } from "../e2e/holds.ts";
+import { GuardedNode, secret } from "./guarded-node.ts";
+
+const pod = "web-node-a";
+const exec = `/exec/default/${pod}/app?output=1&command=secret`;
+const ways = [
+  "/pods",
+  "/metrics",
+  "/stats/summary",
+  "/logs/",
+  `/containerLogs/default/${pod}/app`,
+  exec,
+  "/configz",
+];
+const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+
+interface Where {
+  readonly port?: number;
+  readonly socketPath?: string;
+}
+
+/** Sends bytes to a plain door and gives back all that comes until it is closed. */
+async function raw(where: Where, bytes: string): Promise<string> {
+  const socket = where.socketPath ? connect(where.socketPath) : connect(where.port ?? 0, "127.0.0.1");
+  let text = "";
+  socket
+    .on("error", () => {})
+    .on("data", (chunk) => {
+      text += chunk.toString("latin1");
+    });
+  socket.write(bytes, "latin1");
+  await new Promise((resolve) => socket.once("close", resolve));
+  return text;
+}
+
+const get = (path: string, more = "") =>
+  `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${more}\r\n`;
+
+describe("a node without a cluster, configured with nothing", () => {
+  let node: GuardedNode;
+  let stop: () => Promise<void>;
+  before(async () => {
+    ({ node, stop } = await GuardedNode.start({ standalone: true, authentication: { x509: {} } }));
+  });
+  after(() => stop?.());
+
+  const callers: [string, () => object][] = [
+    ["nobody", () => ({})],
+    ["a token", () => bearer("good-admin")],
+    ["a certificate that it never asked for", () => node.admin],
+    ["a certificate of its own making", () => testPair(testAuthority(), "admin")],
+  ];
+  for (const [who, credentials] of callers)
+    for (const path of ways)
+      test(`${who} gets nothing of ${path}`, async () => {
+        const { status, body } = await ask(node.port, path, { ...credentials() });
+        assert.equal(status, 401, body);
+        assert.ok(!body.includes(secret));
+      });
+
+  test("there is no port for everybody", async () => {
+    await assert.rejects(once(connect(node.readOnlyPort, "127.0.0.1"), "connect"), /ECONNREFUSED/);
+  });
+
+  test("root sees its pods on the socket, and nobody else may open that", async () => {
+    const { mode } = await stat(join(node.rootDir, "kubelet.sock"));
+    assert.equal(mode & 0o777, 0o600);
+  });
+});
+
+describe("a node that lets anonymous callers in", () => {
+  let node: GuardedNode;
+  let stop: () => Promise<void>;
+  before(async () => {
+    ({ node, stop } = await GuardedNode.start({ authentication: { anonymous: { enabled: true } } }));
+  });
+  after(() => stop?.());
+
+  for (const path of ways)
+    test(`${path}: they have no rights by that`, async () => {
+      const { status, body } = await ask(node.port, path, {});
+      assert.equal(status, 403, body);
+      assert.match(body, /^Forbidden \(user=system:anonymous/);
+    });
+
+  test("who shows a bad token is not anonymous, but nobody", async () => {
+    assert.equal((await ask(node.port, "/pods", bearer("nobody"))).status, 401);
+    assert.equal((await ask(node.port, "/pods", bearer("good-admin"))).status, 200);
+  });
+});
+
+describe("the doors that speak plain HTTP", () => {
+  let node: GuardedNode;
+  let stop: () => Promise<void>;
+  let quietFiles = 0;
+  before(async () => {
+    ({ node, stop } = await GuardedNode.start({ readOnly: true }));
+    quietFiles = node.openFiles();
+  });
+  after(() => stop?.());
+
+  const doors: [string, () => Where, string][] = [
+    ["read-only port", () => ({ port: node.readOnlyPort }), "/healthz"],
+    ["health port", () => ({ port: node.healthPort }), "/healthz"],
+    ["local socket", () => ({ socketPath: join(node.rootDir, "kubelet.sock") }), "/pods"],
+  ];
+  const isGood = async (where: Where, path: string) => {
+    const call = request({ host: "127.0.0.1", ...where, path, agent: false });
+    call.end();
+    const [response] = await once(call, "response");
+    assert.equal(response.statusCode, 200);
+    response.resume();
+    node.isSound();
+  };
+
+  for (const [name, where, good] of doors) {
+    const tricks: [string, RegExp][] = [
+      [get("/configz"), /^HTTP\/1\.1 404/],
+      [get("/logs/"), /^HTTP\/1\.1 404/],
+      [get(`/containerLogs/default/${pod}/app`), /^HTTP\/1\.1 404/],
+      [get("/debug/blocked"), /^HTTP\/1\.1 404/],
+      [get("/runningpods/"), /^HTTP\/1\.1 404/],
+      [get("/%2e%2e/etc/passwd"), /^HTTP\/1\.1 40[04]/],
+      [get("/%00"), /^HTTP\/1\.1 40[04]/],
+      [get("/%zz"), /^HTTP\/1\.1 40[04]/],
+      [get("//"), /^HTTP\/1\.1 (307|40[04])/],
+      [get("http://evil.example/configz"), /^HTTP\/1\.1 404/],
+      [get("pods"), /^HTTP\/1\.1 400/],
+      [get(exec, "upgrade: SPDY/3.1\r\nconnection: upgrade\r\n"), /^HTTP\/1\.1 40[04]|^$/],
+      ["OPTIONS * HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n", /^HTTP\/1\.1 40[04]/],
+      ["CONNECT evil.example:443 HTTP/1.1\r\nhost: x\r\n\r\n", /^$|^HTTP\/1\.1 405/],
+      [
+        `POST ${good} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`,
+        /^HTTP\/1\.1 40[45]/,
+      ],
+      ["\x16\x03\x01\x02\x00\x01\r\n\r\n", /^HTTP\/1\.1 400/],
+      [get("/", `a: ${"x".repeat(1_200_000)}\r\n`), /^HTTP\/1\.1 431|^$/],
+      [
+        `POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n${get("/x")}`,
+        /^HTTP\/1\.1 400/,
+      ],
+    ];
+    for (const [bytes, answer] of tricks)
+      test(`${name}: ${JSON.stringify(bytes.slice(0, 60))} gets ${answer.source}`, async () => {
+        const text = await raw(where(), bytes);
+        assert.match(text, answer);
+        assert.ok(!text.includes(secret));
+        await isGood(where(), good);
+      });
+  }
+
+  for (const [name, where, good] of doors)
+    test(`${name}: 2,000 who say nothing keep nobody out, and leave nothing behind`, async () => {
+      const { port, socketPath } = where();
+      // A unix socket turns away who comes faster than it can look.
+      let came = 0;
+      const all = Array.from({ length: 2000 }, () =>
+        (socketPath ? connect(socketPath) : connect(port ?? 0, "127.0.0.1"))
+          .on("error", () => {})
+          .once("connect", () => came++)
+          .once("close", (hadError) => void (hadError && came++)),
+      );
+      await holds(() => assert.ok(came >= 2000));
+      for (let i = 0; i < 5; i++) await isGood(where(), good);
+      assert.ok(node.openFiles() < quietFiles + 1100, `${node.openFiles()} files`);
+      for (const socket of all) socket.destroy();
+      await holds(() => assert.ok(node.openFiles() <= quietFiles + 5));
+    });
+
+  test("the read-only port shows what it is meant to show, and changes nothing", async () => {
+    const where = { port: node.readOnlyPort };
+    for (const path of ["/pods", "/metrics", "/stats/summary", "/healthz"]) await isGood(where, path);
+    for (const path of ["/debug/flags/v", `/run/default/${pod}/app?cmd=id`, `/checkpoint/default/${pod}/app`])
+      assert.match(
+        await raw(
+          where,
+          `POST ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`,
+        ),
+        /^HTTP\/1\.1 404/,
+      );
+  });
+});
