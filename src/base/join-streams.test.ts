@@ -47,6 +47,19 @@ describe("two connections that are one", () => {
     assert.deepEqual([client.told, backend.told], [["bye"], ["last words"]]);
   });
 
+  test("who has gone in peace leaves nobody behind who still talks", async () => {
+    const end = () => new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
+    const [client, backend] = [end(), end()];
+    const over = joinStreams(client, backend, new AbortController().signal);
+    client.push(null);
+    client.end();
+    await closed(client);
+    backend.push("what nobody hears");
+    backend.push(null);
+    await over;
+    assert.equal(backend.closed, true);
+  });
+
   test("a side that breaks takes the other with it", async () => {
     const [client, backend] = [new FakeEnd([], true), new FakeEnd([], false)];
     const over = joinStreams(client, backend, new AbortController().signal);

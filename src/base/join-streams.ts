@@ -24,6 +24,8 @@ function follow(side: Duplex, other: Duplex): Promise<void> {
   return new Promise((resolve) => {
     const closed = () => {
       if (!side.readableEnded || !side.writableFinished || side.errored) other.destroy();
+      // Nobody hears what it still says, but unless it is read its end is not seen either.
+      else other.resume();
       resolve();
     };
     side.on("error", () => other.destroy());

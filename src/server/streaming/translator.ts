@@ -40,14 +40,18 @@ export async function translate(t: Translation): Promise<void> {
   const spdy = new SpdyConnection(t.runtime.socket);
   const session = new Session(t, spdy);
   spdy.begin(t.runtime.head);
-  const tooLong = t.clock.after(streamsWithinMs, () => t.runtime.socket.destroy());
+  const giveUp = () => void t.runtime.socket.destroy();
+  const tooLong = t.clock.after(streamsWithinMs, giveUp);
+  t.signal.addEventListener("abort", giveUp, { once: true });
   try {
     await session.openStreams();
   } catch (error) {
     t.runtime.socket.destroy();
+    t.signal.throwIfAborted();
     throw error;
   } finally {
     tooLong();
+    t.signal.removeEventListener("abort", giveUp);
   }
   await session.run();
 }

@@ -1,0 +1,367 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { after, before, test } from "node:test";
+import { connect } from "node:tls";
+import fc from "fast-check";
+import { clientFrame } from "../../src/server/streaming/fake-client.ts";
+import { controlFrame, dataHead } from "../../src/server/streaming/spdy/frames.ts";
+import { holds } from "../e2e/holds.ts";
+import { GuardedNode, secret } from "./guarded-node.ts";
+
+/** Each run sends ten of its kind at once. */
+const runs = Number(process.env.FUZZ_RUNS ?? 15);
+const atOnce = 10;
+const pod = "web-node-a";
+const mebibyte = 1024 * 1024;
+let node: GuardedNode;
+let stop: () => Promise<void>;
+let noise: Server;
+/** What the runtime's streaming server says when it is asked for "noise". */
+let said: Buffer[] = [];
+
+before(async () => {
+  noise = createServer();
+  noise.on("upgrade", (_, duplex) => {
+    const socket = duplex as Socket;
+    socket.on("error", () => {}).resume();
+    socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: SPDY/3.1\r\n\r\n");
+    for (const bytes of said) socket.write(bytes);
+    socket.end();
+  });
+  noise.listen(0, "127.0.0.1");
+  await once(noise, "listening");
+  const url = `http://127.0.0.1:${(noise.address() as AddressInfo).port}/`;
+  ({ node, stop } = await GuardedNode.start({
+    streamUrl: (command) => (command === "noise" ? url : undefined),
+  }));
+});
+
+after(async () => {
+  await stop?.();
+  noise?.closeAllConnections();
+  noise?.close();
+});
+
+interface Spoken {
+  readonly known: boolean;
+  readonly head: string;
+  /** Sent when the protocol has changed. */
+  readonly more?: readonly Buffer[];
+}
+
+/** Says it, and hangs up when the answer has come, or a moment after all was said. */
+function speak({ known, head, more = [] }: Spoken): Promise<string> {
+  return new Promise((resolve) => {
+    let text = "";
+    const pair = known ? node.admin : {};
+    const o = { host: "127.0.0.1", port: node.port, rejectUnauthorized: false, ...pair };
+    const socket = connect(o, () => socket.write(Buffer.from(head, "latin1")));
+    let told = false;
+    socket.on("data", (chunk: Buffer) => {
+      if (text.length < 100_000) text += chunk.toString("latin1");
+      const isUpgraded = text.startsWith("HTTP/1.1 101");
+      if (!text.includes("\r\n\r\n")) return;
+      if (!isUpgraded) return void setTimeout(() => socket.destroy(), 20);
+      if (told) return;
+      told = true;
+      for (const bytes of more) socket.write(bytes);
+      socket.end();
+      setTimeout(() => socket.destroy(), 500);
+    });
+    // Some of it asks to wait for more, or for what follows.
+    const patience = setTimeout(() => socket.destroy(), 2000);
+    socket
+      .on("error", () => {})
+      .on("close", () => {
+        clearTimeout(patience);
+        resolve(text);
+      });
+  });
+}
+
+const word = fc.constantFrom(
+  ...[
+    "pods",
+    "exec",
+    "attach",
+    "portForward",
+    "run",
+    "containerLogs",
+    "logs",
+    "default",
+    pod,
+    "app",
+    "healthz",
+  ],
+  ...[
+    "debug",
+    "flags",
+    "v",
+    "checkpoint",
+    "metrics",
+    "cadvisor",
+    "stats",
+    "summary",
+    "configz",
+    "runningpods",
+  ],
+  ...[
+    "..",
+    ".",
+    "%2e%2e",
+    "%00",
+    "",
+    "é",
+    "%ff",
+    "%",
+    "%zz",
+    "\\",
+    "~",
+    "a".repeat(300),
+    "__proto__",
+    "*",
+    ";",
+    "#",
+  ],
+  ...["%0d%0a", "//", "http://evil.example", "null", "-1", "99999999999999999999"],
+);
+const path = fc.array(word, { maxLength: 7 }).map((words) => `/${words.join("/")}`);
+const key = fc.constantFrom(
+  ...["command", "input", "output", "error", "tty", "stdin", "stdout", "port", "cmd", "follow", "previous"],
+  ...[
+    "tailLines",
+    "limitBytes",
+    "sinceSeconds",
+    "sinceTime",
+    "timestamps",
+    "stream",
+    "query",
+    "timeout",
+    "verbose",
+  ],
+);
+const value = fc.oneof(
+  fc.constantFrom(
+    "1",
+    "true",
+    "0",
+    "-1",
+    "noise",
+    "cat",
+    "",
+    "x",
+    "2026-01-01T00:00:00Z",
+    "9".repeat(30),
+    "Stdout",
+  ),
+  fc.string({ unit: "binary" }).map((text) => encodeURIComponent(text.toWellFormed())),
+  fc.string({ unit: "grapheme" }),
+);
+const query = fc.array(fc.tuple(key, value), { maxLength: 5 });
+const header = fc.tuple(
+  fc.constantFrom(
+    ...[
+      "connection",
+      "upgrade",
+      "sec-websocket-key",
+      "sec-websocket-version",
+      "sec-websocket-protocol",
+      "accept",
+    ],
+    ...[
+      "x-stream-protocol-version",
+      "authorization",
+      "content-length",
+      "transfer-encoding",
+      "expect",
+      "range",
+      "host",
+    ],
+    ...["if-modified-since", "accept-encoding", "cookie", "te", "trailer", "keep-alive", "x"],
+  ),
+  fc.oneof(
+    fc.constantFrom(
+      "Upgrade",
+      "websocket",
+      "SPDY/3.1",
+      "13",
+      "close",
+      "keep-alive",
+      "chunked",
+      "0",
+      "5",
+      "100-continue",
+    ),
+    fc.constantFrom(
+      "v4.channel.k8s.io",
+      "v5.channel.k8s.io",
+      "bytes=0-",
+      "bytes=-1",
+      "gzip",
+      "Bearer x",
+      "h2c",
+      "*/*",
+    ),
+    fc.string({ unit: "binary", maxLength: 50 }),
+  ),
+);
+const method = fc.constantFrom(
+  "GET",
+  "POST",
+  "PUT",
+  "HEAD",
+  "DELETE",
+  "OPTIONS",
+  "PATCH",
+  "CONNECT",
+  "BREW",
+  "get",
+  "",
+);
+const body = fc.oneof(fc.constant(""), fc.string({ unit: "binary", maxLength: 200 }));
+
+const request = fc
+  .record({ known: fc.boolean(), method, path, query, headers: fc.array(header, { maxLength: 8 }), body })
+  .map(({ known, method: verb, path: where, query: pairs, headers, body: rest }): Spoken => {
+    const search = pairs.map(([name, text]) => `${name}=${text}`).join("&");
+    const lines = headers.map(([name, text]) => `${name}: ${text}\r\n`).join("");
+    return { known, head: `${verb} ${where}?${search} HTTP/1.1\r\nhost: x\r\n${lines}\r\n${rest}` };
+  });
+
+const bytes = (maxLength: number) => fc.uint8Array({ maxLength }).map((array) => Buffer.from(array));
+const webSocketFrame = fc.oneof(
+  // Mostly what could be right: a first byte, a masked payload that begins with a channel.
+  {
+    weight: 3,
+    arbitrary: fc.tuple(fc.nat(255), bytes(300)).map(([first, data]) => clientFrame(first, data)),
+  },
+  {
+    weight: 3,
+    arbitrary: fc
+      .tuple(fc.constantFrom(0x82, 0x02, 0x80, 0x89, 0x88), fc.constantFrom(0, 1, 4, 9, 255), bytes(100))
+      .map(([first, channel, data]) => clientFrame(first, Buffer.concat([Buffer.from([channel]), data]))),
+  },
+  { weight: 1, arbitrary: bytes(40) },
+  {
+    weight: 1,
+    arbitrary: fc.constant(
+      Buffer.from([0x82, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]),
+    ),
+  },
+  { weight: 1, arbitrary: fc.constant(clientFrame(0x82, Buffer.from('\x04{"Width":1e999,"Height":"x"}'))) },
+);
+const spdyFrame = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc
+      .tuple(fc.nat(12), fc.nat(255), bytes(300))
+      .map(([type, flags, payload]) => controlFrame(type, flags, payload)),
+  },
+  // A reply to, a reset of or data on a stream that may be there.
+  {
+    weight: 3,
+    arbitrary: fc
+      .tuple(fc.constantFrom(2, 3, 8), fc.nat(3), fc.nat(9), bytes(20))
+      .map(([type, flags, stream, rest]) => controlFrame(type, flags, Buffer.concat([number(stream), rest]))),
+  },
+  {
+    weight: 3,
+    arbitrary: fc
+      .tuple(fc.nat(9), fc.nat(3), bytes(300))
+      .map(([stream, flags, data]) => Buffer.concat([dataHead(stream, flags, data.length), data])),
+  },
+  { weight: 1, arbitrary: bytes(40) },
+  { weight: 1, arbitrary: fc.constant(dataHead(1, 0, 0xffffff)) },
+);
+
+function number(value: number): Buffer {
+  const four = Buffer.alloc(4);
+  four.writeUInt32BE(value);
+  return four;
+}
+
+const key16 = "sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+const webSocketHead = (where: string, protocol: string) =>
+  `GET ${where} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\n${key16}sec-websocket-protocol: ${protocol}\r\n\r\n`;
+const spdyHead = (where: string) =>
+  `POST ${where} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: SPDY/3.1\r\ncontent-length: 0\r\n\r\n`;
+const exec = (command: string) => `/exec/default/${pod}/app?input=1&output=1&tty=1&command=${command}`;
+const tunnel = "SPDY/3.1+portforward.k8s.io";
+
+const frames = fc.array(webSocketFrame, { maxLength: 12 });
+const upgraded = fc.oneof(
+  fc.record({ head: fc.constant(webSocketHead(exec("echo"), "v5.channel.k8s.io")), more: frames }),
+  fc.record({ head: fc.constant(webSocketHead(exec("noise"), "v4.channel.k8s.io")), more: frames }),
+  fc.record({
+    head: fc.constant(webSocketHead(`/attach/default/${pod}/app?output=1`, "v5.channel.k8s.io")),
+    more: frames,
+  }),
+  fc.record({ head: fc.constant(webSocketHead(`/portForward/default/${pod}`, tunnel)), more: frames }),
+  fc.record({ head: fc.constant(spdyHead(exec("echo"))), more: fc.array(spdyFrame, { maxLength: 12 }) }),
+  fc.record({ head: fc.constant(spdyHead(exec("noise"))), more: fc.array(spdyFrame, { maxLength: 12 }) }),
+);
+
+/** Nothing that was sent is to be found in what the agent holds, and nothing went wrong that it has no answer to. */
+async function isSound(): Promise<void> {
+  node.isSound();
+  // What a runtime does wrong is told as its fault.
+  assert.doesNotMatch(node.log, /A request failed.* err="(?!(the|what the) runtime )/);
+  await node.servesTheNext();
+}
+
+async function sendAll(count: number): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(fc.array(request, { minLength: atOnce, maxLength: atOnce }), async (all) => {
+      const answers = await Promise.all(all.map(speak));
+      for (const [i, answer] of answers.entries()) {
+        const told = JSON.stringify(all[i]);
+        if (answer !== "") assert.match(answer, /^HTTP\/1\.1 [1-5]\d\d /, told);
+        if (!all[i]?.known) assert.ok(!answer.includes(secret), told);
+        // The runtime and the API have their own reasons; ours would be a mistake.
+        const [, reason] = /^HTTP\/1\.1 500 .*\r\n\r\n([^]*)$/s.exec(answer) ?? [];
+        if (reason) assert.match(reason, /container not found|checkpoint|pod not found|exec|dialing/, told);
+      }
+      await isSound();
+    }),
+    { numRuns: count, endOnFailure: true },
+  );
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(upgraded, { minLength: atOnce, maxLength: atOnce }),
+      fc.array(spdyFrame, { maxLength: 8 }),
+      async (all, runtime) => {
+        said = runtime;
+        await Promise.all(all.map((one) => speak({ known: true, ...one })));
+        await isSound();
+      },
+    ),
+    { numRuns: count, endOnFailure: true },
+  );
+}
+
+test(`${2 * runs * atOnce} made-up requests and streams: nothing throws, and nothing is left of them`, async (t) => {
+  // What is made on first use is there after this.
+  await sendAll(Math.ceil(runs / 3));
+  const settled = async () => {
+    const files = node.openFiles();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    assert.equal(node.openFiles(), files);
+    return files;
+  };
+  const files = await holds(settled);
+  const before = await node.state();
+  await sendAll(runs);
+  await holds(() => assert.ok(node.openFiles() <= files + 3, `${node.openFiles()} files, ${files} before`));
+  const afterwards = await node.state();
+  const held = (state: typeof before) => state.heapUsed + state.external;
+  const mib = (size: number) => `${(size / mebibyte).toFixed(1)} MiB`;
+  t.diagnostic(
+    `${mib(held(before))} held before, ${mib(held(afterwards))} after; ${node.openFiles()} files, ${files} before`,
+  );
+  assert.ok(
+    held(afterwards) < held(before) + 10 * mebibyte,
+    `${mib(held(before))}, then ${mib(held(afterwards))}`,
+  );
+});
