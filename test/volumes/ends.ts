@@ -61,6 +61,39 @@ export function ends(node: () => VolumeNode): void {
     assert.deepEqual(await mountsInside(pods), inside);
     const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
     assert.deepEqual((await node().whole.running()).toSorted(byId), running.toSorted(byId));
+    // What has to be mounted again for a container finds what the former agent has made.
+    await node().endContainer("parts-too");
+    await holds(async () => assert.equal(await node().inside("parts-too", "cat /part/x"), "other"));
+    assert.deepEqual([...node().mountIds()], mounts);
+  });
+
+  test("volumes of a pod that has come to its own end go with its containers", async () => {
+    const pod = await node().addPod("ending", {
+      spec: {
+        restartPolicy: "Never",
+        volumes: [
+          { name: "keys", secret: { secretName: "keys" } },
+          { name: "memory", emptyDir: { medium: "Memory" } },
+        ],
+        containers: [
+          {
+            command: ["sh", "-c", "cat /keys/user >/memory/copy && cat /memory/copy >/dev/termination-log"],
+            volumeMounts: [
+              { name: "keys", mountPath: "/keys" },
+              { name: "memory", mountPath: "/memory" },
+            ],
+          },
+        ],
+      },
+    });
+    await holds(async () => {
+      const { status } = await node().whole.pod("ending");
+      const { message } = status?.containerStatuses?.[0]?.state?.terminated ?? {};
+      assert.deepEqual([status?.phase, message], ["Succeeded", "me"]);
+    });
+    await holds(() =>
+      assert.deepEqual(node().leftOf(pod), [node().podDir(pod)], "its folder is all that is left"),
+    );
   });
 
   test("nothing is left of the volumes of pods that were deleted", async () => {
@@ -70,8 +103,10 @@ export function ends(node: () => VolumeNode): void {
     assert.deepEqual([...node().mountIds().keys()], []);
     const { rootDir } = node().whole.node;
     assert.deepEqual(readdirSync(join(rootDir, "pods")), []);
-    const devices = join(rootDir, "plugins/kubernetes.io/local-volume/mounts");
-    assert.deepEqual(existsSync(devices) ? readdirSync(devices) : [], []);
+    for (const folder of ["local-volume/mounts", "kubernetes.io/local-volume/volumeDevices"]) {
+      const devices = join(rootDir, "plugins/kubernetes.io", folder);
+      assert.deepEqual(existsSync(devices) ? readdirSync(devices) : [], [], folder);
+    }
     // What belongs to the node stays.
     assert.ok(existsSync(join(node().dir, "host/made-file")) && existsSync(join(node().dir, "pv/local/b")));
   });

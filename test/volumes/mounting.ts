@@ -10,7 +10,7 @@ import { nodeName } from "../cluster/cluster-node.ts";
 import { holds } from "../e2e/holds.ts";
 import { busyboxName } from "../node/test-node.ts";
 import { boundVolume, onNode } from "./persistent.ts";
-import type { Concern, VolumeNode } from "./volume-node.ts";
+import type { Concern, VolumeNode, VolumePod } from "./volume-node.ts";
 
 const execFile = promisify(execFileBack);
 const at = (n: VolumeNode, ...path: string[]) => join(n.dir, "mounting", ...path);
@@ -28,7 +28,7 @@ export const mounting: Concern = {
     await mkdir(at(n, "tree", "below"), { recursive: true });
     await execFile("mount", ["-t", "tmpfs", "tmpfs", at(n, "tree", "below")]);
     await n.configMap("parts", { "a.conf": "A", "b.conf": "B" });
-    await n.addPod("parts", {
+    const parts: VolumePod = {
       spec: {
         volumes: [
           { name: "data", emptyDir: {} },
@@ -47,7 +47,9 @@ export const mounting: Concern = {
           },
         ],
       },
-    });
+    };
+    await n.addPod("parts", parts);
+    await n.addPod("parts-too", parts);
     await n.addPod("escaping", {
       spec: {
         volumes: [{ name: "data", emptyDir: {} }],
@@ -108,6 +110,8 @@ export const mounting: Concern = {
   tests(node, version) {
     test("parts of volumes: folders are made, names come from variables, files are mounted", async () => {
       await node().runs("parts");
+      await node().runs("parts-too");
+      await node().inside("parts-too", "echo other >/part/x");
       await node().inside("parts", "echo 1 >/part/x; echo 2 >/mine/x");
       assert.equal(await node().inside("parts", "cat /whole/deep/er/x /whole/of-parts/x"), "1\n2");
       assert.equal(await node().inside("parts", "cat /etc/a.conf"), "A");

@@ -8,7 +8,7 @@ import type { Pod } from "../../src/model/pod.ts";
 import { nodeName } from "../cluster/cluster-node.ts";
 import { holds } from "../e2e/holds.ts";
 import type { LoopDevice } from "./loop-device.ts";
-import type { Concern, VolumeNode } from "./volume-node.ts";
+import type { Concern, VolumeNode, VolumePod } from "./volume-node.ts";
 
 const claims = "/api/v1/namespaces/default/persistentvolumeclaims";
 const volumes = "/api/v1/persistentvolumes";
@@ -60,6 +60,18 @@ export async function boundVolume(n: VolumeNode, name: string, pv: object, o: Cl
 const claimed = (...names: string[]) =>
   names.map((name) => ({ name, persistentVolumeClaim: { claimName: name } }));
 const mounted = (...names: string[]) => names.map((name) => ({ name, mountPath: `/v/${name}` }));
+
+const withDisks: VolumePod = {
+  spec: {
+    volumes: claimed("raw", "formatted"),
+    containers: [
+      {
+        volumeDevices: [{ name: "raw", devicePath: "/dev/xraw" }],
+        volumeMounts: mounted("formatted"),
+      },
+    ],
+  },
+};
 
 /** Volumes behind claims: local ones, hostPath, generic ephemeral ones, devices. Those with disks only where there are some. */
 export const persistent = (disks: () => Disks | undefined): Concern => ({
@@ -113,17 +125,7 @@ export const persistent = (disks: () => Disks | undefined): Concern => ({
       local: { path: disk.formatted.path, fsType: "ext4" },
       ...onNode(nodeName),
     });
-    await n.addPod("disks", {
-      spec: {
-        volumes: claimed("raw", "formatted"),
-        containers: [
-          {
-            volumeDevices: [{ name: "raw", devicePath: "/dev/xraw" }],
-            volumeMounts: mounted("formatted"),
-          },
-        ],
-      },
-    });
+    await n.addPod("disks", withDisks);
   },
 
   tests(node) {
@@ -201,11 +203,12 @@ export const persistent = (disks: () => Disks | undefined): Concern => ({
       await holds(() =>
         assert.ok(!existsSync(join(plugins, "kubernetes.io/local-volume/mounts/pv-formatted"))),
       );
-      await node().addPod("disks", {
-        spec: { volumes: claimed("formatted"), containers: [{ volumeMounts: mounted("formatted") }] },
-      });
+      await node().addPod("disks", withDisks);
       await node().runs("disks");
-      assert.equal(await node().inside("disks", "cat /v/formatted/x"), "kept");
+      assert.equal(
+        await node().inside("disks", "cat /v/formatted/x; head -c 11 /dev/xraw"),
+        "kept\nfrom-inside",
+      );
     });
   },
 });

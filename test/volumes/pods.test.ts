@@ -1,7 +1,9 @@
 import { after, before, describe } from "node:test";
+import { freePort } from "../e2e/agent-process.ts";
 import { describeOnContainerd } from "../node/test-node.ts";
 import { content } from "./content.ts";
 import { ends } from "./ends.ts";
+import { figures, openServer } from "./figures.ts";
 import { hostPaths } from "./host-paths.ts";
 import { loopDevice } from "./loop-device.ts";
 import { mounting } from "./mounting.ts";
@@ -17,6 +19,7 @@ after(hugePages.giveBack);
 describeOnContainerd("volumes of pods", (version) => {
   let n: VolumeNode;
   let disks: Disks | undefined;
+  let port: number;
   const concerns = [
     hostPaths(() => disks?.raw),
     persistent(() => disks),
@@ -26,7 +29,8 @@ describeOnContainerd("volumes of pods", (version) => {
   ];
 
   before(async () => {
-    n = await VolumeNode.start(version, { config: { featureGates: gates } });
+    port = await freePort();
+    n = await VolumeNode.start(version, { config: { featureGates: gates, ...openServer(port) } });
     disks = await makeDisks(n);
     for (const concern of concerns) await concern.prepare(n, version);
   });
@@ -34,6 +38,12 @@ describeOnContainerd("volumes of pods", (version) => {
   after(() => n?.destroy());
 
   for (const concern of concerns) describe(concern.title, () => concern.tests(() => n, version));
+  describe("figures", () =>
+    figures(
+      () => n,
+      () => port,
+      () => disks !== undefined,
+    ));
   describe("the end of agents and pods", () => ends(() => n));
 });
 

@@ -174,7 +174,7 @@ export class VolumeNode {
   /** Waits until the pod is gone from the API, and from the node. */
   async isGone(pod: Pod): Promise<void> {
     await this.whole.isGone(pod.metadata.name);
-    await holds(() => assert.deepEqual(this.leftOf(pod), []));
+    await holds(() => assert.deepEqual(this.leftOf(pod), []), 60_000);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from "../../../base/clock.ts";
+import { deviceBytes } from "../../../host/device-size.ts";
 import { diskUsage, filesystemSpace } from "../../../host/disk-usage.ts";
 import type { HangGuard } from "../../../host/hang-guard.ts";
 import type { Mounts } from "../../../host/mounts.ts";
@@ -70,8 +71,11 @@ export class VolumeStats {
         const signal = AbortSignal.timeout(30_000);
         return plugin.stats!({ podUid: uid, dir }, spec, signal);
       });
+    // What is on a device is its user's alone: only its size is known.
+    if (kind === "block")
+      return this.#timed("block", async () => ({ capacityBytes: await deviceBytes(path) }));
     // hostPath and images: what is there belongs to the node.
-    if (kind === "block" || plugin.hasFolder === false) return undefined;
+    if (plugin.hasFolder === false) return undefined;
     if (await mounts.at(path))
       return this.#timed("statfs", () => guard.run(path, () => filesystemSpace(path)));
     return this.#timed("du", async () => {

@@ -1,0 +1,22 @@
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { KubeletError } from "../base/errors.ts";
+
+const sectorBytes = 512; // in /sys, whatever the device's own are
+
+/** How many bytes a block device can hold; links to it will do. It is not opened, so that one that does not answer holds up nobody. */
+export async function deviceBytes(path: string, sys = "/sys"): Promise<number> {
+  const found = await stat(path);
+  if (!found.isBlockDevice()) throw new KubeletError("Device", `${path} is no block device`);
+  const { major, minor } = deviceNumbers(BigInt(found.rdev));
+  const sectors = await readFile(join(sys, "dev/block", `${major}:${minor}`, "size"), "utf8");
+  return Number(sectors) * sectorBytes;
+}
+
+/** Both numbers are in two parts, as the kernel packs them. */
+export function deviceNumbers(device: bigint): { major: bigint; minor: bigint } {
+  return {
+    major: ((device >> 8n) & 0xfffn) | ((device >> 32n) & 0xfffff000n),
+    minor: (device & 0xffn) | ((device >> 12n) & 0xffffff00n),
+  };
+}

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Pod } from "../../src/model/pod.ts";
+import { nodeName } from "../cluster/cluster-node.ts";
+import { podsPath } from "../cluster/node-with-api.ts";
+import { holds } from "../e2e/holds.ts";
+import { seededRandom } from "../faults/seeded-random.ts";
+import { describeOnContainerd } from "../node/test-node.ts";
+import { boundVolume, onNode } from "./persistent.ts";
+import { VolumeNode, type VolumePod } from "./volume-node.ts";
+
+const rounds = Number(process.env.VOLUME_KILL_ROUNDS ?? 2);
+const seed = Number(process.env.KILL_SEED ?? 20261115);
+const podsARound = 4;
+/** Within this long the pods of a round have all come, and those before them gone, on a machine that has nothing else to do. */
+const roundMs = 1500;
+
+const token = { serviceAccountToken: { path: "token", expirationSeconds: 600 } };
+const pod: VolumePod = {
+  spec: {
+    volumes: [
+      { name: "secret", secret: { secretName: "all" } },
+      { name: "config", configMap: { name: "all" } },
+      { name: "memory", emptyDir: { medium: "Memory", sizeLimit: "1Mi" } },
+      { name: "disk", emptyDir: {} },
+      { name: "projected", projected: { sources: [token, { secret: { name: "all" } }] } },
+      { name: "local", persistentVolumeClaim: { claimName: "local" } },
+    ] as never,
+    containers: [
+      {
+        volumeMounts: [
+          ...["secret", "config", "memory", "disk", "projected", "local"].map((name) => ({
+            name,
+            mountPath: `/v/${name}`,
+          })),
+          { name: "disk", mountPath: "/part", subPath: "a/b" },
+          { name: "memory", mountPath: "/part-in-memory", subPath: "c" },
+        ],
+      },
+    ],
+  },
+};
+
+/** kill -9 of the agent at random moments, while volumes are mounted and taken away. */
+describeOnContainerd(`volumes of an agent that is killed, ${rounds} rounds with seed ${seed}`, (version) => {
+  let n: VolumeNode;
+  const random = seededRandom(seed);
+
+  before(async () => {
+    n = await VolumeNode.start(version);
+    await n.secret("all", { k: "secret" });
+    await n.configMap("all", { k: "config" });
+    await mkdir(join(n.dir, "local"));
+    await boundVolume(n, "local", { local: { path: join(n.dir, "local") }, ...onNode(nodeName) });
+  });
+
+  after(() => n?.destroy());
+
+  const remove = (name: string, now: boolean) =>
+    n.whole.admin.request({
+      ...{ method: "DELETE", path: `${podsPath}/${name}` },
+      ...(now && { query: { gracePeriodSeconds: "0" } }),
+    });
+  /** All that it has can be read and written. */
+  const isWhole = async (name: string) => {
+    await n.runs(name, 90_000);
+    const script =
+      "cat /v/secret/k /v/config/k /v/projected/k && test -s /v/projected/token && echo >/v/memory/x >/part/x >/part-in-memory/x";
+    assert.equal(await n.inside(name, script), "secretconfigsecret");
+  };
+
+  test("whenever it was killed: pods get all of their volumes, and nothing is left of those that go", async (t) => {
+    let living: Pod[] = [];
+    const took: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const former = living;
+      living = [];
+      for (let i = 0; i < podsARound; i++) living.push(await n.addPod(`p-${round}-${i}`, pod));
+      for (const [index, { metadata }] of former.entries()) await remove(metadata.name, index % 2 === 0);
+      took.push(random.below(roundMs));
+      await pause(took.at(-1)!);
+      await n.whole.agent.end("SIGKILL");
+      n.whole.startAgent();
+      for (const { metadata } of living) await isWhole(metadata.name);
+      for (const each of former) await n.isGone(each);
+    }
+    t.diagnostic(`killed after ${took.join(", ")} ms`);
+    for (const { metadata } of living) await remove(metadata.name, false);
+    await pause(random.below(roundMs));
+    await n.whole.agent.end("SIGKILL");
+    n.whole.startAgent();
+    for (const each of living) await n.isGone(each);
+    await holds(() => assert.deepEqual([...n.mountIds().keys()], []));
+  });
+});
