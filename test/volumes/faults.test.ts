@@ -10,8 +10,8 @@ import { readMounts } from "../../src/host/mount-table.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
 import { removeFolder } from "../node/remove-folder.ts";
-import { describeOnContainerd } from "../node/test-node.ts";
 import { PlayedMount } from "./played-mount.ts";
+import { describeOnNewest } from "./runtimes.ts";
 import { VolumeNode, type VolumePod } from "./volume-node.ts";
 
 const execFile = promisify(execFileBack);
@@ -30,7 +30,7 @@ const withVolume = (volume: object): VolumePod => ({
 const nfs = withVolume({ nfs: { server: "192.0.2.1", path: "/export" } });
 
 /** One node, whose root folder is a small file system of its own, and whose mount program is played. */
-describeOnContainerd("volumes that cannot be had", (version) => {
+describeOnNewest("volumes that cannot be had", (version) => {
   let n: VolumeNode;
   let bin: string;
   let program: PlayedMount;
@@ -62,6 +62,7 @@ describeOnContainerd("volumes that cannot be had", (version) => {
     if (n) await removeMounts(n.whole.node.rootDir);
     await n?.destroy();
     for (const pid of program?.hanging() ?? []) process.kill(pid, "SIGKILL");
+    await program?.letGo();
     await removeFolder(bin);
   });
 
@@ -122,6 +123,20 @@ describeOnContainerd("volumes that cannot be had", (version) => {
     n.whole.startAgent();
     await n.runs("stuck-again");
     await end(stuck);
+  });
+
+  test("a mount command that outlives its agent and mounts after all: both mounts go with the pod", async () => {
+    await program.set("waits");
+    const late = await n.addPod("late", nfs);
+    await holds(() => assert.ok(program.isWaiting()));
+    await n.whole.agent.end("SIGKILL");
+    await program.set("good");
+    n.whole.startAgent();
+    await n.runs("late");
+    await program.letGo();
+    const dir = dirOf(late, "nfs");
+    await holds(() => assert.equal(readMounts().filter(({ path }) => path === dir).length, 2));
+    await end(late);
   });
 
   test("a full disk: an event says so, nothing half-written is shown, and it is written when there is room", async () => {

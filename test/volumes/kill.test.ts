@@ -8,8 +8,8 @@ import { nodeName } from "../cluster/cluster-node.ts";
 import { podsPath } from "../cluster/node-with-api.ts";
 import { holds } from "../e2e/holds.ts";
 import { seededRandom } from "../faults/seeded-random.ts";
-import { describeOnContainerd } from "../node/test-node.ts";
 import { boundVolume, onNode } from "./persistent.ts";
+import { describeOnNewest } from "./runtimes.ts";
 import { VolumeNode, type VolumePod } from "./volume-node.ts";
 
 const rounds = Number(process.env.VOLUME_KILL_ROUNDS ?? 2);
@@ -45,7 +45,7 @@ const pod: VolumePod = {
 };
 
 /** kill -9 of the agent at random moments, while volumes are mounted and taken away. */
-describeOnContainerd(`volumes of an agent that is killed, ${rounds} rounds with seed ${seed}`, (version) => {
+describeOnNewest(`volumes of an agent that is killed, ${rounds} rounds with seed ${seed}`, (version) => {
   let n: VolumeNode;
   const random = seededRandom(seed);
 

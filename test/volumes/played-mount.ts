@@ -3,7 +3,7 @@ import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 /** What it does with whatever it is asked to mount: a tmpfs stands for what a server would give. */
-export type MountMode = "good" | "refused" | "hangs";
+export type MountMode = "good" | "refused" | "hangs" | "waits";
 
 /** A program `mount` for the agent's PATH, in place of that of the system: there is no NFS server to be good or dead. */
 export class PlayedMount {
@@ -19,6 +19,7 @@ export class PlayedMount {
 for target in "$@"; do :; done
 case "$(cat '${this.#dir}/mode')" in
   refused) echo "mount.nfs: Connection refused" >&2; exit 32 ;;
+  waits) touch '${this.#dir}/waiting'; while [ ! -e '${this.#dir}/go' ]; do sleep 0.1; done ;;
   hangs) echo $$ >>'${this.#dir}/hanging'; exec sleep 1000 ;;
 esac
 exec /bin/mount -t tmpfs played "$target"
@@ -34,6 +35,15 @@ exec /bin/mount -t tmpfs played "$target"
 
   set(mode: MountMode): Promise<void> {
     return writeFile(join(this.#dir, "mode"), mode);
+  }
+
+  /** True once it was called and waits for letGo(). */
+  isWaiting(): boolean {
+    return existsSync(join(this.#dir, "waiting"));
+  }
+
+  letGo(): Promise<void> {
+    return writeFile(join(this.#dir, "go"), "");
   }
 
   /** Processes that were to mount something and never end by themselves. */

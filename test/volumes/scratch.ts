@@ -9,14 +9,16 @@ import { type Concern, tmpfsMagic } from "./volume-node.ts";
 const pool = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
 const wantedPages = 2;
 
-/** Huge pages for as long as the tests run; says why not where the kernel has none to give. */
+/** Huge pages for as long as the tests run; says why not where the kernel has none to give. Others may reserve some at the same time. */
 export function reserveHugePages(): { refusal: string | undefined; giveBack: () => void } {
+  const change = (pages: number) => {
+    const wanted = Math.max(0, Number(readFileSync(pool, "utf8")) + pages);
+    writeFileSync(pool, String(wanted));
+    return Number(readFileSync(pool, "utf8")) >= wanted;
+  };
+  const giveBack = () => void change(-wantedPages);
   try {
-    const before = readFileSync(pool, "utf8");
-    const giveBack = () => writeFileSync(pool, before);
-    if (Number(before) >= wantedPages) return { refusal: undefined, giveBack: () => {} };
-    writeFileSync(pool, String(wantedPages));
-    if (Number(readFileSync(pool, "utf8")) >= wantedPages) return { refusal: undefined, giveBack };
+    if (change(wantedPages)) return { refusal: undefined, giveBack };
     giveBack();
     return { refusal: "the kernel gives no huge pages", giveBack: () => {} };
   } catch (error) {

@@ -10,7 +10,7 @@ import { volumeDir } from "./layout.ts";
 import type { DeviceChanges, VolumeOperations } from "./operations.ts";
 import { planVolumes } from "./plan.ts";
 import { eventMessage, StepError } from "./step-error.ts";
-import { type VolumeMetrics, volumeMetrics } from "./volume-metrics.ts";
+import { driverOf, type VolumeMetrics, volumeMetrics } from "./volume-metrics.ts";
 import {
   type DeviceRecord,
   failed,
@@ -313,7 +313,7 @@ export class Reconciler {
 
 /** CSI volumes are counted by their driver. */
 function metricName({ plugin, spec }: Pick<VolumeRecord, "plugin" | "spec">): string {
-  const driver = spec?.persistent?.spec.csi?.driver ?? spec?.volume.csi?.driver;
+  const driver = driverOf(spec);
   return driver && plugin.name === "kubernetes.io/csi" ? `${plugin.name}:${driver}` : plugin.name;
 }
 

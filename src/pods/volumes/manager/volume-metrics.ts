@@ -1,4 +1,5 @@
 import type { Metrics } from "../../../base/metrics.ts";
+import type { VolumeSpec } from "../volume-plugin.ts";
 
 const buckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600];
 
@@ -79,4 +80,9 @@ export function measurementMetric(metrics: Metrics): (source: string, seconds: n
     labels: ["metric_source"],
   });
   return (source, seconds) => durations.observe({ metric_source: source }, seconds);
+}
+
+/** The CSI driver of a volume, if it has one. */
+export function driverOf(spec: VolumeSpec | undefined): string | undefined {
+  return spec?.persistent?.spec.csi?.driver ?? spec?.volume.csi?.driver;
 }

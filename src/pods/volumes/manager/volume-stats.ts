@@ -6,6 +6,7 @@ import type { Mounts } from "../../../host/mounts.ts";
 import type { PodUid } from "../../../model/pod.ts";
 import type { VolumeUsage } from "../volume-plugin.ts";
 import type { MountedVolume } from "./volume-manager.ts";
+import { driverOf } from "./volume-metrics.ts";
 
 export interface VolumeStatsOptions {
   readonly clock: Clock;
@@ -67,7 +68,7 @@ export class VolumeStats {
     const { plugin, spec, path, dir, kind } = volume;
     const { guard, mounts } = this.#o;
     if (plugin.stats)
-      return this.#timed("plugin", () => {
+      return this.#timed(driverOf(spec) ?? plugin.name, () => {
         const signal = AbortSignal.timeout(30_000);
         return plugin.stats!({ podUid: uid, dir }, spec, signal);
       });

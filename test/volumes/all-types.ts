@@ -1,6 +1,6 @@
 import { after, before, describe } from "node:test";
 import { freePort } from "../e2e/agent-process.ts";
-import { describeOnContainerd } from "../node/test-node.ts";
+import type { ContainerdVersion } from "../node/test-node.ts";
 import { content } from "./content.ts";
 import { ends } from "./ends.ts";
 import { figures, openServer } from "./figures.ts";
@@ -13,10 +13,9 @@ import { VolumeNode } from "./volume-node.ts";
 
 const gates = { ClusterTrustBundle: true, ClusterTrustBundleProjection: true };
 
-const hugePages = reserveHugePages();
-after(hugePages.giveBack);
-
-describeOnContainerd("volumes of pods", (version) => {
+/** All types of volumes, side by side on one node of this version. */
+export function volumesOfPods(version: ContainerdVersion): void {
+  const hugePages = reserveHugePages();
   let n: VolumeNode;
   let disks: Disks | undefined;
   let port: number;
@@ -35,7 +34,10 @@ describeOnContainerd("volumes of pods", (version) => {
     for (const concern of concerns) await concern.prepare(n, version);
   });
 
-  after(() => n?.destroy());
+  after(async () => {
+    await n?.destroy();
+    hugePages.giveBack();
+  });
 
   for (const concern of concerns) describe(concern.title, () => concern.tests(() => n, version));
   describe("figures", () =>
@@ -45,7 +47,7 @@ describeOnContainerd("volumes of pods", (version) => {
       () => disks !== undefined,
     ));
   describe("the end of agents and pods", () => ends(() => n));
-});
+}
 
 async function makeDisks(n: VolumeNode): Promise<Disks | undefined> {
   try {

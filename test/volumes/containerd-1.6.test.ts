@@ -1,0 +1,4 @@
+import { volumesOfPods } from "./all-types.ts";
+import { describeOn } from "./runtimes.ts";
+
+describeOn("1.6", "volumes of pods", volumesOfPods);

@@ -1,0 +1,4 @@
+import { volumesOfPods } from "./all-types.ts";
+import { describeOn } from "./runtimes.ts";
+
+describeOn("2.x", "volumes of pods", volumesOfPods);
