@@ -147,6 +147,11 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     loop.post({ kind: "probe", uid, what: `${kind} ${outcome}` });
   });
   const activePods = () => desired.all().filter((p) => workers.get(p.metadata.uid)?.phase !== "terminated");
+  const workerMetrics = createWorkerMetrics({
+    metrics,
+    runs: (uid) =>
+      readySandbox(observed.get(uid)) !== undefined || runningContainers(observed.get(uid)).length > 0,
+  });
   const workers = new PodWorkers({
     work: tracedWork(
       podWork(core, {
@@ -157,6 +162,10 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
         activePods,
         statuses: () => statuses,
         refreshStatus: (uid) => statusOf(uid),
+        reject: (uid, verdict) => {
+          workerMetrics.refused(verdict.reason);
+          workers.terminate(uid, { removed: false, verdict });
+        },
         onReleased: (uid) => cluster?.pods.cleared(uid, true),
       }),
       core.tracing?.tracer,
@@ -187,11 +196,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       cluster?.pods.gone(uid);
       board.changed(uid);
     },
-    metrics: createWorkerMetrics({
-      metrics,
-      runs: (uid) =>
-        readySandbox(observed.get(uid)) !== undefined || runningContainers(observed.get(uid)).length > 0,
-    }),
+    metrics: workerMetrics,
   });
   createPodCounts(metrics, {
     desired: () => desired.all(),

@@ -1,11 +1,12 @@
 import { healthy } from "../base/component.ts";
 import { KubeletError } from "../base/errors.ts";
 import type { Pod, PodUid } from "../model/pod.ts";
+import type { PodVerdict } from "../model/pod-verdict.ts";
 import type { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
 import type { PodWork, Report } from "../pipeline/pod-workers/pod-work.ts";
 import { isFinal } from "../pipeline/status-manager/phase-by-states.ts";
 import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
-import type { VolumeManager } from "../pods/volumes/manager/volume-manager.ts";
+import { attachmentLimitExceeded, type VolumeManager } from "../pods/volumes/manager/volume-manager.ts";
 import { runningContainers } from "../state/observed-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
 import { podAdmission } from "./pod-admission.ts";
@@ -24,6 +25,8 @@ export function podWork(
     volumes: VolumeManager;
     activePods: () => Pod[];
     refreshStatus: (uid: PodUid) => void;
+    /** Ends a pod that may not run here after all. */
+    reject: (uid: PodUid, verdict: PodVerdict) => void;
     /** Nothing of the pod is left on the node but what shows how it ended. */
     onReleased: (uid: PodUid) => void;
   },
@@ -52,6 +55,12 @@ export function podWork(
     report.blockedOn(message, { kind: "network" });
     throw new KubeletError("NetworkNotReady", message);
   };
+  /** A pod that was admitted, and turns out not to fit. */
+  const refuse = (pod: Pod, { code: reason, message }: KubeletError) => {
+    events.warning(pod, reason, message);
+    const verdict = { phase: "Failed", reason, message: `Pod was rejected: ${message}` } as const;
+    parts.reject(pod.metadata.uid, verdict);
+  };
   /** Says which volume is waited for, as long as one is. */
   const volumesOf = async (pod: Pod, report: Report, signal: AbortSignal) => {
     const { uid } = pod.metadata;
@@ -64,6 +73,9 @@ export function podWork(
     try {
       tell();
       await volumes.waitFor(pod, signal);
+    } catch (error) {
+      if (error instanceof KubeletError && error.code === attachmentLimitExceeded) refuse(pod, error);
+      throw error;
     } finally {
       stop();
     }

@@ -141,6 +141,53 @@ describe("the life of a CSI volume on a node", { skip: available === true ? fals
     assert.match(text, new RegExp(`^kubelet_volume_stats_capacity_bytes\\{${labels}\\} 3145728$`, "m"));
   });
 
+  // The wait for volumes ends after two minutes, here as elsewhere.
+  const slow = process.env.CSI_SLOW === undefined && "takes two minutes: CSI_SLOW=1";
+  test("a pod whose volume does not fit on the node is refused, and the count is put right", {
+    skip: slow,
+  }, async () => {
+    const full = "full.example.com";
+    const other = await world.driver(
+      full,
+      { attachRequired: true, nodeAllocatableUpdatePeriodSeconds: 3600 },
+      { maxVolumes: 5 },
+    );
+    await other.start();
+    await world.claim(full, "full");
+    await world.podWithClaim("full");
+    await other.turn({ maxVolumes: 1 });
+    await holds(async () => {
+      const attachError = { message: "no more slots", errorCode: 8 };
+      assert.equal((await world.attach(full, { attached: false, attachError })).length, 1);
+    });
+    await holds(async () => {
+      const { spec } = await world.whole.get<{
+        spec: { drivers: { name: string; allocatable?: { count: number } }[] };
+      }>(`/apis/storage.k8s.io/v1/csinodes/${nodeName}`);
+      assert.equal(spec.drivers.find(({ name }) => name === full)?.allocatable?.count, 1);
+    });
+    const { status } = await holds(async () => {
+      const pod = await world.whole.pod("full");
+      assert.equal(pod.status?.phase, "Failed");
+      return pod;
+    }, 180_000);
+    assert.equal(status?.reason, "VolumeAttachmentLimitExceeded");
+    assert.match(
+      status?.message ?? "",
+      /^Pod was rejected: Node has reached its volume attachment limit, rejecting pod\. unmounted volumes=\[data\], unattached volumes=\[data\].*: no more slots$/,
+    );
+    assert.match(
+      (await world.events("full")).join("\n"),
+      /^VolumeAttachmentLimitExceeded: Node has reached/m,
+    );
+    assert.match(
+      await world.ask("/metrics"),
+      /^kubelet_admission_rejections_total\{reason="VolumeAttachmentLimitExceeded"\} 1$/m,
+    );
+    await world.whole.deletePod("full");
+    await world.whole.isGone("full");
+  });
+
   test("kill -9 of the agent: the same mounts, nothing staged or published again, and all is undone when the pod goes", async () => {
     const before = world.mounts();
     const containers = await world.whole.containersOf("data");

@@ -8,9 +8,11 @@ export interface VolumeSpec {
   readonly persistent?: PersistentSource;
   /** By the claim, or the source itself. */
   readonly readOnly: boolean;
+  /** True if it is of a type that a CSI driver serves in its stead. */
+  readonly migrated?: boolean;
 }
 
-/** What a claim is bound to. The objects are as the API has them. */
+/** What a claim is bound to. The objects are as the API has them; without a claim the name of `claim` is empty. */
 export interface PersistentSource {
   readonly volumeName: string;
   // biome-ignore lint/suspicious/noExplicitAny: PersistentVolumeSpec; each plugin knows its part.
@@ -18,6 +20,7 @@ export interface PersistentSource {
   readonly claim: { readonly namespace: string; readonly name: string; readonly uid: string };
   readonly mode: "Filesystem" | "Block";
   /** Of the PersistentVolume. */
+  readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   /** The size that the claim's status tells; smaller than the volume's while the node has to grow it. */
   readonly claimCapacity?: string;
@@ -113,6 +116,8 @@ export interface DevicePlugin {
     signal: AbortSignal,
     verified?: () => Promise<void>,
   ): Promise<void>;
+  /** True if it is not attached because the node takes no more of its kind, by what the controller says. */
+  isExhausted?(spec: VolumeSpec, signal: AbortSignal): Promise<boolean>;
   /** The folder of the node's mount. */
   deviceDir(spec: VolumeSpec): string;
   mountDevice(

@@ -82,6 +82,37 @@ describe("the wait for a volume to be attached", () => {
     assert.deepEqual(exhausted, ["d"]);
   });
 
+  it("begins when the node's status says that it is attached; the attacher knows better why it does not", async () => {
+    const { api, attachments, exhausted } = bench({ nodeAllocatableUpdatePeriodSeconds: 60 });
+    const refused = async () => {
+      throw new Error("not attached according to node status");
+    };
+    await assert.rejects(attachments.wait(volume, never, refused), { message: /according to node status/ });
+    api.put(path, { metadata: { name: id }, status: { attached: true } });
+    await assert.rejects(attachments.wait(volume, never, refused), { message: /according to node status/ });
+    api.put(path, { metadata: { name: id }, status: { attachError: { message: "full", errorCode: 8 } } });
+    await assert.rejects(attachments.wait(volume, never, refused), { message: "full" });
+    assert.deepEqual(exhausted, ["d"]);
+  });
+
+  for (const [rule, driver, status, isExhausted] of [
+    ["is full", { nodeAllocatableUpdatePeriodSeconds: 60 }, { attachError: { errorCode: 8 } }, true],
+    ["is full, of a driver whose count does not change", {}, { attachError: { errorCode: 8 } }, false],
+    [
+      "failed otherwise",
+      { nodeAllocatableUpdatePeriodSeconds: 60 },
+      { attachError: { errorCode: 5 } },
+      false,
+    ],
+    ["goes on", { nodeAllocatableUpdatePeriodSeconds: 60 }, {}, false],
+  ] as const)
+    it(`of a node that ${rule} ${isExhausted ? "is in vain" : "may be worth it"}`, async () => {
+      const { api, attachments } = bench(driver);
+      assert.equal(await attachments.isExhausted(volume, never), false);
+      api.put(path, { metadata: { name: id }, status });
+      assert.equal(await attachments.isExhausted(volume, never), isExhausted);
+    });
+
   it("can be given up", async () => {
     const { attachments } = bench();
     const abort = new AbortController();

@@ -46,7 +46,7 @@ export class Attachments {
   /** Resolves when the volume is attached; throws with the reason if it does not get so within a few seconds. */
   async wait(volume: Volume, signal: AbortSignal, verified?: () => Promise<void>): Promise<void> {
     if (!(await this.#isNeeded(volume.driver, signal))) return;
-    await verified?.();
+    await verified?.().catch((error: unknown) => this.#tellWhy(volume, error, signal));
     for (const pauseMs of askAgainAfterMs) {
       const { attachment } = await this.#find(volume, signal);
       if (attachment && this.#isAttached(attachment, volume)) return;
@@ -61,6 +61,21 @@ export class Attachments {
           `volume ${volume.handle} has GET error for volume attachment ${id}: ${messageOf(error)}`,
           error,
         );
+  }
+
+  /** The attacher knows better than the node's status why a volume is not attached. */
+  async #tellWhy(volume: Volume, error: unknown, signal: AbortSignal): Promise<never> {
+    signal.throwIfAborted();
+    const { attachment } = await this.#find(volume, signal).catch(() => ({ attachment: undefined }));
+    if (attachment) this.#isAttached(attachment, volume);
+    throw error;
+  }
+
+  /** True if the attacher said that this node takes no more volumes of a driver whose count may change. */
+  async isExhausted(volume: Volume, signal: AbortSignal): Promise<boolean> {
+    if (!this.#o.objects.known(volume.driver)?.nodeAllocatableUpdatePeriodSeconds) return false;
+    const { attachment } = await this.#find(volume, signal).catch(() => ({ attachment: undefined }));
+    return attachment?.status?.attachError?.errorCode === resourceExhausted;
   }
 
   /** What the attacher hands to the driver. */

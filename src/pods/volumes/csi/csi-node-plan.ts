@@ -1,18 +1,9 @@
 import { KubeletError } from "../../../base/errors.ts";
+import { migratedPlugins } from "../migration/translate.ts";
 import type { DriverNodeInfo } from "./csi-client.ts";
 import type { Texts } from "./source.ts";
 
-/** The types of volumes of former days that CSI drivers serve now, in every kubelet of this version. */
-const migratedPlugins = [
-  "kubernetes.io/aws-ebs",
-  "kubernetes.io/azure-disk",
-  "kubernetes.io/azure-file",
-  "kubernetes.io/cinder",
-  "kubernetes.io/gce-pd",
-  "kubernetes.io/portworx-volume",
-  "kubernetes.io/vsphere-volume",
-].join(",");
-
+const migrated = migratedPlugins.join(",");
 const migratedKey = "storage.alpha.kubernetes.io/migrated-plugins";
 const nodeIdKey = "csi.volume.kubernetes.io/nodeid";
 const mostVolumes = 2n ** 31n - 1n;
@@ -52,7 +43,7 @@ export function newCsiNode(node: NodeMeta): CsiNodeObject {
     kind: "CSINode",
     metadata: {
       name,
-      annotations: { [migratedKey]: migratedPlugins },
+      annotations: { [migratedKey]: migrated },
       ownerReferences: [{ apiVersion: "v1", kind: "Node", name, uid }],
     },
     spec: { drivers: [] },
@@ -69,8 +60,8 @@ export function isOwnedBy(object: CsiNodeObject, node: NodeMeta): boolean {
 /** Undefined if the annotation is as it should be. */
 export function withMigration(object: CsiNodeObject): CsiNodeObject | undefined {
   const said = object.metadata.annotations?.[migratedKey] ?? "";
-  if (said.split(",").sort(byText).join(",") === migratedPlugins) return undefined;
-  const annotations = { ...object.metadata.annotations, [migratedKey]: migratedPlugins };
+  if (said.split(",").sort(byText).join(",") === migrated) return undefined;
+  const annotations = { ...object.metadata.annotations, [migratedKey]: migrated };
   return { ...object, metadata: { ...object.metadata, annotations } };
 }
 

@@ -54,6 +54,7 @@ export function csiPlugin(options: CsiPluginOptions): VolumePlugin {
     applies: (spec) => persistentSourceOf(spec) !== undefined,
     attachable: (spec) => objects.known(sourceOf(spec).driver)?.attachRequired !== false,
     waitForAttach: (_pod, spec, signal, verified) => attachments.wait(sourceOf(spec), signal, verified),
+    isExhausted: (spec, signal) => attachments.isExhausted(sourceOf(spec), signal),
     deviceDir,
     async mountDevice(_pod, spec, dir, fsGroup, signal) {
       // It was in use by nobody here: how large it was then counts no more.

@@ -204,7 +204,9 @@ export class Reconciler {
   }
 
   #measure(what: VolumeRecord | DeviceRecord, name: string, began: number, error: unknown): void {
-    this.#metrics.operation(metricName(what), name, !error, (this.#o.clock.now() - began) / 1000);
+    const migrated = what.spec?.migrated ?? false;
+    const seconds = (this.#o.clock.now() - began) / 1000;
+    this.#metrics.operation({ plugin: metricName(what), migrated, name, ok: !error }, seconds);
   }
 
   readonly #changes: DeviceChanges = {

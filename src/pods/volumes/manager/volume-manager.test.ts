@@ -362,6 +362,39 @@ describe("volumes that a controller attaches", () => {
     assert.deepEqual(said, ["fake/shared/pv-c", ""]);
   });
 
+  for (const isExhausted of [true, false])
+    test(`of which the node takes ${isExhausted ? "no more: the pod is refused" : "more: the pod waits on"}`, async () => {
+      const { clock, manager } = await started((host) => ({
+        plugins: [
+          host.plugin("shared", {
+            device: {
+              ...host.plugin("shared").device!,
+              waitForAttach: async () => {
+                throw new Error("no room");
+              },
+              isExhausted: async () => isExhausted,
+            },
+          }),
+        ],
+      }));
+      const seen = outcome(manager.waitFor(podWithVolumes("a", [], ["c"]), never));
+      await clock.advance(122_999);
+      assert.equal(Object.values(seen).some(Boolean), false);
+      await clock.advance(1);
+      const { code, message } = seen.error as KubeletError;
+      const why =
+        'unmounted volumes=[claim-c], unattached volumes=[claim-c]: MountVolume.WaitForAttach failed for volume "pv-c": no room';
+      assert.deepEqual(
+        [code, message],
+        isExhausted
+          ? [
+              "VolumeAttachmentLimitExceeded",
+              `Node has reached its volume attachment limit, rejecting pod. ${why}`,
+            ]
+          : ["UnmountedVolumes", why],
+      );
+    });
+
   test("are in use as far as is known only after the disk was looked at", async () => {
     const host = new FakeVolumeHost(new FakeClock());
     const manager = host.manager();

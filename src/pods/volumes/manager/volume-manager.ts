@@ -41,6 +41,9 @@ export interface MountedVolume {
   readonly gid: string | undefined;
 }
 
+/** The code of the error with which a wait ends if the pod cannot run here because of how many volumes the node has. */
+export const attachmentLimitExceeded = "VolumeAttachmentLimitExceeded";
+
 /** Somewhat more than two minutes, so that it is told apart from other timeouts. */
 const waitLimitMs = 123_000;
 /** Volumes that follow something are looked at again this often even if nobody says that it changed. */
@@ -131,7 +134,25 @@ export class VolumeManager implements Component {
       if (unusable || ended) throw new KubeletError("UnmountedVolumes", message());
       return false;
     };
-    await this.#until(signal, look, () => message({ otherwise: "aborted" }));
+    try {
+      await this.#until(signal, look, () => message({ otherwise: "aborted" }));
+    } catch (error) {
+      if (signal.aborted || !(await this.#isExhausted(missing(), signal))) throw error;
+      const text = `Node has reached its volume attachment limit, rejecting pod. ${message()}`;
+      throw new KubeletError(attachmentLimitExceeded, text, { cause: error });
+    }
+  }
+
+  /** True if one of these is not attached because the node takes no more. */
+  async #isExhausted(uses: readonly Use[], signal: AbortSignal): Promise<boolean> {
+    for (const use of uses) {
+      const record = this.#recordOf(use);
+      const spec = record?.wanted?.spec;
+      if (!record || !spec || this.#reconciler.devices.has(record.unique)) continue;
+      const { device } = record.plugin;
+      if (device?.applies?.(spec) !== false && (await device?.isExhausted?.(spec, signal))) return true;
+    }
+    return false;
   }
 
   /** What each volume waits for, in words; empty when all are there. */

@@ -9,7 +9,7 @@ export type VolumeCounts = Iterable<{
 }>;
 
 export interface VolumeMetrics {
-  operation(plugin: string, name: string, ok: boolean, seconds: number): void;
+  operation(what: { plugin: string; migrated: boolean; name: string; ok: boolean }, seconds: number): void;
   /** From the moment that a pod asked for it to the moment that it is there. */
   mounted(plugin: string, seconds: number): void;
   reconstructed(ok: boolean): void;
@@ -55,9 +55,10 @@ export function volumeMetrics(metrics: Metrics, counts: () => VolumeCounts): Vol
     help: "Volumes without a pod that could not be cleaned up",
   });
   return {
-    operation(plugin, name, ok, seconds) {
+    operation({ plugin, migrated, name, ok }, seconds) {
       const status = ok ? "success" : "fail-unknown";
-      operations.observe({ migrated: "false", operation_name: name, status, volume_plugin: plugin }, seconds);
+      const labels = { migrated: String(migrated), operation_name: name, status, volume_plugin: plugin };
+      operations.observe(labels, seconds);
     },
     mounted: (plugin, seconds) =>
       totals.observe({ operation_name: "overall_volume_mount", plugin_name: plugin }, seconds),

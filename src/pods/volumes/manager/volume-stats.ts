@@ -57,7 +57,7 @@ export class VolumeStats {
     const all = await Promise.all(
       this.#o.mountedVolumes(uid).map(async (volume) => {
         const usage = await this.#usage(uid, volume).catch(() => undefined);
-        const claim = volume.spec.persistent?.claim;
+        const claim = volume.spec.persistent?.claim.name ? volume.spec.persistent.claim : undefined;
         return usage && { ...usage, name: volume.name, claim, time };
       }),
     );

@@ -1,6 +1,7 @@
 import type { Clock } from "../../../base/clock.ts";
 import { KubeletError, messageOf } from "../../../base/errors.ts";
 import type { Pod, PodUid, Volume } from "../../../model/pod.ts";
+import { toCsi } from "../migration/translate.ts";
 import type { VolumeSpec } from "../volume-plugin.ts";
 import { inlineSpec, isClaim, type UsedVolume, usedVolumes } from "./pod-volumes.ts";
 import { type Failure, failed } from "./volume-state.ts";
@@ -129,7 +130,8 @@ export class WantedPods {
   #take(entry: WantedPod, use: Use, found: ResolvedVolume): void {
     try {
       checkMode(use, found.spec);
-      use.resolved = { ...found, key: this.#o.take(entry, use, found) };
+      const translated = { ...found, spec: toCsi(found.spec, entry.pod.metadata.namespace) };
+      use.resolved = { ...translated, key: this.#o.take(entry, use, translated) };
       use.failure = undefined;
     } catch (error) {
       this.#fail(use, error);

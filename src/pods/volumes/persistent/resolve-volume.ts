@@ -43,7 +43,7 @@ export async function resolveClaim(
   }
   const pv = await inWords(() => volumeOf(api, claim, signal));
   const mode = pv.spec.volumeMode ?? "Filesystem";
-  const { name, annotations } = pv.metadata;
+  const { name, labels, annotations } = pv.metadata;
   const spec: VolumeSpec = {
     name,
     volume,
@@ -53,6 +53,7 @@ export async function resolveClaim(
       spec: pv.spec,
       claim: { namespace, name: claimName, uid: claim.metadata.uid },
       mode,
+      ...(labels && { labels }),
       annotations,
       claimCapacity: claim.status?.capacity?.storage,
     },

@@ -39,7 +39,11 @@ export interface Claim {
 }
 
 export interface PersistentVolume {
-  readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> };
+  readonly metadata: {
+    readonly name: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
   readonly spec: {
     readonly capacity?: Amounts;
     readonly claimRef?: { readonly namespace?: string; readonly name?: string; readonly uid?: string };

@@ -1,0 +1,90 @@
+type Texts = Readonly<Record<string, string>>;
+
+interface Requirement {
+  readonly key: string;
+  readonly operator: string;
+  readonly values?: readonly string[];
+}
+interface Term {
+  readonly matchExpressions?: readonly Requirement[];
+}
+export interface VolumeAffinity {
+  readonly required?: { readonly nodeSelectorTerms?: readonly Term[] };
+}
+
+/** The labels by which a driver knows zones and, if it does, regions. */
+export interface DriverLabels {
+  readonly zone: string;
+  readonly region: string | undefined;
+}
+
+const today = { zone: "topology.kubernetes.io/zone", region: "topology.kubernetes.io/region" };
+const former = {
+  zone: "failure-domain.beta.kubernetes.io/zone",
+  region: "failure-domain.beta.kubernetes.io/region",
+};
+
+/**
+ * The nodes that a volume can be used on, by the labels of its driver. What the affinity says counts before the labels of the
+ * volume, of which only some say it: volumes of former days had no affinity.
+ */
+export function withDriverLabels(
+  affinity: VolumeAffinity | undefined,
+  labels: Texts,
+  driver: DriverLabels,
+): VolumeAffinity | undefined {
+  const used = labelsUsed(affinity, labels);
+  // A driver with regions is told one zone; the others may be given several, as disks that are in two places are.
+  const split = (text: string) => (driver.region ? [text] : text.split("__"));
+  let result = inWordsOf(affinity, used.zone, driver.zone, labels, split);
+  if (driver.region) result = inWordsOf(result, used.region, driver.region, labels, split);
+  else if (used === former) result = renamed(result, former.region, today.region);
+  return result;
+}
+
+function labelsUsed(affinity: VolumeAffinity | undefined, labels: Texts): typeof today {
+  for (const set of [today, former]) if (names(affinity, set.zone)) return set;
+  for (const set of [today, former]) if (set.zone in labels) return set;
+  return today;
+}
+
+function inWordsOf(
+  affinity: VolumeAffinity | undefined,
+  key: string,
+  driverKey: string,
+  labels: Texts,
+  split: (text: string) => string[],
+): VolumeAffinity | undefined {
+  if (names(affinity, key)) return renamed(affinity, key, driverKey);
+  const told = new Set(split(labels[key] ?? "").map((value) => value.trim()));
+  const values = [...told].filter(Boolean).sort((a, b) => (a < b ? -1 : 1));
+  if (values.length === 0) return affinity;
+  const terms = affinity?.required?.nodeSelectorTerms ?? [];
+  const requirement = { key: driverKey, operator: "In", values };
+  const narrowed = (terms.length > 0 ? terms : [{}]).map((term: Term) => ({
+    ...term,
+    matchExpressions: [...(term.matchExpressions ?? []), requirement],
+  }));
+  return { ...affinity, required: { ...affinity?.required, nodeSelectorTerms: narrowed } };
+}
+
+function names(affinity: VolumeAffinity | undefined, key: string): boolean {
+  const terms = affinity?.required?.nodeSelectorTerms ?? [];
+  return terms.some(({ matchExpressions = [] }) =>
+    matchExpressions.some((requirement) => requirement.key === key && (requirement.values ?? []).length > 0),
+  );
+}
+
+function renamed(affinity: VolumeAffinity | undefined, from: string, to: string): VolumeAffinity | undefined {
+  const terms = affinity?.required?.nodeSelectorTerms;
+  if (!terms) return affinity;
+  const nodeSelectorTerms = terms.map((term) => ({
+    ...term,
+    ...(term.matchExpressions && {
+      matchExpressions: term.matchExpressions.map((requirement) =>
+        requirement.key === from ? { ...requirement, key: to } : requirement,
+      ),
+    }),
+  }));
+  return { ...affinity, required: { ...affinity.required, nodeSelectorTerms } };
+}
