@@ -7,6 +7,7 @@ import { createStartMetrics } from "../pipeline/pod-runtime/start-metrics.ts";
 import { LifecycleHooks } from "../pods/lifecycle/lifecycle-hooks.ts";
 import type { UserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
 import { ServiceAccountTokens } from "../pods/volumes/content/tokens/service-account-tokens.ts";
+import { imageVolumeMetrics } from "../pods/volumes/image/image-metrics.ts";
 import type { PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
 import type { AgentCore } from "./agent-core.ts";
 import { apiObjects } from "./api-objects.ts";
@@ -127,7 +128,7 @@ export function podRuntime(
     logger,
     events,
     hooks: new LifecycleHooks({ runtime: cri, events, clock, logger, metrics, hostIps }),
-    metrics: createStartMetrics(metrics),
+    metrics: { ...createStartMetrics(metrics), imageVolumes: imageVolumeMetrics(metrics).created },
     probes: core.results,
     replaced: core.replaced,
     starting: core.starting,

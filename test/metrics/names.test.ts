@@ -14,6 +14,7 @@ import { createWorkerMetrics } from "../../src/pipeline/pod-workers/worker-metri
 import { createApiWriterMetrics } from "../../src/pipeline/status-manager/api-writer-metrics.ts";
 import { StartTimes } from "../../src/pipeline/status-manager/start-times.ts";
 import { createStatusMetrics } from "../../src/pipeline/status-manager/status-metrics.ts";
+import { createOrphanMetrics } from "../../src/pipeline/sync-loop/orphan-metrics.ts";
 import { imageMetrics } from "../../src/pods/images/image-metrics.ts";
 import { recordMetrics } from "../../src/pods/images/records/record-metrics.ts";
 import { LifecycleHooks } from "../../src/pods/lifecycle/lifecycle-hooks.ts";
@@ -47,6 +48,7 @@ function agentMetrics(): Metrics {
   recordMetrics(metrics, () => ({ intents: 0, pulled: 0 }), { intents: 1, pulled: 1 });
   new LifecycleHooks({ metrics } as ConstructorParameters<typeof LifecycleHooks>[0]);
   imageVolumeMetrics(metrics);
+  createOrphanMetrics(metrics);
   measurementMetric(metrics);
   volumeMetrics(metrics, () => new Map() as never);
   requestMetrics({ metrics, clock: systemClock, serverType: "readwrite", known: new Set() });

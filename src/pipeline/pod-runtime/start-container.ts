@@ -97,9 +97,12 @@ export class ContainerStarter {
       });
     const id = await this.#o.gate.run(
       async () => {
+        const counted = (mountFailed: boolean) => this.#countImageVolumes(config, mountFailed);
         const id = await this.#o.runtime.createContainer(sandbox.id, config, sandboxConfig).catch((error) => {
+          counted(/(^|desc = )ImageVolumeMountFailed/.test(messageOf(error)));
           throw failed(error, "CreateContainerError");
         });
+        counted(false);
         events.normal(pod, "Created", "Container created", container.name);
         // A start that fails counts too, or a container that cannot start would never wait.
         if (ended?.state === "exited") this.#o.onRestart(pod, container, ended);
@@ -126,6 +129,14 @@ export class ContainerStarter {
     events.normal(pod, "Started", "Container started", container.name);
     logger.debug(2, "Container started", { pod: podRef(pod), container: container.name, id, attempt });
     await this.#postStart(pod, container, id, sandbox, report, signal);
+  }
+
+  #countImageVolumes(
+    { mounts = [] }: { readonly mounts?: readonly { image?: unknown }[] },
+    failed: boolean,
+  ): void {
+    const volumes = mounts.filter(({ image }) => image !== undefined).length;
+    if (volumes > 0) this.#o.metrics?.imageVolumes?.(volumes, failed);
   }
 
   #isImageTrouble(reason: string): boolean {

@@ -18,7 +18,8 @@ import { createStartMetrics } from "./start-metrics.ts";
 type Step = "sandbox" | "pull" | "config" | "create" | "start" | "hook";
 
 /** A node on which each step of a start can be made to fail. Init containers end well at once. */
-function node(failing: Partial<Record<Step, Error>> = {}) {
+function node(failing: Partial<Record<Step, Error>> = {}, mounts: { image?: object }[] = []) {
+  const imageVolumes: [number, boolean][] = [];
   const metrics = createMetrics();
   let now: ObservedPod = seen([], []);
   const step = async (name: Step) => {
@@ -52,7 +53,7 @@ function node(failing: Partial<Record<Step, Error>> = {}) {
       sandbox: async () => ({}),
       container: async (_pod, { name }) => {
         await step("config");
-        return { metadata: { name } };
+        return { metadata: { name }, mounts };
       },
       hashOf: () => "h",
       runtimeHandler: () => "",
@@ -74,9 +75,13 @@ function node(failing: Partial<Record<Step, Error>> = {}) {
     replaced: new ReplacedContainers(),
     starting: new StartingContainers(),
     probes: new ProbeResults(),
-    metrics: createStartMetrics(metrics),
+    metrics: {
+      ...createStartMetrics(metrics),
+      imageVolumes: (count, failed) => void imageVolumes.push([count, failed]),
+    },
   });
   return {
+    imageVolumes,
     failing,
     values: (name: string) => metricValues(metrics, `kubelet_started_${name}_total`),
     sync: (spec: Partial<PodSpec> = {}) =>
@@ -85,6 +90,21 @@ function node(failing: Partial<Record<Step, Error>> = {}) {
         .catch(() => {}),
   };
 }
+
+describe("volumes of images", () => {
+  const mountFailed = new Error("rpc error: code = Unknown desc = ImageVolumeMountFailed: no such image");
+  for (const [rule, failing, mounts, counted] of [
+    ["are counted when their container was made", {}, [{ image: {} }, {}, { image: {} }], [[2, false]]],
+    ["count as failed if that is why it was not", { create: mountFailed }, [{ image: {} }], [[1, true]]],
+    ["do not if it is not for another reason", { create: new Error("no") }, [{ image: {} }], [[1, false]]],
+    ["are nothing to containers without", {}, [{}], []],
+  ] as const)
+    it(rule, async () => {
+      const { sync, imageVolumes } = node({ ...failing }, [...mounts]);
+      await sync();
+      assert.deepEqual(imageVolumes, counted);
+    });
+});
 
 describe("started containers", () => {
   it("are counted by their type; sidecars are init containers", async () => {

@@ -7,6 +7,8 @@ export interface StartMetrics {
   containerStarting(role: Role): void;
   /** The reason is the one that users see. */
   containerFailed(role: Role, reason: string): void;
+  /** A container with so many volumes of images was made, or could not be for want of them. */
+  imageVolumes?(count: number, mountFailed: boolean): void;
   /** A sandbox is about to be made. */
   podStarting(pod: Pod): void;
   /** The sandbox could not be made. */

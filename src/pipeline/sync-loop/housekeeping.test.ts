@@ -46,10 +46,15 @@ async function setUp(t: TestContext, more: Partial<HousekeepingOptions> = {}) {
 
 test("what cannot be removed keeps nothing else, and is tried again the next time", async (t) => {
   let heard = false;
-  const { clock, removed, fails } = await setUp(t, { mayJudge: () => heard });
+  const swept: number[][] = [];
+  const { clock, removed, fails } = await setUp(t, {
+    mayJudge: () => heard,
+    metrics: { swept: (...counts) => void swept.push(counts) },
+  });
   fails.add("files of a").add("cgroup of a");
   heard = true;
   await clock.advance(2000);
+  assert.deepEqual(swept, [[2, 1]], "found, and not removed");
   assert.deepEqual(removed.splice(0), ["files of b", "cgroup of b", "dead links"]);
   fails.clear();
   await clock.advance(60_000);

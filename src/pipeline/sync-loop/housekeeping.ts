@@ -3,6 +3,7 @@ import { type Component, type Health, healthy } from "../../base/component.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { PodId, PodUid } from "../../model/pod.ts";
+import type { OrphanMetrics } from "./orphan-metrics.ts";
 
 export interface HousekeepingOptions {
   clock: Clock;
@@ -19,6 +20,7 @@ export interface HousekeepingOptions {
   cgroups: { list(): Promise<PodUid[]>; remove(uid: PodUid): Promise<void> };
   /** False if folders and cgroups may belong to pods that we do not hear of. */
   removesLeftovers: boolean;
+  metrics?: OrphanMetrics;
 }
 
 const orphanEveryMs = 2000;
@@ -79,17 +81,25 @@ export class Housekeeping implements Component {
 
   /** Folders, logs and cgroups of pods that even the runtime does not know any more. */
   async #removeLeftovers(): Promise<void> {
-    const { files, cgroups, isKnown, inRuntime, logger } = this.#o;
+    const { files, cgroups, isKnown, inRuntime, logger, metrics } = this.#o;
     const stillThere = (uid: PodUid) => isKnown(uid) || [...inRuntime()].some((pod) => pod.uid === uid);
     const remove = async (what: string, uid: PodUid, work: () => Promise<void>) => {
-      if (stillThere(uid)) return;
+      if (stillThere(uid)) return "wanted";
       logger.info(`Removing the ${what} of a pod that is gone`, { podUID: uid });
-      // One that cannot be removed yet must not keep the others.
-      await work().catch((error) =>
-        logger.warn(`The ${what} of a pod cannot be removed`, { podUID: uid, err: messageOf(error) }),
-      );
+      try {
+        await work();
+        return "removed";
+      } catch (error) {
+        // One that cannot be removed yet must not keep the others.
+        logger.warn(`The ${what} of a pod cannot be removed`, { podUID: uid, err: messageOf(error) });
+        return "stays";
+      }
     };
-    for (const pod of await files.known()) await remove("folders", pod.uid, () => files.remove(pod));
+    const outcomes: string[] = [];
+    for (const pod of await files.known())
+      outcomes.push(await remove("folders", pod.uid, () => files.remove(pod)));
+    const failed = outcomes.filter((outcome) => outcome === "stays").length;
+    metrics?.swept(outcomes.filter((outcome) => outcome === "removed").length + failed, failed);
     for (const uid of await cgroups.list()) await remove("cgroup", uid, () => cgroups.remove(uid));
     await files.removeDeadLinks();
   }
