@@ -30,10 +30,19 @@ interface Cached {
   readonly stats: Promise<readonly VolumeStat[]>;
 }
 
-/** What volumes take and have, looked at no more often than needed and without a child process. */
+/** A volume that does not answer by then is told as it was last known to be; its answer counts when it comes. */
+const patienceMs = 1_000;
+
+/**
+ * What volumes take and have, looked at no more often than needed and without a child process. One that hangs holds up neither the
+ * others of its pod nor whoever asks.
+ */
 export class VolumeStats {
   readonly #o: VolumeStatsOptions;
   readonly #cache = new Map<PodUid, Cached>();
+  readonly #known = new Map<PodUid, Map<string, VolumeStat>>();
+  /** Places that are being measured, by a call that may hang. */
+  readonly #running = new Set<string>();
 
   constructor(options: VolumeStatsOptions) {
     this.#o = options;
@@ -51,17 +60,37 @@ export class VolumeStats {
 
   forget(uid: PodUid): void {
     this.#cache.delete(uid);
+    this.#known.delete(uid);
   }
 
   async #measure(uid: PodUid, time: number): Promise<readonly VolumeStat[]> {
+    const known = this.#known.get(uid) ?? new Map<string, VolumeStat>();
+    this.#known.set(uid, known);
     const all = await Promise.all(
       this.#o.mountedVolumes(uid).map(async (volume) => {
-        const usage = await this.#usage(uid, volume).catch(() => undefined);
-        const claim = volume.spec.persistent?.claim.name ? volume.spec.persistent.claim : undefined;
-        return usage && { ...usage, name: volume.name, claim, time };
+        const { name, dir } = volume;
+        if (this.#running.has(dir)) return known.get(name);
+        this.#running.add(dir);
+        const measuring = this.#usage(uid, volume)
+          .catch(() => undefined)
+          .then((usage) => {
+            this.#running.delete(dir);
+            const claim = volume.spec.persistent?.claim.name ? volume.spec.persistent.claim : undefined;
+            if (usage) known.set(name, { ...usage, name, claim, time });
+            else known.delete(name);
+          });
+        await this.#patiently(measuring);
+        return known.get(name);
       }),
     );
     return all.filter((stat) => stat !== undefined);
+  }
+
+  async #patiently(work: Promise<void>): Promise<void> {
+    const late = Promise.withResolvers<void>();
+    const cancel = this.#o.clock.after(patienceMs, late.resolve);
+    await Promise.race([work, late.promise]);
+    cancel();
   }
 
   async #usage(uid: PodUid, volume: MountedVolume): Promise<VolumeUsage | undefined> {

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { holds } from "../e2e/holds.ts";
+import { containerdVersions } from "../node/test-node.ts";
+import { CsiNodeWorld } from "./csi-node-world.ts";
+import type { DriverProcess } from "./driver-process.ts";
+
+const available = containerdVersions().find(({ name }) => name === "2.x")?.available;
+const podsARound = 4;
+const stuckPods = 6;
+
+describe("a CSI driver that never answers", { skip: available === true ? false : available }, () => {
+  let world: CsiNodeWorld;
+  let stuck: DriverProcess;
+  let rounds = 0;
+
+  before(async () => {
+    world = await CsiNodeWorld.start("2.x");
+    await (await world.driver("good.example.com", {})).start();
+    stuck = await world.driver("stuck.example.com", {});
+    await stuck.start();
+  });
+  after(async () => {
+    await world?.destroy();
+  });
+
+  /** The median time from creation to ready of pods with a volume of the good driver, in milliseconds. */
+  const round = async (): Promise<number> => {
+    const names = Array.from({ length: podsARound }, (_, i) => `good-${rounds}-${i}`);
+    rounds++;
+    const times = await Promise.all(
+      names.map(async (name) => {
+        const began = Date.now();
+        await world.pod(name, { csi: { driver: "good.example.com" } });
+        await world.whole.runs(name, 60_000);
+        return Date.now() - began;
+      }),
+    );
+    for (const name of names) await world.whole.deletePod(name);
+    for (const name of names) await world.whole.isGone(name);
+    return times.sort((a, b) => a - b)[podsARound >> 1]!;
+  };
+  /** The better of two: what else the machine does slows down one of them at times. */
+  const twice = async () => Math.min(await round(), await round());
+
+  test("holds up no pod with a volume of another driver, nor the statistics, nor the registration of others", async (t) => {
+    await round(); // all that is done only once
+    const without = await twice();
+
+    // One pod has its volume already: its statistics hang. The others hang at each step.
+    await world.pod("measured", { csi: { driver: "stuck.example.com" } });
+    await world.whole.runs("measured");
+    const hang = Object.fromEntries(
+      ["NodeStageVolume", "NodePublishVolume", "NodeUnpublishVolume", "NodeGetVolumeStats"].map((method) => [
+        method,
+        "hang" as const,
+      ]),
+    );
+    await stuck.faults(hang);
+    for (let i = 0; i < stuckPods; i++) {
+      const name = `stuck-${i}`;
+      if (i % 2) await world.pod(name, { csi: { driver: "stuck.example.com" } });
+      else {
+        await world.claim("stuck.example.com", name);
+        await world.podWithClaim(name);
+      }
+    }
+    const silent = await world.driver("silent.example.com", {});
+    await silent.faults({ GetInfo: "hang" });
+    await silent.start();
+    await holds(async () => {
+      const calls = (await stuck.calls()).map(({ method }) => method);
+      assert.ok(calls.includes("NodeStageVolume") && calls.includes("NodePublishVolume"));
+      assert.ok((await silent.calls("GetInfo")).length > 0);
+    });
+
+    const withStuck = await twice();
+    t.diagnostic(`without ${without} ms, with ${stuckPods} pods that hang ${withStuck} ms`);
+    assert.ok(withStuck < 2 * without, `${withStuck} ms, ${without} ms without`);
+
+    const { pods } = JSON.parse(await world.ask("/stats/summary"));
+    assert.ok(pods.some(({ podRef }: { podRef: { name: string } }) => podRef.name === "measured"));
+    assert.ok((await stuck.calls("NodeGetVolumeStats")).length > 0);
+    await (await world.driver("late.example.com", {})).start();
+    await world.pod("late", { csi: { driver: "late.example.com" } });
+    await world.whole.runs("late");
+
+    // They can be given up: nothing of them was there yet, but the driver has to say so.
+    await stuck.faults({});
+    await stuck.kill();
+    await stuck.start();
+    for (let i = 0; i < stuckPods; i++) await world.whole.runs(`stuck-${i}`);
+  });
+});
