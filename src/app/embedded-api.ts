@@ -32,7 +32,7 @@ export interface EmbeddedApiOptions {
   readonly serviceRange?: string | undefined;
   /**
    * Addresses of pods on this machine: for these, and for the machine itself, it listens also at the first address of the
-   * service range, which the machine must have.
+   * service range, which the machine must have; on port 443, or any that is free.
    */
   readonly podRange?: string | undefined;
   /** Where the kubeconfig for kubectl goes. */
@@ -55,7 +55,7 @@ export interface EmbeddedApi {
 
 const usualPort = 6443;
 /** Of the service `kubernetes`, as everywhere. */
-const servicePort = 443;
+const usualServicePort = 443;
 const dayMs = 24 * 3600_000;
 /** Below this nobody may ask for, as elsewhere, unless all certificates are to be shorter. */
 const shortestSeconds = 600;
@@ -70,7 +70,12 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
   const address = `https://${host === "0.0.0.0" ? "127.0.0.1" : host}:${port}`;
   const addresses = await nodeAddresses(undefined);
   const serviceAddress = new AddressRange(serviceRange).first;
-  const doors = o.podRange ? [{ host: serviceAddress, port: servicePort, from: [o.podRange] }] : [];
+  const door = o.podRange && {
+    host: serviceAddress,
+    // Who listens on this port of all addresses, as web servers do, has it here, too.
+    port: await rememberedPort(join(dir, "service-port"), serviceAddress, usualServicePort),
+    from: [o.podRange],
+  };
   const identify = () =>
     prepareIdentity({
       dir: join(dir, "pki"),
@@ -107,7 +112,7 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
     tls: tlsOf(identity),
     host,
     port,
-    doors,
+    ...(door && { doors: [door] }),
     clock,
     logger,
     fields: { check: checkFields, duplicates: duplicateFields, decode: decoded },
@@ -140,7 +145,11 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
   };
   try {
     await lifecycle.start(server);
-    const builtIns = { ...reachedAt(doors[0] ?? { host, port }, addresses), serviceRange };
+    const builtIns = {
+      ...reachedAt(door || { host, port }, addresses),
+      serviceRange,
+      servicePort: door ? door.port : usualServicePort,
+    };
     const { objects } = server;
     const rootCa = identity.ca.certificate;
     const kept = controllers({ objects, definitions: kinds, clock, logger, rootCa, builtIns });

@@ -16,7 +16,7 @@ export const apiUsage = `kubelet api: the Kubernetes API of one machine, by itse
   --port PORT             (default: the one of the last time, or 6443, or any that is free)
   --service-range CIDR    addresses of services (default: 10.96.0.0/16)
   --pod-range CIDR        addresses of pods on this machine. It listens for them and the machine itself at the first address
-                          of the service range, port 443, too; some interface of the machine has to have that address
+                          of the service range, too, on port 443 or any that is free; the machine has to have that address
   --node NAME             write DIR/kubelet.kubeconfig for this node, too: it need not ask for a certificate
   --certificates-for TIME how long the certificates live that it signs (default: 8760h)
   --until-eof             end when standard input ends

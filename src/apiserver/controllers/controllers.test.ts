@@ -68,18 +68,19 @@ describe("a new cluster", () => {
     assert.deepEqual(endpoints?.subsets[0].addresses, [{ ip: "10.0.0.1" }]);
   });
 
-  test("has the API at another address when the range of services is another one, and at none twice", async () => {
+  test("has the API at another address or port when it is there, and leaves it where nothing has changed", async () => {
     const ref = { resource: "services", namespace: "default", name: "kubernetes" };
-    const addressOf = async () => (await cluster.get("services", "default", "kubernetes"))?.spec.clusterIP;
-    const keep = (serviceRange: string) =>
-      keepBuiltIns(builtIns({ apiAddress: "10.0.0.1", apiPort: 6443, serviceRange }), cluster.objects);
-    const first = await cluster.objects.get(ref);
-    await keep("10.96.0.0/16");
-    assert.equal((await cluster.objects.get(ref))?.metadata.uid, first?.metadata.uid);
-    await keep("10.96.32.0/20");
-    assert.equal(await addressOf(), "10.96.32.1");
-    await keep("10.96.0.0/16");
-    assert.equal(await addressOf(), "10.96.0.1");
+    const before = (await cluster.objects.get(ref))?.metadata.uid;
+    const keep = async (serviceRange: string, servicePort: number) => {
+      const at = { apiAddress: "10.0.0.1", apiPort: 6443, serviceRange, servicePort };
+      await keepBuiltIns(builtIns(at), cluster.objects);
+      const found = await cluster.get("services", "default", "kubernetes");
+      return [found?.spec.clusterIP, found?.spec.ports[0].port, found?.metadata.uid === before];
+    };
+    assert.deepEqual(await keep("10.96.0.0/16", 443), ["10.96.0.1", 443, true]);
+    assert.deepEqual(await keep("10.96.32.0/20", 443), ["10.96.32.1", 443, false]);
+    assert.deepEqual(await keep("10.96.32.0/20", 8443), ["10.96.32.1", 8443, false]);
+    assert.deepEqual(await keep("10.96.0.0/16", 443), ["10.96.0.1", 443, false]);
   });
 
   test("has an account and the authority in each namespace, also in new ones, and has them back", async () => {

@@ -26,7 +26,7 @@ export async function startCluster(): Promise<Cluster> {
   const { objects } = new ApiServer({ store, definitions, clock, propagation: handledPropagation });
   const parts = controllers({
     ...{ objects, definitions, clock, rootCa, logger: silentLogger },
-    builtIns: { apiAddress: "10.0.0.1", apiPort: 6443, serviceRange: "10.96.0.0/16" },
+    builtIns: { apiAddress: "10.0.0.1", apiPort: 6443, serviceRange: "10.96.0.0/16", servicePort: 443 },
   });
   const ending = new AbortController();
   for (const part of parts) {

@@ -21,6 +21,8 @@ export interface BuiltInOptions {
   readonly apiPort: number;
   /** As given to `definitions`. */
   readonly serviceRange: string;
+  /** The port of the service. */
+  readonly servicePort: number;
 }
 
 export const namespaceNames = ["default", "kube-system", "kube-public", "kube-node-lease"] as const;
@@ -51,9 +53,9 @@ function namespaceOf(name: string): BuiltIn {
 }
 
 /** The API as a service, so that pods find it in their environment. */
-function apiService({ serviceRange, apiPort }: BuiltInOptions): BuiltIn {
+function apiService({ serviceRange, servicePort, apiPort }: BuiltInOptions): BuiltIn {
   const clusterIP = new AddressRange(serviceRange).first;
-  const ports = [{ name: "https", port: 443, protocol: "TCP", targetPort: apiPort }];
+  const ports = [{ name: "https", port: servicePort, protocol: "TCP", targetPort: apiPort }];
   const service = inDefault("services", {
     apiVersion: "v1",
     kind: "Service",
@@ -62,7 +64,8 @@ function apiService({ serviceRange, apiPort }: BuiltInOptions): BuiltIn {
   });
   const isOutdated = (found: ApiObject) => {
     const spec = found.spec as ServiceSpec;
-    return spec.clusterIP !== clusterIP || spec.ports?.[0]?.targetPort !== apiPort;
+    const port = spec.ports?.[0];
+    return spec.clusterIP !== clusterIP || port?.port !== servicePort || port.targetPort !== apiPort;
   };
   return { ...service, isOutdated };
 }
