@@ -18,6 +18,7 @@ import type { PodRow } from "../../src/app/pod-board.ts";
 import { mainFile } from "../e2e/cli-process.ts";
 import { holds } from "../e2e/holds.ts";
 import { type FakeRuntime, startFakeRuntime } from "../fake-runtime/fake-runtime.ts";
+import type { RegistryEntry } from "../fake-runtime/images.ts";
 import { isLive } from "../fake-runtime/pod-records.ts";
 import { removeFolder } from "../node/remove-folder.ts";
 
@@ -28,9 +29,9 @@ export class StandaloneAgent {
   #child: ChildProcess | undefined;
   #connections = new Agent();
 
-  static async create(): Promise<StandaloneAgent> {
+  static async create(registry: Record<string, RegistryEntry> = {}): Promise<StandaloneAgent> {
     const dir = mkdtempSync(join(tmpdir(), "standalone-"));
-    const runtime = await startFakeRuntime({ socketPath: join(dir, "cri.sock"), events: true });
+    const runtime = await startFakeRuntime({ socketPath: join(dir, "cri.sock"), events: true, registry });
     return new StandaloneAgent(dir, runtime);
   }
 

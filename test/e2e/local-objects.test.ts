@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { ContainerId, CriClient } from "../../src/clients/cri/cri.ts";
+import { StandaloneAgent } from "../faults/standalone-agent.ts";
+import { describeOnContainerd, startTestNode, type TestNode } from "../node/test-node.ts";
+import { containerIdOf, containerOf, podsOf } from "./agent-pods.ts";
+import { AgentProcess, askRuntime } from "./agent-process.ts";
+import { cli } from "./cli-process.ts";
+import { holds } from "./holds.ts";
+import { place, podManifest } from "./manifests.ts";
+
+const configMap = (name: string, data: Record<string, string>) =>
+  JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data });
+const secret = (name: string, stringData: Record<string, string>, type = "Opaque") =>
+  JSON.stringify({ apiVersion: "v1", kind: "Secret", metadata: { name }, type, stringData });
+
+describeOnContainerd("config maps and secrets from a folder", (version) => {
+  let node: TestNode;
+  let agent: AgentProcess;
+  let runtime: CriClient;
+  let pods: ReturnType<typeof podsOf>;
+  let objects: string;
+
+  const pod = (name: string, settings: string) =>
+    podManifest(name, {
+      hostNetwork: true,
+      containers: [
+        {
+          name: "c",
+          envFrom: [{ configMapRef: { name: settings } }],
+          env: [{ name: "PASSWORD", valueFrom: { secretKeyRef: { name: "login", key: "password" } } }],
+          volumeMounts: [
+            { name: "settings", mountPath: "/settings" },
+            { name: "login", mountPath: "/login" },
+          ],
+        },
+      ],
+      volumes: [
+        { name: "settings", configMap: { name: settings } },
+        { name: "login", secret: { secretName: "login", defaultMode: 0o400 } },
+      ],
+    });
+  const inside = async (name: string, script: string) => {
+    const id = containerIdOf(await pods.running(name)) as ContainerId;
+    const { stdout, stderr } = await runtime.execSync(id, ["sh", "-c", script], 10);
+    return Buffer.concat([stdout, stderr]).toString();
+  };
+
+  before(async () => {
+    node = await startTestNode({ containerd: version });
+    objects = join(node.rootDir, "..", "objects");
+    mkdirSync(objects, { mode: 0o700 });
+    place(objects, "settings.json", configMap("settings", { MODE: "first" }));
+    place(objects, "login.json", secret("login", { password: "hunter2" }));
+    agent = await AgentProcess.create(node);
+    pods = podsOf(agent);
+    runtime = askRuntime(node.endpoint);
+    place(node.manifests, "web.json", pod("web", "settings"));
+    agent.start([`--local-objects=${objects}`]);
+    await pods.running("web", 120_000);
+  });
+
+  after(async () => {
+    runtime?.close();
+    await agent?.destroy();
+  });
+
+  test("a static pod has them as variables and volumes, and secrets are in memory only", async () => {
+    assert.equal(
+      await inside("web", "echo $MODE $PASSWORD; cat /settings/MODE /login/password"),
+      "first hunter2\nfirsthunter2",
+    );
+    assert.match(await inside("web", "grep ' /login ' /proc/mounts"), /^tmpfs \/login tmpfs /);
+    assert.equal(await inside("web", "stat -L -c %a /login/password"), "400\n");
+  });
+
+  test("a file that changes is seen in the container, which is not restarted", async () => {
+    const { uid } = await pods.running("web");
+    const before = containerIdOf(await pods.running("web"));
+    place(objects, "settings.json", configMap("settings", { MODE: "second" }));
+    place(objects, "login.json", secret("login", { password: "changed" }));
+    await holds(async () =>
+      assert.equal(await inside("web", "cat /settings/MODE /login/password"), "secondchanged"),
+    );
+    const row = await pods.running("web");
+    assert.deepEqual([row.uid, containerIdOf(row), containerOf(row).restartCount], [uid, before, 0]);
+  });
+
+  test("a bad file is told once with line and field, without what stands there, and changes nothing", async () => {
+    const bad = "apiVersion: v1\nkind: Secret\nmetadata: { name: login }\ndata:\n  password: top!secret\n";
+    place(objects, "login.json", bad);
+    const told = () =>
+      agent
+        .log()
+        .split("\n")
+        .filter((line) => line.includes("login.json:5: data.password is not base64"));
+    await holds(() => assert.equal(told().length, 1));
+    place(objects, "settings.json", configMap("settings", { MODE: "third" }));
+    await holds(async () =>
+      assert.equal(await inside("web", "cat /settings/MODE /login/password"), "thirdchanged"),
+    );
+    assert.equal(told().length, 1);
+    assert.doesNotMatch(agent.log(), /top!secret/);
+    place(objects, "login.json", secret("login", { password: "good" }));
+    await holds(async () => assert.equal(await inside("web", "cat /login/password"), "good"));
+  });
+
+  test("a pod waits for an object that is not there, and says for which", async () => {
+    place(node.manifests, "late.json", pod("late", "later"));
+    await pods.is("late", (row) => assert.match(row.blockedOn, /configmap "later" not found/));
+    place(objects, "later.json", configMap("later", { MODE: "late" }));
+    assert.equal(await inside("late", "echo $MODE"), "late\n");
+  });
+
+  test("an object that is taken away stays in the volumes that have it", async () => {
+    rmSync(join(objects, "settings.json"));
+    place(objects, "login.json", secret("login", { password: "last" }));
+    await holds(async () => assert.equal(await inside("web", "cat /login/password"), "last"));
+    assert.equal(await inside("web", "cat /settings/MODE"), "third");
+    place(objects, "settings.json", configMap("settings", { MODE: "third" }));
+  });
+
+  test("kill -9 and a start later the container is the same, and goes on being told of changes", async () => {
+    const before = containerIdOf(await pods.running("web"));
+    await agent.end("SIGKILL");
+    place(objects, "settings.json", configMap("settings", { MODE: "fourth" }));
+    agent.start([`--local-objects=${objects}`]);
+    await holds(async () => assert.equal(await inside("web", "cat /settings/MODE"), "fourth"), 60_000);
+    assert.equal(containerIdOf(await pods.running("web")), before);
+  });
+});
+
+test("an image is pulled with the secret of the folder that the pod names", async (t) => {
+  const image = "registry.example.test/private/app:1";
+  const agent = await StandaloneAgent.create({ [image]: { pullMs: 0 } });
+  t.after(() => agent.destroy());
+  const objects = join(agent.dir, "objects");
+  mkdirSync(objects);
+  const auths = { "registry.example.test": { username: "puller", password: "let me in" } };
+  const type = "kubernetes.io/dockerconfigjson";
+  place(objects, "pull.json", secret("pull", { ".dockerconfigjson": JSON.stringify({ auths }) }, type));
+  agent.start([`--local-objects=${objects}`]);
+  await agent.ready();
+  const container = { name: "c", image, imagePullPolicy: "Always" };
+  const pod = podManifest("app", {
+    hostNetwork: true,
+    imagePullSecrets: [{ name: "pull" }],
+    containers: [container],
+  });
+  assert.equal((await agent.ask("PUT", "/manifests/app", pod)).status, 201);
+  await holds(() => assert.equal(agent.running().length, 1));
+  const asked = agent.runtime.callsOf("PullImage").map(({ request }) => (request as { auth?: unknown }).auth);
+  assert.deepEqual(asked, [{ username: "puller", password: "let me in" }]);
+});
+
+test("without the folder a pod may not refer to objects, and with a cluster there is no folder", async (t) => {
+  const agent = await StandaloneAgent.create();
+  t.after(() => agent.destroy());
+  agent.start();
+  await agent.ready();
+  const volumes = [{ name: "v", configMap: { name: "x" } }];
+  const refused = await agent.ask(
+    "PUT",
+    "/manifests/app",
+    podManifest("app", { containers: [{ name: "c" }], volumes }),
+  );
+  assert.equal(refused.status, 422);
+  assert.match(
+    refused.body,
+    /spec\.volumes\[0\]\.configMap: Forbidden: static pods may not reference configmaps/,
+  );
+  const both = [`--root-dir=${agent.rootDir}`, "--local-objects=/x", "--kubeconfig=/x"];
+  const done = await cli(both);
+  assert.equal(done.status, 1);
+  assert.match(done.stderr, /--local-objects is for a node without an API server/);
+});
