@@ -250,7 +250,7 @@ describeOnContainerd("kubelet pods, and run beside other pods", (version) => {
 
 const available = [boxUnavailable || true, containerdVersions()[0]!.available].find((a) => a !== true);
 
-test("kubelet up beside another one, and pods with none, one or several of them", {
+test("kubelet up beside another one, and pods and apply with none, one or several of them", {
   skip: available ?? false,
 }, async () => {
   const script = fileURLToPath(new URL("./nodes-in-box.ts", import.meta.url));
@@ -270,6 +270,12 @@ test("kubelet up beside another one, and pods with none, one or several of them"
   assert.match(report.chosen.stdout, /^default +demo-\S+ +Running +1\/1 /m);
   assert.equal(report.afterKill.status, 0, "one that was killed is not there any more");
   assert.match(report.afterKill.stdout, /^default +demo-\S+ +Running +1\/1 /m);
+  assert.match(report.applied.stdout, /^default\/kept-\S+: created\n$/, report.applied.stderr);
+  assert.match(
+    report.afterAll.stdout,
+    /^default +kept-\S+ +Running +1\/1 /m,
+    "what was applied is there again",
+  );
   assert.equal(report.ended, 0);
   assert.deepEqual(report.left, []);
 });

@@ -1,5 +1,9 @@
-// Runs in a box: `kubelet pods` with no node, with one, with two, and after one of them was killed.
+// Runs in a box: `kubelet pods` with no node, with one, with two, and after one of them was killed; and what was applied to that
+// one.
 
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { nodeFiles } from "../../src/local/node-files.ts";
 import { type Leak, leaks, snapshot } from "../node/leaks.ts";
 import { CliProcess, type CliResult, cli } from "./cli-process.ts";
 import { holds } from "./holds.ts";
@@ -10,7 +14,10 @@ export interface NodesReport {
   sameName: CliResult;
   several: CliResult;
   chosen: CliResult;
+  applied: CliResult;
   afterKill: CliResult;
+  /** The pods of the node that was killed and started again. */
+  afterAll: CliResult;
   ended: CliResult["status"];
   left: Leak[];
   /** What the first node had to say, for whoever looks for the reason of a failure. */
@@ -31,14 +38,42 @@ const none = await cli(["pods"]);
 const first = await up();
 const one = await cli(["pods"]);
 const sameName = await cli(["up"]);
-const second = await up("--name", "other");
+const second = await up("--name", "other", "--no-api");
 const several = await cli(["pods"]);
 const chosen = await cli(["pods", "--node=other"]);
+const greeting = {
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name: "greeting" },
+  data: { text: "hello" },
+};
+writeFileSync(join(nodeFiles("other").objects, "greeting.json"), JSON.stringify(greeting));
+const spec = {
+  hostNetwork: true,
+  containers: [
+    {
+      name: "c",
+      image: "localhost/kubelet-ts/demo:1",
+      imagePullPolicy: "Never",
+      command: ["sh", "-c", "trap 'exit 0' TERM; grep -q hello /greeting/text || exit 1; sleep 1000 & wait"],
+      volumeMounts: [{ name: "greeting", mountPath: "/greeting" }],
+    },
+  ],
+  volumes: [{ name: "greeting", configMap: { name: "greeting" } }],
+};
+const applied = await cli(["apply", "-f", "-", "--node=other"], {
+  input: JSON.stringify({ apiVersion: "v1", kind: "Pod", metadata: { name: "kept" }, spec }),
+});
 second.child.kill("SIGKILL");
 await second.ended();
 const afterKill = await cli(["pods"]);
 // Started again, it makes up for what the killed one left.
-const again = await up("--name=other");
+const again = await up("--name=other", "--no-api");
+const afterAll = await holds(async () => {
+  const pods = await cli(["pods", "--node=other"]);
+  if (!/ kept-\S+ +Running +1\/1 /.test(pods.stdout)) throw new Error(`it does not run: ${pods.stdout}`);
+  return pods;
+}).catch((error: Error) => ({ status: null, stdout: error.message, stderr: "", pid: 0 }));
 again.child.kill("SIGINT");
 await again.ended();
 first.child.kill("SIGTERM");
@@ -50,7 +85,9 @@ const report: NodesReport = {
   sameName,
   several,
   chosen,
+  applied,
   afterKill,
+  afterAll,
   ended,
   left,
   said: first.stdout + first.stderr,

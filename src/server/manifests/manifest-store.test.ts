@@ -13,7 +13,7 @@ import { ManifestStore, type ManifestStoreOptions } from "./manifest-store.ts";
 function folder(t: TestContext): string {
   const dir = mkdtempSync(join(tmpdir(), "manifests-"));
   t.after(() => rmSync(dir, { recursive: true }));
-  return join(dir, "manifests-http");
+  return join(dir, "applied");
 }
 
 async function opened(dir: string, options: Partial<ManifestStoreOptions> = {}): Promise<ManifestStore> {
