@@ -49,16 +49,18 @@ export async function runCommand(args: readonly string[], out: NodeJS.WriteStrea
           pid: process.pid,
         })
       : silentLogger;
+  const localObjects = loaded.flags.localObjects === "" ? undefined : loaded.flags.localObjects;
+  const read = (nodeName: string) => readPods(paths, nodeName, localObjects !== undefined);
   // The manifests are looked at before anything is started: a bad one starts nothing.
-  await readPods(paths, "check");
+  await read("check");
   const pods: Pod[] = [];
-  const sources = (nodeName: string) => [onceSource(pods, () => readPods(paths, nodeName))];
+  const sources = (nodeName: string) => [onceSource(pods, () => read(nodeName))];
   if (ownRuntime) {
     const binaries = requireBinaries();
     await removeAbandonedNodes(/^run-(\d+)$/); // of runs that were killed
     const node = await startPrivateNode({ name: `run-${process.pid}`, binaries, logger });
     try {
-      const agent = await startPrivateAgent(node, logger, { sources });
+      const agent = await startPrivateAgent(node, logger, { sources, localObjects });
       return await finish(agent, pods, signalled, out, false);
     } finally {
       await node.stop({ keep: "nothing" });
@@ -73,13 +75,18 @@ export async function runCommand(args: readonly string[], out: NodeJS.WriteStrea
     nodeIp: nodeIP,
     endsOrphans: false,
     sources,
+    localObjects,
     clock: systemClock,
     logger,
   });
   return finish(agent, pods, signalled, out, options.keep === true);
 }
 
-async function readPods(paths: readonly string[], nodeName: string): Promise<Pod[]> {
+async function readPods(
+  paths: readonly string[],
+  nodeName: string,
+  hasLocalObjects: boolean,
+): Promise<Pod[]> {
   const pods: Pod[] = [];
   for (const path of paths) {
     const bytes = await readFile(path).catch((error) => {
@@ -87,6 +94,7 @@ async function readPods(paths: readonly string[], nodeName: string): Promise<Pod
     });
     const manifest = decodeManifestOrList(bytes, {
       nodeName,
+      hasLocalObjects,
       origin: { source: "file", path: resolve(path) },
     });
     if ("problems" in manifest)

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
@@ -11,6 +11,7 @@ import { fakeImages } from "../fake-runtime/fake-runtime.ts";
 import { StandaloneAgent } from "../faults/standalone-agent.ts";
 import { cli } from "./cli-process.ts";
 import { holds } from "./holds.ts";
+import { place } from "./manifests.ts";
 
 const pod = (name: string, version = 1, more = "") => `apiVersion: v1
 kind: Pod
@@ -50,7 +51,8 @@ describe("kubelet apply and kubelet delete", () => {
     agent = await StandaloneAgent.create();
     dir = join(agent.dir, "files");
     mkdirSync(join(dir, "folder"), { recursive: true });
-    agent.start();
+    mkdirSync(join(dir, "manifests"));
+    agent.start([`--pod-manifest-path=${join(dir, "manifests")}`]);
     await agent.ready();
   });
   after(() => agent?.destroy());
@@ -152,6 +154,18 @@ describe("kubelet apply and kubelet delete", () => {
     assert.equal(twice.status, 1);
     assert.match(twice.stderr, /pod "default\/g-node-a" is already in manifest "f"/);
     assert.deepEqual(await run(["delete", "f"]), said("default/f: deleted"));
+  });
+
+  test("a pod of a manifest file is neither replaced nor deleted", async () => {
+    place(join(dir, "manifests"), "filed.yaml", pod("filed"));
+    await holds(() => assert.ok(agent.running().some((c) => c.pod === "filed")));
+    const done = await run(["apply", "-f", "-"], pod("filed", 2));
+    assert.deepEqual([done.status, done.stdout], [1, ""]);
+    assert.match(done.stderr, /pod "default\/filed-node-a" is already in the pods of source "file"/);
+    assert.equal((await run(["delete", "filed"])).status, 1);
+    await runs("a 3", "b 2", "c 1", "d 1", "e 1", "filed 1");
+    rmSync(join(dir, "manifests", "filed.yaml"));
+    await runs("a 3", "b 2", "c 1", "d 1", "e 1");
   });
 
   test("deleted pods end, by name or by file; what is not there is said", async () => {
