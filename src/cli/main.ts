@@ -1,13 +1,5 @@
 import { writeFileSync } from "node:fs";
 import { KubeletError, messageOf } from "../base/errors.ts";
-import { agentCommand } from "./agent-command.ts";
-import { apiCommand } from "./api-command.ts";
-import { applyCommand } from "./apply-command.ts";
-import { deleteCommand } from "./delete-command.ts";
-import { explainCommand } from "./explain-command.ts";
-import { podsCommand } from "./pods-command.ts";
-import { runCommand } from "./run-command.ts";
-import { upCommand } from "./up-command.ts";
 
 /** Node calls its processes by the name of a thread; whoever looks for a kubelet looks for this name. */
 function nameProcess(): void {
@@ -18,31 +10,31 @@ function nameProcess(): void {
   }
 }
 
-/** `kubelet` with flags is the agent; with a word it is one of our own commands. */
+/** `kubelet` with flags is the agent; with a word it is one of our own commands. Each brings along what it needs and no more. */
 async function main(args: readonly string[]): Promise<number> {
   const [word, ...rest] = args;
   switch (word) {
     case "api":
-      return apiCommand(rest, process.stdout);
+      return (await import("./api-command.ts")).apiCommand(rest, process.stdout);
     case "up":
-      return upCommand(rest, process.stdout);
+      return (await import("./up-command.ts")).upCommand(rest, process.stdout);
     case "apply":
-      return applyCommand(rest, process);
+      return (await import("./apply-command.ts")).applyCommand(rest, process);
     case "delete":
-      return deleteCommand(rest, process);
+      return (await import("./delete-command.ts")).deleteCommand(rest, process);
     case "explain":
-      return explainCommand(rest, process.stdout);
+      return (await import("./explain-command.ts")).explainCommand(rest, process.stdout);
     case "pods":
-      return podsCommand(rest, process.stdout);
+      return (await import("./pods-command.ts")).podsCommand(rest, process.stdout);
     case "run":
-      return runCommand(rest, process.stdout);
+      return (await import("./run-command.ts")).runCommand(rest, process.stdout);
     default:
       if (word && !word.startsWith("-"))
         throw new KubeletError(
           "Usage",
           `unknown command: ${word} (there are: up, pods, explain, apply, delete, run, api; without a word: the agent)`,
         );
-      return agentCommand(args);
+      return (await import("./agent-command.ts")).agentCommand(args);
   }
 }
 
