@@ -17,6 +17,7 @@ import { createWorkerMetrics } from "../pipeline/pod-workers/worker-metrics.ts";
 import { type StatusDetails, StatusManager } from "../pipeline/status-manager/status-manager.ts";
 import { createStatusMetrics } from "../pipeline/status-manager/status-metrics.ts";
 import { Housekeeping } from "../pipeline/sync-loop/housekeeping.ts";
+import { createLagMetrics } from "../pipeline/sync-loop/lag-metrics.ts";
 import { createOrphanMetrics } from "../pipeline/sync-loop/orphan-metrics.ts";
 import { SyncLoop } from "../pipeline/sync-loop/sync-loop.ts";
 import { ProbeManager } from "../pods/probes/probe-manager.ts";
@@ -90,6 +91,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       pokeAll: () => workers.pokeAll(),
     },
     onHeard: () => housekeeping.lookSoon(),
+    onLag: createLagMetrics(metrics),
   });
   const eventStream: EventStream = new EventStream({
     runtime: cri,

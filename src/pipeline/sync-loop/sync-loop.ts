@@ -29,7 +29,7 @@ export interface SyncLoopOptions {
   };
   /** What a source wants was passed on for the first time. */
   onHeard?: (source: PodSourceName) => void;
-  /** How late the loop was, each time it was measured. */
+  /** How late the loop was: a tick after its time, or events after they were posted. */
   onLag?: (ms: number) => void;
 }
 
@@ -90,9 +90,11 @@ export class SyncLoop implements Component {
   #schedule(): void {
     if (this.#scheduled || !this.#running || this.#queue.length === 0) return;
     this.#scheduled = true;
+    const due = this.#o.clock.now();
     setImmediate(() => {
       this.#scheduled = false;
       if (!this.#running) return;
+      this.#o.onLag?.(Math.max(0, this.#o.clock.now() - due));
       const batch = this.#queue;
       this.#queue = [];
       for (const event of batch) this.#safely(event.kind, () => this.#dispatch(event));

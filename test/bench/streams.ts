@@ -1,0 +1,203 @@
+// How late the sync loop is while many follow logs, have sessions in containers, and pods start; against the same agent without
+// the crowd in the same run. Exits with 1 if over the limit.
+import { once } from "node:events";
+import { rmSync } from "node:fs";
+import { get } from "node:https";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { openWebSocket } from "../../src/server/streaming/fake-client.ts";
+import { podsOf } from "../e2e/agent-pods.ts";
+import { AgentProcess, freePort } from "../e2e/agent-process.ts";
+import { manifest, place } from "../e2e/manifests.ts";
+import { parsePrometheus } from "../metrics/prometheus-text.ts";
+import { type ContainerdVersion, startTestNode } from "../node/test-node.ts";
+import { until } from "./bench-node.ts";
+
+const limitMs = 100;
+const timerMs = 5;
+
+const { values } = parseArgs({
+  options: {
+    follows: { type: "string", default: "200" },
+    execs: { type: "string", default: "50" },
+    writers: { type: "string", default: "10" },
+    pods: { type: "string", default: "20" },
+    "lines-per-second": { type: "string", default: "10" },
+    containerd: { type: "string", default: "2.x" },
+  },
+});
+const [follows, execs, writers, pods] = [values.follows, values.execs, values.writers, values.pods].map(
+  Number,
+) as [number, number, number, number];
+
+const node = await startTestNode({ containerd: values.containerd as ContainerdVersion });
+const port = await freePort();
+const agent = await AgentProcess.create(node, {
+  ...{ enableServer: true, address: "127.0.0.1", port, authorization: { mode: "AlwaysAllow" } },
+  authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
+});
+const probe = new URL("../server/agent-probe.mjs", import.meta.url).href;
+const crowd = { lines: 0, gaps: 0, echoes: 0, open: 0 };
+
+try {
+  agent.start([`--cert-dir=${join(node.rootDir, "..", "pki")}`, "-v=1"], {
+    ...process.env,
+    NODE_OPTIONS: `--import=${probe}`,
+  });
+  const known = podsOf(agent);
+  const pause = 1 / Number(values["lines-per-second"]);
+  const talk = `i=0; trap 'exit 0' TERM; while true; do i=$((i+1)); echo "line $i of many, as long as lines of logs are wont to be"; sleep ${pause}; done`;
+  for (let i = 0; i < writers; i++)
+    place(node.manifests, `writer-${i}.yaml`, manifest({ name: `writer-${i}`, command: ["sh", "-c", talk] }));
+  const names: string[] = [];
+  for (let i = 0; i < writers; i++) names.push((await known.running(`writer-${i}`, 120_000)).name);
+
+  await startPods("warm");
+  await measured("warm-up, not counted", () => startPods("warm"));
+  const floor = await measured(`${pods} pods start, nobody listens`, () => startPods("floor"));
+  const sockets = await gather(names);
+  await until(`${follows} logs and ${execs} sessions are open`, async () => crowd.open === follows + execs);
+  const before = { ...crowd };
+  const began = performance.now();
+  const loaded = await measured(
+    `${pods} pods start, ${follows} logs are followed, ${execs} sessions talk`,
+    () => startPods("loaded"),
+  );
+  const seconds = (performance.now() - began) / 1000;
+  const rate = (count: number) => Math.round(count / seconds);
+  console.log(
+    `  meanwhile ${rate(crowd.lines - before.lines)} lines and ${rate(crowd.echoes - before.echoes)} echoes a second; ${crowd.gaps} lines lost`,
+  );
+  for (const end of sockets) end();
+  const limit = Math.max(limitMs, 2 * floor.p99);
+  const ok =
+    loaded.p99 <= limit && crowd.gaps === 0 && crowd.lines > before.lines && crowd.echoes > before.echoes;
+  console.log(
+    `lag, p99: ${loaded.p99.toFixed(1)} ms, without the crowd ${floor.p99.toFixed(1)} ms (limit ${limit.toFixed(0)} ms) ${ok ? "ok" : "OVER"}`,
+  );
+  if (!ok) process.exitCode = 1;
+} finally {
+  await agent.destroy();
+}
+
+/** Pods come and go once. */
+async function startPods(kind: string): Promise<void> {
+  const all = Array.from({ length: pods }, (_, i) => `${kind}-${i}`);
+  for (const name of all) place(node.manifests, `${name}.yaml`, manifest({ name }));
+  const { running, gone } = podsOf(agent);
+  for (const name of all) await running(name, 180_000);
+  for (const name of all) rmSync(join(node.manifests, `${name}.yaml`));
+  for (const name of all) await gone(name, 180_000);
+}
+
+interface Delays {
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+/** What the agent's event loop was late by, while something was done; and what the sync loop says itself. */
+async function measured(what: string, work: () => Promise<void>): Promise<Delays> {
+  const counted = await lagBuckets();
+  await delays();
+  const began = performance.now();
+  await work();
+  const seconds = (performance.now() - began) / 1000;
+  const { p50, p99, max, count } = await delays();
+  const own = quantile(counted, await lagBuckets(), 0.99);
+  console.log(
+    `${what}: event loop late by p50 ${p50.toFixed(1)}, p99 ${p99.toFixed(1)}, most ${max.toFixed(1)} ms (${count} looks, ${seconds.toFixed(1)} s); sync loop p99 <= ${own * 1000} ms`,
+  );
+  return { p50, p99, max };
+}
+
+async function delays(): Promise<Delays & { readonly count: number }> {
+  const lines = () =>
+    agent
+      .log()
+      .split("\n")
+      .filter((line) => line.startsWith("PROBE {"));
+  const before = lines().length;
+  process.kill(agent.pid ?? 0, "SIGUSR2");
+  await until("the agent tells", async () => lines().length > before, 20);
+  const { loop } = JSON.parse(lines()[before]?.slice(6) ?? "{}") as { loop: Delays & { count: number } };
+  const late = (ms: number) => Math.max(0, ms - timerMs);
+  return { p50: late(loop.p50), p99: late(loop.p99), max: late(loop.max), count: loop.count };
+}
+
+/** By upper bound: how often the sync loop was at most so late. */
+async function lagBuckets(): Promise<Map<number, number>> {
+  const text = await new Promise<string>((resolve, reject) => {
+    get(
+      { host: "127.0.0.1", port, path: "/metrics", rejectUnauthorized: false, agent: false },
+      (response) => {
+        let body = "";
+        response.on("data", (chunk) => {
+          body += chunk;
+        });
+        response.on("end", () => resolve(body));
+      },
+    ).on("error", reject);
+  });
+  const samples = parsePrometheus(text).get("kubelet_sync_loop_lag_seconds")?.samples ?? [];
+  return new Map(
+    samples
+      .filter(({ name }) => name.endsWith("_bucket"))
+      .map(({ labels, value }) => [
+        labels.le === "+Inf" ? Number.POSITIVE_INFINITY : Number(labels.le),
+        value,
+      ]),
+  );
+}
+
+function quantile(from: Map<number, number>, to: Map<number, number>, share: number): number {
+  const counts = [...to].map(([bound, count]) => [bound, count - (from.get(bound) ?? 0)] as const);
+  const all = Math.max(...counts.map(([, count]) => count));
+  return Math.min(...counts.filter(([, count]) => count >= share * all).map(([bound]) => bound));
+}
+
+/** Opens all logs and sessions. Gives back what closes each. */
+async function gather(names: readonly string[]): Promise<(() => void)[]> {
+  const ends: (() => void)[] = [];
+  for (let i = 0; i < follows; i++) ends.push(await follow(names[i % names.length] ?? ""));
+  for (let i = 0; i < execs; i++) ends.push(await talkTo(names[i % names.length] ?? ""));
+  return ends;
+}
+
+async function follow(pod: string): Promise<() => void> {
+  const path = `/containerLogs/default/${pod}/c?follow=true&tailLines=1`;
+  const call = get({ host: "127.0.0.1", port, path, rejectUnauthorized: false, agent: false });
+  const [response] = await once(call, "response");
+  if (response.statusCode !== 200) throw new Error(`${path}: ${response.statusCode}`);
+  crowd.open++;
+  let rest = "";
+  let last: number | undefined;
+  response.setEncoding("utf8").on("data", (chunk: string) => {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      const number = Number(line.split(" ")[1]);
+      if (last !== undefined && number !== last + 1) crowd.gaps++;
+      last = number;
+      crowd.lines++;
+    }
+  });
+  response.on("error", () => {});
+  return () => call.destroy();
+}
+
+/** A session in which somebody types now and then. */
+async function talkTo(pod: string): Promise<() => void> {
+  const path = `/exec/default/${pod}/c?input=1&output=1&command=cat`;
+  const { socket, send, heard } = await openWebSocket(port, path, "v5.channel.k8s.io");
+  crowd.open++;
+  const timer = setInterval(() => {
+    crowd.echoes += heard.get(1)?.length ?? 0;
+    heard.delete(1);
+    send(0, "what somebody types\n");
+  }, 250);
+  return () => {
+    clearInterval(timer);
+    socket.destroy();
+  };
+}
