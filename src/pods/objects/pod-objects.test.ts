@@ -97,11 +97,11 @@ test("Watch: one watch an object, from the first pod that refers to it to the la
   assert.deepEqual(api.watching, []);
 });
 
-test("Watch: changes are told as they happen, and the next look finds them", async () => {
+test("Watch: changes are told as they happen, and the next look finds them; what nobody had before is no change", async () => {
   const { start, objects, api, secret, changes } = setUp("Watch");
   await start();
   objects.register(pod("a", [], ["x"]));
-  const first = api.put("secrets/default/x", { type: "Opaque", data: { a: "YQ==" } });
+  api.put("secrets/default/x", { type: "Opaque", data: { a: "YQ==" } });
   assert.deepEqual((await secret()).data, { a: "YQ==" });
   const second = api.put("secrets/default/x", { data: { a: "Yg==" } });
   await settle();
@@ -109,11 +109,30 @@ test("Watch: changes are told as they happen, and the next look finds them", asy
   api.delete("secrets/default/x");
   await settle();
   await assert.rejects(secret(), says('secret "x" not found'));
+  const third = api.put("secrets/default/x", { data: { a: "Yg==" } });
+  await settle();
   assert.deepEqual(changes, [
-    `Secret default/x ${first}`,
     `Secret default/x ${second}`,
     "Secret default/x gone",
+    `Secret default/x ${third}`,
   ]);
+});
+
+test("Watch: who did not wait long enough hears of it when it comes", async () => {
+  const { start, objects, api, secret, clock, changes } = setUp("Watch", { firstListMs: 1000 });
+  await start();
+  const version = api.put("secrets/default/x");
+  api.delayMs = () => 2000;
+  objects.register(pod("a", ["x"]));
+  const late = assert.rejects(
+    secret(),
+    says("failed to sync secret cache: timed out waiting for the condition"),
+  );
+  await clock.advance(1500);
+  await late;
+  assert.deepEqual(changes, []);
+  await clock.advance(1000);
+  assert.deepEqual(changes, [`Secret default/x ${version}`]);
 });
 
 test("Watch: the newest is asked for, not what a server has at hand", async () => {

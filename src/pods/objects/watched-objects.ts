@@ -28,6 +28,8 @@ interface Entry {
   watch: ObjectWatch | undefined;
   /** An immutable object needs no watch. */
   final: ApiObject | undefined;
+  /** Somebody has asked, and was told something. */
+  told: boolean;
 }
 
 const lookForIdleMs = 60_000;
@@ -65,7 +67,13 @@ export class WatchedObjects implements ObjectStore {
   refer(ref: ObjectRef): void {
     const key = refKey(ref);
     if (this.#entries.has(key)) return;
-    const entry: Entry = { ref, askedAt: this.#o.clock.now(), watch: undefined, final: undefined };
+    const entry: Entry = {
+      ref,
+      askedAt: this.#o.clock.now(),
+      watch: undefined,
+      final: undefined,
+      told: false,
+    };
     this.#entries.set(key, entry);
     this.#watch(entry);
   }
@@ -85,7 +93,8 @@ export class WatchedObjects implements ObjectStore {
       entry.askedAt = this.#o.clock.now();
       if (entry.final) return entry.final;
       const watch = this.#watch(entry);
-      if (watch && !(await this.#firstList(ref, watch, signal))) continue;
+      if (watch && !(await this.#firstList(entry, watch, signal))) continue;
+      entry.told = true;
       const object = watch?.current ?? entry.final;
       if (object) return object;
       throw watch ? notFound(ref) : this.#notInTime(ref);
@@ -109,12 +118,16 @@ export class WatchedObjects implements ObjectStore {
   }
 
   /** False if the watch ended meanwhile: then there is another, or an object that needs none, or nobody wants it. */
-  async #firstList(ref: ObjectRef, watch: ObjectWatch, signal: AbortSignal): Promise<boolean> {
+  async #firstList(entry: Entry, watch: ObjectWatch, signal: AbortSignal): Promise<boolean> {
     if (watch.hasSynced) return true;
     const { clock, firstListMs: ms } = this.#o;
     const either = AbortSignal.any([signal, watch.ended]);
+    const late = () => {
+      entry.told = true;
+      return this.#notInTime(entry.ref);
+    };
     try {
-      await within({ clock, ms, signal: either, late: () => this.#notInTime(ref) }, () => watch.synced);
+      await within({ clock, ms, signal: either, late }, () => watch.synced);
       return true;
     } catch (error) {
       if (watch.ended.aborted && !signal.aborted) return false;
@@ -136,7 +149,8 @@ export class WatchedObjects implements ObjectStore {
       entry.watch?.end();
       entry.watch = undefined;
     }
-    this.#o.onChange({ kind, namespace, name, object });
+    // Nobody has another one yet, and whoever has asked is about to get this one.
+    if (entry.told) this.#o.onChange({ kind, namespace, name, object });
   }
 
   #endIdle(): void {

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { KubeletError } from "../../../base/errors.ts";
 import { FakeClock } from "../../../base/fake-clock.ts";
 import { createMetrics } from "../../../base/metrics.ts";
-import type { PodUid, Volume } from "../../../model/pod.ts";
+import type { Pod, PodUid, Volume } from "../../../model/pod.ts";
 import { claimSpec, FakeVolumeHost, podWithVolumes } from "./fake-volumes.ts";
 import type { VolumeManager, VolumeManagerOptions } from "./volume-manager.ts";
 
@@ -261,7 +261,17 @@ describe("volumes that follow something", () => {
     };
     assert.equal(await calls(() => manager.register(pod)), 1);
     assert.equal(await calls(() => manager.register(pod)), 0);
-    assert.equal(await calls(() => manager.register(podWithVolumes("a", ["x"]))), 1);
+    const { metadata, spec } = pod;
+    const changes: [string, Partial<Pod>, number][] = [
+      ["nothing but another object", {}, 0],
+      ["its status", { status: { phase: "Running" } as Pod["status"] }, 0],
+      ["the version that goes with it", { metadata: { ...metadata, resourceVersion: "9" } }, 0],
+      ["a label", { metadata: { ...metadata, labels: { a: "1" } } }, 1],
+      ["an annotation", { metadata: { ...metadata, labels: { a: "1" }, annotations: { b: "2" } } }, 1],
+      ["its spec", { spec: { ...spec, hostname: "other" } }, 1],
+    ];
+    for (const [what, change, times] of changes)
+      assert.equal(await calls(() => manager.register({ ...structuredClone(pod), ...change })), times, what);
     assert.equal(await calls(() => manager.changed([uid])), 1);
     assert.equal(await calls(() => manager.changed(["other" as PodUid])), 0);
     await clock.advance(60_000);

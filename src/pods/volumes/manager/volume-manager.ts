@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { type Component, type Health, healthy } from "../../../base/component.ts";
 import { abortError, KubeletError } from "../../../base/errors.ts";
 import type { Pod, PodUid } from "../../../model/pod.ts";
@@ -281,7 +282,7 @@ export class VolumeManager implements Component {
   #follow(record: VolumeRecord, pod: Pod): void {
     const now = this.#o.clock.now();
     const last = this.#followedAt.get(record.key);
-    if (last && last.pod === pod && now - last.at < followMs) return;
+    if (last && tellsTheSame(last.pod, pod) && now - last.at < followMs) return;
     this.#followedAt.set(record.key, { pod, at: now });
     if (last) record.asked++;
   }
@@ -355,6 +356,13 @@ function capacityOf(spec: VolumeSpec): string | undefined {
 
 function follows({ plugin, wanted }: VolumeRecord): boolean {
   return plugin.follows === true || (wanted !== undefined && plugin.followsNow?.(wanted.spec) === true);
+}
+
+/** What of a pod can be in a volume. Its status cannot, and changes several times while it starts. */
+function tellsTheSame(a: Pod, b: Pod): boolean {
+  if (a === b) return true;
+  const told = ({ metadata: { labels, annotations }, spec }: Pod) => ({ labels, annotations, spec });
+  return isDeepStrictEqual(told(a), told(b));
 }
 
 function byText(a: string, b: string): number {
