@@ -1,4 +1,4 @@
-import { systemClock } from "../base/clock.ts";
+import { type Clock, systemClock } from "../base/clock.ts";
 import { createMetrics } from "../base/metrics.ts";
 import type { ContainerId, SandboxId } from "../clients/cri/cri.ts";
 import { CriError } from "../clients/cri/cri-error.ts";
@@ -56,6 +56,7 @@ const observed: ObservedPod = {
 /** All routes of a node with one pod. `url`: where its runtime's streaming server is. */
 export function fakeNodeRoutes(o: {
   url: (name: string) => string;
+  clock?: Clock;
   idleMs?: number;
   translate?: boolean;
   settings?: Partial<DebugOptions["settings"]>;
@@ -112,7 +113,7 @@ export function fakeNodeRoutes(o: {
     ...openRoutes(debug),
     ...(enabled
       ? streamingRoutes({
-          ...{ runtime, desired, observed: seen, clock: systemClock, metrics: createMetrics() },
+          ...{ runtime, desired, observed: seen, clock: o.clock ?? systemClock, metrics: createMetrics() },
           idleMs: o.idleMs ?? 0,
           translate: o.translate ?? true,
         })

@@ -4,6 +4,7 @@ import { request } from "node:https";
 import type { Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
+import { FakeClock } from "../../base/fake-clock.ts";
 import { fakeNodeRoutes } from "../fake-node.ts";
 import { ask, startServer, type TestServer } from "../fixtures.ts";
 import { clientFrame, openWebSocket } from "./fake-client.ts";
@@ -328,6 +329,25 @@ test("who says nothing for too long is let go", async () => {
   await client.closed;
   assert.match(client.text(3), /nothing was said for too long/);
   await impatient.stop();
+});
+
+test("whoever is kept waiting hears that somebody is there, as long as there is", async () => {
+  const clock = new FakeClock();
+  const patient = await startServer({
+    routes: fakeNodeRoutes({ url: runtime.url, clock }),
+    gate: { enter: async () => ({ name: "x", groups: [] }) },
+  });
+  const path = "/exec/default/web/app?command=quiet&output=1";
+  const client = await openWebSocket(patient.port, path, "v5.channel.k8s.io");
+  const beats = () => client.heard.get(-1)?.length ?? 0;
+  await until(() => client.heard.has(1));
+  for (const beat of [1, 2, 3]) {
+    await clock.advance(10_000);
+    await until(() => beats() === beat);
+  }
+  client.socket.destroy();
+  await until(() => clock.pending === 0);
+  await patient.stop();
 });
 
 test("a server that stops ends its streams", async () => {

@@ -17,6 +17,8 @@ type Channel = keyof typeof channels;
 /** An error message longer than that is no status. */
 const maxStatus = 64 * 1024;
 const streamsWithinMs = 30_000;
+/** kubectl hangs up after a minute without a pong. */
+const beatEveryMs = 10_000;
 
 export interface Translation {
   readonly client: {
@@ -113,13 +115,28 @@ class Session {
       this.#spdy.failure ??= new KubeletError("Streaming", "nothing was said for too long");
       over();
     });
+    const stopBeating = this.#beat();
     signal.addEventListener("abort", over, { once: true });
     if (signal.aborted) over();
     void this.#spdy.closed.then(over);
     await this.#finished.promise;
     stopWatching();
+    stopBeating();
     signal.removeEventListener("abort", over);
     await this.#hangUp();
+  }
+
+  /**
+   * Pings of a client that sends more than the command reads are read after all that: too late for it. So it hears now and then
+   * that somebody is there, whether it has asked or not.
+   */
+  #beat(): () => void {
+    const beat = () => {
+      this.#ws.beat();
+      cancel = this.#t.clock.after(beatEveryMs, beat);
+    };
+    let cancel = this.#t.clock.after(beatEveryMs, beat);
+    return () => cancel();
   }
 
   /** The last word goes out on the error channel, behind all output. */

@@ -39,6 +39,11 @@ export class WebSocketConnection {
     return this.#write(opcodes.binary, parts, length);
   }
 
+  /** A pong that nobody asked for: says that this side is there to one whose pings wait behind what it has sent. */
+  beat(): void {
+    this.#write(opcodes.pong, [], 0);
+  }
+
   /** Says goodbye, and hangs up when that is sent. */
   close(code: number = closeCodes.normal): void {
     if (this.#closing) return;
