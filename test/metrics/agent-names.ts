@@ -4,9 +4,6 @@ import { listedMetrics } from "./known-names.ts";
 import type { MeteredNode } from "./metered-node.ts";
 import { labelsOf } from "./prometheus-text.ts";
 
-/** Told with the first volume of this kind, which only newer runtimes have. */
-const ofImageVolumes = /^kubelet_image_volume_/;
-
 /** A node that has worked tells every metric that docs/METRICS.md says it does. */
 export function agentNames(node: () => MeteredNode): void {
   for (const [endpoint, metrics] of listedMetrics())
@@ -15,7 +12,7 @@ export function agentNames(node: () => MeteredNode): void {
       const wrong = metrics.flatMap(({ name, type, labels, there }) => {
         const found = told.get(name);
         if (there !== "yes") return found ? [`${name} is told, and the list says that it is not`] : [];
-        if (!found?.samples[0]) return ofImageVolumes.test(name) ? [] : [`${name} is not told`];
+        if (!found?.samples[0]) return [`${name} is not told`];
         const seen = labelsOf(found.samples[0]).join(",");
         return found.type === type && seen === labels ? [] : [`${name} ${found.type} ${seen}`];
       });
