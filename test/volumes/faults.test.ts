@@ -146,7 +146,8 @@ describeOnNewest("volumes that cannot be had", (version) => {
     const { bsize, bavail } = statfsSync(rootDir);
     await writeFile(filler, Buffer.alloc(bsize * bavail - 64 * kilobyte));
     const pod = await n.addPod("bulky", withVolume({ configMap: { name: "bulk" } }));
-    const full = /^MountVolume\.SetUp failed for volume "data" : .*no space left on device/;
+    const full =
+      /^MountVolume\.SetUp failed for volume "data" : .*no space left on device, write '\/.*\/pods\/.*'$/;
     await n.says("bulky", "FailedMount", full);
     nothingMounted(dirOf(pod, "configmap"));
     await n.change(`${objects}/configmaps/shown`, { data: { k: "1", bulk } });

@@ -38,6 +38,17 @@ describe("atomic writer", () => {
     assert.equal(lstatSync(dir).ctimeMs, changedAt);
   });
 
+  it("says where it could not write", async (t) => {
+    const dir = ownFolder(t);
+    const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+    const files = { ...fs, writeFile: () => Promise.reject(full) } as FileCalls;
+    await assert.rejects(writeAtomically(dir, payloadOf({ a: "1" }), { clock, files }), {
+      message: `ENOSPC: no space left on device, write '${dir}'`,
+      code: "ENOSPC",
+    });
+    assert.deepEqual(rootOf(dir), []);
+  });
+
   const updates: [string, Record<string, string>, Record<string, string>, string[]][] = [
     ["another content", { a: "1" }, { a: "2" }, ["a -> ..data/a"]],
     ["the same length", { a: "12" }, { a: "21" }, ["a -> ..data/a"]],

@@ -93,7 +93,7 @@ async function writeGeneration(
     for (const [path, file] of payload) await writeFile(files, join(root, path), file, options.fsGroup);
   } catch (error) {
     await files.rm(root, { recursive: true, force: true }).catch(() => {});
-    throw error;
+    throw withPath(error, dir);
   }
   return name;
 }
@@ -134,6 +134,12 @@ async function writeFile(
   await files.writeFile(path, data, { mode: 0o600, flag: "wx" });
   if (user !== undefined || fsGroup !== undefined) await files.lchown(path, user ?? -1, fsGroup ?? -1);
   await files.chmod(path, mode | (fsGroup === undefined ? 0 : groupReads));
+}
+
+/** A write that fails does not say where, and users need to know which disk is full. The volume is named, in the same words each time. */
+function withPath(error: unknown, path: string): unknown {
+  if (!(error instanceof Error) || "path" in error) return error;
+  return Object.assign(error, { path, message: `${error.message} '${path}'` });
 }
 
 /** The moment at which the new files take the place of the old ones is that of the rename. */
