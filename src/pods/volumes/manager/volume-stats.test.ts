@@ -12,7 +12,14 @@ it("a volume that does not answer holds up no other, is asked once, and counts w
   const clock = new FakeClock();
   const answers: ((usage: VolumeUsage) => void)[] = [];
   const volume = (name: string, stats: () => Promise<VolumeUsage>) =>
-    ({ name, dir: `/${name}`, path: `/${name}`, kind: "mount", spec: {}, plugin: { stats } }) as unknown;
+    ({
+      name,
+      dir: `/${name}`,
+      path: `/${name}`,
+      kind: "mount",
+      spec: { volume: {} },
+      plugin: { stats },
+    }) as unknown;
   const volumes = [
     volume("quick", async () => ({ usedBytes: 1 })),
     volume("stuck", () => new Promise((resolve) => answers.push(resolve))),

@@ -36,7 +36,10 @@ test(`a container that swaps folders for links never gets out of its volume in $
   const inside = (await stat(volume)).dev;
   const before = await namesBelow(outside);
 
-  const attacker = fork(fileURLToPath(import.meta.resolve("./swap-attack.ts")), [volume, outside]);
+  const attacker = fork(fileURLToPath(import.meta.resolve("./swap-attack.ts")), [volume, outside], {
+    // Without the options of the test run, or it would take the folders for tests.
+    execArgv: [],
+  });
   const ended = once(attacker, "exit");
   endAttack = async () => {
     attacker.kill("SIGKILL");
@@ -65,6 +68,7 @@ test(`a container that swaps folders for links never gets out of its volume in $
   };
   await Promise.all(Array.from({ length: together }, (_, index) => attempt(index)));
   assert.equal(counts.mounted + counts.refused, attempts);
+  assert.equal(attacker.exitCode, null, "it attacked to the end");
   await endAttack();
   await subPaths.clean(podUid, "v");
   await assert.rejects(access(join(rootDir, "pods", podUid, "volume-subpaths")));

@@ -7,22 +7,34 @@ import { join } from "node:path";
 
 const [volume = "", outside = ""] = process.argv.slice(2);
 
+/** Whoever mounts makes folders meanwhile: what fails for it is tried again with the next turn. */
+function attempt(...steps: (() => void)[]): boolean {
+  try {
+    for (const step of steps) step();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const removeAll = (path: string) => rmSync(path, { recursive: true, force: true });
+
 function swap(name: string, target: string): void {
   const path = join(volume, name);
   const link = `${path}.link`;
   const folder = `${path}.folder`;
-  try {
-    rmSync(link, { force: true });
-    symlinkSync(target, link);
-    renameSync(path, folder);
-    renameSync(link, path);
-    rmSync(path, { force: true });
-    renameSync(folder, path);
-  } catch {
-    rmSync(path, { recursive: true, force: true });
-    rmSync(folder, { recursive: true, force: true });
-    mkdirSync(join(path, "deep/part"), { recursive: true });
-  }
+  const isSwapped = attempt(
+    () => rmSync(link, { force: true }),
+    () => symlinkSync(target, link),
+    () => renameSync(path, folder),
+    () => renameSync(link, path),
+    () => rmSync(path, { force: true }),
+    () => renameSync(folder, path),
+  );
+  if (isSwapped) return;
+  attempt(() => removeAll(path));
+  attempt(() => removeAll(folder));
+  attempt(() => mkdirSync(join(path, "deep/part"), { recursive: true }));
 }
 
 process.send?.("begun");
@@ -31,5 +43,5 @@ for (let turn = 0; ; turn++) {
   swap("a/deep", turn % 2 === 0 ? outside : "../../../..");
   swap("b", `../${turn % 3 === 0 ? ".." : "outside"}`);
   // The part that does not exist yet, and so has to be made.
-  rmSync(join(volume, "b/made"), { recursive: true, force: true });
+  attempt(() => removeAll(join(volume, "b/made")));
 }
