@@ -14,7 +14,6 @@ import { type ContainerdVersion, startTestNode } from "../node/test-node.ts";
 import { until } from "./bench-node.ts";
 
 const limitMs = 100;
-const timerMs = 5;
 
 const { values } = parseArgs({
   options: {
@@ -69,11 +68,10 @@ try {
     `  meanwhile ${rate(crowd.lines - before.lines)} lines and ${rate(crowd.echoes - before.echoes)} echoes a second; ${crowd.gaps} lines lost`,
   );
   for (const end of sockets) end();
-  const limit = Math.max(limitMs, 2 * floor.p99);
   const ok =
-    loaded.p99 <= limit && crowd.gaps === 0 && crowd.lines > before.lines && crowd.echoes > before.echoes;
+    loaded.p99 <= limitMs && crowd.gaps === 0 && crowd.lines > before.lines && crowd.echoes > before.echoes;
   console.log(
-    `lag, p99: ${loaded.p99.toFixed(1)} ms, without the crowd ${floor.p99.toFixed(1)} ms (limit ${limit.toFixed(0)} ms) ${ok ? "ok" : "OVER"}`,
+    `lag by itself, p99: ${loaded.p99.toFixed(1)} ms, without the crowd ${floor.p99.toFixed(1)} ms (limit ${limitMs} ms) ${ok ? "ok" : "OVER"}`,
   );
   if (!ok) process.exitCode = 1;
 } finally {
@@ -94,24 +92,27 @@ interface Delays {
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
+  readonly count: number;
 }
 
-/** What the agent's event loop was late by, while something was done; and what the sync loop says itself. */
+/** How late the agent's event loop was while something was done, with and without waiting for a CPU that others had. */
 async function measured(what: string, work: () => Promise<void>): Promise<Delays> {
   const counted = await lagBuckets();
   await delays();
   const began = performance.now();
   await work();
   const seconds = (performance.now() - began) / 1000;
-  const { p50, p99, max, count } = await delays();
-  const own = quantile(counted, await lagBuckets(), 0.99);
-  console.log(
-    `${what}: event loop late by p50 ${p50.toFixed(1)}, p99 ${p99.toFixed(1)}, most ${max.toFixed(1)} ms (${count} looks, ${seconds.toFixed(1)} s); sync loop p99 <= ${own * 1000} ms`,
-  );
-  return { p50, p99, max };
+  const { loop, own } = await delays();
+  const told = quantile(counted, await lagBuckets(), 0.99);
+  const shown = ({ p50, p99, max }: Delays) =>
+    `p50 ${p50.toFixed(1)}, p99 ${p99.toFixed(1)}, most ${max.toFixed(1)} ms`;
+  console.log(`${what} (${seconds.toFixed(1)} s, ${loop.count} looks)`);
+  console.log(`  event loop late by ${shown(loop)}; by itself ${shown(own)}`);
+  console.log(`  sync loop late by p99 <= ${told * 1000} ms`);
+  return own;
 }
 
-async function delays(): Promise<Delays & { readonly count: number }> {
+async function delays(): Promise<{ readonly loop: Delays; readonly own: Delays }> {
   const lines = () =>
     agent
       .log()
@@ -120,9 +121,7 @@ async function delays(): Promise<Delays & { readonly count: number }> {
   const before = lines().length;
   process.kill(agent.pid ?? 0, "SIGUSR2");
   await until("the agent tells", async () => lines().length > before, 20);
-  const { loop } = JSON.parse(lines()[before]?.slice(6) ?? "{}") as { loop: Delays & { count: number } };
-  const late = (ms: number) => Math.max(0, ms - timerMs);
-  return { p50: late(loop.p50), p99: late(loop.p99), max: late(loop.max), count: loop.count };
+  return JSON.parse(lines()[before]?.slice(6) ?? "{}");
 }
 
 /** By upper bound: how often the sync loop was at most so late. */

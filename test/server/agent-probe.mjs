@@ -1,21 +1,56 @@
-// Preloaded into an agent: on SIGUSR2 it tidies up and writes one line about itself to stderr, "PROBE {…}". The delays of its
-// event loop are those since the line before.
-import { monitorEventLoopDelay } from "node:perf_hooks";
+// Preloaded into an agent: on SIGUSR2 it tidies up and writes one line about itself to stderr, "PROBE {…}". It looks at its event
+// loop every few milliseconds and notes how late it came to do so since the line before: `loop`; and how late without the time in
+// which it could have run but others had the CPUs: `own`.
+import { closeSync, openSync, readSync } from "node:fs";
+import { createHistogram } from "node:perf_hooks";
 
-const delays = monitorEventLoopDelay({ resolution: 5 });
-delays.enable();
+const lookEveryMs = 5;
+const loop = createHistogram();
+const own = createHistogram();
+const buffer = Buffer.alloc(100);
+const schedule = openSchedule();
 
+/** Milliseconds that this thread has waited for a CPU so far. */
+function waitedMs() {
+  if (schedule === undefined) return 0;
+  const text = buffer.toString("latin1", 0, readSync(schedule, buffer, 0, buffer.length, 0));
+  return Number(text.split(" ")[1]) / 1e6;
+}
+
+/** Not every kernel counts that. */
+function openSchedule() {
+  try {
+    return openSync(`/proc/${process.pid}/task/${process.pid}/schedstat`, "r");
+  } catch {
+    return undefined;
+  }
+}
+
+let due = performance.now() + lookEveryMs;
+let waited = waitedMs();
+setInterval(() => {
+  const now = performance.now();
+  const late = Math.max(0, now - due);
+  const waitedNow = waitedMs();
+  const microseconds = (ms) => Math.max(1, Math.round(ms * 1000));
+  loop.record(microseconds(late));
+  own.record(microseconds(late - (waitedNow - waited)));
+  waited = waitedNow;
+  due = now + lookEveryMs;
+}, lookEveryMs).unref();
+
+process.on("exit", () => schedule !== undefined && closeSync(schedule));
 process.on("SIGUSR2", () => {
-  const ms = (nanoseconds) => nanoseconds / 1e6;
-  const loop = {
-    count: delays.count,
-    p50: ms(delays.percentile(50)),
-    p90: ms(delays.percentile(90)),
-    p99: ms(delays.percentile(99)),
-    max: ms(delays.max),
-  };
+  const figures = (histogram) => ({
+    count: histogram.count,
+    p50: histogram.percentile(50) / 1000,
+    p99: histogram.percentile(99) / 1000,
+    max: histogram.max / 1000,
+  });
+  const delays = { loop: figures(loop), own: figures(own) };
   globalThis.gc?.();
-  const { heapUsed, external, arrayBuffers, rss } = process.memoryUsage();
-  process.stderr.write(`PROBE ${JSON.stringify({ heapUsed, external, arrayBuffers, rss, loop })}\n`);
-  delays.reset();
+  const { heapUsed, external, rss } = process.memoryUsage();
+  process.stderr.write(`PROBE ${JSON.stringify({ heapUsed, external, rss, ...delays })}\n`);
+  loop.reset();
+  own.reset();
 });

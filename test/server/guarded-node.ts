@@ -28,18 +28,11 @@ export interface GuardedNodeOptions {
   readonly streamUrl?: (command: string) => string | undefined;
 }
 
-/** What the agent says of itself; delays in milliseconds, since it was last asked. */
+/** What the agent says of itself (`agent-probe.mjs`). */
 export interface AgentState {
   readonly heapUsed: number;
   readonly external: number;
   readonly rss: number;
-  readonly loop: {
-    readonly count: number;
-    readonly p50: number;
-    readonly p90: number;
-    readonly p99: number;
-    readonly max: number;
-  };
 }
 
 const probe = new URL("./agent-probe.mjs", import.meta.url).href;

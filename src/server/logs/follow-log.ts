@@ -1,10 +1,11 @@
 import { watch } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { isOpenForWriting } from "../../host/open-for-writing.ts";
 import type { LineJoiner } from "./line-joiner.ts";
 import type { LogChain } from "./log-chain.ts";
-import { closeLog, readLog } from "./log-files.ts";
+import { closeLog, type OpenLog, readLog } from "./log-files.ts";
 import type { RowSplitter } from "./row-splitter.ts";
 import { WakeUp } from "./wake-up.ts";
 
@@ -36,6 +37,8 @@ const pollMs = 500;
 /** How long a runtime may write to a file after the next one is there, and how often it is asked. */
 const mostHandoverMs = 2000;
 const handoverPollMs = 20;
+/** Of each follower; what a container says in a moment fits. */
+const bufferBytes = 16 * 1024;
 
 /**
  * Sends what is added to a log until its container has ended, across rotations: a file is left for the next one only when
@@ -85,6 +88,7 @@ function watchFolder(dir: string, onEvent: (event: string) => void): { close(): 
 
 class Follower {
   readonly #o: FollowOptions;
+  readonly #buffer = Buffer.allocUnsafeSlow(bufferBytes);
   #at: number;
   /** When the next file was first seen. */
   #nextSince: number | undefined;
@@ -96,25 +100,46 @@ class Follower {
 
   /** Sends all that the file has. */
   async read(): Promise<"full" | "end"> {
-    const { chain, splitter, joiner, flush, signal } = this.#o;
+    const { chain, joiner, flush } = this.#o;
     const { log } = chain;
-    // What is compressed changes no more.
-    if (log.kind === "compressed" && this.#at > 0) return "end";
-    // Cut short by somebody who copies logs and empties them: it begins anew.
-    if (log.kind === "plain" && (await log.file.stat()).size < this.#at) {
-      splitter.restart();
-      this.#at = 0;
-    }
-    for await (const chunk of readLog(log, this.#at)) {
-      signal.throwIfAborted();
-      this.#at += chunk.length;
-      splitter.push(chunk);
-      await flush();
-      if (joiner.full) return "full";
-    }
+    const full = await (log.kind === "plain" ? this.#readPlain(log.file) : this.#readCompressed(log));
+    if (full) return "full";
     joiner.settle();
     await flush();
     return joiner.full ? "full" : "end";
+  }
+
+  /** Mostly there is one row more, and many may follow: so this asks the kernel once, where asking for the size takes three calls. */
+  async #readPlain(file: FileHandle): Promise<boolean> {
+    const { splitter } = this.#o;
+    for (let isFirst = true; ; isFirst = false) {
+      const { bytesRead } = await file.read(this.#buffer, 0, this.#buffer.length, this.#at);
+      if (bytesRead > 0) {
+        if (await this.#take(this.#buffer.subarray(0, bytesRead))) return true;
+        if (bytesRead < this.#buffer.length) return false;
+        continue;
+      }
+      if (!isFirst || (await file.stat()).size >= this.#at) return false;
+      // Cut short by somebody who copies logs and empties them: it begins anew.
+      splitter.restart();
+      this.#at = 0;
+    }
+  }
+
+  async #readCompressed(log: OpenLog): Promise<boolean> {
+    // What is compressed changes no more.
+    if (this.#at > 0) return false;
+    for await (const chunk of readLog(log, 0)) if (await this.#take(chunk)) return true;
+    return false;
+  }
+
+  async #take(chunk: Buffer): Promise<boolean> {
+    const { splitter, joiner, flush, signal } = this.#o;
+    signal.throwIfAborted();
+    this.#at += chunk.length;
+    splitter.push(chunk);
+    await flush();
+    return joiner.full;
   }
 
   /** Goes on to the next file, if there is one, and this one is complete; "soon" if it is about to be. */
