@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { existsSync, rmSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, it } from "node:test";
+import { holds } from "../e2e/holds.ts";
+import { describeOnNewest } from "./runtimes.ts";
+import { VolumeNode } from "./volume-node.ts";
+
+/** Containers that mount the part; each is one attempt. `ATTACKED_CONTAINERS=2000` takes half an hour. */
+const attempts = Number(process.env.ATTACKED_CONTAINERS ?? 40);
+const aPod = 20;
+const marker = `/escaped-${process.pid}`;
+
+describeOnNewest("a container that swaps a folder for a link to /", (version) => {
+  let n: VolumeNode;
+
+  before(async () => {
+    n = await VolumeNode.start(version);
+    await mkdir(join(n.dir, "shared/part"), { recursive: true });
+  });
+  after(async () => {
+    rmSync(marker, { force: true });
+    await n?.destroy();
+  });
+
+  it(`gets none of ${attempts} containers that mount it out of the volume`, async (t) => {
+    const volumes = [{ name: "v", hostPath: { path: join(n.dir, "shared") } }];
+    // What is there is the folder, or the link, or for a moment nothing.
+    const swap = "cd /v; while :; do mv part kept; ln -s / part; rm part; mv kept part; done";
+    await n.addPod("attacker", {
+      spec: {
+        volumes,
+        containers: [{ command: ["sh", "-c", swap], volumeMounts: [{ name: "v", mountPath: "/v" }] }],
+      },
+    });
+    await n.runs("attacker");
+    const counts = { mounted: 0, refused: 0 };
+    for (let first = 0; first < attempts; first += aPod) {
+      const name = `victim-${first}`;
+      const containers = Array.from({ length: Math.min(aPod, attempts - first) }, (_, index) => ({
+        name: `c${index}`,
+        // What it got must be the volume's own folder: at / it would leave a mark, and find the kernel's files.
+        command: ["sh", "-c", `touch /m${marker}; test ! -e /m/proc`],
+        volumeMounts: [{ name: "v", mountPath: "/m", subPath: "part" }],
+      }));
+      const pod = await n.addPod(name, { spec: { volumes, containers, restartPolicy: "Never" } });
+      const statuses = await holds(async () => {
+        const found = (await n.whole.pod(name)).status?.containerStatuses ?? [];
+        assert.equal(found.length, containers.length);
+        // One that cannot be made is tried again, as long as it takes.
+        for (const { state } of found) assert.ok(state?.terminated, JSON.stringify(state));
+        return found;
+      }, 120_000);
+      for (const { state } of statuses) assert.equal(state?.terminated?.exitCode, 0, JSON.stringify(state));
+      counts.mounted += statuses.length;
+      counts.refused += (await n.eventsOf(name, "Failed")).length;
+      await n.deletePod(name);
+      await n.isGone(pod);
+      assert.ok(!existsSync(marker), "a container wrote to the node's own /");
+    }
+    t.diagnostic(JSON.stringify(counts));
+    assert.equal(counts.mounted, attempts);
+  });
+});
