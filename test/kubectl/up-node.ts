@@ -18,7 +18,7 @@ import type { ContainerdVersion } from "../node/test-node.ts";
 
 const execFile = promisify(execFileBack);
 /** Longer than any test: it is ended when the tests have. */
-const lifetimeMs = 600_000;
+const lifetimeMs = 1_200_000;
 /** Logs are rotated as often as a node may be told to. */
 const configuration = {
   apiVersion: "kubelet.config.k8s.io/v1beta1",
