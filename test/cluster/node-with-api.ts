@@ -46,10 +46,12 @@ export class NodeWithApi {
     await o.prepare?.(node);
     const api = await KillableApi.create(nodeName);
     api.start();
-    const admin = await api.admin();
-    await holds(() =>
-      admin.request({ method: "GET", path: "/api/v1/namespaces/default/serviceaccounts/default" }),
-    );
+    const admin = await readyAdmin(api).catch(async (error) => {
+      // Whoever waits for the end of its children would wait forever.
+      await api.destroy();
+      await node.stop();
+      throw error;
+    });
     const agent = await AgentProcess.create(
       node,
       typeof o.config === "function" ? o.config(api, node) : o.config,
@@ -150,4 +152,12 @@ export class NodeWithApi {
   async containersOf(name: string): Promise<Ran[]> {
     return (await this.running()).filter(({ pod }) => pod === name);
   }
+}
+
+async function readyAdmin(api: KillableApi): Promise<HttpKubeTransport> {
+  const admin = await api.admin();
+  await holds(() =>
+    admin.request({ method: "GET", path: "/api/v1/namespaces/default/serviceaccounts/default" }),
+  );
+  return admin;
 }

@@ -8,6 +8,24 @@ import type { DriverProcess } from "./driver-process.ts";
 
 const driverName = "disk.example.com";
 const zone = "topology.disk.example.com/zone";
+/** All that a kubelet tells of volumes, besides their usage. */
+const volumeMetrics = [
+  "csi_operations_seconds",
+  "force_cleaned_failed_volume_operation_errors_total",
+  "force_cleaned_failed_volume_operations_total",
+  "kubelet_image_volume_mounted_errors_total",
+  "kubelet_image_volume_mounted_succeed_total",
+  "kubelet_image_volume_requested_total",
+  "kubelet_orphan_pod_cleaned_volumes",
+  "kubelet_orphan_pod_cleaned_volumes_errors",
+  "kubelet_volume_metric_collection_duration_seconds",
+  "plugin_manager_total_plugins",
+  "reconstruct_volume_operations_errors_total",
+  "reconstruct_volume_operations_total",
+  "storage_operation_duration_seconds",
+  "volume_manager_total_volumes",
+  "volume_operation_total_seconds",
+];
 const available = containerdVersions().find(({ name }) => name === "2.x")?.available;
 
 interface NodeObject {
@@ -138,6 +156,10 @@ describe("the life of a CSI volume on a node", { skip: available === true ? fals
       "inodes_used",
     ])
       assert.match(text, new RegExp(`^kubelet_volume_stats_${name}\\{${labels}\\} `, "m"));
+    const missing = volumeMetrics.filter(
+      (name) => !new RegExp(`^${name}(_count)?(\\{.*\\})? `, "m").test(text),
+    );
+    assert.deepEqual(missing, []);
     assert.match(text, new RegExp(`^kubelet_volume_stats_capacity_bytes\\{${labels}\\} 3145728$`, "m"));
   });
 
