@@ -1,5 +1,6 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { detachLoopDevice } from "../../src/host/loop-devices.ts";
 import { readMounts } from "../../src/host/mount-table.ts";
 import type { Container, Pod, PodSpec } from "../../src/model/pod.ts";
 import { attachmentName } from "../../src/pods/volumes/csi/names.ts";
@@ -187,6 +188,11 @@ export class CsiNodeWorld {
 
   async destroy(): Promise<void> {
     for (const driver of this.#drivers) await driver.kill();
+    // A test that failed half-way has left its devices.
+    const all = readdirSync("/sys/block").map((name) => `/sys/block/${name}/loop/backing_file`);
+    const files = all.filter((path) => existsSync(path)).map((path) => readFileSync(path, "utf8").trim());
+    for (const file of files.filter((path) => path.startsWith(`${dirname(this.rootDir)}/`)))
+      await detachLoopDevice(file).catch(() => {});
     await this.whole.destroy();
   }
 }
