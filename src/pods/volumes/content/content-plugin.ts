@@ -7,6 +7,7 @@ import { amountsOf, wholeOf } from "../../../model/resources.ts";
 import { memoryVolumeSize } from "../empty-dir/memory-size.ts";
 import type { PodVolumePlace, SetUp, VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
 import { type FileCalls, writeAtomically } from "./atomic-writer.ts";
+import { memoryFiles } from "./memory-files.ts";
 import { nestedMountPoints } from "./nested-mounts.ts";
 import type { ContentFile } from "./payload.ts";
 import {
@@ -70,7 +71,8 @@ async function put(
   try {
     if (isNew) await makePlace(mounts, dir, type.medium, () => tmpfsOf(pod, host));
     await makeMountPoints(dir, nestedMountPoints(pod, spec.name));
-    await writeAtomically(dir, files, { clock, fsGroup, ...(host.files && { files: host.files }) });
+    const calls = host.files ?? (type.medium === "memory" ? memoryFiles : undefined);
+    await writeAtomically(dir, files, { clock, fsGroup, ...(calls && { files: calls }) });
   } catch (error) {
     // What a pod has already stays as it was.
     if (isNew) await removePlace(mounts, dir).catch((e: unknown) => notRemoved(logger, dir, e));
