@@ -45,6 +45,7 @@ export function volumesOfPods(version: ContainerdVersion): void {
       () => n,
       () => port,
       () => disks !== undefined,
+      version,
     ));
   describe("the end of agents and pods", () => ends(() => n));
 }

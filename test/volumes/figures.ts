@@ -5,6 +5,7 @@ import { test } from "node:test";
 import type { PodStats, Summary } from "../../src/model/stats-summary.ts";
 import { holds } from "../e2e/holds.ts";
 import { parsePrometheus } from "../metrics/prometheus-text.ts";
+import type { ContainerdVersion } from "../node/test-node.ts";
 import type { VolumeNode } from "./volume-node.ts";
 
 /** The agent's own server, for whoever is on this machine. */
@@ -18,7 +19,12 @@ export function openServer(port: number): Record<string, unknown> {
 }
 
 /** What a running agent tells of the volumes that the other tests have left. */
-export function figures(node: () => VolumeNode, port: () => number, hasDisks: () => boolean): void {
+export function figures(
+  node: () => VolumeNode,
+  port: () => number,
+  hasDisks: () => boolean,
+  version: ContainerdVersion,
+): void {
   const get = async (path: string): Promise<string> => {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     const options = { host: "127.0.0.1", port: port(), path, rejectUnauthorized: false };
@@ -80,6 +86,12 @@ export function figures(node: () => VolumeNode, port: () => number, hasDisks: ()
     has("storage_operation_duration_seconds", refused);
     for (const metric_source of ["statfs", "du", ...(hasDisks() ? ["block"] : [])])
       has("kubelet_volume_metric_collection_duration_seconds", { metric_source });
+    for (const name of ["kubelet_orphan_pod_cleaned_volumes", "kubelet_orphan_pod_cleaned_volumes_errors"])
+      has(name, {});
+    if (version !== "1.6") {
+      assert.ok(has("kubelet_image_volume_requested_total", {}) > 0);
+      assert.ok(has("kubelet_image_volume_mounted_succeed_total", {}) > 0);
+    }
     if (!hasDisks()) return;
     has("storage_operation_duration_seconds", { operation_name: "map_volume", status: "success" });
     const raw = { namespace: "default", persistentvolumeclaim: "raw" };
