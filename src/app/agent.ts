@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Health, healthy } from "../base/component.ts";
+import type { Health } from "../base/component.ts";
 import { messageOf } from "../base/errors.ts";
 import { createMetrics } from "../base/metrics.ts";
 import type { PodUid } from "../model/pod.ts";
@@ -16,28 +16,24 @@ import { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
 import { createWorkerMetrics } from "../pipeline/pod-workers/worker-metrics.ts";
 import { type StatusDetails, StatusManager } from "../pipeline/status-manager/status-manager.ts";
 import { createStatusMetrics } from "../pipeline/status-manager/status-metrics.ts";
-import { Housekeeping } from "../pipeline/sync-loop/housekeeping.ts";
 import { createLagMetrics } from "../pipeline/sync-loop/lag-metrics.ts";
-import { createOrphanMetrics } from "../pipeline/sync-loop/orphan-metrics.ts";
 import { SyncLoop } from "../pipeline/sync-loop/sync-loop.ts";
 import { ProbeManager } from "../pods/probes/probe-manager.ts";
 import { ProbeMemory } from "../pods/probes/probe-memory.ts";
 import { UserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
 import type { Wanted } from "../server/explained.ts";
-import { HealthServer } from "../server/health-server.ts";
-import { LocalApi } from "../server/local-api.ts";
 import { isMirror } from "../state/desired-pods.ts";
 import { readySandbox, runningContainers } from "../state/observed-pods.ts";
 import { agentCore } from "./agent-core.ts";
 import type { Agent, AgentOptions } from "./agent-options.ts";
 import { appliedManifests } from "./applied-manifests.ts";
 import { joinCluster } from "./cluster.ts";
-import { garbage, standingOf } from "./garbage.ts";
-import { kubeletServer } from "./kubelet-server.ts";
+import { agentDoors } from "./doors.ts";
+import { leftovers } from "./leftovers.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { readNode } from "./node.ts";
 import { warnOfIdleFields } from "./not-acted-on.ts";
-import { formerVersions, isFromApi } from "./other-pods.ts";
+import { formerVersions } from "./other-pods.ts";
 import { PodBoard } from "./pod-board.ts";
 import { PodExplanations } from "./pod-explanations.ts";
 import { PodListeners } from "./pod-listeners.ts";
@@ -57,8 +53,6 @@ export type { Agent, AgentOptions } from "./agent-options.ts";
 const relistMs = 1000;
 const relistWithEventsMs = 10_000;
 const stopWithinMs = 10_000;
-/** How long the volumes of a pod that nobody wants may take to go before its folder is looked at again later. */
-const orphanWithinMs = 30_000;
 
 /** Builds the agent from its parts and starts it. The only place that knows all of them. */
 export async function startAgent(options: AgentOptions): Promise<Agent> {
@@ -289,74 +283,16 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const areSourcesHeard = () =>
     podConfig.sourcesReady() && sources.every((source) => loop.hasHeard(source.name));
   const mayJudge = () => plegSynced && areSourcesHeard();
-  const mayEnd = (uid: PodUid) => !o.leavesApiPods || !isFromApi(observed.get(uid));
-  const housekeeping = new Housekeeping({
-    clock,
-    logger,
-    mayJudge,
-    isKnown: (uid) => desired.get(uid) !== undefined || workers.get(uid) !== undefined,
-    inRuntime: () => observed.all(),
-    mayEnd,
-    removesLeftovers: !o.leavesApiPods,
-    terminateOrphan: (pod) => workers.terminateOrphan(pod),
-    files: {
-      known: () => files.known(),
-      removeDeadLinks: () => files.removeDeadLinks(),
-      remove: async (pod) => {
-        await volumes.manager.release(pod.uid, AbortSignal.timeout(orphanWithinMs));
-        await files.remove(pod);
-        await userNamespaces.release(pod.uid);
-      },
-    },
-    cgroups,
-    metrics: createOrphanMetrics(metrics),
-  });
-  const trash = garbage({
-    config,
-    deadContainers: o.deadContainers,
-    cri,
-    observed,
-    standing: (uid) =>
-      standingOf({
-        worker: workers.get(uid),
-        isWanted: desired.get(uid) !== undefined,
-        mayEnd: o.endsOrphans !== false && mayJudge() && mayEnd(uid),
-      }),
-    dropLogs: (pod, container) => files.dropLogs(pod, container),
+  const { housekeeping, collectors } = leftovers(core, {
+    ...{ workers, files, cgroups, userNamespaces, mayJudge },
+    volumes: volumes.manager,
     refresh: (uid) => pleg.refresh(uid),
-    events: core.nodeEvents,
-    clock,
-    logger,
-    metrics,
-    tracer: core.tracing?.tracer,
   });
-  const checks = () => [
-    { name: "ping", health: () => ({ ok: true }) as const },
-    { name: "syncloop", health: () => loop.health() },
-    { name: "pleg", health: () => pleg.health() },
-    // Before the first answer there is nothing to say of it.
-    {
-      name: "runtime",
-      health: () => (connection.state.kind === "unknown" ? healthy : connection.health()),
-    },
-  ];
-  const health = new HealthServer({
-    address: config.healthzBindAddress,
-    port: o.healthPort ?? (config.healthzPort || -1),
-    logger,
-    checks,
+  const doors = await agentDoors(core, {
+    ...{ loop, pleg, board, explain, statuses, volumes, listeners, probeMetrics },
+    certificate: serving,
+    manifests: applied?.routes ?? [],
   });
-  const server =
-    o.server &&
-    serving &&
-    (await kubeletServer(core, {
-      version: o.server.version,
-      certificate: serving,
-      ...{ statuses, explain, volumes, listeners, probeMetrics, checks },
-      manifests: o.server.manifests ? (applied?.routes ?? []) : [],
-    }));
-  const socketPath = `${o.rootDir}/kubelet.sock`;
-  const localApi = new LocalApi({ socketPath, logger, board, explain, routes: applied?.routes });
 
   let plegSynced = false;
   let stopping = false;
@@ -391,7 +327,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     if (core.tracing) await lifecycle.start(core.tracing.component);
     const parts = [
       ...(serving ? [serving] : []),
-      ...(server?.components ?? []),
+      ...doors.serving,
       podResources(core, activePods),
       loop,
       probes,
@@ -401,8 +337,8 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       podConfig,
     ];
     const before = [...core.components, ...runtimeComponents, ...(cluster?.components ?? [])];
-    for (const part of [health, localApi, connection, ...before, ...parts]) await lifecycle.start(part);
-    for (const part of trash.components) await lifecycle.start(part);
+    for (const part of [...doors.first, connection, ...before, ...parts]) await lifecycle.start(part);
+    for (const part of collectors) await lifecycle.start(part);
     if (o.endsOrphans !== false) await lifecycle.start(housekeeping);
   };
   try {
@@ -423,10 +359,10 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     metrics,
     probeMetrics,
     get serverPort() {
-      return server?.port();
+      return doors.serverPort();
     },
     get healthPort() {
-      return health.port;
+      return doors.healthPort();
     },
     servingCertificate: serving,
     problems: () => sources.flatMap((source) => source.problems?.() ?? []),

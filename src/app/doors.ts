@@ -1,0 +1,74 @@
+import { type Component, type Health, healthy } from "../base/component.ts";
+import type { Metrics } from "../base/metrics.ts";
+import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
+import { HealthServer } from "../server/health-server.ts";
+import { LocalApi, type LocalApiOptions } from "../server/local-api.ts";
+import type { Route } from "../server/route.ts";
+import type { AgentCore } from "./agent-core.ts";
+import { kubeletServer } from "./kubelet-server.ts";
+import type { PodListeners } from "./pod-listeners.ts";
+import type { PodVolumes } from "./pod-volumes.ts";
+import type { ServingCertificate } from "./serving-certificate.ts";
+
+export interface Doors {
+  /** Open before anything else: whoever looks after the agent can ask how far it is. */
+  readonly first: readonly Component[];
+  /** The node's own API. To be started in this order. */
+  readonly serving: readonly Component[];
+  readonly healthPort: () => number | undefined;
+  readonly serverPort: () => number | undefined;
+}
+
+/** All that others can ask the agent at: /healthz, the socket for root, and the node's own API if it is wanted. */
+export async function agentDoors(
+  core: AgentCore,
+  parts: Pick<LocalApiOptions, "board"> & {
+    readonly loop: { health(): Health };
+    readonly pleg: { health(): Health };
+    readonly explain: LocalApiOptions["explain"];
+    readonly statuses: StatusManager;
+    readonly volumes: PodVolumes;
+    readonly listeners: PodListeners;
+    readonly probeMetrics: Metrics;
+    readonly certificate: ServingCertificate | undefined;
+    /** Routes by which pods are put here: at the socket always, at the port if the options say so. */
+    readonly manifests: readonly Route[];
+  },
+): Promise<Doors> {
+  const { options: o, config, logger, connection } = core;
+  const { loop, pleg, board, certificate, manifests, ...shown } = parts;
+  const checks = () => [
+    { name: "ping", health: () => ({ ok: true }) as const },
+    { name: "syncloop", health: () => loop.health() },
+    { name: "pleg", health: () => pleg.health() },
+    // Before the first answer there is nothing to say of it.
+    {
+      name: "runtime",
+      health: () => (connection.state.kind === "unknown" ? healthy : connection.health()),
+    },
+  ];
+  const health = new HealthServer({
+    address: config.healthzBindAddress,
+    port: o.healthPort ?? (config.healthzPort || -1),
+    logger,
+    checks,
+  });
+  const server =
+    o.server &&
+    certificate &&
+    (await kubeletServer(core, {
+      ...shown,
+      version: o.server.version,
+      certificate,
+      checks,
+      manifests: o.server.manifests ? manifests : [],
+    }));
+  const socketPath = `${o.rootDir}/kubelet.sock`;
+  const localApi = new LocalApi({ socketPath, logger, board, explain: parts.explain, routes: manifests });
+  return {
+    first: [health, localApi],
+    serving: server?.components ?? [],
+    healthPort: () => health.port,
+    serverPort: () => server?.port(),
+  };
+}
