@@ -22,7 +22,6 @@ export async function buildIfStale() {
 export async function build() {
   const started = Date.now();
   const { build: bundle } = await import("esbuild");
-  const { version } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
   mkdirSync(`${root}dist`, { recursive: true });
   rmSync(`${root}dist/.compile-cache`, { recursive: true, force: true });
   await bundle({
@@ -39,7 +38,6 @@ export async function build() {
     legalComments: "none",
     logLevel: "warning",
     define: {
-      KUBELET_TS_VERSION: JSON.stringify(version),
       "import.meta.dirname": "__dirname",
       "import.meta.filename": "__filename",
       "import.meta.url": "importMetaUrl",

@@ -7,9 +7,6 @@ const resizeConditions = new Set([
   "NodeResizeError",
 ]);
 
-/** The node's part of a resize, as the claim's status tells it. */
-export type ResizeStatus = "NodeResizePending" | "NodeResizeInProgress" | "NodeResizeInfeasible";
-
 /** With the version: whoever wrote in between makes it fail. */
 export function markInProgress(claim: Claim): object {
   return versioned(claim, { allocatedResourceStatuses: { storage: "NodeResizeInProgress" } });
