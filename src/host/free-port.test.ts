@@ -1,25 +1,63 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { rememberedPort } from "./free-port.ts";
 
-test("the port of the last time, or the usual one, or any that is free", async (t) => {
-  const dir = mkdtempSync(join(tmpdir(), "free-port-"));
-  const taken = createServer();
-  await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
-  t.after(() => {
-    taken.close();
-    rmSync(dir, { recursive: true });
+const host = "127.0.0.1";
+
+function ownFolder(t: TestContext): string {
+  const dir = mkdtempSync(join(tmpdir(), "ports-"));
+  t.after(() => rmSync(dir, { recursive: true }));
+  return dir;
+}
+
+/** One that nobody has now. */
+async function anyPort(): Promise<number> {
+  const server = createServer().listen(0, host);
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  return port;
+}
+
+/** Another process that asks for it, tells what it got, and lives on until the test ends. */
+async function asked(t: TestContext, file: string, usual: number): Promise<number> {
+  const module = import.meta.resolve("./free-port.ts");
+  const code = `const { rememberedPort } = await import(${JSON.stringify(module)});
+    console.log(await rememberedPort(...${JSON.stringify([file, host, usual])})); process.stdin.resume();`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", code], {
+    stdio: ["pipe", "pipe", "inherit"],
   });
+  t.after(() => child.kill("SIGKILL"));
+  const [line] = (await once(child.stdout, "data")) as [Buffer];
+  return Number(line);
+}
+
+test("the port of the last time, or the usual one, or any that is free", async (t) => {
+  const taken = createServer().listen(0, host);
+  await once(taken, "listening");
+  t.after(() => taken.close());
   const busy = (taken.address() as { port: number }).port;
-  const file = join(dir, "port");
-  const first = await rememberedPort(file, "127.0.0.1", busy);
+  const file = join(ownFolder(t), "port");
+  const first = await rememberedPort(file, host, busy);
   assert.notEqual(first, busy);
   assert.equal(readFileSync(file, "utf8"), `${first}\n`);
-  assert.equal(await rememberedPort(file, "127.0.0.1", busy), first);
+  assert.equal(await rememberedPort(file, host, busy), first);
   writeFileSync(file, "what?");
-  assert.notEqual(await rememberedPort(file, "127.0.0.1", busy), busy);
+  assert.notEqual(await rememberedPort(file, host, busy), busy);
+  const usual = await anyPort();
+  assert.equal(await rememberedPort(join(ownFolder(t), "port"), host, usual), usual);
+});
+
+test("of several processes that ask at once, and do not listen yet, one gets it", async (t) => {
+  const dir = ownFolder(t);
+  const usual = await anyPort();
+  const ports = await Promise.all(["a", "b", "c"].map((name) => asked(t, join(dir, name), usual)));
+  assert.equal(ports.filter((port) => port === usual).length, 1, ports.join(" "));
+  assert.equal(new Set(ports).size, 3, ports.join(" "));
 });

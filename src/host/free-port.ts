@@ -1,12 +1,15 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { createServer, type Server } from "node:net";
 
-/** The port that was taken the last time if it is free, or the usual one, or any; it is noted in the file. */
+/**
+ * The port that was taken the last time if it is free, or the usual one, or any; it is noted in the file. No other process is given
+ * the same one, though nobody listens there yet.
+ */
 export async function rememberedPort(file: string, host: string, usual: number): Promise<number> {
   const candidates = [notedIn(file), usual, 0].filter((port) => port !== undefined);
   for (const candidate of candidates) {
     const port = await freePort(candidate, host);
-    if (port === undefined) continue;
+    if (port === undefined || !(await claim(`${host}:${port}`))) continue;
     writeFileSync(file, `${port}\n`);
     return port;
   }
@@ -23,6 +26,21 @@ function freePort(port: number, host: string): Promise<number | undefined> {
       server.close(() => resolve(typeof address === "object" ? address?.port : undefined));
     });
   });
+}
+
+/** What this process was given: until it ends. */
+const claims = new Map<string, Server>();
+
+/** A socket without a file says whose the port is: the kernel gives its name to one process, and takes it back when that ends. */
+async function claim(address: string): Promise<boolean> {
+  if (claims.has(address)) return true;
+  const server = createServer((socket) => socket.destroy());
+  const isOurs = await new Promise<boolean>((resolve) => {
+    server.once("error", () => resolve(false));
+    server.listen(`\0kubelet-ts port ${address}`, () => resolve(true));
+  });
+  if (isOurs) claims.set(address, server.unref());
+  return isOurs;
 }
 
 function notedIn(file: string): number | undefined {
