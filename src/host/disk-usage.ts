@@ -1,7 +1,7 @@
 import type { Stats } from "node:fs";
-import { lstat, opendir, statfs } from "node:fs/promises";
-import { join } from "node:path";
+import { type FileHandle, lstat, statfs } from "node:fs/promises";
 import { abortError, errnoOf } from "../base/errors.ts";
+import { longestPath, namesIn, type RawPath, rawJoin, shortened } from "./entries.ts";
 
 export interface DiskUsage {
   readonly bytes: number;
@@ -22,7 +22,8 @@ const together = 8;
 
 /**
  * What a folder takes on its disk, itself included: by blocks, each file once whatever its number of names, and not what is on
- * other file systems. Files that go away meanwhile do not count.
+ * other file systems. Files that go away meanwhile do not count. Containers choose names and depth: all bytes are names to it, and no
+ * tree is too deep.
  */
 export async function diskUsage(dir: string, signal?: AbortSignal): Promise<DiskUsage> {
   const top = await lstat(dir);
@@ -37,37 +38,48 @@ export async function diskUsage(dir: string, signal?: AbortSignal): Promise<Disk
     total.inodes += 1;
   };
   count(top);
-  const open = [dir];
-  for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
-    for await (const names of namesOf(folder)) {
-      if (signal?.aborted) throw abortError(signal.reason);
-      const paths = names.map((name) => join(folder as string, name));
-      const stats = await Promise.all(paths.map((path) => lstat(path).catch(goneIsFine)));
-      stats.forEach((stat, index) => {
-        if (!stat || stat.dev !== top.dev) return;
-        count(stat);
-        if (stat.isDirectory()) open.push(paths[index]!);
-      });
+  const left: (RawPath | FileHandle)[] = [Buffer.from(dir)];
+  try {
+    for (let next = left.pop(); next !== undefined; next = left.pop()) {
+      if (!Buffer.isBuffer(next)) {
+        await next.close(); // all below it is counted
+        continue;
+      }
+      let folder = next;
+      if (folder.length > longestPath) {
+        const short = await shortened(folder).catch(goneIsFine);
+        if (!short) continue;
+        left.push(short.handle);
+        folder = short.path;
+      }
+      for await (const names of unlessGone(namesIn(folder, together))) {
+        if (signal?.aborted) throw abortError(signal.reason);
+        const paths = names.map((name) => rawJoin(folder, name));
+        const stats = await Promise.all(paths.map((path) => lstat(path).catch(goneIsFine)));
+        stats.forEach((stat, index) => {
+          if (!stat || stat.dev !== top.dev) return;
+          count(stat);
+          if (stat.isDirectory()) left.push(paths[index]!);
+        });
+      }
     }
+  } finally {
+    for (const one of left) if (!Buffer.isBuffer(one)) await one.close();
   }
   return total;
 }
 
-async function* namesOf(folder: string): AsyncGenerator<string[]> {
-  const dir = await opendir(folder).catch(goneIsFine);
-  if (!dir) return;
-  let names: string[] = [];
-  for await (const { name } of dir) {
-    names.push(name);
-    if (names.length < together) continue;
-    yield names;
-    names = [];
+async function* unlessGone<T>(names: AsyncGenerator<T>): AsyncGenerator<T> {
+  try {
+    yield* names;
+  } catch (error) {
+    goneIsFine(error);
   }
-  if (names.length > 0) yield names;
 }
 
 function goneIsFine(error: unknown): undefined {
-  if (errnoOf(error) === "ENOENT") return undefined;
+  // ENOTDIR, ELOOP: something else has taken the folder's place.
+  if (["ENOENT", "ENOTDIR", "ELOOP"].includes(errnoOf(error) ?? "")) return undefined;
   throw error;
 }
 

@@ -1,15 +1,95 @@
-import { lstat, readdir, realpath, rm, rmdir, unlink } from "node:fs/promises";
+import { lstat, readdir, realpath, rename, rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { errnoOf, KubeletError } from "../base/errors.ts";
+import { longestPath, namesIn, type RawPath, rawJoin } from "./entries.ts";
 import { readMountsBelow } from "./mount-table.ts";
+
+/** How many files are removed together: others need the thread pool too, however many files there are. */
+const together = 4;
 
 /**
  * Removes a folder with all that is in it, unless something is mounted there: to delete through a mount would delete what is
- * mounted. What is not there is as good as removed.
+ * mounted. What is not there is as good as removed. Links are removed and never followed.
  */
 export async function removeTree(dir: string): Promise<void> {
   await refuseMounts(dir);
-  await rm(dir, { recursive: true, force: true });
+  const top = await lstat(dir).catch(unlessGone);
+  if (!top?.isDirectory()) return removeEntry(dir);
+  const root = Buffer.from(dir);
+  const left: Left[] = [{ path: root, turn: 1, isEmptied: false }];
+  let moved = 0;
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const { turn, isEmptied } = next;
+    let { path } = next;
+    if (isEmptied) {
+      const isGone = await removeEmpty(path, turn === mostTurns);
+      if (!isGone) left.push({ path, turn: turn + 1, isEmptied: false });
+      continue;
+    }
+    // A container can nest folders more deeply than a path can be long: these are removed from the top.
+    if (path.length > longestPath) path = await moveTo(root, path, () => moved++);
+    left.push({ path, turn, isEmptied: true });
+    for (const name of await removeFiles(path, top.dev))
+      left.push({ path: rawJoin(path, name), turn: 1, isEmptied: false });
+  }
+}
+
+interface Left {
+  readonly path: RawPath;
+  readonly turn: number;
+  /** All that was in it is gone. */
+  readonly isEmptied: boolean;
+}
+
+/** A folder that changes while it is read may not show all of its names. */
+const mostTurns = 3;
+
+async function removeEmpty(path: RawPath, isLast: boolean): Promise<boolean> {
+  try {
+    await rmdir(path);
+    return true;
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT") return true;
+    if (isLast || errnoOf(error) !== "ENOTEMPTY") throw error;
+    return false;
+  }
+}
+
+async function moveTo(root: RawPath, path: RawPath, next: () => number): Promise<RawPath> {
+  for (;;) {
+    const short = rawJoin(root, Buffer.from(`.removed-${next()}`));
+    try {
+      await rename(path, short);
+      return short;
+    } catch (error) {
+      if (!["ENOTEMPTY", "EEXIST", "ENOTDIR"].includes(errnoOf(error) ?? "")) throw error; // the name is taken
+    }
+  }
+}
+
+/** Removes all but the folders in a folder, which are returned. */
+async function removeFiles(folder: RawPath, device: number): Promise<Buffer[]> {
+  const found = await lstat(folder).catch(unlessGone);
+  if (!found) return [];
+  // The mount table was read before: what was mounted since is not in it.
+  if (found.dev !== device)
+    throw new KubeletError("EBUSY", `remove ${folder}: it is on another file system than what is above it`);
+  const folders: Buffer[] = [];
+  for await (const names of namesIn(folder, together))
+    await Promise.all(
+      names.map((name) =>
+        unlink(rawJoin(folder, name)).catch((error) => {
+          if (errnoOf(error) === "EISDIR") folders.push(name);
+          else unlessGone(error);
+        }),
+      ),
+    );
+  return folders;
+}
+
+function unlessGone(error: unknown): undefined {
+  if (errnoOf(error) === "ENOENT") return undefined;
+  throw error;
 }
 
 /** Removes folders that are empty or hold nothing but empty folders; any file in them is an error. */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { FakeClock } from "../../../base/fake-clock.ts";
 import { silentLogger } from "../../../base/logger.ts";
+import { rawJoin } from "../../../host/entries.ts";
 import { fakePod } from "../../../model/fake-pod.ts";
 import type { PodUid } from "../../../model/pod.ts";
 import { mayMount, testRoot } from "../fake-parts.ts";
@@ -110,6 +111,13 @@ describe("fsGroup on files", { skip: !mayMount && "needs root" }, () => {
     assert.equal((await lstat(join(dir, "link"))).gid, 4321);
     const outside = await stat(join(rootDir, "outside"));
     assert.deepEqual([outside.gid, outside.mode & 0o777], [0, 0o600]);
+  });
+
+  test("a file whose name is no text gets the group too", async () => {
+    const path = rawJoin(Buffer.from(join(dir, "sub")), Buffer.from([0xff, 0xfe]));
+    await writeFile(path, "");
+    await applyFsGroup(request(), options());
+    assert.equal((await lstat(path)).gid, 4321);
   });
 
   test("a read-only volume is given for reading", async () => {

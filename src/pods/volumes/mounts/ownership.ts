@@ -1,8 +1,9 @@
 import { constants } from "node:fs";
-import { chmod, chown, type FileHandle, lchown, open, readdir, stat } from "node:fs/promises";
+import { chmod, chown, type FileHandle, lchown, open, stat } from "node:fs/promises";
 import type { Clock } from "../../../base/clock.ts";
 import { abortError, errnoOf, messageOf } from "../../../base/errors.ts";
 import type { Logger } from "../../../base/logger.ts";
+import { namesIn, type RawPath, rawJoin } from "../../../host/entries.ts";
 import type { Pod } from "../../../model/pod.ts";
 import type { PodEvents } from "../../../model/pod-events.ts";
 
@@ -24,8 +25,8 @@ export interface OwnershipOptions {
 const setGid = 0o2000;
 const firstReportMs = 30_000;
 const nextReportMs = 60_000;
-/** How many files of a folder are changed together. */
-const together = 8;
+/** How many files of a folder are changed together. A volume that stops answering keeps as many threads. */
+const together = 4;
 const pathOnly = 0o10000000 | constants.O_NOFOLLOW; // O_PATH: the file itself is not opened, whatever it is
 
 /** The bits that the group must have: folders also need x, and hand their group on. */
@@ -78,12 +79,10 @@ interface Walk {
 }
 
 async function changeFolder(folder: FileHandle, walk: Walk): Promise<void> {
-  const here = `/proc/self/fd/${folder.fd}`;
-  const names = await readdir(here);
-  for (let i = 0; i < names.length; i += together) {
+  const here = Buffer.from(`/proc/self/fd/${folder.fd}`);
+  for await (const names of namesIn(here, together)) {
     if (walk.signal.aborted) throw abortError(walk.signal.reason);
-    const some = names.slice(i, i + together);
-    const folders = await Promise.all(some.map((name) => changeEntry(`${here}/${name}`, walk)));
+    const folders = await Promise.all(names.map((name) => changeEntry(rawJoin(here, name), walk)));
     // One after the other: a deep tree must not take all file descriptors.
     for (const path of folders) if (path) await enter(path, walk);
   }
@@ -91,7 +90,7 @@ async function changeFolder(folder: FileHandle, walk: Walk): Promise<void> {
 }
 
 /** Changes what is no folder; the path of a folder is returned, to be entered. */
-async function changeEntry(path: string, walk: Walk): Promise<string | undefined> {
+async function changeEntry(path: RawPath, walk: Walk): Promise<RawPath | undefined> {
   const entry = await open(path, pathOnly).catch(unlessGone);
   if (!entry) return undefined;
   try {
@@ -105,7 +104,7 @@ async function changeEntry(path: string, walk: Walk): Promise<string | undefined
   }
 }
 
-async function enter(path: string, walk: Walk): Promise<void> {
+async function enter(path: RawPath, walk: Walk): Promise<void> {
   const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
   const folder = await open(path, flags).catch(unlessGone);
   if (!folder) return;
@@ -124,7 +123,7 @@ function unlessGone(error: unknown): undefined {
 
 /** `path` leads to an open file: no name is involved. */
 async function change(
-  path: string,
+  path: string | RawPath,
   found: { mode: number; gid: number; isDirectory(): boolean },
   walk: Walk,
 ): Promise<void> {
@@ -136,14 +135,20 @@ async function change(
     if (mode !== (found.mode & 0o7777) || (mode & 0o6000 && found.gid !== walk.fsGroup))
       await chmod(path, mode);
   } catch (error) {
-    walk.logger.warn("cannot give a file of a volume to its group", { path, error: messageOf(error) });
+    walk.logger.warn("cannot give a file of a volume to its group", {
+      path: String(path),
+      error: messageOf(error),
+    });
   }
 }
 
-async function changeGroup(path: string, walk: Walk): Promise<void> {
+async function changeGroup(path: RawPath, walk: Walk): Promise<void> {
   walk.files++;
   await lchown(path, keepOwner, walk.fsGroup).catch((error) => {
-    walk.logger.warn("cannot give a link of a volume to its group", { path, error: messageOf(error) });
+    walk.logger.warn("cannot give a link of a volume to its group", {
+      path: String(path),
+      error: messageOf(error),
+    });
   });
 }
 
