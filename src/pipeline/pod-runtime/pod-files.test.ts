@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readlink, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -104,6 +104,20 @@ test("a pod with something mounted in its folder is not removed: that would dele
   );
   assert.ok(existsSync(files.podDir(testUid)) && existsSync(logDir));
   mounted = false;
+  await files.remove(pod.metadata);
+  assert.equal(existsSync(files.podDir(testUid)), false);
+});
+
+test("files in a volume that nobody has taken away are somebody's data: the pod's folder stays until they are gone", async (t) => {
+  const { files } = await setUp(t);
+  await files.make(pod);
+  const volume = join(files.podDir(testUid), "volumes", "example.com~other", "data");
+  await mkdir(volume, { recursive: true });
+  await writeFile(join(volume, "precious"), "kept");
+  await writeFile(join(files.podDir(testUid), "etc-hosts"), "");
+  await assert.rejects(files.remove(pod.metadata), (e: KubeletError) => e.message.includes("precious"));
+  assert.equal(await readFile(join(volume, "precious"), "utf8"), "kept");
+  await rm(join(volume, "precious"));
   await files.remove(pod.metadata);
   assert.equal(existsSync(files.podDir(testUid)), false);
 });

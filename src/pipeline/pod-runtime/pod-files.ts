@@ -4,6 +4,7 @@ import { errnoOf, KubeletError } from "../../base/errors.ts";
 import type { ContainerId } from "../../clients/cri/cri.ts";
 import { makeFolders } from "../../host/make-folders.ts";
 import { readMounts } from "../../host/mount-table.ts";
+import { removeEmptyTree, removeTree } from "../../host/remove-tree.ts";
 import { restartsByLogs } from "../../host/restart-logs.ts";
 import type { Pod, PodId, PodUid } from "../../model/pod.ts";
 import { containerLogPath, podDir, podLogDir } from "./config/paths.ts";
@@ -93,7 +94,9 @@ export class PodFiles {
       if (errnoOf(error) !== "ENAMETOOLONG") throw error;
     });
     await this.removeDeadLinks();
-    await rm(dir, { recursive: true, force: true });
+    // Whose files are left there nobody knows: a volume that was one of ours has been emptied by its plugin.
+    await removeEmptyTree(join(dir, "volumes"));
+    await removeTree(dir);
   }
 
   /** The kernel names mount points by their real path, which the configured one may only lead to. */
