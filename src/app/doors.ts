@@ -2,6 +2,7 @@ import { type Component, type Health, healthy } from "../base/component.ts";
 import type { Metrics } from "../base/metrics.ts";
 import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
 import { HealthServer } from "../server/health-server.ts";
+import { healthSlis } from "../server/health-slis.ts";
 import { LocalApi, type LocalApiOptions } from "../server/local-api.ts";
 import type { Route } from "../server/route.ts";
 import type { AgentCore } from "./agent-core.ts";
@@ -38,7 +39,9 @@ export async function agentDoors(
   const { options: o, config, logger, connection } = core;
   const { loop, pleg, board, certificate, manifests, ...shown } = parts;
   const checks = () => [
-    { name: "ping", health: () => ({ ok: true }) as const },
+    { name: "ping", health: () => healthy },
+    // Lines are handed to the kernel as they are made: there is nothing that could fall behind.
+    { name: "log", health: () => healthy },
     { name: "syncloop", health: () => loop.health() },
     { name: "pleg", health: () => pleg.health() },
     // Before the first answer there is nothing to say of it.
@@ -47,11 +50,13 @@ export async function agentDoors(
       health: () => (connection.state.kind === "unknown" ? healthy : connection.health()),
     },
   ];
+  const slis = healthSlis();
   const health = new HealthServer({
     address: config.healthzBindAddress,
     port: o.healthPort ?? (config.healthzPort || -1),
     logger,
     checks,
+    onChecked: slis.observe,
   });
   const server =
     o.server &&
@@ -61,6 +66,7 @@ export async function agentDoors(
       version: o.server.version,
       certificate,
       checks,
+      slis,
       manifests: o.server.manifests ? manifests : [],
     }));
   const socketPath = `${o.rootDir}/kubelet.sock`;

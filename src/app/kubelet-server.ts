@@ -13,6 +13,7 @@ import { fullNameOf, type Pod, type PodUid } from "../model/pod.ts";
 import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
 import { nodeAccess, openGate } from "../server/auth/index.ts";
 import { type DebugOptions, debugRoutes, openRoutes } from "../server/debug/routes.ts";
+import type { HealthSlis } from "../server/health-slis.ts";
 import { AgentServer } from "../server/https/server.ts";
 import { containerLogs } from "../server/logs/container-logs.ts";
 import { metricsRoutes } from "../server/metrics/routes.ts";
@@ -34,6 +35,7 @@ export interface ServerParts {
   readonly volumes: PodVolumes;
   readonly listeners: PodListeners;
   readonly probeMetrics: Metrics;
+  readonly slis: HealthSlis;
   readonly checks: () => readonly { readonly name: string; health(): Health }[];
   /** Routes by which pods are put here; none unless they are wanted. */
   readonly manifests: readonly Route[];
@@ -109,6 +111,7 @@ async function routes(core: AgentCore, parts: ServerParts): Promise<{ open: Rout
     observed,
     statuses,
     checks: parts.checks,
+    onChecked: parts.slis.observe,
     configuration: () => encodeConfiguration({ ...config, ...shownFiles(config, options.certDir) }),
     flags: () => options.server?.flags ?? {},
     version: parts.version,
@@ -210,6 +213,7 @@ async function statistics(core: AgentCore, parts: ServerParts): Promise<Route[]>
     logger,
     metrics,
     probeMetrics: parts.probeMetrics,
+    sliMetrics: parts.slis.metrics,
     stats,
     disks: () => readDisks(),
     machine: { ...node.identity, ...machine, cpus: node.cpus, physicalCores, sockets },

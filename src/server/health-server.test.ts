@@ -12,11 +12,13 @@ async function setUp(t: TestContext) {
     ping: () => ({ ok: true }),
     pleg: () => ({ ok: true }),
   };
+  const checked: string[] = [];
   const stop = new AbortController();
   const server = new HealthServer({
     address: "127.0.0.1",
     port: 0,
     checks: () => Object.entries(health).map(([name, check]) => ({ name, health: check })),
+    onChecked: (check, ok) => checked.push(`${check} ${ok}`),
     logger: silentLogger,
   });
   await server.start(stop.signal);
@@ -38,7 +40,7 @@ async function setUp(t: TestContext) {
       call.on("error", reject);
       call.end();
     });
-  return { health, ask, port, stop, server };
+  return { health, ask, port, stop, server, checked };
 }
 
 const broken = () => ({ ok: false, reason: "no relist for 200s" }) as const;
@@ -132,6 +134,15 @@ test("a check that throws is a check that failed", async (t) => {
     body: "[-]pleg failed: a fault\nhealthz check failed\n",
   });
   assert.equal((await ask("/healthz/ping")).status, 200);
+});
+
+test("how all checks came out is told on; one that is asked for by itself is nobody else's business", async (t) => {
+  const { health, ask, checked } = await setUp(t);
+  await ask("/healthz/pleg");
+  assert.deepEqual(checked, []);
+  health.pleg = broken;
+  await ask("/healthz");
+  assert.deepEqual(checked, ["ping true", "pleg false"]);
 });
 
 test("a request for another host, or for nonsense, does not end the server", async (t) => {

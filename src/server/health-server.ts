@@ -15,6 +15,8 @@ export interface HealthServerOptions {
   /** 0 for any that is free; less for no server. */
   port: number;
   checks: () => readonly HealthCheck[];
+  /** Told how each check came out when all of them are asked for. */
+  onChecked?: (check: string, ok: boolean) => void;
   logger: Logger;
 }
 
@@ -77,6 +79,7 @@ export class HealthServer implements Component {
     if (request.method !== "GET" && request.method !== "HEAD")
       return reply(response, 405, "Method Not Allowed\n");
     const results = checks.map((c) => ({ name: c.name, health: ask(c) }));
+    if (!name[1]) for (const { name, health } of results) this.#o.onChecked?.(name, health.ok);
     const ok = results.every((r) => r.health.ok);
     const lines = results.map(({ name, health }) =>
       health.ok ? `[+]${name} ok` : `[-]${name} failed: ${health.reason}`,

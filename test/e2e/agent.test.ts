@@ -36,10 +36,10 @@ describeOnContainerd("the agent", (version) => {
     agent.start();
     await healthy();
     assert.deepEqual(await agent.health(), { status: 200, body: "ok" });
-    for (const check of ["ping", "syncloop", "pleg", "runtime"])
+    for (const check of ["ping", "log", "syncloop", "pleg", "runtime"])
       assert.deepEqual(await agent.health(`/healthz/${check}`), { status: 200, body: "ok" });
     const verbose = await agent.health("/healthz?verbose");
-    assert.match(verbose?.body ?? "", /^\[\+\]ping ok\n\[\+\]syncloop ok\n\[\+\]pleg ok\n/);
+    assert.match(verbose?.body ?? "", /^\[\+\]ping ok\n\[\+\]log ok\n\[\+\]syncloop ok\n\[\+\]pleg ok\n/);
     assert.match(verbose?.body ?? "", /healthz check passed\n$/);
     assert.equal((await agent.health("/healthz/nonsense"))?.status, 404);
   });

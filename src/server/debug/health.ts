@@ -11,7 +11,10 @@ export interface Check {
 }
 
 /** /healthz, and each check by itself. What exactly is wrong is told only to who asks for that one check. */
-export function healthRoutes(checks: () => readonly Check[]): Route[] {
+export function healthRoutes(
+  checks: () => readonly Check[],
+  onChecked?: (check: string, ok: boolean) => void,
+): Route[] {
   const all = async ({ query, response }: Exchange) => {
     const excluded = new Set(query.getAll("exclude"));
     const lines: string[] = [];
@@ -23,6 +26,7 @@ export function healthRoutes(checks: () => readonly Check[]): Route[] {
       }
       const { ok } = healthOf(check);
       failed ||= !ok;
+      onChecked?.(check.name, ok);
       lines.push(ok ? `[+]${check.name} ok` : `[-]${check.name} failed: reason withheld`);
     }
     if (excluded.size > 0) {

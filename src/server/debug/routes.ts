@@ -24,6 +24,8 @@ export interface DebugOptions {
   };
   readonly statuses: { get(uid: Pod["metadata"]["uid"]): PodStatus | undefined };
   readonly checks: () => readonly { readonly name: string; health(): Health }[];
+  /** Told how each check came out when all of them are asked for. */
+  readonly onChecked?: (check: string, ok: boolean) => void;
   /** The effective KubeletConfiguration, as it is encoded for files. */
   readonly configuration: () => object;
   /** Each flag with its value, secrets left out. */
@@ -50,8 +52,8 @@ export interface DebugOptions {
 }
 
 /** What both ports serve of this folder: health and pods. */
-export function openRoutes(o: Pick<DebugOptions, "desired" | "statuses" | "checks">): Route[] {
-  return [...healthRoutes(o.checks), podsRoute(o)];
+export function openRoutes(o: Pick<DebugOptions, "desired" | "statuses" | "checks" | "onChecked">): Route[] {
+  return [...healthRoutes(o.checks, o.onChecked), podsRoute(o)];
 }
 
 /** What only those who may ask get. `others`: the rest of what the server has, for the list of paths. */

@@ -2,6 +2,7 @@ import { silentLogger } from "../../base/logger.ts";
 import { createMetrics } from "../../base/metrics.ts";
 import type { CgroupUsage } from "../../host/cgroups/usage.ts";
 import type { Summary } from "../../model/stats-summary.ts";
+import { healthSlis } from "../health-slis.ts";
 import type { ContainerRow } from "./container-row.ts";
 import type { MetricsRoutesOptions } from "./routes.ts";
 
@@ -117,10 +118,13 @@ export function fakeMetricsOptions(over: Partial<MetricsRoutesOptions> = {}): Me
     .counter({ name: "prober_probe_total", help: "probes", labels: [...labels, "pod_uid", "result"] })
     .inc({ ...probe, pod_uid: "u", result: "successful" });
   probeMetrics.histogram({ name: "prober_probe_duration_seconds", help: "time", labels }).observe(probe, 0.1);
+  const slis = healthSlis();
+  slis.observe("ping", true);
   return {
     logger: silentLogger,
     metrics: createMetrics(),
     probeMetrics,
+    sliMetrics: slis.metrics,
     stats: {
       summary: async () => fakeSummary,
       cpuAndMemory: async () => ({ ...fakeSummary, pods: [] }),

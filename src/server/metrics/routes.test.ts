@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, describe, it, type TestContext } from "node:test";
 import { parsePrometheus } from "../../../test/metrics/prometheus-text.ts";
+import { healthSlis } from "../health-slis.ts";
 import { fakeMetricsOptions, fakeSummary } from "./fake-metrics.ts";
 import { type MetricsRoutesOptions, metricsRoutes } from "./routes.ts";
 
@@ -45,6 +46,8 @@ describe("metrics over HTTP", () => {
       ["GET /metrics/cadvisor", "get", "metrics"],
       ["GET /metrics/resource", "get", "metrics"],
       ["GET /metrics/probes", "get", "metrics"],
+      ["GET /metrics/slis", "get", "metrics"],
+      ["DELETE /metrics/slis", "delete", "metrics"],
       ["GET /stats/summary", "get", "stats"],
       ["POST /stats/summary", "create", "stats"],
     ]);
@@ -65,6 +68,27 @@ describe("metrics over HTTP", () => {
     assert.equal(parsed.get("container_swap_limit_bytes")?.samples[0]?.value, 30);
     assert.equal(parsed.get("container_start_time_seconds")?.samples[0]?.value, 1_767_323_045);
     assert.equal(parsed.get("resource_scrape_error")?.samples[0]?.value, 0);
+  });
+
+  it("how checks of health came out is told, and begun anew on request", async (t) => {
+    const slis = healthSlis();
+    for (const ok of [true, true, false]) slis.observe("syncloop", ok);
+    const ask = await serve(t, { sliMetrics: slis.metrics });
+    const told = async () => {
+      const parsed = parsePrometheus((await ask("/metrics/slis")).text);
+      const samples = ["kubernetes_healthcheck", "kubernetes_healthchecks_total"].flatMap(
+        (name) => parsed.get(name)?.samples ?? [],
+      );
+      return samples.map(({ labels, value }) => [labels, value]);
+    };
+    const labels = { name: "syncloop", type: "healthz" };
+    assert.deepEqual(await told(), [
+      [labels, 0],
+      [{ ...labels, status: "success" }, 2],
+      [{ ...labels, status: "error" }, 1],
+    ]);
+    assert.equal((await ask("/metrics/slis", {}, "DELETE")).text, "metrics reset\n");
+    assert.deepEqual(await told(), []);
   });
 
   it("what cannot be read is an error in the numbers, not of the request", async (t) => {

@@ -5,6 +5,7 @@ import type { Logger } from "../../base/logger.ts";
 import type { Metrics } from "../../base/metrics.ts";
 import type { ProcessUsage } from "../../host/process-usage.ts";
 import type { Summary } from "../../model/stats-summary.ts";
+import { replyText } from "../replies.ts";
 import type { Exchange, Route } from "../route.ts";
 import { containerFamilies } from "./container-families.ts";
 import type { ContainerRow } from "./container-row.ts";
@@ -23,6 +24,8 @@ export interface MetricsRoutesOptions {
   /** What the agent counts; the probes have a registry and a path of their own. */
   readonly metrics: Metrics;
   readonly probeMetrics: Metrics;
+  /** How the checks of health came out; begun anew on request. */
+  readonly sliMetrics: Metrics;
   readonly stats: {
     summary(): Promise<Summary>;
     cpuAndMemory(): Promise<Summary>;
@@ -46,7 +49,7 @@ export interface MetricsRoutesOptions {
 const zip = promisify(gzip);
 const zipFrom = 1024;
 
-/** /metrics, /metrics/cadvisor, /metrics/resource, /metrics/probes and /stats/summary. */
+/** /metrics, /metrics/cadvisor, /metrics/resource, /metrics/probes, /metrics/slis and /stats/summary. */
 export function metricsRoutes(o: MetricsRoutesOptions): Route[] {
   const page = (path: string, families: () => Promise<Family[]>): Route => ({
     method: "GET",
@@ -87,8 +90,26 @@ export function metricsRoutes(o: MetricsRoutesOptions): Route[] {
       ...(await registryFamilies(o.probeMetrics.registry)),
       ...(await listed("process", async () => [startTimeFamily(await o.process())])),
     ]),
+    page("/metrics/slis", async () => [
+      ...(await registryFamilies(o.sliMetrics.registry)),
+      ...(await listed("process", async () => [startTimeFamily(await o.process())])),
+    ]),
+    resetRoute("/metrics/slis", o.sliMetrics),
     ...(["GET", "POST"] as const).map((method): Route => summaryRoute(method, o)),
   ];
+}
+
+/** Counts from nought again, for tests of clusters that want to see what came of one thing. */
+function resetRoute(path: string, metrics: Metrics): Route {
+  return {
+    method: "DELETE",
+    path,
+    attributes: () => ({ verb: "delete", subresources: ["metrics"] }),
+    async handle({ response }) {
+      metrics.registry.resetMetrics();
+      replyText(response, 200, "metrics reset\n");
+    },
+  };
 }
 
 function summaryRoute(method: "GET" | "POST", { stats, logger }: MetricsRoutesOptions): Route {
