@@ -12,6 +12,7 @@ import { archOf } from "../host/system-identity.ts";
 import { fullNameOf, type Pod, type PodUid } from "../model/pod.ts";
 import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
 import { nodeAccess, openGate } from "../server/auth/index.ts";
+import { disabledRoutes } from "../server/debug/disabled.ts";
 import { type DebugOptions, debugRoutes, openRoutes } from "../server/debug/routes.ts";
 import type { HealthSlis } from "../server/health-slis.ts";
 import { AgentServer } from "../server/https/server.ts";
@@ -91,7 +92,7 @@ export async function kubeletServer(core: AgentCore, parts: ServerParts): Promis
           ...common,
           name: "kubelet-read-only-api",
           port: config.readOnlyPort,
-          routes: open,
+          routes: [...open, ...disabledRoutes()],
           gate: openGate,
           ...(tracer && { tracing: { tracer, trustsCallers: false } }),
         })

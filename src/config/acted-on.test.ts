@@ -41,3 +41,9 @@ test("no line if everything is acted on", () => {
     undefined,
   );
 });
+
+test("all that is configured of TLS is acted on", () => {
+  const fields = leaves(kubeletFields).filter((name) => name.startsWith("tls"));
+  assert.ok(fields.length >= 5);
+  assert.equal(notActedOn([], fields), undefined);
+});

@@ -188,6 +188,7 @@ export const actedOnFields: ReadonlySet<string> = new Set([
   "systemReserved",
   "tlsCertFile",
   "tlsCipherSuites",
+  "tlsCurvePreferences",
   "tlsMinVersion",
   "tlsPrivateKeyFile",
   "tracing.endpoint",

@@ -53,7 +53,10 @@ async function setUp(t: TestContext) {
   const make = () =>
     new LocalApi({
       ...{ socketPath, board, logger: silentLogger, routes },
-      explain: (wanted) => ("pod" in wanted && wanted.pod !== "web" ? undefined : { wanted }),
+      explain: (wanted) => {
+        if ("pod" in wanted && wanted.pod === "weird") throw new RangeError("Invalid time value");
+        return "pod" in wanted && wanted.pod !== "web" ? undefined : { wanted };
+      },
     });
   const running: { api: LocalApi; stop: AbortController }[] = [];
   const start = async () => {
@@ -126,6 +129,13 @@ for (const [path, status, body] of [
     await start();
     assert.deepEqual(await ask(path), { status, body: `${body}\n` });
   });
+
+test("a pod that cannot be explained costs that request, not the agent", async (t) => {
+  const { start, ask } = await setUp(t);
+  await start();
+  assert.deepEqual(await ask("/explain?pod=weird"), { status: 500, body: "Invalid time value\n" });
+  assert.equal((await ask("/pods")).status, 200);
+});
 
 for (const [method, path] of [
   ["GET", "/"],

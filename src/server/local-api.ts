@@ -70,7 +70,16 @@ export class LocalApi implements Component {
         `another kubelet answers on ${socketPath}: it uses the same root folder`,
       );
     await rm(socketPath, { force: true });
-    const server: Server = createServer((request, response) => this.#answer(request, response, signal));
+    const server: Server = createServer((request, response) => {
+      try {
+        this.#answer(request, response, signal);
+      } catch (error) {
+        // One pod that cannot be shown is no reason to stop looking after all others.
+        logger.error("A local request failed", { path: request.url, err: messageOf(error) });
+        if (response.headersSent) response.destroy();
+        else response.writeHead(500, { "content-type": "text/plain" }).end(`${messageOf(error)}\n`);
+      }
+    });
     limitConnections(server, maxConnections);
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);

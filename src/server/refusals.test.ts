@@ -236,6 +236,14 @@ const cases: Case[] = [
     status: 500,
   },
   {
+    name: "attach to a container that has ended",
+    path: "/attach/default/web/done?output=1",
+    pair: admin,
+    headers: upgradeTo("SPDY/3.1"),
+    status: 500,
+    says: /^container done not found in pod web_default$/,
+  },
+  {
     name: "exec of an older pod of the name",
     path: "/exec/default/web/other-uid/app?output=1",
     pair: admin,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { openGate } from "../auth/index.ts";
+import { type Gate, openGate } from "../auth/index.ts";
 import { fakeNodeRoutes } from "../fake-node.ts";
 import { ask, startServer, type TestServer } from "../fixtures.ts";
 import { healthRoutes } from "./health.ts";
@@ -150,4 +150,19 @@ test("without debugging handlers, callers are told so", async () => {
   assert.equal((await ask(own.port, "/configz")).status, 404);
   assert.equal((await ask(own.port, "/pods")).status, 200);
   await own.stop();
+});
+
+test("what is refused to all methods takes the right to the one that was asked for", async () => {
+  const routes = fakeNodeRoutes({ url: () => "", settings: { enableDebugFlagsHandler: false } });
+  const asked: string[] = [];
+  const gate: Gate = {
+    enter: async (_, { verb, subresources }) => {
+      asked.push(`${verb} ${subresources}`);
+      return { name: "u", groups: [] };
+    },
+  };
+  const own = await startServer({ routes, gate });
+  for (const method of ["GET", "PUT", "DELETE"]) await ask(own.port, "/debug/flags/v", { method });
+  await own.stop();
+  assert.deepEqual(asked, ["get proxy", "update proxy", "delete proxy"]);
 });

@@ -92,8 +92,11 @@ export class Dispatcher {
     const method = request.method ?? "";
     const found = this.#o.table.find(method, path);
     if (found.kind === "unknown") throw new HttpError(404, "404 page not found\n");
+    // A route for all methods cannot tell which of them is asked for.
     const attributes =
-      found.kind === "route" ? found.route.attributes(found.params) : attributesOf(method, path);
+      found.kind === "route" && found.route.method !== "*"
+        ? found.route.attributes(found.params)
+        : attributesOf(method, path);
     const caller = await this.#o.gate.enter(request, attributes);
     switch (found.kind) {
       case "missing":

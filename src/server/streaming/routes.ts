@@ -77,7 +77,12 @@ export function streamingRoutes(o: StreamingOptions): Route[] {
   const attach = async (exchange: UpgradeExchange) => {
     const { params, query, signal } = exchange;
     const streams = streamOptions(query);
-    const { pod, container } = runningContainer(o, params);
+    const fullName = `${params.pod}_${params.namespace}`;
+    const { pod, container } = runningContainer(
+      o,
+      params,
+      `${params.container} not found in pod ${fullName}`,
+    );
     // Whether there is a terminal was decided when the container was made.
     const tty = specOf(pod, container.name)?.tty === true;
     const fitting = { ...streams, tty, stderr: streams.stderr && !tty };
@@ -158,13 +163,16 @@ function podOf(o: StreamingOptions, params: Params): Pod {
   return pod;
 }
 
-function runningContainer(o: StreamingOptions, params: Params): { pod: Pod; container: ObservedContainer } {
+function runningContainer(
+  o: StreamingOptions,
+  params: Params,
+  missing = `not found (${JSON.stringify(params.container ?? "")})`,
+): { pod: Pod; container: ObservedContainer } {
   const pod = podOf(o, params);
   const name = params.container ?? "";
   const known = params.uid === undefined || isOf(o, pod, params.uid);
   const container = known ? newestContainer(o.observed.get(pod.metadata.uid), name) : undefined;
-  if (container?.state !== "running")
-    throw new HttpError(500, `container not found (${JSON.stringify(name)})`);
+  if (container?.state !== "running") throw new HttpError(500, `container ${missing}`);
   return { pod, container };
 }
 
