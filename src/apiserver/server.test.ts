@@ -1,10 +1,16 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from "node:http2";
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect as connectHttp2,
+  constants,
+} from "node:http2";
 import { request as httpsRequest } from "node:https";
 import { connect } from "node:net";
 import { type TestContext, test } from "node:test";
 import { connect as connectTls, type TLSSocket } from "node:tls";
+import { eventually } from "../../test/contracts/eventually.ts";
 import { generateKey, privateKeyPem, signCertificate } from "../base/x509/index.ts";
 import {
   configMap,
@@ -246,4 +252,46 @@ test("a client that goes away ends its watch", async (t) => {
   await fetch(`${api.url}${mapsPath}?watch=1`, { signal: controller.signal });
   controller.abort();
   await ended.promise;
+});
+
+test("a crowd that says nothing keeps nobody out, and cuts off nobody who waits for an answer", async (t) => {
+  const { server, pair, client } = await secureApi(t, { limits: { connections: 20 } });
+  const { port } = server;
+  const session = connectHttp2(`https://127.0.0.1:${port}`, { ca: pair.cert, ...client });
+  t.after(() => session.destroy());
+  await overHttp2(session, mapsPath, configMap("a"));
+  const watch = session.request({ ":path": `${mapsPath}?watch=1` });
+  await firstLine(watch);
+  const crowd = Array.from({ length: 60 }, (_, i) => {
+    const socket = i % 2 ? connect(port, "127.0.0.1") : connectTls({ port, rejectUnauthorized: false });
+    return socket.on("error", () => {}).resume();
+  });
+  t.after(() => crowd.forEach((socket) => void socket.destroy()));
+  await Promise.all(crowd.map((socket) => once(socket, "connect")));
+  const newcomer = connectHttp2(`https://127.0.0.1:${port}`, { ca: pair.cert, ...client });
+  t.after(() => newcomer.destroy());
+  assert.equal((await overHttp2(newcomer, `${mapsPath}/a`)).status, 200);
+  await eventually(() => crowd.filter((socket) => socket.closed).length > 40 || undefined);
+  const added = once(watch, "data");
+  assert.equal((await overHttp2(newcomer, mapsPath, configMap("b"))).status, 201);
+  assert.equal(JSON.parse(String((await added)[0])).object.metadata.name, "b");
+});
+
+test("HTTP/2: a connection is kept while something is asked for on it, and then not for ever", async (t) => {
+  const { server, pair, client } = await secureApi(t, { limits: { idleMs: 100 } });
+  const open = () => connectHttp2(`https://127.0.0.1:${server.port}`, { ca: pair.cert, ...client });
+  const [idle, watching] = [open(), open()];
+  t.after(() => [idle, watching].forEach((session) => void session.destroy()));
+  await overHttp2(idle, mapsPath, configMap("a"));
+  const watch = watching.request({ ":path": `${mapsPath}?watch=1` });
+  await firstLine(watch);
+  await once(idle, "close");
+  const added = once(watch, "data");
+  const another = open();
+  t.after(() => another.destroy());
+  assert.equal((await overHttp2(another, mapsPath, configMap("b"))).status, 201);
+  assert.equal(JSON.parse(String((await added)[0])).object.metadata.name, "b");
+  await once(another, "close");
+  watch.close(constants.NGHTTP2_CANCEL);
+  await once(watching, "close");
 });

@@ -4,6 +4,7 @@ import type { AddressInfo, Server as NetServer, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { type Component, type Health, healthy } from "../base/component.ts";
+import { Connections } from "../base/connections.ts";
 import { type Logger, silentLogger } from "../base/logger.ts";
 import { readInTurn } from "../base/read-in-turn.ts";
 import type { Admission, Authenticator, Authorizer } from "./access.ts";
@@ -56,6 +57,20 @@ export interface ApiServerOptions {
   readonly checks?: Readonly<Record<string, () => Health>>;
   readonly onRequest?: (seen: SeenRequest) => void;
   readonly maxBodyBytes?: number;
+  readonly limits?: Partial<ConnectionLimits>;
+}
+
+export interface ConnectionLimits {
+  /** Connections at once: who comes later gets the place of the one that has been idle longest. */
+  readonly connections: number;
+  /** How long a connection is kept for a next request. */
+  readonly idleMs: number;
+}
+
+/** A connection of HTTP/2, and how many requests are under way on it. */
+interface Session {
+  readonly socket: Socket | undefined;
+  streams: number;
 }
 
 const megabyte = 1024 * 1024;
@@ -64,7 +79,7 @@ const maxHeaderSize = megabyte;
 /** How long requests under way may take when the server stops. */
 const stopWithinMs = 5000;
 const headersWithinMs = 32_000;
-const idleMs = 180_000;
+const usualLimits: ConnectionLimits = { connections: 4096, idleMs: 180_000 };
 
 /** The API over HTTP. The store is whoever made it to close. */
 export class ApiServer implements Component {
@@ -75,10 +90,11 @@ export class ApiServer implements Component {
   readonly #handler: RestHandler;
   readonly #server: Server | Http2SecureServer;
   readonly #doors: NetServer[] = [];
-  readonly #sockets = new Set<Socket>();
-  /** Those of HTTP/1.1 with a request under way; those of HTTP/2 belong to their sessions. */
-  readonly #busy = new Set<Socket>();
-  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #limits: ConnectionLimits;
+  readonly #connections: Connections;
+  readonly #sessions = new Map<ServerHttp2Session, Session>();
+  /** The last one whose handshake was done: a session is told of right after. */
+  #newest: Socket | undefined;
   readonly #ending = new AbortController();
   readonly #done = Promise.withResolvers<void>();
   #stopped: Promise<void> | undefined;
@@ -88,6 +104,8 @@ export class ApiServer implements Component {
     this.#o = options;
     const { store, definitions, clock = systemClock, logger = silentLogger } = options;
     this.#clock = clock;
+    this.#limits = { ...usualLimits, ...options.limits };
+    this.#connections = new Connections(this.#limits.connections);
     const catalog = new Catalog(definitions);
     const doors: WriteDoors = {
       ...{ store, catalog, clock, admission: options.admission, propagation: options.propagation ?? [] },
@@ -166,11 +184,11 @@ export class ApiServer implements Component {
   #plain(): Server {
     const server = createServer({ maxHeaderSize }, (request, response) => this.#serve(request, response));
     server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket as Socket, head));
-    server.on("connection", (socket) => this.#track(socket));
+    server.on("connection", (socket) => this.#connected(socket));
     // A watch is sent for as long as it likes; only what comes in has to come in time.
     server.requestTimeout = 0;
     server.headersTimeout = headersWithinMs;
-    server.keepAliveTimeout = idleMs;
+    server.keepAliveTimeout = this.#limits.idleMs;
     return server;
   }
 
@@ -182,6 +200,7 @@ export class ApiServer implements Component {
       rejectUnauthorized: false,
       allowHTTP1: true,
       minVersion: "TLSv1.2",
+      handshakeTimeout: headersWithinMs,
       maxSessionMemory: 256,
       settings: { maxConcurrentStreams: 1000, initialWindowSize: megabyte },
     });
@@ -191,18 +210,19 @@ export class ApiServer implements Component {
     server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) =>
       this.#upgrade(request, socket, head),
     );
-    server.on("session", (session) => {
-      this.#sessions.add(session);
-      session.on("close", () => this.#sessions.delete(session));
-      session.on("error", () => {});
+    server.on("session", (session) => this.#session(session));
+    // What never finishes its handshake takes a place, too.
+    server.on("connection", (socket: Socket) => this.#connected(socket));
+    server.prependListener("secureConnection", (socket) => {
+      const { _parent: below } = socket as unknown as { _parent: Socket };
+      socket.on("error", () => {});
+      this.#connections.replace(below, socket);
+      this.#newest = socket;
     });
-    server.on("secureConnection", (socket) => {
-      this.#track(socket);
-      readInTurn(socket);
-    });
+    server.on("secureConnection", readInTurn);
     // Those of HTTP/1.1, which Node reads from here, too.
     Object.assign(server, {
-      ...{ keepAliveTimeout: idleMs, headersTimeout: headersWithinMs, requestTimeout: 0 },
+      ...{ keepAliveTimeout: this.#limits.idleMs, headersTimeout: headersWithinMs, requestTimeout: 0 },
       maxHeaderSize,
     });
     server.on("sessionError", () => {});
@@ -210,31 +230,46 @@ export class ApiServer implements Component {
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
-    if (request.httpVersionMajor === 1) {
-      const { socket } = request;
-      this.#busy.add(socket);
-      response.on("close", () => {
-        this.#busy.delete(socket);
-        // Otherwise the connection would be kept for a next request, and the server for it.
-        if (this.#stopped) socket.destroySoon();
-      });
-    }
+    const { stream } = request as { stream?: { session?: ServerHttp2Session } };
+    const link = stream?.session;
+    const session = link && this.#sessions.get(link);
+    const socket = session?.socket ?? request.socket;
+    const idle = this.#connections.busy(socket);
+    if (session) session.streams++;
+    response.on("close", () => {
+      idle();
+      if (session) this.#answered(link, session);
+      // Otherwise the connection would be kept for a next request, and the server for it.
+      else if (this.#stopped && !stream) socket.destroySoon();
+    });
     void this.#handler.serve(request, response);
   }
 
   #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
-    this.#busy.add(socket);
+    this.#connections.busy(socket);
     void this.#handler.upgrade(request, socket, head);
   }
 
-  #track(socket: Socket): void {
-    this.#sockets.add(socket);
+  #connected(socket: Socket): void {
+    if (!this.#connections.add(socket)) return;
     socket.setNoDelay(true);
     socket.on("error", () => {});
-    socket.on("close", () => {
-      this.#sockets.delete(socket);
-      this.#busy.delete(socket);
+  }
+
+  /** Its time begins anew: when it was up before, somebody still waited for this answer. */
+  #answered(session: ServerHttp2Session, known: Session): void {
+    if (--known.streams === 0 && !session.closed) session.setTimeout(this.#limits.idleMs);
+  }
+
+  #session(session: ServerHttp2Session): void {
+    const known: Session = { socket: this.#newest, streams: 0 };
+    this.#sessions.set(session, known);
+    session.setTimeout(this.#limits.idleMs);
+    session.on("timeout", () => {
+      if (known.streams === 0) session.close();
     });
+    session.on("close", () => this.#sessions.delete(session));
+    session.on("error", () => {});
   }
 
   async #stop(): Promise<void> {
@@ -243,15 +278,16 @@ export class ApiServer implements Component {
     );
     this.#ending.abort();
     this.#handler.stop();
-    for (const session of this.#sessions) if (!session.closed) session.close();
-    for (const socket of this.#sockets)
-      if (!this.#busy.has(socket) && (socket as TLSSocket).alpnProtocol !== "h2") socket.destroy();
-    const cancel = this.#clock.after(stopWithinMs, () => {
-      for (const socket of this.#sockets) socket.destroy();
-    });
+    for (const session of this.#sessions.keys()) if (!session.closed) session.close();
+    for (const socket of [...this.#connections.idle])
+      if ((socket as TLSSocket).alpnProtocol !== "h2") socket.destroy();
+    const destroyAll = () => {
+      for (const socket of this.#connections.all()) socket.destroy();
+    };
+    const cancel = this.#clock.after(stopWithinMs, destroyAll);
     await closed;
     cancel();
-    for (const socket of this.#sockets) socket.destroy();
+    destroyAll();
     this.#done.resolve();
   }
 }

@@ -227,3 +227,23 @@ test("the read-only port speaks plain HTTP, and stops while a caller still liste
   );
   await closed;
 });
+
+test("HTTP/2: a connection is kept while an answer is waited for, and afterwards not for ever", async (t) => {
+  const own = await startServer({
+    ...{ gate: openGate, limits: { idleMs: 100 } },
+    routes: [route("/endless", ({ response }) => new Promise(() => void response.write("begun")))],
+  });
+  t.after(() => own.stop());
+  const open = () => connectHttp2(`https://127.0.0.1:${own.port}`, { rejectUnauthorized: false });
+  const waiting = open();
+  const stream = waiting.request({ ":path": "/endless" });
+  await once(stream, "data");
+  for (let round = 0; round < 2; round++) {
+    const session = open();
+    await once(session.request({ ":path": "/nowhere" }).resume(), "end");
+    await once(session, "close");
+  }
+  assert.ok(!waiting.closed);
+  stream.close();
+  await once(waiting, "close");
+});

@@ -224,11 +224,17 @@ export class AgentServer implements Component {
   #session(session: ServerHttp2Session): void {
     const known: Session = { socket: this.#newest, streams: 0 };
     this.#sessions.set(session, known);
-    session.setTimeout(this.#limits.idleMs, () => {
+    session.setTimeout(this.#limits.idleMs);
+    session.on("timeout", () => {
       if (known.streams === 0) session.close();
     });
     session.on("error", () => {});
     session.on("close", () => this.#sessions.delete(session));
+  }
+
+  /** Its time begins anew: when it was up before, somebody still waited for this answer. */
+  #answered(session: ServerHttp2Session, known: Session): void {
+    if (--known.streams === 0 && !session.closed) session.setTimeout(this.#limits.idleMs);
   }
 
   #inTurn(request: IncomingMessage, response: ServerResponse): void {
@@ -240,7 +246,8 @@ export class AgentServer implements Component {
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
     const { stream } = request as { stream?: { session?: ServerHttp2Session } };
-    const session = stream?.session && this.#sessions.get(stream.session);
+    const link = stream?.session;
+    const session = link && this.#sessions.get(link);
     const socket = session?.socket ?? request.socket;
     const idle = this.#connections.busy(socket);
     if (session) session.streams++;
@@ -248,7 +255,7 @@ export class AgentServer implements Component {
     request.on("error", () => {});
     response.once("close", () => {
       idle();
-      if (session) session.streams--;
+      if (session) this.#answered(link, session);
       // Otherwise the connection would be kept for a next request, and the server for it.
       else if (this.#ending) socket.destroySoon();
     });
