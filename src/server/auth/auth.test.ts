@@ -5,6 +5,8 @@ import { FakeClock } from "../../base/fake-clock.ts";
 import { silentLogger } from "../../base/logger.ts";
 import { metricValues } from "../../base/metric-values.ts";
 import { createMetrics } from "../../base/metrics.ts";
+import { KubeApiError, TransportError } from "../../clients/kube/api-error.ts";
+import { LinkLost } from "../../clients/kube/link.ts";
 import { fakeReviews } from "../fixtures.ts";
 import { HttpError } from "../http-error.ts";
 import { type AccessOptions, attributesOf, nodeAccess } from "./index.ts";
@@ -125,6 +127,35 @@ describe("what the cluster says", () => {
     await assert.rejects(gate.enter(withToken, right), refused(401));
     down = false;
     await gate.enter(withToken, right);
+  });
+
+  const lost = () =>
+    new TransportError("lost", { cause: new LinkLost("reset", { untouched: false, reused: true }) });
+  const failed = (code: number) => new KubeApiError({ status: code, reason: "", message: "no" });
+  const failures: [string, () => Error, number][] = [
+    ["a connection that was lost", lost, 5],
+    ["too many requests", () => failed(429), 5],
+    ["an error of the server", () => failed(500), 5],
+    ["a server that is not there", () => new TransportError("connection refused"), 1],
+    ["a refusal", () => failed(403), 1],
+  ];
+  for (const [name, failure, tries] of failures)
+    test(`after ${name} a review is asked for ${tries === 1 ? "once" : `up to ${tries} times`}`, async () => {
+      const clock = new FakeClock();
+      const { transport, asked } = fakeReviews({ token: failure });
+      const refusal = assert.rejects(access({ transport, clock }).enter(withToken, right), refused(401));
+      for (let second = 0; second < 10; second++) await clock.advance(1000);
+      await refusal;
+      assert.equal(asked.length, tries);
+    });
+
+  test("an answer that comes with the second try is as good as one with the first", async () => {
+    const clock = new FakeClock();
+    const rights = [lost(), { allowed: true }];
+    const { transport } = fakeReviews({ token: () => known, access: () => rights.shift() ?? {} });
+    const entered = access({ transport, clock }).enter(withToken, right);
+    for (let step = 0; step < 10; step++) await clock.advance(100);
+    assert.equal((await entered).name, "u");
   });
 
   test("a denial beats an allowance, and the next subresource is asked for", async () => {

@@ -7,6 +7,7 @@ import { AccessReviews, type Authorizer, alwaysAllow, alwaysDeny } from "./autho
 import { ClientCertificates } from "./client-certificates.ts";
 import { accessGate, type Gate } from "./gate.ts";
 import { countedReviews, tokenCacheMetrics } from "./review-metrics.ts";
+import { retriedReviews } from "./review-retry.ts";
 import { TokenReviews } from "./tokens.ts";
 
 export { attributesOf } from "./attributes.ts";
@@ -43,7 +44,7 @@ export function nodeAccess(o: AccessOptions): Gate {
       tokens:
         transport && authentication.webhook
           ? new TokenReviews({
-              transport: countedReviews("authn", transport, o),
+              transport: retriedReviews(countedReviews("authn", transport, o), clock),
               ttlMs: authentication.cacheTtlMs,
               clock,
               metrics: metrics && tokenCacheMetrics(metrics),
@@ -61,6 +62,6 @@ function authorizer(o: AccessOptions): Authorizer {
   const { authorization, nodeName, clock } = o;
   if (authorization.mode === "AlwaysAllow") return alwaysAllow;
   if (!o.transport) return alwaysDeny;
-  const transport = countedReviews("authz", o.transport, o);
+  const transport = retriedReviews(countedReviews("authz", o.transport, o), clock);
   return new AccessReviews({ transport, nodeName, clock, ...authorization });
 }
