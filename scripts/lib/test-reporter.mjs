@@ -15,6 +15,9 @@ export default async function* report(source) {
         path[data.nesting] = data.name;
         break;
       }
+      case "test:complete":
+        if (data.nesting === 0 && isFile(data)) state(files, data).took = data.details.duration_ms;
+        break;
       case "test:pass":
         // A suite that is skipped hides its tests: it is told in their place.
         if (isTest(data) || data.skip !== undefined) {
@@ -57,8 +60,12 @@ export default async function* report(source) {
 }
 
 function isTest(data) {
-  // With a process for each file, Node reports the file itself as a test around the others.
-  return data.details.type !== "suite" && data.name !== data.file && !String(data.name).endsWith(".test.ts");
+  return data.details.type !== "suite" && !isFile(data);
+}
+
+/** With a process for each file, Node reports the file itself as a test around the others. */
+function isFile(data) {
+  return data.name === data.file || String(data.name).endsWith(".test.ts");
 }
 
 function state(files, data) {
@@ -77,14 +84,17 @@ function where(data) {
 
 function lines(files) {
   const out = [];
-  for (const [name, { passed, failed, skipped }] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    if (passed + failed + skipped.length === 0) continue;
+  for (const [name, { passed, failed, skipped, took = 0 }] of [...files].sort(([a], [b]) =>
+    a < b ? -1 : 1,
+  )) {
+    if (passed + failed + skipped.length === 0 && took < 1000) continue;
     const parts = [
       `${passed} passed`,
       failed > 0 && `${failed} failed`,
       skipped.length > 0 && `${skipped.length} skipped`,
     ];
-    out.push(`${failed > 0 ? "✖" : "✔"} ${name}: ${parts.filter(Boolean).join(", ")}`);
+    const time = took > 1000 ? ` (${Math.round(took / 1000)} s)` : "";
+    out.push(`${failed > 0 ? "✖" : "✔"} ${name}: ${parts.filter(Boolean).join(", ")}${time}`);
     for (const reason of new Set(skipped)) out.push(`    skipped: ${reason}`);
   }
   return `${out.join("\n")}\n`;

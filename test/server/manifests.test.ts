@@ -109,7 +109,8 @@ describe("pods by HTTPS", () => {
   });
 
   test("an agent that would let everybody put pods does not start", async () => {
-    const done = await cli([`--root-dir=${agent.rootDir}`, "--enable-manifests-handler"], {
+    const open = ["--anonymous-auth=true", "--authorization-mode=AlwaysAllow"];
+    const done = await cli([`--root-dir=${agent.rootDir}`, "--enable-manifests-handler", ...open], {
       withinMs: 30_000,
     });
     assert.equal(done.status, 1);
