@@ -54,7 +54,8 @@ class FixedAuthenticator implements Authenticator {
     if (pair && options) {
       const make = ([cert = "", key = ""]: readonly string[]) =>
         keyPair(cert, key, pair.cert.field, pair.key.field);
-      this.#pair = new PemFiles([pair.cert, pair.key], make, options);
+      const goodUntil = (value: KeyPair) => value.goodUntil;
+      this.#pair = new PemFiles([pair.cert, pair.key], make, { ...options, goodUntil });
     }
     if (user.tokenFile !== undefined && options) {
       this.#token = new TokenFile(user.tokenFile, user.token, options);
@@ -73,9 +74,10 @@ class FixedAuthenticator implements Authenticator {
   }
 
   async refused(credentials: Credentials): Promise<boolean> {
-    if (!this.#token) return false;
-    this.#token.forget();
-    return (await this.current()).authorization !== credentials.authorization;
+    this.#pair?.forget();
+    this.#token?.forget();
+    const { authorization, clientCertificate } = await this.current();
+    return authorization !== credentials.authorization || clientCertificate !== credentials.clientCertificate;
   }
 }
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -208,6 +209,33 @@ describe("certificate files", { timeout: 30_000 }, () => {
       const [old, current] = server.sockets;
       while (!old?.destroyed) await new Promise((resolve) => setImmediate(resolve));
       assert.equal(current?.destroyed, false);
+    });
+  }
+
+  for (const moment of [
+    "after a 401, and the request is sent again",
+    "in the last moments of a certificate",
+  ]) {
+    it(`are read at once ${moment}`, async (t) => {
+      const refused = new Set<string>();
+      const server = await whoAmI(t, "h2", (who) => !refused.has(who));
+      const dir = await folder(t);
+      const clock = new MovableClock();
+      const pair = join(dir, "current.pem");
+      const put = (name: string) => writeFile(pair, fixture(`${name}.pem`) + fixture(`${name}.key`));
+      await put("client-a");
+      const { who } = await connect(t, {
+        dir,
+        cluster: { server: server.url, ...authority },
+        user: { "client-certificate": "current.pem", "client-key": "current.pem" },
+        clock,
+      });
+      const { validToDate } = new X509Certificate(fixture("client-a.pem"));
+      if (moment.startsWith("in the last")) clock.move(validToDate.getTime() - clock.now() - 4000);
+      assert.equal(await who(), "system:node:a");
+      if (moment.startsWith("after a 401")) refused.add("system:node:a");
+      await put("client-b");
+      assert.equal(await who(), "system:node:b");
     });
   }
 

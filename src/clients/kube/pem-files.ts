@@ -8,10 +8,14 @@ import type { PemSource } from "./kubeconfig.ts";
 export interface KeyPair {
   readonly cert: string;
   readonly key: string;
+  /** When the certificate is over; milliseconds since the epoch. */
+  readonly goodUntil?: number;
 }
 
 /** How often files are looked at, at most: each look is a stat() of each of them, before a request. */
 const lookEveryMs = 1000;
+/** What is over by then is looked at each time: its successor may have come at the last moment. */
+const lastMomentsMs = 5000;
 
 /**
  * Something made of PEM files, made anew when they change. The same object is handed out until then, so that a caller
@@ -28,12 +32,14 @@ export class PemFiles<T> {
   #lookedAt = Number.NEGATIVE_INFINITY;
   #looking: Promise<T> | undefined;
   #complaint = "";
+  readonly #goodUntil: (value: T) => number | undefined;
 
   constructor(
     sources: readonly PemSource[],
     make: (pems: readonly string[]) => T,
-    options: { clock: Clock; logger: Logger },
+    options: { clock: Clock; logger: Logger; goodUntil?: (value: T) => number | undefined },
   ) {
+    this.#goodUntil = options.goodUntil ?? (() => undefined);
     this.#sources = sources;
     this.#make = make;
     this.#clock = options.clock;
@@ -41,13 +47,20 @@ export class PemFiles<T> {
   }
 
   async current(): Promise<T> {
-    const sinceLook = this.#clock.now() - this.#lookedAt;
+    const now = this.#clock.now();
+    const sinceLook = now - this.#lookedAt;
+    const isOver = this.#current && now + lastMomentsMs >= (this.#goodUntil(this.#current.value) ?? Infinity);
     // A clock that was set back must not stop the looking.
-    if (this.#current && sinceLook >= 0 && sinceLook < lookEveryMs) return this.#current.value;
+    if (this.#current && !isOver && sinceLook >= 0 && sinceLook < lookEveryMs) return this.#current.value;
     this.#looking ??= this.#look().finally(() => {
       this.#looking = undefined;
     });
     return this.#looking;
+  }
+
+  /** The next who asks has the files looked at. */
+  forget(): void {
+    this.#lookedAt = Number.NEGATIVE_INFINITY;
   }
 
   async #look(): Promise<T> {
@@ -109,7 +122,7 @@ export function keyPair(cert: string, key: string, certField: string, keyField: 
   if (!certificate.checkPrivateKey(privateKey)) {
     throw new KubeletError("Kubeconfig", `${keyField}: is not the key of the certificate in ${certField}`);
   }
-  return { cert, key };
+  return { cert, key, goodUntil: certificate.validToDate.getTime() };
 }
 
 function parse<T>(field: string, what: string, make: () => T): T {
