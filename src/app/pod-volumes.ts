@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Component } from "../base/component.ts";
 import { KubeletError } from "../base/errors.ts";
@@ -65,7 +65,7 @@ export function podVolumes(
   objects?.onChange(changed);
   bundles?.onChange(() => changed({ kind: "ClusterTrustBundle" }));
 
-  const plugins = ({ mounts, applyFsGroup }: PluginParts) => {
+  const plugins = ({ mounts, applyFsGroup, guard }: PluginParts) => {
     const ownership = {
       apply: (dir: string, { pod, fsGroup, fsGroupChangePolicy: policy, signal }: Ownership) =>
         applyFsGroup({ pod, dir, fsGroup, policy, readOnly: false, signal }),
@@ -78,6 +78,7 @@ export function podVolumes(
         transport: api,
         tokens,
         mounts: hostMounts,
+        answers: (path) => guard.run(path, () => statfs(path)),
         ownership,
         events,
         ...common,

@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { KubeletError, messageOf } from "../base/errors.ts";
+import { widenThreadPool } from "../host/thread-pool.ts";
 
 /** Node calls its processes by the name of a thread; whoever looks for a kubelet looks for this name. */
 function nameProcess(): void {
@@ -44,6 +45,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(0);
 });
 
+widenThreadPool();
 nameProcess();
 main(process.argv.slice(2)).then(
   (code) => process.exit(code),

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { FakeClock } from "../base/fake-clock.ts";
 import { HangGuard } from "./hang-guard.ts";
+import { libc } from "./libc.ts";
+import { readMountsBelow } from "./mount-table.ts";
+import { removeTree } from "./remove-tree.ts";
 
 const never = () => new Promise<string>(() => {});
 
@@ -33,15 +41,72 @@ test("a path that hangs is given up after 5 s, not asked again, and usable once 
   assert.equal(await guard.run("/a", async () => "x"), "x");
 });
 
-test("with two paths that hang, others are asked one at a time", async () => {
+test("who asks for a path that is being looked at waits for his turn", async () => {
+  const guard = new HangGuard(new FakeClock());
+  const order: string[] = [];
+  const answer = Promise.withResolvers<void>();
+  const first = guard.run("/a", () => answer.promise.then(() => order.push("first")));
+  const second = guard.run("/a", async () => order.push("second"));
+  answer.resolve();
+  await Promise.all([first, second]);
+  assert.deepEqual(order, ["first", "second"]);
+});
+
+test("however many paths hang at once, no more calls are made than half of the threads can take", async () => {
   const clock = new FakeClock();
-  const guard = new HangGuard(clock);
-  for (const path of ["/a", "/b"]) guard.run(path, never).catch(() => {});
+  const guard = new HangGuard(clock, 2);
+  let begun = 0;
+  const answers: (() => void)[] = [];
+  const hang = () => {
+    begun++;
+    return new Promise<void>((resolve) => answers.push(resolve));
+  };
+  const calls = ["/a", "/b", "/c", "/d", "/e"].map((path) => guard.run(path, hang));
+  const ends = Promise.allSettled(calls);
   await clock.advance(5_000);
-  assert.equal(await guard.run("/c", async () => "x"), "x");
-  guard.run("/d", never).catch(() => {});
-  await assert.rejects(
-    guard.run("/e", async () => "x"),
-    /too many/,
-  );
+  const messages = (await ends).map((end) => (end.status === "rejected" ? end.reason.message : "fine"));
+  assert.deepEqual(messages, [
+    "/a does not answer",
+    "/b does not answer",
+    ...["/c", "/d", "/e"].map((path) => `${path}: too many file systems do not answer`),
+  ]);
+  assert.equal(begun, 2);
+  await assert.rejects(guard.run("/f", hang), /too many/);
+  answers[0]?.();
+  await clock.advance(0);
+  assert.equal(await guard.run("/f", async () => "x"), "x");
+});
+
+test("calls that are refused a place at once get one as soon as another has ended", async () => {
+  const guard = new HangGuard(new FakeClock(), 2);
+  const paths = Array.from({ length: 20 }, (_, i) => `/${i}`);
+  let running = 0;
+  let most = 0;
+  const look = async () => {
+    most = Math.max(most, ++running);
+    await new Promise((resolve) => setImmediate(resolve));
+    running--;
+  };
+  await Promise.all(paths.map((path) => guard.run(path, look)));
+  assert.equal(most, 2);
+});
+
+const mayMount = process.getuid?.() === 0 && existsSync("/dev/fuse");
+const forceAndDetach = 3;
+
+test("with more dead file systems than threads other files can still be read", {
+  skip: !mayMount && "needs root and FUSE",
+}, async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), "hang-guard-"));
+  t.after(async () => {
+    const { unmount } = await libc();
+    for (const path of readMountsBelow(dir)) await unmount(path, forceAndDetach);
+    await removeTree(dir);
+  });
+  const script = new URL("./fake-dead-mounts.ts", import.meta.url).pathname;
+  const said = await new Promise<string>((resolve) => {
+    const limits = { timeout: 30_000, killSignal: "SIGKILL" } as const;
+    execFile(process.execPath, [script, dir], limits, (_, stdout) => resolve(stdout));
+  });
+  assert.equal(said, "read, all refused\n");
 });

@@ -1,52 +1,67 @@
 import { type Clock, systemClock } from "../base/clock.ts";
 import { KubeletError } from "../base/errors.ts";
+import { poolThreads } from "./thread-pool.ts";
 
 /** A call that takes longer than this is taken for one that will not come back. */
 const hangsAfterMs = 5_000;
-/** The thread pool has four threads unless told otherwise; calls that hang may not have more than these. */
-const mostHanging = 2;
+
+interface Waiting {
+  readonly path: string;
+  readonly begin: () => void;
+  readonly refuse: (error: KubeletError) => void;
+}
 
 /**
  * For calls on paths that may never answer, such as those of a dead server. Each call that hangs keeps a thread, and without
- * threads the agent stands still: so there is one call for a path at a time, and with too many paths that hang, one call in all.
+ * threads the agent stands still: so there is one call for a path at a time, and never more in all than leave half of the threads to
+ * others. Who comes when there are as many waits for one to end, and is refused when all of them hang.
  */
 export class HangGuard {
   readonly #clock: Clock;
+  readonly #most: number;
   readonly #running = new Map<string, { hangs: boolean }>();
+  #waiting: Waiting[] = [];
 
-  constructor(clock: Clock = systemClock) {
+  constructor(clock: Clock = systemClock, most = Math.max(1, Math.floor(poolThreads() / 2))) {
     this.#clock = clock;
+    this.#most = most;
   }
 
   /** Rejects after the time in which a call should answer; the call itself may go on. */
   run<T>(path: string, work: () => Promise<T>): Promise<T> {
-    if (this.#running.has(path)) return Promise.reject(noAnswer(path));
-    const running = [...this.#running.values()];
-    const hanging = running.filter((call) => call.hangs).length;
-    if (hanging >= mostHanging && running.length > hanging)
-      return Promise.reject(new KubeletError("ETIMEDOUT", `${path}: too many file systems do not answer`));
-    const call = { hangs: false };
-    this.#running.set(path, call);
     return new Promise<T>((resolve, reject) => {
-      const cancel = this.#clock.after(hangsAfterMs, () => {
-        call.hangs = true;
-        reject(noAnswer(path));
-      });
-      const ended = () => {
-        cancel();
-        this.#running.delete(path);
+      const begin = () => {
+        const call = { hangs: false };
+        this.#running.set(path, call);
+        const cancel = this.#clock.after(hangsAfterMs, () => {
+          call.hangs = true;
+          reject(noAnswer(path));
+          this.#next();
+        });
+        const ended = () => {
+          cancel();
+          this.#running.delete(path);
+          this.#next();
+        };
+        void work().then(resolve, reject).finally(ended);
       };
-      work().then(
-        (value) => {
-          ended();
-          resolve(value);
-        },
-        (error) => {
-          ended();
-          reject(error);
-        },
-      );
+      this.#waiting.push({ path, begin, refuse: reject });
+      this.#next();
     });
+  }
+
+  /** Begins all that can be, and refuses what would wait for ever. */
+  #next(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const one of waiting) {
+      const same = this.#running.get(one.path);
+      if (same?.hangs) one.refuse(noAnswer(one.path));
+      else if (!same && this.#running.size < this.#most) one.begin();
+      else if ([...this.#running.values()].filter((call) => call.hangs).length >= this.#most)
+        one.refuse(new KubeletError("ETIMEDOUT", `${one.path}: too many file systems do not answer`));
+      else this.#waiting.push(one);
+    }
   }
 }
 

@@ -49,6 +49,8 @@ export interface VolumesOptions
 export interface PluginParts {
   readonly mounts: Mounts;
   readonly applyFsGroup: (request: OwnershipRequest) => Promise<void>;
+  /** For calls on what may never answer. */
+  readonly guard: Pick<HangGuard, "run">;
 }
 
 export interface Volumes {
@@ -81,10 +83,10 @@ export function createVolumes(o: VolumesOptions): Volumes {
         podLevelResources: o.podLevelResources,
         applyFsGroup: own,
       }),
-      hostPathPlugin(),
-      localPlugin({ rootDir, mounts, events, applyFsGroup: own }),
+      hostPathPlugin({ guard }),
+      localPlugin({ rootDir, mounts, events, applyFsGroup: own, guard }),
       imagePlugin(),
-      ...o.plugins({ mounts, applyFsGroup: own }),
+      ...o.plugins({ mounts, applyFsGroup: own, guard }),
     ],
     operations: new VolumeOperations({
       events,

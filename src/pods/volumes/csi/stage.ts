@@ -34,7 +34,9 @@ export async function stageVolume(
   });
   const secrets = await stageSecrets(needs, source, signal);
   try {
-    await mkdir(stagingPath, { recursive: true, mode: 0o750 });
+    // What is mounted there may not answer, and need not be asked.
+    if (!(await needs.mounts.isMountPoint(stagingPath)))
+      await mkdir(stagingPath, { recursive: true, mode: 0o750 });
   } catch (error) {
     throw final(
       csiText(`attacher.MountDevice failed to create dir "${stagingPath}": ${messageOf(error)}`),

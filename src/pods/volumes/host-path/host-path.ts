@@ -1,6 +1,7 @@
 import type { Stats } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { KubeletError } from "../../../base/errors.ts";
+import type { HangGuard } from "../../../host/hang-guard.ts";
 import { makeFolders } from "../../../host/make-folders.ts";
 import type { VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
 
@@ -9,8 +10,13 @@ interface HostPathSource {
   readonly type?: string;
 }
 
+export interface HostPathOptions {
+  /** The path may be on a server that does not answer. */
+  readonly guard: Pick<HangGuard, "run">;
+}
+
 /** A file or folder of the node. Containers get it as it is: nothing is mounted here, and nothing cleaned up. */
-export function hostPathPlugin(): VolumePlugin {
+export function hostPathPlugin({ guard }: HostPathOptions): VolumePlugin {
   return {
     name: "kubernetes.io/host-path",
     handles: (spec) => sourceOf(spec) !== undefined,
@@ -21,7 +27,7 @@ export function hostPathPlugin(): VolumePlugin {
       const { path, type = "" } = sourceOf(spec)!;
       if (path.split("/").includes(".."))
         throw new KubeletError("Volume", `invalid HostPath \`${path}\`: must not contain '..'`);
-      if (type !== "") await checkType(path, type);
+      if (type !== "") await guard.run(path, () => checkType(path, type));
     },
     async tearDown() {},
   };

@@ -1,6 +1,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { errnoOf, KubeletError } from "../../../base/errors.ts";
+import type { HangGuard } from "../../../host/hang-guard.ts";
 import { makeFolders } from "../../../host/make-folders.ts";
 import { mountReferences } from "../../../host/mount-table.ts";
 import type { Mounts } from "../../../host/mounts.ts";
@@ -16,6 +17,8 @@ export interface LocalVolumeOptions {
   readonly events: PodEvents;
   readonly applyFsGroup: (request: OwnershipRequest) => Promise<void>;
   readonly run?: RunProgram;
+  /** The path may be on a server that does not answer. */
+  readonly guard: Pick<HangGuard, "run">;
 }
 
 interface LocalSource {
@@ -42,7 +45,8 @@ export function localPlugin(o: LocalVolumeOptions): VolumePlugin {
       if (path.split("/").includes(".."))
         throw new KubeletError("Volume", `invalid path: ${path} must not contain '..'`);
       if (await o.mounts.at(dir)) return;
-      const source = (await kindOf(path)) === "folder" ? path : device.deviceDir(spec);
+      const source =
+        (await o.guard.run(path, () => kindOf(path))) === "folder" ? path : device.deviceDir(spec);
       const others = podMountsOf(source);
       if (others.length > 0) await warnOfOtherGroup(request, source);
       await makeFolders(dir, 0o750);
@@ -139,7 +143,7 @@ function localDevice(o: LocalVolumeOptions, devicesDir: string): DevicePlugin {
     deviceDir: (spec) => join(devicesDir, spec.name),
     async mountDevice(_pod, spec, dir, _fsGroup, signal) {
       const { path, fsType = "ext4" } = sourceOf(spec)!;
-      if ((await kindOf(path)) === "folder" || (await o.mounts.at(dir))) return;
+      if ((await o.guard.run(path, () => kindOf(path))) === "folder" || (await o.mounts.at(dir))) return;
       await makeFolders(dir, 0o750);
       const options = [...(spec.readOnly ? ["ro"] : []), ...(spec.persistent?.spec.mountOptions ?? [])];
       const tools = { run: o.run ?? runProgram, mounts: o.mounts };

@@ -1,0 +1,17 @@
+/**
+ * All file calls of the process, and the system calls of `libc.ts`, are made by a pool of threads. Node has four of them, and a call
+ * on a dead file system keeps one for good.
+ */
+const wanted = 8;
+const mostInNode = 1024;
+
+/** To be called before the first file call: the pool is made then, by what the environment says. */
+export function widenThreadPool(env: NodeJS.ProcessEnv = process.env): void {
+  env.UV_THREADPOOL_SIZE ??= String(wanted);
+}
+
+/** How many threads there are. */
+export function poolThreads(env: NodeJS.ProcessEnv = process.env): number {
+  const size = Number.parseInt(env.UV_THREADPOOL_SIZE ?? "4", 10);
+  return Number.isNaN(size) ? 1 : Math.min(Math.max(size, 1), mostInNode);
+}
