@@ -6,6 +6,7 @@ import type { KubeTransport } from "../clients/kube/transport-interface.ts";
 import { hostMounts, shareMountsOf } from "../host/mounts.ts";
 import { matchesTerms, type NodeTerm } from "../model/node-selector.ts";
 import type { Pod } from "../model/pod.ts";
+import { amountsOf, wholeOf } from "../model/resources.ts";
 import { PluginManager } from "../plugins/plugin-manager.ts";
 import { contentPlugins } from "../pods/volumes/content/content-plugins.ts";
 import { type FollowedRef, podsFollowing } from "../pods/volumes/content/following.ts";
@@ -126,7 +127,7 @@ export function podVolumes(
     ...common,
     events,
     metrics,
-    allocatableMemory: () => BigInt(node.facts.memoryCapacity),
+    allocatableMemory: () => wholeOf(amountsOf(node.facts.allocatable), "memory"),
     podLevelResources: node.settings.gates.podLevelResources,
     statsMaxAgeMs: config.volumeStatsAggPeriod,
     selinux: node.facts.selinux,

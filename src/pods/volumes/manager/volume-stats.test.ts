@@ -50,3 +50,29 @@ it("a volume that does not answer holds up no other, is asked once, and counts w
   answers[2]!({ usedBytes: 9 });
   assert.equal((await asked).stuck, 9, "one that answers in time is told as it is now");
 });
+
+it("pods that are gone are not remembered, whoever still asks for them", async () => {
+  let volumes = [
+    {
+      name: "v",
+      dir: "/v",
+      path: "/v",
+      kind: "mount",
+      spec: { volume: {} },
+      plugin: { stats: async () => ({ usedBytes: 1 }) },
+    },
+  ] as unknown as MountedVolume[];
+  const stats = new VolumeStats({
+    clock: new FakeClock(),
+    mountedVolumes: () => volumes,
+    mounts: { at: async () => undefined },
+    guard: { run: (_, work) => work() },
+    maxAgeMs: 10_000,
+  });
+  assert.equal((await stats.stats(uid)).length, 1);
+  assert.equal(stats.size, 1);
+  volumes = [];
+  stats.forget(uid);
+  assert.deepEqual(await stats.stats(uid), []);
+  assert.equal(stats.size, 0);
+});

@@ -51,11 +51,18 @@ export class VolumeStats {
   /** Of all volumes of the pod that can be measured; one that cannot be right now is left out. */
   stats(uid: PodUid): Promise<readonly VolumeStat[]> {
     const now = this.#o.clock.now();
+    // Nobody says when a pod goes that has no volume.
+    if (this.#o.mountedVolumes(uid).length === 0) return Promise.resolve([]);
     const known = this.#cache.get(uid);
     if (known && now - known.at < this.#o.maxAgeMs) return known.stats;
     const stats = this.#measure(uid, now);
     this.#cache.set(uid, { at: now, stats });
     return stats;
+  }
+
+  /** How many pods are remembered. */
+  get size(): number {
+    return Math.max(this.#cache.size, this.#known.size);
   }
 
   forget(uid: PodUid): void {
