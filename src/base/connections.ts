@@ -1,6 +1,9 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 
+/** How long a connection is silent before the kernel asks whether the other side is still there. */
+const askAfterMs = 120_000;
+
 /**
  * The open connections. There are only so many: who comes when all places are taken gets that of the one that has been idle
  * longest, and is turned away if nobody is idle. So a crowd that says nothing does not keep out one who does.
@@ -36,6 +39,8 @@ export class Connections {
     }
     this.#idle.add(socket);
     socket.once("close", () => this.remove(socket));
+    // Who follows a silent log and loses its power never says goodbye: without this its place would be taken for ever.
+    socket.setKeepAlive(true, askAfterMs);
     return true;
   }
 

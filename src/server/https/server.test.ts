@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { get } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { after, before, describe, test } from "node:test";
 import { connect } from "node:tls";
 import fc from "fast-check";
+import { eventually } from "../../../test/contracts/eventually.ts";
 import { openGate } from "../auth/index.ts";
 import { fakeNodeRoutes } from "../fake-node.ts";
 import {
@@ -246,4 +248,24 @@ test("HTTP/2: a connection is kept while an answer is waited for, and afterwards
   assert.ok(!waiting.closed);
   stream.close();
   await once(waiting, "close");
+});
+
+test("the kernel looks after connections that say nothing: who is gone without a word leaves no place taken", async (t) => {
+  const own = await startServer({ gate: openGate, routes: [] });
+  t.after(() => own.stop());
+  const socket = connect({ host: "127.0.0.1", port: own.port, rejectUnauthorized: false });
+  t.after(() => socket.destroy());
+  await once(socket, "secureConnect");
+  const hex = (port: number) => port.toString(16).toUpperCase().padStart(4, "0");
+  const ends = `0100007F:${hex(own.port)} 0100007F:${hex(socket.localPort ?? 0)}`;
+  // Its timer is 02 if it is that of keep-alive; 01 and 04 are there while something is on its way.
+  const timer = () =>
+    readFileSync("/proc/net/tcp", "utf8")
+      .split("\n")
+      .find((line) => line.includes(ends))
+      ?.trim()
+      .split(/\s+/)[5]
+      ?.slice(0, 2);
+  await eventually(() => (["00", "02"].includes(timer() ?? "") ? true : undefined));
+  assert.equal(timer(), "02");
 });
