@@ -79,7 +79,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     desired,
     workers: {
       // A mirror only shows a pod that is run already.
-      update: (pod) => (isMirror(pod) ? undefined : workers.update(pod)),
+      update: (pod, news) => (isMirror(pod) ? undefined : workers.update(pod, news)),
       terminate: (uid, options) => workers.terminate(uid, options),
       poke: (uid) => workers.poke(uid),
       pokeAll: () => workers.pokeAll(),

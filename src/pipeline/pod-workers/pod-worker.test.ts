@@ -411,6 +411,40 @@ test("news does not wait for the retry of a pass that failed", async () => {
   assert.equal(syncs, 2);
 });
 
+test("a failure that reads differently each time is not tried again by the echo of its own status", async () => {
+  let syncs = 0;
+  const { worker, clock } = setUp({
+    sync: async () => {
+      throw new Error(`container ${++syncs} cannot be made`);
+    },
+  });
+  await settle();
+  for (let echo = 0; echo < 5; echo++) {
+    worker.update(aPod({}, { labels: { echo: String(echo) } }), "status");
+    await settle();
+  }
+  assert.equal(syncs, 1);
+  await clock.advance(500);
+  assert.equal(syncs, 2);
+  worker.update(aPod(), "spec");
+  await settle();
+  assert.equal(syncs, 3);
+});
+
+test("a status that others have changed is looked at at once in a pod that fares well", async () => {
+  let syncs = 0;
+  const { worker } = setUp({
+    sync: async () => {
+      syncs++;
+      return {};
+    },
+  });
+  await settle();
+  worker.update(aPod(), "status");
+  await settle();
+  assert.equal(syncs, 2);
+});
+
 test("a pass that is cut off is no failure to be told of", async () => {
   const { worker } = setUp({
     stop: async (_uid, _pod, { graceSeconds, signal }) => {

@@ -144,14 +144,17 @@ export class PodWorker {
     this.#loop = this.#run();
   }
 
-  /** The pod's spec or status has changed. Once it is to end, only a shorter grace period is news. */
-  update(pod: Pod): void {
+  /**
+   * The pod's spec or status has changed. Once it is to end, only a shorter grace period is news. A pass that failed waits for its
+   * time if it is only the status: that is mostly an echo of what this agent has written of the failure.
+   */
+  update(pod: Pod, news: "spec" | "status" = "spec"): void {
     const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
     if (this.#life.phase === "syncing") {
       this.#pod = pod;
       this.#specChanged = true;
       if (this.#life.begun) this.#watchDeadline();
-      this.poke();
+      if (news === "spec" || this.#failures === 0 || this.#pass) this.poke();
     }
     if (deletionTimestamp !== undefined)
       this.terminate({ removed: false, graceSeconds: deletionGracePeriodSeconds });

@@ -66,13 +66,13 @@ export class PodWorkers implements Component {
   }
 
   /** The pod should run, with this spec; or end, if it is being deleted. */
-  update(pod: Pod): void {
+  update(pod: Pod, news?: "spec" | "status"): void {
     const worker = this.#workers.get(pod.metadata.uid);
     if (!worker) this.#add(idOf(pod), pod);
     else {
       if (worker.removed) this.#successors.set(pod.metadata.uid, pod);
       // Of one that was removed and came back, a deletion is for what still ends too: it may have to end sooner.
-      worker.update(pod);
+      worker.update(pod, news);
     }
   }
 

@@ -18,9 +18,10 @@ async function setUp() {
     logger: silentLogger,
     desired: { set: (pod) => desired.set(pod.metadata.uid, pod), remove: (uid) => desired.delete(uid) },
     workers: {
-      update: (pod) => {
+      update: (pod, news) => {
         if (pod.metadata.name === "bad") throw new Error("a fault");
-        calls.push(`update ${pod.metadata.uid}${pod.metadata.deletionTimestamp ? " being deleted" : ""}`);
+        const what = pod.metadata.deletionTimestamp ? " being deleted" : news === "status" ? " status" : "";
+        calls.push(`update ${pod.metadata.uid}${what}`);
       },
       terminate: (uid, o) =>
         calls.push(`terminate ${uid} ${o.removed ? "removed" : "deleted"} ${o.graceSeconds ?? ""}`),
@@ -41,6 +42,7 @@ test("changes reach the desired pods and the workers, in order", async () => {
   const { calls, desired, change } = await setUp();
   change("ADD", pod("1"), pod("2"));
   change("UPDATE", pod("1"));
+  change("RECONCILE", pod("1"));
   change("DELETE", pod("2", { deletionTimestamp: "2026-01-01T00:00:05Z", deletionGracePeriodSeconds: 5 }));
   change("REMOVE", pod("1", { deletionGracePeriodSeconds: 3 }));
   await settle();
@@ -48,6 +50,7 @@ test("changes reach the desired pods and the workers, in order", async () => {
     "update 1",
     "update 2",
     "update 1",
+    "update 1 status",
     "update 2 being deleted",
     "terminate 1 removed 3",
   ]);

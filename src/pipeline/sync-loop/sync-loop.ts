@@ -22,7 +22,8 @@ export interface SyncLoopOptions {
   logger: Logger;
   desired: { set(pod: Pod): void; remove(uid: PodUid): void };
   workers: {
-    update(pod: Pod): void;
+    /** `news`: what of it has changed. */
+    update(pod: Pod, news: "spec" | "status"): void;
     terminate(uid: PodUid, options: { removed: boolean; graceSeconds?: number }): void;
     poke(uid: PodUid): void;
     pokeAll(): void;
@@ -160,7 +161,7 @@ export class SyncLoop implements Component {
       // A pod that is being deleted says so itself; its worker may also hear of it first in this way.
       case "DELETE":
         desired.set(pod);
-        return workers.update(pod);
+        return workers.update(pod, op === "RECONCILE" ? "status" : "spec");
       case "REMOVE":
         desired.remove(uid);
         return workers.terminate(uid, { removed: true, graceSeconds });
