@@ -269,3 +269,33 @@ test("the kernel looks after connections that say nothing: who is gone without a
   await eventually(() => (["00", "02"].includes(timer() ?? "") ? true : undefined));
   assert.equal(timer(), "02");
 });
+
+test("who takes nothing of its answer is cut, who waits for more is not", async (t) => {
+  let cut = 0;
+  const own = await startServer({
+    ...{ gate: openGate, limits: { stallMs: 200 } },
+    routes: [
+      route("/large", async ({ response }) => {
+        response.once("close", () => cut++).end(Buffer.alloc(50_000_000));
+      }),
+      route("/quiet", ({ response }) => new Promise(() => void response.write("begun"))),
+    ],
+  });
+  t.after(() => own.stop());
+  const options = { host: "127.0.0.1", port: own.port, rejectUnauthorized: false };
+  const [waits, stalls] = [connect(options), connect(options)];
+  t.after(() => waits.destroy());
+  waits.write("GET /quiet HTTP/1.1\r\nhost: x\r\n\r\n");
+  await once(waits, "data");
+  stalls.on("error", () => {}).write("GET /large HTTP/1.1\r\nhost: x\r\n\r\n");
+  await eventually(() => (cut === 1 ? true : undefined));
+  assert.equal(own.server.connections, 1);
+  const session = connectHttp2(`https://127.0.0.1:${own.port}`, { rejectUnauthorized: false });
+  t.after(() => session.destroy());
+  const follows = session.request({ ":path": "/quiet" });
+  await once(follows, "data");
+  session.request({ ":path": "/large" }).on("error", () => {});
+  await eventually(() => (cut === 2 ? true : undefined));
+  assert.deepEqual([follows.closed, waits.closed], [false, false]);
+  stalls.destroy();
+});

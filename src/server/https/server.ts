@@ -1,5 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from "node:http2";
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../base/clock.ts";
@@ -45,6 +50,8 @@ export interface Limits {
   readonly requestMs: number;
   /** How long a connection is kept for a next request. */
   readonly idleMs: number;
+  /** How long a caller may take nothing of an answer that waits for it. */
+  readonly stallMs: number;
 }
 
 const defaults: Limits = {
@@ -53,6 +60,7 @@ const defaults: Limits = {
   headersMs: 15_000,
   requestMs: 300_000,
   idleMs: 90_000,
+  stallMs: 3_600_000,
 };
 
 /** A connection of HTTP/2, and how many requests are under way on it. */
@@ -245,7 +253,7 @@ export class AgentServer implements Component {
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
-    const { stream } = request as { stream?: { session?: ServerHttp2Session } };
+    const { stream } = request as { stream?: ServerHttp2Stream & { session?: ServerHttp2Session } };
     const link = stream?.session;
     const session = link && this.#sessions.get(link);
     const socket = session?.socket ?? request.socket;
@@ -259,8 +267,19 @@ export class AgentServer implements Component {
       // Otherwise the connection would be kept for a next request, and the server for it.
       else if (this.#ending) socket.destroySoon();
     });
+    this.#cutStalled(response, stream);
     if (!stream) response.once("finish", () => this.#letRestArrive(request));
     void this.#dispatcher.serve(request, response, this.#stopping.signal);
+  }
+
+  /** A log that is silent may be followed for as long as anybody likes; what is there and is not taken holds a place. */
+  #cutStalled(response: ServerResponse, stream: ServerHttp2Stream | undefined): void {
+    const { stallMs } = this.#limits;
+    const cut = () => {
+      if (response.writableLength > 0) response.destroy();
+    };
+    if (stream) stream.on("timeout", cut).setTimeout(stallMs);
+    else response.setTimeout(stallMs, cut);
   }
 
   /** Who is still sending what nobody reads is cut, but not before the answer had time to arrive. */
