@@ -92,7 +92,8 @@ export async function kubeletServer(core: AgentCore, parts: ServerParts): Promis
           ...common,
           name: "kubelet-read-only-api",
           port: config.readOnlyPort,
-          routes: [...open, ...disabledRoutes()],
+          // Whoever reaches it may read; counts that others rely on are not begun anew for them.
+          routes: [...open.filter(({ method }) => method !== "DELETE"), ...disabledRoutes()],
           gate: openGate,
           ...(tracer && { tracing: { tracer, trustsCallers: false } }),
         })

@@ -180,14 +180,17 @@ describe("the doors that speak plain HTTP", () => {
 
   test("the read-only port shows what it is meant to show, and changes nothing", async () => {
     const where = { port: node.readOnlyPort };
-    for (const path of ["/pods", "/metrics", "/stats/summary", "/healthz"]) await isGood(where, path);
-    for (const path of ["/debug/flags/v", `/run/default/${pod}/app?cmd=id`, `/checkpoint/default/${pod}/app`])
+    for (const path of ["/pods", "/metrics", "/metrics/slis", "/stats/summary", "/healthz"])
+      await isGood(where, path);
+    for (const [line, answer] of [
+      ["POST /debug/flags/v", /^HTTP\/1\.1 404/],
+      [`POST /run/default/${pod}/app?cmd=id`, /^HTTP\/1\.1 405/],
+      [`POST /checkpoint/default/${pod}/app`, /^HTTP\/1\.1 404/],
+      ["DELETE /metrics/slis", /^HTTP\/1\.1 405/],
+    ] as const)
       assert.match(
-        await raw(
-          where,
-          `POST ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`,
-        ),
-        /^HTTP\/1\.1 404/,
+        await raw(where, `${line} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`),
+        answer,
       );
   });
 });
