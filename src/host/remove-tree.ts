@@ -5,7 +5,7 @@ import { longestPath, namesIn, type RawPath, rawJoin } from "./entries.ts";
 import { readMountsBelow } from "./mount-table.ts";
 
 /** How many files are removed together: others need the thread pool too, however many files there are. */
-const together = 4;
+const together = 32;
 
 /**
  * Removes a folder with all that is in it, unless something is mounted there: to delete through a mount would delete what is
