@@ -1,7 +1,12 @@
-import { closeSync, constants, fchmodSync, fstatSync } from "node:fs";
+import { closeSync, constants, fchmod, fstat } from "node:fs";
 import { open } from "node:fs/promises";
+import { promisify } from "node:util";
 import { errnoOf, KubeletError } from "../base/errors.ts";
 import { libc, openFlags, resolveFlags } from "./libc.ts";
+
+// In the thread pool: the server of the file system may be slow, and the agent must not wait with it.
+const statOf = promisify(fstat);
+const setMode = promisify(fchmod);
 
 /** An open file that has no name any more that somebody could change: bind mounts of its `path` lead to nothing else. */
 export interface OpenedFile {
@@ -57,8 +62,11 @@ async function openAt(dirFd: number, path: string, flags: number, resolve = bene
   }
 }
 
-function opened(fd: number): OpenedFile {
-  const stat = fstatSync(fd);
+async function opened(fd: number): Promise<OpenedFile> {
+  const stat = await statOf(fd).catch((error) => {
+    closeSync(fd);
+    throw error;
+  });
   return {
     fd,
     path: `/proc/self/fd/${fd}`,
@@ -98,11 +106,10 @@ async function makeDir(parent: OpenedFile, name: string, mode: number): Promise<
   });
   const flags = constants.O_RDONLY | openFlags.directory | openFlags.noFollow;
   const fd = await openAt(parent.fd, name, flags, beneath | resolveFlags.noSymlinks);
-  try {
-    fchmodSync(fd, mode & 0o7777); // not by mkdir: the umask would take some of it away
-    return opened(fd);
-  } catch (error) {
+  // Not by mkdir: the umask would take some of it away.
+  await setMode(fd, mode & 0o7777).catch((error) => {
     closeSync(fd);
     throw error;
-  }
+  });
+  return opened(fd);
 }
