@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from "node:http2";
+import { createSecureServer, type Http2SecureServer } from "node:http2";
 import type { AddressInfo, Server as NetServer, Socket } from "node:net";
-import type { TLSSocket } from "node:tls";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { type Component, type Health, healthy } from "../base/component.ts";
 import { Connections } from "../base/connections.ts";
+import { Http2Sessions } from "../base/http2-sessions.ts";
 import { type Logger, silentLogger } from "../base/logger.ts";
 import { readInTurn } from "../base/read-in-turn.ts";
 import type { Admission, Authenticator, Authorizer } from "./access.ts";
@@ -68,11 +68,6 @@ export interface ConnectionLimits {
 }
 
 /** A connection of HTTP/2, and how many requests are under way on it. */
-interface Session {
-  readonly socket: Socket | undefined;
-  streams: number;
-}
-
 const megabyte = 1024 * 1024;
 /** Of HTTP/1.1: a command for exec stands in the address, and is as long as a program's argument may be. */
 const maxHeaderSize = megabyte;
@@ -92,9 +87,7 @@ export class ApiServer implements Component {
   readonly #doors: NetServer[] = [];
   readonly #limits: ConnectionLimits;
   readonly #connections: Connections;
-  readonly #sessions = new Map<ServerHttp2Session, Session>();
-  /** The last one whose handshake was done: a session is told of right after. */
-  #newest: Socket | undefined;
+  readonly #sessions: Http2Sessions;
   readonly #ending = new AbortController();
   readonly #done = Promise.withResolvers<void>();
   #stopped: Promise<void> | undefined;
@@ -106,6 +99,7 @@ export class ApiServer implements Component {
     this.#clock = clock;
     this.#limits = { ...usualLimits, ...options.limits };
     this.#connections = new Connections(this.#limits.connections);
+    this.#sessions = new Http2Sessions(this.#connections, this.#limits.idleMs);
     const catalog = new Catalog(definitions);
     const doors: WriteDoors = {
       ...{ store, catalog, clock, admission: options.admission, propagation: options.propagation ?? [] },
@@ -210,37 +204,24 @@ export class ApiServer implements Component {
     server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) =>
       this.#upgrade(request, socket, head),
     );
-    server.on("session", (session) => this.#session(session));
     // What never finishes its handshake takes a place, too.
     server.on("connection", (socket: Socket) => this.#connected(socket));
-    server.prependListener("secureConnection", (socket) => {
-      const { _parent: below } = socket as unknown as { _parent: Socket };
-      socket.on("error", () => {});
-      this.#connections.replace(below, socket);
-      this.#newest = socket;
-    });
+    this.#sessions.follow(server);
     server.on("secureConnection", readInTurn);
     // Those of HTTP/1.1, which Node reads from here, too.
     Object.assign(server, {
       ...{ keepAliveTimeout: this.#limits.idleMs, headersTimeout: headersWithinMs, requestTimeout: 0 },
       maxHeaderSize,
     });
-    server.on("sessionError", () => {});
     return server;
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
-    const { stream } = request as { stream?: { session?: ServerHttp2Session } };
-    const link = stream?.session;
-    const session = link && this.#sessions.get(link);
-    const socket = session?.socket ?? request.socket;
-    const idle = this.#connections.busy(socket);
-    if (session) session.streams++;
+    const { socket, inSession, end } = this.#sessions.begin(request);
     response.on("close", () => {
-      idle();
-      if (session) this.#answered(link, session);
+      end();
       // Otherwise the connection would be kept for a next request, and the server for it.
-      else if (this.#stopped && !stream) socket.destroySoon();
+      if (!inSession && this.#stopped && request.httpVersionMajor < 2) socket.destroySoon();
     });
     void this.#handler.serve(request, response);
   }
@@ -256,31 +237,13 @@ export class ApiServer implements Component {
     socket.on("error", () => {});
   }
 
-  /** Its time begins anew: when it was up before, somebody still waited for this answer. */
-  #answered(session: ServerHttp2Session, known: Session): void {
-    if (--known.streams === 0 && !session.closed) session.setTimeout(this.#limits.idleMs);
-  }
-
-  #session(session: ServerHttp2Session): void {
-    const known: Session = { socket: this.#newest, streams: 0 };
-    this.#sessions.set(session, known);
-    session.setTimeout(this.#limits.idleMs);
-    session.on("timeout", () => {
-      if (known.streams === 0) session.close();
-    });
-    session.on("close", () => this.#sessions.delete(session));
-    session.on("error", () => {});
-  }
-
   async #stop(): Promise<void> {
     const closed = Promise.all(
       [this.#server, ...this.#doors].map((s) => new Promise<void>((resolve) => s.close(() => resolve()))),
     );
     this.#ending.abort();
     this.#handler.stop();
-    for (const session of this.#sessions.keys()) if (!session.closed) session.close();
-    for (const socket of [...this.#connections.idle])
-      if ((socket as TLSSocket).alpnProtocol !== "h2") socket.destroy();
+    this.#sessions.close();
     const destroyAll = () => {
       for (const socket of this.#connections.all()) socket.destroy();
     };

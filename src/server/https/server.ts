@@ -1,16 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import {
-  createSecureServer,
-  type Http2SecureServer,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from "node:http2";
+import { createSecureServer, type Http2SecureServer, type ServerHttp2Stream } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../base/clock.ts";
 import { type Component, type Health, healthy } from "../../base/component.ts";
 import { Connections } from "../../base/connections.ts";
 import { KubeletError, messageOf } from "../../base/errors.ts";
+import { Http2Sessions } from "../../base/http2-sessions.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Metrics } from "../../base/metrics.ts";
 import { readInTurn } from "../../base/read-in-turn.ts";
@@ -64,11 +60,6 @@ const defaults: Limits = {
 };
 
 /** A connection of HTTP/2, and how many requests are under way on it. */
-interface Session {
-  readonly socket: Socket | undefined;
-  streams: number;
-}
-
 /** Requests at once on a connection of HTTP/2. */
 const maxStreams = 250;
 const resetsASecond = 33;
@@ -92,10 +83,8 @@ export class AgentServer implements Component {
   readonly #table: RouteTable;
   readonly #stopping = new AbortController();
   readonly #ended = Promise.withResolvers<void>();
-  readonly #sessions = new Map<ServerHttp2Session, Session>();
+  readonly #sessions: Http2Sessions;
   readonly #turns = new Turns(maxAhead);
-  /** The last one whose handshake was done: a session is told of right after. */
-  #newest: Socket | undefined;
   #ending = false;
   #server: Server | Http2SecureServer | undefined;
   #failure: Health = healthy;
@@ -105,6 +94,7 @@ export class AgentServer implements Component {
     this.name = options.name;
     this.#limits = { ...defaults, ...options.limits };
     this.#connections = new Connections(this.#limits.connections);
+    this.#sessions = new Http2Sessions(this.#connections, this.#limits.idleMs);
     const { routes, gate, logger, metrics, clock, tls, tracing } = options;
     this.#table = new RouteTable(routes);
     const known = bucketsOf(this.#table.paths);
@@ -180,15 +170,8 @@ export class AgentServer implements Component {
     context.follow((options) => server.setSecureContext(options), signal, this.#o.logger);
     // What never finishes its handshake takes a place, too.
     server.on("connection", (socket: Socket) => this.#connected(socket));
-    server.prependListener("secureConnection", (socket) => {
-      const { _parent: below } = socket as unknown as { _parent: Socket };
-      this.#connections.replace(below, socket);
-      socket.on("error", () => {});
-      this.#newest = socket;
-    });
+    this.#sessions.follow(server);
     server.on("secureConnection", readInTurn);
-    server.on("session", (session) => this.#session(session));
-    server.on("sessionError", () => {});
     server.on("tlsClientError", () => {});
     this.#listen(server);
     return server;
@@ -229,22 +212,6 @@ export class AgentServer implements Component {
     socket.on("error", () => {});
   }
 
-  #session(session: ServerHttp2Session): void {
-    const known: Session = { socket: this.#newest, streams: 0 };
-    this.#sessions.set(session, known);
-    session.setTimeout(this.#limits.idleMs);
-    session.on("timeout", () => {
-      if (known.streams === 0) session.close();
-    });
-    session.on("error", () => {});
-    session.on("close", () => this.#sessions.delete(session));
-  }
-
-  /** Its time begins anew: when it was up before, somebody still waited for this answer. */
-  #answered(session: ServerHttp2Session, known: Session): void {
-    if (--known.streams === 0 && !session.closed) session.setTimeout(this.#limits.idleMs);
-  }
-
   #inTurn(request: IncomingMessage, response: ServerResponse): void {
     const serve = () => this.#serve(request, response);
     // HTTP/2 is made for many at once.
@@ -253,19 +220,14 @@ export class AgentServer implements Component {
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
-    const { stream } = request as { stream?: ServerHttp2Stream & { session?: ServerHttp2Session } };
-    const link = stream?.session;
-    const session = link && this.#sessions.get(link);
-    const socket = session?.socket ?? request.socket;
-    const idle = this.#connections.busy(socket);
-    if (session) session.streams++;
+    const { stream } = request as { stream?: ServerHttp2Stream };
+    const { socket, inSession, end } = this.#sessions.begin(request);
     response.on("error", () => {});
     request.on("error", () => {});
     response.once("close", () => {
-      idle();
-      if (session) this.#answered(link, session);
+      end();
       // Otherwise the connection would be kept for a next request, and the server for it.
-      else if (this.#ending) socket.destroySoon();
+      if (!inSession && this.#ending) socket.destroySoon();
     });
     this.#cutStalled(response, stream);
     if (!stream) response.once("finish", () => this.#letRestArrive(request));
@@ -325,9 +287,7 @@ export class AgentServer implements Component {
     const { clock } = this.#o;
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     this.#ending = true;
-    const ofSessions = new Set([...this.#sessions.values()].map(({ socket }) => socket));
-    for (const session of this.#sessions.keys()) if (!session.closed) session.close();
-    for (const socket of [...this.#connections.idle]) if (!ofSessions.has(socket)) socket.destroy();
+    this.#sessions.close();
     const cancels = [
       clock.after(finishWithinMs, () => this.#stopping.abort()),
       clock.after(cutAfterMs, () => {

@@ -1,0 +1,74 @@
+import type { IncomingMessage } from "node:http";
+import type { Http2SecureServer, ServerHttp2Session } from "node:http2";
+import type { Socket } from "node:net";
+import type { Connections } from "./connections.ts";
+
+interface Session {
+  readonly socket: Socket | undefined;
+  streams: number;
+}
+
+export interface Served {
+  readonly socket: Socket;
+  readonly inSession: boolean;
+  /** The answer is given, or nobody wants it any more. */
+  end(): void;
+}
+
+/** The sessions of HTTP/2 of a server: each has its place among the connections, and is closed when it was idle for too long. */
+export class Http2Sessions {
+  readonly #connections: Connections;
+  readonly #idleMs: number;
+  readonly #sessions = new Map<ServerHttp2Session, Session>();
+  /** The last one whose handshake was done: a session is told of right after. */
+  #newest: Socket | undefined;
+
+  constructor(connections: Connections, idleMs: number) {
+    this.#connections = connections;
+    this.#idleMs = idleMs;
+  }
+
+  follow(server: Http2SecureServer): void {
+    server.prependListener("secureConnection", (socket) => {
+      const { _parent: below } = socket as unknown as { _parent: Socket };
+      socket.on("error", () => {});
+      this.#connections.replace(below, socket);
+      this.#newest = socket;
+    });
+    server.on("session", (session) => this.#begun(session));
+    server.on("sessionError", () => {});
+  }
+
+  /** A request of either protocol: its connection is busy until it ends. */
+  begin(request: IncomingMessage): Served {
+    const link = (request as { stream?: { session?: ServerHttp2Session } }).stream?.session;
+    const session = link && this.#sessions.get(link);
+    const socket = session?.socket ?? request.socket;
+    const idle = this.#connections.busy(socket);
+    if (session) session.streams++;
+    const end = () => {
+      idle();
+      // Its time begins anew: when it was up before, somebody still waited for this answer.
+      if (session && --session.streams === 0 && !link.closed) link.setTimeout(this.#idleMs);
+    };
+    return { socket, inSession: session !== undefined, end };
+  }
+
+  /** Those that are busy end with their last answer; connections that are idle end now. */
+  close(): void {
+    const ofSessions = new Set([...this.#sessions.values()].map(({ socket }) => socket));
+    for (const session of this.#sessions.keys()) if (!session.closed) session.close();
+    for (const socket of [...this.#connections.idle]) if (!ofSessions.has(socket)) socket.destroy();
+  }
+
+  #begun(session: ServerHttp2Session): void {
+    const known: Session = { socket: this.#newest, streams: 0 };
+    this.#sessions.set(session, known);
+    session.setTimeout(this.#idleMs);
+    session.on("timeout", () => {
+      if (known.streams === 0) session.close();
+    });
+    session.on("error", () => {});
+    session.on("close", () => this.#sessions.delete(session));
+  }
+}
