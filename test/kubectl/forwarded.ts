@@ -21,7 +21,8 @@ Promise.all([
 
 /** Which port of this machine leads to which of the pod. */
 export async function forwardedPorts(forward: RunningKubectl): Promise<(port: number) => number> {
-  await forward.says(/^Forwarding from 127/m);
+  // Each is told of by itself; this is the last.
+  await forward.says(/^Forwarding from 127\.0\.0\.1:\d+ -> 8099$/m);
   return (port) => {
     const found = new RegExp(`^Forwarding from 127\\.0\\.0\\.1:(\\d+) -> ${port}$`, "m").exec(forward.stdout);
     assert.ok(found, forward.stdout);
