@@ -1,6 +1,8 @@
-// One bundle, dist/bundle.cjs, and dist/kubelet.cjs that loads it. Native code (koffi) stays in node_modules, beside it.
+// One bundle, dist/bundle.cjs, and dist/kubelet.cjs that loads it. dist/bundle.log-sites.json: where log calls are in the sources.
+// Native code (koffi) stays in node_modules, beside it.
 import { createHash } from "node:crypto";
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { logSites } from "./log-sites.mjs";
 import { root } from "./node-packages.mjs";
 import { say, seconds } from "./say.mjs";
 
@@ -44,6 +46,11 @@ export async function build() {
     },
     banner: { js: 'const importMetaUrl = require("node:url").pathToFileURL(__filename).href;' },
   });
+  const sites = logSites(
+    readFileSync(`${root}dist/bundle.cjs`, "utf8"),
+    readFileSync(`${root}dist/bundle.cjs.map`, "utf8"),
+  );
+  writeFileSync(`${root}dist/bundle.log-sites.json`, JSON.stringify(sites));
   writeFileSync(`${root}dist/kubelet.cjs`, launcher);
   say(`Built dist/kubelet.cjs in ${seconds(started)}`);
 }
@@ -54,7 +61,8 @@ function fingerprint() {
   const sources = globSync("src/**/*.{ts,js,json,html,css}", { cwd: root }).filter(
     (f) => !f.endsWith(".test.ts"),
   );
-  for (const file of ["package.json", "package-lock.json", "scripts/lib/bundle.mjs", ...sources.sort()]) {
+  const build = ["package.json", "package-lock.json", "scripts/lib/bundle.mjs", "scripts/lib/log-sites.mjs"];
+  for (const file of [...build, ...sources.sort()]) {
     hash
       .update(`${file}\0`)
       .update(readFileSync(root + file))

@@ -1,3 +1,4 @@
+import { callSite } from "./call-site.ts";
 import type { Fields, Logger } from "./logger.ts";
 
 export type LogFormat = "text" | "json";
@@ -13,29 +14,43 @@ export interface LogWriterOptions {
 
 /** Writes log lines: as text in the form that Kubernetes components share, or as JSON. */
 export function createLogger(options: LogWriterOptions, bound: Fields = {}): Logger {
-  const log = (severity: Severity, level: number, message: string, fields: Fields = {}) => {
+  const log = (
+    method: (...args: never[]) => void,
+    severity: Severity,
+    level: number,
+    message: string,
+    fields: Fields = {},
+  ) => {
+    const caller = callSite(method);
     const line =
       options.format === "json"
-        ? jsonLine(options, severity, level, message, { ...bound, ...fields })
-        : textLine(options, severity, message, { ...bound, ...fields });
+        ? jsonLine(options, caller, severity, level, message, { ...bound, ...fields })
+        : textLine(options, caller, severity, message, { ...bound, ...fields });
     options.write(`${line}\n`);
   };
-  return {
-    info: (message, fields) => log("I", 0, message, fields),
-    warn: (message, fields) => log("W", 0, message, fields),
-    error: (message, fields) => log("E", 0, message, fields),
+  const logger: Logger = {
+    info: (message, fields) => log(logger.info, "I", 0, message, fields),
+    warn: (message, fields) => log(logger.warn, "W", 0, message, fields),
+    error: (message, fields) => log(logger.error, "E", 0, message, fields),
     debug: (level, message, fields) => {
-      if (level <= options.verbosity) log("I", level, message, fields);
+      if (level <= options.verbosity) log(logger.debug, "I", level, message, fields);
     },
     with: (fields) => createLogger(options, { ...bound, ...fields }),
   };
+  return logger;
 }
 
-function textLine(o: LogWriterOptions, severity: Severity, message: string, fields: Fields): string {
+function textLine(
+  o: LogWriterOptions,
+  caller: string,
+  severity: Severity,
+  message: string,
+  fields: Fields,
+): string {
   const t = o.now();
   const two = (n: number) => String(n).padStart(2, "0");
   const time = `${two(t.getHours())}:${two(t.getMinutes())}:${two(t.getSeconds())}.${String(t.getMilliseconds()).padStart(3, "0")}000`;
-  const head = `${severity}${two(t.getMonth() + 1)}${two(t.getDate())} ${time} ${String(o.pid).padStart(7)} kubelet]`;
+  const head = `${severity}${two(t.getMonth() + 1)}${two(t.getDate())} ${time} ${String(o.pid).padStart(7)} ${caller.slice(caller.indexOf("/") + 1)}]`;
   const rest = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => ` ${key}=${quoted(value)}`);
@@ -64,6 +79,7 @@ function json(value: unknown): string {
 
 function jsonLine(
   o: LogWriterOptions,
+  caller: string,
   severity: Severity,
   level: number,
   message: string,
@@ -72,7 +88,7 @@ function jsonLine(
   const { err, ...rest } = fields;
   const head = {
     ts: o.now().getTime(),
-    caller: "kubelet",
+    caller,
     msg: message,
     ...(severity === "I" ? { v: level } : severity === "W" ? { level: "warning" } : {}),
   };

@@ -67,7 +67,7 @@ export class StandaloneAgent {
     return join(this.dir, "root");
   }
 
-  start(flags: readonly string[] = []): void {
+  start(flags: readonly string[] = [], program = mainFile): void {
     const log = openSync(join(this.dir, "log"), "a");
     const common = [
       `--config=${this.#configFile}`,
@@ -75,7 +75,7 @@ export class StandaloneAgent {
       "--hostname-override=node-a",
     ];
     this.#connections = new Agent({ keepAlive: true });
-    this.#child = spawn(process.execPath, [mainFile, ...common, "--healthz-port=0", ...flags], {
+    this.#child = spawn(process.execPath, [program, ...common, "--healthz-port=0", ...flags], {
       stdio: ["ignore", log, log],
     });
   }
