@@ -18,7 +18,7 @@ export const layers = [
     "local",
   ],
   ["clients", "host", "state"],
-  ["gen", "model", "config"],
+  ["gen", "model", "config", "schema"],
   ["base"],
 ];
 

@@ -1,9 +1,9 @@
 import type { Problem } from "../../model/validation/problem.ts";
-import { type Field, type FieldType, underlying } from "./field-type.ts";
+import { type Field, type FieldType, underlying } from "../../schema/field-type.ts";
+import { scalar } from "../../schema/type-notation.ts";
+import { kindType, structType } from "../../schema/type-table.ts";
 import { goName, valueName } from "./go-names.ts";
 import { checkScalar } from "./scalar-check.ts";
-import { scalar } from "./type-notation.ts";
-import { kindType, structType } from "./type-table.ts";
 
 export interface FieldCheck {
   /** Paths of fields that the kind does not have ("spec.containers[0].foo"), in the order of the object. */

@@ -1,8 +1,8 @@
 import { canonicalQuantity } from "../../model/quantity-form.ts";
+import { type FieldType, type Scalar, underlying } from "../../schema/field-type.ts";
+import { kindType, structType } from "../../schema/type-table.ts";
 import { isObject, type Json, type JsonObject, setValue } from "../patch/json-value.ts";
-import { type FieldType, type Scalar, underlying } from "./field-type.ts";
 import { canonicalTime } from "./time-text.ts";
-import { kindType, structType } from "./type-table.ts";
 
 /** The object without the fields that its kind does not have; the very same if there are none. */
 export function pruneUnknown<T>(group: string, version: string, kind: string, value: T): T {

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
+import { packages } from "../../schema/type-table.ts";
 import { json, oldSwaggerProtobuf, swaggerProtobuf } from "./content-types.ts";
 import { descriptionText } from "./descriptions.ts";
 import { type DocumentInfo, openApiV2 } from "./document-v2.ts";
 import { documentNames, documentV3 } from "./document-v3.ts";
 import { type Described, servedKinds } from "./operations.ts";
 import { encodeSwagger } from "./swagger-protobuf.ts";
-import { packages } from "./type-table.ts";
 
 export interface DocumentAnswer {
   readonly status: 200 | 301 | 304 | 404 | 406;

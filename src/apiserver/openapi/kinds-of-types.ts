@@ -1,5 +1,5 @@
+import { kindType } from "../../schema/type-table.ts";
 import { type Described, type GroupVersionKind, servedKinds } from "./operations.ts";
-import { kindType } from "./type-table.ts";
 
 /** Which kinds each struct type is. Options of a delete and the like are a kind of every group and version. */
 export function kindsOfTypes(definitions: readonly Described[]): Map<string, GroupVersionKind[]> {

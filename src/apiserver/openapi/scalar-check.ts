@@ -1,5 +1,5 @@
+import type { Scalar } from "../../schema/field-type.ts";
 import { base64Complaint } from "./base64-text.ts";
-import type { Scalar } from "./field-type.ts";
 import { quantityComplaint } from "./quantity-text.ts";
 import { timeComplaint } from "./time-text.ts";
 

@@ -1,7 +1,7 @@
+import { type Field, type FieldType, type Scalar, underlying } from "../../schema/field-type.ts";
+import { kindType, packageOf, structType } from "../../schema/type-table.ts";
 import { describedField, describedType } from "./descriptions.ts";
-import { type Field, type FieldType, type Scalar, underlying } from "./field-type.ts";
 import type { GroupVersionKind } from "./operations.ts";
-import { kindType, packageOf, structType } from "./type-table.ts";
 
 /** The two ways to write a schema: references stand elsewhere, and have other company. */
 export type Dialect = "v2" | "v3";

@@ -1,18 +1,7 @@
+import { isObject, type Json, type JsonObject } from "../../base/json-value.ts";
 import { compareText } from "./text-order.ts";
 
-export type Json = null | boolean | number | string | Json[] | JsonObject;
-export interface JsonObject {
-  [key: string]: Json;
-}
-
-export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** The own value of a key: names such as "constructor" come from users and must find nothing. */
-export function ownValue(object: JsonObject, key: string): Json | undefined {
-  return Object.hasOwn(object, key) ? object[key] : undefined;
-}
+export { isObject, type Json, type JsonObject, ownValue } from "../../base/json-value.ts";
 
 /** Sets a key, also "__proto__", which plain assignment would take for the prototype. */
 export function setValue(object: JsonObject, key: string, value: Json): void {

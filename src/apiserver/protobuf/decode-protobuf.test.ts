@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type FieldType, underlying } from "../openapi/field-type.ts";
-import { packages, structNames, structType } from "../openapi/type-table.ts";
+import { type FieldType, underlying } from "../../schema/field-type.ts";
+import { numberedFields } from "../../schema/protobuf/field-numbers.ts";
+import { packages, structNames, structType } from "../../schema/type-table.ts";
 import { decodeProtobuf } from "./decode-protobuf.ts";
-import { numberedFields } from "./field-numbers.ts";
 
 // The messages are those that kubectl sends: version 1.32 if they are the same, and 1.36 where it says so.
 const sent: { command: string; base64: string; json: object }[] = [

@@ -1,5 +1,5 @@
+import { kindType } from "../../schema/type-table.ts";
 import { ApiProblem } from "../api-problem.ts";
-import { kindType } from "../openapi/type-table.ts";
 import type { JsonObject } from "../patch/json-value.ts";
 import { readStruct } from "./read-struct.ts";
 import { bytesOf } from "./scalars.ts";

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { formatQuantity } from "../../model/quantity-form.ts";
+import { type Field, type FieldType, type Scalar, underlying } from "../../schema/field-type.ts";
+import { numberedFields } from "../../schema/protobuf/field-numbers.ts";
+import { packages, structNames, structType } from "../../schema/type-table.ts";
 import { ApiProblem } from "../api-problem.ts";
-import { type Field, type FieldType, type Scalar, underlying } from "../openapi/field-type.ts";
-import { packages, structNames, structType } from "../openapi/type-table.ts";
 import { type Json, type JsonObject, setValue } from "../patch/json-value.ts";
 import { decodeProtobuf } from "./decode-protobuf.ts";
 import { encodeProtobuf, watchFrame } from "./encode-protobuf.ts";
-import { numberedFields } from "./field-numbers.ts";
 
 const seed = 1;
 /** Without lone surrogates, which are no text in any encoding. */

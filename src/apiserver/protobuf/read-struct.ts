@@ -1,7 +1,7 @@
-import { type Field, type FieldType, type StructType, underlying } from "../openapi/field-type.ts";
-import { structType } from "../openapi/type-table.ts";
+import { type Field, type FieldType, type StructType, underlying } from "../../schema/field-type.ts";
+import { type NumberedField, numberedFields } from "../../schema/protobuf/field-numbers.ts";
+import { structType } from "../../schema/type-table.ts";
 import { isObject, type Json, type JsonObject, ownValue, setValue } from "../patch/json-value.ts";
-import { type NumberedField, numberedFields } from "./field-numbers.ts";
 import { bytesOf, scalarValue, wholeValue } from "./scalars.ts";
 import { packedVarints, WireError, type WireField, wireFields } from "./wire-reader.ts";
 

@@ -1,6 +1,6 @@
 import { type BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import type { Scalar } from "../openapi/field-type.ts";
-import type { Json } from "../patch/json-value.ts";
+import type { Json } from "../../base/json-value.ts";
+import type { Scalar } from "../field-type.ts";
 
 /** A value that JSON has, as the field of a message. */
 export function writeScalar(writer: BinaryWriter, number: number, scalar: Scalar, value: Json): void {

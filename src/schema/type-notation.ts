@@ -1,4 +1,4 @@
-import { KubeletError } from "../../base/errors.ts";
+import { KubeletError } from "../base/errors.ts";
 import { type Field, type FieldType, type Scalar, type StructType, scalars } from "./field-type.ts";
 
 /**
