@@ -40,6 +40,7 @@ import { PodListeners } from "./pod-listeners.ts";
 import { readinessOf } from "./pod-readiness.ts";
 import { podResources } from "./pod-resources.ts";
 import { podWork } from "./pod-work.ts";
+import { podsApi } from "./pods-api.ts";
 import { withQosShares } from "./qos-shares.ts";
 import { podRuntime } from "./runtime-parts.ts";
 import { servingCertificate } from "./serving-certificate.ts";
@@ -79,7 +80,11 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     desired,
     workers: {
       // A mirror only shows a pod that is run already.
-      update: (pod, news) => (isMirror(pod) ? undefined : workers.update(pod, news)),
+      update: (pod, news) => {
+        if (isMirror(pod)) return;
+        workers.update(pod, news);
+        if (news === "spec") nodePods.changed(pod.metadata.uid);
+      },
       terminate: (uid, options) => workers.terminate(uid, options),
       poke: (uid) => workers.poke(uid),
       pokeAll: () => workers.pokeAll(),
@@ -163,7 +168,10 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
           workerMetrics.refused(verdict.reason);
           workers.terminate(uid, { removed: false, verdict });
         },
-        onReleased: (uid) => cluster?.pods.cleared(uid, true),
+        onReleased: (uid) => {
+          cluster?.pods.cleared(uid, true);
+          nodePods.finished(uid);
+        },
       }),
       core.tracing?.tracer,
     ),
@@ -191,6 +199,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       statuses.forget(uid);
       core.startTimes.gone(uid);
       cluster?.pods.gone(uid);
+      nodePods.gone(uid);
       board.changed(uid);
     },
     metrics: workerMetrics,
@@ -221,6 +230,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     runtimeName: () => connection.runtime?.name ?? "unknown",
     onChange: (uid) => {
       board.changed(uid);
+      nodePods.changed(uid);
       const pod = workers.get(uid)?.pod;
       const status = statuses.get(uid);
       if (pod && status) {
@@ -231,6 +241,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     },
     metrics: createStatusMetrics(metrics),
   });
+  const nodePods = podsApi(core, { workers: () => workers, statuses: () => statuses });
   const board = new PodBoard({ clock, workers, statuses, runtimeHealth: () => connection.health() });
   const explanations = new PodExplanations({
     ...{ nodeName: node.name, clock, workers, statuses, observed, probes, runtime },
@@ -329,6 +340,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       ...(serving ? [serving] : []),
       ...doors.serving,
       podResources(core, activePods),
+      ...nodePods.components,
       loop,
       probes,
       workers,

@@ -25,6 +25,7 @@ import { timedCgroups } from "../../src/resources/cgroups/cgroup-times.ts";
 import { requestMetrics } from "../../src/server/https/request-metrics.ts";
 import { fakeMetricsOptions } from "../../src/server/metrics/fake-metrics.ts";
 import { metricsRoutes } from "../../src/server/metrics/routes.ts";
+import { droppedEvents } from "../../src/server/pods-api/dropped-events.ts";
 import type { Exchange } from "../../src/server/route.ts";
 import { type Known, knownMetrics, listedMetrics } from "./known-names.ts";
 import { labelsOf, parsePrometheus } from "./prometheus-text.ts";
@@ -51,6 +52,7 @@ function agentMetrics(): Metrics {
   createOrphanMetrics(metrics);
   measurementMetric(metrics);
   volumeMetrics(metrics, () => new Map() as never);
+  droppedEvents(metrics);
   requestMetrics({ metrics, clock: systemClock, serverType: "readwrite", known: new Set() });
   return metrics;
 }

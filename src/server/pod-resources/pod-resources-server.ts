@@ -1,7 +1,6 @@
 import { create, type DescMethodUnary, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import { type handleUnaryCall, Server, status } from "@grpc/grpc-js";
 import type { Clock } from "../../base/clock.ts";
-import { type Component, type Health, healthy } from "../../base/component.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Metrics } from "../../base/metrics.ts";
@@ -9,7 +8,7 @@ import { RateLimit } from "../../base/rate-limit.ts";
 import { serviceDefinition } from "../../clients/cri/service-definition.ts";
 import { PodResourcesLister } from "../../gen/podresources/v1/api_pb.js";
 import { PodResourcesLister as AlphaLister } from "../../gen/podresources/v1alpha1/api_pb.js";
-import { serveGrpc } from "../grpc-socket/grpc-socket.ts";
+import { GrpcComponent } from "../grpc-socket/grpc-component.ts";
 import { allocatable, alphaList, podResources } from "./answers.ts";
 import { type ApiVersion, type Call, type RequestCounts, requestCounts } from "./request-counts.ts";
 import type { PodResourcesSources } from "./sources.ts";
@@ -27,44 +26,20 @@ const perSecond = 100;
 const burst = 10;
 
 /** Tells agents on the node which container was given what. */
-export class PodResourcesServer implements Component {
+export class PodResourcesServer extends GrpcComponent {
   readonly name = "pod-resources";
   readonly #o: PodResourcesServerOptions;
   readonly #limit: RateLimit;
   readonly #counts: RequestCounts;
-  readonly #ended = Promise.withResolvers<void>();
-  #health: Health = healthy;
 
   constructor(options: PodResourcesServerOptions) {
+    super(options.socketPath, options.logger);
     this.#o = options;
     this.#limit = new RateLimit(perSecond, burst, options.clock);
     this.#counts = requestCounts(options.metrics);
   }
 
-  get done(): Promise<void> {
-    return this.#ended.promise;
-  }
-
-  health(): Health {
-    return this.#health;
-  }
-
-  /** Pods run without it: that the socket cannot be made, because its path is too long for one, say, ends nothing else. */
-  async start(signal: AbortSignal): Promise<void> {
-    const { socketPath, logger } = this.#o;
-    try {
-      await serveGrpc(this.#server(), socketPath, signal);
-      logger.info("Serving pod resources", { socket: socketPath });
-    } catch (error) {
-      const reason = messageOf(error);
-      this.#health = { ok: false, reason };
-      logger.error("Pod resources are not served", { err: reason });
-    }
-    if (signal.aborted) this.#ended.resolve();
-    else signal.addEventListener("abort", () => this.#ended.resolve(), { once: true });
-  }
-
-  #server(): Server {
+  protected override server(): Server {
     const { sources } = this.#o;
     const server = new Server({ "grpc.enable_channelz": 0 });
     const v1 = PodResourcesLister.method;
