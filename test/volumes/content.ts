@@ -149,13 +149,14 @@ export const content: Concern = {
         assert.match(await node().refusedInside("content", `touch /v/${volume}/x`), /Read-only file system/);
     });
 
-    test("what is secret is in memory, and of a size that the pod may use", async () => {
+    test("all but config maps are in memory, and of a size that the pod may use", async () => {
       const pod = (await node().runs("content")) as Pod;
       const inside = await node().mountsInside("content");
       const typeAt = (volume: string) => inside.find(({ path }) => path === `/v/${volume}`)?.fsType;
       for (const [plugin, volume] of [
         ["secret", "keys"],
         ["projected", "all"],
+        ["downward-api", "about"],
       ] as const) {
         const { type, bsize, blocks } = await statfs(node().volumeDir(pod, plugin, volume));
         assert.deepEqual([type, bsize * blocks, typeAt(volume)], [tmpfsMagic, 64 << 20, "tmpfs"], volume);

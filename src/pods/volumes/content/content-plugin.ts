@@ -12,10 +12,10 @@ import { nestedMountPoints } from "./nested-mounts.ts";
 import type { ContentFile } from "./payload.ts";
 import {
   type ContentMounts,
-  hasPlace,
-  type Medium,
+  foundPlace,
   makeMountPoints,
   makePlace,
+  type PlaceKind,
   removePlace,
 } from "./volume-place.ts";
 
@@ -32,9 +32,8 @@ export interface ContentHost {
 }
 
 /** One type of volume whose files are written by us. */
-export interface ContentType {
+export interface ContentType extends PlaceKind {
   readonly name: string;
-  readonly medium: Medium;
   handles(spec: VolumeSpec): boolean;
   files(request: SetUp): Promise<Map<string, ContentFile>>;
   onTornDown?(place: PodVolumePlace): void;
@@ -67,11 +66,12 @@ async function put(
   files: Map<string, ContentFile>,
 ): Promise<void> {
   const { mounts, clock, logger } = host;
-  const isNew = !(await hasPlace(mounts, dir, type.medium));
+  const found = await foundPlace(mounts, dir, type);
+  const isNew = found === undefined;
   try {
     if (isNew) await makePlace(mounts, dir, type.medium, () => tmpfsOf(pod, host));
     await makeMountPoints(dir, nestedMountPoints(pod, spec.name));
-    const calls = host.files ?? (type.medium === "memory" ? memoryFiles : undefined);
+    const calls = host.files ?? ((found ?? type.medium) === "memory" ? memoryFiles : undefined);
     await writeAtomically(dir, files, { clock, fsGroup, ...(calls && { files: calls }) });
   } catch (error) {
     // What a pod has already stays as it was.

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import * as fs from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -150,7 +150,7 @@ describe("content of volumes", () => {
       assert.equal(n.mounts.mounted.size, 0);
     });
 
-  it("has secrets and projected volumes in memory, as large as the pod may grow, and the others on disk", async (t) => {
+  it("has only config maps on disk, and the others in memory, as large as the pod may grow", async (t) => {
     const n = node(t);
     for (const volume of [secret, projected(), configMap, { name: "v", downwardAPI: {} }]) {
       const containers = [{ resources: { limits: { memory: "64Mi" } } }];
@@ -161,7 +161,37 @@ describe("content of volumes", () => {
     assert.deepEqual(dirs, [
       ["kubernetes.io~secret", options],
       ["kubernetes.io~projected", options],
+      ["kubernetes.io~downward-api", options],
     ]);
+  });
+
+  const labels: Volume = {
+    name: "v",
+    downwardAPI: { items: [{ path: "labels", fieldRef: { fieldPath: "metadata.labels" } }] },
+  };
+  const labelled = (text: string) => podWith(labels, { metadata: { labels: { a: text } } });
+
+  it("goes on with a downwardAPI volume that an earlier version made on disk", async (t) => {
+    const n = node(t);
+    const request = n.request(labels, { pod: labelled("old") });
+    await n.pluginFor(labels).setUp(request);
+    n.mounts.mounted.clear(); // what is left is what it made: a folder, content, a mark
+    await n.pluginFor(labels).setUp({ ...request, pod: labelled("new") });
+    assert.deepEqual(filesOf(request.dir), { labels: 'a="new"' });
+    assert.equal(n.mounts.mounted.size, 0);
+    await n.pluginFor(labels).tearDown(request, request.signal);
+    assert.equal(existsSync(request.dir), false);
+  });
+
+  it("mounts a downwardAPI volume again whose memory a reboot has emptied", async (t) => {
+    const n = node(t);
+    const request = n.request(labels, { pod: labelled("x") });
+    await n.pluginFor(labels).setUp(request);
+    n.mounts.mounted.clear();
+    for (const name of readdirSync(request.dir)) rmSync(join(request.dir, name), { recursive: true });
+    await n.pluginFor(labels).setUp(request);
+    assert.deepEqual([...n.mounts.mounted.keys()], [request.dir]);
+    assert.deepEqual(filesOf(request.dir), { labels: 'a="x"' });
   });
 
   it("follows the object, and writes nothing when it is the same", async (t) => {

@@ -65,7 +65,8 @@ function downwardApi(o: ContentOptions): VolumePlugin {
   return contentPlugin(
     {
       name: "kubernetes.io/downward-api",
-      medium: "disk",
+      medium: "memory",
+      keepsDisk: true,
       handles: ({ volume }) => volume.downwardAPI !== undefined,
       files: async ({ pod, spec }) => {
         const { items, defaultMode = readable } = spec.volume.downwardAPI ?? {};

@@ -4,6 +4,7 @@ import { errnoOf, KubeletError, messageOf } from "../../../base/errors.ts";
 import { makeFolders } from "../../../host/make-folders.ts";
 import type { Mounts, TmpfsOptions } from "../../../host/mounts.ts";
 import { removeTree } from "../../../host/remove-tree.ts";
+import { dataLink } from "./volume-root.ts";
 
 /** Mounts in memory. */
 export type ContentMounts = Pick<Mounts, "mountTmpfs" | "isMountPoint" | "unmount">;
@@ -12,11 +13,24 @@ export type Medium = "memory" | "disk";
 
 const placeMode = 0o777;
 
-/** True if the folder that the files go to was made to its end; in memory it is a mount of its own. */
-export async function hasPlace(mounts: ContentMounts, dir: string, medium: Medium): Promise<boolean> {
-  if (!(await exists(dir))) return false;
-  if (medium === "disk") return exists(join(markFolder(dir), "ready"));
-  return (await isOtherDevice(dir)) || (await mounts.isMountPoint(dir));
+export interface PlaceKind {
+  readonly medium: Medium;
+  /** Content of an earlier version may be on disk, and containers that run have that folder: it stays in use. */
+  readonly keepsDisk?: boolean;
+}
+
+/** Where the folder that the files go to is, if it was made to its end; in memory it is a mount of its own. */
+export async function foundPlace(
+  mounts: ContentMounts,
+  dir: string,
+  { medium, keepsDisk }: PlaceKind,
+): Promise<Medium | undefined> {
+  if (!(await exists(dir))) return undefined;
+  const isMounted = medium === "memory" && ((await isOtherDevice(dir)) || (await mounts.isMountPoint(dir)));
+  if (isMounted) return "memory";
+  // After a reboot the mount is gone and the mark is not: only content shows that the disk was meant.
+  const isOnDisk = medium === "disk" || (keepsDisk === true && (await exists(join(dir, dataLink))));
+  return isOnDisk && (await exists(join(markFolder(dir), "ready"))) ? "disk" : undefined;
 }
 
 export async function makePlace(
