@@ -21,6 +21,7 @@ import { SyncLoop } from "../pipeline/sync-loop/sync-loop.ts";
 import { ProbeManager } from "../pods/probes/probe-manager.ts";
 import { ProbeMemory } from "../pods/probes/probe-memory.ts";
 import { UserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
+import { Allocation } from "../resources/allocation/allocation.ts";
 import type { Wanted } from "../server/explained.ts";
 import { isMirror } from "../state/desired-pods.ts";
 import { readySandbox, runningContainers } from "../state/observed-pods.ts";
@@ -35,6 +36,7 @@ import { readNode } from "./node.ts";
 import { warnOfIdleFields } from "./not-acted-on.ts";
 import { formerVersions } from "./other-pods.ts";
 import { PodBoard } from "./pod-board.ts";
+import { podCgroupReader } from "./pod-cgroup-reader.ts";
 import { PodExplanations } from "./pod-explanations.ts";
 import { PodListeners } from "./pod-listeners.ts";
 import { readinessOf } from "./pod-readiness.ts";
@@ -73,7 +75,15 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     idsPerPod: config.userNamespaces?.idsPerPod,
     maxPods: config.maxPods,
   });
-  const cgroups = withQosShares(node.cgroups, () => [...desired.all()], logger);
+  const allocation = new Allocation({
+    ...{ rootDir: o.rootDir, events, clock, logger },
+    gates: {
+      podLevel: o.gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
+      initContainers: o.gates.enabled("InPlacePodVerticalScalingInitContainers"),
+    },
+  });
+  const allocatedPods = () => desired.all().map((pod) => allocation.allocatedPod(pod));
+  const cgroups = withQosShares(node.cgroups, allocatedPods, logger);
   const loop: SyncLoop = new SyncLoop({
     clock,
     logger,
@@ -82,7 +92,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       // A mirror only shows a pod that is run already.
       update: (pod, news) => {
         if (isMirror(pod)) return;
-        workers.update(pod, news);
+        workers.update(allocation.updated(pod), news);
         if (news === "spec") nodePods.changed(pod.metadata.uid);
       },
       terminate: (uid, options) => workers.terminate(uid, options),
@@ -129,6 +139,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     phaseOf: (uid) => workers.get(uid)?.phase ?? (desired.get(uid) ? "syncing" : undefined),
     mayJudge: () => mayJudge(),
     onVolumesInUse: () => cluster?.nodeChanged(),
+    onContainerStarted: (pod, container) => allocation.containerStarted(pod, container),
   });
   const probes = new ProbeManager({
     clock,
@@ -148,7 +159,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     statusOf(uid);
     loop.post({ kind: "probe", uid, what: `${kind} ${outcome}` });
   });
-  const activePods = () => desired.all().filter((p) => workers.get(p.metadata.uid)?.phase !== "terminated");
+  const activePods = () => allocatedPods().filter((p) => workers.get(p.metadata.uid)?.phase !== "terminated");
   const workerMetrics = createWorkerMetrics({
     metrics,
     runs: (uid) =>
@@ -162,6 +173,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
         userNamespaces,
         volumes: volumes.manager,
         activePods,
+        admitted: (pod) => allocation.admitted(pod),
         statuses: () => statuses,
         refreshStatus: (uid) => statusOf(uid),
         reject: (uid, verdict) => {
@@ -197,6 +209,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       listeners.tell(uid);
       probes.forget(uid);
       statuses.forget(uid);
+      allocation.gone(uid);
       core.startTimes.gone(uid);
       cluster?.pods.gone(uid);
       nodePods.gone(uid);
@@ -226,6 +239,8 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       const handler = requests.knownHandler(pod);
       return handler !== undefined && core.features.recursiveReadOnly(handler);
     },
+    podCgroup: podCgroupReader(core, (pod) => cgroups.parentFor(pod)),
+    allocation,
     hostIPs: core.hostIps,
     runtimeName: () => connection.runtime?.name ?? "unknown",
     onChange: (uid) => {
@@ -295,7 +310,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     podConfig.sourcesReady() && sources.every((source) => loop.hasHeard(source.name));
   const mayJudge = () => plegSynced && areSourcesHeard();
   const { housekeeping, collectors } = leftovers(core, {
-    ...{ workers, files, cgroups, userNamespaces, mayJudge },
+    ...{ workers, files, cgroups, userNamespaces, mayJudge, records: allocation },
     volumes: volumes.manager,
     refresh: (uid) => pleg.refresh(uid),
   });
@@ -334,6 +349,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     await userNamespaces.start().catch((error) => {
       logger.error("Pods cannot have users of their own", { err: messageOf(error) });
     });
+    await allocation.start();
     await memory.start();
     if (core.tracing) await lifecycle.start(core.tracing.component);
     const parts = [
@@ -390,6 +406,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       stopWatchdog();
       await lifecycle.stop(stopWithinMs);
       await memory.flushed();
+      await allocation.flushed();
       cri.close();
     },
   };

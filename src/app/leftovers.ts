@@ -21,6 +21,7 @@ export function leftovers(
     readonly files: PodFiles;
     readonly cgroups: PodCgroups;
     readonly volumes: VolumeManager;
+    readonly records: { keepOnly(isKnown: (uid: PodUid) => boolean): void };
     readonly userNamespaces: { release(uid: PodUid): Promise<void> };
     /** Whether the runtime was looked at, and all sources were heard. */
     readonly mayJudge: () => boolean;
@@ -28,7 +29,7 @@ export function leftovers(
   },
 ): { housekeeping: Housekeeping; collectors: readonly Component[] } {
   const { options: o, config, clock, logger, metrics, cri, desired, observed } = core;
-  const { workers, files, cgroups, volumes, userNamespaces, mayJudge, refresh } = parts;
+  const { workers, files, cgroups, volumes, records, userNamespaces, mayJudge, refresh } = parts;
   const mayEnd = (uid: PodUid) => !o.leavesApiPods || !isFromApi(observed.get(uid));
   const housekeeping = new Housekeeping({
     clock,
@@ -49,6 +50,7 @@ export function leftovers(
       },
     },
     cgroups,
+    records,
     metrics: createOrphanMetrics(metrics),
   });
   const { components } = garbage({

@@ -24,6 +24,8 @@ export function podWork(
     userNamespaces: { release(uid: PodUid): Promise<void> };
     volumes: VolumeManager;
     activePods: () => Pod[];
+    /** The pod may run here, with the resources that it has now. */
+    admitted: (pod: Pod) => void;
     refreshStatus: (uid: PodUid) => void;
     /** Ends a pod that may not run here after all. */
     reject: (uid: PodUid, verdict: PodVerdict) => void;
@@ -104,6 +106,7 @@ export function podWork(
     admit: (pod) => {
       const verdict = admit(pod);
       if (verdict) events.warning(pod, verdict.reason, verdict.message.replace(/^Pod was rejected: /, ""));
+      else parts.admitted(pod);
       return verdict;
     },
     deadlineOf: (pod) => {

@@ -1,5 +1,5 @@
 import type { Component } from "../base/component.ts";
-import type { Container, PodUid } from "../model/pod.ts";
+import type { Container, Pod, PodUid } from "../model/pod.ts";
 import { PodFiles } from "../pipeline/pod-runtime/pod-files.ts";
 import { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
 import { restartDelays } from "../pipeline/pod-runtime/restart-backoff.ts";
@@ -40,6 +40,7 @@ export function podRuntime(
     mayJudge: () => boolean;
     /** Other volumes are in use than before. */
     onVolumesInUse: () => void;
+    onContainerStarted: (pod: Pod, container: Container) => void;
   },
 ): RuntimeParts {
   const { options: o, config, node, clock, logger, metrics, cri, events, observed, hostIps } = core;
@@ -132,6 +133,7 @@ export function podRuntime(
     probes: core.results,
     replaced: core.replaced,
     starting: core.starting,
+    onStarted: parts.onContainerStarted,
     gates: core.restartGates,
     keptDead: o.deadContainers?.maxPerContainer,
     keptDeadMs: o.deadContainers?.minAgeMs,

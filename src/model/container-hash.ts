@@ -1,3 +1,5 @@
+import { fnv32a } from "./fnv.ts";
+
 /**
  * The hash that a running container carries, to tell later whether its spec has changed in a way that needs a new
  * one: name and image are all that may change in place. The value is the reference kubelet's own, bit for bit, so that
@@ -6,11 +8,7 @@
  */
 export function containerHash(container: { name: string; image?: string }): string {
   const bytes = Buffer.from(apiJson({ image: container.image ?? "", name: container.name }));
-  let hash = 0x811c9dc5;
-  for (const byte of Buffer.from(`([]uint8)[${bytes.join(" ")}]`)) {
-    hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
-  }
-  return hash.toString(16);
+  return fnv32a(`([]uint8)[${bytes.join(" ")}]`).toString(16);
 }
 
 /** JSON as the API machinery writes it: with <, > and & escaped too. */

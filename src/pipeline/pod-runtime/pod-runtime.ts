@@ -91,6 +91,8 @@ export interface PodRuntimeOptions {
   replaced: ReplacedContainers;
   /** Written here; for users these do not run yet. */
   starting: StartingContainers;
+  /** A container runs with the resources that the pod has now. */
+  onStarted?: (pod: Pod, container: Container) => void;
   gates?: PlanContext["gates"];
   keptDead?: number;
   keptDeadMs?: number;

@@ -20,6 +20,7 @@ export interface StartContainerOptions
     | "logger"
     | "hooks"
     | "starting"
+    | "onStarted"
     | "metrics"
   > {
   /** A container takes the place of one that ended. */
@@ -126,6 +127,7 @@ export class ContainerStarter {
       },
       { signal, priority: startPriority(pod), kind: ended ? "restart" : "container" },
     );
+    if (action.role !== "ephemeral") this.#o.onStarted?.(pod, container);
     events.normal(pod, "Started", "Container started", container.name);
     logger.debug(2, "Container started", { pod: podRef(pod), container: container.name, id, attempt });
     await this.#postStart(pod, container, id, sandbox, report, signal);

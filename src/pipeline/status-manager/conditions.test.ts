@@ -277,3 +277,21 @@ test("a verdict's condition is set, in the place of the same one from others, an
   assert.deepEqual(later.conditions?.[0], judged.conditions?.[0]);
   assert.deepEqual([later.phase, later.reason, later.message], ["Failed", "Evicted", "low"]);
 });
+
+test("a resize that is not done is a condition, with the generation that asks for it, as long as the pod lives", () => {
+  const resize = { reason: "Infeasible", message: "not here", generation: 3, at: at + 4000 };
+  const pod = fromApi({}, []);
+  const [first] = statusOf(pod, seen([run()]), { resize }).conditions!;
+  assert.deepEqual(first, {
+    ...{ type: "PodResizePending", status: "True", reason: "Infeasible", message: "not here" },
+    ...{ observedGeneration: 3, lastProbeTime: iso(at + 4000), lastTransitionTime: iso(at + 4000) },
+  });
+  const before = { conditions: [{ ...first!, lastTransitionTime: iso(at) }] };
+  const [later] = statusOf(pod, seen([run()]), { resize: { ...resize, generation: 4 }, before }).conditions!;
+  assert.deepEqual([later?.observedGeneration, later?.lastTransitionTime], [4, iso(at)]);
+  const ended = statusOf(pod, seen([]), { resize, workerPhase: "terminated" }).conditions!;
+  assert.equal(
+    ended.some(({ type }) => type === "PodResizePending"),
+    false,
+  );
+});

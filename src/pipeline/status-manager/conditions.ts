@@ -2,7 +2,7 @@ import type { Container, Pod, PodCondition } from "../../model/pod.ts";
 import { isSidecar } from "../../model/restart-policy.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
 import { type ApiContainerStatus, type ApiPodStatus, isoSeconds, noTime } from "./api-types.ts";
-import type { PodPhase } from "./phase-by-states.ts";
+import { isFinal, type PodPhase } from "./phase-by-states.ts";
 import { conditionRestartingAll, couldRestartAll, isCleared } from "./restart-of-all.ts";
 import type { StatusInput } from "./status-input.ts";
 
@@ -47,7 +47,27 @@ export function podConditions(input: StatusInput, facts: ConditionFacts): PodCon
   );
   if (couldRestartAll(pod, input.gates))
     conditions.push(dated(input, { type: conditionRestartingAll, ...isBeingRestarted(pod, seen, facts) }));
-  return [...kept, ...conditions];
+  return [...kept, ...resizeConditions(input, facts), ...conditions];
+}
+
+/** A resize that waits is of interest as long as the pod may still get it. */
+function resizeConditions(
+  { resize, before, workerPhase }: StatusInput,
+  { phase }: ConditionFacts,
+): PodCondition[] {
+  if (!resize || workerPhase === "terminated" || isFinal(phase)) return [];
+  const { reason, message, generation, at } = resize;
+  const old = before?.conditions?.find((c) => c.type === "PodResizePending");
+  const since = old?.reason === reason ? old.lastTransitionTime : undefined;
+  return [
+    {
+      type: "PodResizePending",
+      ...(generation > 0 ? { observedGeneration: generation } : {}),
+      ...{ status: "True", reason, message },
+      lastProbeTime: isoSeconds(at),
+      lastTransitionTime: since ?? isoSeconds(at),
+    },
+  ];
 }
 
 /** What the API has from others, and what a verdict says: a pod that was to be disrupted stays so. */

@@ -78,7 +78,7 @@ function fromRuntime(
   container: Container,
   last: ObservedContainer,
   before: ApiContainerStatus | undefined,
-  { seen, gates, recursiveReadOnly }: StatusInput,
+  { seen, gates, recursiveReadOnly, actuated }: StatusInput,
   o: StateOptions,
   restartingAll: boolean,
 ): ApiContainerStatus {
@@ -102,7 +102,12 @@ function fromRuntime(
     imageID: last.imageRef,
     containerID,
     ...(requests && Object.keys(requests).length > 0 ? { allocatedResources: requests } : {}),
-    resources: containerResources(container, last, before?.containerID === containerID ? before : undefined),
+    resources: containerResources(
+      container,
+      last,
+      before?.containerID === containerID ? before : undefined,
+      actuated?.(container.name),
+    ),
     ...(mounts.length > 0 ? { volumeMounts: mounts } : {}),
     ...(last.user
       ? {

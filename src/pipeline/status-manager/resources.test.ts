@@ -84,7 +84,7 @@ const table: [
     told({ limits: { cpu: "2", memory: "1Gi" }, requests: { memory: "16Mi" } }),
     {
       limits: { cpu: "2", memory: "1Gi", "example.com/x": "1" },
-      requests: asked.requests!,
+      requests: { ...asked.requests, memory: "16Mi" },
     },
   ],
   [
@@ -101,6 +101,13 @@ for (const [rule, spec, container, before, expected] of table)
     assert.deepEqual(status?.resources, expected);
     assert.deepEqual(status?.allocatedResources, spec.requests);
   });
+
+test("resources of a container: the memory request is the one that it was started with", () => {
+  const actuated = () => ({ requests: { memory: "24Mi" } });
+  const [status] = statusOf(withResources(asked), seen([runs()]), { actuated }).containerStatuses!;
+  assert.deepEqual(status?.resources?.requests, { ...asked.requests, memory: "24Mi" });
+  assert.deepEqual(status?.allocatedResources, asked.requests);
+});
 
 test("a status does not share its resources with the spec", () => {
   const pod = withResources(structuredClone(asked));

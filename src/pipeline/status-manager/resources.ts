@@ -24,6 +24,7 @@ export function containerResources(
   container: Container,
   last: ObservedContainer,
   before: ApiContainerStatus | undefined,
+  actuated?: ResourceRequirements,
 ): ResourceRequirements {
   const resources: ResourceRequirements = structuredClone(container.resources ?? {});
   if (last.state !== "running") return resources;
@@ -34,15 +35,14 @@ export function containerResources(
     settle(limits, "cpu", milliCpu(milliCpuLimit), told?.limits, leastMilliLimit);
     settle(limits, "memory", bytes(memoryLimit), told?.limits);
   }
-  // A runtime knows nothing of memory requests: those of the spec are the ones in force.
-  if (resources.requests)
-    settle(
-      resources.requests as ResourceList,
-      "cpu",
-      milliCpu(milliCpuRequest),
-      told?.requests,
-      leastMilliRequest,
-    );
+  if (resources.requests) {
+    const requests = resources.requests as ResourceList;
+    settle(requests, "cpu", milliCpu(milliCpuRequest), told?.requests, leastMilliRequest);
+    // A runtime knows nothing of memory requests: in force is what the container was started with.
+    const memory =
+      milliOf(amountsOf(actuated?.requests), "memory") > 0n ? actuated?.requests?.memory : undefined;
+    settle(requests, "memory", memory, told?.requests);
+  }
   return resources;
 }
 

@@ -1,5 +1,5 @@
 import type { ContainerId } from "../../clients/cri/cri.ts";
-import type { Pod } from "../../model/pod.ts";
+import type { Pod, ResourceRequirements } from "../../model/pod.ts";
 import type { PodVerdict } from "../../model/pod-verdict.ts";
 import { defaultRestartGates, type RestartGates } from "../../model/restart-policy.ts";
 import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
@@ -12,6 +12,13 @@ export interface PodCgroupValues {
   cpuQuotaUs?: bigint;
   cpuPeriodUs?: bigint;
   memoryLimit?: bigint;
+}
+
+export interface PendingResize {
+  reason: string;
+  message: string;
+  generation: number;
+  at: number;
 }
 
 export interface StatusGates {
@@ -53,5 +60,9 @@ export interface StatusInput {
   /** True if the runtime can make mounts below a read-only mount read-only too. */
   recursiveReadOnly: boolean;
   podCgroup?: PodCgroupValues;
+  /** The spec asks for other resources than the pod was given, and does not get them. The pod has those that it was given. */
+  resize?: PendingResize;
+  /** What a container was started with. */
+  actuated?(container: string): ResourceRequirements | undefined;
   gates: StatusGates;
 }

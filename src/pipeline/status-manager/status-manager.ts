@@ -1,12 +1,19 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
-import { isStatic, type Pod, type PodStatus, type PodUid } from "../../model/pod.ts";
+import {
+  isStatic,
+  type Pod,
+  type PodStatus,
+  type PodUid,
+  type ResourceRequirements,
+} from "../../model/pod.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
 import type { ProbeResults } from "../../state/probe-results.ts";
 import type { ReplacedContainers } from "../../state/replaced-containers.ts";
 import { podStatus } from "./status.ts";
 import {
   defaultStatusGates,
+  type PendingResize,
   type PodCgroupValues,
   type StatusGates,
   type StatusInput,
@@ -26,7 +33,12 @@ export interface StatusManagerOptions {
   logger?: Logger;
   /** Whether the runtime can make mounts below a read-only mount read-only too, for this pod. */
   recursiveReadOnly?: (pod: Pod) => boolean;
-  podCgroup?: (uid: PodUid) => PodCgroupValues | undefined;
+  podCgroup?: (pod: Pod) => PodCgroupValues | undefined;
+  /** What pods were given, and what they asked for since. */
+  allocation?: {
+    pending(uid: PodUid): PendingResize | undefined;
+    actuated(uid: PodUid, container: string): ResourceRequirements | undefined;
+  };
   gates?: StatusGates;
   metrics?: StatusMetrics;
 }
@@ -74,7 +86,8 @@ export class StatusManager {
       return;
     }
     const startTime = entry?.startTime ?? firstSeen(before, seen) ?? now;
-    const podCgroup = this.#o.podCgroup?.(uid);
+    const podCgroup = this.#o.podCgroup?.(pod);
+    const resize = this.#o.allocation?.pending(uid);
     const status = podStatus({
       pod,
       seen,
@@ -91,6 +104,8 @@ export class StatusManager {
       before,
       recursiveReadOnly: this.#o.recursiveReadOnly?.(pod) ?? false,
       ...(podCgroup ? { podCgroup } : {}),
+      ...(resize ? { resize } : {}),
+      actuated: (container) => this.#o.allocation?.actuated(uid, container),
       gates,
     });
     const problem = illegalChange(pod, before, status, gates);

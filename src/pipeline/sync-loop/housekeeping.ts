@@ -20,6 +20,8 @@ export interface HousekeepingOptions {
   cgroups: { list(): Promise<PodUid[]>; remove(uid: PodUid): Promise<void> };
   /** False if folders and cgroups may belong to pods that we do not hear of. */
   removesLeftovers: boolean;
+  /** What is kept of pods in files of its own. */
+  records?: { keepOnly(isKnown: (uid: PodUid) => boolean): void };
   metrics?: OrphanMetrics;
 }
 
@@ -102,5 +104,6 @@ export class Housekeeping implements Component {
     metrics?.swept(outcomes.filter((outcome) => outcome === "removed").length + failed, failed);
     for (const uid of await cgroups.list()) await remove("cgroup", uid, () => cgroups.remove(uid));
     await files.removeDeadLinks();
+    this.#o.records?.keepOnly(stillThere);
   }
 }

@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { PodCondition, ResourceRequirements } from "../../src/model/pod.ts";
+import { cgroupFile } from "../e2e/agent-process.ts";
+import { holds } from "../e2e/holds.ts";
+import { describeOnContainerd } from "../node/test-node.ts";
+import { NodeWithApi, podsPath } from "./node-with-api.ts";
+
+const given: ResourceRequirements = {
+  limits: { cpu: "200m", memory: "64Mi" },
+  requests: { cpu: "20m", memory: "16Mi" },
+};
+const asked: ResourceRequirements = {
+  limits: { cpu: "400m", memory: "128Mi" },
+  requests: { cpu: "40m", memory: "32Mi" },
+};
+
+describeOnContainerd("a resize of a pod that runs", (version) => {
+  let whole: NodeWithApi;
+  before(async () => {
+    whole = await NodeWithApi.start(version);
+    await whole.addPod("resized", { resources: given });
+    await whole.runs("resized");
+  });
+  after(() => whole?.destroy());
+
+  const resize = (resources: ResourceRequirements) =>
+    whole.admin.request({
+      ...{ method: "PATCH", path: `${podsPath}/resized/resize` },
+      contentType: "application/strategic-merge-patch+json",
+      body: { spec: { containers: [{ name: "c", resources }] } },
+    });
+  const pending = async (): Promise<PodCondition | undefined> =>
+    (await whole.pod("resized")).status?.conditions?.find(({ type }) => type === "PodResizePending");
+  /** What was given is what is shown, and what is true. */
+  const keepsWhatItHas = async () => {
+    const { status, metadata } = await whole.pod("resized");
+    const { allocatedResources, resources } = status as Record<string, unknown>;
+    const [container] = status!.containerStatuses!;
+    assert.deepEqual(container?.allocatedResources, given.requests);
+    assert.deepEqual(container?.resources, given);
+    assert.deepEqual([allocatedResources, resources], [given.requests, given]);
+    assert.equal(status?.observedGeneration, metadata.generation);
+    const cgroup = `${whole.node.cgroupRoot}/kubepods/burstable/pod${metadata.uid}`;
+    const inForce = cgroupFile(cgroup, "memory.limit_in_bytes") ?? cgroupFile(cgroup, "memory.max");
+    assert.equal(inForce, String(64 << 20));
+  };
+  const eventsOf = async (reason: string) => {
+    const { items } = await whole.get<{ items: { reason: string; message: string; count?: number }[] }>(
+      "/api/v1/namespaces/default/events",
+    );
+    return items.filter((event) => event.reason === reason);
+  };
+
+  test("is refused in the open: condition, event, and the resources that it has", async () => {
+    await resize(asked);
+    const condition = await holds(async () => {
+      const found = await pending();
+      assert.ok(found);
+      return found;
+    });
+    const { metadata } = await whole.pod("resized");
+    assert.deepEqual(
+      [condition.status, condition.reason, condition.observedGeneration],
+      ["True", "Infeasible", metadata.generation],
+    );
+    assert.match(condition.message ?? "", /^In-place resize is not supported by this kubelet/);
+    await holds(keepsWhatItHas);
+    const [event] = await holds(async () => {
+      const found = await eventsOf("ResizeInfeasible");
+      assert.equal(found.length, 1);
+      return found;
+    });
+    assert.match(
+      event!.message,
+      /^Pod resize Infeasible: \{"containers":\[\{"name":"c","resources":\{.*"128Mi"/,
+    );
+  });
+
+  test("is still refused after a restart of the agent, without another event", async () => {
+    const told = await pending();
+    await whole.agent.end("SIGKILL");
+    whole.startAgent();
+    await holds(async () => {
+      const row = (await whole.agent.pods())?.find(({ name }) => name === "resized");
+      assert.equal(row?.phase, "Running");
+    });
+    assert.equal((await pending())?.lastTransitionTime, told?.lastTransitionTime);
+    await keepsWhatItHas();
+    const events = await eventsOf("ResizeInfeasible");
+    assert.deepEqual([events.length, events[0]?.count ?? 1], [1, 1]);
+  });
+
+  test("a container that is restarted gets what the pod was admitted with", async () => {
+    const [ran] = await whole.containersOf("resized");
+    await whole.runtime.stopContainer(ran!.id, 0);
+    const [next] = await holds(async () => {
+      const found = await whole.containersOf("resized");
+      assert.equal(found[0]?.attempt, 1);
+      return found;
+    });
+    const status = await whole.runtime.containerStatus(next!.id);
+    assert.equal(Number(status.status?.resources?.linux?.memoryLimitInBytes), 64 << 20);
+    await holds(keepsWhatItHas);
+  });
+
+  test("is over when it is taken back", async () => {
+    await resize(given);
+    await holds(async () => assert.equal(await pending(), undefined));
+    await keepsWhatItHas();
+  });
+});
