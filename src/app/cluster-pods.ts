@@ -101,7 +101,9 @@ export function clusterPods(
       cleared.delete(uid);
       ran.delete(uid);
       writer.forget(uid);
-      mirrors.poke();
+      const back = desired.get(uid);
+      if (back && isStatic(back)) mirrors.podEnded(fullNameOf(back));
+      else mirrors.poke();
     },
     isWritten: (uid) => writer.isWritten(uid),
     apiPodChanged(pod) {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -85,4 +86,34 @@ test("the mirror of a manifest that changed is another one", async (t) => {
     assert.notEqual(now?.metadata.uid, before.metadata.uid);
   });
   await cluster.runs(mirror);
+});
+
+test("a manifest deleted and written again is a pod that ended and began again; renamed over, it is the same", async (t) => {
+  const cluster = await TestCluster.start(t);
+  await cluster.placeManifest("web", { terminationGracePeriodSeconds: 1 });
+  await cluster.startAgent();
+  const first = await cluster.runs(mirror);
+  const uid = first.metadata.annotations?.[annotationMirror] ?? "";
+  const file = join(cluster.manifests, "web.json");
+  await writeFile(join(cluster.manifests, ".web.tmp"), await readFile(file));
+  await rename(join(cluster.manifests, ".web.tmp"), file);
+  const before = await cluster.runs(mirror);
+  assert.equal(before.metadata.uid, first.metadata.uid);
+  assert.equal(before.status?.containerStatuses?.[0]?.restartCount, 0);
+  const [old] = cluster.runningOf(uid);
+  await cluster.removeManifest("web");
+  await cluster.placeManifest("web", { terminationGracePeriodSeconds: 1 });
+  const after = await cluster.is(mirror, ({ metadata, status }) => {
+    assert.notEqual(metadata.uid, before.metadata.uid, "another mirror");
+    assert.equal(metadata.annotations?.[annotationMirror], uid, "of the same pod");
+    assert.equal(status?.phase, "Running");
+    assert.ok(status?.containerStatuses?.[0]?.state?.running, JSON.stringify(status));
+    assert.equal(status?.containerStatuses?.[0]?.restartCount, 1);
+  });
+  assert.equal(after.status?.containerStatuses?.[0]?.lastState?.terminated?.containerID, `fake://${old?.id}`);
+  assert.deepEqual(
+    cluster.runningOf(uid).map(({ id }) => id === old?.id),
+    [false],
+    "one container, and another one",
+  );
 });

@@ -30,6 +30,8 @@ export interface PodWorkerOptions {
   syncEveryMs: () => number;
   /** Undefined if the pod may start, else what it has to wait for. */
   mayStart: () => string | undefined;
+  /** True if the pod begins again when this worker has finished: its dead containers are then left for it to go on from. */
+  beginsAgain?: () => boolean;
   onChange: () => void;
   onPhase: (phase: WorkerPhase) => void;
   onVerdict?: (verdict: PodVerdict) => void;
@@ -333,7 +335,8 @@ export class PodWorker {
       // A runtime that was slow may have brought something up after the pod had ended.
       await this.#stop(life.graceSeconds, signal);
     }
-    if (this.#removed) {
+    if (this.#removed && this.#o.beginsAgain?.()) this.#finished = true;
+    else if (this.#removed) {
       this.#report.blockedOn("removing containers, logs and folders", { kind: "remove" });
       await work.remove(this.id, signal);
       this.#finished = true;

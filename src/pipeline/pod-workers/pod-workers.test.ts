@@ -5,7 +5,7 @@ import { aPod } from "../../../test/builders/pods.ts";
 import { sleep } from "../../base/clock.ts";
 import { FakeClock, settle } from "../../base/fake-clock.ts";
 import { silentLogger } from "../../base/logger.ts";
-import type { Pod, PodUid } from "../../model/pod.ts";
+import { annotationSource, type Pod, type PodUid } from "../../model/pod.ts";
 import type { PodWork } from "./pod-work.ts";
 import { PodWorkers } from "./pod-workers.ts";
 
@@ -187,15 +187,52 @@ test("what the runtime has of an edited pod is ended before the new one starts",
 
 test("a pod that comes back with the same UID starts anew, after it was removed", async () => {
   const { work, workers, gone } = setUp();
+  const fromApi = aPod({}, { uid: uid("u1"), annotations: { [annotationSource]: "api" } });
   workers.release();
-  workers.update(pod("u1"));
+  workers.update(fromApi);
   await settle();
   workers.terminate(uid("u1"), { removed: true });
-  workers.update(pod("u1"));
+  workers.update(fromApi);
   await settle(10);
   assert.deepEqual(work.calls, ["sync u1", "stop u1", "release u1", "remove u1", "sync u1"]);
   assert.deepEqual(gone, ["u1"]);
 });
+
+const fromFile = (spec: Partial<Pod["spec"]>) =>
+  aPod(spec, { uid: uid("u1"), annotations: { [annotationSource]: "file" } });
+const comesBack: { rule: string; pod: Pod; removes: boolean }[] = [
+  {
+    rule: "a static pod that is restarted always goes on from its dead containers",
+    pod: fromFile({}),
+    removes: false,
+  },
+  {
+    rule: "one that may not run twice finds nothing of its former life",
+    pod: fromFile({ restartPolicy: "Never" }),
+    removes: true,
+  },
+  {
+    rule: "nor does one with a container that may not",
+    pod: fromFile({ containers: [{ name: "c", image: "i", restartPolicy: "OnFailure" }] }),
+    removes: true,
+  },
+];
+for (const { rule, pod: back, removes } of comesBack)
+  test(`of pods that come back with the same UID: ${rule}`, async () => {
+    const { work, workers, gone } = setUp();
+    workers.release();
+    workers.update(back);
+    await settle();
+    workers.terminate(uid("u1"), { removed: true });
+    workers.update(back);
+    await settle(10);
+    const removed = removes ? ["remove u1"] : [];
+    assert.deepEqual(work.calls, ["sync u1", "stop u1", "release u1", ...removed, "sync u1"]);
+    assert.deepEqual(gone, ["u1"]);
+    workers.terminate(uid("u1"), { removed: true });
+    await settle(10);
+    assert.equal(work.calls.at(-1), "remove u1", "at the end nothing is left");
+  });
 
 test("a pod that came back and is deleted ends sooner, if it is still ending", async () => {
   const { work, workers, clock } = setUp();

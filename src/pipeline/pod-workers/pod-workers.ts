@@ -109,6 +109,7 @@ export class PodWorkers implements Component {
       syncEveryMs,
       metrics,
       mayStart: () => this.#obstacle(worker),
+      beginsAgain: () => goesOn(this.#successors.get(id.uid)),
       onChange: () => {
         this.#o.onChange(id.uid);
         if (worker.phase === "terminated") this.#pokeNamesake(worker);
@@ -165,6 +166,15 @@ export class PodWorkers implements Component {
       () => this.#ended.resolve(),
     );
   }
+}
+
+/**
+ * True for a static pod whose restart counts go on from the containers of its former life. Where a container may not run twice,
+ * nothing of the former life may be left: the pod would be over before it began.
+ */
+function goesOn(pod: Pod | undefined): boolean {
+  if (!pod || !isStatic(pod) || (pod.spec.restartPolicy ?? "Always") !== "Always") return false;
+  return pod.spec.containers.every(({ restartPolicy }) => (restartPolicy ?? "Always") === "Always");
 }
 
 function idOf(pod: Pod): PodId {

@@ -20,6 +20,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import fc from "fast-check";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import { FakeClock, settle } from "../../base/fake-clock.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
@@ -330,6 +331,130 @@ test("editors that rename do not end the pod", async (t) => {
     s.emits.map((pods) => pods.length),
     [1, 1],
     "at no moment was there no pod",
+  );
+});
+
+test("a manifest that is deleted and written again is a pod that ended and began again", async (t) => {
+  const s = await sourceOn(t, {
+    before: (folder) => {
+      writeFileSync(join(folder, "a"), manifest("a"));
+      writeFileSync(join(folder, "b"), manifest("b"));
+    },
+  });
+  const before = s.uids();
+  unlinkSync(s.file("a"));
+  writeFileSync(s.file("a"), manifest("a"));
+  await until("the set without it, and the set with it", () => s.emits.length === 3);
+  assert.deepEqual(
+    s.emits.map((pods) => pods.map((pod) => pod.metadata.name)),
+    [["a-n", "b-n"], ["b-n"], ["a-n", "b-n"]],
+  );
+  assert.deepEqual(s.uids(), before, "with the UID that it had");
+  await lookedAt(s);
+  assert.equal(s.emits.length, 3, "once");
+});
+
+test("a manifest that is deleted and written again as no pod ends its pod", async (t) => {
+  const s = await sourceOn(t, { before: (folder) => writeFileSync(join(folder, "a"), manifest("a")) });
+  unlinkSync(s.file("a"));
+  writeFileSync(s.file("a"), "kind: [");
+  await runs(s);
+  assert.match(s.problems().join("\n"), /^a:\d+: (?!.*keeps running)/);
+});
+
+test("the file of a pod that another file has too may be deleted and written again", async (t) => {
+  const s = await sourceOn(t, {
+    before: (folder) => {
+      writeFileSync(join(folder, "a"), manifest("p"));
+      writeFileSync(join(folder, "b"), manifest("p"));
+    },
+  });
+  const before = s.uids();
+  unlinkSync(s.file("a"));
+  writeFileSync(s.file("a"), manifest("p"));
+  await until("the pod of a again", () => s.emits.length === 3);
+  assert.deepEqual([s.emits[1], s.uids()], [[], before], "that of b never was");
+});
+
+test("a single manifest that is deleted and written again is a pod that ended and began again", async (t) => {
+  const s = await sourceOn(t, {
+    path: (folder) => join(folder, "pod.yaml"),
+    before: (folder) => writeFileSync(join(folder, "pod.yaml"), manifest("a")),
+  });
+  unlinkSync(s.file("pod.yaml"));
+  writeFileSync(s.file("pod.yaml"), manifest("a"));
+  await until("the pod again", () => s.emits.length === 3);
+  assert.deepEqual(
+    s.emits.map((pods) => pods.length),
+    [1, 0, 1],
+  );
+});
+
+test("a folder that is deleted and made again has pods that ended and began again", async (t) => {
+  const folder = (at: string) => join(at, "manifests");
+  const fill = (at: string, more = "") => {
+    mkdirSync(folder(at));
+    writeFileSync(join(folder(at), "a"), manifest("a", more));
+  };
+  const s = await sourceOn(t, { path: folder, before: fill });
+  rmSync(folder(s.folder), { recursive: true });
+  fill(s.folder);
+  await until("the pod again", () => s.emits.length === 3);
+  assert.deepEqual(
+    s.emits.map((pods) => pods.length),
+    [1, 0, 1],
+  );
+  writeFileSync(join(folder(s.folder), "b"), manifest("b"));
+  await runs(s, "a", "b");
+});
+
+/** What people and programs do with a file, all of it within the time that a file has to settle. */
+const fileOperations = {
+  "write in place": (s: Source) => writeFileSync(s.file("a"), manifest("a")),
+  "rename over it": (s: Source) => {
+    writeFileSync(s.file(".a.tmp"), manifest("a"));
+    renameSync(s.file(".a.tmp"), s.file("a"));
+  },
+  "move it away, write, delete the copy": (s: Source) => {
+    renameSync(s.file("a"), s.file("a~"));
+    writeFileSync(s.file("a"), manifest("a"));
+    unlinkSync(s.file("a~"));
+  },
+  "move it away and back": (s: Source) => {
+    renameSync(s.file("a"), s.file(".a.bak"));
+    renameSync(s.file(".a.bak"), s.file("a"));
+  },
+  "delete another": (s: Source) => {
+    writeFileSync(s.file("4913"), "");
+    unlinkSync(s.file("4913"));
+  },
+  "delete and write": (s: Source) => {
+    unlinkSync(s.file("a"));
+    writeFileSync(s.file("a"), manifest("a"));
+  },
+  "delete and rename into place": (s: Source) => {
+    writeFileSync(s.file(".a.tmp"), manifest("a"));
+    unlinkSync(s.file("a"));
+    renameSync(s.file(".a.tmp"), s.file("a"));
+  },
+};
+
+test("whatever is done to a manifest that stays the same, only its deletion ends its pod", async (t) => {
+  const s = await sourceOn(t, { before: (folder) => writeFileSync(join(folder, "a"), manifest("a")) });
+  const operations = Object.keys(fileOperations) as (keyof typeof fileOperations)[];
+  const histories = fc.array(fc.constantFrom(...operations), { minLength: 1, maxLength: 4 });
+  await fc.assert(
+    fc.asyncProperty(histories, async (history) => {
+      const emitted = s.emits.length;
+      for (const operation of history) fileOperations[operation](s);
+      await lookedAt(s);
+      const ended = history.some((operation) => operation.startsWith("delete and"));
+      const sets = s.emits.slice(emitted).map((pods) => pods.length);
+      // On a machine that stands still for a while, two deletions may be seen one by one.
+      if (ended) assert.match(sets.join(" "), /^0 1( 0 1)*$/);
+      else assert.deepEqual(sets, []);
+    }),
+    { numRuns: 25 },
   );
 });
 

@@ -7,7 +7,7 @@ import { type Health, healthy } from "../../base/component.ts";
 import { errnoOf, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { isOpenForWriting } from "../../host/open-for-writing.ts";
-import type { Pod } from "../../model/pod.ts";
+import type { Pod, PodUid } from "../../model/pod.ts";
 import { Alarm } from "./alarm.ts";
 import { type FileState, podsOf, samePods } from "./file-set.ts";
 import { inotifyFolder, PathWatch, type WatchFolder } from "./folder-watch.ts";
@@ -41,7 +41,7 @@ const missingMs = 1_000;
 export class FileSource implements PodSource {
   readonly name = "file";
   readonly done: Promise<void>;
-  #ended: () => void = () => {};
+  #end: () => void = () => {};
   #options: FileSourceOptions;
   #path: string;
   #alarm: Alarm;
@@ -52,6 +52,10 @@ export class FileSource implements PodSource {
   #heard = new Map<string, number>();
   /** Since when a file is in one and the same state, held open by its writer. */
   #heldOpen = new Map<string, { stamp: string; since: number }>();
+  /** Known files that were deleted, until it is seen what is there now. */
+  #deleted = new Set<string>();
+  /** Pods whose file was deleted and written again since the last set. */
+  #ended = new Set<PodUid>();
   #isFolder: boolean = false as boolean;
   #emitted: Pod[] | undefined;
   #problems: SourceProblem[] = [];
@@ -63,7 +67,7 @@ export class FileSource implements PodSource {
     this.#alarm = new Alarm(options.clock);
     this.#log = new ProblemLog(options.logger);
     this.done = new Promise((ended) => {
-      this.#ended = ended;
+      this.#end = ended;
     });
     this.#watch = new PathWatch(
       this.#path,
@@ -80,7 +84,7 @@ export class FileSource implements PodSource {
   async start(signal: AbortSignal, emit: (pods: Pod[]) => void): Promise<void> {
     const begun = this.#options.clock.now();
     await this.#look(emit, begun);
-    void this.#loop(signal, emit, begun).finally(() => this.#ended());
+    void this.#loop(signal, emit, begun).finally(() => this.#end());
   }
 
   health(): Health {
@@ -112,6 +116,7 @@ export class FileSource implements PodSource {
     await this.#watch.renew();
     const files = await this.#list();
     if (!files) return; // cannot tell: what was is still wanted
+    this.#noteDeleted();
     let unsettled = false;
     for (const file of new Set([...this.#files.keys(), ...this.#heard.keys(), ...files]))
       if (!(await this.#settle(file, files.has(file)))) unsettled = true;
@@ -126,9 +131,28 @@ export class FileSource implements PodSource {
     );
     // The first set decides which pods of an earlier run are still wanted: a file being written could be one of them.
     const tooEarly = !this.#emitted && unsettled && this.#options.clock.now() - begun < longestWriteMs;
-    if (tooEarly || samePods(this.#emitted, pods)) return;
+    if (tooEarly) return;
+    this.#emitEnded(pods, emit);
+    if (samePods(this.#emitted, pods)) return;
     this.#emitted = pods;
     emit([...pods]);
+  }
+
+  /** A pod whose file was deleted and written again has ended, also if it is wanted again with the same UID. */
+  #emitEnded(pods: readonly Pod[], emit: (pods: Pod[]) => void): void {
+    const again = new Set(pods.map((pod) => pod.metadata.uid).filter((uid) => this.#ended.has(uid)));
+    this.#ended.clear();
+    const left = this.#emitted?.filter((pod) => !again.has(pod.metadata.uid)) ?? [];
+    if (left.length === (this.#emitted?.length ?? 0)) return;
+    this.#emitted = left;
+    emit([...left]);
+  }
+
+  #noteDeleted(): void {
+    for (const name of this.#watch.takeDeleted()) {
+      const file = this.#isFolder ? join(this.#path, name) : this.#path;
+      if (this.#files.has(file)) this.#deleted.add(file);
+    }
   }
 
   /** Brings one file up to date. False if it is just being changed. */
@@ -137,15 +161,20 @@ export class FileSource implements PodSource {
     const heard = this.#heard.get(file);
     if (heard !== undefined && clock.now() - heard < quietMs) return false;
     if (!present) return this.#forget(file);
-    const state = this.#files.get(file);
+    const isRecreated = this.#deleted.has(file);
     // Heard of it: read it even if it looks the same.
-    const known = heard === undefined ? state?.stamp : undefined;
+    const known = heard === undefined && !isRecreated ? this.#files.get(file)?.stamp : undefined;
     const held = this.#heldOpen.get(file);
     const read = await readManifestFile(file, {
       ...(known !== undefined && { known }),
       isOpenForWriting: this.#options.isOpenForWriting ?? isOpenForWriting,
       evenIfOpen: held !== undefined && clock.now() - held.since >= longestWriteMs,
     });
+    this.#noteDeleted();
+    // Deleted only now: what was read may be what was there before or what came after.
+    if (this.#deleted.has(file) && !isRecreated) return false;
+    if (isRecreated && (read.kind === "content" || read.kind === "refused")) this.#endPodOf(file);
+    const state = this.#files.get(file);
     switch (read.kind) {
       case "busy":
         if (held?.stamp !== read.stamp) this.#heldOpen.set(file, { stamp: read.stamp, since: clock.now() });
@@ -207,8 +236,17 @@ export class FileSource implements PodSource {
     });
   }
 
+  /** Whatever the file has now is another pod, or none. */
+  #endPodOf(file: string): void {
+    const uid = this.#files.get(file)?.pod?.metadata.uid;
+    if (uid !== undefined) this.#ended.add(uid);
+    this.#files.delete(file);
+    this.#deleted.delete(file);
+  }
+
   #forget(file: string): true {
     this.#files.delete(file);
+    this.#deleted.delete(file);
     this.#heard.delete(file);
     this.#heldOpen.delete(file);
     return true;

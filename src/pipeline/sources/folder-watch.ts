@@ -2,20 +2,42 @@ import { type FSWatcher, watch } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { errnoOf } from "../../base/errors.ts";
+import { DeletedNames } from "../../host/deleted-names.ts";
+
+export interface WatchedFolder {
+  close(): void;
+  /** The names that were deleted, not moved or replaced, since the last call. */
+  takeDeleted?(): Set<string>;
+  /** True once the folder itself is gone, whatever is at its path by now. */
+  isGone?(): boolean;
+}
 
 /** Calls back with the name of each thing in the folder that changed (undefined: cannot tell). */
 export type WatchFolder = (
   folder: string,
   onChange: (name: string | undefined) => void,
   onError: (error: unknown) => void,
-) => { close(): void };
+) => WatchedFolder;
 
 export const inotifyFolder: WatchFolder = (folder, onChange, onError) => {
-  const watcher: FSWatcher = watch(folder, { encoding: "utf8" }, (_event, name) =>
-    onChange(name ?? undefined),
-  );
-  watcher.on("error", onError);
-  return watcher;
+  const deleted = new DeletedNames(folder);
+  try {
+    const watcher: FSWatcher = watch(folder, { encoding: "utf8" }, (_event, name) =>
+      onChange(name ?? undefined),
+    );
+    watcher.on("error", onError);
+    return {
+      takeDeleted: () => deleted.take(),
+      isGone: () => deleted.isGone,
+      close() {
+        watcher.close();
+        deleted.close();
+      },
+    };
+  } catch (error) {
+    deleted.close();
+    throw error;
+  }
 };
 
 /**
@@ -27,7 +49,8 @@ export class PathWatch {
   #watchFolder: WatchFolder;
   #onChange: (name: string | undefined) => void;
   #onFailure: (error: unknown) => void;
-  #watched: { identity: string; close(): void } | undefined;
+  #watched: { identity: string; only: string | undefined; folder: WatchedFolder } | undefined;
+  #deleted = new Set<string>();
   #lastFailure: string | undefined;
 
   constructor(
@@ -46,7 +69,7 @@ export class PathWatch {
   async renew(): Promise<void> {
     const target = await this.#target();
     if (!target) return this.close();
-    if (this.#watched?.identity === target.identity) return;
+    if (this.#watched?.identity === target.identity && !this.#watched.folder.isGone?.()) return;
     this.close();
     try {
       const watcher = this.#watchFolder(
@@ -56,7 +79,7 @@ export class PathWatch {
         },
         (error) => this.#failed(error),
       );
-      this.#watched = { identity: target.identity, close: () => watcher.close() };
+      this.#watched = { identity: target.identity, only: target.only, folder: watcher };
       this.#lastFailure = undefined;
     } catch (error) {
       this.#failed(error);
@@ -64,8 +87,23 @@ export class PathWatch {
   }
 
   close(): void {
-    this.#watched?.close();
+    this.#noteDeleted();
+    this.#watched?.folder.close();
     this.#watched = undefined;
+  }
+
+  /** The names that were deleted since the last call; what nobody watched is not known. */
+  takeDeleted(): Set<string> {
+    this.#noteDeleted();
+    const names = this.#deleted;
+    this.#deleted = new Set();
+    return names;
+  }
+
+  #noteDeleted(): void {
+    const only = this.#watched?.only;
+    for (const name of this.#watched?.folder.takeDeleted?.() ?? [])
+      if (only === undefined || name === only) this.#deleted.add(name);
   }
 
   #failed(error: unknown): void {

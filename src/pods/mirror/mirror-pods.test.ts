@@ -4,7 +4,7 @@ import { FakeClock } from "../../base/fake-clock.ts";
 import { silentLogger } from "../../base/logger.ts";
 import type { KubeRequest } from "../../clients/kube/transport-interface.ts";
 import { fakePod } from "../../model/fake-pod.ts";
-import { annotationHash, annotationMirror, type Pod, type PodUid } from "../../model/pod.ts";
+import { annotationHash, annotationMirror, fullNameOf, type Pod, type PodUid } from "../../model/pod.ts";
 import { MirrorPods } from "./mirror-pods.ts";
 
 const staticPod = (hash: string): Pod =>
@@ -105,6 +105,24 @@ test("an edit replaces it, a removal deletes it, and then nothing is asked any m
   assert.equal(world.api.size, 0);
   await clock.advance(60_000);
   assert.deepEqual(calls, ["POST", "DELETE", "POST", "DELETE"]);
+});
+
+test("a pod that ended and begins again with the same UID gets another mirror, once", async (t) => {
+  const { clock, world, poke, calls, mirrors, hash } = await setUp(t);
+  world.pods = [staticPod("1")];
+  await poke();
+  const first = world.api.get("web")?.metadata.uid;
+  world.pods = [];
+  world.ending = true;
+  mirrors.podEnded(fullNameOf(staticPod("1")));
+  await poke();
+  assert.equal(world.api.get("web")?.metadata.uid, first, "it stays until the pod begins");
+  world.pods = [staticPod("1")];
+  await poke();
+  assert.notEqual(world.api.get("web")?.metadata.uid, first);
+  assert.equal(hash(), "1");
+  await clock.advance(60_000);
+  assert.deepEqual(calls, ["POST", "DELETE", "POST"]);
 });
 
 test("a mirror that somebody deletes comes back, at once if it had been seen, else within 10 s", async (t) => {

@@ -37,6 +37,8 @@ export class MirrorPods implements Component {
   #made = new Map<PodFullName, { pod: Pod; at: number }>();
   /** Mirrors that were deleted and that the watch may still show. */
   #deleted = new Set<string>();
+  /** Mirrors of pods that have ended: of no use to a pod that begins again with the same UID. */
+  #ended = new Set<string>();
   #pokes = 0;
   #wake: () => void = () => {};
   #loop: Promise<void> = Promise.resolve();
@@ -61,6 +63,13 @@ export class MirrorPods implements Component {
   poke(): void {
     this.#pokes++;
     this.#wake();
+  }
+
+  /** The static pod of this name has ended. If it begins again, that is another pod in the API. */
+  podEnded(name: PodFullName): void {
+    for (const mirror of this.#o.mirrors())
+      if (fullNameOf(mirror) === name) this.#ended.add(mirror.metadata.uid);
+    this.poke();
   }
 
   /** The API was away and is back: what failed meanwhile need not wait any longer. */
@@ -111,13 +120,13 @@ export class MirrorPods implements Component {
   #plan(): MirrorStep[] {
     const { clock, staticPods, mirrors, node, areSourcesReady, isEnding } = this.#o;
     const watched = mirrors();
-    for (const uid of this.#deleted)
-      if (!watched.some((m) => m.metadata.uid === uid)) this.#deleted.delete(uid);
+    for (const uids of [this.#deleted, this.#ended])
+      for (const uid of uids) if (!watched.some((m) => m.metadata.uid === uid)) uids.delete(uid);
     const seen = watched.filter((m) => !this.#deleted.has(m.metadata.uid));
     const names = new Set(seen.map(fullNameOf));
     for (const [name, { at }] of this.#made)
       if (names.has(name) || clock.now() - at >= unseenMs) this.#made.delete(name);
-    const steps = planMirrors(staticPods(), seen);
+    const steps = planMirrors(staticPods(), seen, this.#ended);
     return steps.filter((step) => {
       if (step.kind === "delete") return areSourcesReady() && !isEnding(fullNameOf(step.mirror));
       const made = this.#made.get(fullNameOf(step.pod))?.pod;

@@ -2,12 +2,17 @@ import { annotationHash, annotationMirror, fullNameOf, type Pod } from "../../mo
 
 export type MirrorStep =
   | { kind: "create"; pod: Pod }
-  /** The mirror is of an older version of the pod, or somebody deletes it: away with it, then a new one. */
+  /** The mirror is of an older version or a former life of the pod, or somebody deletes it: away with it, then a new one. */
   | { kind: "replace"; mirror: Pod; pod: Pod }
   | { kind: "delete"; mirror: Pod };
 
 /** What to do so that each static pod has its mirror in the API and no mirror is without its pod. */
-export function planMirrors(pods: readonly Pod[], mirrors: readonly Pod[]): MirrorStep[] {
+export function planMirrors(
+  pods: readonly Pod[],
+  mirrors: readonly Pod[],
+  /** UIDs of mirrors whose pod has ended, and may have begun again. */
+  ended: ReadonlySet<string> = new Set(),
+): MirrorStep[] {
   const rest = new Map(mirrors.map((mirror) => [fullNameOf(mirror), mirror]));
   const steps: MirrorStep[] = [];
   for (const pod of pods) {
@@ -15,7 +20,11 @@ export function planMirrors(pods: readonly Pod[], mirrors: readonly Pod[]): Mirr
     const mirror = rest.get(name);
     rest.delete(name);
     if (!mirror) steps.push({ kind: "create", pod });
-    else if (mirror.metadata.deletionTimestamp !== undefined || !isMirrorOf(mirror, pod))
+    else if (
+      mirror.metadata.deletionTimestamp !== undefined ||
+      ended.has(mirror.metadata.uid) ||
+      !isMirrorOf(mirror, pod)
+    )
       steps.push({ kind: "replace", mirror, pod });
   }
   for (const mirror of rest.values()) steps.push({ kind: "delete", mirror });

@@ -1,0 +1,98 @@
+import { closeSync, readSync } from "node:fs";
+import koffi from "koffi";
+import { errnoOf } from "../base/errors.ts";
+import { systemError } from "./libc.ts";
+
+const nonBlocking = 0o4000; // IN_NONBLOCK
+const closeOnExec = 0o2000000; // IN_CLOEXEC
+const deleted = 0x200; // IN_DELETE
+const onlyFolders = 0x1000000; // IN_ONLYDIR
+const watchEnded = 0x8000; // IN_IGNORED
+/** struct inotify_event: watch, mask, cookie, length of the name that follows. */
+const headBytes = 16;
+const bufferBytes = 64 * 1024;
+
+interface Calls {
+  init(flags: number): number;
+  add(fd: number, path: string, mask: number): number;
+}
+let calls: Calls | undefined;
+
+function inotify(): Calls {
+  const library = koffi.load(null);
+  return {
+    init: library.func("int inotify_init1(int flags)") as Calls["init"],
+    add: library.func("int inotify_add_watch(int fd, const char *path, unsigned int mask)") as Calls["add"],
+  };
+}
+
+/**
+ * Which names of a folder were deleted. Node's own watch reports one and the same event for a name that was deleted, made, or
+ * moved; only the kernel's event tells a file that was deleted and written again from one that was renamed over. It is read when
+ * somebody wants to know: Node's watch says when that is.
+ */
+export class DeletedNames {
+  readonly #fd: number;
+  #isOpen = true;
+  #isGone = false;
+  #names = new Set<string>();
+
+  constructor(folder: string) {
+    calls ??= inotify();
+    const fd = calls.init(nonBlocking | closeOnExec);
+    if (fd < 0) throw systemError(koffi.errno(), "inotify_init1");
+    if (calls.add(fd, folder, deleted | onlyFolders) < 0) {
+      const error = systemError(koffi.errno(), `watch ${folder}`);
+      closeSync(fd);
+      throw error;
+    }
+    this.#fd = fd;
+  }
+
+  /** The names that were deleted since the last call. */
+  take(): Set<string> {
+    this.#readAll();
+    const names = this.#names;
+    this.#names = new Set();
+    return names;
+  }
+
+  /** True once the folder itself was deleted: another of its path is not watched, even if it has got the same inode. */
+  get isGone(): boolean {
+    this.#readAll();
+    return this.#isGone;
+  }
+
+  close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    closeSync(this.#fd);
+  }
+
+  #readAll(): void {
+    const buffer = Buffer.allocUnsafe(bufferBytes);
+    for (;;) {
+      const length = this.#read(buffer);
+      if (length === 0) return;
+      for (let at = 0; at < length; ) {
+        const mask = buffer.readUInt32LE(at + 4);
+        const from = at + headBytes;
+        at = from + buffer.readUInt32LE(at + 12);
+        if (mask & watchEnded) this.#isGone = true;
+        if ((mask & deleted) === 0) continue;
+        const end = buffer.indexOf(0, from);
+        this.#names.add(buffer.toString("utf8", from, end === -1 ? at : Math.min(end, at)));
+      }
+    }
+  }
+
+  #read(buffer: Buffer): number {
+    if (!this.#isOpen) return 0;
+    try {
+      return readSync(this.#fd, buffer);
+    } catch (error) {
+      if (errnoOf(error) === "EAGAIN") return 0;
+      throw error;
+    }
+  }
+}

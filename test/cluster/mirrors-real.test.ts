@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { renameSync, unlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { annotationMirror } from "../../src/model/pod.ts";
+import { holds } from "../e2e/holds.ts";
+import { manifest } from "../e2e/manifests.ts";
+import { describeOnContainerd } from "../node/test-node.ts";
+import { nodeName } from "./cluster-node.ts";
+import { NodeWithApi } from "./node-with-api.ts";
+
+const mirror = `web-${nodeName}`;
+const content = manifest({ name: "web" });
+
+describeOnContainerd("mirrors on a real runtime", (version) => {
+  let whole: NodeWithApi;
+
+  before(async () => {
+    whole = await NodeWithApi.start(version);
+  });
+
+  after(async () => {
+    await whole?.destroy();
+  });
+
+  test("a manifest deleted and written again at once is a pod that ended and began again", async () => {
+    const file = join(whole.node.manifests, "web.yaml");
+    writeFileSync(file, content);
+    const first = await whole.runs(mirror);
+    const [old] = await whole.containersOf(mirror);
+    assert.ok(old);
+
+    writeFileSync(join(whole.node.manifests, ".web.tmp"), content);
+    renameSync(join(whole.node.manifests, ".web.tmp"), file);
+    unlinkSync(file);
+    writeFileSync(file, content);
+
+    const again = await holds(async () => {
+      const pod = await whole.pod(mirror);
+      const [status] = pod.status?.containerStatuses ?? [];
+      assert.notEqual(pod.metadata.uid, first.metadata.uid, "the mirror is another");
+      assert.equal(pod.status?.phase, "Running");
+      assert.ok(status?.state?.running, JSON.stringify(pod.status));
+      assert.equal(status?.restartCount, 1);
+      return pod;
+    }, 60_000);
+    assert.equal(
+      again.metadata.annotations?.[annotationMirror],
+      first.metadata.annotations?.[annotationMirror],
+    );
+    const now = await whole.containersOf(mirror);
+    assert.deepEqual(
+      now.map(({ id, attempt }) => [id === old.id, attempt]),
+      [[false, 1]],
+    );
+    assert.match(
+      again.status?.containerStatuses?.[0]?.lastState?.terminated?.containerID ?? "",
+      new RegExp(old.id),
+    );
+
+    renameSync(file, `${file}~`);
+    writeFileSync(file, content);
+    unlinkSync(`${file}~`);
+    writeFileSync(join(whole.node.manifests, "witness.yaml"), manifest({ name: "witness" }));
+    await whole.runs(`witness-${nodeName}`);
+    assert.deepEqual(
+      await whole.containersOf(mirror),
+      now,
+      "an editor that moves the file away ends nothing",
+    );
+
+    unlinkSync(file);
+    await whole.isGone(mirror);
+    const left = await whole.runtime.listContainers();
+    assert.deepEqual(
+      left.filter(({ labels }) => labels["io.kubernetes.pod.name"] === mirror),
+      [],
+      "nothing of its former life is left either",
+    );
+  });
+});
