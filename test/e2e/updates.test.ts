@@ -104,13 +104,18 @@ describeOnContainerd("pods that change while they live", (version) => {
 
   test("a sandbox that is lost is replaced, and everything runs again in the new one", async () => {
     source.add("homeless", {
-      initContainers: [{ name: "first", command: sh("exit 0") }],
+      initContainers: [{ name: "first", command: sh("sleep 2") }],
       containers: [{ name: "c" }],
     });
     const before = await agent.running("homeless");
     const tasks = await node.ctr(["tasks", "list"]);
     const [sandbox] = (await runtime.listPodSandboxes()).filter((s) => s.metadata?.uid === before.uid);
     process.kill(Number(tasks.match(`${sandbox!.id}\\s+(\\d+)`)?.[1]), "SIGKILL");
+    const waits = await agent.is("homeless", (row) => {
+      assert.equal(containerOf(row, "first").restartCount, 1);
+      assert.ok(containerOf(row, "first").state?.running);
+    });
+    assert.equal(waits.phase, "Pending", "until its init containers are done again");
     const row = await agent.is("homeless", (row) => {
       assert.equal(containerOf(row).restartCount, 1);
       assert.equal(row.ready, "1/1");

@@ -165,9 +165,11 @@ export class PodLifeRules {
     }
   }
 
-  phase(uid: PodUid, phase: string): void {
+  phase({ metadata: { uid }, spec }: Pod, phase: string): void {
     const before = this.#phases.get(uid) ?? "Pending";
-    const back = (phaseRank[phase] ?? -1) < phaseRank[before]!;
+    // Init containers run again in a new sandbox.
+    const mayGoBack = before === "Running" && (spec.initContainers ?? []).length > 0;
+    const back = (phaseRank[phase] ?? -1) < phaseRank[before]! && !mayGoBack;
     if (back || (phaseRank[before] === 2 && phase !== before))
       this.#break(`the phase of ${uid} went from ${before} to ${phase}`);
     this.#phases.set(uid, phase);

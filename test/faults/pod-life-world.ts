@@ -90,7 +90,7 @@ export class PodLifeWorld {
         if (this.#changesSomething(method, request as { podSandboxId?: string })) this.changes.push(method);
         this.rules.done(method, request as Record<string, unknown>, late, this.#pods());
       },
-      onStatus: (pod, phase) => this.rules.phase(pod.metadata.uid, phase),
+      onStatus: (pod, phase) => this.rules.phase(pod, phase),
       onGone: (uid) => this.rules.gone(uid),
     });
     this.agent = agent;

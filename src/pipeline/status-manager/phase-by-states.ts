@@ -73,7 +73,8 @@ function initStage(pod: Pod, container: Container, facts: PhaseFacts): "pending"
     ? undefined
     : (status?.state?.terminated ?? status?.lastState?.terminated);
   if (!end) return "pending";
-  if (end.exitCode === 0) return "over";
+  // One that had done its work and waits is to do it again, in a new sandbox.
+  if (end.exitCode === 0) return status?.state?.waiting ? "pending" : "over";
   return restartable(pod, container, "init", end, facts) ? "over" : "failed";
 }
 

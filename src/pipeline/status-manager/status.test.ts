@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContainer, aPod, aSandbox, seen, seenContainer } from "../../../test/builders/pods.ts";
+import type { SandboxId } from "../../clients/cri/cri.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { ObservedContainer, ObservedSandbox } from "../../state/observed-pods.ts";
 import type { ApiContainerStatus } from "./api-types.ts";
@@ -86,6 +87,33 @@ test("a reason stays as long as the phase that it explains", () => {
   const running = statusOf(aPod(), seen([seenContainer("a")]), { before: known });
   assert.deepEqual(["reason" in running, "message" in running], [false, false]);
 });
+
+const lost = [aSandbox({ id: "s1" as SandboxId, attempt: 1 }), aSandbox({ state: "notready" })];
+const former = (name: string) => seenContainer(name, { state: "exited", exitCode: 137 });
+const inNew = (name: string, more: Partial<ObservedContainer>) =>
+  seenContainer(name, { sandboxId: "s1" as SandboxId, attempt: 1, ...more });
+const afterRunning: [rule: string, inits: string[], seen: ObservedContainer[], phase: string][] = [
+  [
+    "init containers run again in a new sandbox",
+    ["i"],
+    [inNew("i", {}), former("a"), former("i")],
+    "Pending",
+  ],
+  [
+    "they are about to run again",
+    ["i"],
+    [inNew("i", { state: "created" }), former("a"), seenContainer("i", { state: "exited" })],
+    "Pending",
+  ],
+  ["they have run again", ["i"], [inNew("a", {}), inNew("i", { state: "exited" }), former("a")], "Running"],
+  ["a pod without init containers runs on", [], [], "Running"],
+];
+for (const [rule, inits, containers, phase] of afterRunning)
+  test(`the phase of a pod that was Running: ${rule}`, () => {
+    const pod = aPod({ initContainers: inits.map((name) => aContainer(name)) });
+    const before = { phase: "Running" };
+    assert.equal(statusOf(pod, seen(containers, lost), { before }).phase, phase);
+  });
 
 test("a verdict says why; the first one stays", () => {
   const verdict = { phase: "Failed", reason: "DeadlineExceeded", message: "too long" } as const;

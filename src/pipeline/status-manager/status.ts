@@ -106,8 +106,9 @@ function toldPhase(
   });
   // Whatever did not get to an end by itself did not do what it was for.
   const isOver = workerPhase === "terminated" && !isStatic(pod) && !isFinal(found);
-  // A pod that has run does not become one that has not: in a new sandbox its init containers run again, that is all.
-  const phase = isOver ? "Failed" : found === "Pending" && old?.phase === "Running" ? "Running" : found;
+  // Only init containers that run again, in a new sandbox, make a pod that has run one that has not.
+  const stays = found === "Pending" && old?.phase === "Running" && !pod.spec.initContainers?.length;
+  const phase = isOver ? "Failed" : stays ? "Running" : found;
   return { phase, ...(phase === old?.phase ? reasons(old) : {}) };
 }
 
