@@ -189,6 +189,13 @@ const fromApi = (restartPolicy: Policy) => {
 };
 const both = (a: ObservedContainer, b: ObservedContainer) => seen([a, b]);
 const verdict = { phase: "Failed", reason: "Evicted", message: "The node was low on resource" } as const;
+const sidecarAsks = aPod({
+  restartPolicy: "Never",
+  initContainers: [
+    { ...ruled("RestartAllContainers"), name: "s", restartPolicy: "Always" as const },
+    aContainer("i"),
+  ],
+});
 const memory: [
   rule: string,
   pod: Pod,
@@ -268,6 +275,31 @@ const memory: [
     both(done("a"), done("b")),
     { waiting: new Map([["a", { reason: "CrashLoopBackOff", message: "" }]]) },
     "Running",
+  ],
+  ...(["done", "killed"] as const).map((how): (typeof memory)[number] => [
+    `a sidecar restarts all: the regular container, ${how}, is to run again`,
+    sidecarAsks,
+    seen([
+      how === "done" ? done("a") : failed("a", { exitCode: 137 }),
+      failed("s", { exitCode: 42 }),
+      done("i"),
+    ]),
+    { before: { phase: "Running" } },
+    "Running",
+  ]),
+  [
+    "a sidecar restarts all: an init container that was killed for it is to run again",
+    sidecarAsks,
+    seen([failed("i", { exitCode: 137 }), failed("s", { exitCode: 42 })]),
+    { before: { phase: "Pending" } },
+    "Pending",
+  ],
+  [
+    "the asking sidecar of a pod that is ended restarts nothing",
+    { ...sidecarAsks, metadata: { ...sidecarAsks.metadata, annotations: {} } },
+    seen([failed("a"), failed("s", { exitCode: 42 }), done("i")]),
+    { before: { phase: "Running" }, workerPhase: "terminating" },
+    "Failed",
   ],
   [
     "ran, and is gone: to be run again",

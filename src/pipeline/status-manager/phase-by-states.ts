@@ -22,6 +22,8 @@ export interface PhaseFacts {
   ending: boolean;
   /** A regular container was made in the present sandbox: its init containers are through, whatever became of them. */
   initialized: boolean;
+  /** All containers are being restarted: how those of before ended is of no account, whoever ended them. */
+  restartingAll?: boolean;
   /** True if this one was ended so that another takes its place. */
   replaced?: (container: string, containerID: string | undefined) => boolean;
   gates?: RestartGates;
@@ -83,8 +85,9 @@ function restartable(
   container: Container,
   role: ContainerRole,
   end: Terminated,
-  { gates = defaultRestartGates, replaced }: PhaseFacts,
+  { gates = defaultRestartGates, replaced, restartingAll }: PhaseFacts,
 ): boolean {
+  if (restartingAll) return true;
   if (replaced?.(container.name, end.containerID)) return true;
   if (gates.restartAll && end.reason === reasonRestartingAll) return true;
   return restartDecision(pod, container, role, end.exitCode, gates) !== "no";

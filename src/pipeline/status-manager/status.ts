@@ -16,10 +16,7 @@ export function podStatus(input: StatusInput): ApiPodStatus {
   const { pod, seen, before, gates } = input;
   if (input.refused && input.verdict) return refusedStatus(input);
   const isOver = input.workerPhase !== "syncing" || input.verdict !== undefined || isFinal(before?.phase);
-  if (isOver || !isRestartingAll(pod, seen, before, gates)) return fullStatus(input, false);
-  const status = fullStatus(input, true);
-  // A pod that fails for another reason is not restarted any more.
-  return isFinal(status.phase) ? fullStatus(input, false) : status;
+  return fullStatus(input, !isOver && isRestartingAll(pod, seen, before, gates));
 }
 
 function fullStatus(input: StatusInput, restartingAll: boolean): ApiPodStatus {
@@ -41,7 +38,7 @@ function fullStatus(input: StatusInput, restartingAll: boolean): ApiPodStatus {
   );
   if (input.workerPhase === "terminated")
     ({ containers, inits } = settleEnded(pod, { containers, inits }, before?.containerStatuses));
-  const told = toldPhase(input, containers, inits);
+  const told = toldPhase(input, containers, inits, restartingAll);
   const statuses = [...inits, ...containers];
   return {
     ...generationOf(input),
@@ -83,6 +80,7 @@ function toldPhase(
   input: StatusInput,
   containers: ApiContainerStatus[],
   inits: ApiContainerStatus[],
+  restartingAll: boolean,
 ): { phase: PodPhase; reason?: string; message?: string } {
   const { pod, before, verdict, workerPhase, gates } = input;
   const old = [isStatic(pod) ? undefined : pod.status, before].find((s) => isFinal(s?.phase)) ?? before;
@@ -97,6 +95,7 @@ function toldPhase(
     inits,
     ending: workerPhase !== "syncing",
     initialized: hasBegun(input),
+    restartingAll,
     // Not only the newest: while the next one is being made, the phase goes by the one before it.
     replaced: (name, containerID) =>
       input.seen?.containers.some(

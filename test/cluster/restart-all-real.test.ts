@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Container } from "../../src/model/pod.ts";
+import { holds } from "../e2e/holds.ts";
+import { sh } from "../e2e/life-suite.ts";
+import { busyboxName, describeOnContainerd } from "../node/test-node.ts";
+import { NodeWithApi } from "./node-with-api.ts";
+
+const rules = {
+  restartPolicyRules: [
+    { action: "RestartAllContainers", exitCodes: { operator: "In" as const, values: [42] } },
+  ],
+};
+const shared = { volumeMounts: [{ name: "work", mountPath: "/work" }] };
+/** Ends once, in a way that restarts all. */
+const asks = (then: string) =>
+  sh(`test -e /work/done && { ${then}; exit 0; }; sleep 1; touch /work/done; exit 42`);
+
+type Role = "regular" | "sidecar" | "init";
+
+describeOnContainerd("a container that restarts all containers of its pod", (version) => {
+  let whole: NodeWithApi;
+
+  before(async () => {
+    whole = await NodeWithApi.start(version);
+  });
+
+  after(async () => {
+    await whole?.destroy();
+  });
+
+  for (const role of ["regular", "sidecar", "init"] as const satisfies Role[])
+    test(`${role} container of a pod with restartPolicy Never`, async () => {
+      const image = { image: busyboxName, imagePullPolicy: "Never" as const };
+      const waits = sh("trap 'exit 0' TERM; sleep 10000 & wait");
+      const asking: Container = {
+        ...{ name: "asking", ...image, ...rules, ...shared },
+        command: asks(role === "init" ? "true" : "trap 'exit 0' TERM; sleep 10000 & wait"),
+        restartPolicy: role === "sidecar" ? "Always" : "Never",
+      };
+      await whole.addPod(`by-${role}`, role === "regular" ? asking : { name: "regular", command: waits }, {
+        restartPolicy: "Never",
+        volumes: [{ name: "work", emptyDir: {} }],
+        initContainers: [
+          { name: "init", ...image, command: sh("exit 0") },
+          { name: "sidecar", ...image, command: waits, restartPolicy: "Always" },
+          ...(role === "regular" ? [] : [asking]),
+        ],
+      });
+      // An init container asks before there is a regular one.
+      const isRestarted = (name: string) => role !== "init" || name !== "regular";
+      const restarted = await holds(async () => {
+        const pod = await whole.pod(`by-${role}`);
+        assert.equal(pod.status?.phase, "Running", JSON.stringify(pod.status));
+        const { containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
+        for (const status of [...initContainerStatuses, ...containerStatuses].filter((s) =>
+          isRestarted(s.name),
+        ))
+          assert.equal(status.restartCount, 1, JSON.stringify(status));
+        for (const { state } of containerStatuses) assert.ok(state?.running);
+        return pod;
+      }, 60_000);
+      const { containerStatuses = [], initContainerStatuses = [] } = restarted.status ?? {};
+      for (const { name, lastState } of [...initContainerStatuses, ...containerStatuses])
+        if (isRestarted(name)) assert.ok(lastState?.terminated, name);
+    });
+});
