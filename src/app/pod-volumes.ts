@@ -81,6 +81,7 @@ export function podVolumes(
         mounts: hostMounts,
         answers: (path) => guard.run(path, () => statfs(path)),
         ownership,
+        volumeHealth: gates.enabled("CSIVolumeHealth"),
         events,
         ...common,
         metrics,

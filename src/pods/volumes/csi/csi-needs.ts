@@ -52,5 +52,7 @@ export interface CsiNeeds {
   /** Rejects if the file system at a path is dead or does not answer; a plain question to it unless told otherwise. */
   readonly answers?: (path: string) => Promise<unknown>;
   readonly ownership: Ownership;
+  /** The CSIVolumeHealth gate: whether drivers are asked if their volumes are well. */
+  readonly volumeHealth?: boolean;
   readonly logger: Logger;
 }

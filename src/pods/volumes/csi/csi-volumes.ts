@@ -19,7 +19,10 @@ import { kubeSecrets } from "./kube-secrets.ts";
 import { CsiRegistration } from "./registration.ts";
 
 export interface CsiVolumesOptions
-  extends Pick<CsiNeeds, "rootDir" | "nodeName" | "tokens" | "mounts" | "answers" | "ownership" | "logger"> {
+  extends Pick<
+    CsiNeeds,
+    "rootDir" | "nodeName" | "tokens" | "mounts" | "answers" | "ownership" | "volumeHealth" | "logger"
+  > {
   readonly transport: Pick<KubeTransport, "request" | "stream">;
   readonly events: PodEvents;
   readonly clock: Clock;

@@ -14,6 +14,8 @@ export async function volumeUsage(
   const capabilities = await client.capabilities(signal);
   if (!capabilities.stats) return undefined;
   const answer = await client.stats(data.volumeHandle, volumePath, signal);
+  const reportsHealth = needs.volumeHealth && capabilities.condition;
+  if (!reportsHealth && answer.usage.length === 0) return undefined;
   let usage: VolumeUsage = {};
   for (const { unit, available, total, used } of answer.usage) {
     if (unit === Unit.BYTES)
@@ -26,6 +28,5 @@ export async function volumeUsage(
     else if (unit === Unit.INODES)
       usage = { ...usage, inodesFree: Number(available), inodes: Number(total), inodesUsed: Number(used) };
   }
-  const condition = capabilities.condition ? answer.volumeCondition : undefined;
-  return condition ? { ...usage, healthy: !condition.abnormal } : usage;
+  return reportsHealth ? { ...usage, healthy: !answer.volumeCondition?.abnormal } : usage;
 }
