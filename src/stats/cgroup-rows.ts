@@ -105,8 +105,9 @@ async function rowOf(
   owner: Owner,
 ): Promise<CgroupRow | undefined> {
   const { kind, startedAt, ...labels } = owner;
-  const usage = await o.cgroups.read(id, "all");
-  if (!usage) return undefined;
+  const counted = await o.cgroups.read(id, "all");
+  if (!counted) return undefined;
+  const usage = o.psi ? counted : { ...counted, pressure: {} };
   const time = o.clock.now();
   const row = { id, ...labels, time, startedAt: startedAt ?? (await o.cgroups.createdAt(id)) ?? time, usage };
   if (kind === "machine") {

@@ -1,10 +1,11 @@
 import type * as api from "../gen/runtime/v1/api_pb.js";
-import type { ContainerStats, FsStats, SwapStats } from "../model/stats-summary.ts";
+import { noPressure } from "../host/cgroups/pressure.ts";
+import type { ContainerStats, FsStats, Psi, SwapStats } from "../model/stats-summary.ts";
 import type { ObservedContainer } from "../state/observed-pods.ts";
 import type { CgroupSampler } from "./cgroup-sampler.ts";
 import type { CpuRates } from "./cpu-rates.ts";
 import type { Room } from "./filesystems.ts";
-import type { CgroupStats } from "./from-cgroup.ts";
+import { type CgroupStats, psiOf } from "./from-cgroup.ts";
 import { runtimeCpu, runtimeFs, runtimeIo, runtimeMemory, runtimeSwap } from "./from-runtime.ts";
 import type { FileUsage } from "./log-usage.ts";
 import { rfc3339 } from "./times.ts";
@@ -36,11 +37,14 @@ export async function containerUsage(
   const lacksPressure = from.cgroupPressure && psi && cpu?.psi === undefined;
   const lacking = !cpu || !memory || lacksPressure || (!swap && from.canSwap);
   const kernel: CgroupStats = (lacking && cgroup && (await sampler.stats(cgroup, createdAt))) || {};
+  // With the gate, pressure is always reported: zero where neither the runtime nor the kernel measures it.
+  const pressure = (...found: (Psi | undefined)[]) =>
+    psi ? { psi: found.find(Boolean) ?? psiOf(noPressure) } : {};
+  const ioTime = io?.time ?? kernel.io?.time ?? cpu?.time;
   const merged = {
-    cpu: cpu ? { ...cpu, ...psiOf(cpu.psi ?? kernel.cpu?.psi) } : kernel.cpu,
-    memory: memory ? { ...memory, ...psiOf(memory.psi ?? kernel.memory?.psi) } : kernel.memory,
-    // With the gate it is there, even if there is nothing in it.
-    io: io?.psi ? io : (kernel.io ?? io ?? (psi && cpu ? { time: cpu.time } : undefined)),
+    cpu: cpu ? { ...cpu, ...pressure(cpu.psi, kernel.cpu?.psi) } : kernel.cpu,
+    memory: memory ? { ...memory, ...pressure(memory.psi, kernel.memory?.psi) } : kernel.memory,
+    io: psi && ioTime ? { time: ioTime, ...pressure(io?.psi, kernel.io?.psi) } : undefined,
     swap: swap ?? kernel.swap ?? (from.canSwap ? undefined : noSwap(cpu?.time)),
   };
   return { name, startTime: rfc3339(createdAt), ...present(merged) };
@@ -48,10 +52,6 @@ export async function containerUsage(
 
 function noSwap(time: string | undefined): SwapStats | undefined {
   return time === undefined ? undefined : { time, swapAvailableBytes: 0, swapUsageBytes: 0 };
-}
-
-function psiOf<P>(psi: P | undefined): { psi?: P } {
-  return psi === undefined ? {} : { psi };
 }
 
 type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> };

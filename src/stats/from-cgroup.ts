@@ -43,8 +43,9 @@ function memoryOf({ time, machine }: CgroupStatsOptions, memory: MemoryCount): M
     usageBytes: memory.usage,
     workingSetBytes: memory.workingSet,
     rssBytes: memory.rss,
-    pageFaults: memory.pageFaults,
-    majorPageFaults: memory.majorPageFaults,
+    // Without those below, as dashboards know it of a kubelet: on v1 the faults of "pods" are not those of all pods.
+    pageFaults: memory.ownPageFaults,
+    majorPageFaults: memory.ownMajorPageFaults,
   };
 }
 

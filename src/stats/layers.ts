@@ -6,6 +6,8 @@ import { msOfNs } from "./times.ts";
 export interface Layer {
   readonly device: string;
   readonly usedBytes: number;
+  /** Files that the container has made. */
+  readonly inodesUsed: number;
   readonly space: FilesystemSpace;
   /** Milliseconds since the epoch. */
   readonly time: number;
@@ -33,7 +35,8 @@ export async function layersOf(
     if (!writableLayer?.usedBytes || !mountpoint) continue;
     const place = await placeOf(mountpoint);
     const usedBytes = Number(writableLayer.usedBytes.value);
-    if (place) layers.set(id, { ...place, usedBytes, time: msOfNs(writableLayer.timestamp) });
+    const inodesUsed = Number(writableLayer.inodesUsed?.value ?? 0n);
+    if (place) layers.set(id, { ...place, usedBytes, inodesUsed, time: msOfNs(writableLayer.timestamp) });
   }
   return layers;
 }

@@ -20,6 +20,7 @@ import type { StatsOptions } from "./options.ts";
 import { Stats } from "./stats.ts";
 
 const begun = 1_000_000;
+const none = { avg10: 0, avg60: 0, avg300: 0, total: 0 };
 const podPath = "/kubepods/podweb-uid";
 
 function bench(runtime: FakeRuntimeStats = {}, over: Partial<StatsOptions> = {}, version: 1 | 2 = 1) {
@@ -79,14 +80,26 @@ describe("summary", () => {
       const missing = [...shapeOf(recorded)].filter(([path, type]) => ours.get(path) !== type);
       assert.deepEqual(missing, []);
       const more = [...ours.keys()].filter((path) => !shapeOf(recorded).has(path));
-      assert.deepEqual(more, [
-        ...[".pods[].memory.availableBytes", ".pods[].network.time"],
-        ...["name", "rxBytes", "rxErrors", "txBytes", "txErrors"].map((key) => `.pods[].network.${key}`),
-        ...["name", "rxBytes", "rxErrors", "txBytes", "txErrors"].map(
-          (key) => `.pods[].network.interfaces[].${key}`,
+      // The recorded kubelet did not find the cgroups of its containers; one that does reports their pressure, too.
+      const pressure = ["cpu", "io", "memory"].flatMap((resource) =>
+        ["full", "some"].flatMap((line) =>
+          ["avg10", "avg300", "avg60", "total"].map(
+            (key) => `.pods[].containers[].${resource}.psi.${line}.${key}`,
+          ),
         ),
-        ".pods[].process_stats.process_count",
-      ]);
+      );
+      assert.deepEqual(
+        new Set(more),
+        new Set([
+          ...pressure,
+          ...[".pods[].memory.availableBytes", ".pods[].network.time"],
+          ...["name", "rxBytes", "rxErrors", "txBytes", "txErrors"].map((key) => `.pods[].network.${key}`),
+          ...["name", "rxBytes", "rxErrors", "txBytes", "txErrors"].map(
+            (key) => `.pods[].network.interfaces[].${key}`,
+          ),
+          ".pods[].process_stats.process_count",
+        ]),
+      );
     } finally {
       await rm(logs, { recursive: true });
     }
@@ -178,10 +191,37 @@ describe("summary", () => {
     assert.deepEqual(pod?.containers[0]?.cpu?.psi, { full: { ...line, total: 5 }, some: line });
   });
 
-  it("with the gate there is I/O to look at, even if nobody counts any", async () => {
+  it("v1: pressure of containers is present and zero, whatever the runtime reports besides", async () => {
     const { io: _, ...silent } = told;
-    const [pod] = (await bench({ containers: [silent] }).stats.summary()).pods;
-    assert.deepEqual(pod?.containers[0]?.io, { time: pod?.containers[0]?.cpu?.time });
+    for (const containers of [[told], [silent], []]) {
+      const [pod] = (await bench({ containers }).stats.summary()).pods;
+      const [container] = pod!.containers;
+      for (const part of [container?.cpu, container?.memory, container?.io])
+        assert.deepEqual(part?.psi, { full: none, some: none });
+      assert.equal(container?.io?.time, container?.cpu?.time);
+    }
+  });
+
+  it("page faults of a cgroup are its own, without those below", async () => {
+    const { stats, cgroups } = bench();
+    const { memory, ...rest } = fakeUsage(20e9, 200_000);
+    cgroups.all.set("/kubepods", {
+      ...rest,
+      memory: { ...memory!, ownPageFaults: 7, ownMajorPageFaults: 3 },
+    });
+    const pods = (await stats.summary()).node.systemContainers?.find(({ name }) => name === "pods");
+    assert.equal(pods?.memory?.pageFaults, 7);
+    assert.equal(pods?.memory?.majorPageFaults, 3);
+  });
+
+  it("rows of cgroups have their pressure only with the gate", async () => {
+    const line = { avg10: 1, avg60: 2, avg300: 3, total: 4 };
+    for (const psi of [true, false]) {
+      const { stats, cgroups } = bench({}, { psi }, 2);
+      cgroups.all.set(podPath, { ...fakeUsage(1, 1), pressure: { cpu: { some: line, full: line } } });
+      const row = (await stats.containers()).find(({ id }) => id === podPath);
+      assert.equal(row?.usage.pressure.cpu !== undefined, psi);
+    }
   });
 
   it("without the gate there is no pressure and no I/O", async () => {

@@ -1,7 +1,6 @@
 import { stat } from "node:fs/promises";
 import { CountFiles } from "./count-files.ts";
 import type { CgroupFiles } from "./files.ts";
-import { parsePressure } from "./pressure.ts";
 import { readPids } from "./tree.ts";
 import {
   type CgroupUsage,
@@ -27,12 +26,11 @@ export class V1UsageReader implements CgroupUsageReader {
 
   async read(path: string, parts: UsageParts): Promise<CgroupUsage | undefined> {
     const all = parts === "all";
-    const [cpu, memory, pids, io, pressure] = await Promise.all([
+    const [cpu, memory, pids, io] = await Promise.all([
       this.#cpu(path, all),
       this.#memory(path, all),
       all ? this.#pids(path) : undefined,
       all ? this.#io(path) : undefined,
-      this.#pressure(path),
     ]);
     if (!cpu && !memory && !pids) return undefined;
     return {
@@ -40,7 +38,8 @@ export class V1UsageReader implements CgroupUsageReader {
       ...(memory && { memory }),
       ...(pids && { pids }),
       ...(io && { io }),
-      pressure,
+      // A hybrid host may count pressure in its unified hierarchy; a kubelet on cgroup v1 reports none.
+      pressure: {},
     };
   }
 
@@ -169,20 +168,6 @@ export class V1UsageReader implements CgroupUsageReader {
       ]),
     ]);
     return mergeDevices(parseBlkio(serviced), parseBlkio(bytes));
-  }
-
-  /** Only hybrid hosts with PSI have these, in the unified hierarchy. */
-  async #pressure(path: string): Promise<CgroupUsage["pressure"]> {
-    const files = this.#of("unified", path);
-    if (!files) return {};
-    const [cpu, memory, io] = await Promise.all(
-      ["cpu.pressure", "memory.pressure", "io.pressure"].map((name) => files.text(name)),
-    );
-    return {
-      ...(cpu !== undefined && { cpu: parsePressure(cpu) }),
-      ...(memory !== undefined && { memory: parsePressure(memory) }),
-      ...(io !== undefined && { io: parsePressure(io) }),
-    };
   }
 }
 

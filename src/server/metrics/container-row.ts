@@ -21,5 +21,10 @@ export interface ContainerRow {
   readonly openSockets?: number;
   readonly openFilesLimit?: number;
   /** What the container has written on the disk of images. */
-  readonly layer?: { readonly device: string; readonly usedBytes: number; readonly space: FilesystemSpace };
+  readonly layer?: {
+    readonly device: string;
+    readonly usedBytes: number;
+    readonly inodesUsed: number;
+    readonly space: FilesystemSpace;
+  };
 }

@@ -70,7 +70,7 @@ const row: ContainerRow = {
   ...{ name: "c1", image: "image:1", namespace: "default", pod: "web", container: "c" },
   ...{ time: 1_700_000_000_000, startedAt: 1_600_000_000_000, usage },
   ...{ processes: 2, openFiles: 3, openSockets: 4, openFilesLimit: 2 ** 64 },
-  layer: { device: "/dev/vda", usedBytes: 12_288, space },
+  layer: { device: "/dev/vda", usedBytes: 12_288, inodesUsed: 6, space },
 };
 
 const nobody = { name: "", image: "", namespace: "", pod: "", container: "" };

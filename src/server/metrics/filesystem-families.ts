@@ -51,13 +51,18 @@ export function filesystemFamilies(
       ...(["limit_bytes", "gauge", "Bytes that the file system can hold"] as const),
       ...[ofDisks((d) => d.space.capacityBytes), ofLayers((l) => l.space.capacityBytes)],
     ),
+    // A container has no share of the file system's inodes: its total is what it uses, and nothing of that is free.
     family(
-      ...(["inodes_free", "gauge", "Files that still can be made"] as const),
-      ...[ofDisks((d) => d.space.inodesFree), ofLayers((l) => l.space.inodesFree)],
+      ...(["inodes_free", "gauge", "Inodes that are free; of a container: 0"] as const),
+      ...[ofDisks((d) => d.space.inodesFree), ofLayers(() => 0)],
     ),
     family(
-      ...(["inodes_total", "gauge", "Files that the file system can hold"] as const),
-      ...[ofDisks((d) => d.space.inodes), ofLayers((l) => l.space.inodes)],
+      ...([
+        "inodes_total",
+        "gauge",
+        "Inodes of the file system; of a container: those that it uses",
+      ] as const),
+      ...[ofDisks((d) => d.space.inodes), ofLayers((l) => l.inodesUsed)],
     ),
     family(
       "reads_total",

@@ -138,6 +138,9 @@ describe("metrics over HTTP", () => {
     );
     assert.equal(value("container_ulimits_soft", { name: "c1" }), -1);
     assert.equal(value("container_fs_usage_bytes", { name: "c1", device: "/dev/vda" }), 12_288);
+    assert.equal(value("container_fs_inodes_total", { name: "c1", device: "/dev/vda" }), 6);
+    assert.equal(value("container_fs_inodes_free", { name: "c1", device: "/dev/vda" }), 0);
+    assert.equal(value("container_fs_inodes_total", { id: "/", device: "/dev/vda" }), 100);
     assert.equal(value("container_fs_reads_total", { name: "c1", device: "/dev/sda" }), 1);
     assert.equal(value("container_fs_reads_total", { id: "/", device: "/dev/vda" }), 1);
     assert.equal(value("container_pressure_cpu_waiting_seconds_total", { name: "c1" }), 2);
