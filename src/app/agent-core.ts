@@ -27,6 +27,7 @@ import {
 } from "./logged-events.ts";
 import type { Node } from "./node.ts";
 import { RuntimeFeatures } from "./runtime-features.ts";
+import { systemCgroups } from "./system-cgroups.ts";
 import { configuredTracing, type Tracing } from "./tracing.ts";
 
 /** What all parts of the agent stand on: the runtime, the state that they share, and where they tell things. */
@@ -101,7 +102,7 @@ export function agentCore(options: AgentOptions, node: Node, onStarted: (uid: Po
     nodeEvents: view ? bothNodeEvents(nodeEvents, view.recorder.node) : nodeEvents,
     view,
     objects: view?.objects ?? local,
-    components: local ? [local] : [],
+    components: [...systemCgroups(options, node), ...(local ? [local] : [])],
     desired: new DesiredPods(),
     observed,
     results: new ProbeResults(),

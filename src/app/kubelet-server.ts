@@ -4,7 +4,6 @@ import type { Component, Health } from "../base/component.ts";
 import type { Metrics } from "../base/metrics.ts";
 import { clientCaFile } from "../certs/certificate-files.ts";
 import { encodeConfiguration } from "../config/encode.ts";
-import { readOwnCgroup } from "../host/cgroups/own-cgroup.ts";
 import { cgroupUsageReader } from "../host/cgroups/usage-reader.ts";
 import { readCpuTopology } from "../host/cpu-topology.ts";
 import { readProcessUsage } from "../host/process-usage.ts";
@@ -27,6 +26,7 @@ import type { AgentCore } from "./agent-core.ts";
 import type { PodListeners } from "./pod-listeners.ts";
 import type { PodVolumes } from "./pod-volumes.ts";
 import { type ServingCertificate, shownFiles } from "./serving-certificate.ts";
+import { systemCgroupPaths } from "./system-cgroups.ts";
 
 export interface ServerParts {
   readonly version: string;
@@ -182,12 +182,6 @@ async function statistics(core: AgentCore, parts: ServerParts): Promise<Route[]>
     memoryBytes: Number(node.facts.memoryCapacity),
     swapBytes: Number(node.facts.swapCapacity),
   };
-  const named = (name: string | undefined) => (name ? name : undefined);
-  const systemCgroups = {
-    kubelet: named(config.kubeletCgroups) ?? (await readOwnCgroup(node.facts.cgroupVersion)),
-    runtime: named(options.nodeFlags?.runtimeCgroups),
-    misc: named(config.systemCgroups),
-  };
   const stats = new Stats({
     nodeName: node.name,
     clock,
@@ -201,7 +195,7 @@ async function statistics(core: AgentCore, parts: ServerParts): Promise<Route[]>
       return pod && (config.cgroupsPerQOS ?? true) ? node.cgroups.parentFor(pod) : undefined;
     },
     podsCgroup: join(config.cgroupRoot || "/", "kubepods"),
-    systemCgroups: Object.fromEntries(Object.entries(systemCgroups).filter(([, path]) => path)),
+    systemCgroups: () => systemCgroupPaths(options, node),
     volumes: parts.volumes,
     rootDir: options.rootDir,
     podLogsDir: config.podLogsDir,

@@ -41,7 +41,8 @@ const nobody = { name: "", image: "", namespace: "", pod: "", container: "" };
 /** The machine, the cgroups that the configuration names, and all of pods from the top to containers. */
 export async function cgroupRows(o: StatsOptions, host: StatsHost): Promise<CgroupRow[]> {
   const owners = new Map<string, Owner>([["/", { ...nobody, kind: "machine", startedAt: o.bootedAt }]]);
-  for (const path of Object.values(o.systemCgroups)) if (path) owners.set(path, { ...nobody, kind: "group" });
+  for (const path of Object.values(await o.systemCgroups()))
+    if (path) owners.set(path, { ...nobody, kind: "group" });
   const pods = podsByCgroup(o);
   await addTree(o, o.podsCgroup, pods, owners, 0);
   for (const [path, pod] of pods) await addPod(o, path, pod, owners);

@@ -156,7 +156,7 @@ export function fakeStatsOptions(
     pod: () => undefined,
     cgroupOf: (uid) => `/kubepods/pod${uid}`,
     podsCgroup: "/kubepods",
-    systemCgroups: {},
+    systemCgroups: async () => ({}),
     rootDir: "/nowhere",
     podLogsDir: "/nowhere/logs",
     machine: { memoryBytes: 1_000_000, swapBytes: 0 },

@@ -51,11 +51,12 @@ export class NodeStatsMaker {
   }
 
   async #systemContainers(): Promise<ContainerStats[]> {
-    const { systemCgroups, podsCgroup, startedAt, cgroups } = this.#o;
+    const { podsCgroup, startedAt, cgroups } = this.#o;
+    const { kubelet, runtime, misc } = await this.#o.systemCgroups();
     const named = [
-      { name: "kubelet", path: systemCgroups.kubelet, begun: startedAt },
-      { name: "runtime", path: systemCgroups.runtime, begun: undefined },
-      { name: "misc", path: systemCgroups.misc, begun: undefined },
+      { name: "kubelet", path: kubelet, begun: startedAt },
+      { name: "runtime", path: runtime, begun: undefined },
+      { name: "misc", path: misc, begun: undefined },
       { name: "pods", path: podsCgroup, begun: undefined },
     ];
     const all = await Promise.all(

@@ -45,8 +45,12 @@ export interface StatsOptions {
   readonly cgroupOf: (uid: PodUid) => string | undefined;
   /** The cgroup above all pods: "/kubepods". */
   readonly podsCgroup: string;
-  /** Those that the configuration names. */
-  readonly systemCgroups: { readonly kubelet?: string; readonly runtime?: string; readonly misc?: string };
+  /** Where the agent, the runtime and all other processes outside of containers are, as far as that is known. */
+  readonly systemCgroups: () => Promise<{
+    readonly kubelet?: string;
+    readonly runtime?: string;
+    readonly misc?: string;
+  }>;
   readonly volumes?: { stats(uid: PodUid): Promise<readonly MeasuredVolume[]> };
   readonly rootDir: string;
   readonly podLogsDir: string;

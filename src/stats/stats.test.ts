@@ -129,7 +129,7 @@ describe("summary", () => {
   it("system containers: those that are named and there", async () => {
     const { node } = await bench(
       {},
-      { systemCgroups: { kubelet: "/kubepods", runtime: "/none" } },
+      { systemCgroups: async () => ({ kubelet: "/kubepods", runtime: "/none" }) },
     ).stats.summary();
     assert.deepEqual(
       node.systemContainers?.map(({ name, startTime }) => [name, startTime]),

@@ -123,7 +123,7 @@ describeOnContainerd("statistics of a pod", (version) => {
         pod: () => undefined,
         cgroupOf: () => cgroup,
         podsCgroup: node.cgroupRoot,
-        systemCgroups: {},
+        systemCgroups: async () => ({}),
         rootDir: node.rootDir,
         podLogsDir: node.logDir,
         machine: { memoryBytes: Number(machine.memoryBytes), swapBytes: Number(machine.swapBytes) },

@@ -24,6 +24,8 @@ export class MeteredNode {
     more: (cgroupRoot: string) => {
       config?: Record<string, unknown>;
       flags?: readonly string[];
+      /** When the runtime runs, and nothing else. */
+      prepare?: () => Promise<void>;
     } = () => ({}),
   ): Promise<MeteredNode> {
     const port = await freePort();
@@ -34,6 +36,7 @@ export class MeteredNode {
         authentication: { x509: { clientCAFile: join(api.dir, "pki/ca.crt") } },
         ...more(node.cgroupRoot).config,
       }),
+      prepare: async (node) => more(node.cgroupRoot).prepare?.(),
       flags: (node) => [`--cert-dir=${join(node.rootDir, "pki")}`, ...(more(node.cgroupRoot).flags ?? [])],
     });
     try {

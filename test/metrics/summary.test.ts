@@ -31,8 +31,7 @@ describeOnContainerd("/stats/summary of a running agent", (version) => {
       config: { kubeletCgroups: `${root}/agent` },
       flags: [`--runtime-cgroups=${root}/runtime`],
     }));
-    for (const name of ["agent", "runtime"])
-      await cgroups.create(`${node.whole.node.cgroupRoot}/${name}`, {});
+    await cgroups.create(`${node.whole.node.cgroupRoot}/runtime`, {});
     await node.whole.addPod(
       "burn",
       {
@@ -156,13 +155,16 @@ describeOnContainerd("/stats/summary of a running agent", (version) => {
     assert.ok((pod.process_stats?.process_count ?? 0) >= 1);
   });
 
-  it("system containers: the pods together, and the cgroups that are named", async () => {
+  it("system containers: the agent in its cgroup, the pods together, and the runtime", async () => {
     const { node: whole } = await node.json<Summary>("/stats/summary");
     assert.deepEqual(
       whole.systemContainers?.map(({ name }) => name),
       ["kubelet", "runtime", "pods"],
     );
-    const pods = whole.systemContainers?.[2];
+    const [agent, , pods] = whole.systemContainers ?? [];
+    const cgroups = readFileSync(`/proc/${node.whole.agent.pid}/cgroup`, "utf8");
+    assert.match(cgroups, new RegExp(`:${node.whole.node.cgroupRoot}/agent$`, "m"));
+    assert.ok((agent?.memory?.rssBytes ?? 0) > mebibyte);
     assert.ok((pods?.cpu?.usageCoreNanoSeconds ?? 0) >= (await own()).cpuNs * 0.9);
     assert.ok(
       (whole.rlimit?.curproc ?? 0) > 10 && (whole.rlimit?.maxpid ?? 0) > (whole.rlimit?.curproc ?? 0),

@@ -1,0 +1,29 @@
+import { readFile, readlink } from "node:fs/promises";
+import { join } from "node:path";
+import { errnoOf } from "../base/errors.ts";
+
+/** What kind of processes they are that run beside containers. */
+export interface SystemProcesses {
+  /** Kernel threads have no executable; neither has a process that has ended. */
+  isKernelThread(pid: number): Promise<boolean>;
+  /** False for a process in a container with a PID namespace of its own. */
+  isInHostPidNamespace(pid: number): Promise<boolean>;
+}
+
+export function systemProcesses(proc = "/proc"): SystemProcesses {
+  return {
+    async isKernelThread(pid) {
+      try {
+        await readlink(join(proc, String(pid), "exe"));
+        return false;
+      } catch (error) {
+        return errnoOf(error) === "ENOENT";
+      }
+    },
+    /** NSpid has the process ID in each namespace, from that of init inward. The links of init's namespaces need more privileges. */
+    async isInHostPidNamespace(pid) {
+      const status = await readFile(join(proc, String(pid), "status"), "utf8");
+      return !/^NSpid:\s+\d+\s+\d/m.test(status);
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { text } from "node:stream/consumers";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { boxUnavailable, startBox } from "../node/box.ts";
+import { containerdVersions } from "../node/test-node.ts";
+import type { SummaryReport } from "./summary-in-box.ts";
+
+for (const { name, available } of containerdVersions()) {
+  const skip = boxUnavailable || (available === true ? false : available);
+  describe(`kubeletCgroups, systemCgroups and --runtime-cgroups (containerd ${name})`, { skip }, () => {
+    let report: SummaryReport | undefined;
+    const run = async (): Promise<SummaryReport> => {
+      if (report) return report;
+      const script = fileURLToPath(new URL("./summary-in-box.ts", import.meta.url));
+      const box = startBox([process.execPath, script, name]);
+      const [out, err] = await Promise.all([text(box.child.stdout!), text(box.child.stderr!), box.ended]);
+      assert.match(out, /^\{/, err);
+      report = JSON.parse(out) as SummaryReport;
+      return report;
+    };
+    /** Without the unified hierarchy of a hybrid host, which has no controllers. */
+    const paths = (lines: readonly string[]) =>
+      new Set(
+        lines
+          .filter((line) => lines.length === 1 || !line.startsWith("0::"))
+          .map((line) => line.slice(line.lastIndexOf(":") + 1)),
+      );
+
+    it("the agent, and all processes outside of containers but init, are moved into their cgroups", async () => {
+      const { cgroupsOf, runtimeCgroup, log } = await run();
+      assert.deepEqual(paths(cgroupsOf.agent), new Set(["/kubelet"]), log);
+      assert.deepEqual(paths(cgroupsOf.misc), new Set(["/system"]));
+      assert.deepEqual(paths(cgroupsOf.init), new Set(["/"]));
+      assert.ok(runtimeCgroup.length > 0, "the runtime stays where it was started");
+    });
+
+    it("the summary has what the node suite expects, within its bounds", async () => {
+      assert.deepEqual((await run()).wrong, []);
+    });
+
+    it("pressure is in /metrics/cadvisor on cgroup v2 only", async () => {
+      const { cadvisor, cgroupsOf } = await run();
+      assert.equal(/^container_pressure_/m.test(cadvisor), cgroupsOf.init.length === 1);
+    });
+  });
+}
