@@ -1,4 +1,6 @@
-export type Health = { readonly ok: true } | { readonly ok: false; readonly reason: string };
+export type Health =
+  /** `note`: for whoever asks for details. */
+  { readonly ok: true; readonly note?: string | undefined } | { readonly ok: false; readonly reason: string };
 
 export const healthy: Health = { ok: true };
 

@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import { type TestContext, test } from "node:test";
 import type { Health } from "../base/component.ts";
 import type { KubeletError } from "../base/errors.ts";
+import { FakeClock } from "../base/fake-clock.ts";
 import { silentLogger } from "../base/logger.ts";
 import { HealthServer } from "./health-server.ts";
 
@@ -156,13 +157,33 @@ test("a request for another host, or for nonsense, does not end the server", asy
   assert.equal((await ask("/healthz")).status, 200);
 });
 
-test("a port that is taken is said plainly", async (t) => {
+test("a port that stays in use is reported plainly", async (t) => {
   const { port } = await setUp(t);
-  const second = new HealthServer({ address: "127.0.0.1", port, checks: () => [], logger: silentLogger });
-  await assert.rejects(
+  const clock = new FakeClock();
+  const options = { address: "127.0.0.1", port, checks: () => [], logger: silentLogger, clock };
+  const second = new HealthServer(options);
+  const refused = assert.rejects(
     second.start(new AbortController().signal),
     (e: KubeletError) => e.code === "Healthz" && e.message.startsWith(`health server on 127.0.0.1:${port}: `),
   );
+  const timer = setInterval(() => clock.advance(1000), 1);
+  await refused;
+  clearInterval(timer);
+});
+
+test("a port that is in use for a moment only is waited for", async (t) => {
+  const { port, stop } = await setUp(t);
+  const logs: string[] = [];
+  const logger = { ...silentLogger, info: (message: string) => void logs.push(message) };
+  const second = new HealthServer({ address: "127.0.0.1", port, checks: () => [], logger });
+  const life = new AbortController();
+  t.after(() => life.abort());
+  const started = second.start(life.signal);
+  while (logs.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(logs, ["Port is in use, waiting for it"]);
+  stop.abort();
+  await started;
+  assert.equal(second.port, port);
 });
 
 test("without a port there is no server", async () => {

@@ -1,8 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { type Clock, systemClock } from "../base/clock.ts";
 import { type Component, type Health, healthy } from "../base/component.ts";
 import { limitConnections } from "../base/connections.ts";
 import { KubeletError, messageOf } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
+import { listen } from "./listen.ts";
 import { requestUrl } from "./request-url.ts";
 
 export interface HealthCheck {
@@ -18,6 +20,7 @@ export interface HealthServerOptions {
   /** Told how each check came out when all of them are asked for. */
   onChecked?: (check: string, ok: boolean) => void;
   logger: Logger;
+  clock?: Clock;
 }
 
 const maxConnections = 100;
@@ -48,24 +51,25 @@ export class HealthServer implements Component {
   }
 
   async start(signal: AbortSignal): Promise<void> {
-    const { address, port, logger } = this.#o;
+    const { address, port, logger, clock = systemClock } = this.#o;
     if (port < 0) return this.#ended.resolve();
     const server = createServer((request, response) => this.#answer(request, response));
     server.requestTimeout = 10_000;
     limitConnections(server, maxConnections);
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", (error) =>
-        reject(
-          new KubeletError("Healthz", `health server on ${address}:${port}: ${messageOf(error)}`, {
-            cause: error,
-          }),
-        ),
-      );
-      server.listen({ host: address, port, signal }, resolve);
-    });
+    await listen(server, { host: address, port }, { clock, logger, signal, name: this.name }).catch(
+      (error) => {
+        const message = `health server on ${address}:${port}: ${messageOf(error)}`;
+        throw new KubeletError("Healthz", message, { cause: error });
+      },
+    );
     server.on("error", (error) => logger.error("Health server failed", { err: messageOf(error) }));
     server.on("close", () => this.#ended.resolve());
-    signal.addEventListener("abort", () => server.closeAllConnections());
+    const close = () => {
+      server.close();
+      server.closeAllConnections();
+    };
+    if (signal.aborted) close();
+    else signal.addEventListener("abort", close, { once: true });
     this.#server = server;
   }
 
@@ -82,7 +86,9 @@ export class HealthServer implements Component {
     if (!name[1]) for (const { name, health } of results) this.#o.onChecked?.(name, health.ok);
     const ok = results.every((r) => r.health.ok);
     const lines = results.map(({ name, health }) =>
-      health.ok ? `[+]${name} ok` : `[-]${name} failed: ${health.reason}`,
+      health.ok
+        ? `[+]${name} ok${health.note ? ` (${health.note})` : ""}`
+        : `[-]${name} failed: ${health.reason}`,
     );
     if (!ok) return reply(response, 500, `${lines.join("\n")}\nhealthz check failed\n`);
     if (url.searchParams.has("verbose"))

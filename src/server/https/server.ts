@@ -11,6 +11,7 @@ import type { Logger } from "../../base/logger.ts";
 import type { Metrics } from "../../base/metrics.ts";
 import { readInTurn } from "../../base/read-in-turn.ts";
 import type { Gate } from "../auth/index.ts";
+import { listen } from "../listen.ts";
 import type { Route } from "../route.ts";
 import { Dispatcher, noteWritten } from "./dispatcher.ts";
 import { bucketsOf, requestMetrics } from "./request-metrics.ts";
@@ -123,18 +124,15 @@ export class AgentServer implements Component {
   }
 
   async start(signal: AbortSignal): Promise<void> {
-    const { address, port, logger, name } = this.#o;
+    const { address, port, logger, name, clock } = this.#o;
     const server = this.#o.tls ? this.#secure(this.#o.tls, signal) : this.#plain();
     this.#server = server;
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", (error) => {
-        this.#ended.resolve();
-        const where = `${address}:${port}`;
-        reject(new KubeletError("Server", `${name} on ${where}: ${messageOf(error)}`, { cause: error }));
-      });
-      server.listen({ host: address, port, backlog: 4096 }, resolve);
+    const where = { host: address, port, backlog: 4096 };
+    await listen(server, where, { clock, logger, signal, name }).catch((error) => {
+      this.#ended.resolve();
+      const message = `${name} on ${address}:${port}: ${messageOf(error)}`;
+      throw new KubeletError("Server", message, { cause: error });
     });
-    server.removeAllListeners("error");
     server.on("error", (error: Error) => {
       this.#failure = { ok: false, reason: error.message };
       logger.error("Server failed", { server: name, err: error.message });

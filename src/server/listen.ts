@@ -1,0 +1,37 @@
+import type { ListenOptions, Server } from "node:net";
+import { type Clock, sleep } from "../base/clock.ts";
+import { errnoOf } from "../base/errors.ts";
+import type { Logger } from "../base/logger.ts";
+
+/** An agent that is being replaced needs at most this long to stop. */
+const portFreeWithinMs = 12_000;
+const retryMs = 100;
+
+/** Resolves when the server listens. A port that is taken is tried again for a moment: its owner may be about to end. */
+export async function listen(
+  server: Server,
+  options: ListenOptions,
+  { clock, logger, signal, name }: { clock: Clock; logger: Logger; signal: AbortSignal; name: string },
+): Promise<void> {
+  const until = clock.now() + portFreeWithinMs;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await listenOnce(server, options);
+    } catch (error) {
+      if (errnoOf(error) !== "EADDRINUSE" || clock.now() >= until) throw error;
+      const { host, port } = options;
+      if (attempt === 1) logger.info("Port is in use, waiting for it", { server: name, address: host, port });
+    }
+    await sleep(clock, retryMs, signal);
+  }
+}
+
+function listenOnce(server: Server, options: ListenOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(options, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
