@@ -224,6 +224,24 @@ describe("the plugin manager", () => {
     assert.equal(tries, 3);
   });
 
+  it("tries all that failed at once when whatever they failed for may be over", async () => {
+    let tries = 0;
+    const register = async () => {
+      tries++;
+      if (tries < 8) throw new Error("no API");
+    };
+    await listen("p.sock");
+    const { manager } = await start({ register });
+    await eventually(() => (tries === 1 ? true : undefined));
+    await clock.advance(40_000);
+    assert.equal(tries, 7, "the next one would be 32 s later");
+    manager.retry();
+    await eventually(() => (tries === 8 ? true : undefined));
+    manager.retry();
+    await clock.advance(200_000);
+    assert.equal(tries, 8, "it is registered");
+  });
+
   it("does not let one that hangs hold up another, and gives it up when its socket goes", async () => {
     const register: PluginHandler["register"] = ({ endpoint }, signal) => {
       log.push(`begin ${endpoint.slice(dir.length + 1)}`);

@@ -5,6 +5,7 @@ import { messageOf } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Metrics } from "../base/metrics.ts";
 import { type OpenPlugin, openPlugin } from "../clients/plugin-rpc/plugin-channel.ts";
+import { SocketChanged } from "../clients/plugin-rpc/socket-changed.ts";
 import type { PluginHandlers } from "./plugin-handler.ts";
 import { type Registered, registerPlugin } from "./register-plugin.ts";
 import { watchSockets } from "./socket-watch.ts";
@@ -84,6 +85,16 @@ export class PluginManager implements Component {
     return healthy;
   }
 
+  /** What registrations failed for may be over: those that wait for their next try are tried now. */
+  retry(): void {
+    for (const [path, place] of this.#places) {
+      if (place.work || place.registered) continue;
+      this.#backoff.succeeded(path);
+      place.cancelRetry();
+      this.#advance(path, place);
+    }
+  }
+
   #seen(sockets: ReadonlyMap<string, string>): void {
     const paths = new Set([...this.#places.keys(), ...sockets.keys()]);
     const left = [...paths].filter((path) => !sockets.has(path));
@@ -98,7 +109,7 @@ export class PluginManager implements Component {
       place.identity = identity;
       this.#backoff.succeeded(path);
       place.cancelRetry();
-      if (place.work) place.work.abort.abort();
+      if (place.work) place.work.abort.abort(new SocketChanged());
       else this.#advance(path, place);
     }
   }

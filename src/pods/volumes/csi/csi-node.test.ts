@@ -76,6 +76,30 @@ describe("the CSINode object", () => {
     assert.equal(annotations?.["csi.volume.kubernetes.io/nodeid"], '{"a":"id-1"}');
   });
 
+  it("can be left while another one waits for the API, and then holds up nobody", async () => {
+    const { api, clock, csiNode, drivers } = bench();
+    api.put(node, { metadata: { name: "n1", uid: "u1" } });
+    const request = api.request.bind(api);
+    const free = Promise.withResolvers<void>();
+    api.request = async (call) => {
+      await free.promise;
+      return request(call);
+    };
+    const life = new AbortController();
+    await csiNode.start(life.signal);
+    const leaving = new AbortController();
+    const left = csiNode.install("left", info, leaving.signal);
+    const stays = csiNode.install("stays", info, never);
+    leaving.abort();
+    await assert.rejects(left, { name: "AbortError" });
+    free.resolve();
+    await stays;
+    await clock.advance(0);
+    assert.deepEqual(drivers(), ["stays"]);
+    life.abort();
+    await csiNode.done;
+  });
+
   it("is tried four times, and then whoever asked for it is told", async () => {
     const { api, clock, csiNode } = bench();
     api.failing = 500;

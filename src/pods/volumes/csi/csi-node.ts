@@ -2,6 +2,7 @@ import { type Clock, sleep } from "../../../base/clock.ts";
 import { type Component, type Health, healthy } from "../../../base/component.ts";
 import { httpStatusOf, isAbort, KubeletError, messageOf } from "../../../base/errors.ts";
 import type { Logger } from "../../../base/logger.ts";
+import { orAbort } from "../../../clients/kube/deadline.ts";
 import type { KubeTransport } from "../../../clients/kube/transport-interface.ts";
 import type { DriverNodeInfo } from "./csi-client.ts";
 import {
@@ -22,10 +23,12 @@ const retryAfterMs = [10, 50, 250];
 const initialRetryMs = { first: 100, most: 4_000 };
 
 export interface CsiNodeOptions {
-  readonly transport: Pick<KubeTransport, "request">;
+  readonly transport: Pick<KubeTransport, "request" | "onBack">;
   readonly nodeName: string;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** The object is there: as far as it goes, the node is ready. */
+  readonly onReady?: () => void;
 }
 
 /** Tells the cluster which drivers this node has: in its CSINode object, and in labels and an annotation of its Node. */
@@ -48,7 +51,7 @@ export class CsiNode implements CsiNodeInfo, Component {
   #loop: Promise<void> = Promise.resolve();
   #trouble: string | undefined = "CSINode is not yet initialized";
   /** One change at a time: two that read the same version would conflict. */
-  #turn: Promise<unknown> = Promise.resolve();
+  #turn: Promise<void> = Promise.resolve();
 
   constructor(options: CsiNodeOptions) {
     this.#o = options;
@@ -115,7 +118,7 @@ export class CsiNode implements CsiNodeInfo, Component {
   }
 
   async #initialize(signal: AbortSignal): Promise<void> {
-    const { clock, logger } = this.#o;
+    const { clock, logger, transport, onReady } = this.#o;
     for (
       let waitMs = initialRetryMs.first;
       !signal.aborted;
@@ -128,20 +131,30 @@ export class CsiNode implements CsiNodeInfo, Component {
           if (wanted) await this.#put(wanted, signal);
         });
         this.#trouble = undefined;
-        return;
+        return onReady?.();
       } catch (error) {
         if (isAbort(error)) return;
         this.#trouble = `failed to initialize CSINode: ${messageOf(error)}`;
         logger.debug(2, "The CSINode object cannot be written", { err: messageOf(error) });
       }
-      await sleep(clock, waitMs, signal).catch(() => {});
+      const back = new AbortController();
+      const stopListening = transport.onBack?.(() => back.abort());
+      await sleep(clock, waitMs, AbortSignal.any([signal, back.signal])).catch(() => {});
+      stopListening?.();
     }
   }
 
-  #inTurn(what: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
-    const turn = this.#turn.then(() => this.#attempts(what, signal, work));
-    this.#turn = turn.catch(() => {});
-    return turn;
+  /** Whoever does not want to wait for its turn any longer leaves the queue. */
+  async #inTurn(what: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+    const before = this.#turn;
+    const ended = Promise.withResolvers<void>();
+    this.#turn = before.then(() => ended.promise);
+    try {
+      await orAbort(before, signal);
+      await this.#attempts(what, signal, work);
+    } finally {
+      ended.resolve();
+    }
   }
 
   async #attempts(what: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {

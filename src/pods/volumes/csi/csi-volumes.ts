@@ -23,13 +23,15 @@ export interface CsiVolumesOptions
     CsiNeeds,
     "rootDir" | "nodeName" | "tokens" | "mounts" | "answers" | "ownership" | "volumeHealth" | "logger"
   > {
-  readonly transport: Pick<KubeTransport, "request" | "stream">;
+  readonly transport: Pick<KubeTransport, "request" | "stream" | "onBack">;
   readonly events: PodEvents;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
   /** A driver has come or gone: volumes that wait for it can be tried at once. */
   readonly onDriver?: (driver: string) => void;
+  /** The node has its CSINode object. */
+  readonly onReady?: () => void;
 }
 
 /** All that a node of a cluster needs for CSI volumes, put together. */
@@ -44,10 +46,10 @@ export interface CsiVolumes {
 }
 
 export function csiVolumes(options: CsiVolumesOptions): CsiVolumes {
-  const { transport, nodeName, clock, logger, events, metrics, onDriver } = options;
+  const { transport, nodeName, clock, logger, events, metrics, onDriver, onReady } = options;
   const drivers = new DriverStore();
   const objects = new CsiDriverObjects({ transport, clock, logger });
-  const node = new CsiNode({ transport, nodeName, clock, logger });
+  const node = new CsiNode({ transport, nodeName, clock, logger, ...(onReady && { onReady }) });
   const updates = new AllocatableUpdates({ drivers, objects, node, clock, logger });
   let signal = AbortSignal.abort();
   const attachments = new Attachments({

@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { FakeClock } from "../../../base/fake-clock.ts";
 import { silentLogger } from "../../../base/logger.ts";
 import type { PluginChannel } from "../../../clients/plugin-rpc/plugin-channel.ts";
+import { SocketChanged } from "../../../clients/plugin-rpc/socket-changed.ts";
 import type { CsiNodeInfo } from "./csi-node.ts";
 import { DriverStore } from "./driver-store.ts";
 import { CsiRegistration } from "./registration.ts";
@@ -48,6 +49,23 @@ describe("a CSI driver", () => {
     });
     assert.deepEqual(log, ["install d id 5", "change d", "close /d.sock", "uninstall d", "change d"]);
   });
+
+  for (const [what, reason, expected] of [
+    ["stays in the node's objects when the agent ends during its registration", undefined, []],
+    ["is taken out of the node's objects when its socket goes", new SocketChanged(), ["uninstall d"]],
+  ] as const)
+    it(what, async () => {
+      const end = new AbortController();
+      const { registration, drivers, log } = bench({
+        install: async (_driver, _info, signal) => {
+          end.abort(reason);
+          signal.throwIfAborted();
+        },
+      });
+      await assert.rejects(registration.register(plugin("1.0.0"), end.signal));
+      assert.equal(drivers.get("d"), undefined);
+      assert.deepEqual(log, ["close /d.sock", ...expected]);
+    });
 
   it("is not known if the node's objects cannot be written", async () => {
     const { registration, drivers, log } = bench({

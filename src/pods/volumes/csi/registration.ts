@@ -2,6 +2,7 @@ import type { Clock } from "../../../base/clock.ts";
 import { KubeletError, messageOf } from "../../../base/errors.ts";
 import type { Logger } from "../../../base/logger.ts";
 import { type OpenPlugin, openPlugin } from "../../../clients/plugin-rpc/plugin-channel.ts";
+import { SocketChanged } from "../../../clients/plugin-rpc/socket-changed.ts";
 import { CsiClient } from "./csi-client.ts";
 import { csiText } from "./csi-failure.ts";
 import type { CsiMetrics } from "./csi-metrics.ts";
@@ -59,7 +60,9 @@ export class CsiRegistration {
       const info = await client.nodeInfo(signal);
       await node?.install(name, info, signal);
     } catch (error) {
-      await this.#leave(name);
+      // At the end of the agent its driver runs on, and the next agent registers it again.
+      if (signal.aborted && !(signal.reason instanceof SocketChanged)) drivers.delete(name);
+      else await this.#leave(name);
       throw error;
     }
     onChange?.(name);
