@@ -140,6 +140,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     mayJudge: () => mayJudge(),
     onVolumesInUse: () => cluster?.nodeChanged(),
     onContainerStarted: (pod, container) => allocation.containerStarted(pod, container),
+    onCsiNode: () => cluster?.nodeChanged(),
   });
   const probes = new ProbeManager({
     clock,
@@ -364,8 +365,11 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       eventStream,
       podConfig,
     ];
+    // Whatever speaks to the API server needs the credentials.
+    const credentials = o.cluster?.components ?? [];
     const before = [...core.components, ...runtimeComponents, ...(cluster?.components ?? [])];
-    for (const part of [...doors.first, connection, ...before, ...parts]) await lifecycle.start(part);
+    for (const part of [...doors.first, ...credentials, connection, ...before, ...parts])
+      await lifecycle.start(part);
     for (const part of collectors) await lifecycle.start(part);
     if (o.endsOrphans !== false) await lifecycle.start(housekeeping);
   };

@@ -8,7 +8,8 @@ import { HttpKubeTransport, kubeletUserAgent, type TransportOptions } from "../c
 import type { KubeTransport } from "../clients/kube/transport-interface.ts";
 import type { KubeletConfiguration } from "../config/kubelet-configuration.ts";
 import { archOf } from "../host/system-identity.ts";
-import { type CertificateHolder, certifiedTransport } from "./certified-transport.ts";
+import { CertificateGate, type CertificateHolder } from "./certificate-gate.ts";
+import { certifiedTransport } from "./certified-transport.ts";
 import type { ClusterOptions } from "./cluster-view.ts";
 
 /** How the agent speaks to any API server. */
@@ -35,19 +36,21 @@ export interface ClusterAccessOptions extends ConnectionOptions {
 
 /** A way to the API server. Nothing is sent yet: the server may be away. */
 export function clusterAccess(o: ClusterAccessOptions): ClusterOptions & { close(): void } {
-  const { access, config, kubeletVersion, certificate, components = [] } = o;
+  const { access, config, kubeletVersion, certificate, clock, logger, components = [] } = o;
   const transport = connection(access, o, { qps: config.kubeAPIQPS ?? 50, burst: config.kubeAPIBurst });
   const unlimited = HttpKubeTransport.sharing(transport, { qps: 0, burst: 0 });
-  const certified = (plain: KubeTransport) => (certificate ? certifiedTransport(plain, certificate) : plain);
-  const [limitedDoor, unlimitedDoor] = [certified(transport), certified(unlimited)];
+  const gate = certificate && new CertificateGate({ holder: certificate, clock, logger });
+  const certified = (plain: KubeTransport) => (gate ? certifiedTransport(plain, gate) : plain);
+  const [limited, free] = [certified(transport), certified(unlimited)];
   return {
-    transport: limitedDoor,
-    unlimited: unlimitedDoor,
+    transport: limited,
+    unlimited: free,
     kubeletVersion,
     components,
+    ...(gate && { certificate: () => gate.waiting }),
     close() {
-      unlimitedDoor.close();
-      limitedDoor.close();
+      free.close();
+      limited.close();
     },
   };
 }

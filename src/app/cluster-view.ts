@@ -26,6 +26,8 @@ export interface ClusterOptions {
   readonly kubeletVersion: string;
   /** What keeps the credentials good: started before anybody speaks to the API. */
   readonly components?: readonly Component[];
+  /** Where the client certificate is rotated: what requests wait for, undefined if they do not. */
+  readonly certificate?: () => string | undefined;
 }
 
 export interface RuntimeClass {
@@ -97,14 +99,7 @@ export class ClusterView {
       after: this.#nodes.synced,
       onPod: (pod) => this.#onPod(pod),
     });
-    this.components = [
-      ...(cluster.components ?? []),
-      this.recorder,
-      this.objects,
-      this.#nodes,
-      this.#services,
-      this.#runtimeClasses,
-    ];
+    this.components = [this.recorder, this.objects, this.#nodes, this.#services, this.#runtimeClasses];
   }
 
   /** Who is told when the node or a pod in the API is another than before, and when all of something was listed. */

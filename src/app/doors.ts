@@ -38,6 +38,7 @@ export async function agentDoors(
 ): Promise<Doors> {
   const { options: o, config, logger, connection } = core;
   const { loop, pleg, board, certificate, manifests, ...shown } = parts;
+  const { certificate: missingCertificate } = o.cluster ?? {};
   const checks = () => [
     { name: "ping", health: () => healthy },
     // Lines are handed to the kernel as they are made: there is nothing that could fall behind.
@@ -49,12 +50,17 @@ export async function agentDoors(
       name: "runtime",
       health: () => (connection.state.kind === "unknown" ? healthy : connection.health()),
     },
+    // A restart does not bring a certificate sooner, so this never fails.
+    ...(missingCertificate
+      ? [{ name: "client-certificate", health: () => ({ ...healthy, note: missingCertificate() }) }]
+      : []),
   ];
   const slis = healthSlis();
   const health = new HealthServer({
     address: config.healthzBindAddress,
     port: o.healthPort ?? (config.healthzPort || -1),
     logger,
+    clock: core.clock,
     checks,
     onChecked: slis.observe,
   });

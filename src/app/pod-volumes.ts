@@ -48,9 +48,12 @@ export function podVolumes(
   core: AgentCore,
   {
     tokens,
+    onCsiNode,
     ...parts
   }: Pick<VolumesOptions, "phaseOf" | "ready" | "imageSource" | "recursiveReadOnly" | "onInUse"> & {
     tokens: ServiceAccountTokens;
+    /** The node has its CSINode object: nothing of CSI keeps it from being ready any more. */
+    onCsiNode: () => void;
   },
 ): PodVolumes {
   const { options: o, config, node, clock, logger, events, metrics, desired, objects, view } = core;
@@ -85,6 +88,7 @@ export function podVolumes(
         events,
         ...common,
         metrics,
+        onReady: onCsiNode,
         onDriver: () => volumes.manager.poke((plugin) => plugin === "kubernetes.io/csi"),
       });
     return [
@@ -148,6 +152,8 @@ export function podVolumes(
     ...common,
     metrics,
   });
+  // Drivers are registered with the API server, too.
+  api?.onBack?.(() => registry.retry());
   return {
     ...volumes,
     attached,

@@ -41,6 +41,8 @@ export function podRuntime(
     /** Other volumes are in use than before. */
     onVolumesInUse: () => void;
     onContainerStarted: (pod: Pod, container: Container) => void;
+    /** Something that kept the node from being ready is over. */
+    onCsiNode: () => void;
   },
 ): RuntimeParts {
   const { options: o, config, node, clock, logger, metrics, cri, events, observed, hostIps } = core;
@@ -64,6 +66,7 @@ export function podRuntime(
     phaseOf: parts.phaseOf,
     ready: parts.mayJudge,
     onInUse: parts.onVolumesInUse,
+    onCsiNode: parts.onCsiNode,
     recursiveReadOnly: (pod) => core.features.recursiveReadOnly(requests.runtimeHandler(pod)),
     imageSource: async (pod, { name, reference = "", pullPolicy }, signal) => {
       const wanted = { name, image: reference, imagePullPolicy: pullPolicy } as Container;

@@ -50,6 +50,8 @@ export interface CertificateApi {
   ): Promise<void>;
 }
 
+/** A rule that lets us follow our request counts soon after it was corrected. */
+const followAgainWithinMs = 9_000;
 const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 
 export function kubeCertificateApi(o: {
@@ -73,6 +75,7 @@ export function kubeCertificateApi(o: {
         transport,
         clock,
         logger,
+        maxBackoffMs: followAgainWithinMs,
         transform: (raw) => readState(raw as unknown as RawRequest),
         onChange: (change) => tell(change.type === "deleted" ? undefined : change.object),
       });

@@ -126,15 +126,7 @@ test("a certificate to begin with is stored, used to ask, and replaced at once",
   assert.equal(store.updates, 2);
 });
 
-for (const fate of [
-  "deny",
-  "fail",
-  "delete",
-  "away",
-  "wrong key",
-  { refuse: 403 },
-  { refuse: 500 },
-] as Fate[]) {
+for (const fate of ["deny", "fail", "delete", "away", "wrong key", { refuse: 500 }] as Fate[]) {
   const name = JSON.stringify(fate);
   test(`after ${name} another certificate is requested, 2, 4, 8, 16, 32, 32 seconds later`, async () => {
     const tries: number[] = [];
@@ -153,6 +145,37 @@ for (const fate of [
     assert.deepEqual(errors, { "": 7 });
   });
 }
+
+test("a refused request is repeated at least every 10 s: a corrected rule counts soon", async () => {
+  const tries: number[] = [];
+  signer.fate = () => {
+    tries.push(clock.now());
+    return { refuse: 403 };
+  };
+  const manager = client({ random: () => 1 });
+  await manager.start(stop.signal);
+  await clock.advance(300_000);
+  const pauses = tries.slice(1).map((at, i) => at - tries[i]!);
+  assert.ok(pauses.length > 25 && Math.max(...pauses) < 10_000, pauses.join());
+  assert.match(manager.reason ?? "", /403|Forbidden|refuse/i);
+});
+
+test("a certificate of before, loaded at the start, ends the wait of those who came earlier", async () => {
+  const before = client();
+  await before.start(stop.signal);
+  await clock.advance(0);
+  stop.abort();
+  await before.done;
+  stop = new AbortController();
+  const manager = client();
+  const heard: unknown[] = [];
+  manager.onChange((pair) => heard.push(pair));
+  const available = manager.whenAvailable(stop.signal);
+  await manager.start(stop.signal);
+  assert.equal(await available, manager.current());
+  assert.deepEqual(heard, [manager.current()]);
+  assert.equal(signer.requests.length, 1, "no other certificate was requested");
+});
 
 test("a request that nobody looks at is given up after 15 minutes, and another is sent", async () => {
   signer.fate = () => (signer.requests.length === 0 ? "ignore" : "sign");

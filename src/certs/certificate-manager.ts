@@ -56,6 +56,7 @@ export class CertificateManager implements Component {
   #tried: { at: number; delayMs: number } | undefined;
   #without: { since: number; reason: string } | undefined;
   #answered = false;
+  #pending: string | undefined;
   #wake = () => {};
 
   constructor(options: CertificateManagerOptions) {
@@ -69,9 +70,14 @@ export class CertificateManager implements Component {
     return this.#pair && !isExpired(this.#pair, this.#o.clock.now()) ? this.#pair : undefined;
   }
 
-  /** Called with each new certificate. */
+  /** Called with each certificate that becomes available: loaded at the start, or issued. */
   onChange(listener: (pair: CertificatePair) => void): () => void {
     return this.#listeners.add(listener);
+  }
+
+  /** Why there is no valid certificate, as far as that is known. */
+  get reason(): string | undefined {
+    return this.current() === undefined ? (this.#without?.reason ?? this.#pending) : undefined;
   }
 
   /** True if the API has answered when it was last asked, whatever it said. */
@@ -111,10 +117,16 @@ export class CertificateManager implements Component {
   async #load(): Promise<void> {
     const { store, initial, clock, logger } = this.#o;
     const stored = await store.current();
-    if (stored && !isExpired(stored, clock.now())) return this.#install(stored, undefined);
+    if (stored && !isExpired(stored, clock.now())) {
+      this.#install(stored, undefined);
+      // Requests may have begun to wait before.
+      return this.#listeners.tell(stored);
+    }
     this.#forced = true;
     if (initial === undefined) return;
-    this.#install(readPair(initial.cert, initial.key), undefined);
+    const pair = readPair(initial.cert, initial.key);
+    this.#install(pair, undefined);
+    if (this.current()) this.#listeners.tell(pair);
     await store.update(initial.cert, initial.key).catch((error) => {
       logger.error("Unable to set the cert/key pair to the bootstrap certificate", { err: messageOf(error) });
     });
@@ -138,7 +150,8 @@ export class CertificateManager implements Component {
         await this.#pause(step.do === "wait" ? step.ms : 0, signal);
         continue;
       }
-      logger.debug(2, "Rotating certificates", { certificate: name, reason: step.why });
+      const message = pair ? "Rotating certificates" : "Requesting certificate";
+      logger.debug(2, message, { certificate: name, reason: step.why });
       this.#tries++;
       try {
         await this.#rotate(wanted, signal);
@@ -156,6 +169,7 @@ export class CertificateManager implements Component {
     const request = makeRequest({ subject, dnsNames, ipAddresses, key: privateKey });
     const other = this.#untilOther(wanted);
     let cert: string;
+    this.#pending = "a certificate has been requested and is not issued yet";
     try {
       cert = await obtainCertificate(await api(this.current()), { request, signerName, usages }, privateKey, {
         clock,
@@ -166,6 +180,7 @@ export class CertificateManager implements Component {
     } catch (error) {
       throw other.signal.aborted ? other.signal.reason : error;
     } finally {
+      this.#pending = undefined;
       other.release();
     }
     const before = this.#pair;
@@ -191,10 +206,14 @@ export class CertificateManager implements Component {
       return;
     }
     const at = clock.now();
-    this.#answered = serverAnswered(error) ?? this.#answered;
-    this.#tried = { at, delayMs: retryDelayMs(this.#tries, random()) };
+    const answered = serverAnswered(error);
+    this.#answered = answered ?? this.#answered;
+    this.#tried = { at, delayMs: retryDelayMs(this.#tries, random(), answered) };
     this.#without = { since: this.#without?.since ?? at, reason: messageOf(error) };
-    logger.error("Certificate was not rotated, will try again", {
+    const what = this.#pair
+      ? "Certificate rotation failed, will retry"
+      : "Certificate request failed, will retry";
+    logger.error(what, {
       certificate: name,
       err: messageOf(error),
       retryMs: Math.round(this.#tried.delayMs),

@@ -32,6 +32,7 @@ test("tries follow each other after 2, 4, 8, 16 and then each 32 seconds, or up 
   const delays = [1, 2, 3, 4, 5, 6, 50].map((tries) => retryDelayMs(tries, 0));
   assert.deepEqual(delays, [2000, 4000, 8000, 16_000, 32_000, 32_000, 32_000]);
   assert.equal(retryDelayMs(5, 1), 35_200);
+  for (const tries of [3, 4, 5, 50]) assert.ok(retryDelayMs(tries, 1, true) < 10_000, "refused");
 });
 
 const addresses = [

@@ -18,7 +18,10 @@ export async function startApiProcess(t: TestContext, o: { certificatesFor: stri
   const exited = once(child, "exit");
   t.after(async () => {
     child.stdin.end();
+    // A test that failed may have left clients, which keep it.
+    const timer = setTimeout(() => child.kill("SIGKILL"), 5000);
     await exited;
+    clearTimeout(timer);
     await removeFolder(dir);
   });
   const url = await address(child);

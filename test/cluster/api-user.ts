@@ -118,13 +118,18 @@ export class ApiUser {
     }, withinMs);
   }
 
+  patch(
+    path: string,
+    body: object,
+    contentType = "application/strategic-merge-patch+json",
+  ): Promise<unknown> {
+    return this.#admin.request({ method: "PATCH", path, contentType, body });
+  }
+
   /** Somebody gives the node an address, besides its own. */
   async addAddress(address: string): Promise<void> {
-    await this.#admin.request({
-      method: "PATCH",
-      path: `/api/v1/nodes/${nodeName}/status`,
-      contentType: "application/strategic-merge-patch+json",
-      body: { status: { addresses: [{ type: "ExternalIP", address }] } },
+    await this.patch(`/api/v1/nodes/${nodeName}/status`, {
+      status: { addresses: [{ type: "ExternalIP", address }] },
     });
   }
 

@@ -1,21 +1,19 @@
 import assert from "node:assert/strict";
-import { X509Certificate } from "node:crypto";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { holds } from "../e2e/holds.ts";
-import { AgentProcess } from "./agent-process.ts";
 import { startApiProcess } from "./api-process.ts";
-import type { ApiUser } from "./api-user.ts";
-import { nodeName, TestCluster } from "./cluster-node.ts";
+import { nodeName } from "./cluster-node.ts";
+import { JoiningNode } from "./joining-node.ts";
 import { startUnapprovingApi } from "./unapproving-api.ts";
 
 const rotating = ["--rotate-certificates", "--rotate-server-certificates"];
 
 test("a node joins by a token, goes on with its certificate, and joins again when that has expired", async (t) => {
   const api = await startApiProcess(t, { certificatesFor: "8s" });
-  const node = await Joining.prepare(t, api);
+  const node = await JoiningNode.prepare(t, api);
   const endToken = await api.allowJoining(node.bootstrap);
   const first = node.agent(...rotating);
   const uid = await api.addPod("web");
@@ -37,7 +35,7 @@ test("a node joins by a token, goes on with its certificate, and joins again whe
   const last = await node.certificate();
   await pause(last.validToDate.getTime() - Date.now() + 1);
   const third = node.agent(...rotating);
-  await third.says(/Certificate was not rotated, will try again.*Unauthorized/);
+  await third.says(/Certificate request failed, will retry.*Unauthorized/);
   await api.addPod("after");
   await api.allowJoining(node.bootstrap);
   await third.until(() => api.podRuns("after"));
@@ -55,7 +53,7 @@ test("a node joins by a token, goes on with its certificate, and joins again whe
 
 test("a denied request is told with its reason and made again; once approved, the node is there at once", async (t) => {
   const api = await startUnapprovingApi(t);
-  const node = await Joining.prepare(t, api);
+  const node = await JoiningNode.prepare(t, api);
   await api.allowJoining(node.bootstrap);
   const early = node.agent(...rotating);
   const forgotten = await api.openRequest();
@@ -66,7 +64,7 @@ test("a denied request is told with its reason and made again; once approved, th
   const agent = node.agent(...rotating);
   await api.decide(await api.openRequest(), "Denied", "nobody knows this node");
   await agent.says(
-    /Certificate was not rotated, will try again.*certificate signing request is denied, reason: Looked, message: nobody knows this node/,
+    /Certificate request failed, will retry.*certificate signing request is denied, reason: Looked, message: nobody knows this node/,
   );
   assert.doesNotMatch(agent.log, /cannot be listed or watched/, "what cannot be done is not tried");
   const request = await api.openRequest();
@@ -77,7 +75,7 @@ test("a denied request is told with its reason and made again; once approved, th
 
 test("without rotation the start waits for the certificate, and ends with a denial or a signal", async (t) => {
   const api = await startUnapprovingApi(t);
-  const node = await Joining.prepare(t, api);
+  const node = await JoiningNode.prepare(t, api);
   await api.allowJoining(node.bootstrap);
   const denied = node.agent();
   const request = await api.openRequest();
@@ -103,52 +101,3 @@ test("without rotation the start waits for the certificate, and ends with a deni
   assert.equal((await readdir(node.certDir)).filter((name) => name.endsWith(".tmp")).length, 0);
   await approved.stop();
 });
-
-/** What an agent needs to join. */
-class Joining {
-  readonly cluster: TestCluster;
-  readonly #t: TestContext;
-  readonly #api: ApiUser;
-
-  static async prepare(t: TestContext, api: ApiUser): Promise<Joining> {
-    return new Joining(t, api, await TestCluster.start(t));
-  }
-
-  private constructor(t: TestContext, api: ApiUser, cluster: TestCluster) {
-    this.#t = t;
-    this.#api = api;
-    this.cluster = cluster;
-  }
-
-  get bootstrap(): string {
-    return join(this.cluster.dir, "bootstrap");
-  }
-
-  get kubeconfig(): string {
-    return join(this.cluster.dir, "kubeconfig");
-  }
-
-  get certDir(): string {
-    return join(this.cluster.dir, "pki");
-  }
-
-  agent(...flags: string[]): AgentProcess {
-    return new AgentProcess(this.#t, this.cluster, [
-      `--kubeconfig=${this.kubeconfig}`,
-      "--enable-server=false",
-      `--bootstrap-kubeconfig=${this.bootstrap}`,
-      `--cert-dir=${this.certDir}`,
-      ...flags,
-    ]);
-  }
-
-  async certificate(kind: "client" | "server" = "client"): Promise<X509Certificate> {
-    return new X509Certificate(await readFile(join(this.certDir, `kubelet-${kind}-current.pem`)));
-  }
-
-  /** How many client certificates such users have asked for. */
-  async asked(users: string): Promise<number> {
-    const all = await this.#api.signingRequests("client");
-    return all.filter(({ spec }) => spec.username.startsWith(users)).length;
-  }
-}

@@ -30,6 +30,8 @@ export interface NodeWithApiOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** Before the agent is started for the first time. */
   readonly prepare?: (node: TestNode) => Promise<void>;
+  /** When the API takes requests, before the agent is started for the first time. */
+  readonly join?: (node: TestNode, api: KillableApi) => Promise<void>;
 }
 
 /** A real containerd, the embedded API and the agent, all of them processes of their own. */
@@ -52,6 +54,7 @@ export class NodeWithApi {
       await node.stop();
       throw error;
     });
+    await o.join?.(node, api);
     const agent = await AgentProcess.create(
       node,
       typeof o.config === "function" ? o.config(api, node) : o.config,

@@ -5,7 +5,7 @@ import { readMounts } from "../../src/host/mount-table.ts";
 import type { Container, Pod, PodSpec } from "../../src/model/pod.ts";
 import { attachmentName } from "../../src/pods/volumes/csi/names.ts";
 import { nodeName } from "../cluster/cluster-node.ts";
-import { NodeWithApi } from "../cluster/node-with-api.ts";
+import { NodeWithApi, type NodeWithApiOptions } from "../cluster/node-with-api.ts";
 import { freePort, get } from "../e2e/agent-process.ts";
 import { holds } from "../e2e/holds.ts";
 import type { ContainerdVersion } from "../node/test-node.ts";
@@ -35,7 +35,11 @@ export class CsiNodeWorld {
   readonly #port: number;
   readonly #drivers: DriverProcess[] = [];
 
-  static async start(containerd: ContainerdVersion, config: object = {}): Promise<CsiNodeWorld> {
+  static async start(
+    containerd: ContainerdVersion,
+    config: object = {},
+    more: Pick<NodeWithApiOptions, "flags" | "join"> = {},
+  ): Promise<CsiNodeWorld> {
     const [port, readOnlyPort] = [await freePort(), await freePort()];
     const whole = await NodeWithApi.start(containerd, {
       config: {
@@ -44,6 +48,7 @@ export class CsiNodeWorld {
         ...{ syncFrequency: "1s", volumeStatsAggPeriod: "1s" },
         ...config,
       },
+      ...more,
     });
     return new CsiNodeWorld(whole, readOnlyPort);
   }

@@ -44,6 +44,8 @@ export interface ListWatchOptions<T> {
   /** Has the objects sent one by one instead of in one answer, where the server can do that. */
   streamList?: boolean;
   pageSize?: number;
+  /** The longest pause after a failure. */
+  maxBackoffMs?: number;
   random?: () => number;
 }
 
@@ -154,11 +156,11 @@ export class ListWatch<T> implements Component {
 
   /** With jitter, so that the nodes of a cluster do not all come back at once. */
   async #backOff(outcome: Outcome, signal: AbortSignal): Promise<void> {
-    const { clock, transport } = this.#o;
+    const { clock, transport, maxBackoffMs = backoffLimits.maxMs } = this.#o;
     const error = "error" in outcome ? outcome.error : undefined;
     const delayMs = this.#backoff.failed("", clock.now()) * (1 + this.#random());
     const asked = error instanceof KubeApiError ? (error.retryAfterMs ?? 0) : 0;
-    const waitMs = Math.max(Math.min(delayMs, backoffLimits.maxMs), Math.min(asked, retryAfterAtMostMs));
+    const waitMs = Math.max(Math.min(delayMs, maxBackoffMs), Math.min(asked, retryAfterAtMostMs));
     const woken = new AbortController();
     // Others look for a server that is away more often. One that has answered is left alone as long as this takes.
     const stopListening =

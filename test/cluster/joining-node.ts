@@ -1,0 +1,56 @@
+import { X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { AgentProcess } from "./agent-process.ts";
+import type { ApiUser } from "./api-user.ts";
+import { TestCluster } from "./cluster-node.ts";
+
+/** What an agent needs to join. */
+export class JoiningNode {
+  readonly cluster: TestCluster;
+  readonly #t: TestContext;
+  readonly #api: ApiUser;
+
+  static async prepare(t: TestContext, api: ApiUser): Promise<JoiningNode> {
+    return new JoiningNode(t, api, await TestCluster.start(t));
+  }
+
+  private constructor(t: TestContext, api: ApiUser, cluster: TestCluster) {
+    this.#t = t;
+    this.#api = api;
+    this.cluster = cluster;
+  }
+
+  get bootstrap(): string {
+    return join(this.cluster.dir, "bootstrap");
+  }
+
+  get kubeconfig(): string {
+    return join(this.cluster.dir, "kubeconfig");
+  }
+
+  get certDir(): string {
+    return join(this.cluster.dir, "pki");
+  }
+
+  agent(...flags: string[]): AgentProcess {
+    return new AgentProcess(this.#t, this.cluster, [
+      `--kubeconfig=${this.kubeconfig}`,
+      "--enable-server=false",
+      `--bootstrap-kubeconfig=${this.bootstrap}`,
+      `--cert-dir=${this.certDir}`,
+      ...flags,
+    ]);
+  }
+
+  async certificate(kind: "client" | "server" = "client"): Promise<X509Certificate> {
+    return new X509Certificate(await readFile(join(this.certDir, `kubelet-${kind}-current.pem`)));
+  }
+
+  /** How many client certificates such users have asked for. */
+  async asked(users: string): Promise<number> {
+    const all = await this.#api.signingRequests("client");
+    return all.filter(({ spec }) => spec.username.startsWith(users)).length;
+  }
+}

@@ -1,0 +1,187 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, type TestContext, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { CsiNodeWorld } from "../csi/csi-node-world.ts";
+import type { DriverProcess } from "../csi/driver-process.ts";
+import { holds } from "../e2e/holds.ts";
+import { containerdVersions, type TestNode } from "../node/test-node.ts";
+import { ApiUser } from "./api-user.ts";
+import { nodeName } from "./cluster-node.ts";
+import type { KillableApi } from "./killable-api.ts";
+
+const rounds = Number(process.env.RESTART_ROUNDS ?? 6);
+/** Longer than the longest pause between two attempts to reach the API. */
+const awayMs = 1000 * Number(process.env.RESTART_AWAY_SECONDS ?? 6);
+const driverName = "restart.example.com";
+const nodePath = `/api/v1/nodes/${nodeName}`;
+const csiNodePath = `/apis/storage.k8s.io/v1/csinodes/${nodeName}`;
+const pods = ["plain", "probed", "stored"];
+const available = containerdVersions().find(({ name }) => name === "2.x")?.available;
+
+/** How the agent ends, and where the API is when it starts again. */
+const ways = (["up", "away", "coming back"] as const).flatMap((api) =>
+  (["SIGTERM", "SIGKILL"] as const).map((signal) => ({ signal, api })),
+);
+
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly lastTransitionTime?: string;
+}
+
+describe("restarts of a node that joined by bootstrap", {
+  skip: available === true ? false : available,
+}, () => {
+  let world: CsiNodeWorld;
+  let driver: DriverProcess;
+  const files = (node: TestNode) => {
+    const dir = join(node.rootDir, "..");
+    return {
+      kubeconfig: join(dir, "kubeconfig"),
+      bootstrap: join(dir, "bootstrap"),
+      certs: join(dir, "pki"),
+    };
+  };
+  const joined = (node: TestNode) => {
+    const { kubeconfig, bootstrap, certs } = files(node);
+    return [
+      "-v=2",
+      `--kubeconfig=${kubeconfig}`,
+      `--bootstrap-kubeconfig=${bootstrap}`,
+      `--cert-dir=${certs}`,
+      "--rotate-certificates",
+    ];
+  };
+
+  before(async () => {
+    world = await CsiNodeWorld.start("2.x", {}, { flags: joined, join: allowJoining });
+    driver = await world.driver(driverName, {});
+    await driver.start();
+    await world.whole.addPod("plain");
+    const probe = { exec: { command: ["true"] }, periodSeconds: 1 };
+    await world.whole.addPod("probed", { readinessProbe: probe });
+    await world.pod("stored", { csi: { driver: driverName } });
+    for (const name of pods) await world.whole.runs(name);
+  });
+  after(async () => {
+    await world?.destroy();
+  });
+
+  test(`${rounds} times it is ready soon, with its drivers, and no pod notices`, {
+    timeout: 1_200_000,
+  }, async (t) => {
+    const before = await state();
+    // As fast as an agent is that has its credentials in a file, on this machine and now.
+    const plain = [await restart("SIGTERM", "up", ["-v=2"]), await restart("SIGKILL", "up", ["-v=2"])];
+    const limit = Math.max(5000, 2 * Math.max(...plain));
+    t.diagnostic(`without bootstrap: ready after ${plain.join(" and ")} ms`);
+    const took: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const { signal, api } = ways[round % ways.length]!;
+      const from = world.log().length;
+      try {
+        const ms = await restart(signal, api, joined(world.whole.node));
+        took.push(ms);
+        t.diagnostic(`round ${round}: ${signal}, API ${api}: ready after ${ms} ms`);
+        assert.ok(ms <= limit, `ready after ${ms} ms, more than ${limit} ms`);
+        assert.deepEqual(await state(), before, "no pod was restarted or not ready for a moment");
+        const log = world.log().slice(from);
+        assert.doesNotMatch(
+          log,
+          /NodeNotReady|Did not stop in time|Plugin cannot be registered.*certificate/,
+        );
+        if (api === "up") assert.deepEqual(noise(log), []);
+      } catch (error) {
+        t.diagnostic(world.log().slice(from));
+        throw error;
+      }
+    }
+    figures(t, took);
+    await world.pod("last", { csi: { driver: driverName } });
+    await world.whole.runs("last");
+  });
+
+  /** Milliseconds from when API and runtime were there until the node was ready, and its driver registered. */
+  async function restart(
+    signal: "SIGTERM" | "SIGKILL",
+    api: "up" | "away" | "coming back",
+    flags: readonly string[],
+  ): Promise<number> {
+    const { whole } = world;
+    const registrations = (await driver.calls("NodeGetInfo")).length;
+    await forget();
+    await whole.agent.end(signal);
+    if (api !== "up") await whole.api.kill();
+    whole.startAgent(flags);
+    if (api === "away") await pause(awayMs);
+    if (api !== "up") whole.api.start();
+    const agentThere = holds(async () => assert.ok(await whole.agent.pods()));
+    const apiThere = holds(() => whole.get("/version"));
+    await apiThere;
+    const there = Date.now();
+    await holds(async () => {
+      const { status } = await whole.get<{ status: { conditions: Condition[] } }>(nodePath);
+      const ready = status.conditions.find(({ type }) => type === "Ready");
+      assert.equal(ready?.status, "True", ready?.message);
+      const { spec } = await whole.get<{ spec: { drivers: { name: string }[] } }>(csiNodePath);
+      assert.deepEqual(
+        spec.drivers.map(({ name }) => name),
+        [driverName],
+      );
+      assert.ok(
+        (await driver.calls("NodeGetInfo")).length > registrations,
+        "the driver was registered again",
+      );
+    }, 60_000);
+    const ms = Date.now() - there;
+    await agentThere;
+    return ms;
+  }
+
+  /** As the cluster does with a node that it has not heard of for a while. */
+  async function forget(): Promise<void> {
+    const condition = { type: "Ready", status: "Unknown", reason: "NodeStatusUnknown", message: "" };
+    await world.whole.admin.request({
+      method: "PATCH",
+      path: `${nodePath}/status`,
+      contentType: "application/strategic-merge-patch+json",
+      body: { status: { conditions: [condition] } },
+    });
+  }
+
+  /** All of a pod that a restart must not change: a moment without readiness would be in the times of its conditions. */
+  async function state(): Promise<object[]> {
+    const all = await Promise.all(pods.map((name) => world.whole.pod(name)));
+    return all.map(({ metadata, status }) => ({
+      name: metadata.name,
+      phase: status?.phase,
+      conditions: status?.conditions,
+      containers: status?.containerStatuses,
+    }));
+  }
+
+  async function allowJoining(node: TestNode, api: KillableApi): Promise<void> {
+    const [ca, kubeconfig] = await Promise.all(
+      ["pki/ca.crt", "kubeconfig"].map((name) => readFile(join(api.dir, name), "utf8")),
+    );
+    const url = /server: (\S+)/.exec(kubeconfig!)?.[1];
+    assert.ok(url);
+    const user = new ApiUser({ url, ca: ca!, kubeconfig: kubeconfig! });
+    await user.allowJoining(files(node).bootstrap);
+    user.close();
+  }
+});
+
+/** Warnings and errors, but for the one that the reference logs on such a machine, too. */
+function noise(log: string): string[] {
+  return log.split("\n").filter((line) => /^[WEF]\d{4} /.test(line) && !line.includes("cgroup v1 detected"));
+}
+
+function figures(t: TestContext, took: readonly number[]): void {
+  const sorted = [...took].sort((a, b) => a - b);
+  t.diagnostic(`ready after ${sorted[sorted.length >> 1]} ms (median), ${sorted.at(-1)} ms at most`);
+}
