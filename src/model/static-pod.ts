@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { applyPodDefaults } from "./defaults/pod.ts";
 import { annotationHash, annotationSource, type Pod, type PodUid } from "./pod.ts";
+import { staticPodUid } from "./static-pod-uid/static-pod-uid.ts";
 import { checkNoApiReferences } from "./validation/api-references.ts";
 import { decodePod, type WrittenPod } from "./validation/decode-pod.ts";
 import type { Problem } from "./validation/problem.ts";
@@ -34,16 +34,16 @@ export function makeStaticPod(input: unknown, options: StaticPodOptions, at = ""
     const message = "Required value: name is needed for the pod";
     return { problems: [{ path: `${prefix}metadata.name`, message }] };
   }
-  const pod = onThisNode(written, options);
+  const pod = onThisNode(written, input, options);
   const problems = checkPod(pod);
   if (!options.allowApiReferences) problems.push(...checkNoApiReferences(pod, options.hasLocalObjects));
   if (problems.length === 0) return { pod, unknownFields: decoded.unknownFields };
   return { problems: problems.map(({ path, message }) => ({ path: prefix + path, message })) };
 }
 
-function onThisNode(written: WrittenPod, { nodeName, origin }: StaticPodOptions): Pod {
-  const uid = (written.metadata.uid || staticPodUid(written, nodeName, origin)) as PodUid;
+function onThisNode(written: WrittenPod, input: unknown, { nodeName, origin }: StaticPodOptions): Pod {
   const pod = applyPodDefaults(written) as Pod;
+  const uid = (written.metadata.uid || staticPodUid(pod, input, placeOf(origin, nodeName))) as PodUid;
   pod.metadata.uid = uid;
   // Unique in the cluster, for the mirror pod.
   pod.metadata.name = `${pod.metadata.name}-${nodeName.toLowerCase()}`;
@@ -67,15 +67,6 @@ function tolerateNoExecute(pod: Pod): void {
   pod.spec.tolerations = [...others, { operator: "Exists", effect: "NoExecute" }];
 }
 
-/**
- * The same for the same pod in the same place on the same node, and another when any of them changes. It is taken
- * before defaults, so that a release with new defaults does not replace running pods; comments do not count.
- */
-export function staticPodUid(written: WrittenPod, nodeName: string, origin: ManifestOrigin): string {
-  const place = placeOf(origin, nodeName);
-  return createHash("sha256").update(canonicalJson(written)).update(place).digest("hex").slice(0, 32);
-}
-
 function placeOf(origin: ManifestOrigin, nodeName: string): string {
   switch (origin.source) {
     case "file":
@@ -87,13 +78,4 @@ function placeOf(origin: ManifestOrigin, nodeName: string): string {
     default:
       return origin satisfies never;
   }
-}
-
-/** JSON with sorted keys: the order in which somebody wrote fields does not matter. */
-function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) =>
-    typeof inner === "object" && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );
 }
