@@ -3,7 +3,7 @@ import type { Component } from "../base/component.ts";
 import { messageOf } from "../base/errors.ts";
 import { addressesOfName, defaultRouteAddresses, interfaceAddresses } from "../host/host-addresses.ts";
 import type { AddressFacts } from "../node/addresses.ts";
-import { type DeclarableFeature, declaredFeatures } from "../node/declared-features.ts";
+import { declaredFeatures } from "../node/declared-features.ts";
 import type { ImageFacts } from "../node/images.ts";
 import { LeaseManager } from "../node/lease-manager.ts";
 import { kubeLeaseApi, kubeNodeApi } from "../node/node-api.ts";
@@ -28,14 +28,6 @@ const imagesEveryMs = 30_000;
 /** No call of the runtime holds up a heartbeat for longer. */
 const runtimeMs = 10_000;
 const resolveWithinMs = 1000;
-
-/** Features that this agent has, of those that a node can declare. */
-const has: Record<DeclarableFeature, boolean> = {
-  ExtendWebSocketsToKubelet: false,
-  InPlacePodLevelResourcesVerticalScaling: false,
-  InPlacePodVerticalScalingInitContainers: false,
-  RestartAllContainersOnContainerExits: true,
-};
 
 /** The node in the API: registered, its status and its lease kept up to date. */
 export function clusterNode(
@@ -116,10 +108,7 @@ function statusFacts(
       features: { recursiveReadOnlyMounts, userNamespaces },
     })),
     supplementalGroupsPolicy: features.supplementalGroupsPolicy(),
-    declaredFeatures: declaredFeatures(
-      (gate) => options.gates.enabled(gate),
-      (feature) => has[feature],
-    ),
+    declaredFeatures: declaredFeatures((gate) => options.gates.enabled(gate)),
     // Nobody watches for pressure yet.
     conditions: { pressure: { memory: false, disk: false, pid: false }, notReady: notReady() },
     volumesInUse: volumesInUse(),

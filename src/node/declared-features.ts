@@ -1,21 +1,18 @@
-/** Features that schedulers and the API ask a node for, by the gate that turns each on. */
-export const declarable = [
+/** Features that schedulers and the API require of a node, by the gate that turns each on; sorted. */
+const declarable = [
   "ExtendWebSocketsToKubelet",
   "InPlacePodLevelResourcesVerticalScaling",
   "InPlacePodVerticalScalingInitContainers",
   "RestartAllContainersOnContainerExits",
 ] as const;
 
-export type DeclarableFeature = (typeof declarable)[number];
+type Gate = (typeof declarable)[number] | "NodeDeclaredFeatures";
 
 /**
- * What the node declares: features whose gate is on and that this agent really has, for pods that need them are sent
- * here on the strength of it. Undefined if declaring is off.
+ * What the node declares: the features whose gate is on, as the reference does. A resize that needs one of them is accepted by the API and
+ * answered here, if only with Infeasible. Undefined if declaring is off.
  */
-export function declaredFeatures(
-  enabled: (gate: DeclarableFeature | "NodeDeclaredFeatures") => boolean,
-  has: (feature: DeclarableFeature) => boolean,
-): string[] | undefined {
+export function declaredFeatures(enabled: (gate: Gate) => boolean): string[] | undefined {
   if (!enabled("NodeDeclaredFeatures")) return undefined;
-  return declarable.filter((feature) => enabled(feature) && has(feature));
+  return declarable.filter((feature) => enabled(feature));
 }

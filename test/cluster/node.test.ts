@@ -30,7 +30,12 @@ test("the node is registered as it was told, becomes Ready and holds a lease", a
   assert.match(nodeInfo?.containerRuntimeVersion ?? "", /^\S+:\/\/1\.0\.0$/);
   assert.equal(images?.length, 2);
   assert.ok(runtimeHandlers);
-  assert.ok(Array.isArray(declaredFeatures));
+  assert.deepEqual(declaredFeatures, [
+    "ExtendWebSocketsToKubelet",
+    "InPlacePodLevelResourcesVerticalScaling",
+    "InPlacePodVerticalScalingInitContainers",
+    "RestartAllContainersOnContainerExits",
+  ]);
   assert.equal(capacity?.pods, "110");
   const kib = (text: string | undefined) => Number(/^(\d+)Ki$/.exec(text ?? "")?.[1]);
   assert.equal(
