@@ -35,6 +35,8 @@ export interface Route {
   readonly method: string;
   /** "/containerLogs/{namespace}/{pod}/{container}"; a last "{path...}" takes all the rest, slashes and nothing included. */
   readonly path: string;
+  /** True if the same path with a slash at its end is another, which is not there. */
+  readonly exact?: boolean;
   readonly attributes: (params: Readonly<Record<string, string>>) => RouteAttributes;
   handle(exchange: Exchange): Promise<void>;
   upgrade?(exchange: UpgradeExchange): Promise<void>;

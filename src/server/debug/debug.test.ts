@@ -51,21 +51,6 @@ describe("what is told of the node", () => {
     assert.equal((await json("/configz")).kubeletconfig.port, 10250);
   });
 
-  test("statusz and flagz: for people, and for programs that ask by kind", async () => {
-    const text = await ask(server.port, "/statusz");
-    assert.match(text.body, /^\nkubelet statusz\nWarning: /);
-    assert.match(text.body, /Binary version: v1\.36\.0\nPaths: .*\/healthz.*\/pods/);
-    const accept = "application/json;v=v1beta1;g=config.k8s.io;as=Flagz";
-    const flagz = await ask(server.port, "/flagz", { headers: { accept } });
-    assert.deepEqual(JSON.parse(flagz.body), {
-      kind: "Flagz",
-      apiVersion: "config.k8s.io/v1beta1",
-      metadata: { name: "kubelet" },
-      flags: { v: "2" },
-    });
-    assert.equal((await ask(server.port, "/flagz", { headers: { accept: "application/json" } })).status, 406);
-  });
-
   test("the verbosity can be set", async () => {
     const answer = await ask(server.port, "/debug/flags/v", { method: "PUT", body: "5" });
     assert.deepEqual(

@@ -42,6 +42,7 @@ export class RouteTable {
       const params = match(compiled.parts, words);
       if (!params) continue;
       const { route } = compiled;
+      if (route.exact && path.endsWith("/")) return { kind: "unknown" };
       if (route.method !== method && route.method !== "*") {
         allow.add(route.method);
         continue;

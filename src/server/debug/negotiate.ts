@@ -1,0 +1,71 @@
+/** A kind that a client wants an answer as: `application/json;g=config.k8s.io;v=v1beta1;as=Flagz`. */
+export interface WantedKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+/** In the order in which a wildcard finds them. */
+export const mediaTypes = ["application/json", "application/yaml", "text/plain"] as const;
+export type MediaType = (typeof mediaTypes)[number];
+
+export interface Negotiated {
+  readonly type: MediaType;
+  readonly wanted: WantedKind | undefined;
+  /** Laid out for people to read. */
+  readonly pretty: boolean;
+}
+
+interface Clause {
+  readonly range: readonly [type: string, subtype: string];
+  readonly params: ReadonlyMap<string, string>;
+  readonly quality: number;
+}
+
+/** The first type that an Accept header prefers and that is allowed in that form; undefined if there is none. */
+export function negotiate(
+  accept: string,
+  allows: (type: MediaType, wanted: WantedKind | undefined) => boolean,
+): Negotiated | undefined {
+  for (const { range, params } of clauses(accept)) {
+    const wanted = wantedKind(params);
+    const type = mediaTypes.find((candidate) => matches(range, candidate) && allows(candidate, wanted));
+    if (type) return { type, wanted, pretty: params.get("pretty") === "1" };
+  }
+  return undefined;
+}
+
+/** By quality, then those without a wildcard first, then as they are written. */
+function clauses(accept: string): Clause[] {
+  const wildcards = ({ range }: Clause) => range.filter((word) => word === "*").length;
+  return accept
+    .split(",")
+    .map(clause)
+    .filter((found) => found !== undefined)
+    .toSorted((a, b) => b.quality - a.quality || wildcards(a) - wildcards(b));
+}
+
+function clause(text: string): Clause | undefined {
+  const [range = "", ...rest] = text.split(";").map((part) => part.trim());
+  const [type = "", subtype = type === "*" ? "*" : undefined, ...more] = range.split("/");
+  if (type === "" || subtype === undefined || more.length > 0) return undefined;
+  const params = new Map(
+    rest.map((part) => {
+      const [key = "", value = ""] = part.split("=", 2);
+      return [key.trim(), value.trim()] as const;
+    }),
+  );
+  return { range: [type, subtype], params, quality: Number(params.get("q") ?? 1) || 0 };
+}
+
+function matches([type, subtype]: Clause["range"], candidate: MediaType): boolean {
+  const [own, ownSubtype] = candidate.split("/");
+  if (type === "*") return subtype === "*";
+  return type === own && (subtype === ownSubtype || subtype === "*");
+}
+
+function wantedKind(params: ReadonlyMap<string, string>): WantedKind | undefined {
+  if (!["g", "v", "as"].some((key) => params.has(key))) return undefined;
+  const get = (key: string) => params.get(key) ?? "";
+  return { group: get("g"), version: get("v"), kind: get("as") };
+}
