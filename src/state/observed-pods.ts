@@ -13,6 +13,8 @@ export interface ObservedContainer {
   hash: string;
   /** The name that the runtime has for the image. */
   image: string;
+  /** What a list of the runtime's containers has there instead: with containerd, the image's id. */
+  listedImage?: string;
   /** What the API calls imageID: a digest where the image has one. */
   imageRef: string;
   /** The image's own id in the runtime; it keeps the image from being removed. Empty with old runtimes. */

@@ -32,6 +32,19 @@ export function agentPages(node: () => MeteredNode): void {
     assert.equal(kubeletconfig.imageGCHighThresholdPercent, 100);
   });
 
+  it("/runningpods/ has what the runtime lists: names, and images by their ids", async () => {
+    const { body } = await node().ask("/runningpods/");
+    const { kind, items } = JSON.parse(body) as Listed;
+    const web = items.find(({ metadata }) => metadata.name === "web");
+    assert.deepEqual(
+      [kind, Object.keys(web ?? {}), web?.metadata.namespace, body.at(-1)],
+      ["PodList", ["metadata", "spec", "status"], "default", "\n"],
+    );
+    const [container, ...others] = web?.spec.containers ?? [];
+    assert.deepEqual([container?.name, others], ["c", []]);
+    assert.match(container?.image ?? "", /^sha256:[0-9a-f]{64}$/);
+  });
+
   it("/flagz has every flag of the command line, with its value", async () => {
     const accept = "application/json;v=v1beta1;g=config.k8s.io;as=Flagz";
     const { status, body } = await node().ask("/flagz", { headers: { accept } });
@@ -51,8 +64,8 @@ export function agentPages(node: () => MeteredNode): void {
     const { body } = await node().ask("/statusz");
     assert.match(body, /^\nkubelet statusz\n/);
     assert.match(body, /^Up: 0 hr \d\d min \d\d sec$/m);
-    assert.match(body, /^Binary version: v1\.36\./m);
-    assert.match(body, /^Paths: .*\/configz .*\/flagz .*\/healthz .*\/metrics .*\/pods/m);
+    assert.match(body, /^Binary version: 1\.36\.\d+\nEmulation version: 1\.36$/m);
+    assert.match(body, /^Paths: \/configz \/debug \/flagz \/healthz \/metrics$/m);
   });
 
   it("/debug/flags/v: less is logged from now on, and more again", async () => {

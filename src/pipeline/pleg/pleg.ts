@@ -284,7 +284,8 @@ export class Pleg implements Component {
           const status = (await ifThere(runtime.containerStatus(c.id as ContainerId, o)))?.status;
           if (!status) return undefined;
           const words = await this.#lastWords(status);
-          return observedContainer(c.podSandboxId as SandboxId, status, words);
+          const found = observedContainer(c.podSandboxId as SandboxId, status, words);
+          return { ...found, listedImage: c.image?.image ?? "" };
         }),
       ),
     ]);

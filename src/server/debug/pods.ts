@@ -1,7 +1,8 @@
+import type { ServerResponse } from "node:http";
 import type { Pod, PodStatus } from "../../model/pod.ts";
 import { type ObservedPod, runningContainers } from "../../state/observed-pods.ts";
 import { attributesOf } from "../auth/attributes.ts";
-import { replyJson } from "../replies.ts";
+import { replyText } from "../replies.ts";
 import type { Route } from "../route.ts";
 
 /** The pods that this node should run, with the status that is known here, which is never older than that of the API. */
@@ -17,7 +18,7 @@ export function podsRoute(o: {
       const items = o.desired
         .all()
         .map((pod) => ({ ...pod, status: o.statuses.get(pod.metadata.uid) ?? pod.status }));
-      replyJson(response, podList(items.map(withoutType)));
+      replyPods(response, items.map(withoutType));
     },
   };
 }
@@ -29,15 +30,22 @@ export function runningPodsRoute(o: { readonly observed: { all(): Iterable<Obser
     path: "/runningpods/",
     attributes: () => attributesOf("GET", "/runningpods/"),
     async handle({ response }) {
-      const running = [...o.observed.all()].filter(isRunning).map((pod) => ({
-        metadata: { name: pod.name, namespace: pod.namespace, uid: pod.uid },
-        spec: {
-          containers: runningContainers(pod).map(({ name, image }) => ({ name, image, resources: {} })),
-        },
-        status: {},
-      }));
-      replyJson(response, podList(running));
+      replyPods(response, [...o.observed.all()].filter(isRunning).map(runningPod));
     },
+  };
+}
+
+function runningPod(pod: ObservedPod): object {
+  const containers = runningContainers(pod).map(({ name, image, listedImage }) => ({
+    name,
+    image: listedImage ?? image,
+    resources: {},
+  }));
+  return {
+    metadata: { name: pod.name, namespace: pod.namespace, uid: pod.uid },
+    // A sandbox without containers has no list of them.
+    spec: { containers: containers.length > 0 ? containers : null },
+    status: {},
   };
 }
 
@@ -45,8 +53,9 @@ function isRunning(pod: ObservedPod): boolean {
   return pod.sandboxes.some(({ state }) => state === "ready") || runningContainers(pod).length > 0;
 }
 
-function podList(items: readonly object[]): object {
-  return { kind: "PodList", apiVersion: "v1", metadata: {}, items };
+function replyPods(response: ServerResponse, items: readonly object[]): void {
+  const list = { kind: "PodList", apiVersion: "v1", metadata: {}, items };
+  replyText(response, 200, `${JSON.stringify(list)}\n`, { "content-type": "application/json" });
 }
 
 /** In a list, the list says what they are. */
