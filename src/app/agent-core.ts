@@ -27,6 +27,7 @@ import {
 } from "./logged-events.ts";
 import type { Node } from "./node.ts";
 import { RuntimeFeatures } from "./runtime-features.ts";
+import { watchRuntimeSupport } from "./runtime-support.ts";
 import { systemCgroups } from "./system-cgroups.ts";
 import { configuredTracing, type Tracing } from "./tracing.ts";
 
@@ -82,6 +83,7 @@ export function agentCore(options: AgentOptions, node: Node, onStarted: (uid: Po
     tracer: tracing?.tracer,
   });
   const connection = new RuntimeConnection({ client: cri, logger, clock });
+  watchRuntimeSupport({ cri, connection, metrics, logger });
   const observed = new ObservedPods();
   const starting = new StartingContainers(onStarted);
   const view = options.cluster && new ClusterView(options, options.cluster, node);
