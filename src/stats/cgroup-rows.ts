@@ -1,6 +1,7 @@
 import type { CgroupUsage } from "../host/cgroups/usage.ts";
 import type { InterfaceCount } from "../host/network-usage.ts";
 import { readOpenFiles, readOpenFilesLimit } from "../host/process-usage.ts";
+import { readTaskStates, type TaskStates } from "../host/task-states.ts";
 import type { ObservedPod } from "../state/observed-pods.ts";
 import { containerIdOf } from "./cgroup-sampler.ts";
 import { fewAtOnce } from "./few-at-once.ts";
@@ -24,6 +25,7 @@ export interface CgroupRow {
   /** Of a pod's network: at its sandbox, as everywhere. */
   readonly network?: readonly InterfaceCount[];
   readonly processes?: number;
+  readonly tasks?: TaskStates;
   readonly openFiles?: number;
   readonly openSockets?: number;
   readonly openFilesLimit?: number;
@@ -118,14 +120,16 @@ async function rowOf(
   if (kind !== "container" && kind !== "sandbox") return row;
   const pids = await o.cgroups.pids(id);
   const [first] = pids;
-  const [open, limit, network] = await Promise.all([
+  const [open, tasks, limit, network] = await Promise.all([
     readOpenFiles(pids),
+    readTaskStates(pids),
     first === undefined ? undefined : readOpenFilesLimit(first),
     kind === "sandbox" && first !== undefined ? host.network(first) : undefined,
   ]);
   return {
     ...row,
     processes: pids.length,
+    tasks,
     openFiles: open.files,
     openSockets: open.sockets,
     ...(limit !== undefined && { openFilesLimit: limit }),

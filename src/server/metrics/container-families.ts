@@ -125,6 +125,13 @@ const rules: readonly Rule[] = [
   rule("gauge", "processes", "Processes", ({ processes }) => processes),
   rule("gauge", "file_descriptors", "Open files", ({ openFiles }) => openFiles),
   rule("gauge", "sockets", "Open sockets", ({ openSockets }) => openSockets),
+  {
+    type: "gauge",
+    name: "container_tasks_state",
+    help: "Number of tasks in given state",
+    timed: true,
+    values: ({ tasks }) => Object.entries(tasks ?? {}).map(([state, count]) => [{ state }, count]),
+  },
   rule("gauge", "threads", "Tasks", ({ usage }) => usage.pids?.current),
   rule("gauge", "threads_max", "Tasks that there may be; 0: no limit", ({ usage }) => usage.pids?.max),
   {

@@ -1,6 +1,7 @@
 import type { CgroupUsage } from "../../host/cgroups/usage.ts";
 import type { FilesystemSpace } from "../../host/disk-usage.ts";
 import type { InterfaceCount } from "../../host/network-usage.ts";
+import type { TaskStates } from "../../host/task-states.ts";
 
 /** One cgroup, whose it is, and what is counted for it. */
 export interface ContainerRow {
@@ -17,6 +18,7 @@ export interface ContainerRow {
   readonly usage: CgroupUsage;
   readonly network?: readonly InterfaceCount[];
   readonly processes?: number;
+  readonly tasks?: TaskStates;
   readonly openFiles?: number;
   readonly openSockets?: number;
   readonly openFilesLimit?: number;

@@ -69,6 +69,7 @@ const row: ContainerRow = {
   id: "/kubepods/podu/c1",
   ...{ name: "c1", image: "image:1", namespace: "default", pod: "web", container: "c" },
   ...{ time: 1_700_000_000_000, startedAt: 1_600_000_000_000, usage },
+  tasks: { sleeping: 4, running: 1, stopped: 0, uninterruptible: 0, iowaiting: 0 },
   ...{ processes: 2, openFiles: 3, openSockets: 4, openFilesLimit: 2 ** 64 },
   layer: { device: "/dev/vda", usedBytes: 12_288, inodesUsed: 6, space },
 };

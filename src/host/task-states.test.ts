@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { readTaskStates } from "./task-states.ts";
+
+const none = { sleeping: 0, running: 0, stopped: 0, uninterruptible: 0, iowaiting: 0 };
+
+describe("states of tasks", () => {
+  it("all threads of all processes count by their state, zombies and those that are gone do not", async (t) => {
+    const proc = await mkdtemp(join(tmpdir(), "tasks-"));
+    t.after(() => rm(proc, { recursive: true }));
+    for (const [pid, states] of [
+      [7, "RSSD"],
+      [8, "TtIZX"],
+    ] as const)
+      for (const [index, state] of [...states].entries()) {
+        const dir = join(proc, String(pid), "task", String(pid + index));
+        await mkdir(dir, { recursive: true });
+        await writeFile(join(dir, "stat"), `${pid + index} (a) R (b c) ${state} 1 1 1\n`);
+      }
+    assert.deepEqual(await readTaskStates([7, 8, 9], proc), {
+      ...{ sleeping: 3, running: 1, stopped: 2, uninterruptible: 1, iowaiting: 0 },
+    });
+    assert.deepEqual(await readTaskStates([], proc), none);
+  });
+
+  it("a real process sleeps, and stops when it is told to", async (t) => {
+    const child = spawn("sleep", ["1000"]);
+    t.after(async () => {
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    });
+    const becomes = async (wanted: object) => {
+      for (;;) {
+        const states = await readTaskStates([child.pid!]);
+        if (JSON.stringify(states) === JSON.stringify({ ...none, ...wanted })) return;
+      }
+    };
+    await becomes({ sleeping: 1 });
+    child.kill("SIGSTOP");
+    await becomes({ stopped: 1 });
+  });
+});

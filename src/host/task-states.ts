@@ -1,0 +1,39 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+/** How many tasks (threads) are in which state. */
+export interface TaskStates {
+  readonly sleeping: number;
+  readonly running: number;
+  readonly stopped: number;
+  readonly uninterruptible: number;
+  /** The kernel counts tasks here that wait for I/O in none of the other states: there are none in /proc. */
+  readonly iowaiting: number;
+}
+
+const stateOf: Readonly<Record<string, keyof TaskStates>> = {
+  R: "running",
+  S: "sleeping",
+  I: "sleeping",
+  D: "uninterruptible",
+  T: "stopped",
+  t: "stopped",
+};
+
+/** Of all tasks of these processes; those that end meanwhile, and zombies, do not count. */
+export async function readTaskStates(pids: readonly number[], proc = "/proc"): Promise<TaskStates> {
+  const counts = { sleeping: 0, running: 0, stopped: 0, uninterruptible: 0, iowaiting: 0 };
+  for (const pid of pids) {
+    const dir = join(proc, String(pid), "task");
+    const tasks = await readdir(dir).catch(() => []);
+    const stats = await Promise.all(
+      tasks.map((task) => readFile(join(dir, task, "stat"), "utf8").catch(() => "")),
+    );
+    for (const stat of stats) {
+      // The name of the program may have blanks and brackets in it; what follows it has not.
+      const state = stateOf[stat.slice(stat.lastIndexOf(")") + 2)[0] ?? ""];
+      if (state) counts[state]++;
+    }
+  }
+  return counts;
+}
