@@ -137,6 +137,12 @@ describe("metrics over HTTP", () => {
       ],
     );
     assert.equal(value("container_ulimits_soft", { name: "c1" }), -1);
+    assert.deepEqual(
+      ["sleeping", "running", "stopped", "uninterruptible", "iowaiting"].map((state) =>
+        value("container_tasks_state", { name: "c1", state }),
+      ),
+      [4, 1, 0, 0, 0],
+    );
     assert.equal(value("container_fs_usage_bytes", { name: "c1", device: "/dev/vda" }), 12_288);
     assert.equal(value("container_fs_inodes_total", { name: "c1", device: "/dev/vda" }), 6);
     assert.equal(value("container_fs_inodes_free", { name: "c1", device: "/dev/vda" }), 0);
@@ -158,6 +164,29 @@ describe("metrics over HTTP", () => {
     });
     assert.equal(parsed.get("kubelet_volume_stats_health_status_abnormal")?.samples[0]?.value, 1);
     assert.equal(parsed.get("kubernetes_build_info")?.samples[0]?.labels.minor, "36");
+  });
+
+  it("/metrics: registered metrics by stability level", async (t) => {
+    const parsed = parsePrometheus((await (await serve(t))("/metrics")).text);
+    const samples = parsed.get("registered_metrics_total")?.samples ?? [];
+    assert.deepEqual(
+      Object.fromEntries(samples.map(({ labels, value }) => [labels.stability_level, value])),
+      { ALPHA: 4, BETA: 6, STABLE: 2 },
+    );
+    assert.ok(samples.every(({ labels }) => labels.deprecated_version === ""));
+    assert.equal(parsed.get("registered_metrics_total")?.type, "counter");
+    for (const name of ["disabled_metrics_total", "hidden_metrics_total"])
+      assert.equal(parsed.get(name)?.samples[0]?.value, 0, name);
+  });
+
+  it("/metrics: what is counted while the response is made is in it", async (t) => {
+    const options = fakeMetricsOptions();
+    const storage = async () => {
+      options.metrics.counter({ name: "measured_total", help: "times that disks were measured" }).inc();
+      return options.stats.totals();
+    };
+    const ask = await serve(t, { metrics: options.metrics, stats: { ...options.stats, storage } });
+    assert.equal(parsePrometheus((await ask("/metrics")).text).get("measured_total")?.samples[0]?.value, 1);
   });
 
   it("OpenMetrics and gzip for those who ask for them", async (t) => {

@@ -13,6 +13,7 @@ import { exposition, type Family } from "./exposition.ts";
 import { type DiskRow, filesystemFamilies } from "./filesystem-families.ts";
 import { type AgentInfo, infoFamilies } from "./info-families.ts";
 import { type MachineInfo, machineFamilies } from "./machine-families.ts";
+import { metaFamilies } from "./meta-families.ts";
 import { contentTypes, formatFor, takesGzip } from "./negotiate.ts";
 import { processFamilies, startTimeFamily } from "./process-families.ts";
 import { registryFamilies } from "./registry-families.ts";
@@ -67,13 +68,23 @@ export function metricsRoutes(o: MetricsRoutesOptions): Route[] {
     }
   };
   const listed = async (what: string, ask: () => Promise<Family[]>) => (await part(what, ask)) ?? [];
+  const registered = () =>
+    [o.metrics, o.probeMetrics, o.sliMetrics].flatMap(({ registry }) =>
+      registry.getMetricsAsArray().map(({ name }) => name),
+    );
   return [
-    page("/metrics", async () => [
-      ...(await registryFamilies(o.metrics.registry)),
-      ...infoFamilies(o.agent),
-      ...(await listed("process", async () => processFamilies(await o.process()))),
-      ...(await listed("usage", async () => usageFamilies(await o.stats.storage()))),
-    ]),
+    page("/metrics", async () => {
+      // First: to measure volumes is counted itself.
+      const usage = await listed("usage", async () => usageFamilies(await o.stats.storage()));
+      const info = infoFamilies(o.agent);
+      return [
+        ...(await registryFamilies(o.metrics.registry)),
+        ...info,
+        ...metaFamilies([...registered(), ...info.map(({ name }) => name)]),
+        ...(await listed("process", async () => processFamilies(await o.process()))),
+        ...usage,
+      ];
+    }),
     page("/metrics/cadvisor", async () => {
       const rows = await part("containers", () => o.stats.containers());
       return [

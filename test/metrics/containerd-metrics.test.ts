@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import { holds } from "../e2e/holds.ts";
+import { describeOnContainerd } from "../node/test-node.ts";
+import { MeteredNode } from "./metered-node.ts";
+
+describeOnContainerd("metrics of a running agent", (version) => {
+  let node: MeteredNode;
+  before(async () => {
+    node = await MeteredNode.start(version);
+    await node.whole.addPod(
+      "web",
+      { volumeMounts: [{ name: "data", mountPath: "/data" }] },
+      { volumes: [{ name: "data", emptyDir: {} }] },
+    );
+    await node.whole.runs("web", 60_000);
+  });
+  after(() => node?.destroy());
+
+  it("the first scrape has how long it took to measure volumes", async () => {
+    const { samples = [] } =
+      (await node.metrics("/metrics")).get("kubelet_volume_metric_collection_duration_seconds") ?? {};
+    const sources = samples.filter(({ name }) => name.endsWith("_count"));
+    assert.deepEqual(new Set(sources.map(({ labels }) => labels.metric_source)), new Set(["du", "statfs"]));
+  });
+
+  it("a runtime without RuntimeConfig, and no other, is reported as losing support", async () => {
+    const found = (await node.metrics("/metrics")).get("kubelet_cri_losing_support");
+    assert.deepEqual(
+      found?.samples.map(({ labels, value }) => [labels, value]),
+      version === "1.6" ? [[{ version: "1.37.0" }, 1]] : undefined,
+    );
+  });
+
+  it("registered metrics are counted by stability level", async () => {
+    const metrics = await node.metrics("/metrics");
+    const samples = metrics.get("registered_metrics_total")?.samples ?? [];
+    const registered = new Map(samples.map(({ labels, value }) => [labels.stability_level, value]));
+    assert.deepEqual(
+      [...registered.keys()].sort((a = "", b = "") => (a < b ? -1 : 1)),
+      [...["ALPHA", "BETA", "INTERNAL", "STABLE"]],
+    );
+    assert.ok((registered.get("ALPHA") ?? 0) > 50, JSON.stringify([...registered]));
+  });
+
+  it("tasks of a container are counted by their state", async () => {
+    await holds(async () => {
+      const { samples = [] } = (await node.metrics("/metrics/cadvisor")).get("container_tasks_state") ?? {};
+      const ofWeb = samples.filter(({ labels }) => labels.pod === "web" && labels.container === "c");
+      const states = Object.fromEntries(ofWeb.map(({ labels, value }) => [labels.state, value]));
+      assert.ok((states.sleeping ?? 0) >= 1, JSON.stringify(states));
+      assert.deepEqual([states.stopped, states.uninterruptible, states.iowaiting], [0, 0, 0]);
+    });
+  });
+});
