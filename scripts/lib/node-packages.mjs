@@ -1,7 +1,8 @@
 // Runs under the Node that the machine has (20 or newer), with no npm package installed yet.
 import { spawnSync } from "node:child_process";
-import { existsSync, statSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { versionsMatch } from "./package-versions.mjs";
 import { fail, say, seconds } from "./say.mjs";
 
 export const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -18,22 +19,22 @@ export function needLinux() {
   }
 }
 
-/** npm writes node_modules/.package-lock.json last: older than the lock file, it belongs to another set of packages. */
+/** npm notes in node_modules/.package-lock.json what it has installed. */
 export function packagesAreCurrent() {
-  const installed = `${root}node_modules/.package-lock.json`;
-  return (
-    existsSync(installed) &&
-    existsSync(node24) &&
-    statSync(installed).mtimeMs >= statSync(`${root}package-lock.json`).mtimeMs
-  );
+  if (!existsSync(node24)) return false;
+  try {
+    const packagesIn = (file) => JSON.parse(readFileSync(`${root}${file}`, "utf8")).packages;
+    return versionsMatch(packagesIn("package-lock.json"), packagesIn("node_modules/.package-lock.json"));
+  } catch {
+    return false; // nothing was installed, or not to the end
+  }
 }
 
 export function installPackages() {
   if (packagesAreCurrent()) return;
   say("Installing npm packages, Node 24 among them ...");
   const started = Date.now();
-  // Not npm ci: it refuses a lock file without the binaries of foreign platforms, which some registries do not carry.
-  // This takes the same versions from the lock file and leaves the file as it is.
+  // The versions of the lock file, as with npm ci, which would remove the folder under whatever runs from it.
   const args = ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"];
   const done = spawnSync("npm", args, { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
   if (done.status !== 0) fail("npm could not install the packages: see its messages above.");

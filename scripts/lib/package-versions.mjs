@@ -1,0 +1,10 @@
+/**
+ * Whether what is installed is what the lock file names; both are the "packages" of a lock file of npm. Which of the optional
+ * packages fit the machine is npm's decision: of those only the versions are compared.
+ */
+export function versionsMatch(locked, installed) {
+  return (
+    Object.entries(locked).every(([name, { optional }]) => name === "" || optional || name in installed) &&
+    Object.entries(installed).every(([name, { version }]) => locked[name]?.version === version)
+  );
+}
