@@ -33,6 +33,7 @@ export class PrivateContainerd {
   readonly #logger: Logger;
   readonly #timeoutMs: number;
   #running: { child: ChildProcess; exited: Promise<ContainerdExit> } | undefined;
+  #imports: Promise<unknown> = Promise.resolve();
 
   constructor(options: PrivateContainerdOptions) {
     this.#options = options;
@@ -99,8 +100,17 @@ export class PrivateContainerd {
     return run(binaries.ctr, [...address, ...args], { ...options, env: this.#environment() });
   }
 
-  /** Resolves when the image can be used by pods. */
-  async importImage(image: OciImage, signal?: AbortSignal): Promise<void> {
+  /**
+   * Resolves when the image can be used by pods. One import at a time: containerd names what it receives by its name in the archive,
+   * and the end of one import lets a garbage collection remove the unfinished "index.json" of another.
+   */
+  importImage(image: OciImage, signal?: AbortSignal): Promise<void> {
+    const imported = this.#imports.then(() => this.#importImage(image, signal));
+    this.#imports = imported.catch(() => {});
+    return imported;
+  }
+
+  async #importImage(image: OciImage, signal?: AbortSignal): Promise<void> {
     const snapshotter = await this.#snapshotter();
     // Not with --local/--no-unpack: both versions unpack, so that the first pod need not.
     await this.ctr(["images", "import", "--snapshotter", snapshotter, "-"], { signal, input: image.archive });
