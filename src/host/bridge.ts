@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { KubeletError } from "../base/errors.ts";
+import { errnoOf, KubeletError } from "../base/errors.ts";
 import { systemError } from "./libc.ts";
 import {
   addressRequest,
@@ -7,6 +7,7 @@ import {
   encodeRequest,
   errnoOfAnswer,
   type NetlinkRequest,
+  removalRequest,
 } from "./netlink.ts";
 
 export interface Bridge {
@@ -28,6 +29,22 @@ export async function makeBridge({ name, addresses }: Bridge): Promise<void> {
     const link = kernel.indexOf(name);
     for (const address of addresses)
       kernel.tell(addressRequest(link, address), `give ${address} to bridge ${name}`);
+  } finally {
+    kernel.close();
+  }
+}
+
+/** Removes links by their names, one after the other; those that are not there (any more) are no error. */
+export async function removeLinks(names: readonly string[]): Promise<void> {
+  const kernel = await openNetlink();
+  try {
+    for (const name of names) {
+      try {
+        kernel.tell(removalRequest(kernel.indexOf(name)), `remove link ${name}`);
+      } catch (error) {
+        if (errnoOf(error) !== "ENODEV") throw error;
+      }
+    }
   } finally {
     kernel.close();
   }

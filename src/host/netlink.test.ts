@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addressRequest, bridgeRequest, encodeRequest, errnoOfAnswer } from "./netlink.ts";
+import { addressRequest, bridgeRequest, encodeRequest, errnoOfAnswer, removalRequest } from "./netlink.ts";
 
 const hex = (text: string) => text.replace(/\s/g, "");
 
@@ -27,6 +27,17 @@ test("an address is asked for with its link and how much of it is the network", 
       02 18 00 00 05000000
       0800 0200 0a400701
       0800 0100 0a400701
+    `),
+  );
+});
+
+test("the removal of a link names it by its index", () => {
+  const message = encodeRequest(removalRequest(9), 3);
+  assert.equal(
+    message.toString("hex"),
+    hex(`
+      20000000 1100 0500 03000000 00000000
+      00 00 0000 09000000 00000000 00000000
     `),
   );
 });

@@ -10,6 +10,7 @@ export interface NetlinkRequest {
 export const netlinkFlags = { request: 0x1, ack: 0x4, exclusive: 0x200, create: 0x400 };
 
 const newLink = 16;
+const deleteLink = 17;
 const newAddress = 20;
 const flagUp = 1;
 const inet = 2;
@@ -34,6 +35,13 @@ export function bridgeRequest(name: string, hardwareAddress: Uint8Array): Netlin
       attribute(linkAttributes.info, attribute(infoKind, zeroEnded("bridge"))),
     ],
   };
+}
+
+/** Removes a link; of a veth pair both ends go, in whatever network namespace the other one is. */
+export function removalRequest(link: number): NetlinkRequest {
+  const header = Buffer.alloc(16); // struct ifinfomsg
+  header.writeInt32LE(link, 4);
+  return { type: deleteLink, flags: netlinkFlags.request | netlinkFlags.ack, header, attributes: [] };
 }
 
 /** One more IPv4 address ("10.64.0.1/24") of a link. */

@@ -36,7 +36,7 @@ export async function cleanUpNode(files: NodeFiles, options: CleanupOptions): Pr
   const { ended, strays, survivors } = await endProcesses(files, taskIds, clock);
   left.push(...survivors.map((p) => `process ${p.pid} (${p.args.join(" ")})`));
   const unmounted = await unmountAll(files, left);
-  left.push(...(await removeNetwork(files, clock)));
+  left.push(...(await removeNetwork(files)));
   removeShimSockets(files);
   const hierarchies = cgroupMounts(readMounts());
   const cgroups = hierarchies.flatMap((mount) =>

@@ -1,8 +1,7 @@
 import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Clock, sleep } from "../base/clock.ts";
 import { messageOf } from "../base/errors.ts";
-import { systemCalls } from "../host/system-calls.ts";
+import { removeLinks } from "../host/bridge.ts";
 import { hasSharedChains, planRuleRemoval, restoreScript } from "./cni-rules.ts";
 import type { NodeFiles } from "./node-files.ts";
 import { findProgram } from "./requirements.ts";
@@ -21,7 +20,7 @@ export async function noteSharedChains(files: NodeFiles): Promise<void> {
 }
 
 /** Removes bridge, veth pairs, iptables rules and cached results of a node's network; resolves with what stayed. */
-export async function removeNetwork(files: NodeFiles, clock: Clock): Promise<string[]> {
+export async function removeNetwork(files: NodeFiles): Promise<string[]> {
   const left: string[] = [];
   try {
     await removeRules(files);
@@ -29,7 +28,7 @@ export async function removeNetwork(files: NodeFiles, clock: Clock): Promise<str
     left.push(`iptables rules of ${files.network}: ${messageOf(error)}`);
   }
   removeCachedResults(files.network);
-  left.push(...(await removeLinks(files.bridge, clock)));
+  left.push(...(await removeBridge(files.bridge)));
   return left;
 }
 
@@ -65,18 +64,18 @@ function isResultOf(name: string, network: string): boolean {
   return /^[0-9a-f]{12,64}-[^-]+$/.test(name.slice(network.length + 1));
 }
 
-async function removeLinks(bridge: string, clock: Clock): Promise<string[]> {
+/**
+ * The kernel takes veth pairs away with their network namespace, but a namespace lives on in each copy of the mount table that another
+ * container engine has made: the ports are removed by name.
+ */
+async function removeBridge(bridge: string): Promise<string[]> {
   const ports = `/sys/class/net/${bridge}/brif`;
   if (!existsSync(ports)) return [];
-  const veths = readdirSync(ports);
-  // The kernel takes veth pairs away with their network namespace, soon but not at once; on a busy machine after seconds.
-  const deadline = clock.now() + 30_000;
-  const present = () => veths.filter((name) => existsSync(`/sys/class/net/${name}`));
-  while (present().length > 0 && clock.now() < deadline) await sleep(clock, 10);
+  const links = [...readdirSync(ports), bridge];
   try {
-    (await systemCalls()).removeBridge(bridge);
+    await removeLinks(links);
   } catch (error) {
     return [messageOf(error)];
   }
-  return present().map((name) => `link ${name}`);
+  return links.filter((name) => existsSync(`/sys/class/net/${name}`)).map((name) => `link ${name}`);
 }

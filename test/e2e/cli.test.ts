@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import type { PodRow } from "../../src/app/pod-board.ts";
 import { nodeFiles } from "../../src/local/node-files.ts";
 import { boxUnavailable, startBox } from "../node/box.ts";
-import { leaks, mentions, snapshot } from "../node/leaks.ts";
+import { leaks, ofNode, snapshot } from "../node/leaks.ts";
 import { removeFolder } from "../node/remove-folder.ts";
 import { containerdVersions, describeOnContainerd, startTestNode, type TestNode } from "../node/test-node.ts";
 import { podsOf } from "./agent-pods.ts";
@@ -102,7 +102,7 @@ describeOnContainerd("kubelet run", (version) => {
     const first = snapshot();
     const done = await cli(["run", ...Object.keys(files).map((name) => `-f=${join(dir, name)}`)], { env });
     const own = nodeFiles(`run-${done.pid}`);
-    assert.deepEqual(leaks(first, snapshot(), mentions(own.network, own.bridge, own.run)), []);
+    assert.deepEqual(leaks(first, snapshot(), ofNode(own)), []);
     assert.equal(existsSync(own.run) || existsSync(own.base), false, "files are left");
     return done;
   }
@@ -142,12 +142,13 @@ describeOnContainerd("kubelet run", (version) => {
     const first = snapshot();
     const running = new CliProcess(["run", "-v=2", "-f", join(dir, "long.yaml")], { env });
     await holds(() => assert.match(running.stderr, /Container started/));
+    const during = snapshot();
     running.child.kill("SIGINT");
     const done = await running.ended();
     assert.equal(done.status, 1);
     assert.match(done.stdout, /^default\/long-\S+: interrupted$/m);
     const own = nodeFiles(`run-${done.pid}`);
-    assert.deepEqual(leaks(first, snapshot(), mentions(own.network, own.bridge, own.run)), []);
+    assert.deepEqual(leaks(first, snapshot(), ofNode(own, during)), []);
   });
 
   test("killed, it leaves things behind, which the next run removes", async () => {
@@ -155,12 +156,13 @@ describeOnContainerd("kubelet run", (version) => {
     const first = snapshot();
     const running = new CliProcess(["run", "-v=2", "-f", join(dir, "long.yaml")], { env });
     await holds(() => assert.match(running.stderr, /Container started/));
+    const during = snapshot();
     running.child.kill("SIGKILL");
     const { pid } = await running.ended();
     const own = nodeFiles(`run-${pid}`);
     assert.ok(existsSync(own.base), "there is something to remove");
     assert.equal((await run({ "next.yaml": ends("next", 0) })).status, 0);
-    assert.deepEqual(leaks(first, snapshot(), mentions(own.network, own.bridge, own.run)), []);
+    assert.deepEqual(leaks(first, snapshot(), ofNode(own, during)), []);
     assert.equal(existsSync(own.run) || existsSync(own.base), false, "files are left");
   });
 });

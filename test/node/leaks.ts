@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { cgroupMounts, parseMountinfo } from "../../src/host/mount-table.ts";
 import { cgroupTree } from "../../src/local/cgroup-trees.ts";
+import type { NodeFiles } from "../../src/local/node-files.ts";
 import { type ProcessFacts, readProcesses } from "../../src/local/processes.ts";
 
-/** Things of one kind, each with the words by which one can tell whose it is. */
+/** Things of one kind, each with the facts that show whose it is. */
 type Things = ReadonlyMap<string, string>;
 
 /** What of a machine a node could leave behind. */
@@ -29,8 +30,8 @@ export function snapshot(): Snapshot {
   // Zombies are their parent's matter; kernel threads (no arguments) and this process nobody's.
   const processes = readProcesses().filter((p) => !p.zombie && p.args.length > 0 && p.pid !== process.pid);
   return {
-    processes: new Map(processes.map((p) => [`${p.pid} ${p.args.join(" ")}`, p.cgroups.join(" ")])),
-    mounts: new Map(mounts.map((mount) => [`${mount.path} (${mount.fsType})`, ""])),
+    processes: new Map(processes.map((p) => [`${p.pid} ${p.args.join(" ")}`, aboutProcess(p)])),
+    mounts: new Map(mounts.map((mount) => [`${mount.path} (${mount.fsType})`, mount.options.join(" ")])),
     networkNamespaces: new Map([...namespacesOf(processes), ...namespacesIn(mountinfo)]),
     links: new Map(readdirSync("/sys/class/net").map((name) => [name, bridgeOf(name)])),
     cgroups: new Map(
@@ -41,7 +42,7 @@ export function snapshot(): Snapshot {
   };
 }
 
-/** What came since and passes the filter: within a box take all, on a shared machine what `mentions(node)`. */
+/** What came since and passes the filter: within a box take all, on a machine with others what is `ofNode(files)`. */
 export function leaks(
   before: Snapshot,
   after: Snapshot,
@@ -55,29 +56,49 @@ export function leaks(
   );
 }
 
-/** True for what carries one of these words (a node's folder, bridge, cgroup) in its name or in what is known about it. */
-export function mentions(...words: string[]): (leak: Leak) => boolean {
-  return ({ what, about }) => words.some((word) => what.includes(word) || about.includes(word));
+/**
+ * True for what belongs to a private node: by its folders, cgroup, network and bridge, which all carry its name. A port that has lost its
+ * bridge has no name of the node: it is recognized by a snapshot that was taken `during` the node's life.
+ */
+export function ofNode(files: NodeFiles, during?: Snapshot): (leak: Leak) => boolean {
+  // "t-1-1" is not "t-1-10", nor "kts-t-1-1" the end of another bridge's name.
+  const isNamed = new RegExp(
+    `(${files.base}|${files.run}|\\b(?<!-)(${files.network}|${files.bridge}))(?![\\w-])`,
+  );
+  const links = [...(during?.links ?? [])];
+  const ports = new Set(links.filter(([, bridge]) => bridge === files.bridge).map(([link]) => link));
+  return ({ kind, what, about }) =>
+    isNamed.test(what) || isNamed.test(about) || (kind === "links" && ports.has(what));
 }
 
+/** Where it runs: its cgroups, its working directory, and the root file system that it sees if that is not the machine's. */
+function aboutProcess(p: ProcessFacts): string {
+  return [...p.cgroups, linkTarget(`/proc/${p.pid}/cwd`), p.rootMount ?? ""].join(" ");
+}
+
+/** The kernel gives the number of a namespace that has ended to the next one: only with its user it names one. */
 function namespacesOf(processes: readonly ProcessFacts[]): [string, string][] {
   return processes.flatMap((p): [string, string][] => {
-    try {
-      return [[readlinkSync(`/proc/${p.pid}/ns/net`), p.cgroups.join(" ")]];
-    } catch {
-      return []; // ended meanwhile
-    }
+    const namespace = linkTarget(`/proc/${p.pid}/ns/net`);
+    return namespace ? [[`${namespace} of process ${p.pid}`, aboutProcess(p)]] : []; // ended meanwhile
   });
 }
 
 /** A namespace without a process lives on in a mount, whose root is "net:[inode]". */
 function namespacesIn(mountinfo: string): [string, string][] {
-  return [...mountinfo.matchAll(/ (net:\[\d+\]) (\S+) /g)].map((match) => [match[1]!, match[2]!]);
+  return [...mountinfo.matchAll(/ (net:\[\d+\]) (\S+) /g)].map((match) => [
+    `${match[1]!} at ${match[2]!}`,
+    "",
+  ]);
 }
 
 function bridgeOf(link: string): string {
+  return linkTarget(`/sys/class/net/${link}/master`).replace(/^.*\//, "");
+}
+
+function linkTarget(link: string): string {
   try {
-    return readlinkSync(`/sys/class/net/${link}/master`);
+    return readlinkSync(link);
   } catch {
     return "";
   }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { systemClock } from "../../src/base/clock.ts";
@@ -13,7 +13,7 @@ import { cleanUpNode } from "../../src/local/cleanup.ts";
 import { nodeFiles } from "../../src/local/node-files.ts";
 import { processesOfNode, readProcesses } from "../../src/local/processes.ts";
 import { eventually } from "../contracts/eventually.ts";
-import { leaks, mentions, snapshot } from "./leaks.ts";
+import { leaks, ofNode, type Snapshot, snapshot } from "./leaks.ts";
 import { type ContainerdVersion, describeOnContainerd, startTestNode, type TestNode } from "./test-node.ts";
 
 const namespaceModePod = 0;
@@ -65,14 +65,10 @@ const natTable = async () => {
   return run("/usr/sbin/iptables-save", ["-t", "nat"]);
 };
 
-function ownTraces(name: string) {
-  const files = nodeFiles(name);
-  return mentions(`/${name}/`, `/${name} `, files.bridge, `kubelet-ts-${name}`);
-}
-
 describeOnContainerd("a private node", (version) => {
   let node: TestNode;
   let cri: CriClient;
+  let during: Snapshot | undefined;
   const first = snapshot();
   before(async () => {
     node = await startTestNode({ containerd: version });
@@ -81,7 +77,7 @@ describeOnContainerd("a private node", (version) => {
   after(async () => {
     cri.close();
     await node.stop(); // throws if something stayed
-    assert.deepEqual(leaks(first, snapshot(), ownTraces(node.name)), []);
+    assert.deepEqual(leaks(first, snapshot(), ofNode(nodeFiles(node.name), during)), []);
   });
 
   test("is the version that was asked for", async () => {
@@ -108,6 +104,7 @@ describeOnContainerd("a private node", (version) => {
     const pid = (await node.ctr(["tasks", "list"])).match(`${container}\\s+(\\d+)`)?.[1];
     assert.match(readFileSync(`/proc/${pid}/cgroup`, "utf8"), new RegExp(`:${node.cgroupRoot}/pod-one/`));
     assert.ok(readdirSync("/sys/class/net").includes(nodeFiles(node.name).bridge));
+    during = snapshot();
     await cri.stopPodSandbox(sandbox);
     await cri.removePodSandbox(sandbox);
   });
@@ -138,7 +135,8 @@ describeOnContainerd("stopping a private node", (version) => {
     await runPod(node, cri, "left-two");
     cri.close();
     const files = nodeFiles(node.name);
-    const during = leaks(first, snapshot(), ownTraces(node.name));
+    const running = snapshot();
+    const during = leaks(first, running, ofNode(files));
     for (const kind of ["processes", "mounts", "networkNamespaces", "links", "cgroups"] as const) {
       assert.ok(
         during.some((leak) => leak.kind === kind),
@@ -147,7 +145,7 @@ describeOnContainerd("stopping a private node", (version) => {
     }
     assert.match(await natTable(), new RegExp(files.network));
     await node.stop();
-    assert.deepEqual(leaks(first, snapshot(), ownTraces(node.name)), []);
+    assert.deepEqual(leaks(first, snapshot(), ofNode(files, running)), []);
     assert.doesNotMatch(await natTable(), new RegExp(files.network));
     assert.equal(existsSync(files.base) || existsSync(files.run) || existsSync(files.lock), false);
     const cached = existsSync("/var/lib/cni/results") ? readdirSync("/var/lib/cni/results") : [];
@@ -155,6 +153,32 @@ describeOnContainerd("stopping a private node", (version) => {
       cached.filter((name) => name.startsWith(`${files.network}-`)),
       [],
     );
+  });
+
+  test("leaves no link, although another mount namespace has a copy of the network namespaces of its pods", async (t) => {
+    const first = snapshot();
+    const node = await startTestNode({ containerd: version });
+    t.after(() => node.stop());
+    const cri = client(node);
+    await runPod(node, cri, "held");
+    cri.close();
+    const running = snapshot();
+    const files = nodeFiles(node.name);
+    const ports = [...running.links].filter(([, bridge]) => bridge === files.bridge);
+    assert.equal(ports.length, 1, "the pod has a link");
+    // As container engines do: unmounting on the machine does not reach it.
+    const holder = spawn("unshare", ["--mount", "--propagation=private", "sleep", "1000"], {
+      stdio: "ignore",
+    });
+    try {
+      const mountsOfHolder = () => readFileSync(`/proc/${holder.pid}/mountinfo`, "utf8");
+      const isApart = () => readlinkSync(`/proc/${holder.pid}/ns/mnt`) !== readlinkSync("/proc/self/ns/mnt");
+      await eventually(async () => (isApart() && mountsOfHolder().includes(files.run)) || undefined);
+      await node.stop();
+    } finally {
+      holder.kill("SIGKILL");
+    }
+    assert.deepEqual(leaks(first, snapshot(), ofNode(files, running)), []);
   });
 
   test("that was killed, with its containerd and one shim, is made up for by the next start", async () => {
@@ -165,11 +189,12 @@ describeOnContainerd("stopping a private node", (version) => {
       processesOfNode(files, readProcesses(), process.pid)[kind].filter((p) => !p.zombie);
     process.kill(alive("shims")[0]!.pid, "SIGKILL");
     assert.ok(alive("containers").length >= 2, "containers outlive the process that started them");
+    const during = snapshot();
     const node = await startTestNode({ containerd: version, name });
     const stillAlive = alive("containers");
     await node.stop();
     assert.deepEqual(stillAlive, []);
-    assert.deepEqual(leaks(first, snapshot(), ownTraces(name)), []);
+    assert.deepEqual(leaks(first, snapshot(), ofNode(files, during)), []);
   });
 });
 
