@@ -1,0 +1,16 @@
+// npm run neighbour [-- [options] [COMMAND ...]]: begins under the Node that the machine has, goes on under Node 24.
+import { spawn } from "node:child_process";
+import { installPackages, needLinux, node24, root } from "./lib/node-packages.mjs";
+
+needLinux();
+installPackages();
+const child = spawn(node24, [`${root}test/neighbour/neighbour.ts`, ...process.argv.slice(2)], {
+  stdio: "inherit",
+  cwd: root,
+});
+// It ends in order by itself; a terminal sends Ctrl-C to both.
+process.on("SIGINT", () => {});
+process.on("SIGTERM", () => child.kill("SIGTERM"));
+child.once("close", (code) => {
+  process.exitCode = code ?? 1;
+});

@@ -1,0 +1,82 @@
+import { join } from "node:path";
+import { messageOf } from "../../src/base/errors.ts";
+import type { CriClient, PodSandboxConfigInit, SandboxId } from "../../src/clients/cri/cri.ts";
+import type { PrivateNode } from "../../src/local/private-node.ts";
+
+const namespaceModePod = 0;
+const firstHostPort = 19_000;
+/** How many live at once: each new one ends the oldest. */
+const atOnce = 3;
+
+/** Pods that come and go, without a kubelet: on a network of their own, some with a host port, some with a view of the whole machine. */
+export class NeighbourPods {
+  readonly #cri: CriClient;
+  readonly #node: PrivateNode;
+  readonly #alive: SandboxId[] = [];
+  readonly errors: string[] = [];
+  created = 0;
+  removed = 0;
+
+  constructor(cri: CriClient, node: PrivateNode) {
+    this.#cri = cri;
+    this.#node = node;
+  }
+
+  async oneMore(): Promise<void> {
+    try {
+      await this.#create(this.created++);
+    } catch (error) {
+      this.errors.push(`create a pod: ${messageOf(error)}`);
+    }
+    if (this.#alive.length >= atOnce) await this.#removeOldest();
+  }
+
+  async removeAll(): Promise<void> {
+    while (this.#alive.length > 0) await this.#removeOldest();
+  }
+
+  async #create(number: number): Promise<void> {
+    const name = `other-${number}`;
+    const portMappings =
+      number % 2 === 0
+        ? [{ protocol: 0, containerPort: 80, hostPort: firstHostPort + (number % 100), hostIp: "" }]
+        : [];
+    const config: PodSandboxConfigInit = {
+      metadata: { name, uid: name, namespace: "somebody-else", attempt: 0 },
+      hostname: name,
+      logDirectory: join(this.#node.files.podLogs, name),
+      portMappings,
+      linux: {
+        cgroupParent: join(this.#node.cgroupRoot, name),
+        securityContext: { namespaceOptions: { network: namespaceModePod, pid: namespaceModePod } },
+      },
+    };
+    const sandbox = await this.#cri.runPodSandbox(config, "");
+    this.#alive.push(sandbox);
+    // As a monitoring agent has it: a copy of every mount of the machine, for as long as the container lives.
+    const mounts = number % 3 === 0 ? [{ hostPath: "/", containerPath: "/host", readonly: true }] : [];
+    const container = await this.#cri.createContainer(
+      sandbox,
+      {
+        metadata: { name: "main", attempt: 0 },
+        image: { image: this.#node.images.demo },
+        command: number % 5 === 0 ? ["true"] : ["sleep", "100000"],
+        logPath: "main.log",
+        mounts,
+      },
+      config,
+    );
+    await this.#cri.startContainer(container);
+  }
+
+  async #removeOldest(): Promise<void> {
+    const sandbox = this.#alive.shift()!;
+    try {
+      await this.#cri.stopPodSandbox(sandbox);
+      await this.#cri.removePodSandbox(sandbox);
+      this.removed++;
+    } catch (error) {
+      this.errors.push(`remove a pod: ${messageOf(error)}`);
+    }
+  }
+}

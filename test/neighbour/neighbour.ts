@@ -1,0 +1,83 @@
+// npm run neighbour [-- [--containerd 1.6|2.x] [--interval MS] [COMMAND ...]]: somebody else's container engine at work on this machine.
+import { spawn } from "node:child_process";
+import { rmdirSync } from "node:fs";
+import { constants } from "node:os";
+import { parseArgs } from "node:util";
+import { sleep, systemClock } from "../../src/base/clock.ts";
+import { messageOf } from "../../src/base/errors.ts";
+import { silentLogger } from "../../src/base/logger.ts";
+import { createMetrics } from "../../src/base/metrics.ts";
+import { createCriClient } from "../../src/clients/cri/client.ts";
+import { startPrivateNode } from "../../src/local/private-node.ts";
+import { describeMissing, findRequirements } from "../../src/local/requirements.ts";
+import { containerd2Dir } from "../node/test-node.ts";
+import { NeighbourPods } from "./neighbour-pods.ts";
+
+const [baseDir, runDir] = ["/var/lib/neighbour", "/run/neighbour"];
+const { values, positionals: command } = parseArgs({
+  options: {
+    containerd: { type: "string", default: "1.6" },
+    interval: { type: "string", default: "500" },
+  },
+  allowPositionals: true,
+});
+if (process.getuid?.() !== 0) throw new Error("a neighbour runs containers: it needs root");
+const found = findRequirements(values.containerd === "2.x" ? { containerdDir: containerd2Dir } : {});
+if (!found.ok) throw new Error(`missing: ${describeMissing(found.missing).join(", ")}`);
+
+const stop = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stop.abort());
+const node = await startPrivateNode({
+  name: "neighbour",
+  baseDir,
+  runDir,
+  binaries: found.binaries,
+  logger: silentLogger,
+  signal: stop.signal,
+});
+const cri = createCriClient({
+  runtimeEndpoint: node.endpoint,
+  requestTimeoutMs: 60_000,
+  logger: silentLogger,
+  clock: systemClock,
+  metrics: createMetrics(),
+});
+const pods = new NeighbourPods(cri, node);
+console.log(`neighbour: containerd ${values.containerd} at ${node.endpoint}, pods in ${node.podSubnet}`);
+
+const [program, ...args] = command;
+const ran = program ? run(program, args).finally(() => stop.abort()) : undefined;
+while (!stop.signal.aborted) {
+  await pods.oneMore();
+  await sleep(systemClock, Number(values.interval), stop.signal).catch(() => {});
+}
+const status = (await ran) ?? 0;
+await pods.removeAll();
+cri.close();
+const { left } = await node.stop({ keep: "nothing" });
+for (const dir of [baseDir, runDir]) removeIfEmpty(dir);
+console.log(`neighbour: ${pods.created} pods created, ${pods.removed} removed, ${pods.errors.length} errors`);
+for (const problem of [...pods.errors.slice(0, 10), ...left.map((what) => `left behind: ${what}`)])
+  console.log(`neighbour: ${problem}`);
+process.exitCode = status || (pods.errors.length + left.length > 0 ? 1 : 0);
+
+/** The exit status of a command that has the neighbour beside it for as long as it runs. */
+function run(file: string, commandArgs: readonly string[]): Promise<number> {
+  const child = spawn(file, commandArgs, { stdio: "inherit" });
+  stop.signal.addEventListener("abort", () => child.kill("SIGTERM"));
+  return new Promise((resolve) => {
+    child.once("error", (error) => {
+      console.log(`neighbour: ${messageOf(error)}`);
+      resolve(127);
+    });
+    child.once("close", (code, signal) => resolve(code ?? 128 + constants.signals[signal!]));
+  });
+}
+
+function removeIfEmpty(dir: string): void {
+  try {
+    rmdirSync(dir);
+  } catch {
+    // it is gone, or something in it could not be removed, which is reported
+  }
+}
