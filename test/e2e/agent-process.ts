@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, openSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { PodRow } from "../../src/app/pod-board.ts";
@@ -14,6 +13,9 @@ import type { CriClient } from "../../src/clients/cri/cri.ts";
 import { cgroupDriver, detectLayout } from "../../src/host/cgroups/index.ts";
 import { cgroupMounts, readMounts } from "../../src/host/mount-table.ts";
 import type { TestNode } from "../node/test-node.ts";
+import { freePort } from "./free-port.ts";
+
+export { freePort } from "./free-port.ts";
 
 export const repoDir = fileURLToPath(new URL("../..", import.meta.url));
 const main = join(repoDir, "src/cli/main.ts");
@@ -153,16 +155,6 @@ export function cgroupFolders(path: string): string[] {
 export function cgroupFile(path: string, file: string): string | undefined {
   const found = cgroupMounts(readMounts()).find((mount) => names(join(mount, path)).includes(file));
   return found && readFileSync(join(found, path, file), "utf8").trim();
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** A GET; undefined if nobody answers. */
