@@ -1,5 +1,5 @@
 /** Resolves as soon as the assertions hold; throws the last failure when they do not in time. */
-export async function holds<T>(check: () => Promise<T> | T, withinMs = 30_000): Promise<T> {
+export async function holds<T>(check: () => Promise<T> | T, withinMs = 60_000): Promise<T> {
   const deadline = Date.now() + withinMs;
   for (;;) {
     try {

@@ -152,7 +152,8 @@ describeOnContainerd("the runtime away", (version) => {
     await node.stopRuntime();
     const begun = Date.now();
     assert.equal(await agent.end("SIGTERM"), 0, "it ends as well without a runtime");
-    assert.ok(Date.now() - begun < 2000, `it took ${Date.now() - begun} ms`);
+    // Less than a request to the runtime may take, and than it has to stop at all.
+    assert.ok(Date.now() - begun < 8000, `it took ${Date.now() - begun} ms`);
     mark = agent.log().length;
     place(node.manifests, "waits.yaml", manifest({ name: "waits" }));
     start();

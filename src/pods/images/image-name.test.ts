@@ -53,7 +53,7 @@ test("a long bad name is refused quickly", () => {
   const before = performance.now();
   assert.equal(withDefaultTag(`${"a-".repeat(5000)}!`), undefined);
   assert.equal(withDefaultTag(`${"a.".repeat(5000)}/!`), undefined);
-  assert.ok(performance.now() - before < 1000);
+  assert.ok(performance.now() - before < 10_000); // backtracking would take for ever
 });
 
 const repositories: [image: string, repository: string | undefined][] = [
