@@ -50,3 +50,14 @@ test("the system's clock waits and can be stopped", async () => {
   await sleep(systemClock, 5);
   assert.ok(systemClock.now() - before >= 4);
 });
+
+test("a wait that is already over ends at once, without a warning of the process", async () => {
+  const warnings: string[] = [];
+  const onWarning = ({ name }: Error) => void warnings.push(name);
+  process.on("warning", onWarning);
+  await sleep(systemClock, -5000);
+  // Warnings are emitted in a turn of their own.
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off("warning", onWarning);
+  assert.deepEqual(warnings, []);
+});

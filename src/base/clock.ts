@@ -11,7 +11,8 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(ms, callback) {
-    const timer = setTimeout(callback, Math.min(ms, 0x7fffffff));
+    // What is due already, as a hook whose grace period has passed, is no reason for Node to warn.
+    const timer = setTimeout(callback, Math.min(Math.max(ms, 0), 0x7fffffff));
     return () => clearTimeout(timer);
   },
 };
