@@ -13,7 +13,7 @@ import { startPriority } from "../../model/critical-pod.ts";
 import type { Container, Pod, PodUid } from "../../model/pod.ts";
 import type { PodEvents } from "../../model/pod-events.ts";
 import type { StepDetails } from "../../model/pod-step.ts";
-import type { ObservedPod } from "../../state/observed-pods.ts";
+import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
 import type { ProbeResults } from "../../state/probe-results.ts";
 import type { ReplacedContainers } from "../../state/replaced-containers.ts";
 import type { StartingContainers } from "../../state/starting-containers.ts";
@@ -256,7 +256,7 @@ export class PodRuntime {
       now: clock.now(),
       hashOf: (container) => requests.hashOf(container),
       restartAt: (container, ended) =>
-        this.#restarts.restartAt(restartKey(pod, container), ended, requests.hashOf(container)),
+        this.#restarts.restartAt(restartKey(pod, container), ended, clock.now(), requests.hashOf(container)),
       probe: (kind, id) => this.#o.probes.get(kind, id),
       replaced: (container) => this.#o.replaced.has(pod.metadata.uid, container),
       gates: this.#o.gates,
@@ -309,7 +309,7 @@ export class PodRuntime {
   async #apply(pod: Pod, plan: PodPlan, report: SyncReport, signal: AbortSignal): Promise<void> {
     const { observe, events } = this.#o;
     const seen = observe.get(pod.metadata.uid);
-    for (const container of plan.replaces) this.#o.replaced.mark(pod.metadata.uid, container);
+    for (const container of plan.replaces) this.#replace(pod.metadata.uid, container, seen);
     if (plan.killAll && seen) {
       report.blockedOn(`stopping: ${plan.killAll}`, { kind: "stop" });
       if (plan.createSandbox)
@@ -329,6 +329,13 @@ export class PodRuntime {
     if (plan.createSandbox) await this.#createSandbox(pod, plan.createSandbox.attempt, report, signal);
     await this.#startAll(pod, plan, report, signal);
     if (failures.length > 0) throw failures[0];
+  }
+
+  #replace(uid: PodUid, container: ObservedContainer, seen: ObservedPod | undefined): void {
+    const { name } = container;
+    const previous = seen?.containers.find((c) => c.name === name && c.state === "exited");
+    this.#o.replaced.mark(uid, container);
+    this.#restarts.replacing(uid, container, previous);
   }
 
   /** What cannot be removed must not keep the rest of the pod from running: it is tried again with the next sync. */
