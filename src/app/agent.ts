@@ -152,8 +152,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     events,
     hostIps: core.hostIps,
     random: Math.random,
-    startedAt: clock.now(),
-    before: (kind, _uid, id) => memory.known(kind, id),
+    before: (kind, _pod, id) => memory.known(kind, id),
   });
   const memory = new ProbeMemory({ path: join(o.rootDir, "probe-results.json"), results, logger });
   results.onChange(({ uid, kind, outcome }) => {

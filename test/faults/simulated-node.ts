@@ -124,8 +124,7 @@ export class SimulatedAgent {
       events,
       hostIps: () => hostIps,
       random: () => 0.5,
-      startedAt: clock.now(),
-      before: (kind, _uid, id) => (host.passedProbes.has(`${kind}/${id}`) ? "success" : undefined),
+      before: (kind, _pod, id) => (host.passedProbes.has(`${kind}/${id}`) ? "success" : undefined),
       prober: options.prober?.(probes),
     });
     this.workers = new PodWorkers({

@@ -67,7 +67,6 @@ export class ProbedPod {
       },
       hostIps: () => ["192.0.2.1"],
       random: () => 0.5,
-      startedAt: this.#zero,
       prober: async (request) => {
         const kind = kindOf(request);
         this.asked.push(`${this.#seconds()} ${kind} ${request.id}`);

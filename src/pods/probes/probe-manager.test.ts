@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { settle } from "../../base/fake-clock.ts";
 import type { ContainerId } from "../../clients/cri/cri.ts";
-import { probe, probed } from "./fake-probed-pod.ts";
+import { ProbedPod, probe, probed } from "./fake-probed-pod.ts";
 import { failure, success } from "./probe-answer.ts";
 
 describe("a startup probe", () => {
@@ -12,7 +12,7 @@ describe("a startup probe", () => {
     ],
   };
 
-  it("keeps the other probes waiting, and lets them go at once when it succeeds", async () => {
+  it("keeps the other probes waiting; when it succeeds, readiness follows at once and liveness at its tick", async () => {
     const it = await probed(spec);
     let slow = true;
     it.failsWhile(() => slow);
@@ -21,11 +21,11 @@ describe("a startup probe", () => {
     assert.deepEqual(it.taken(), ["0 startup c0#1", "1 startup c0#1"]);
     slow = false;
     await it.clock.advance(500);
-    assert.deepEqual(it.taken(), ["2 startup c0#1", "2 readiness c0#1", "2 liveness c0#1"]);
+    assert.deepEqual(it.taken(), ["2 startup c0#1", "2 readiness c0#1"]);
     assert.equal(it.result("startup", "c0#1"), "success");
     assert.equal(it.result("readiness", "c0#1"), "success");
     await it.clock.advance(10_000);
-    assert.deepEqual(it.taken(), ["12 readiness c0#1", "12 liveness c0#1"]);
+    assert.deepEqual(it.taken(), ["10 liveness c0#1", "12 readiness c0#1"]);
   });
 
   it("is not asked again after it succeeded, until there is a new container", async () => {
@@ -97,6 +97,44 @@ describe("after a restart of the agent", () => {
     it.shows("c0#1", "running");
     assert.equal(it.result("readiness", "c0#1"), "failure");
   });
+
+  it("first probes are spread over a period whenever the pod arrives, those of all kinds", async () => {
+    let draws = 0;
+    const random = () => [0.1, 0.4, 0.7][draws++]!;
+    const it = new ProbedPod(
+      { containers: [{ readinessProbe: probe(), livenessProbe: probe() }, { readinessProbe: probe() }] },
+      { random },
+    );
+    await it.manager.start(it.stop.signal);
+    it.shows("c0#1", "running");
+    it.shows("c1#1", "running");
+    // The API server was away for an hour.
+    await it.clock.advance(3_600_000);
+    it.manager.watch(it.pod);
+    await it.clock.advance(9_999);
+    assert.deepEqual(it.taken(), ["3601 readiness c0#1", "3604 readiness c1#1", "3607 liveness c0#1"]);
+  });
+
+  it("what becomes known later counts until a probe has an answer", async () => {
+    let known = false;
+    const it = await probed(spec, { before: () => (known ? "success" : undefined) });
+    it.shows("c0#1", "running", old);
+    assert.equal(it.result("readiness", "c0#1"), "failure");
+    known = true;
+    it.manager.recall(it.uid);
+    assert.equal(it.result("startup", "c0#1"), "success");
+    assert.equal(it.result("readiness", "c0#1"), "success");
+    it.failsWhile(() => true);
+    await it.clock.advance(9_999);
+    assert.deepEqual(
+      it.taken().map((line) => line.split(" ")[1]),
+      ["readiness"],
+      "a startup probe that has passed is not made again",
+    );
+    await it.clock.advance(20_000);
+    it.manager.recall(it.uid);
+    assert.equal(it.result("readiness", "c0#1"), "failure");
+  });
 });
 
 describe("a pod that terminates", () => {
@@ -159,7 +197,7 @@ describe("a probe under way", () => {
       return promise;
     };
     it.shows("c0#1", "running");
-    await it.clock.advance(0);
+    await it.clock.advance(10_000);
     return { it, answer: resolve, signal: () => signal };
   }
 
@@ -233,7 +271,7 @@ describe("metrics", () => {
     const it = await probed({ containers: [{ livenessProbe: probe() }] });
     it.answer = () => (it.asked.length === 1 ? failure("sick") : success());
     it.shows("c0#1", "running");
-    await it.clock.advance(20_000);
+    await it.clock.advance(30_000);
     const text = await it.metrics.registry.metrics();
     const labels = 'probe_type="Liveness",container="c0",pod="web",namespace="default"';
     const uid = `pod_uid="${it.uid}"`;

@@ -24,13 +24,11 @@ export interface ProbeManagerOptions {
   hostIps: () => readonly string[];
   /** From 0 to 1. */
   random: () => number;
-  /** When the agent started. Containers that are older were probed by the agent before this one. */
-  startedAt: number;
   /**
-   * What the agent before this one knew of a container: "success" keeps it started or ready until probes say
-   * otherwise. Asked for startup and readiness.
+   * What is known of a container that ran before its pod arrived: "success" keeps it started or ready until probes
+   * say otherwise. Used for startup and readiness.
    */
-  before?: (kind: ProbeKind, uid: PodUid, id: ContainerId) => ProbeOutcome | undefined;
+  before?: (kind: ProbeKind, pod: Pod, id: ContainerId) => ProbeOutcome | undefined;
   /** Instead of asking for real. */
   prober?: Prober;
 }
@@ -61,7 +59,6 @@ export class ProbeManager implements Component {
       prober: o.prober ?? createProber(o),
       hostIps: o.hostIps,
       random: o.random,
-      agentStartedAt: o.startedAt,
       before: o.before ?? (() => undefined),
       onStarted: (uid) => this.observed(uid),
       track: (work) => {
@@ -113,7 +110,9 @@ export class ProbeManager implements Component {
         workers.set(key, worker);
         former.delete(key);
       } else {
-        workers.set(key, new ProbeWorker(this.#context, { kind, pod, container, probe }));
+        // The containers of a pod that has another probe now are not found for that.
+        const watchedSince = worker?.watchedSince;
+        workers.set(key, new ProbeWorker(this.#context, { kind, pod, container, probe, watchedSince }));
       }
     }
     for (const worker of former.values()) worker.forget();
@@ -125,6 +124,14 @@ export class ProbeManager implements Component {
   observed(uid: PodUid): void {
     if (!this.#active) return;
     for (const worker of this.#pods.get(uid)?.workers.values() ?? []) worker.look();
+  }
+
+  /** More is known of what the containers of the pod were before (`before`). */
+  recall(uid: PodUid): void {
+    if (!this.#active) return;
+    for (const worker of this.#pods.get(uid)?.workers.values() ?? []) worker.recall();
+    // A startup probe that has passed lets the others begin.
+    this.observed(uid);
   }
 
   /** What the probes of a pod say that do not pass. */

@@ -44,47 +44,40 @@ describe("the last word on a container", () => {
 });
 
 describe("the first probe comes", () => {
-  const base = { agentStartedAt: 0, initialDelayMs: 0, periodMs: 10_000, random: () => 0.5 };
-  const table: [rule: string, given: Partial<Parameters<typeof firstTick>[0]>, at: number][] = [
-    ["at once when the container starts", { now: 60_000, containerStartedAt: 60_000 }, 60_000],
+  const base = { found: false, initialDelayMs: 0, periodMs: 10_000, random: () => 0.5 };
+  type Given = Partial<Parameters<typeof firstTick>[0]>;
+  const table: [rule: string, given: Given, prompt: number, liveness: number][] = [
+    ["when the container starts", { now: 60_000, containerStartedAt: 60_000 }, 60_000, 70_000],
+    ["when its start is noticed late", { now: 63_000, containerStartedAt: 60_000 }, 63_000, 70_000],
+    ["when an initial delay is over", { now: 61_000, initialDelayMs: 5000 }, 65_000, 70_000],
+    ["when a delay of a whole period is over", { now: 61_000, initialDelayMs: 10_000 }, 70_000, 80_000],
+    ["when a long initial delay is over", { now: 61_000, initialDelayMs: 25_000 }, 85_000, 90_000],
+    ["when the initial delay was over before", { now: 74_000, initialDelayMs: 5000 }, 74_000, 80_000],
     [
-      "when the initial delay is over, counted from the start of the container",
-      { now: 61_000, containerStartedAt: 60_000, initialDelayMs: 5000 },
-      65_000,
-    ],
-    [
-      "at once when the initial delay was over before",
-      { now: 70_000, containerStartedAt: 60_000, initialDelayMs: 5000 },
-      70_000,
-    ],
-    [
-      "not later than the initial delay if the clock was set back",
+      "not later than a delay from now if the clock was set back",
       { now: 60_000, containerStartedAt: 9_000_000, initialDelayMs: 5000 },
       65_000,
+      75_000,
     ],
     [
-      "within a period, at random, if the agent has just found the container",
-      { now: 61_000, containerStartedAt: 10_000, agentStartedAt: 60_000 },
-      66_000,
-    ],
-    [
-      "at once if the agent has run for more than a period",
-      { now: 70_000, containerStartedAt: 10_000, agentStartedAt: 60_000 },
-      70_000,
+      "at a random moment of a period if the container was found running",
+      { now: 900_000, found: true },
+      905_000,
+      905_000,
     ],
     [
       "after the longer of delay and spread",
-      { now: 61_000, containerStartedAt: 59_000, agentStartedAt: 60_000, initialDelayMs: 30_000 },
-      89_000,
-    ],
-    [
-      "at once for a container that is younger than the agent",
-      { now: 61_000, containerStartedAt: 60_500, agentStartedAt: 60_000 },
-      61_000,
+      { now: 61_000, found: true, initialDelayMs: 30_000 },
+      90_000,
+      90_000,
     ],
   ];
-  for (const [rule, given, at] of table)
-    it(rule, () => assert.equal(firstTick({ now: 0, containerStartedAt: 0, ...base, ...given }), at));
+  for (const [rule, given, prompt, liveness] of table)
+    for (const kind of ["readiness", "startup", "liveness"] as const)
+      it(`${kind}: ${rule}`, () => {
+        const at = firstTick({ kind, now: 0, containerStartedAt: 60_000, ...base, ...given });
+        assert.equal(at, kind === "liveness" ? liveness : prompt);
+      });
 });
 
 describe("the next tick", () => {

@@ -45,9 +45,11 @@ export function isLastWord(kind: ProbeKind, outcome: ProbeOutcome): boolean {
 }
 
 export interface FirstTick {
+  kind: ProbeKind;
   now: number;
   containerStartedAt: number;
-  agentStartedAt: number;
+  /** The container was already running when its pod arrived. */
+  found: boolean;
   initialDelayMs: number;
   periodMs: number;
   /** From 0 to 1. */
@@ -55,15 +57,19 @@ export interface FirstTick {
 }
 
 /**
- * When a container is probed first: as soon as its initial delay is over. Containers that an agent finds at its start
- * are spread over one period, so that they are not all asked at once.
+ * When a container is probed first. Readiness and startup are probed as soon as the initial delay is over. Liveness waits
+ * for the first full period after that, counted from the start of the container: a program that is still starting must not
+ * be killed. The probes of containers that were found running are spread over one period, so that they are not all made
+ * at once.
  */
 export function firstTick(o: FirstTick): number {
   const left = o.containerStartedAt + o.initialDelayMs - o.now;
   // Not longer than the delay itself, whatever happened to the clock since the container started.
-  const delay = Math.min(Math.max(left, 0), o.initialDelayMs);
-  const foundAtStart = o.containerStartedAt < o.agentStartedAt && o.now - o.agentStartedAt < o.periodMs;
-  return o.now + Math.max(delay, foundAtStart ? o.random() * o.periodMs : 0);
+  const earliest = o.now + Math.min(Math.max(left, 0), o.initialDelayMs);
+  if (o.found) return Math.max(earliest, o.now + o.random() * o.periodMs);
+  if (o.kind !== "liveness") return earliest;
+  const age = Math.max(earliest - o.containerStartedAt, 0);
+  return earliest + o.periodMs - (age % o.periodMs);
 }
 
 /**

@@ -40,15 +40,25 @@ describe("a probe is asked", () => {
   });
 
   it("after the initial delay, counted from the start of the container", async () => {
-    const it = await probed({ containers: [{ livenessProbe: probe({ initialDelaySeconds: 5 }) }] });
+    const it = await probed({ containers: [{ readinessProbe: probe({ initialDelaySeconds: 5 }) }] });
     it.shows("c0#1", "running");
     await it.clock.advance(4999);
     assert.deepEqual(it.asked, []);
     await it.clock.advance(10_001);
-    assert.deepEqual(it.asked, ["5 liveness c0#1", "15 liveness c0#1"]);
+    assert.deepEqual(it.asked, ["5 readiness c0#1", "15 readiness c0#1"]);
   });
 
-  it("at a random moment of its first period if the container is older than the agent", async () => {
+  it("for liveness a period after the container started: one that needs 2 s to start is not killed", async () => {
+    const it = await probed({ containers: [{ livenessProbe: probe({ failureThreshold: 1 }) }] });
+    await it.clock.advance(3000);
+    it.failsWhile(() => it.clock.now() < 1_005_000);
+    it.shows("c0#1", "running");
+    await it.clock.advance(20_000);
+    assert.deepEqual(it.asked, ["13 liveness c0#1", "23 liveness c0#1"]);
+    assert.equal(it.result("liveness", "c0#1"), "success");
+  });
+
+  it("at a random moment of its first period if the container is older than its pod here", async () => {
     const it = await probed({ containers: [{ readinessProbe: probe() }] });
     it.shows("c0#1", "running", { startedAt: it.clock.now() - 60_000 });
     await it.clock.advance(15_000);
@@ -108,7 +118,7 @@ describe("a probe is asked", () => {
       now: () => base.now() + offset,
       after: (ms, callback) => base.after(ms, callback),
     };
-    const it = await probed({ containers: [{ readinessProbe: probe() }] }, { clock, startedAt: 0 });
+    const it = await probed({ containers: [{ readinessProbe: probe() }] }, { clock });
     it.answer = () => {
       offset = -3_600_000;
       return success();
@@ -192,8 +202,8 @@ describe("a result changes", () => {
     const answers = [failure("sick"), probeError("no runtime"), failure("sick")];
     it.answer = () => answers[it.asked.length - 1] ?? success();
     it.shows("c0#1", "running");
-    await it.clock.advance(20_000);
-    assert.deepEqual(it.news, ["0 liveness c0#1 success", "20 liveness c0#1 failure"]);
+    await it.clock.advance(30_000);
+    assert.deepEqual(it.news, ["0 liveness c0#1 success", "30 liveness c0#1 failure"]);
   });
 
   it("to not ready at once when the container has ended", async () => {
@@ -208,18 +218,19 @@ describe("a result changes", () => {
 });
 
 describe("a container that failed its liveness probe", () => {
-  it("is left in peace until there is a new one, which is probed at once", async () => {
+  it("is left in peace until there is a new one, which is probed a period later", async () => {
     const it = await probed({ containers: [{ livenessProbe: probe({ failureThreshold: 2 }) }] });
     it.failsWhile(() => true);
     it.shows("c0#1", "running");
     await it.clock.advance(60_000);
-    assert.deepEqual(it.taken(), ["0 liveness c0#1", "10 liveness c0#1"]);
+    assert.deepEqual(it.taken(), ["10 liveness c0#1", "20 liveness c0#1"]);
     assert.equal(it.result("liveness", "c0#1"), "failure");
     assert.equal(it.clock.pending, 0);
     it.shows("c0#1", "exited");
     it.shows("c0#2", "running");
-    await it.clock.advance(0);
-    assert.deepEqual(it.taken(), ["60 liveness c0#2"]);
+    it.failsWhile(() => false);
+    await it.clock.advance(10_000);
+    assert.deepEqual(it.taken(), ["70 liveness c0#2"]);
     assert.equal(it.result("liveness", "c0#2"), "success");
   });
 });
@@ -250,7 +261,7 @@ describe("users are told", () => {
     const it = await probed({ containers: [{ livenessProbe: probe() }] });
     it.answer = () => Promise.reject(new Error("broken"));
     it.shows("c0#1", "running");
-    await it.clock.advance(10_000);
+    await it.clock.advance(20_000);
     assert.equal(it.asked.length, 2);
     assert.match(it.events[0] ?? "", /errored and resulted in unknown state: broken/);
   });

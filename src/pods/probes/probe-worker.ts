@@ -32,9 +32,8 @@ export interface WorkerContext {
   prober: Prober;
   hostIps: () => readonly string[];
   random: () => number;
-  agentStartedAt: number;
-  /** What was known of a container before this agent started, if anything. */
-  before: (kind: ProbeKind, uid: PodUid, id: ContainerId) => ProbeOutcome | undefined;
+  /** What is known of a container that was running before its pod arrived, if anything. */
+  before: (kind: ProbeKind, pod: Pod, id: ContainerId) => ProbeOutcome | undefined;
   /** The container passed its startup probe: its other probes may begin. */
   onStarted: (uid: PodUid) => void;
   /** Work that is under way, for those who wait for its end. */
@@ -65,6 +64,8 @@ export class ProbeWorker {
   readonly #probe: Probe;
   #pod: Pod;
   #container: Container;
+  /** A container that was started before is one that was found. */
+  readonly watchedSince: number;
   #sight: Sight = absent;
   #tally = noTally;
   #held = false;
@@ -75,12 +76,16 @@ export class ProbeWorker {
   #ended = false;
   #trouble: ProbeTrouble | undefined;
 
-  constructor(context: WorkerContext, of: { kind: ProbeKind; pod: Pod; container: Container; probe: Probe }) {
+  constructor(
+    context: WorkerContext,
+    of: { kind: ProbeKind; pod: Pod; container: Container; probe: Probe; watchedSince?: number },
+  ) {
     this.#c = context;
     this.#kind = of.kind;
     this.#pod = of.pod;
     this.#container = of.container;
     this.#probe = of.probe;
+    this.watchedSince = of.watchedSince ?? context.clock.now();
   }
 
   asks(probe: Probe): boolean {
@@ -110,7 +115,7 @@ export class ProbeWorker {
     }
     if (isNew || was.kind !== "running") {
       this.#tally = noTally;
-      this.#tick = this.#firstTick(sight.startedAt, this.#c.random);
+      this.#tick = this.#firstTick(sight.startedAt, this.#isFound(sight));
     }
     if (!this.#isStarted(sight.id)) {
       this.#waitsForStart = true;
@@ -118,9 +123,17 @@ export class ProbeWorker {
     }
     if (this.#waitsForStart) {
       this.#waitsForStart = false;
-      this.#tick = this.#firstTick(sight.startedAt, () => 0);
+      this.#tick = this.#firstTick(sight.startedAt, false);
     }
     this.#arm();
+  }
+
+  /** More may be known of the container than when it was found. What its own probes came to is not changed by that. */
+  recall(): void {
+    if (this.#ended || this.#sight.kind !== "running" || this.#tally !== noTally) return;
+    if (!this.#passedBefore(this.#sight)) return;
+    this.#believe(this.#sight.id, "success");
+    if (this.#held) this.#rest();
   }
 
   /** No more probes; what they came to stays known. */
@@ -161,15 +174,23 @@ export class ProbeWorker {
     this.#waitsForStart = false;
     this.#trouble = undefined;
     const former = idOf(was);
-    const { results, before, agentStartedAt } = this.#c;
-    if (former) results.delete(this.#kind, former);
+    if (former) this.#c.results.delete(this.#kind, former);
     if (sight.kind === "absent") return;
-    const { uid } = this.#pod.metadata;
-    const isOld = sight.kind === "running" && sight.startedAt < agentStartedAt;
-    const known = isOld && this.#kind !== "liveness" ? before(this.#kind, uid, sight.id) : undefined;
-    const outcome = known === "success" ? known : initialOutcome[this.#kind];
+    this.#believe(sight.id, this.#passedBefore(sight) ? "success" : initialOutcome[this.#kind]);
+  }
+
+  #believe(id: ContainerId, outcome: ProbeOutcome): void {
     this.#held = isLastWord(this.#kind, outcome);
-    results.set({ uid, id: sight.id, kind: this.#kind, outcome });
+    this.#c.results.set({ uid: this.#pod.metadata.uid, id, kind: this.#kind, outcome });
+  }
+
+  #isFound(sight: Sight): boolean {
+    return sight.kind === "running" && sight.startedAt < this.watchedSince;
+  }
+
+  #passedBefore(sight: Sight): boolean {
+    if (sight.kind !== "running" || this.#kind === "liveness" || !this.#isFound(sight)) return false;
+    return this.#c.before(this.#kind, this.#pod, sight.id) === "success";
   }
 
   #isStarted(id: ContainerId): boolean {
@@ -177,14 +198,15 @@ export class ProbeWorker {
     return this.#c.results.get("startup", id) === "success";
   }
 
-  #firstTick(containerStartedAt: number, random: () => number): number {
+  #firstTick(containerStartedAt: number, found: boolean): number {
     return firstTick({
+      kind: this.#kind,
       now: this.#c.clock.now(),
       containerStartedAt,
-      agentStartedAt: this.#c.agentStartedAt,
+      found,
       initialDelayMs: (this.#probe.initialDelaySeconds ?? 0) * 1000,
       periodMs: this.#periodMs,
-      random,
+      random: this.#c.random,
     });
   }
 
@@ -253,10 +275,8 @@ export class ProbeWorker {
     this.#c.metrics.record(this.#of, outcome, seconds);
     this.#tally = counted(this.#tally, outcome);
     if (!believed(this.#tally, this.#probe)) return;
-    this.#held = isLastWord(this.#kind, outcome);
-    const { uid } = this.#pod.metadata;
-    this.#c.results.set({ uid, id: this.#sight.id, kind: this.#kind, outcome });
-    if (this.#kind === "startup" && outcome === "success") this.#c.onStarted(uid);
+    this.#believe(this.#sight.id, outcome);
+    if (this.#kind === "startup" && outcome === "success") this.#c.onStarted(this.#pod.metadata.uid);
   }
 
   #troubleOf(answer: ProbeAnswer): ProbeTrouble | undefined {

@@ -69,7 +69,6 @@ it("500 real probes a second are as punctual as bare timers on the same event lo
     events: { normal: () => {}, warning: (_pod, _reason, message) => bad.push(message) },
     hostIps: () => [],
     random: Math.random,
-    startedAt,
     prober: (request) => {
       if (probes.beat(request.id) === rounds && ++finished === count) all.resolve();
       return ask(request);
