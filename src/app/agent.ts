@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Health } from "../base/component.ts";
 import { messageOf } from "../base/errors.ts";
 import { createMetrics } from "../base/metrics.ts";
-import type { PodUid } from "../model/pod.ts";
+import { isStatic, type PodUid } from "../model/pod.ts";
 import { EventStream } from "../pipeline/pleg/event-stream.ts";
 import { createEventStreamMetrics } from "../pipeline/pleg/event-stream-metrics.ts";
 import { Pleg } from "../pipeline/pleg/pleg.ts";
@@ -18,8 +18,6 @@ import { type StatusDetails, StatusManager } from "../pipeline/status-manager/st
 import { createStatusMetrics } from "../pipeline/status-manager/status-metrics.ts";
 import { createLagMetrics } from "../pipeline/sync-loop/lag-metrics.ts";
 import { SyncLoop } from "../pipeline/sync-loop/sync-loop.ts";
-import { ProbeManager } from "../pods/probes/probe-manager.ts";
-import { ProbeMemory } from "../pods/probes/probe-memory.ts";
 import { UserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
 import { Allocation } from "../resources/allocation/allocation.ts";
 import type { Wanted } from "../server/explained.ts";
@@ -28,7 +26,7 @@ import { readySandbox, runningContainers } from "../state/observed-pods.ts";
 import { agentCore } from "./agent-core.ts";
 import type { Agent, AgentOptions } from "./agent-options.ts";
 import { appliedManifests } from "./applied-manifests.ts";
-import { joinCluster } from "./cluster.ts";
+import { type Cluster, joinCluster } from "./cluster.ts";
 import { agentDoors } from "./doors.ts";
 import { leftovers } from "./leftovers.ts";
 import { Lifecycle } from "./lifecycle.ts";
@@ -39,6 +37,7 @@ import { PodBoard } from "./pod-board.ts";
 import { podCgroupReader } from "./pod-cgroup-reader.ts";
 import { PodExplanations } from "./pod-explanations.ts";
 import { PodListeners } from "./pod-listeners.ts";
+import { podProbes } from "./pod-probes.ts";
 import { readinessOf } from "./pod-readiness.ts";
 import { podResources } from "./pod-resources.ts";
 import { podWork } from "./pod-work.ts";
@@ -142,19 +141,10 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     onContainerStarted: (pod, container) => allocation.containerStarted(pod, container),
     onCsiNode: () => cluster?.nodeChanged(),
   });
-  const probes = new ProbeManager({
-    clock,
-    logger,
+  const { probes, memory, known } = podProbes(core, {
     metrics: probeMetrics,
-    results,
-    observed: running,
-    runtime: cri,
-    events,
-    hostIps: core.hostIps,
-    random: Math.random,
-    before: (kind, _pod, id) => memory.known(kind, id),
+    statusInApi: (pod) => cluster?.pods.statusInApi(pod),
   });
-  const memory = new ProbeMemory({ path: join(o.rootDir, "probe-results.json"), results, logger });
   results.onChange(({ uid, kind, outcome }) => {
     statusOf(uid);
     loop.post({ kind: "probe", uid, what: `${kind} ${outcome}` });
@@ -227,7 +217,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     clock,
     logger,
     observed: running,
-    probes: results,
+    probes: known,
     replaced: core.replaced,
     gates: {
       restart: core.restartGates,
@@ -267,7 +257,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const statusOf = (uid: PodUid) => {
     const worker = workers.get(uid);
     try {
-      if (worker?.pod) statuses.refresh(worker.pod, detailsOf(worker));
+      if (worker?.pod) statuses.refresh(worker.pod, detailsOf(worker, cluster?.pods));
     } catch (error) {
       // Whoever asked goes on: a status that cannot be made is that pod's trouble only.
       logger.error("The status of a pod could not be made", { podUID: uid, err: messageOf(error) });
@@ -280,6 +270,10 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     workers: () => workers,
     statuses: () => statuses,
     areSourcesReady: () => areSourcesHeard(),
+    onMirror: (uid) => {
+      probes.recall(uid);
+      statusOf(uid);
+    },
     volumesInUse: () => volumes.manager.inUse(),
     onVolumesReported: (names) => volumes.attached?.reported(names),
     onNode: () => volumes.attached?.changed(),
@@ -415,8 +409,10 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   };
 }
 
-function detailsOf({ waiting, phase, verdict, refused }: PodWorker): StatusDetails {
-  return { waiting, workerPhase: phase, verdict, refused };
+function detailsOf(worker: PodWorker, api: Cluster["pods"] | undefined): StatusDetails {
+  const { pod, waiting, phase, verdict, refused } = worker;
+  const mirror = pod && isStatic(pod) ? api?.statusInApi(pod) : undefined;
+  return { waiting, workerPhase: phase, verdict, refused, mirror };
 }
 
 function reasons(...healths: Health[]): string[] {

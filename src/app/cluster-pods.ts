@@ -21,6 +21,8 @@ import type { ClusterOptions, ClusterView } from "./cluster-view.ts";
 /** What of the pods' life the API is told. */
 export interface ClusterPods {
   readonly components: readonly Component[];
+  /** Of the pod, or of its mirror; not of one that has ended since and begun again. */
+  statusInApi(pod: Pod): PodStatus | undefined;
   statusChanged(pod: Pod, status: PodStatus): void;
   /** The worker of a pod has got on. */
   workerChanged(uid: PodUid): void;
@@ -38,7 +40,13 @@ export function clusterPods(
   core: AgentCore,
   { transport }: ClusterOptions,
   view: ClusterView,
-  parts: { workers: () => PodWorkers; statuses: () => StatusManager; areSourcesReady: () => boolean },
+  parts: {
+    workers: () => PodWorkers;
+    statuses: () => StatusManager;
+    areSourcesReady: () => boolean;
+    /** The mirror of this static pod is known now. */
+    onMirror: (uid: PodUid) => void;
+  },
 ): ClusterPods {
   const { clock, logger, desired, observed, metrics, node } = core;
   const { pods } = view.source;
@@ -77,16 +85,20 @@ export function clusterPods(
       ),
   });
   transport.onBack?.(() => mirrors.tryAgain());
+  /** Static pods whose mirror is known, or that began again here: what it says now is what this agent wrote. */
+  const mirrored = new Set<PodUid>();
+  const begunAgain = new Set<PodUid>();
   const set = (pod: Pod, status: PodStatus) => {
     const inApi = apiPod(pod)?.status;
     const { uid } = pod.metadata;
     if (observed.get(uid)) ran.add(uid);
-    if (isStatic(pod)) writer.set(pod, withTimesOf(inApi, status));
+    if (isStatic(pod)) writer.set(pod, status);
     // Of how a pod ended before it was ever seen here, this agent knows nothing that the API does not.
     else writer.set(pod, inApi && isFinal(inApi.phase) && !ran.has(uid) ? inApi : status);
   };
   return {
     components: [writer, mirrors],
+    statusInApi: (pod) => (begunAgain.has(pod.metadata.uid) ? undefined : apiPod(pod)?.status),
     statusChanged: set,
     workerChanged(uid) {
       writer.poke(uid);
@@ -100,18 +112,30 @@ export function clusterPods(
     gone(uid) {
       cleared.delete(uid);
       ran.delete(uid);
+      mirrored.delete(uid);
       writer.forget(uid);
       const back = desired.get(uid);
-      if (back && isStatic(back)) mirrors.podEnded(fullNameOf(back));
-      else mirrors.poke();
+      if (back && isStatic(back)) {
+        begunAgain.add(uid);
+        mirrors.podEnded(fullNameOf(back));
+      } else {
+        begunAgain.delete(uid);
+        mirrors.poke();
+      }
     },
     isWritten: (uid) => writer.isWritten(uid),
     apiPodChanged(pod) {
       if (!isMirror(pod)) return writer.poke(pod.metadata.uid);
       mirrors.poke();
       const own = desired.podOfMirror(pod);
-      const status = own && parts.statuses().get(own.metadata.uid);
-      if (own && status) set(own, status);
+      if (!own) return;
+      const { uid } = own.metadata;
+      if (isSame(own, pod) && !mirrored.has(uid)) {
+        mirrored.add(uid);
+        parts.onMirror(uid);
+      }
+      const status = parts.statuses().get(uid);
+      if (status) set(own, status);
     },
     nodeChanged: () => mirrors.poke(),
   };
@@ -122,22 +146,4 @@ function isSame(pod: Pod, inApi: Pod): boolean {
   if (!isStatic(pod)) return inApi.metadata.uid === pod.metadata.uid;
   const mirrored = inApi.metadata.annotations?.[annotationMirror];
   return mirrored !== undefined && mirrored === pod.metadata.annotations?.[annotationHash];
-}
-
-/**
- * A static pod is known before its mirror: an agent that was started again cannot know since when things are as they are. What
- * is still as the mirror says has been so since the mirror says.
- */
-export function withTimesOf(before: PodStatus | undefined, own: PodStatus): PodStatus {
-  if (!before) return own;
-  const conditions = own.conditions?.map((condition) => {
-    const old = before.conditions?.find((c) => c.type === condition.type);
-    const since = old?.status === condition.status ? old.lastTransitionTime : undefined;
-    return since ? { ...condition, lastTransitionTime: since } : condition;
-  });
-  return {
-    ...own,
-    ...(before.startTime && { startTime: before.startTime }),
-    ...(conditions && { conditions }),
-  };
 }

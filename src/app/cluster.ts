@@ -1,4 +1,5 @@
 import type { Component } from "../base/component.ts";
+import type { PodUid } from "../model/pod.ts";
 import type { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
 import type { PodSource } from "../pipeline/sources/source.ts";
 import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
@@ -25,6 +26,8 @@ export function joinCluster(
     workers: () => PodWorkers;
     statuses: () => StatusManager;
     areSourcesReady: () => boolean;
+    /** The mirror of this static pod is known now. */
+    onMirror: (uid: PodUid) => void;
     /** Why pods cannot run here. */
     notReady: () => string[];
     volumesInUse: () => string[] | undefined;

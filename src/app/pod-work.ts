@@ -111,7 +111,7 @@ export function podWork(
     },
     deadlineOf: (pod) => {
       const { activeDeadlineSeconds } = pod.spec;
-      const since = statuses().startTime(pod.metadata.uid);
+      const since = statuses().activeSince(pod.metadata.uid);
       if (activeDeadlineSeconds == null || since === undefined) return undefined;
       return since + activeDeadlineSeconds * 1000;
     },

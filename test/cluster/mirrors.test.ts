@@ -101,6 +101,8 @@ test("a manifest deleted and written again is a pod that ended and began again; 
   assert.equal(before.metadata.uid, first.metadata.uid);
   assert.equal(before.status?.containerStatuses?.[0]?.restartCount, 0);
   const [old] = cluster.runningOf(uid);
+  const started = Date.parse(before.status?.startTime ?? "");
+  await holds(() => assert.ok(Date.now() > started + 2000));
   await cluster.removeManifest("web");
   await cluster.placeManifest("web", { terminationGracePeriodSeconds: 1 });
   const after = await cluster.is(mirror, ({ metadata, status }) => {
@@ -110,6 +112,7 @@ test("a manifest deleted and written again is a pod that ended and began again; 
     assert.ok(status?.containerStatuses?.[0]?.state?.running, JSON.stringify(status));
     assert.equal(status?.containerStatuses?.[0]?.restartCount, 1);
   });
+  assert.ok(Date.parse(after.status?.startTime ?? "") > started, "and another start");
   assert.equal(after.status?.containerStatuses?.[0]?.lastState?.terminated?.containerID, `fake://${old?.id}`);
   assert.deepEqual(
     cluster.runningOf(uid).map(({ id }) => id === old?.id),

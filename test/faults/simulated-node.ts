@@ -284,8 +284,8 @@ export class SimulatedAgent {
   };
 
   #deadlineOf({ metadata, spec }: Pod): number | undefined {
-    const startTime = this.statuses.startTime(metadata.uid);
-    if (spec.activeDeadlineSeconds === undefined || startTime === undefined) return undefined;
-    return startTime + spec.activeDeadlineSeconds * 1000;
+    const since = this.statuses.activeSince(metadata.uid);
+    if (spec.activeDeadlineSeconds === undefined || since === undefined) return undefined;
+    return since + spec.activeDeadlineSeconds * 1000;
   }
 }

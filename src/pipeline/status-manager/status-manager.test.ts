@@ -49,16 +49,16 @@ test("changes are told, and only changes", () => {
   statuses.forget(uid);
   statuses.forget(uid);
   assert.equal(changes.length, 3);
-  assert.deepEqual([statuses.get(uid), statuses.startTime(uid)], [undefined, undefined]);
+  assert.deepEqual([statuses.get(uid), statuses.activeSince(uid)], [undefined, undefined]);
 });
 
-test("a pod is as old as when it was first seen; after a restart of the agent, as its oldest sandbox", () => {
+test("a pod starts when it is first seen; after a restart of the agent it is active since its oldest sandbox", () => {
   const first = manager();
   first.statuses.refresh(aPod(), details);
   first.clock.time += 60_000;
   first.statuses.refresh(aPod(), details);
   assert.equal(first.statuses.get(uid)?.startTime, iso(at));
-  assert.equal(first.statuses.startTime(uid), at);
+  assert.equal(first.statuses.activeSince(uid), at);
 
   const second = manager();
   second.world.observed = seen(
@@ -66,8 +66,34 @@ test("a pod is as old as when it was first seen; after a restart of the agent, a
     [aSandbox({ createdAt: at - 5000 }), aSandbox({ createdAt: at - 60_000 })],
   );
   second.statuses.refresh(aPod(), details);
-  assert.equal(second.statuses.startTime(uid), at - 60_000);
+  assert.equal(second.statuses.activeSince(uid), at - 60_000);
+  assert.equal(second.statuses.get(uid)?.startTime, iso(at), "a static pod of which no status is known");
+  second.statuses.forget(uid);
+  second.statuses.refresh(aPod({}, { annotations: {} }), details);
+  assert.equal(second.statuses.get(uid)?.startTime, iso(at - 60_000), "a pod of the API");
 });
+
+for (const when of ["with the first status", "later"] as const)
+  test(`the times of a mirror hold for what has not changed; it is known ${when}`, () => {
+    const pod = aPod({ containers: [aContainer("a", { readinessProbe: {} })] });
+    const then = at - 90_000;
+    const ready = { probe: () => "success" as const };
+    const mirror = statusOf(pod, seen([run()]), { ...ready, startTime: then, now: then, hostIPs: [] });
+    const { statuses, world, probes, changes } = manager();
+    probes.set({ uid, id: "a-0" as ContainerId, kind: "readiness", outcome: "success" });
+    world.observed = seen([run()]);
+    statuses.refresh(pod, when === "later" ? details : { ...details, mirror });
+    if (when === "later") statuses.refresh(pod, { ...details, mirror });
+    assert.deepEqual(statuses.get(uid), mirror);
+    assert.equal(statuses.activeSince(uid), then);
+    statuses.refresh(pod, { ...details, mirror: { ...mirror, startTime: iso(at) } });
+    assert.deepEqual(statuses.get(uid), mirror, "once");
+    assert.equal(changes.length, when === "later" ? 2 : 1);
+    const failed = { ...mirror, phase: "Failed" };
+    statuses.forget(uid);
+    statuses.refresh(pod, { ...details, mirror: failed });
+    assert.equal(statuses.get(uid)?.phase, "Running", "nothing but its times");
+  });
 
 test("after a restart of the agent a pod is what the status before says, until a probe says else", () => {
   const pod = aPod({ containers: [aContainer("a", { startupProbe: {}, readinessProbe: {} })] });
@@ -90,10 +116,10 @@ test("the status of a pod from the API is the one before, that in a manifest is 
   const { statuses } = manager();
   const status = { phase: "Failed", startTime: iso(at - 90_000) };
   statuses.refresh({ ...aPod({}, { annotations: {} }), status }, details);
-  assert.deepEqual([statuses.get(uid)?.phase, statuses.startTime(uid)], ["Failed", at - 90_000]);
+  assert.deepEqual([statuses.get(uid)?.phase, statuses.activeSince(uid)], ["Failed", at - 90_000]);
   statuses.forget(uid);
   statuses.refresh({ ...aPod(), status }, details);
-  assert.deepEqual([statuses.get(uid)?.phase, statuses.startTime(uid)], ["Pending", at]);
+  assert.deepEqual([statuses.get(uid)?.phase, statuses.activeSince(uid)], ["Pending", at]);
 });
 
 test("while the runtime was not looked at, a status stays what it was, and nothing is said of a pod without one", () => {
@@ -104,7 +130,7 @@ test("while the runtime was not looked at, a status stays what it was, and nothi
   assert.equal(statuses.get(uid), undefined);
   const before = statusOf(pod, seen([run()]), { hostIPs: [] });
   statuses.refresh(pod, { ...details, before });
-  assert.deepEqual([statuses.get(uid), statuses.startTime(uid), changes], [before, at, []]);
+  assert.deepEqual([statuses.get(uid), statuses.activeSince(uid), changes], [before, at, []]);
   world.knows = true;
   world.observed = seen([run()]);
   statuses.refresh(pod, details);

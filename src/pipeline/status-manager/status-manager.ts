@@ -1,5 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
+import type { ContainerId } from "../../clients/cri/cri.ts";
 import {
   isStatic,
   type Pod,
@@ -8,7 +9,7 @@ import {
   type ResourceRequirements,
 } from "../../model/pod.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
-import type { ProbeResults } from "../../state/probe-results.ts";
+import type { ProbeKind, ProbeOutcome } from "../../state/probe-results.ts";
 import type { ReplacedContainers } from "../../state/replaced-containers.ts";
 import { podStatus } from "./status.ts";
 import {
@@ -19,13 +20,14 @@ import {
   type StatusInput,
 } from "./status-input.ts";
 import type { StatusMetrics } from "./status-metrics.ts";
+import { withTimesOf } from "./times-of.ts";
 import { illegalChange } from "./transitions.ts";
 
 export interface StatusManagerOptions {
   clock: Clock;
   /** `knows` is false while "nothing observed" means nothing: until then a status stays what it was. */
   observed: { get(uid: PodUid): ObservedPod | undefined; knows?(uid: PodUid): boolean };
-  probes: Pick<ProbeResults, "get">;
+  probes: { get(kind: ProbeKind, id: ContainerId, pod: Pod): ProbeOutcome | undefined };
   replaced?: Pick<ReplacedContainers, "has">;
   hostIPs: () => readonly string[];
   runtimeName: () => string;
@@ -47,10 +49,19 @@ export interface StatusManagerOptions {
 export interface StatusDetails extends Pick<StatusInput, "waiting" | "workerPhase" | "verdict" | "refused"> {
   /** A status from before this agent started, as an API has it for the pod or its mirror. */
   before?: PodStatus;
+  /**
+   * Of a static pod, as soon as there is one: what its mirror says. The times in it hold for what has not changed; nothing
+   * else of it counts. Used once: from then on it says what was written here.
+   */
+  mirror?: PodStatus;
 }
 
 interface Entry {
   startTime: number;
+  /** When the pod came to this node: its deadline counts from then. */
+  activeSince: number;
+  /** It has the times of its mirror. */
+  mirrored: boolean;
   status: PodStatus;
 }
 
@@ -67,9 +78,9 @@ export class StatusManager {
     return this.#entries.get(uid)?.status;
   }
 
-  /** When the pod was first seen here, in milliseconds: its deadline counts from then. */
-  startTime(uid: PodUid): number | undefined {
-    return this.#entries.get(uid)?.startTime;
+  /** When the pod came to this node, in milliseconds: its deadline counts from then. */
+  activeSince(uid: PodUid): number | undefined {
+    return this.#entries.get(uid)?.activeSince;
   }
 
   /** Makes the status anew from what is known now. */
@@ -82,24 +93,25 @@ export class StatusManager {
     const before = entry?.status ?? details.before ?? (isStatic(pod) ? undefined : pod.status);
     if (observed.knows?.(uid) === false) {
       if (!entry && before?.phase)
-        this.#entries.set(uid, { startTime: firstSeen(before, seen) ?? now, status: before });
+        this.#entries.set(uid, { ...startsOf(pod, before, seen, now), mirrored: false, status: before });
       return;
     }
-    const startTime = entry?.startTime ?? firstSeen(before, seen) ?? now;
+    const mirror = entry?.mirrored ? undefined : details.mirror;
+    const starts = entry && !mirror?.startTime ? entry : startsOf(pod, mirror ?? before, seen, now);
     const podCgroup = this.#o.podCgroup?.(pod);
     const resize = this.#o.allocation?.pending(uid);
-    const status = podStatus({
+    const made = podStatus({
       pod,
       seen,
       waiting: details.waiting,
       workerPhase: details.workerPhase,
       ...(details.verdict ? { verdict: details.verdict } : {}),
       ...(details.refused ? { refused: true } : {}),
-      probe: (kind, id) => probes.get(kind, id),
+      probe: (kind, id) => probes.get(kind, id, pod),
       replaced: (container) => this.#o.replaced?.has(uid, container) ?? false,
       hostIPs: hostIPs(),
       runtimeName: runtimeName(),
-      startTime,
+      startTime: starts.startTime,
       now,
       before,
       recursiveReadOnly: this.#o.recursiveReadOnly?.(pod) ?? false,
@@ -108,6 +120,7 @@ export class StatusManager {
       actuated: (container) => this.#o.allocation?.actuated(uid, container),
       gates,
     });
+    const status = withTimesOf(mirror, made);
     const problem = illegalChange(pod, before, status, gates);
     if (problem && entry) {
       this.#o.logger?.error("The new status of a pod is not possible: the old one stays", {
@@ -118,7 +131,9 @@ export class StatusManager {
     }
     this.#o.metrics?.containersChanged(before, status);
     if (entry?.status.phase === "Pending" && status.phase === "Running") this.#o.metrics?.podRuns(pod, now);
-    this.#entries.set(uid, { startTime, status });
+    const { startTime, activeSince } = starts;
+    const mirrored = entry?.mirrored || mirror !== undefined;
+    this.#entries.set(uid, { startTime, activeSince, mirrored, status });
     if (JSON.stringify(entry?.status) !== JSON.stringify(status)) this.#o.onChange(uid);
   }
 
@@ -127,7 +142,20 @@ export class StatusManager {
   }
 }
 
-/** After a restart of the agent: as the status says, else the pod is as old as its oldest sandbox. */
-function firstSeen(before: PodStatus | undefined, seen: ObservedPod | undefined): number | undefined {
-  return before?.startTime ? Date.parse(before.startTime) : seen?.sandboxes.at(-1)?.createdAt;
+/**
+ * After a restart of the agent a pod started when its status says. Of a static pod that has none the start is that of the
+ * agent; it is active since its oldest sandbox was created.
+ */
+function startsOf(
+  pod: Pod,
+  before: PodStatus | undefined,
+  seen: ObservedPod | undefined,
+  now: number,
+): Pick<Entry, "startTime" | "activeSince"> {
+  const activeSince = startOf(before) ?? seen?.sandboxes.at(-1)?.createdAt ?? now;
+  return { activeSince, startTime: startOf(before) ?? (isStatic(pod) ? now : activeSince) };
+}
+
+function startOf(status: PodStatus | undefined): number | undefined {
+  return status?.startTime ? Date.parse(status.startTime) : undefined;
 }

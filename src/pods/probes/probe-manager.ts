@@ -129,7 +129,8 @@ export class ProbeManager implements Component {
   /** More is known of what the containers of the pod were before (`before`). */
   recall(uid: PodUid): void {
     if (!this.#active) return;
-    for (const worker of this.#pods.get(uid)?.workers.values() ?? []) worker.recall();
+    const workers = [...(this.#pods.get(uid)?.workers.values() ?? [])];
+    for (const believe of workers.map((worker) => worker.recall())) believe?.();
     // A startup probe that has passed lets the others begin.
     this.observed(uid);
   }

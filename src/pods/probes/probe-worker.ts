@@ -128,12 +128,19 @@ export class ProbeWorker {
     this.#arm();
   }
 
-  /** More may be known of the container than when it was found. What its own probes came to is not changed by that. */
-  recall(): void {
-    if (this.#ended || this.#sight.kind !== "running" || this.#tally !== noTally) return;
-    if (!this.#passedBefore(this.#sight)) return;
-    this.#believe(this.#sight.id, "success");
-    if (this.#held) this.#rest();
+  /**
+   * More may be known of the container than when it was found. What its own probes came to is not changed by that. In two
+   * steps for all workers of a pod: who follows the results sees either none of it or all.
+   */
+  recall(): (() => void) | undefined {
+    const sight = this.#sight;
+    if (this.#ended || sight.kind !== "running" || this.#tally !== noTally) return undefined;
+    if (!this.#passedBefore(sight)) return undefined;
+    this.#c.results.delete(this.#kind, sight.id);
+    return () => {
+      this.#believe(sight.id, "success");
+      if (this.#held) this.#rest();
+    };
   }
 
   /** No more probes; what they came to stays known. */

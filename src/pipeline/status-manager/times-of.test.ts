@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { PodStatus } from "../model/pod.ts";
-import { withTimesOf } from "./cluster-pods.ts";
+import type { PodStatus } from "../../model/pod.ts";
+import { withTimesOf } from "./times-of.ts";
 
 const at = (type: string, status: "True" | "False", lastTransitionTime: string) => ({
   type,

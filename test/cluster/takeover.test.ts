@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { Container, Pod, PodSpec } from "../../src/model/pod.ts";
+import { holds } from "../e2e/holds.ts";
+import { container, nodeName, server, TestCluster } from "./cluster-node.ts";
+
+/** Made at once when a container starts, and long after an agent has found it running. */
+const probe = (command: string) => ({
+  exec: { command: [command] },
+  periodSeconds: 3600,
+  failureThreshold: 1,
+});
+const probed = (more: Partial<Container> = {}) =>
+  container({ startupProbe: probe("true"), readinessProbe: probe("true"), command: server, ...more });
+const mirror = `static-${nodeName}`;
+
+const specs: Record<string, Partial<PodSpec>> = {
+  plain: {},
+  probed: { containers: [probed()] },
+  sidecar: {
+    initContainers: [probed({ name: "side", restartPolicy: "Always" })],
+    containers: [probed({ startupProbe: undefined })],
+  },
+};
+
+async function runningPods(t: TestContext): Promise<TestCluster> {
+  const cluster = await TestCluster.start(t);
+  await cluster.placeManifest("static", { containers: [probed()] });
+  await cluster.startAgent();
+  for (const [name, spec] of Object.entries(specs)) cluster.addPod(name, spec);
+  cluster.addPod("unready", { containers: [probed({ readinessProbe: probe("false") })] });
+  for (const name of [...Object.keys(specs), mirror]) await cluster.runs(name);
+  await cluster.is("unready", ({ status }) => {
+    assert.deepEqual([status?.phase, status?.containerStatuses?.[0]?.started], ["Running", true]);
+    assert.equal(status?.containerStatuses?.[0]?.ready, false);
+  });
+  await cluster.stopAgent();
+  // Times have whole seconds: whatever is made again is to be seen.
+  const second = Math.floor(Date.now() / 1000);
+  await holds(() => assert.ok(Math.floor(Date.now() / 1000) > second + 1));
+  return cluster;
+}
+
+/** As a kubelet leaves a node that keeps no probe results on disk. */
+const forgetResults = (cluster: TestCluster) => rm(join(cluster.dir, "root", "probe-results.json"));
+
+const podsOf = (cluster: TestCluster) =>
+  cluster.api.all("pods").filter((pod) => pod.metadata.name !== "witness") as unknown as Pod[];
+
+/** A pod that comes now has been through all that any status had to go through. */
+async function settled(cluster: TestCluster): Promise<void> {
+  cluster.addPod("witness");
+  await cluster.runs("witness");
+}
+
+test("taking over from another kubelet: readiness, started and times are those of the API", async (t) => {
+  const cluster = await runningPods(t);
+  const before = podsOf(cluster);
+  await forgetResults(cluster);
+  await cluster.startAgent();
+  await settled(cluster);
+  assert.deepEqual(podsOf(cluster), before, "not one write");
+});
+
+test("taking over while the API is away: static pods get readiness from their mirror when it comes", async (t) => {
+  const cluster = await runningPods(t);
+  const before = podsOf(cluster);
+  await forgetResults(cluster);
+  cluster.api.goDown();
+  await cluster.startAgent();
+  await holds(() => assert.equal(cluster.agent.board.rows()[0]?.phase, "Running"));
+  cluster.api.comeBack();
+  await settled(cluster);
+  assert.deepEqual(podsOf(cluster), before, "not one write");
+});
+
+for (const first of ["API", "runtime"] as const)
+  test(`a restart changes no status of a container, of static pods neither, if the ${first} answers first`, async (t) => {
+    const cluster = await runningPods(t);
+    const before = podsOf(cluster);
+    const { api, runtime } = cluster;
+    if (first === "API") await runtime.stop();
+    else api.goDown();
+    await cluster.startAgent();
+    if (first === "API") {
+      await holds(() => assert.equal(cluster.agent.board.rows().length, before.length));
+      await runtime.start();
+    } else {
+      await holds(() => assert.equal(cluster.agent.board.rows()[0]?.ready, "1/1"));
+      api.comeBack();
+    }
+    await settled(cluster);
+    assert.deepEqual(podsOf(cluster), before, "not one write");
+  });
+
+test("a static pod starts with the agent as long as no mirror is known, and its deadline goes on", async (t) => {
+  const cluster = await TestCluster.start(t, { cluster: undefined });
+  await cluster.placeManifest("static", { activeDeadlineSeconds: 5 });
+  const rowIs = (check: (row: ReturnType<typeof cluster.agent.board.rows>[number] | undefined) => void) =>
+    holds(() => check(cluster.agent.board.rows()[0]), 15_000);
+  await cluster.startAgent();
+  let first = "";
+  await rowIs((row) => {
+    assert.equal(row?.phase, "Running");
+    first = row?.startTime ?? "";
+  });
+  await cluster.stopAgent();
+  await holds(() => assert.ok(Date.now() > Date.parse(first) + 2000));
+  const again = Date.now();
+  await cluster.startAgent();
+  await rowIs((row) => assert.ok(Date.parse(row?.startTime ?? "") >= again - 1000, row?.startTime));
+  await rowIs((row) => assert.equal(row?.status?.reason, "DeadlineExceeded"));
+  assert.ok(Date.now() < again + 5000, "not counted again from the start of this agent");
+});
