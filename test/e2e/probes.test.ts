@@ -129,6 +129,19 @@ describeLife(
         },
       ],
     },
+    "slow-to-live": {
+      containers: [
+        {
+          name: "c",
+          command: sh("trap 'exit 0' TERM; sleep 2; touch /tmp/ok; while true; do sleep 1; done"),
+          livenessProbe: {
+            periodSeconds: 10,
+            failureThreshold: 1,
+            exec: { command: sh("test -e /tmp/ok && echo passed >> /tmp/passed") },
+          },
+        },
+      ],
+    },
     "slow-start": {
       containers: [
         {
@@ -265,6 +278,12 @@ describeLife(
       });
       assert.equal(containerOf(again).lastState?.terminated?.exitCode, 0);
       await life.pods.running("no-life-on-failure");
+    });
+
+    test("liveness: one that needs 2 s to start is not restarted, with a period of 10 s and no failure allowed", async () => {
+      const row = await life.pods.running("slow-to-live");
+      await holds(async () => assert.match(await life.inside(row, "cat /tmp/passed"), /passed/), 30_000);
+      await life.pods.is("slow-to-live", (row) => assert.equal(row.restarts, 0));
     });
 
     test("startup: the others wait for it, and it is asked no more once it was good", async () => {
