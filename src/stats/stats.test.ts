@@ -202,6 +202,16 @@ describe("summary", () => {
     }
   });
 
+  it("a summary of CPU and memory only has pressure of these, and no I/O", async () => {
+    const { stats } = bench(
+      { containers: [told] },
+      { systemCgroups: async () => ({ kubelet: "/kubepods" }) },
+    );
+    const text = JSON.stringify(await stats.cpuAndMemory());
+    assert.doesNotMatch(text, /"io"/);
+    assert.match(text, /"psi"/);
+  });
+
   it("page faults of a cgroup are its own, without those below", async () => {
     const { stats, cgroups } = bench();
     const { memory, ...rest } = fakeUsage(20e9, 200_000);
@@ -335,7 +345,6 @@ describe("summary", () => {
       "startTime",
       "cpu",
       "memory",
-      "io",
       "swap",
     ]);
     assert.equal(pods[0]?.containers[0]?.cpu?.usageCoreNanoSeconds, 7e9);

@@ -17,6 +17,7 @@ import { NodeStatsMaker } from "./node-stats.ts";
 import type { StatsHost, StatsOptions } from "./options.ts";
 import { PodStatsMaker, type RuntimeCounts } from "./pod-stats.ts";
 import { Remembered } from "./remembered.ts";
+import { withoutIo } from "./without-io.ts";
 
 const realHost: StatsHost = {
   network: readNetworkUsage,
@@ -120,7 +121,7 @@ export class Stats {
       this.#node.cpuAndMemory(),
       fewAtOnce([...this.#o.observed.all()], podsAtOnce, (pod) => this.#pods.cpuAndMemory(pod, counts)),
     ]);
-    return this.#done(node, pods);
+    return withoutIo(this.#done(node, pods));
   }
 
   async #makeContainers(): Promise<readonly CgroupRow[]> {
