@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { aContainer, aPod, seen, seenContainer, testUid } from "../../test/builders/pods.ts";
+import { KubeletError } from "../base/errors.ts";
 import { NamespaceMode } from "../gen/runtime/v1/api_pb.js";
 import type { Container, EnvVar } from "../model/pod.ts";
 import { fakeNode, fakeSettings } from "../pipeline/pod-runtime/config/fake-context.ts";
@@ -41,6 +42,20 @@ test("a sandbox gets the resolver that its policy asks for, and the pod's cgroup
   const cluster = await requests.sandbox(aPod({ dnsPolicy: "ClusterFirst" }), 0);
   assert.deepEqual(cluster.dnsConfig?.servers, ["10.96.0.10"]);
   assert.ok(cluster.dnsConfig?.searches?.includes("default.svc.cluster.local"));
+});
+
+test("a volume whose image does not come is reported as any image, with the time of the next pull", async (t) => {
+  const failure = new KubeletError("ImagePullBackOff", 'Back-off pulling image "i"', { retryAt: 5 });
+  const volumes = { mountsFor: () => Promise.reject(failure), devicesFor: async () => [] };
+  const { requests } = await setUp(t, undefined, { volumes });
+  const made = { attempt: 0, image, podIPs: ["10.0.0.5"] };
+  await assert.rejects(requests.container(aPod(), aContainer("a"), made), failure);
+  const other = new KubeletError("Volume", "not mounted");
+  const { requests: worse } = await setUp(t, undefined, {
+    volumes: { ...volumes, mountsFor: () => Promise.reject(other) },
+  });
+  const code = "CreateContainerConfigError";
+  await assert.rejects(worse.container(aPod(), aContainer("a"), made), { code });
 });
 
 test("what is wrong with the resolver is told once a pod", async (t) => {

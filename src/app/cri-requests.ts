@@ -4,6 +4,7 @@ import { KubeletError, messageOf } from "../base/errors.ts";
 import { NamespaceMode } from "../gen/runtime/v1/api_pb.js";
 import { makeFolders } from "../host/make-folders.ts";
 import { containerHash } from "../model/container-hash.ts";
+import { isImageFailure } from "../model/image-reasons.ts";
 import type { Container, Pod, PodUid } from "../model/pod.ts";
 import type { PodEvents } from "../model/pod-events.ts";
 import { buildContainerConfig } from "../pipeline/pod-runtime/config/container-config.ts";
@@ -143,12 +144,12 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
   };
 }
 
-/** Whatever goes wrong here is for users the same trouble: the request could not be made. */
+/** Whatever goes wrong here has the same reason for users, the request could not be made; but for images of volumes. */
 async function named<T>(code: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof KubeletError && error.code === code) throw error;
+    if (error instanceof KubeletError && (error.code === code || isImageFailure(error))) throw error;
     throw new KubeletError(code, messageOf(error), { cause: error });
   }
 }

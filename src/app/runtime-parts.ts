@@ -68,8 +68,8 @@ export function podRuntime(
     onInUse: parts.onVolumesInUse,
     onCsiNode: parts.onCsiNode,
     recursiveReadOnly: (pod) => core.features.recursiveReadOnly(requests.runtimeHandler(pod)),
-    imageSource: async (pod, { name, reference = "", pullPolicy }, signal) => {
-      const wanted = { name, image: reference, imagePullPolicy: pullPolicy } as Container;
+    imageSource: async (pod, { reference = "", pullPolicy }, signal) => {
+      const wanted = { image: reference, imagePullPolicy: pullPolicy };
       const sandbox = await requests.sandbox(pod, 0);
       const { ref } = await images.manager.ensure(pod, wanted, sandbox, { signal, onPull: () => {} });
       return {

@@ -57,6 +57,10 @@ describeLife(
       ],
     },
     crashes: { containers: [{ name: "c", command: sh("exit 3") }] },
+    "no-volume-image": {
+      volumes: [{ name: "image", image: { reference: "127.0.0.1:1/no/volume:1" } }] as never,
+      containers: [{ name: "c", volumeMounts: [{ name: "image", mountPath: "/image" }] }],
+    },
     "out-of-time": { activeDeadlineSeconds: 1, containers: [{ name: "c" }] },
   }),
   (life) => {
@@ -78,6 +82,16 @@ describeLife(
     test("ErrImagePull, and while the next try has to wait, ImagePullBackOff", async () => {
       await waits("no-registry", "ImagePullBackOff", /^Back-off pulling image "127\.0\.0\.1:1\/no\/such:1"/);
       const row = await life.pods.inPhase("no-registry", "Pending");
+      assert.ok(life.watched.reasonsOf(row.name).has("ErrImagePull"), "the failure itself was never shown");
+    });
+
+    test("the same for the image of a volume", async () => {
+      await waits(
+        "no-volume-image",
+        "ImagePullBackOff",
+        /^Back-off pulling image "127\.0\.0\.1:1\/no\/volume:1"/,
+      );
+      const row = await life.pods.inPhase("no-volume-image", "Pending");
       assert.ok(life.watched.reasonsOf(row.name).has("ErrImagePull"), "the failure itself was never shown");
     });
 

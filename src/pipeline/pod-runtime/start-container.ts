@@ -1,6 +1,7 @@
 import { isAbort, KubeletError, messageOf } from "../../base/errors.ts";
 import type { ContainerId } from "../../clients/cri/cri.ts";
 import { startPriority } from "../../model/critical-pod.ts";
+import { isImageReason } from "../../model/image-reasons.ts";
 import { type Container, type Pod, podRef } from "../../model/pod.ts";
 import { newestContainer, type ObservedContainer, type ObservedSandbox } from "../../state/observed-pods.ts";
 import type { StartAction } from "./plan.ts";
@@ -71,7 +72,7 @@ export class ContainerStarter {
       if (isAbort(error)) return error;
       const reason = reasonOf(error) ?? code;
       // An image that does not come has told its own story; here only the reason is repeated.
-      const text = this.#isImageTrouble(reason) ? reason : messageOf(error);
+      const text = isImageReason(reason) ? reason : messageOf(error);
       events.warning(pod, "Failed", `Error: ${text}`, container.name);
       return reasonOf(error) ? error : new KubeletError(code, messageOf(error), { cause: error });
     };
@@ -139,10 +140,6 @@ export class ContainerStarter {
   ): void {
     const volumes = mounts.filter(({ image }) => image !== undefined).length;
     if (volumes > 0) this.#o.metrics?.imageVolumes?.(volumes, failed);
-  }
-
-  #isImageTrouble(reason: string): boolean {
-    return /^(ErrImage|ImagePull|InvalidImage|ImageInspect|Registry|Signature)/.test(reason);
   }
 
   async #postStart(

@@ -270,6 +270,13 @@ test("a pull says what it waits for: others, the rate, the registry", async () =
   await Promise.all(all);
 });
 
+test("the image of a volume is the pod's matter, and no container's", async () => {
+  const { images, said, stop } = setUp();
+  const options = { signal: stop.signal, onPull() {} };
+  await images.ensure(aPod(), { image: "i:1", imagePullPolicy: "Always" }, {}, options);
+  assert.ok(said.length > 0 && said.every((line) => line.includes("(undefined)")), said.join("\n"));
+});
+
 test("no name: InvalidImageName, and the runtime is not asked", async () => {
   const { ensure, said } = setUp();
   await assert.rejects(ensure("No Name"), code("InvalidImageName"));

@@ -44,10 +44,13 @@ export interface EnsureOptions {
   onPull: (waitsFor: string) => void;
 }
 
-/** One wish for an image: for which container, in words (`asked`) and to the runtime (`spec`). */
+/** What an image is for: a container, or a volume of the pod, which has no name here. */
+export type ImageUser = Pick<Container, "image" | "imagePullPolicy"> & { name?: string };
+
+/** One request for an image: what for, in words (`asked`) and to the runtime (`spec`). */
 interface Wish extends EnsureOptions {
   pod: Pod;
-  container: Container;
+  container: ImageUser;
   asked: string;
   spec: ImageSpecInit & { image: string };
   sandbox: PodSandboxConfigInit;
@@ -73,7 +76,7 @@ export class ImageManager {
   /** Resolves with what to run. Fails with a KubeletError whose code is the reason users know. */
   async ensure(
     pod: Pod,
-    container: Container,
+    container: ImageUser,
     sandbox: PodSandboxConfigInit,
     options: EnsureOptions,
   ): Promise<EnsuredImage> {
@@ -92,7 +95,7 @@ export class ImageManager {
 
   async #ensure(
     pod: Pod,
-    container: Container,
+    container: ImageUser,
     sandbox: PodSandboxConfigInit,
     options: EnsureOptions,
     outcome: EnsureOutcome,

@@ -1,0 +1,10 @@
+import { KubeletError } from "../base/errors.ts";
+
+/** True for a reason that a container waits for because of an image: its own, or that of a volume. */
+export function isImageReason(reason: string): boolean {
+  return /^(ErrImage|ImagePull|InvalidImage|ImageInspect|Registry|Signature)/.test(reason);
+}
+
+export function isImageFailure(error: unknown): error is KubeletError {
+  return error instanceof KubeletError && isImageReason(error.code);
+}
