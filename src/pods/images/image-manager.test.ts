@@ -282,7 +282,7 @@ test("no name: InvalidImageName, and the runtime is not asked", async () => {
   await assert.rejects(ensure("No Name"), code("InvalidImageName"));
   assert.equal(
     said[0],
-    'InspectFailed(a)! Failed to apply default image tag "No Name": couldn\'t parse image name "No Name": invalid reference format',
+    'InspectFailed(a)! Failed to apply default image tag "No Name": couldn\'t parse image name "No Name": invalid reference format: repository name (library/No Name) must be lowercase',
   );
 });
 

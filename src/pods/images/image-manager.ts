@@ -102,12 +102,14 @@ export class ImageManager {
   ): Promise<EnsuredImage> {
     const { events, records } = this.#o;
     const asked = container.image ?? "";
-    const image = withDefaultTag(asked);
-    if (!image) {
-      const message = `Failed to apply default image tag "${asked}": couldn't parse image name "${asked}": invalid reference format`;
+    const named = withDefaultTag(asked);
+    if ("problem" in named) {
+      const quoted = JSON.stringify(asked);
+      const message = `Failed to apply default image tag ${quoted}: couldn't parse image name ${quoted}: ${named.problem}`;
       events.warning(pod, "InspectFailed", message, container.name);
       throw new KubeletError("InvalidImageName", message);
     }
+    const { image } = named;
     const spec = {
       image,
       annotations: pod.metadata.annotations,

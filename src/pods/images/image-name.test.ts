@@ -3,7 +3,10 @@ import { test } from "node:test";
 import { parseImageName, repositoryOf, withDefaultTag } from "./image-name.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
-const table: [text: string, withTag: string | undefined][] = [
+const lower = (repository: string) =>
+  `invalid reference format: repository name (${repository}) must be lowercase`;
+const invalid = "invalid reference format";
+const table: [text: string, withTag: string | { problem: string }][] = [
   ["busybox", "busybox:latest"],
   ["busybox:1.36", "busybox:1.36"],
   ["library/busybox", "library/busybox:latest"],
@@ -17,31 +20,44 @@ const table: [text: string, withTag: string | undefined][] = [
   [`busybox@${digest}`, `busybox@${digest}`],
   [`busybox:1@${digest}`, `busybox:1@${digest}`],
   ["busybox:_x.Y-z", "busybox:_x.Y-z"],
-  ["", undefined],
-  [" busybox", undefined],
-  ["busybox ", undefined],
-  ["busybox\n", undefined],
-  ["BusyBox", undefined],
-  ["busybox:", undefined],
-  ["busybox:-x", undefined],
-  [`busybox:${"x".repeat(129)}`, undefined],
-  ["busybox@sha256:abc", undefined],
-  ["busybox@", undefined],
-  ["a//b", undefined],
-  ["/a", undefined],
-  ["a/", undefined],
-  ["a/-b", undefined],
-  ["a/b_", undefined],
-  ["a/b___c", undefined],
-  ["a..b", undefined],
-  ["http://registry.test/demo", undefined],
-  ["a".repeat(64), undefined],
-  ["A".repeat(64), undefined],
-  [`r.test/${"a".repeat(256)}`, undefined],
+  [`busybox@sha512:${"0".repeat(128)}`, `busybox@sha512:${"0".repeat(128)}`],
+  ["", { problem: invalid }],
+  [" busybox", { problem: invalid }],
+  ["busybox ", { problem: invalid }],
+  ["busybox\n", { problem: invalid }],
+  ["BusyBox", { problem: lower("library/BusyBox") }],
+  ["No Name:1", { problem: lower("library/No Name") }],
+  ["Team/App", { problem: lower("App") }],
+  ["registry.test/Team/app:V1", { problem: lower("Team/app") }],
+  [`busybox@SHA256:${"a".repeat(64)}`, { problem: lower("library/busybox@SHA256") }],
+  ["busybox:", { problem: invalid }],
+  ["busybox:-x", { problem: invalid }],
+  [`busybox:${"x".repeat(129)}`, { problem: invalid }],
+  ["busybox@sha256:abc", { problem: invalid }],
+  [`busybox@sha256:${"a".repeat(32)}`, { problem: "invalid checksum digest length" }],
+  [`busybox@sha256:${"A".repeat(64)}`, { problem: "invalid checksum digest format" }],
+  [`busybox@md5:${"a".repeat(32)}`, { problem: "unsupported digest algorithm" }],
+  ["busybox@", { problem: invalid }],
+  ["a//b", { problem: invalid }],
+  ["/a", { problem: invalid }],
+  ["a/", { problem: invalid }],
+  ["a/-b", { problem: invalid }],
+  ["a/b_", { problem: invalid }],
+  ["a/b___c", { problem: invalid }],
+  ["a..b", { problem: invalid }],
+  ["http://registry.test/demo", { problem: invalid }],
+  [
+    "a".repeat(64),
+    {
+      problem: `invalid repository name (${"a".repeat(64)}), cannot specify 64-byte hexadecimal strings`,
+    },
+  ],
+  ["A".repeat(64), { problem: lower(`library/${"A".repeat(64)}`) }],
+  [`r.test/${"a".repeat(256)}`, { problem: "repository name must not be more than 255 characters" }],
 ];
 for (const [text, expected] of table)
-  test(`image name: ${JSON.stringify(text).slice(0, 60)} ${expected ? "is one" : "is none"}`, () =>
-    assert.equal(withDefaultTag(text), expected));
+  test(`image name: ${JSON.stringify(text).slice(0, 60)} is ${typeof expected === "string" ? "one" : "none"}`, () =>
+    assert.deepEqual(withDefaultTag(text), typeof expected === "string" ? { image: expected } : expected));
 
 test("an image name has a repository, a tag and a digest", () =>
   assert.deepEqual(
@@ -51,8 +67,8 @@ test("an image name has a repository, a tag and a digest", () =>
 
 test("a long bad name is refused quickly", () => {
   const before = performance.now();
-  assert.equal(withDefaultTag(`${"a-".repeat(5000)}!`), undefined);
-  assert.equal(withDefaultTag(`${"a.".repeat(5000)}/!`), undefined);
+  assert.deepEqual(withDefaultTag(`${"a-".repeat(5000)}!`), { problem: invalid });
+  assert.deepEqual(withDefaultTag(`${"a.".repeat(5000)}/!`), { problem: invalid });
   assert.ok(performance.now() - before < 10_000); // backtracking would take for ever
 });
 
@@ -64,7 +80,7 @@ const repositories: [image: string, repository: string | undefined][] = [
   ["index.docker.io/team/app:1", "docker.io/team/app"],
   ["localhost/app", "localhost/app"],
   ["localhost:5000/app:1", "localhost:5000/app"],
-  ["quay.io/team/app@sha256:0123456789abcdef0123456789abcdef", "quay.io/team/app"],
+  [`quay.io/team/app@${digest}`, "quay.io/team/app"],
   ["No Name", undefined],
 ];
 for (const [image, repository] of repositories)

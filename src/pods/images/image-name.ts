@@ -9,8 +9,15 @@ const component = `[a-z0-9]+(?:${separator}[a-z0-9]+)*`;
 const tag = "[\\w][\\w.-]{0,127}";
 const digest = "[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}";
 const reference = new RegExp(
-  `^(?<name>(?:${domain}/)?${component}(?:/${component})*)(?::(?<tag>${tag}))?(?:@(?<digest>${digest}))?$`,
+  `^(?<name>(?:(?<domain>${domain})/)?(?<path>${component}(?:/${component})*))(?::(?<tag>${tag}))?(?:@(?<digest>${digest}))?$`,
 );
+const longestPath = 255;
+/** By algorithm, how many hexadecimal digits a digest has. */
+const digestDigits = new Map([
+  ["sha256", 64],
+  ["sha384", 96],
+  ["sha512", 128],
+]);
 
 export interface ImageName {
   name: string;
@@ -18,30 +25,65 @@ export interface ImageName {
   digest?: string;
 }
 
-/** Undefined if it is not an image reference. */
-export function parseImageName(text: string): ImageName | undefined {
-  const groups = reference.exec(text)?.groups;
-  if (!groups?.name || groups.name.length > 255) return undefined;
+/** The parts of an image reference, or why it is none, in the words of the reference kubelet. */
+export function parseImageName(text: string): ImageName | { problem: string } {
   // A bare 64-digit name would be taken for an image ID.
-  if (/^[a-f0-9]{64}$/.test(groups.name)) return undefined;
-  return { name: groups.name, tag: groups.tag, digest: groups.digest };
+  if (/^[a-f0-9]{64}$/.test(text))
+    return {
+      problem: `invalid repository name (${text}), cannot specify 64-byte hexadecimal strings`,
+    };
+  const { registry, rest } = splitRegistry(text);
+  const [repository = ""] = rest.split(":");
+  if (repository !== repository.toLowerCase())
+    return { problem: `invalid reference format: repository name (${repository}) must be lowercase` };
+  const full = reference.exec(`${registry}/${rest}`)?.groups;
+  if (!full) return { problem: invalidFormat(`${registry}/${rest}`) };
+  if ((full.path ?? "").length > longestPath)
+    return { problem: `repository name must not be more than ${longestPath} characters` };
+  const problem = full.digest === undefined ? undefined : digestProblem(full.digest);
+  if (problem) return { problem };
+  const name = reference.exec(text)?.groups?.name ?? text;
+  return { name, tag: full.tag, digest: full.digest };
 }
 
-/** The reference with the tag "latest" where neither tag nor digest is given; undefined if it is no reference. */
-export function withDefaultTag(text: string): string | undefined {
+/** What is no reference as it is may be one in lower case: its registry is then what is wrong. */
+function invalidFormat(text: string): string {
+  return reference.test(text.toLowerCase()) ? "repository name must be lowercase" : "invalid reference format";
+}
+
+function digestProblem(text: string): string | undefined {
+  const [algorithm = "", encoded = ""] = text.split(":");
+  const digits = digestDigits.get(algorithm);
+  if (digits === undefined)
+    return /^[a-z0-9]+([.+_-][a-z0-9]+)*$/.test(algorithm)
+      ? "unsupported digest algorithm"
+      : "invalid checksum digest format";
+  if (encoded.length !== digits) return "invalid checksum digest length";
+  return /^[a-f0-9]+$/.test(encoded) ? undefined : "invalid checksum digest format";
+}
+
+/** The reference with the tag "latest" where neither tag nor digest is given. */
+export function withDefaultTag(text: string): { image: string } | { problem: string } {
   const parsed = parseImageName(text);
-  if (!parsed) return undefined;
-  return parsed.tag || parsed.digest ? text : `${text}:latest`;
+  if ("problem" in parsed) return parsed;
+  return { image: parsed.tag || parsed.digest ? text : `${text}:latest` };
 }
 
 /** The repository with its registry, as credentials name it: "busybox:1" is "docker.io/library/busybox". */
 export function repositoryOf(text: string): string | undefined {
-  const name = parseImageName(text)?.name;
-  if (!name) return undefined;
-  const [first = "", ...rest] = name.split("/");
-  const isHost =
-    rest.length > 0 && (/[.:]/.test(first) || first === "localhost" || first !== first.toLowerCase());
-  if (isHost && first !== "index.docker.io" && first !== "docker.io") return name;
-  const path = isHost ? rest : [first, ...rest];
-  return ["docker.io", ...(path.length === 1 ? ["library"] : []), ...path].join("/");
+  const parsed = parseImageName(text);
+  if ("problem" in parsed) return undefined;
+  const { registry, rest } = splitRegistry(parsed.name);
+  return `${registry}/${rest}`;
+}
+
+/** The registry that is meant, and the rest with all that is left out for it. */
+function splitRegistry(text: string): { registry: string; rest: string } {
+  const slash = text.indexOf("/");
+  const first = text.slice(0, Math.max(slash, 0));
+  const isRegistry = /[.:]/.test(first) || first === "localhost" || first !== first.toLowerCase();
+  const isDocker = !isRegistry || first === "index.docker.io" || first === "docker.io";
+  const rest = isRegistry ? text.slice(slash + 1) : text;
+  if (!isDocker) return { registry: first, rest };
+  return { registry: "docker.io", rest: rest.includes("/") ? rest : `library/${rest}` };
 }

@@ -79,7 +79,7 @@ function entryOf(image: string, unsettled: boolean): Entry {
 export function canonicalImage(image: string): string {
   const parsed = parseImageName(image);
   const repository = repositoryOf(image);
-  if (!parsed || !repository) return image;
+  if ("problem" in parsed || !repository) return image;
   if (parsed.digest) return `${repository}@${parsed.digest}`;
   return `${repository}:${parsed.tag ?? "latest"}`;
 }

@@ -28,5 +28,6 @@ function isListed(image: string, allowlist: readonly string[]): boolean {
 
 /** The image as the pod has it, without tag and digest; undefined if it is no name. */
 export function nameOnly(image: string): string | undefined {
-  return parseImageName(image)?.name;
+  const parsed = parseImageName(image);
+  return "problem" in parsed ? undefined : parsed.name;
 }
