@@ -389,7 +389,7 @@ const cases: Case[] = [
     method: "POST",
     pair: admin,
     status: 500,
-    says: /^checkpointing of default\/web\/app failed \(out of luck\)$/,
+    says: /^checkpointing of default\/web\/app failed \(rpc error: code = Unknown desc = out of luck\)$/,
   },
 ];
 

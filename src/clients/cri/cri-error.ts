@@ -22,6 +22,18 @@ export function hasGrpcCode(error: unknown, code: GrpcCode): boolean {
   return error instanceof CriError && error.grpcCode === code;
 }
 
+/** The error with its code, in the form that tools look for; one that is not the runtime's as it is. */
+export function rpcErrorText(error: unknown): string {
+  if (!(error instanceof CriError)) return messageOf(error);
+  return `rpc error: code = ${goName(error.grpcCode)} desc = ${error.message}`;
+}
+
+/** NOT_FOUND is "NotFound" in messages that people know and tools look for. */
+function goName(code: GrpcCode): string {
+  if (code === "CANCELLED") return "Canceled";
+  return code.replace(/([A-Z])([A-Z]*)_?/g, (_, first: string, rest: string) => first + rest.toLowerCase());
+}
+
 /** The id that already holds the name which a RunPodSandbox or CreateContainer asked for, if that is why it failed. */
 export function nameHolderOf(error: unknown): string | undefined {
   // Runtimes disagree about the code, not about the words.

@@ -1,5 +1,5 @@
 import { isAbort, messageOf } from "../../base/errors.ts";
-import { CriError } from "../../clients/cri/cri-error.ts";
+import { CriError, hasGrpcCode, rpcErrorText } from "../../clients/cri/cri-error.ts";
 
 export interface PullFailure {
   /** The reason that users see. */
@@ -32,8 +32,7 @@ export function pullErrorText(errors: readonly unknown[]): string {
 
 /** With the code that the runtime gave, where it says something. */
 function textOf(error: unknown): string {
-  if (!(error instanceof CriError) || error.grpcCode === "UNKNOWN") return messageOf(error);
-  return `rpc error: code = ${goName(error.grpcCode)} desc = ${error.message}`;
+  return hasGrpcCode(error, "UNKNOWN") ? messageOf(error) : rpcErrorText(error);
 }
 
 /** Whether the image may have come all the same: the runtime has not answered, so it may have gone on. */
@@ -47,10 +46,4 @@ function isCut(error: unknown): boolean {
   return (
     error instanceof CriError && ["UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED"].includes(error.grpcCode)
   );
-}
-
-/** NOT_FOUND is "NotFound" in messages that people know and tools look for. */
-function goName(code: string): string {
-  if (code === "CANCELLED") return "Canceled";
-  return code.replace(/([A-Z])([A-Z]*)_?/g, (_, first: string, rest: string) => first + rest.toLowerCase());
 }

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
-import { messageOf } from "../../base/errors.ts";
 import type { RuntimeService } from "../../clients/cri/cri.ts";
+import { rpcErrorText } from "../../clients/cri/cri-error.ts";
 import { fullNameOf, type Pod, type PodFullName } from "../../model/pod.ts";
 import { newestContainer, type ObservedPod } from "../../state/observed-pods.ts";
 import { attributesOf } from "../auth/attributes.ts";
@@ -46,7 +46,7 @@ export function checkpointRoute(o: CheckpointOptions): Route {
       } catch (error) {
         signal.throwIfAborted();
         const what = `${namespace}/${name}/${container}`;
-        throw new HttpError(500, `checkpointing of ${what} failed (${messageOf(error)})`, { cause: error });
+        throw new HttpError(500, `checkpointing of ${what} failed (${rpcErrorText(error)})`, { cause: error });
       }
       replyJson(response, { items: [location] });
     },
