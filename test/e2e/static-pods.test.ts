@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { PodRow } from "../../src/app/pod-board.ts";
 import type { CriClient } from "../../src/clients/cri/cri.ts";
-import { PodSandboxState } from "../../src/gen/runtime/v1/api_pb.js";
+import { NamespaceMode, PodSandboxState } from "../../src/gen/runtime/v1/api_pb.js";
 import { describeOnContainerd, startTestNode, type TestNode } from "../node/test-node.ts";
 import { AgentProcess, askRuntime, cgroupFolders } from "./agent-process.ts";
 import { holds } from "./holds.ts";
@@ -65,6 +65,27 @@ describeOnContainerd("static pods", (version) => {
   }
 
   const said = (pattern: RegExp) => holds(async () => assert.match(agent.log(), pattern));
+
+  test("sandboxes that no kubelet made are stopped and removed, each reported once", async () => {
+    const foreign: string[] = [];
+    await unnoticed(async () => {
+      for (let i = 0; i < 5; i++) {
+        const metadata = { name: `foreign-${i}`, namespace: "elsewhere", uid: `not-ours-${i}`, attempt: 0 };
+        const linux = { securityContext: { namespaceOptions: { network: NamespaceMode.NODE } } };
+        foreign.push(await runtime.runPodSandbox({ metadata, linux }, ""));
+      }
+      await holds(async () => {
+        const left = (await runtime.listPodSandboxes()).map(({ id }) => id as string);
+        assert.deepEqual(
+          foreign.filter((id) => left.includes(id)),
+          [],
+        );
+      }, 60_000);
+    });
+    const ended = agent.log().match(/"Ending a pod that no source wants" pod="elsewhere\/foreign-.*/g) ?? [];
+    assert.equal(ended.length, foreign.length, ended.join("\n"));
+    for (const id of foreign) assert.ok(ended.some((line) => line.includes(id)));
+  });
 
   test("a manifest dropped into the folder starts at once, not at the next rescan", async () => {
     await unnoticed(async () => {

@@ -76,15 +76,15 @@ async function setUp(t: TestContext, refuse?: Error) {
   return { clock, streams, said, logs, stream, runtime, stop };
 }
 
-const event = (labels: Record<string, string>, uid = "") =>
-  create(ContainerEventResponseSchema, { podSandboxStatus: { labels, metadata: { uid } } });
+const event = (labels: Record<string, string>, id = "") =>
+  create(ContainerEventResponseSchema, { podSandboxStatus: { labels, id } });
 
 test("each event is a hint to look at its pod; one of nobody's pod, to look at all", async (t) => {
   const { said, streams } = await setUp(t);
   await streams[0]!.send(event({ [labelPodUid]: "u1" }));
-  await streams[0]!.send(event({}, "u2"));
+  await streams[0]!.send(event({}, "s2"));
   await streams[0]!.send(create(ContainerEventResponseSchema, {}));
-  assert.deepEqual(said, ["look at u1", "look at u2", "look at all"]);
+  assert.deepEqual(said, ["look at u1", "look at s2", "look at all"]);
 });
 
 test("a stream that stays open is trusted after a look at all", async (t) => {

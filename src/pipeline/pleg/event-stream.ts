@@ -95,7 +95,7 @@ export class EventStream implements Component {
       for await (const event of this.#o.runtime.containerEvents(signal)) {
         if (event.createdAt > 0n)
           this.#o.metrics?.received(this.#o.clock.now() - Number(event.createdAt / 1_000_000n));
-        const uid = event.podSandboxStatus?.labels[labelPodUid] ?? event.podSandboxStatus?.metadata?.uid;
+        const uid = event.podSandboxStatus?.labels[labelPodUid] ?? event.podSandboxStatus?.id;
         if (uid) this.#o.onHint(uid as PodUid);
         else this.#o.onGap();
       }

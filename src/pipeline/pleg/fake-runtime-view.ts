@@ -28,6 +28,8 @@ export interface ViewedSandbox {
   id: string;
   uid: string;
   ready: boolean;
+  /** True if no kubelet made it. */
+  isForeign?: boolean;
   ip?: string;
   attempt?: number;
   createdAt?: number;
@@ -54,9 +56,10 @@ export class FakeRuntimeView {
     listPodSandboxes: async (filter) => {
       const uid = filter?.labelSelector?.[labelPodUid];
       const shown = this.sandboxes
-        .filter((s) => uid === undefined || s.uid === uid)
+        .filter((s) => uid === undefined || (s.uid === uid && !s.isForeign))
+        .filter((s) => !filter?.id || s.id === filter.id)
         .map((s) => create(PodSandboxSchema, this.#sandbox(s)));
-      await this.#called(`list sandboxes${uid ? ` of ${uid}` : ""}`);
+      await this.#called(`list sandboxes${uid ? ` of ${uid}` : ""}${filter?.id ? ` ${filter.id}` : ""}`);
       return shown;
     },
     listContainers: async (filter) => {
@@ -112,7 +115,7 @@ export class FakeRuntimeView {
       id: s.id,
       createdAt: BigInt(s.createdAt ?? 1) * 1_000_000n,
       state: s.ready ? PodSandboxState.SANDBOX_READY : PodSandboxState.SANDBOX_NOTREADY,
-      labels: labelsOf(s.uid),
+      labels: s.isForeign ? {} : labelsOf(s.uid),
       metadata: { name: `pod-${s.uid}`, namespace: "default", uid: s.uid, attempt: s.attempt ?? 0 },
     };
   }

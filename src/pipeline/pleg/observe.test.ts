@@ -53,13 +53,14 @@ for (const [rule, before, after, expected] of events)
       expected,
     ));
 
-test("sandboxes and containers are put together by pod; what no kubelet made is left out", () => {
+test("sandboxes and containers are put together by pod; a sandbox that no kubelet made is one by itself", () => {
   const labels = { [labelPodUid]: "u1", [labelPodName]: "web", [labelPodNamespace]: "default" };
   const pods = groupByPod(
     [
       create(PodSandboxSchema, { id: "s1", labels }),
       create(PodSandboxSchema, { id: "s2", metadata: { uid: "u2", name: "bare", namespace: "n" } }),
       create(PodSandboxSchema, { id: "s3" }),
+      create(PodSandboxSchema, { id: "s4", metadata: { uid: "u1", name: "web", namespace: "default" } }),
     ],
     [create(ContainerSchema, { id: "c1", labels }), create(ContainerSchema, { id: "c2" })],
   );
@@ -71,7 +72,8 @@ test("sandboxes and containers are put together by pod; what no kubelet made is 
     ]),
     [
       ["default/web u1", ["s1"], ["c1"]],
-      ["n/bare u2", ["s2"], []],
+      ["n/bare s2", ["s2"], []],
+      ["default/web s4", ["s4"], []],
     ],
   );
 });

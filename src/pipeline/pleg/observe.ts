@@ -31,6 +31,7 @@ const containerStates: Record<ContainerState, ObservedContainer["state"]> = {
 
 /** A pod as two lists of the runtime show it: ids and states, no details. */
 export interface ListedPod {
+  /** Of a sandbox that no kubelet made, its own id: its labels do not say to which pod it belongs. */
   uid: PodUid;
   name: string;
   namespace: string;
@@ -38,30 +39,28 @@ export interface ListedPod {
   containers: Container[];
 }
 
-/** Puts the sandboxes and containers of a listing together by pod. What no kubelet made is left out. */
+/**
+ * Puts the sandboxes and containers of a listing together by pod. A sandbox that no kubelet made is a pod of its own, as for the
+ * reference; its containers go with it, and are left out.
+ */
 export function groupByPod(sandboxes: PodSandbox[], containers: Container[]): Map<PodUid, ListedPod> {
   const pods = new Map<PodUid, ListedPod>();
-  const podFor = (
-    labels: Record<string, string>,
-    fallback?: { uid: string; name: string; namespace: string },
-  ) => {
-    const uid = (labels[labelPodUid] ?? fallback?.uid ?? "") as PodUid;
-    if (!uid) return undefined;
-    let pod = pods.get(uid);
-    if (!pod) {
-      pod = {
-        uid,
-        name: labels[labelPodName] ?? fallback?.name ?? "",
-        namespace: labels[labelPodNamespace] ?? fallback?.namespace ?? "",
-        sandboxes: [],
-        containers: [],
-      };
-      pods.set(uid, pod);
-    }
+  const podFor = (uid: string, name = "", namespace = ""): ListedPod => {
+    const key = uid as PodUid;
+    const pod = pods.get(key) ?? { uid: key, name, namespace, sandboxes: [], containers: [] };
+    pods.set(key, pod);
     return pod;
   };
-  for (const sandbox of sandboxes) podFor(sandbox.labels, sandbox.metadata)?.sandboxes.push(sandbox);
-  for (const container of containers) podFor(container.labels)?.containers.push(container);
+  const podOf = (labels: Record<string, string>) => {
+    const uid = labels[labelPodUid];
+    return uid ? podFor(uid, labels[labelPodName], labels[labelPodNamespace]) : undefined;
+  };
+  for (const sandbox of sandboxes) {
+    const { id, labels, metadata } = sandbox;
+    const pod = podOf(labels) ?? (metadata && podFor(id, metadata.name, metadata.namespace));
+    pod?.sandboxes.push(sandbox);
+  }
+  for (const container of containers) podOf(container.labels)?.containers.push(container);
   for (const pod of pods.values()) {
     pod.sandboxes.sort(newestFirst);
     pod.containers.sort(newestFirst);

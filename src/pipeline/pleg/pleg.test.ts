@@ -69,6 +69,21 @@ function failAt(view: FakeRuntimeView, start: string, message = "broken") {
   };
 }
 
+test("a sandbox that no kubelet made is found by its id, until it is gone", async (t) => {
+  const { view, observed, pleg, clock } = await setUp(t, {
+    view: (v) => v.sandboxes.push({ id: "s1", uid: "u", ready: true, isForeign: true }),
+  });
+  const found = () => [...observed.all()].map((pod) => [pod.uid, pod.name, pod.sandboxes.map((s) => s.id)]);
+  assert.deepEqual(found(), [["s1", "pod-u", ["s1"]]]);
+  await pleg.refresh(u("s1"));
+  assert.deepEqual(found(), [["s1", "pod-u", ["s1"]]]);
+  view.sandboxes = [];
+  await pleg.refresh(u("s1"));
+  assert.deepEqual(found(), []);
+  await clock.advance(1000);
+  assert.deepEqual(found(), []);
+});
+
 test("one that was killed is looked at again for a while: that memory was short is found out later", async (t) => {
   const { view, clock, events, observed, pleg } = await setUp(t, {
     everyMs: 3_600_000,

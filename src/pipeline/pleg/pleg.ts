@@ -63,6 +63,8 @@ export class Pleg implements Component {
   #toLookAgain = new Map<PodUid, () => void>();
   /** The last listing of everything that was applied as a whole: it also speaks for the pods that it did not find. */
   #completeFrom = 0;
+  /** Sandboxes that no kubelet made: no label finds them, so they are listed by their id. */
+  #foreign = new Set<string>();
   #lastRelistAt: number | undefined;
   /** When the last relist began that the runtime answered. */
   #listedAt: number | undefined;
@@ -146,11 +148,12 @@ export class Pleg implements Component {
     const sequence = ++this.#sequence;
     const { runtime, clock, metrics } = this.#o;
     const startedAt = clock.now();
-    const filter = { labelSelector: { [labelPodUid]: uid } };
+    const byLabel = { labelSelector: { [labelPodUid]: uid } };
+    const isForeign = this.#foreign.has(uid);
     try {
       const [sandboxes, containers] = await Promise.all([
-        runtime.listPodSandboxes(filter, { signal: this.#signal }),
-        runtime.listContainers(filter, { signal: this.#signal }),
+        runtime.listPodSandboxes(isForeign ? { id: uid } : byLabel, { signal: this.#signal }),
+        isForeign ? [] : runtime.listContainers(byLabel, { signal: this.#signal }),
       ]);
       await this.#apply(uid, groupByPod(sandboxes, containers).get(uid), sequence);
     } finally {
@@ -212,6 +215,7 @@ export class Pleg implements Component {
     this.#listedAt = startedAt;
     this.#o.metrics?.listed(startedAt);
     const listed = groupByPod(sandboxes, containers);
+    this.#foreign = new Set(sandboxes.map(({ id }) => id).filter((id) => listed.has(id as PodUid)));
     const uids = new Set([...listed.keys(), ...[...observed.all()].map((p) => p.uid)]);
     let complete = true;
     for (const uid of uids) {

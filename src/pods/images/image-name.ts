@@ -48,7 +48,9 @@ export function parseImageName(text: string): ImageName | { problem: string } {
 
 /** What is no reference as it is may be one in lower case: its registry is then what is wrong. */
 function invalidFormat(text: string): string {
-  return reference.test(text.toLowerCase()) ? "repository name must be lowercase" : "invalid reference format";
+  return reference.test(text.toLowerCase())
+    ? "repository name must be lowercase"
+    : "invalid reference format";
 }
 
 function digestProblem(text: string): string | undefined {

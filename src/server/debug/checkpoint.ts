@@ -46,7 +46,9 @@ export function checkpointRoute(o: CheckpointOptions): Route {
       } catch (error) {
         signal.throwIfAborted();
         const what = `${namespace}/${name}/${container}`;
-        throw new HttpError(500, `checkpointing of ${what} failed (${rpcErrorText(error)})`, { cause: error });
+        throw new HttpError(500, `checkpointing of ${what} failed (${rpcErrorText(error)})`, {
+          cause: error,
+        });
       }
       replyJson(response, { items: [location] });
     },
