@@ -17,6 +17,37 @@ export interface NodeIdentity {
 
 type Labels = Readonly<Record<string, string>>;
 
+/** What keeps a node from being selected, for people: "zone In [east, west]: the node has zone=north". */
+export function unmetTerms(terms: readonly NodeTerm[], node: NodeIdentity): string {
+  if (terms.length === 0) return "no terms, which match no node";
+  return terms
+    .map(({ matchExpressions = [], matchFields = [] }) => {
+      const byLabel = matchExpressions.find((requirement) => !meets(requirement, node.labels));
+      if (byLabel) return `${requirementText(byLabel)}: ${labelText(node.labels, byLabel.key)}`;
+      const byField = matchFields.find((requirement) => !meets(requirement, { "metadata.name": node.name }));
+      return byField
+        ? `${requirementText(byField)}: the node is ${node.name}`
+        : "an empty term, which matches no node";
+    })
+    .join(", or ");
+}
+
+/** Likewise of a nodeSelector: "disk=ssd: the node has no label disk". */
+export function unmetLabels(wanted: Labels | undefined, labels: Labels): string | undefined {
+  const unmet = Object.entries(wanted ?? {}).filter(([key, value]) => labelOf(labels, key) !== value);
+  if (unmet.length === 0) return undefined;
+  return unmet.map(([key, value]) => `${key}=${value}: ${labelText(labels, key)}`).join(", ");
+}
+
+function requirementText({ key, operator, values = [] }: Requirement): string {
+  return values.length === 0 ? `${key} ${operator}` : `${key} ${operator} [${values.join(", ")}]`;
+}
+
+function labelText(labels: Labels, key: string): string {
+  const value = labelOf(labels, key);
+  return value === undefined ? `the node has no label ${key}` : `the node has ${key}=${value}`;
+}
+
 /** Terms are alternatives. All of a term has to hold; an empty one matches nothing. */
 export function matchesTerms(terms: readonly NodeTerm[], node: NodeIdentity): boolean {
   return terms.some(({ matchExpressions = [], matchFields = [] }) => {

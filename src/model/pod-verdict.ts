@@ -5,6 +5,8 @@ export interface PodVerdict {
   phase: "Failed";
   reason: string;
   message: string;
+  /** The label, taint or port that decided. For explanations only: reason and message in the API are the reference's. */
+  detail?: string;
   /** Conditions to set besides the usual ones, as DisruptionTarget. */
   conditions?: Pick<PodCondition, "type" | "status" | "reason" | "message">[];
 }

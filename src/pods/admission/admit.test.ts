@@ -235,6 +235,73 @@ describe("admitPod", () => {
     ]);
   });
 
+  describe("what decided, for explanations", () => {
+    const term = (...matchExpressions: object[]) => ({ matchExpressions });
+    const required = (...nodeSelectorTerms: object[]) =>
+      ({
+        affinity: {
+          nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } },
+        },
+      }) as FakePodParts["spec"];
+    const inZone = { key: "zone", operator: "In", values: ["b", "c"] };
+    const hasDisk = { key: "disk", operator: "Exists" };
+    const port = { spec: { containers: [{ ports: [{ containerPort: 80, hostPort: 8080 }] }] } };
+    const rows: [rule: string, detail: string | undefined, pod: FakePodParts, over?: object][] = [
+      [
+        "a label with another value",
+        "nodeSelector zone=b: the node has zone=a",
+        { spec: { nodeSelector: { zone: "b" } } },
+      ],
+      [
+        "each label that does not match, and no other",
+        "nodeSelector disk=ssd: the node has no label disk, cores=4: the node has cores=8",
+        { spec: { nodeSelector: { disk: "ssd", zone: "a", cores: "4" } } },
+      ],
+      [
+        "the first requirement of a term that is not met",
+        "required node affinity zone In [b, c]: the node has zone=a",
+        { spec: required(term({ key: "cores", operator: "Exists" }, inZone)) },
+      ],
+      [
+        "each of several terms",
+        "required node affinity zone In [b, c]: the node has zone=a, or disk Exists: the node has no label disk",
+        { spec: required(term(inZone), term(hasDisk)) },
+      ],
+      [
+        "a field",
+        "required node affinity metadata.name In [n2]: the node is n1",
+        { spec: required({ matchFields: [{ key: "metadata.name", operator: "In", values: ["n2"] }] }) },
+      ],
+      [
+        "a term that matches nothing",
+        "required node affinity an empty term, which matches no node",
+        { spec: required({}) },
+      ],
+      ["a node name", "nodeName n2: the node is n1", { spec: { nodeName: "n2" } }],
+      [
+        "the first taint that is not tolerated",
+        "taint k=v:NoExecute",
+        { spec: { tolerations: [{ key: "t", operator: "Exists" }] } },
+        {
+          taints: [
+            { key: "t", effect: "NoExecute" },
+            { key: "k", value: "v", effect: "NoExecute" },
+          ],
+        },
+      ],
+      ["a taint without a value", "taint k:NoExecute", {}, { taints: [{ key: "k", effect: "NoExecute" }] }],
+      [
+        "a port, and who has it",
+        "hostPort 8080/TCP is used by pod default/other",
+        port,
+        { others: [fakePod({ ...port, metadata: { name: "other", namespace: "default" } })] },
+      ],
+      ["what the message says already", undefined, { spec: { os: { name: "windows" } } }],
+    ];
+    for (const [rule, want, parts, over] of rows)
+      it(rule, () => assert.equal(admitPod(fakePod(parts), { ...ctx, ...over })?.detail, want));
+  });
+
   describe("AppArmor on a host without it", () => {
     const off = { appArmor: false };
     const refused: [string, string] = [

@@ -1,10 +1,10 @@
 import { isCritical } from "../../model/critical-pod.ts";
-import { isStatic, type Pod } from "../../model/pod.ts";
+import { isStatic, type Pod, podRef } from "../../model/pod.ts";
 import type { PodVerdict } from "../../model/pod-verdict.ts";
 import { hasPodLevelResources } from "../../model/resources.ts";
 import { needsAppArmor } from "./app-armor.ts";
-import { hostPortTaken } from "./host-ports.ts";
-import { matchesNode, type NodeIdentity } from "./node-affinity.ts";
+import { takenHostPort } from "./host-ports.ts";
+import { matchesNode, type NodeIdentity, nodeMismatch } from "./node-affinity.ts";
 import {
   type FitContext,
   type Insufficient,
@@ -12,7 +12,7 @@ import {
   insufficientResources,
 } from "./resources-fit.ts";
 import { forbiddenSysctl, type SysctlAllowlist } from "./sysctls.ts";
-import { type Taint, toleratesTaints } from "./taints.ts";
+import { type Taint, taintText, untoleratedTaint } from "./taints.ts";
 
 /** What the node is and has, for deciding whether a pod may run here. */
 export interface AdmissionContext extends FitContext {
@@ -28,6 +28,7 @@ export interface AdmissionContext extends FitContext {
 interface Refusal {
   readonly reason: string;
   readonly message: string;
+  readonly detail?: string;
 }
 
 const os = "linux";
@@ -55,7 +56,7 @@ export function refusalOf(pod: Pod, ctx: AdmissionContext): Refusal | undefined 
 export function admitPod(pod: Pod, ctx: AdmissionContext): PodVerdict | undefined {
   const refusal = refusalOf(pod, ctx);
   if (!refusal) return undefined;
-  return { phase: "Failed", reason: refusal.reason, message: `Pod was rejected: ${refusal.message}` };
+  return { phase: "Failed", ...refusal, message: `Pod was rejected: ${refusal.message}` };
 }
 
 function wrongKindOfNode(pod: Pod, ctx: AdmissionContext): Refusal | undefined {
@@ -85,13 +86,31 @@ function doesNotFit(pod: Pod, ctx: AdmissionContext): Refusal | undefined {
   if (missing && critical) return { reason: "UnexpectedAdmissionError", message: noRoomFor(missing) };
   if (missing) return { reason: `OutOf${missing.resource}`, message: insufficientMessage(missing) };
   if (!matchesNode(pod, ctx.node))
-    return predicate("NodeAffinity", "node(s) didn't match Pod's node affinity/selector");
+    return predicate(
+      "NodeAffinity",
+      "node(s) didn't match Pod's node affinity/selector",
+      nodeMismatch(pod, ctx.node),
+    );
   if (pod.spec.nodeName && pod.spec.nodeName !== ctx.node.name)
-    return predicate("NodeName", "node(s) didn't match the requested node name");
-  if (hostPortTaken(pod, ctx.others))
-    return predicate("NodePorts", "node(s) didn't have free ports for the requested pod ports");
-  if (!isStatic(pod) && !toleratesTaints(pod, ctx.taints ?? []))
-    return predicate("TaintToleration", "node(s) had taints that the pod didn't tolerate");
+    return predicate(
+      "NodeName",
+      "node(s) didn't match the requested node name",
+      `nodeName ${pod.spec.nodeName}: the node is ${ctx.node.name}`,
+    );
+  const taken = takenHostPort(pod, ctx.others);
+  if (taken)
+    return predicate(
+      "NodePorts",
+      "node(s) didn't have free ports for the requested pod ports",
+      `hostPort ${taken.port}/${taken.protocol} is used by pod ${podRef(taken.by)}`,
+    );
+  const taint = isStatic(pod) ? undefined : untoleratedTaint(pod, ctx.taints ?? []);
+  if (taint)
+    return predicate(
+      "TaintToleration",
+      "node(s) had taints that the pod didn't tolerate",
+      `taint ${taintText(taint)}`,
+    );
   return undefined;
 }
 
@@ -100,6 +119,6 @@ function noRoomFor({ resource, requested, capacity }: Insufficient): string {
   return `Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to preempt: ${lack}`;
 }
 
-function predicate(reason: string, why: string): Refusal {
-  return { reason, message: `Predicate ${reason} failed: ${why}` };
+function predicate(reason: string, why: string, detail: string): Refusal {
+  return { reason, message: `Predicate ${reason} failed: ${why}`, detail };
 }

@@ -9,12 +9,16 @@ interface HostPort {
 
 const anyAddress = "0.0.0.0";
 
-/** True if the pod wants a port of the node that another pod has. */
-export function hostPortTaken(pod: Pod, others: readonly Pod[]): boolean {
-  const wanted = hostPorts(pod);
-  if (wanted.length === 0) return false;
-  const taken = others.flatMap(hostPorts);
-  return wanted.some((port) => taken.some((other) => clash(port, other)));
+/** The first port of the node that the pod wants and another pod has; undefined if there is none. */
+export function takenHostPort(
+  pod: Pod,
+  others: readonly Pod[],
+): { port: number; protocol: string; by: Pod } | undefined {
+  for (const wanted of hostPorts(pod)) {
+    const by = others.find((other) => hostPorts(other).some((port) => clash(wanted, port)));
+    if (by) return { port: wanted.port, protocol: wanted.protocol, by };
+  }
+  return undefined;
 }
 
 function clash(a: HostPort, b: HostPort): boolean {

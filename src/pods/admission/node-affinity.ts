@@ -1,4 +1,10 @@
-import { matchesLabels, matchesTerms, type NodeIdentity } from "../../model/node-selector.ts";
+import {
+  matchesLabels,
+  matchesTerms,
+  type NodeIdentity,
+  unmetLabels,
+  unmetTerms,
+} from "../../model/node-selector.ts";
 import type { Pod } from "../../model/pod.ts";
 
 export type { NodeIdentity };
@@ -9,4 +15,13 @@ export function matchesNode(pod: Pod, node: NodeIdentity): boolean {
   if (!matchesLabels(nodeSelector, node.labels)) return false;
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   return !required || matchesTerms(required.nodeSelectorTerms ?? [], node);
+}
+
+/** Why this is no node for the pod; to be called if it is none. */
+export function nodeMismatch(pod: Pod, node: NodeIdentity): string {
+  const { nodeSelector, affinity } = pod.spec;
+  const unmet = unmetLabels(nodeSelector, node.labels);
+  if (unmet !== undefined) return `nodeSelector ${unmet}`;
+  const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  return `required node affinity ${unmetTerms(required?.nodeSelectorTerms ?? [], node)}`;
 }

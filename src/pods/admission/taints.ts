@@ -8,12 +8,17 @@ export interface Taint {
 
 type Toleration = NonNullable<Pod["spec"]["tolerations"]>[number];
 
-/** True if the pod tolerates every taint that would end it here. Taints that only keep new pods away do not count. */
-export function toleratesTaints(pod: Pod, taints: readonly Taint[]): boolean {
+/** The first taint that would end the pod here. Taints that only keep new pods away do not count. */
+export function untoleratedTaint(pod: Pod, taints: readonly Taint[]): Taint | undefined {
   const tolerations = pod.spec.tolerations ?? [];
   return taints
     .filter((taint) => taint.effect === "NoExecute")
-    .every((taint) => tolerations.some((toleration) => tolerates(toleration, taint)));
+    .find((taint) => !tolerations.some((toleration) => tolerates(toleration, taint)));
+}
+
+/** As kubectl writes it: "key=value:NoExecute". */
+export function taintText({ key, value, effect }: Taint): string {
+  return `${key}${value ? `=${value}` : ""}:${effect}`;
 }
 
 function tolerates({ key, operator, value, effect }: Toleration, taint: Taint): boolean {
