@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { aContainer, aPod } from "../../test/builders/pods.ts";
 import { FakeClock, settle } from "../base/fake-clock.ts";
 import { silentLogger } from "../base/logger.ts";
-import type { PodUid } from "../model/pod.ts";
+import type { ContainerStatus, PodStatus, PodUid } from "../model/pod.ts";
 import { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
 import { StatusManager } from "../pipeline/status-manager/status-manager.ts";
 import { PodBoard } from "./pod-board.ts";
@@ -96,3 +96,49 @@ test("many changes in one go are told once, to those who still listen", async ()
   await settle();
   assert.equal(told, 2);
 });
+
+const ran = (name: string, more: Partial<ContainerStatus> = {}): ContainerStatus => ({
+  ...{ name, image: "", imageID: "", ready: true, started: true, restartCount: 0, state: { running: {} } },
+  ...more,
+});
+const initialized = [{ type: "Initialized", status: "True" }];
+const migrated = ran("migrate", { ready: true, restartCount: 4, state: { terminated: { exitCode: 0 } } });
+const counts: [rule: string, status: PodStatus, ready: string, restarts: number][] = [
+  [
+    "a sidecar counts, an init container does not",
+    {
+      conditions: initialized,
+      initContainerStatuses: [migrated, ran("proxy", { restartCount: 2 })],
+      containerStatuses: [ran("web", { restartCount: 1 })],
+    },
+    "2/2",
+    3,
+  ],
+  [
+    "a sidecar that is not ready",
+    {
+      conditions: initialized,
+      initContainerStatuses: [migrated, ran("proxy", { ready: false })],
+      containerStatuses: [ran("web")],
+    },
+    "1/2",
+    0,
+  ],
+  [
+    "restarts of init containers count until they are done",
+    { initContainerStatuses: [ran("migrate", { ready: false, restartCount: 4 })] },
+    "0/2",
+    4,
+  ],
+];
+for (const [rule, status, ready, restarts] of counts)
+  test(`ready containers and restarts are counted as kubectl does: ${rule}`, async () => {
+    const { clock, workers } = setUp();
+    const proxy = aContainer("proxy", { restartPolicy: "Always" });
+    const spec = { initContainers: [aContainer("migrate"), proxy], containers: [aContainer("web")] };
+    workers.update(aPod(spec, { uid: uid("u1"), name: "web" }));
+    const statuses = { get: () => status };
+    const board = new PodBoard({ clock, workers, statuses, runtimeHealth: () => ({ ok: true }) });
+    const [row] = board.rows();
+    assert.deepEqual([row?.ready, row?.restarts], [ready, restarts]);
+  });

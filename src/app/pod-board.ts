@@ -1,8 +1,8 @@
 import type { Clock } from "../base/clock.ts";
 import type { Health } from "../base/component.ts";
+import { summarizeContainers } from "../model/container-summary.ts";
 import { type Pod, type PodStatus, type PodUid, sourceOf } from "../model/pod.ts";
 import type { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
-import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
 
 /** One pod as people want to see it. */
 export interface PodRow {
@@ -11,7 +11,7 @@ export interface PodRow {
   uid: string;
   source: string;
   phase: string;
-  /** Containers that are ready, of how many. */
+  /** Containers that are ready, of how many: sidecars count, as in `kubectl get pods`. */
   ready: string;
   restarts: number;
   ip: string;
@@ -25,7 +25,7 @@ export interface PodRow {
 export interface PodBoardOptions {
   clock: Clock;
   workers: PodWorkers;
-  statuses: StatusManager;
+  statuses: { get(uid: PodUid): PodStatus | undefined };
   runtimeHealth: () => Health;
 }
 
@@ -47,16 +47,19 @@ export class PodBoard {
   rows(): PodRow[] {
     const rows = [...this.#o.workers.all()].map((worker): PodRow => {
       const status = this.#o.statuses.get(worker.id.uid);
-      const statuses = status?.containerStatuses ?? [];
-      const { blockedOn } = worker;
+      const { blockedOn, pod } = worker;
+      const { ready, total, restarts } = summarizeContainers(
+        { spec: pod?.spec ?? { containers: [] }, ...(status && { status }) },
+        "",
+      );
       return {
         namespace: worker.id.namespace,
         name: worker.id.name,
         uid: worker.id.uid,
-        source: worker.pod ? sourceOf(worker.pod) : "none",
+        source: pod ? sourceOf(pod) : "none",
         phase: isEnding(worker) ? "Terminating" : (status?.phase ?? "Unknown"),
-        ready: `${statuses.filter((c) => c.ready).length}/${worker.pod?.spec.containers.length ?? 0}`,
-        restarts: statuses.reduce((sum, c) => sum + c.restartCount, 0),
+        ready: `${ready}/${total}`,
+        restarts,
         ip: status?.podIP ?? "",
         startTime: String(status?.startTime ?? ""),
         blockedOn: blockedOn?.text ?? "",

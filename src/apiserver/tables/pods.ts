@@ -1,6 +1,10 @@
+import {
+  type ContainerSummary,
+  hasTrueCondition,
+  summarizeContainers,
+} from "../../model/container-summary.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { ApiObject } from "../storage/object.ts";
-import { type ContainerSummary, hasTrueCondition, summarizeContainers } from "./container-summary.ts";
 import { humanDuration } from "./human-duration.ts";
 import { ageColumn, column, nameColumn, type RowCondition, type TableShape, viewedShape } from "./shape.ts";
 

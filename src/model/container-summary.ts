@@ -1,4 +1,5 @@
-import type { Container, ContainerState, ContainerStatus, Pod } from "../../model/pod.ts";
+import type { ContainerState, ContainerStatus, Pod } from "./pod.ts";
+import { isSidecar } from "./restart-policy.ts";
 
 /** What the containers of a pod amount to in one line. */
 export interface ContainerSummary {
@@ -96,10 +97,6 @@ function addRestarts(restarts: Restarts, status: ContainerStatus): void {
   restarts.count += status.restartCount ?? 0;
   const ended = Date.parse(status.lastState?.terminated?.finishedAt ?? "");
   if (ended > (restarts.last ?? Number.NEGATIVE_INFINITY)) restarts.last = ended;
-}
-
-function isSidecar(container: Container): boolean {
-  return container.restartPolicy === "Always";
 }
 
 export function hasTrueCondition(pod: Shown, type: string): boolean {
