@@ -145,7 +145,8 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     metrics: probeMetrics,
     statusInApi: (pod) => cluster?.pods.statusInApi(pod),
   });
-  results.onChange(({ uid, kind, outcome }) => {
+  results.onChange(({ uid, id, kind, outcome }) => {
+    if (outcome === "failure" && kind !== "readiness") explanations.probeFailed(uid, kind, id);
     statusOf(uid);
     loop.post({ kind: "probe", uid, what: `${kind} ${outcome}` });
   });
@@ -195,8 +196,9 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       if (phase === "terminating") probes.stopForTermination(uid);
       if (phase === "terminated") probes.forget(uid);
     },
-    onGone: (uid) => {
+    onGone: (uid, worker) => {
       listeners.tell(uid);
+      explanations.gone(worker);
       probes.forget(uid);
       statuses.forget(uid);
       allocation.gone(uid);

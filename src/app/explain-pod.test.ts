@@ -13,6 +13,7 @@ function facts(step: StepKind, more: Partial<PodFacts> = {}): PodFacts {
   history.begin({ kind: step, text: "x", container: "a" }, now - 5000);
   return {
     ...{ id: { namespace: "default", name: "web", uid: "u1" }, source: "api", phase: "syncing" },
+    ...{ pod: undefined, endedByItself: false, kills: [] },
     ...{ history, status: { phase: "Pending" }, isReady: false, verdict: undefined, waiting: new Map() },
     blockedOn: { text: "x", since: now - 9000 },
     ...{ troubles: [], running: [], volumes: [], unwrittenSince: undefined, now },

@@ -1,18 +1,24 @@
-import type { PodStatus } from "../model/pod.ts";
+import type { Pod, PodStatus } from "../model/pod.ts";
 import type { StepKind } from "../model/pod-step.ts";
 import type { PodVerdict } from "../model/pod-verdict.ts";
 import type { StepHistory, StepRecord } from "../pipeline/pod-workers/step-history.ts";
+import { endText, lastEndOf, type ProbeKill, statusesOf } from "./container-end.ts";
+import { causeOf } from "./pod-cause.ts";
 
 /** What is known of a pod that bears on why it is not ready. */
 export interface PodFacts {
   readonly id: { readonly namespace: string; readonly name: string; readonly uid: string };
   readonly source: string;
+  /** Undefined for what only the runtime has. */
+  readonly pod: Pod | undefined;
   readonly phase: "syncing" | "terminating" | "terminated";
   readonly blockedOn: { readonly text: string; readonly since: number } | undefined;
   readonly history: Pick<StepHistory, "beganAt" | "records" | "dropped" | "current" | "start">;
   readonly status: PodStatus | undefined;
   readonly isReady: boolean;
   readonly verdict: PodVerdict | undefined;
+  /** Nobody had asked for its end. */
+  readonly endedByItself: boolean;
   /** By container, why it does not run. */
   readonly waiting: ReadonlyMap<string, { readonly reason: string; readonly message: string }>;
   readonly troubles: readonly {
@@ -22,6 +28,8 @@ export interface PodFacts {
     readonly at: number;
     readonly times: number;
   }[];
+  /** Containers that were killed for a failed probe, the oldest first. */
+  readonly kills: readonly ProbeKill[];
   /** Containers that still run, with what is done to end them. */
   readonly running: readonly {
     readonly name: string;
@@ -43,6 +51,10 @@ export interface PodExplanation {
   phase: string;
   ready: boolean;
   seenAt: string;
+  cause: string | null;
+  failedAt: string | null;
+  /** Set once nothing of the pod is left. */
+  goneAt?: string;
   waitsFor: { step: StepKind; text: string; container?: string; since: string; until?: string } | null;
   details: string[];
   lastError: { text: string; at: string } | null;
@@ -74,6 +86,8 @@ export function explainPod(facts: PodFacts): PodExplanation {
     phase: phase === "terminating" ? "Terminating" : (status?.phase ?? "Unknown"),
     ready: isReady,
     seenAt: iso(history.beganAt),
+    cause: causeOf(facts, waitsFor),
+    failedAt: failedAtOf(facts),
     waitsFor,
     details: detailsOf(facts, waitsFor),
     lastError: lastErrorOf(facts, waitsFor),
@@ -108,7 +122,7 @@ function waitOf({ blockedOn, history, unwrittenSince }: PodFacts): PodExplanatio
 function detailsOf(facts: PodFacts, wait: PodExplanation["waitsFor"]): string[] {
   const { verdict, waiting, volumes } = facts;
   const lines: string[] = [];
-  if (verdict) lines.push(`${verdict.reason}: ${verdict.message}`);
+  if (verdict) lines.push([verdict.reason, verdict.message, verdict.detail].filter(Boolean).join(": "));
   switch (wait?.step) {
     case "startup":
     case "readiness":
@@ -139,27 +153,18 @@ function probeLines({ troubles, now }: PodFacts, wait: { step: string; container
   return asked ? lines : [`${wait.step} probe of ${wait.container} has not failed yet, nor passed`, ...lines];
 }
 
-function terminatedOf({ status }: PodFacts, container: string | undefined) {
-  const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
-  const found = all.find(({ name }) => name === container);
-  return {
-    restarts: found?.restartCount ?? 0,
-    end: found?.state?.terminated ?? found?.lastState?.terminated,
-  };
+/** When a pod failed that nobody had asked to end; null for any other. */
+function failedAtOf({ status, verdict, endedByItself, history }: PodFacts): string | null {
+  if (status?.phase !== "Failed" || !(verdict || endedByItself)) return null;
+  const ends = statusesOf(status).map(({ state }) => Date.parse(String(state?.terminated?.finishedAt)));
+  const last = Math.max(...ends.filter((at) => !Number.isNaN(at)));
+  if (Number.isFinite(last)) return iso(last);
+  return status.startTime ? iso(Date.parse(String(status.startTime))) : iso(history.beganAt);
 }
 
-function endLines(facts: PodFacts, container: string | undefined): string[] {
-  const { restarts, end } = terminatedOf(facts, container);
-  if (!end) return [];
-  return [`${endText(container, end)}; restarted ${restarts} times`];
-}
-
-function endText(
-  container: string | undefined,
-  end: { exitCode: number; reason?: string; message?: string },
-): string {
-  const said = end.message ? `: ${end.message.trim()}` : "";
-  return `${container} ended with exit code ${end.exitCode} (${end.reason ?? "unknown"})${said}`;
+function endLines({ status }: PodFacts, container: string | undefined): string[] {
+  const found = lastEndOf(status, container);
+  return found ? [`${container} ${endText(found.end)}; restarted ${found.restarts} times`] : [];
 }
 
 function stopLines({ running, now }: PodFacts): string[] {
@@ -183,8 +188,8 @@ function lastErrorOf(facts: PodFacts, wait: PodExplanation["waitsFor"]): PodExpl
     if (latest) return { text: latest.text, at: iso(latest.at) };
   }
   if (wait?.step === "backoff") {
-    const { end } = terminatedOf(facts, wait.container);
-    if (end?.finishedAt) return { text: endText(wait.container, end), at: String(end.finishedAt) };
+    const end = lastEndOf(facts.status, wait.container)?.end;
+    if (end?.finishedAt) return { text: `${wait.container} ${endText(end)}`, at: String(end.finishedAt) };
   }
   const failed = history.records.findLast(({ error }) => error !== undefined);
   return failed?.error === undefined

@@ -7,7 +7,7 @@ const at = "2026-01-01T00:01:00.000Z";
 const pod: PodExplanation = {
   ...{ namespace: "default", name: "web", uid: "u1", source: "api", phase: "Pending", ready: false },
   seenAt: "2026-01-01T00:00:00.000Z",
-  waitsFor: null,
+  ...{ cause: null, failedAt: null, waitsFor: null },
   ...{ details: [], lastError: null, start: null, history: [], dropped: 0 },
 };
 const lines = (...pods: PodExplanation[]) => explanationLines({ node: "node-a", at, pods });
@@ -15,6 +15,7 @@ const lines = (...pods: PodExplanation[]) => explanationLines({ node: "node-a", 
 test("what is waited for, until when, the trouble and the timeline", () => {
   const told = lines({
     ...pod,
+    cause: "container c: no such image",
     waitsFor: {
       ...{ step: "image", text: "Back-off pulling x", container: "c" },
       since: "2026-01-01T00:00:48.000Z",
@@ -38,11 +39,10 @@ test("what is waited for, until when, the trouble and the timeline", () => {
     dropped: 3,
   });
   assert.deepEqual(told, [
-    "default/web  Pending  (api, uid u1)",
+    "default/web  Pending: container c: no such image",
     "  waits for 12 s, next at 00:01:08 (in 8.0 s): Back-off pulling x",
-    "  last error, 30 s ago: no such image",
     "  - b: ErrImageNeverPull",
-    "  seen at 00:00:00; 3 earlier steps are not kept",
+    "  api, uid u1, seen at 00:00:00; 3 earlier steps are not kept",
     "  +0.03 s  0.60 s  sandbox  creating the sandbox",
     "  +0.63 s    29 s  image    pulling image x: failed: no such image",
     "    +48 s  12 s …  image    Back-off pulling x",
@@ -59,15 +59,48 @@ test("how a pod that is ready started, and where its time went", () => {
     ],
   };
   assert.deepEqual(lines({ ...pod, ready: true, start }), [
-    "default/web  Ready  (api, uid u1)",
+    "default/web  Ready",
     "  started in 1.8 s: volumes 0.10 s, sandbox 0.62 s, between them 1.1 s",
+    "  api, uid u1, seen at 00:00:00",
   ]);
   assert.equal(lines({ ...pod, ready: true })[1], "  ran already when this kubelet began");
 });
 
 test("nothing in the way, and no pod at all", () => {
   assert.equal(lines(pod)[1], "  nothing is in its way");
-  assert.deepEqual(lines(), ["all pods of node-a are ready"]);
+  assert.deepEqual(lines(), ["all pods of node-a are ready, and none has failed in the last hour"]);
+});
+
+test("a pod that failed: why, when, and since when it is gone", () => {
+  const failed = {
+    ...{ ...pod, phase: "Failed", cause: "OutOfcpu: Pod was rejected", failedAt: "2026-01-01T00:00:18.000Z" },
+    details: ["OutOfcpu: Pod was rejected", "another line"],
+  };
+  assert.deepEqual(lines(failed), [
+    "default/web  Failed: OutOfcpu: Pod was rejected",
+    "  failed 42 s ago",
+    "  - another line",
+    "  api, uid u1, seen at 00:00:00",
+  ]);
+  assert.equal(
+    lines({ ...failed, goneAt: "2026-01-01T00:00:30.000Z" })[1],
+    "  failed 42 s ago, gone since 00:00:30",
+  );
+});
+
+test("a pod that has completed, and one that does not stay up", () => {
+  assert.deepEqual(lines({ ...pod, phase: "Succeeded" }).slice(0, 2), [
+    "default/web  Succeeded",
+    "  all of its containers have completed",
+  ]);
+  const cause = "container c ended with exit code 3 (Error); restarted once";
+  assert.equal(lines({ ...pod, phase: "Running", ready: true, cause })[0], `default/web  Ready: ${cause}`);
+});
+
+test("an error that is not the cause is shown, with its time", () => {
+  const lastError = { text: "y", at: "2026-01-01T00:00:30.000Z" };
+  assert.equal(lines({ ...pod, cause: "x", lastError })[1], "  last error, 30 s ago: y");
+  assert.doesNotMatch(lines({ ...pod, cause: "x: y", lastError }).join(), /last error/);
 });
 
 test("nothing of what others say steers the terminal", () => {

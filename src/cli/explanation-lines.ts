@@ -4,22 +4,23 @@ import { printable } from "./pod-table.ts";
 
 /** The explanations for people: of each pod where it stands, what is in its way, and a timeline. */
 export function explanationLines({ at, node, pods }: Explanations): string[] {
-  if (pods.length === 0) return [`all pods of ${node} are ready`];
+  if (pods.length === 0) return [`all pods of ${node} are ready, and none has failed in the last hour`];
   const now = Date.parse(at);
   return pods.flatMap((pod, i) => [...(i > 0 ? [""] : []), ...podLines(pod, now)]).map(printable);
 }
 
 function podLines(pod: PodExplanation, now: number): string[] {
+  const { cause } = pod;
   return [
-    `${pod.namespace}/${pod.name}  ${pod.ready ? "Ready" : pod.phase}  (${pod.source}, uid ${pod.uid})`,
+    `${pod.namespace}/${pod.name}  ${pod.ready ? "Ready" : pod.phase}${cause === null ? "" : `: ${cause}`}`,
     ...standing(pod, now).map((line) => `  ${line}`),
-    ...pod.details.map((line) => `  - ${line}`),
+    ...pod.details.filter((line) => line !== cause).map((line) => `  - ${line}`),
     ...timeline(pod),
   ];
 }
 
 function standing(pod: PodExplanation, now: number): string[] {
-  const { waitsFor, lastError, start, ready } = pod;
+  const { waitsFor, lastError, start, ready, failedAt, goneAt } = pod;
   const lines: string[] = [];
   if (waitsFor) {
     const until =
@@ -27,10 +28,14 @@ function standing(pod: PodExplanation, now: number): string[] {
         ? ""
         : `, next at ${clockTime(waitsFor.until)}${inFuture(waitsFor.until, now)}`;
     lines.push(`waits for ${duration(now - Date.parse(waitsFor.since))}${until}: ${waitsFor.text}`);
-  } else if (!ready) lines.push("nothing is in its way");
+  } else if (failedAt !== null) {
+    const gone = goneAt === undefined ? "" : `, gone since ${clockTime(goneAt)}`;
+    lines.push(`failed ${duration(now - Date.parse(failedAt))} ago${gone}`);
+  } else if (pod.phase === "Succeeded") lines.push("all of its containers have completed");
+  else if (!ready && pod.cause === null) lines.push("nothing is in its way");
   if (start) lines.push(startLine(start));
   else if (ready) lines.push("ran already when this kubelet began");
-  if (lastError && !ready && !waitsFor?.text.includes(lastError.text))
+  if (lastError && !ready && !`${pod.cause} ${waitsFor?.text}`.includes(lastError.text))
     lines.push(`last error, ${duration(now - Date.parse(lastError.at))} ago: ${lastError.text}`);
   return lines;
 }
@@ -43,8 +48,7 @@ function startLine({ tookMs, steps }: NonNullable<PodExplanation["start"]>): str
   return `started in ${duration(tookMs)}${parts.length > 0 ? `: ${parts.join(", ")}` : ""}`;
 }
 
-function timeline({ history, seenAt, dropped }: PodExplanation): string[] {
-  if (history.length === 0) return [];
+function timeline({ history, seenAt, dropped, source, uid }: PodExplanation): string[] {
   const began = Date.parse(seenAt);
   const rows = history.map((step) => ({
     after: `+${duration(Date.parse(step.startedAt) - began)}`,
@@ -55,7 +59,7 @@ function timeline({ history, seenAt, dropped }: PodExplanation): string[] {
     Math.max(...rows.map((row) => pick(row).length));
   const [a, t, k] = [widest((r) => r.after), widest((r) => r.took), widest((r) => r.step.step)];
   return [
-    `  seen at ${clockTime(seenAt)}${dropped > 0 ? `; ${dropped} earlier steps are not kept` : ""}`,
+    `  ${source}, uid ${uid}, seen at ${clockTime(seenAt)}${dropped > 0 ? `; ${dropped} earlier steps are not kept` : ""}`,
     ...rows.map(
       ({ after, took, step }) =>
         `  ${after.padStart(a)}  ${took.padStart(t)}  ${step.step.padEnd(k)}  ${wordsOf(step)}`,

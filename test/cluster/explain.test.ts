@@ -100,7 +100,7 @@ test("a pod that ends slowly: which container still runs, and how much time it h
 
 test("without a pod: those that are not ready; a pod is found by each of its names", async (t) => {
   const { cluster, all, type } = await start(t);
-  assert.match(await type(), new RegExp(`^all pods of ${nodeName} are ready$`, "m"));
+  assert.match(await type(), new RegExp(`^all pods of ${nodeName} are ready, and none has failed`, "m"));
   const { metadata } = cluster.addPod("good");
   cluster.addPod("bad", secretVolume);
   await cluster.placeManifest("fixed");
@@ -174,4 +174,75 @@ test("a preStop hook that takes its time, and an API that does not take the last
   await waits("web", "status", /^waiting for the API to take the last status and let the pod go$/);
   cluster.api.comeBack();
   await cluster.isGone("web");
+});
+
+const firstLine = (text: string) => text.split("\n", 1)[0] ?? "";
+
+test("a pod that is refused: the label, in the first line; and it is listed", async (t) => {
+  const { cluster, is, all, type } = await start(t);
+  cluster.addPod("web", { nodeSelector: { disk: "ssd" } });
+  const pod = await is("web", ({ phase }) => assert.equal(phase, "Failed"));
+  assert.match(pod.cause ?? "", /^NodeAffinity: .*nodeSelector disk=ssd: the node has no label disk$/);
+  assert.ok(pod.failedAt);
+  assert.match(firstLine(await type("web")), /^default\/web {2}Failed: NodeAffinity: .*disk=ssd/);
+  assert.deepEqual(
+    (await all()).pods.map(({ name }) => name),
+    ["web"],
+  );
+  await holds(() => {
+    const { reason, message } = cluster.api.pod("web")?.status ?? {};
+    assert.equal(reason, "NodeAffinity");
+    assert.match(
+      message ?? "",
+      /node affinity\/selector$/,
+      "the text in the API is the one that everybody knows",
+    );
+  });
+});
+
+test("a pod that failed is explained after it was deleted, beside the next one of its name", async (t) => {
+  const { cluster, is, all } = await start(t);
+  const spec: Partial<PodSpec> = {
+    restartPolicy: "Never",
+    containers: [container({ command: ["sh", "-c", "exit 7"] })],
+  };
+  const { metadata } = cluster.addPod("job", spec);
+  await is("job", ({ phase }) => assert.equal(phase, "Failed"));
+  cluster.api.deletePod("job");
+  await cluster.isGone("job");
+  const pod = await is("job", ({ goneAt }) => assert.ok(goneAt));
+  assert.equal(pod.cause, "container c ended with exit code 7 (Error)");
+  assert.deepEqual([pod.uid, pod.waitsFor], [metadata.uid, null]);
+  cluster.addPod("job");
+  await cluster.runs("job");
+  const named = (await all("job")).pods;
+  assert.deepEqual(
+    named.map(({ goneAt }) => goneAt !== undefined),
+    [false, true],
+  );
+  assert.deepEqual(
+    (await all()).pods.map(({ uid }) => uid),
+    [metadata.uid],
+    "the one that runs is not listed",
+  );
+});
+
+test("a pod that was deleted has not failed", async (t) => {
+  const { cluster, all, type } = await start(t);
+  const deaf = ["sh", "-c", "trap '' TERM; while true; do sleep 1000; done"];
+  cluster.addPod("web", { terminationGracePeriodSeconds: 1, containers: [container({ command: deaf })] });
+  await cluster.runs("web");
+  cluster.api.deletePod("web");
+  await cluster.isGone("web");
+  await holds(async () => assert.deepEqual((await all()).pods, []));
+  await holds(() => assert.rejects(type("web"), /this kubelet has no pod web/));
+});
+
+test("a container that its liveness probe has killed: the probe and its answer, also while it runs again", async (t) => {
+  const { cluster, is, type } = await start(t);
+  const livenessProbe = { httpGet: { port: 1, host: "127.0.0.1" }, periodSeconds: 1, failureThreshold: 1 };
+  cluster.addPod("web", { containers: [container({ livenessProbe })] });
+  const killed = /^container c was killed because its liveness probe failed: .*refused.*; restarted/i;
+  await is("web", ({ cause }) => assert.match(cause ?? "", killed), 30_000);
+  assert.match(firstLine(await type("web")), /^default\/web {2}(Ready|Running): container c was killed/);
 });

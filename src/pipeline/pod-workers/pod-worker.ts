@@ -56,6 +56,7 @@ export class PodWorker {
   /** Why nothing of the pod will run again, if its containers alone do not tell. */
   #finishedFor: string | undefined;
   #removed = false;
+  #endedByItself = false;
   #finished = false;
   readonly #report: WorkerReport;
   #pass: AbortController | undefined;
@@ -103,6 +104,11 @@ export class PodWorker {
   /** True if the verdict is that the pod may not run here: nothing was ever done for it by this agent. */
   get refused(): boolean {
     return this.#refused;
+  }
+
+  /** True if the pod ended before anybody asked for it. */
+  get endedByItself(): boolean {
+    return this.#endedByItself;
   }
 
   /** True once the pod may have something in the runtime. */
@@ -320,6 +326,7 @@ export class PodWorker {
 
   /** From within a pass: there is nothing to cancel. */
   #end(verdict?: PodVerdict): void {
+    this.#endedByItself = true;
     this.#judge(verdict);
     this.#enter({ phase: "terminating", graceSeconds: graceOf(this.#pod, undefined, undefined) });
     this.poke();

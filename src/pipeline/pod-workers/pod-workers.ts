@@ -20,7 +20,7 @@ export interface PodWorkersOptions {
   /** Somebody has decided that a pod has failed. */
   onVerdict?: (pod: Pod, verdict: PodVerdict) => void;
   /** A pod is gone for good, with all that belonged to it. */
-  onGone: (uid: PodUid) => void;
+  onGone: (uid: PodUid, worker: PodWorker) => void;
   metrics?: WorkerMetrics;
 }
 
@@ -130,7 +130,7 @@ export class PodWorkers implements Component {
     this.#workers.delete(uid);
     const successor = this.#successors.get(uid);
     this.#successors.delete(uid);
-    this.#o.onGone(uid);
+    this.#o.onGone(uid, worker);
     if (successor) {
       this.#o.metrics?.restarted(successor);
       this.#add(idOf(successor), successor);

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { EndedPods } from "./ended-pods.ts";
+import type { PodExplanation } from "./explain-pod.ts";
+
+const hour = 3_600_000;
+const failed = (name: string, at: number): PodExplanation => ({
+  ...{ namespace: "default", name, uid: name, source: "api", phase: "Failed", ready: false },
+  ...{ seenAt: "", cause: "c", failedAt: new Date(at).toISOString(), waitsFor: null, details: [] },
+  ...{ lastError: null, start: null, history: [], dropped: 0 },
+});
+const names = (pods: EndedPods, now: number) => pods.all(now).map(({ name }) => name);
+
+test("pods are kept until an hour after they failed, however long ago they went", () => {
+  const pods = new EndedPods();
+  pods.remember(failed("a", 0), 1000);
+  pods.remember(failed("b", 2000), hour - 1);
+  assert.deepEqual(names(pods, hour - 1), ["a", "b"]);
+  assert.deepEqual(names(pods, hour), ["b"]);
+  assert.deepEqual(names(pods, hour + 2000), []);
+});
+
+test("not more than a hundred are kept, the newest", () => {
+  const pods = new EndedPods();
+  for (let i = 0; i < 103; i++) pods.remember(failed(`p${i}`, i), i);
+  assert.equal(pods.all(200).length, 100);
+  assert.equal(pods.all(200)[0]?.name, "p3");
+});
+
+test("it is noted when a pod went, and that it waits for nothing", () => {
+  const pods = new EndedPods();
+  const waitsFor = { step: "status" as const, text: "x", since: "" };
+  pods.remember({ ...failed("a", 0), waitsFor }, 5000);
+  const [pod] = pods.all(5000);
+  assert.deepEqual([pod?.goneAt, pod?.waitsFor], ["1970-01-01T00:00:05.000Z", null]);
+});

@@ -1,0 +1,21 @@
+import type { PodExplanation } from "./explain-pod.ts";
+
+/** For so long after a pod has failed it is listed, also when it is gone. */
+export const listedMs = 3_600_000;
+const mostPods = 100;
+
+/** Explanations of pods that failed and are gone: for an hour, and of the last so many. */
+export class EndedPods {
+  #pods: PodExplanation[] = [];
+
+  remember(explanation: PodExplanation, now: number): void {
+    const goneAt = new Date(now).toISOString();
+    this.#pods = [...this.all(now), { ...explanation, waitsFor: null, goneAt }].slice(-mostPods);
+  }
+
+  /** The oldest first. */
+  all(now: number): PodExplanation[] {
+    this.#pods = this.#pods.filter(({ failedAt }) => now - Date.parse(failedAt ?? "") < listedMs);
+    return this.#pods;
+  }
+}

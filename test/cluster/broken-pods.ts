@@ -1,0 +1,258 @@
+import type { Container, PodSpec } from "../../src/model/pod.ts";
+import { sh } from "../e2e/life-suite.ts";
+import { sleeper } from "../e2e/manifests.ts";
+import { busyboxName } from "../node/test-node.ts";
+
+/** A pod that is broken in one way, and what the first line of its explanation must name. */
+export interface BrokenPod {
+  readonly name: string;
+  readonly names: RegExp;
+  /** What its only container differs in from one that sleeps. */
+  readonly container?: Partial<Container>;
+  readonly spec?: Partial<PodSpec>;
+}
+
+/** Of the node that all of them are bound to. */
+export const taint = "dedicated=database:NoExecute";
+
+/** What has to be there before the pods are. */
+export const objects: readonly { readonly path: string; readonly body: object }[] = [
+  {
+    path: "/api/v1/namespaces/default/configmaps",
+    body: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "settings" }, data: { size: "10" } },
+  },
+  {
+    path: "/apis/node.k8s.io/v1/runtimeclasses",
+    body: {
+      apiVersion: "node.k8s.io/v1",
+      kind: "RuntimeClass",
+      metadata: { name: "isolated" },
+      handler: "no-such-handler",
+    },
+  },
+];
+
+const volume = (source: Record<string, unknown>): Pick<BrokenPod, "container" | "spec"> => ({
+  container: { volumeMounts: [{ name: "data", mountPath: "/data" }] },
+  spec: { volumes: [{ name: "data", ...source }] } as Partial<PodSpec>,
+});
+const fast = { periodSeconds: 1, failureThreshold: 1 };
+const beside = (name: string, more: Partial<Container>): Container => ({
+  ...{ name, image: busyboxName, imagePullPolicy: "Never" as const, command: sleeper },
+  ...more,
+});
+
+export const brokenPods: readonly BrokenPod[] = [
+  {
+    name: "image",
+    names: /127\.0\.0\.1:1\/no\/such:1.*connection refused/,
+    container: { image: "127.0.0.1:1/no/such:1", imagePullPolicy: "IfNotPresent" },
+  },
+  {
+    name: "policy",
+    names: /"localhost\/absent:1" is not present with pull policy of Never/,
+    container: { image: "localhost/absent:1", imagePullPolicy: "Never" },
+  },
+  {
+    name: "image-name",
+    names: /container c: .*"Upper\/Case:1"/,
+    container: { image: "Upper/Case:1", imagePullPolicy: "IfNotPresent" },
+  },
+  {
+    name: "config-map",
+    names: /configmap "absent-settings" not found/,
+    container: { envFrom: [{ configMapRef: { name: "absent-settings" } }] },
+  },
+  {
+    name: "secret",
+    names: /volume data.*secret "absent-password" not found/,
+    ...volume({ secret: { secretName: "absent-password" } }),
+  },
+  {
+    name: "key",
+    names: /couldn't find key colour in ConfigMap default\/settings/,
+    container: {
+      env: [{ name: "COLOUR", valueFrom: { configMapKeyRef: { name: "settings", key: "colour" } } }],
+    },
+  },
+  {
+    name: "volume-key",
+    names: /volume data.*references non-existent config key: colour/,
+    ...volume({ configMap: { name: "settings", items: [{ key: "colour", path: "colour" }] } }),
+  },
+  {
+    name: "command",
+    names: /\bc\b.*"\/no\/such\/program".*no such file or directory/,
+    container: { command: ["/no/such/program"] },
+  },
+  {
+    name: "crash",
+    names: /\bc\b.*exit code 3 \(Error\): database is locked/,
+    container: { command: sh("echo database is locked > /dev/termination-log; exit 3") },
+  },
+  {
+    name: "oom",
+    names: /\bc\b.*OOMKilled.*memory limit.* 24Mi/,
+    container: {
+      command: ["tail", "/dev/zero"],
+      resources: { limits: { memory: "24Mi" } },
+    },
+  },
+  {
+    name: "init",
+    names: /init container migrate.*exit code 4 \(Error\): schema 7 is missing/,
+    spec: {
+      initContainers: [
+        beside("migrate", { command: sh("echo schema 7 is missing > /dev/termination-log; exit 4") }),
+      ],
+    },
+  },
+  {
+    name: "sidecar",
+    names: /sidecar proxy.*exit code 5 \(Error\): no upstream/,
+    spec: {
+      initContainers: [
+        beside("proxy", {
+          restartPolicy: "Always",
+          command: sh("echo no upstream > /dev/termination-log; exit 5"),
+        }),
+      ],
+    },
+  },
+  {
+    name: "sidecar-startup",
+    names: /startup probe of sidecar proxy.*not warm/,
+    spec: {
+      initContainers: [
+        beside("proxy", {
+          restartPolicy: "Always",
+          startupProbe: {
+            ...{ exec: { command: sh("echo not warm; exit 1") }, periodSeconds: 1 },
+            failureThreshold: 1000,
+          },
+        }),
+      ],
+    },
+  },
+  {
+    name: "liveness-exec",
+    names: /\bc\b.*liveness probe.*no heartbeat/,
+    container: { livenessProbe: { exec: { command: sh("echo no heartbeat; exit 1") }, ...fast } },
+  },
+  {
+    name: "readiness-http",
+    names: /readiness probe of container c.*statuscode: 404/,
+    container: {
+      command: sh("mkdir -p /tmp/www; exec httpd -f -p 8080 -h /tmp/www"),
+      readinessProbe: { httpGet: { port: 8080, path: "/ready" }, ...fast },
+    },
+  },
+  {
+    name: "readiness-grpc",
+    names: /readiness probe of container c.*:50051/,
+    container: { readinessProbe: { grpc: { port: 50051 }, ...fast } },
+  },
+  {
+    name: "startup-tcp",
+    names: /\bc\b.*startup probe.*:9090: connect: connection refused/,
+    container: { startupProbe: { tcpSocket: { port: 9090 }, ...fast } },
+  },
+  {
+    name: "hook",
+    names: /container c\b.*postStart hook.*no registry/,
+    container: { lifecycle: { postStart: { exec: { command: sh("echo no registry; exit 6") } } } },
+  },
+  {
+    name: "non-root",
+    names: /\bc\b.*runAsNonRoot and image will run as root/,
+    spec: { securityContext: { runAsNonRoot: true } },
+  },
+  {
+    name: "seccomp",
+    names: /profiles\/absent\.json.*no such file or directory/,
+    spec: {
+      securityContext: { seccompProfile: { type: "Localhost", localhostProfile: "profiles/absent.json" } },
+    },
+  },
+  {
+    name: "size",
+    names: /OutOfcpu.*cpu, requested: 4000000, used: \d+, capacity: \d+/,
+    container: { resources: { requests: { cpu: "4k" } } },
+  },
+  {
+    name: "selector",
+    names: /NodeAffinity.*nodeSelector.*disk=ssd/,
+    spec: { nodeSelector: { "kubernetes.io/os": "linux", disk: "ssd" } },
+  },
+  {
+    name: "affinity",
+    names: /NodeAffinity.*zone In \[east, west\]/,
+    spec: {
+      affinity: {
+        nodeAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: {
+            nodeSelectorTerms: [
+              { matchExpressions: [{ key: "zone", operator: "In", values: ["east", "west"] }] },
+            ],
+          },
+        },
+      },
+    } as Partial<PodSpec>,
+  },
+  {
+    name: "taint",
+    names: /TaintToleration.*dedicated=database:NoExecute/,
+    spec: { tolerations: [] },
+  },
+  {
+    name: "sysctl",
+    names: /SysctlForbidden.*"kernel\.msgmax"/,
+    spec: { securityContext: { sysctls: [{ name: "kernel.msgmax", value: "65536" }] } },
+  },
+  {
+    name: "claim",
+    names: /volume.*\bdata\b.*"absent-claim" not found/,
+    ...volume({ persistentVolumeClaim: { claimName: "absent-claim" } }),
+  },
+  {
+    name: "host-path",
+    names: /volume data.*hostPath type check failed: \/no\/such\/folder is not a directory/,
+    ...volume({ hostPath: { path: "/no/such/folder", type: "Directory" } }),
+  },
+  {
+    name: "csi-driver",
+    names: /volume data.*absent\.csi\.example\.com.*not found in the list of registered CSI drivers/,
+    ...volume({ csi: { driver: "absent.csi.example.com" } }),
+  },
+  {
+    name: "gate",
+    names: /readiness gate "example\.com\/approved"/,
+    spec: { readinessGates: [{ conditionType: "example.com/approved" }] },
+  },
+  {
+    name: "runtime-class",
+    names: /no-such-handler/,
+    spec: { runtimeClassName: "isolated" },
+  },
+  {
+    name: "deadline",
+    names: /DeadlineExceeded.*activeDeadlineSeconds.* 4\b/,
+    spec: { activeDeadlineSeconds: 4 },
+  },
+  {
+    name: "failed-job",
+    names: /container c ended with exit code 7 \(Error\): nothing to import/,
+    container: { command: sh("echo nothing to import > /dev/termination-log; exit 7") },
+    spec: { restartPolicy: "Never" },
+  },
+  {
+    name: "failed-init",
+    names: /init container check.*exit code 8/,
+    spec: { restartPolicy: "Never", initContainers: [beside("check", { command: sh("exit 8") })] },
+  },
+  {
+    name: "host-port",
+    names: /NodePorts.*hostPort 18080\/TCP.*default\/holder/,
+    container: { ports: [{ containerPort: 80, hostPort: 18080 }] },
+  },
+];

@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { holds } from "../e2e/holds.ts";
+import { containerdVersions } from "../node/test-node.ts";
+import { brokenPods, objects, taint } from "./broken-pods.ts";
+import { nodeName } from "./cluster-node.ts";
+import { explained } from "./explained.ts";
+import { NodeWithApi } from "./node-with-api.ts";
+
+// The texts are ours, whatever runtime there is: one of them is enough.
+const { name: version, available } = containerdVersions().findLast(({ available }) => available === true) ?? {
+  name: "2.x" as const,
+  available: "no containerd",
+};
+const withinMs = 180_000;
+
+/** All pods are bound to the node at once, as by a scheduler that does not look. */
+describe("the first line of kubelet explain names the cause", {
+  skip: available === true ? false : available,
+}, () => {
+  let whole: NodeWithApi;
+  /** By pod, the first line as it was last seen. */
+  const lines = new Map<string, string>();
+  const named = new Set<string>();
+  const lost: string[] = [];
+
+  /** Looks at all pods until the cause of each has been named. */
+  const look = async () => {
+    const text = await explain().type("--all");
+    for (const line of text.split("\n").filter((l) => l.startsWith("default/")))
+      lines.set(/^default\/(\S+)/.exec(line)?.[1] ?? "", line);
+    for (const { name, names } of brokenPods) {
+      const line = lines.get(name) ?? "";
+      if (names.test(line)) named.add(name);
+      else if (named.has(name)) lost.push(line);
+    }
+    assert.equal(named.size, brokenPods.length);
+  };
+
+  before(async () => {
+    whole = await NodeWithApi.start(version, { flags: () => [`--register-with-taints=${taint}`] });
+    for (const { path, body } of objects) await whole.admin.request({ method: "POST", path, body });
+    const bound = { nodeName, tolerations: [{ operator: "Exists" as const }] };
+    await whole.addPod("holder", { ports: [{ containerPort: 80, hostPort: 18080 }] }, bound);
+    await whole.runs("holder", 60_000);
+    await Promise.all(
+      brokenPods.map(({ name, container, spec }) => whole.addPod(name, container, { ...bound, ...spec })),
+    );
+    // The test of a pod whose cause was not named says so.
+    await holds(look, withinMs).catch(() => {});
+  });
+  after(() => whole?.destroy());
+
+  const explain = () => explained(whole.node.rootDir);
+
+  for (const { name, names } of brokenPods)
+    test(name, () => assert.ok(named.has(name), `${names} is not in: ${lines.get(name)}`));
+
+  test("a cause that was named is named as long as it lasts, also while it is tried again", () =>
+    assert.deepEqual(lost, []));
+
+  test("without a pod: all of them, those that failed too, and none that is well", async () => {
+    const { pods } = await explain().all();
+    assert.deepEqual(
+      pods.map(({ name }) => name),
+      brokenPods.map(({ name }) => name).sort((a, b) => (a < b ? -1 : 1)),
+    );
+  });
+
+  test("a pod that failed, after it was deleted", async () => {
+    await whole.deletePod("selector");
+    await whole.isGone("selector");
+    const pod = await explain().is("selector", ({ goneAt }) => assert.ok(goneAt));
+    assert.match(pod.cause ?? "", /^NodeAffinity: .*disk=ssd/);
+    assert.ok((await explain().all()).pods.some(({ name }) => name === "selector"));
+  });
+
+  test("pods that failed, after the agent was started again", async () => {
+    await whole.agent.end("SIGTERM");
+    whole.startAgent();
+    const failed = [
+      ["size", /^OutOfcpu: .*requested: 4000000/],
+      ["deadline", /^DeadlineExceeded: .*activeDeadlineSeconds is 4$/],
+      ["failed-job", /^container c ended with exit code 7 \(Error\): nothing to import$/],
+    ] as const;
+    for (const [name, cause] of failed)
+      await holds(async () => {
+        const pod = await explain().is(name, ({ failedAt }) => assert.ok(failedAt), 0);
+        assert.match(pod.cause ?? "", cause);
+      }, 60_000);
+  });
+});
