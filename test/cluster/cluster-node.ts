@@ -134,7 +134,7 @@ export class TestCluster {
   }
 
   /** Waits until the pod in the API is as the check wants it. */
-  is(name: string, check: (pod: Pod) => void, withinMs = 15_000): Promise<Pod> {
+  is(name: string, check: (pod: Pod) => void, withinMs?: number): Promise<Pod> {
     return holds(() => {
       const pod = this.api.pod(name);
       assert.ok(pod, `no pod ${name}`);
@@ -155,7 +155,7 @@ export class TestCluster {
   }
 
   isGone(name: string): Promise<void> {
-    return holds(() => assert.equal(this.api.pod(name), undefined), 15_000);
+    return holds(() => assert.equal(this.api.pod(name), undefined));
   }
 
   /** Containers of a pod in the runtime, those that ended too. */

@@ -51,7 +51,7 @@ test("a pod that has succeeded stays in the API until it is deleted, and goes at
   await holds(() => assert.match(cluster.agent.board.rows()[0]?.phase ?? "", /Succeeded/));
   assert.ok(!cluster.api.requests.some((call) => call.startsWith("DELETE pods")));
   cluster.api.deletePod("job");
-  await holds(() => assert.equal(cluster.api.pod("job"), undefined), 5000);
+  await holds(() => assert.equal(cluster.api.pod("job"), undefined), 20_000);
 });
 
 test("a pod that may not run here fails in the API, and says why", async (t) => {
