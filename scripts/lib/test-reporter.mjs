@@ -33,7 +33,7 @@ export default async function* report(source) {
         const file = state(files, data);
         file.failed++;
         const title = [...names(files, data).slice(0, data.nesting).filter(Boolean), data.name].join(" > ");
-        const told = typeof cause === "string" ? cause : inspect(cause);
+        const told = typeof cause === "string" ? `${cause}${howItEnded(data.details.error)}` : inspect(cause);
         failures.push({ where: `${where(data)}:${data.line ?? "?"}`, title, cause: told });
         yield `✖ ${where(data)}:${data.line ?? "?"} ${title}\n${indent(told)}\n`;
         break;
@@ -57,6 +57,12 @@ export default async function* report(source) {
         break;
     }
   }
+}
+
+/** Of a file whose process ended badly without a test that failed, this is all that is known. */
+function howItEnded({ exitCode, signal } = {}) {
+  if (signal) return `: its process was ended by ${signal}`;
+  return exitCode ? `: its process ended with status ${exitCode}` : "";
 }
 
 function isTest(data) {
