@@ -5,6 +5,8 @@ import { dirname } from "node:path";
 import { type Clock, sleep, systemClock } from "../base/clock.ts";
 import { isAbort, KubeletError, messageOf } from "../base/errors.ts";
 import { type Logger, silentLogger } from "../base/logger.ts";
+import { createMetrics } from "../base/metrics.ts";
+import { createCriClient } from "../clients/cri/client.ts";
 import { containerdConfig, majorVersion } from "./containerd-config.ts";
 import type { NodeFiles } from "./node-files.ts";
 import type { OciImage } from "./oci-image.ts";
@@ -114,18 +116,35 @@ export class PrivateContainerd {
     const snapshotter = await this.#snapshotter();
     // Not with --local/--no-unpack: both versions unpack, so that the first pod need not.
     await this.ctr(["images", "import", "--snapshotter", snapshotter, "-"], { signal, input: image.archive });
+    await this.#untilPodsCanUse(image, signal);
+  }
+
+  /** The CRI plugin learns of an imported image a moment later, and of each of its names by itself: only its own answer counts. */
+  async #untilPodsCanUse(image: OciImage, signal?: AbortSignal): Promise<void> {
+    const cri = createCriClient({
+      runtimeEndpoint: this.endpoint,
+      requestTimeoutMs: 5000,
+      logger: silentLogger,
+      clock: this.#clock,
+      metrics: createMetrics(),
+    });
+    const isKnown = (name: string) => cri.imageStatus({ image: name }, { signal }).then(Boolean);
     const deadline = this.#clock.now() + this.#timeoutMs;
-    for (;;) {
-      // The CRI plugin hears of the image a moment later, and then names it by its id as well.
-      const names = (await this.ctr(["images", "list", "--quiet"], { signal })).split("\n");
-      if ([...image.names, image.id].every((name) => names.includes(name))) return;
-      if (this.#clock.now() >= deadline) {
-        throw new KubeletError(
-          "ImageImport",
-          `${image.names[0]} was imported, but containerd's CRI does not show it`,
-        );
+    try {
+      for (;;) {
+        // containerd 1.6 answers before its CRI plugin does.
+        const known = await Promise.all(image.names.map(isKnown)).catch(() => [false]);
+        if (known.every(Boolean)) return;
+        if (this.#clock.now() >= deadline) {
+          throw new KubeletError(
+            "ImageImport",
+            `${image.names[0]} was imported, but containerd's CRI does not show it`,
+          );
+        }
+        await sleep(this.#clock, 50, signal);
       }
-      await sleep(this.#clock, 50, signal);
+    } finally {
+      cri.close();
     }
   }
 
