@@ -84,12 +84,15 @@ function mountCommands(cgroupPaths: readonly string[]): { system: string[]; stat
       return [`mkdir -p ${path}`, `mount -t ${type} ${options} ${type} ${path}`];
     }),
   ];
+  // What others have mounted would be hidden, not gone: it would hold their namespaces and file systems.
+  const release = (pattern: string) =>
+    `busybox awk '${pattern} { print $5 }' /proc/self/mountinfo | while read -r path; do umount -l "$path" || true; done`;
   const state = [
     "mount -t proc proc /proc",
+    release("/ - nsfs /"),
     ...["/run", "/var/lib/kubelet-ts", "/var/lib/cni", "/var/lib/kubelet", "/var/log"].flatMap((dir) => [
       `mkdir -p ${dir}`,
-      // What others have mounted there would be hidden, not gone: it would hold their namespaces and file systems.
-      `busybox awk '$5 ~ "^${dir}/" { print $5 }' /proc/self/mountinfo | while read -r path; do umount -l "$path" || true; done`,
+      release(`$5 ~ "^${dir}/"`),
       `mount -t tmpfs -o mode=755 state ${dir}`,
     ]),
   ];
