@@ -3,6 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Metrics } from "../../base/metrics.ts";
 import { HangGuard } from "../../host/hang-guard.ts";
+import { makeFolders } from "../../host/make-folders.ts";
 import { hostMounts, type Mounts } from "../../host/mounts.ts";
 import type { Container, Pod, PodUid } from "../../model/pod.ts";
 import type { PodEvents } from "../../model/pod-events.ts";
@@ -93,6 +94,7 @@ export function createVolumes(o: VolumesOptions): Volumes {
       blockMaps: new BlockMaps({ mounts }),
       cleanSubPaths: (uid, volume) => subPaths.clean(uid, volume),
       // Another volume may be just about to use it: then it is not empty, or is made again.
+      makeFolder: (dir) => makeFolders(dir, 0o750),
       removeIfEmpty: (dir) => rmdir(dir).catch(() => {}),
       verifyAttached: o.verifyAttached,
       refusedByAffinity: o.refusedByAffinity,

@@ -12,6 +12,8 @@ export interface OperationsOptions {
   readonly blockMaps: Pick<BlockMaps, "map" | "unmap">;
   /** Takes away what containers had of parts of the volume. */
   readonly cleanSubPaths: (uid: PodUid, volume: string) => Promise<void>;
+  /** Makes the folder of a pod's volumes, before a plugin makes its own below with another mode. */
+  readonly makeFolder?: (dir: string) => Promise<void>;
   /** Removes the folder of a plugin in a pod's folder once its last volume is gone. */
   readonly removeIfEmpty?: (dir: string) => Promise<void>;
   /** Resolves when the cluster says that the volume is attached to this node and knows that it is in use; throws why not. */
@@ -78,7 +80,10 @@ export class VolumeOperations {
       entry.state = "mounted";
     }
     const request: SetUp = { podUid, dir, pod, spec, ...group, deviceDir, signal };
-    await inStep(last, () => plugin.setUp(request));
+    await inStep(last, async () => {
+      if (record.actual !== "mounted") await this.#o.makeFolder?.(dirname(dirname(dir)));
+      await plugin.setUp(request);
+    });
   }
 
   async unmount(record: VolumeRecord, signal: AbortSignal): Promise<void> {
