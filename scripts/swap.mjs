@@ -1,0 +1,25 @@
+// npm run swap -- --reference PATH [--record]: begins under the Node that the machine has, goes on under Node 24.
+import { spawnSync } from "node:child_process";
+import { accessSync, constants } from "node:fs";
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { installPackages, needLinux, node24, root } from "./lib/node-packages.mjs";
+
+const { values } = parseArgs({
+  options: { reference: { type: "string" }, record: { type: "boolean", default: false } },
+});
+if (!values.reference) {
+  console.error("npm run swap -- --reference PATH [--record]: PATH is a kubelet v1.36");
+  process.exit(2);
+}
+const reference = resolve(values.reference);
+accessSync(reference, constants.X_OK);
+needLinux();
+installPackages();
+const args = values.record ? ["test/swap/record.ts"] : ["--test", "test/swap/swap.test.ts"];
+const done = spawnSync(node24, args, {
+  stdio: "inherit",
+  cwd: root,
+  env: { ...process.env, KUBELET_REFERENCE: reference },
+});
+process.exitCode = done.status ?? 1;

@@ -1,0 +1,54 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { openSync } from "node:fs";
+import { join } from "node:path";
+import { type AgentProcess, get } from "../e2e/agent-process.ts";
+import { holds } from "../e2e/holds.ts";
+
+export type Kind = "ours" | "reference";
+
+/** One of the two kubelets on the same node: same files, same flags, same configuration. Never both at a time. */
+export class Kubelets {
+  readonly #agent: AgentProcess;
+  readonly #flags: readonly string[];
+  readonly #reference: string | undefined;
+  #child: ChildProcess | undefined;
+
+  constructor(agent: AgentProcess, flags: readonly string[], reference: string | undefined) {
+    this.#agent = agent;
+    this.#flags = flags;
+    this.#reference = reference;
+  }
+
+  async start(kind: Kind): Promise<void> {
+    if (kind === "ours") this.#agent.start(this.#flags);
+    else this.#startReference();
+    await holds(async () => {
+      const answer = await get({ host: "127.0.0.1", port: this.#agent.healthPort, path: "/healthz" });
+      if (answer?.status !== 200) throw new Error(`${kind} is not healthy: ${answer?.body}`);
+    }, 60_000);
+  }
+
+  async stop(): Promise<void> {
+    await this.#agent.end("SIGTERM");
+    const child = this.#child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill("SIGTERM");
+    await ended;
+  }
+
+  #startReference(): void {
+    if (this.#reference === undefined) throw new Error("no reference kubelet was named");
+    const { rootDir } = this.#agent.node;
+    const log = openSync(join(rootDir, "..", "reference.log"), "a");
+    const flags = [
+      `--config=${this.#agent.configFile}`,
+      `--root-dir=${rootDir}`,
+      `--cert-dir=${join(rootDir, "pki")}`,
+      "-v=4",
+      ...this.#flags,
+    ];
+    this.#child = spawn(this.#reference, flags, { stdio: ["ignore", log, log] });
+  }
+}

@@ -1,0 +1,85 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { SandboxId } from "../../src/clients/cri/cri.ts";
+import type { Pod } from "../../src/model/pod.ts";
+import { makeStaticPod } from "../../src/model/static-pod.ts";
+import type { PodSource } from "../../src/pipeline/sources/source.ts";
+import { nodeName, server, type TestCluster } from "../cluster/cluster-node.ts";
+import type { ApiObject } from "../cluster/fake-api.ts";
+import { askRuntime } from "../e2e/agent-process.ts";
+import { busyboxName } from "../node/test-node.ts";
+import type { Listed } from "./look.ts";
+import { recorded } from "./recorded.ts";
+import { manifests } from "./swapped-pods.ts";
+
+/** Those that have nothing mounted: their volumes would have to be there for real. */
+const withoutVolumes = (pod: Pod) => (pod.spec.volumes ?? []).length === 0;
+
+/** Puts the recorded pods into the API, their containers into the runtime and the reference's files into the root folder. */
+export async function putRecorded(cluster: TestCluster): Promise<{ pods: Pod[]; ids: Map<string, string> }> {
+  const { look } = recorded;
+  const pods = look.pods.filter(withoutVolumes);
+  const uids = new Set(
+    pods.map(({ metadata }) => metadata.annotations?.["kubernetes.io/config.hash"] ?? metadata.uid),
+  );
+  const ids = await putContainers(cluster, uids);
+  for (const pod of pods) cluster.api.put("pods", JSON.parse(renamed(JSON.stringify(pod), ids)) as ApiObject);
+  const root = join(cluster.dir, "root");
+  mkdirSync(root, { recursive: true });
+  writeFileSync(join(root, "allocated_pods_state"), look.allocated!);
+  writeFileSync(join(root, "actuated_pods_state"), look.actuated!);
+  return { pods, ids };
+}
+
+/** IDs are given by the runtime: the recorded ones, and those of now. */
+async function putContainers(cluster: TestCluster, uids: ReadonlySet<string>): Promise<Map<string, string>> {
+  const runtime = askRuntime(cluster.runtime.endpoint);
+  const ids = new Map<string, string>();
+  const isWanted = ({ labels }: Listed) => uids.has(labels["io.kubernetes.pod.uid"] ?? "");
+  for (const sandbox of recorded.look.sandboxes.filter(isWanted)) {
+    const { id, metadata, labels, annotations } = sandbox;
+    const isOnHost = labels["io.kubernetes.pod.name"]?.startsWith("small");
+    const namespaceOptions = { network: isOnHost ? 2 : 0 };
+    const linux = { securityContext: { namespaceOptions } };
+    const config = { metadata, labels: { ...labels }, annotations: { ...annotations }, linux };
+    const made = await runtime.runPodSandbox(config as never, "");
+    ids.set(id, made);
+    // Oldest first, as they were started.
+    const own = recorded.look.allContainers.filter((c) => c.sandbox === id).reverse();
+    for (const container of own) {
+      const of = {
+        ...{ metadata: container.metadata, labels: { ...container.labels } },
+        annotations: { ...container.annotations },
+        image: { image: busyboxName },
+        command: container.metadata.name === "first" ? ["true"] : server,
+      };
+      const copy = await runtime.createContainer(made as SandboxId, of, config as never);
+      await runtime.startContainer(copy);
+      ids.set(container.id, copy);
+    }
+  }
+  runtime.close();
+  return ids;
+}
+
+/** The same with what this runtime calls itself and its containers. */
+function renamed(text: string, ids: ReadonlyMap<string, string>): string {
+  const withIds = [...ids].reduce((all, [from, to]) => all.replaceAll(from, to), text);
+  return withIds.replaceAll("containerd://", "fake://");
+}
+
+/** The recorded manifests, as from the folder where the reference had them. */
+export function manifestSource(): PodSource {
+  const pods = Object.entries(manifests).flatMap(([name, manifest]) => {
+    const origin = { source: "file" as const, path: join(recorded.manifests, name) };
+    const made = makeStaticPod(manifest, { nodeName, origin });
+    if ("problems" in made) throw new Error(JSON.stringify(made.problems));
+    return withoutVolumes(made.pod) ? [made.pod] : [];
+  });
+  return {
+    name: "file",
+    done: Promise.resolve(),
+    health: () => ({ ok: true }),
+    start: async (_signal, emit) => emit(pods),
+  };
+}

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { makeStaticPod } from "../../src/model/static-pod.ts";
+import { decodeCheckpoint, encodeCheckpoint } from "../../src/resources/allocation/checkpoint.ts";
+import { nodeName, TestCluster } from "../cluster/cluster-node.ts";
+import { holds } from "../e2e/holds.ts";
+import { busyboxName } from "../node/test-node.ts";
+import { recorded } from "./recorded.ts";
+import { manifestSource, putRecorded } from "./recorded-node.ts";
+import { manifests } from "./swapped-pods.ts";
+
+test("the reference's state files are read, and would be written byte for byte", () => {
+  for (const text of [recorded.look.allocated!, recorded.look.actuated!])
+    assert.equal(encodeCheckpoint(decodeCheckpoint(text)), text);
+});
+
+for (const [file, manifest] of Object.entries(manifests))
+  test(`the pod of ${file} has the UID that the reference has given it`, () => {
+    const origin = { source: "file" as const, path: join(recorded.manifests, file) };
+    const made = makeStaticPod(manifest, { nodeName, origin });
+    assert.ok("pod" in made);
+    const { podUid } = recorded.look.containers.find(({ pod }) => pod === made.pod.metadata.name)!;
+    assert.equal(made.pod.metadata.uid, podUid);
+  });
+
+test("the reference's pods are taken over: nothing is made, nothing ends, no pod stops being ready", async (t) => {
+  const exec = () => ({ exitCode: 0 });
+  const cluster = await TestCluster.start(t, {}, {}, { images: { [busyboxName]: {} }, exec: exec as never });
+  const { pods, ids } = await putRecorded(cluster);
+  const unready: string[] = [];
+  cluster.api.onRequest = (call) => {
+    if (!/^(PATCH|PUT) pods\/?status|^PATCH pods/.test(call)) return;
+    for (const { metadata } of pods) {
+      const now = cluster.api.pod(metadata.name, metadata.namespace)?.status?.conditions;
+      if (now?.find(({ type }) => type === "Ready")?.status !== "True") unready.push(metadata.name);
+    }
+  };
+  const callsBefore = cluster.runtime.calls.length;
+  await cluster.startAgent({ sources: () => [manifestSource()] });
+  await holds(() => {
+    assert.equal(cluster.agent.board.rows().length, pods.length);
+    for (const row of cluster.agent.board.rows()) assert.match(row.phase, /Running/, row.name);
+  });
+  // A pod that is new runs when the others have had their turn.
+  cluster.addPod("new", { containers: [{ name: "c", image: busyboxName }] });
+  await cluster.runs("new");
+  const changes = cluster.runtime.calls
+    .slice(callsBefore)
+    .filter(({ method }) => /^(RunPodSandbox|Create|Start|Stop|Remove)/.test(method));
+  assert.deepEqual(
+    changes.map(({ method }) => method),
+    ["RunPodSandbox", "CreateContainer", "StartContainer"],
+    "those of the new pod",
+  );
+  assert.deepEqual(unready, []);
+  for (const { metadata, status } of pods) {
+    const now = cluster.api.pod(metadata.name, metadata.namespace)!.status!;
+    assert.deepEqual(
+      now.containerStatuses!.map(({ containerID, restartCount }) => [containerID, restartCount]),
+      status!.containerStatuses!.map(({ containerID = "", restartCount }) => {
+        const [, id = ""] = containerID.split("://");
+        return [`fake://${ids.get(id)}`, restartCount];
+      }),
+    );
+    // That of a static pod begins again with each agent, as in the reference.
+    const isMirror = metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined;
+    const since = (of: typeof status) =>
+      of?.conditions?.find(({ type }) => type === "Ready")?.lastTransitionTime;
+    if (!isMirror) assert.equal(since(now), since(status), metadata.name);
+  }
+  await cluster.stopAgent();
+  const file = (name: string) => readFileSync(join(cluster.dir, "root", name), "utf8");
+  const before = decodeCheckpoint(recorded.look.actuated!);
+  const after = decodeCheckpoint(file("actuated_pods_state"));
+  for (const { metadata } of pods)
+    if (!metadata.annotations) assert.deepEqual(after.get(metadata.uid), before.get(metadata.uid));
+});

@@ -1,0 +1,108 @@
+// Runs in a box: one kubelet makes the pods, then one after the other takes the node over, as the arguments say; after each, what there
+// is. The reference kubelet is the executable that KUBELET_REFERENCE names.
+
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { ContainerId, CriClient } from "../../src/clients/cri/cri.ts";
+import type { HttpKubeTransport } from "../../src/clients/kube/transport.ts";
+import type { Pod } from "../../src/model/pod.ts";
+import { nodeName } from "../cluster/cluster-node.ts";
+import { KillableApi } from "../cluster/killable-api.ts";
+import { AgentProcess, askRuntime } from "../e2e/agent-process.ts";
+import { holds } from "../e2e/holds.ts";
+import { startTestNode } from "../node/test-node.ts";
+import { type Kind, Kubelets } from "./kubelet-kinds.ts";
+import { type Look, lookAt, readySince } from "./look.ts";
+import { apiPods, manifests } from "./swapped-pods.ts";
+
+export interface Round {
+  readonly kind: Kind;
+  readonly look: Look;
+  /** What became of a container with limits that ended: its resources, or why it did not come back. */
+  readonly restarted: string;
+  /** Since when pods are ready, as this kubelet has left it. */
+  readonly left: Readonly<Record<string, string>>;
+}
+
+export interface SwapReport {
+  readonly rounds: Round[];
+  readonly manifests: string;
+  readonly logs: Record<string, string>;
+}
+
+const address = "192.0.2.10";
+const namespace = "/api/v1/namespaces/default";
+
+/** The reference refuses to be a node without an address of its own. */
+function giveAddress(): void {
+  const ip = (...args: string[]) => execFileSync("ip", args);
+  ip("link", "add", "up0", "type", "veth", "peer", "name", "up1");
+  ip("addr", "add", `${address}/24`, "dev", "up0");
+  for (const name of ["up0", "up1"]) ip("link", "set", name, "up");
+}
+
+async function prepare(admin: HttpKubeTransport): Promise<void> {
+  const make = (path: string, body: object) => admin.request({ method: "POST", path, body });
+  await holds(() => admin.request({ method: "GET", path: `${namespace}/serviceaccounts/default` }));
+  const object = (kind: string, name: string) => ({ apiVersion: "v1", kind, metadata: { name } });
+  await make(`${namespace}/configmaps`, { ...object("ConfigMap", "settings"), data: { a: "one" } });
+  await make(`${namespace}/secrets`, { ...object("Secret", "keys"), stringData: { password: "first" } });
+  for (const pod of apiPods) await make(`${namespace}/pods`, pod);
+}
+
+async function restart(admin: HttpKubeTransport, runtime: CriClient, look: Look): Promise<string> {
+  const before = look.containers.find(({ pod }) => pod === "limits")!;
+  await runtime.stopContainer(before.id as ContainerId, 0);
+  return holds(async () => {
+    const { status } = await admin.request<Pod>({ method: "GET", path: `${namespace}/pods/limits` });
+    const { restartCount, ready, resources } = status!.containerStatuses![0]!;
+    if (!ready || restartCount !== before.attempt + 1)
+      throw new Error(`not restarted: ${JSON.stringify(status?.containerStatuses)}`);
+    return JSON.stringify(resources);
+  }, 60_000).catch((error: Error) => error.message);
+}
+
+async function main(order: readonly Kind[]): Promise<SwapReport> {
+  giveAddress();
+  const node = await startTestNode({ containerd: "2.x" });
+  const api = await KillableApi.create(nodeName);
+  api.start();
+  const admin = await api.admin();
+  await prepare(admin);
+  mkdirSync(node.manifests, { recursive: true });
+  for (const [name, manifest] of Object.entries(manifests))
+    writeFileSync(join(node.manifests, name), JSON.stringify(manifest));
+  const agent = await AgentProcess.create(node, { makeIPTablesUtilChains: false, syncFrequency: "5s" });
+  const runtime = askRuntime(node.endpoint);
+  const flags = [
+    `--kubeconfig=${api.nodeKubeconfig}`,
+    `--hostname-override=${nodeName}`,
+    `--node-ip=${address}`,
+  ];
+  const kubelets = new Kubelets(agent, flags, process.env.KUBELET_REFERENCE);
+  const rounds: SwapReport["rounds"] = [];
+  for (const [round, kind] of order.entries()) {
+    await kubelets.start(kind);
+    // Labels that reach the container show that this kubelet works on pods, and on volumes that the other made.
+    const body = { metadata: { labels: { round: String(round + 1) } } };
+    const contentType = "application/merge-patch+json";
+    await admin.request({ method: "PATCH", path: `${namespace}/pods/volumes`, body, contentType });
+    const look = await holds(() => lookAt({ node, runtime, admin, round: round + 1 }), 90_000);
+    const restarted = await restart(admin, runtime, look);
+    await kubelets.stop();
+    const { items } = await admin.request<{ items: Pod[] }>({ method: "GET", path: `${namespace}/pods` });
+    rounds.push({ kind, look, restarted, left: readySince(items) });
+  }
+  const logs = Object.fromEntries(
+    readdirSync(join(node.rootDir, ".."))
+      .filter((name) => name.endsWith(".log"))
+      .map((name) => [name, readFileSync(join(node.rootDir, "..", name), "utf8")]),
+  );
+  runtime.close();
+  await agent.destroy();
+  await api.destroy();
+  return { rounds, manifests: node.manifests, logs };
+}
+
+process.stdout.write(JSON.stringify(await main(process.argv.slice(2) as Kind[])));

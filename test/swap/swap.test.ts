@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { before, describe, test } from "node:test";
+import { decodeCheckpoint } from "../../src/resources/allocation/checkpoint.ts";
+import type { Kind } from "./kubelet-kinds.ts";
+import { type Look, readySince } from "./look.ts";
+import { recorded } from "./recorded.ts";
+import { reference, swap, unavailable } from "./run-swap.ts";
+import type { Round } from "./swap-in-box.ts";
+
+/** Entries of a state file by the pod's name, as UIDs are new in each run. */
+function resourcesByPod(text: string | undefined, { pods, containers }: Look): Record<string, unknown> {
+  const names = new Map(containers.map(({ podUid, pod }) => [podUid, pod]));
+  assert.ok(text, `no state of ${pods.length} pods`);
+  return Object.fromEntries([...decodeCheckpoint(text)].map(([uid, info]) => [names.get(uid) ?? uid, info]));
+}
+
+const byText = (a: string, b: string) => (a < b ? -1 : 1);
+/** Containers that nobody had a reason to end. */
+const kept = (look: Look) => look.containers.filter(({ pod }) => pod !== "limits");
+
+describe("a node of ours, beside one that the reference has made", { skip: unavailable }, () => {
+  let look: Look;
+  let restarted = "";
+  before(async () => {
+    const { rounds } = await swap("ours");
+    ({ look, restarted } = rounds[0]!);
+  });
+  const theirs = recorded.look;
+
+  test("has its volumes in the same places, with the same modes, marks and mounts", () => {
+    assert.deepEqual(look.volumes, theirs.volumes);
+  });
+
+  test("has the same names and hashes on its containers", () => {
+    const shown = ({ containers }: Look) =>
+      containers.map(({ pod, name, attempt, hash }) => ({ pod, name, attempt, hash }));
+    assert.deepEqual(shown(look), shown(theirs));
+    const keys = ({ allContainers, sandboxes }: Look) =>
+      [...allContainers, ...sandboxes]
+        .map(({ metadata, labels, annotations }) =>
+          [metadata.name, ...Object.keys({ ...labels, ...annotations }).sort(byText)].join(" "),
+        )
+        .sort(byText);
+    assert.deepEqual(keys(look), keys(theirs));
+  });
+
+  test("has recorded the same resources for each pod", () => {
+    for (const file of ["allocated", "actuated"] as const)
+      assert.deepEqual(resourcesByPod(look[file], look), resourcesByPod(theirs[file], theirs), file);
+  });
+
+  test("restarts a container with the limits that its pod was admitted with", () => {
+    assert.deepEqual(JSON.parse(restarted).limits, { cpu: "200m", memory: "64Mi" });
+  });
+});
+
+const orders: Kind[][] = [
+  ["reference", "ours", "reference"],
+  ["ours", "reference", "ours"],
+];
+for (const order of orders)
+  describe(`swapped: ${order.join(", then ")}`, {
+    skip: unavailable || (reference ? false : "KUBELET_REFERENCE names no kubelet"),
+  }, () => {
+    let rounds: Round[] = [];
+    before(async () => {
+      ({ rounds } = await swap(...order));
+    });
+
+    test("no container is restarted, of static pods neither, and all pods stay ready", () => {
+      for (const { kind, look } of rounds.slice(1))
+        assert.deepEqual(kept(look), kept(rounds[0]!.look), `taken over by ${kind}`);
+    });
+
+    test("taken over by ours, pods have been ready since when they were", () => {
+      for (const [i, { kind, look }] of rounds.entries())
+        if (i > 0 && kind === "ours") assert.deepEqual(readySince(look.pods), rounds[i - 1]!.left);
+    });
+
+    test("volumes stay where they are, and are updated in containers that run", () => {
+      for (const { kind, look } of rounds.slice(1))
+        assert.deepEqual(look.volumes, rounds[0]!.look.volumes, `taken over by ${kind}`);
+    });
+
+    test("a container with limits is restarted by each of them", () => {
+      for (const { kind, restarted } of rounds)
+        assert.match(restarted, /"limits":\{"cpu":"200m","memory":"64Mi"\}/, kind);
+    });
+
+    test("what pods were given is known to the next one", () => {
+      for (const { look } of rounds)
+        for (const file of ["allocated", "actuated"] as const)
+          assert.deepEqual(
+            resourcesByPod(look[file], look),
+            resourcesByPod(rounds[0]!.look[file], rounds[0]!.look),
+          );
+    });
+  });
