@@ -135,6 +135,10 @@ export function podVolumes(
     allocatableMemory: () => wholeOf(amountsOf(node.facts.allocatable), "memory"),
     podLevelResources: node.settings.gates.podLevelResources,
     statsMaxAgeMs: config.volumeStatsAggPeriod,
+    onAbnormal(uid, volume, message) {
+      const pod = desired.get(uid);
+      if (pod) events.warning(pod, "VolumeConditionAbnormal", `Volume ${volume}: ${message}`);
+    },
     selinux: node.facts.selinux,
     ...(api && {
       resolveClaim: (pod, volume, signal) => resolveClaim(kubeVolumeApi(api), pod, volume, signal),

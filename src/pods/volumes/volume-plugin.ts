@@ -99,6 +99,8 @@ export interface VolumeUsage {
   readonly inodesFree?: number;
   readonly inodesUsed?: number;
   readonly healthy?: boolean;
+  /** Why it is not healthy. */
+  readonly message?: string;
 }
 
 export interface DevicePlugin {

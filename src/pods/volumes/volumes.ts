@@ -15,7 +15,7 @@ import { BlockMaps } from "./manager/block-maps.ts";
 import { type OperationsOptions, VolumeOperations } from "./manager/operations.ts";
 import { VolumeManager, type VolumeManagerOptions } from "./manager/volume-manager.ts";
 import { measurementMetric } from "./manager/volume-metrics.ts";
-import { type VolumeStat, VolumeStats } from "./manager/volume-stats.ts";
+import { type VolumeStat, VolumeStats, type VolumeStatsOptions } from "./manager/volume-stats.ts";
 import {
   type ContainerMountsOptions,
   containerDevices,
@@ -41,6 +41,7 @@ export interface VolumesOptions
   readonly podLevelResources?: boolean;
   /** volumeStatsAggPeriod */
   readonly statsMaxAgeMs: number;
+  readonly onAbnormal?: VolumeStatsOptions["onAbnormal"];
   /** Types besides emptyDir, hostPath, local and image. */
   readonly plugins: (parts: PluginParts) => readonly VolumePlugin[];
   readonly mounts?: Mounts;
@@ -108,6 +109,7 @@ export function createVolumes(o: VolumesOptions): Volumes {
     mountedVolumes: (uid) => manager.mountedVolumes(uid),
     maxAgeMs: o.statsMaxAgeMs,
     measured: measurementMetric(metrics),
+    ...(o.onAbnormal && { onAbnormal: o.onAbnormal }),
   });
   manager.onChange((uid, change) => change !== "updated" && stats.forget(uid));
   return {

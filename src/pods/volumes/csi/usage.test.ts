@@ -24,10 +24,10 @@ const volumeCondition = { abnormal: true, message: "disk is gone" };
 
 describe("usage of a CSI volume", () => {
   for (const [volumeHealth, condition, response, expected] of [
-    [true, true, { usage, volumeCondition }, { ...measured, healthy: false }],
+    [true, true, { usage, volumeCondition }, { ...measured, healthy: false, message: "disk is gone" }],
     [true, true, { usage, volumeCondition: { abnormal: false } }, { ...measured, healthy: true }],
     [true, true, { usage }, { ...measured, healthy: true }],
-    [true, true, { volumeCondition }, { healthy: false }],
+    [true, true, { volumeCondition }, { healthy: false, message: "disk is gone" }],
     [true, false, { usage, volumeCondition }, measured],
     [false, true, { usage, volumeCondition }, measured],
     [false, true, { volumeCondition }, undefined],

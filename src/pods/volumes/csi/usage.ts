@@ -28,5 +28,7 @@ export async function volumeUsage(
     else if (unit === Unit.INODES)
       usage = { ...usage, inodesFree: Number(available), inodes: Number(total), inodesUsed: Number(used) };
   }
-  return reportsHealth ? { ...usage, healthy: !answer.volumeCondition?.abnormal } : usage;
+  if (!reportsHealth) return usage;
+  const { abnormal = false, message = "" } = answer.volumeCondition ?? {};
+  return { ...usage, healthy: !abnormal, ...(abnormal && { message }) };
 }

@@ -76,3 +76,32 @@ it("pods that are gone are not remembered, whoever still asks for them", async (
   assert.deepEqual(await stats.stats(uid), []);
   assert.equal(stats.size, 0);
 });
+
+it("a volume that is not healthy is reported each time that it is measured", async () => {
+  const clock = new FakeClock();
+  let usage: VolumeUsage = { usedBytes: 1, healthy: true };
+  const mounted = (name: string) =>
+    ({ name, dir: `/${name}`, path: `/${name}`, kind: "mount", spec: { volume: {} } }) as MountedVolume;
+  const reported: unknown[] = [];
+  const stats = new VolumeStats({
+    clock,
+    mountedVolumes: () => [
+      { ...mounted("data"), plugin: { stats: async () => usage } as unknown as MountedVolume["plugin"] },
+    ],
+    mounts: { at: async () => undefined },
+    guard: { run: (_, work) => work() },
+    maxAgeMs: 10_000,
+    onAbnormal: (...args) => reported.push(args),
+  });
+  await stats.stats(uid);
+  assert.deepEqual(reported, []);
+  usage = { usedBytes: 1, healthy: false, message: "disk is gone" };
+  for (let round = 0; round < 2; round++) {
+    await clock.advance(10_000);
+    await Promise.all([stats.stats(uid), stats.stats(uid)]);
+  }
+  assert.deepEqual(reported, [
+    [uid, "data", "disk is gone"],
+    [uid, "data", "disk is gone"],
+  ]);
+});

@@ -16,6 +16,8 @@ export interface VolumeStatsOptions {
   /** How old an answer may be: volumeStatsAggPeriod. */
   readonly maxAgeMs: number;
   readonly measured?: (source: string, seconds: number) => void;
+  /** A volume was measured and is not healthy. */
+  readonly onAbnormal?: (uid: PodUid, volume: string, message: string) => void;
 }
 
 export interface VolumeStat extends VolumeUsage {
@@ -85,6 +87,7 @@ export class VolumeStats {
             const claim = volume.spec.persistent?.claim.name ? volume.spec.persistent.claim : undefined;
             if (usage) known.set(name, { ...usage, name, claim, time });
             else known.delete(name);
+            if (usage?.healthy === false) this.#o.onAbnormal?.(uid, name, usage.message ?? "");
           });
         await this.#patiently(measuring);
         return known.get(name);
