@@ -134,7 +134,7 @@ function nodeMethods(options: CsiDriverOptions): Methods {
       await hostMounts.mount("tmpfs", stagingTargetPath || volumePath, "tmpfs", ["remount", `size=${bytes}`]);
       return { capacityBytes: bytes };
     },
-    async nodeGetVolumeStats({ volumePath }: NodeGetVolumeStatsRequest) {
+    async nodeGetVolumeStats({ volumeId, volumePath }: NodeGetVolumeStatsRequest) {
       const { blocks, bsize, bavail, files, ffree } = await statfs(volumePath, { bigint: true });
       return {
         usage: [
@@ -146,6 +146,9 @@ function nodeMethods(options: CsiDriverOptions): Methods {
           },
           { unit: Unit.INODES, total: files, available: ffree, used: files - ffree },
         ],
+        ...(capabilities.includes("VOLUME_CONDITION") && {
+          volumeCondition: { abnormal: volumeId.includes("abnormal"), message: "disk is gone" },
+        }),
       };
     },
   };

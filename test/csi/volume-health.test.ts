@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Summary } from "../../src/model/stats-summary.ts";
+import { holds } from "../e2e/holds.ts";
+import { containerdVersions } from "../node/test-node.ts";
+import { CsiNodeWorld } from "./csi-node-world.ts";
+
+const available = containerdVersions().find(({ name }) => name === "2.x")?.available;
+const driver = "health.example.com";
+const skip = available === true ? false : available;
+
+describe("health of CSI volumes", { skip }, () => {
+  for (const on of [true, false])
+    test(`CSIVolumeHealth ${on ? "on" : "off"}: ${on ? "in the summary, and abnormal ones are events" : "not reported"}`, async () => {
+      const world = await CsiNodeWorld.start("2.x", { featureGates: { CSIVolumeHealth: on } });
+      try {
+        const capabilities = ["STAGE_UNSTAGE_VOLUME", "GET_VOLUME_STATS", "VOLUME_CONDITION"] as const;
+        await (await world.driver(driver, {}, { capabilities })).start();
+        for (const name of ["normal", "abnormal"]) {
+          await world.claim(driver, name);
+          await world.podWithClaim(name);
+        }
+        for (const name of ["normal", "abnormal"]) await world.whole.runs(name, 60_000);
+        const health = await holds(async () => {
+          const { pods } = JSON.parse(await world.ask("/stats/summary")) as Summary;
+          const volumes = new Map(
+            pods.map(({ podRef, volume }) => [podRef.name, volume?.find(({ name }) => name === "data")]),
+          );
+          assert.ok((volumes.get("normal")?.capacityBytes ?? 0) > 0);
+          assert.ok((volumes.get("abnormal")?.capacityBytes ?? 0) > 0);
+          return ["normal", "abnormal"].map((name) => volumes.get(name)?.volumeHealthStats);
+        });
+        assert.deepEqual(health, on ? [{ abnormal: false }, { abnormal: true }] : [undefined, undefined]);
+        const metrics = await world.ask("/metrics");
+        assert.equal(/^kubelet_volume_stats_health_status_abnormal/m.test(metrics), on);
+        const conditions = async (pod: string) =>
+          (await world.events(pod)).filter((event) => event.startsWith("VolumeConditionAbnormal"));
+        if (on)
+          await holds(async () =>
+            assert.deepEqual(await conditions("abnormal"), [
+              "VolumeConditionAbnormal: Volume data: disk is gone",
+            ]),
+          );
+        else assert.deepEqual(await conditions("abnormal"), []);
+        assert.deepEqual(await conditions("normal"), []);
+      } finally {
+        await world.destroy();
+      }
+    });
+});
