@@ -1,21 +1,24 @@
 // Where the log calls of a bundle stand in the sources, so that log lines can name file and line without its source map.
 import { SourceMap } from "node:module";
 
-const logCall = /\.(?:info|warn|error|debug)\(/g;
+/** By name, or by a level that is computed: `logger[level](`. */
+const logCall = /\.(?:info|warn|error|debug)\(|logger\[\w+\]\(/g;
 
 /**
- * By line and column in the bundle, as a call site has them (from 1, at the name of the method): "pleg/pleg.ts:99".
+ * By line and column in the bundle, as a call site has them (from 1; at the name of the method, or at the bracket of
+ * the arguments if the name is computed): "pleg/pleg.ts:99".
  * @returns {Record<string, string>}
  */
 export function logSites(bundle, sourceMap) {
   const map = new SourceMap(JSON.parse(sourceMap));
   const sites = {};
   for (const [index, text] of bundle.split("\n").entries())
-    for (const { index: column } of text.matchAll(logCall)) {
-      const { originalSource, originalLine } = map.findEntry(index, column + 1);
+    for (const { 0: call, index: start } of text.matchAll(logCall)) {
+      const column = call.startsWith(".") ? start + 1 : start + call.length - 1;
+      const { originalSource, originalLine } = map.findEntry(index, column);
       if (originalSource?.startsWith("../src/") !== true) continue;
       const file = originalSource.split("/").slice(-2).join("/");
-      sites[`${index + 1}:${column + 2}`] = `${file}:${originalLine + 1}`;
+      sites[`${index + 1}:${column + 1}`] = `${file}:${originalLine + 1}`;
     }
   return sites;
 }

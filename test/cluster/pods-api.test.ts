@@ -31,6 +31,11 @@ function label(cluster: TestCluster, name: string, state: string): void {
   cluster.api.put("pods", { ...pod, metadata } as unknown as ApiObject);
 }
 
+async function droppedOf(cluster: TestCluster): Promise<number> {
+  const values = await metricValues(cluster.agent.metrics, "kubelet_pod_watch_events_dropped_total");
+  return Object.values(values)[0] ?? 0;
+}
+
 test("without its feature gate the Pods API is not served", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.startAgent();
@@ -173,18 +178,15 @@ test("a client that does not read loses its watch and others keep theirs; it is 
   t.after(() => other.close());
   const reading = other.watch();
   await isSynced(reading);
-  const droppedCount = async () =>
-    Object.values(await metricValues(cluster.agent.metrics, "kubelet_pod_watch_events_dropped_total"))[0] ??
-    0;
-  assert.equal(await droppedCount(), 0);
+  assert.equal(await droppedOf(cluster), 0);
   let round = 0;
-  for (; (await droppedCount()) === 0; round++) {
+  for (; (await droppedOf(cluster)) === 0; round++) {
     assert.ok(round < 2000, "the slow client was never dropped");
     const state = `${round}-${"x".repeat(20_000)}`;
     label(cluster, "web", state);
     await holds(() => assert.equal(reading.of(uid).at(-1)?.pod?.metadata.labels?.state, state));
   }
-  assert.equal(await droppedCount(), 1);
+  assert.equal(await droppedOf(cluster), 1);
   slow.stream.resume();
   await holds(() => assert.ok(slow.error));
   assert.ok(slow.error?.code === status.RESOURCE_EXHAUSTED, String(slow.error));
