@@ -18,6 +18,7 @@ const options = {
   podsPerCore: 0,
   allowedUnsafeSysctls: ["net.core.somaxconn"],
   podLevelResources: true,
+  declaredFeatures: [],
   runtime: { supplementalGroupsPolicy: () => false },
   activePods: () => active,
   runs: () => true,

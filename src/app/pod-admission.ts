@@ -16,6 +16,7 @@ export interface PodAdmissionOptions {
   podsPerCore: number;
   allowedUnsafeSysctls: readonly string[];
   podLevelResources: boolean;
+  declaredFeatures: AdmissionContext["declaredFeatures"];
   runtime: { supplementalGroupsPolicy(): boolean | undefined };
   /** All pods that are to run and have not ended, this one perhaps among them. */
   activePods: () => readonly Pod[];
@@ -45,6 +46,7 @@ export function podAdmission(o: PodAdmissionOptions): (pod: Pod) => PodVerdict |
       appArmor,
       allocatable: { ...o.allocatable, pods: String(pods) },
       podLevelResources: o.podLevelResources,
+      declaredFeatures: o.declaredFeatures,
       // A refusal is for good: a runtime that has not been heard of yet is no reason for one.
       supplementalGroupsPolicy: o.runtime.supplementalGroupsPolicy() ?? true,
       others,

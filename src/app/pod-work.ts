@@ -2,6 +2,7 @@ import { healthy } from "../base/component.ts";
 import { KubeletError } from "../base/errors.ts";
 import type { Pod, PodUid } from "../model/pod.ts";
 import type { PodVerdict } from "../model/pod-verdict.ts";
+import { declaredFeatures } from "../node/declared-features.ts";
 import type { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
 import type { PodWork, Report } from "../pipeline/pod-workers/pod-work.ts";
 import { isFinal } from "../pipeline/status-manager/phase-by-states.ts";
@@ -44,6 +45,7 @@ export function podWork(
     podsPerCore: config.podsPerCore,
     allowedUnsafeSysctls: config.allowedUnsafeSysctls ?? [],
     podLevelResources: node.settings.gates.podLevelResources,
+    declaredFeatures: declaredFeatures((gate) => core.options.gates.enabled(gate)),
     runtime: core.features,
     activePods: parts.activePods,
     runs: (uid) => runningContainers(observed.get(uid)).length > 0,

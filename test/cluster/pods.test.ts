@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { TransportError } from "../../src/clients/kube/api-error.ts";
+import { FeatureGates } from "../../src/config/feature-gates.ts";
 import { PodSandboxState } from "../../src/gen/runtime/v1/api_pb.js";
 import { holds } from "../e2e/holds.ts";
 import { container, nodeName, TestCluster } from "./cluster-node.ts";
@@ -63,6 +64,26 @@ test("a pod that may not run here fails in the API, and says why", async (t) => 
   assert.equal(cluster.containersOf(metadata.uid).length, 0);
   cluster.api.deletePod("elsewhere");
   await cluster.isGone("elsewhere");
+});
+
+test("a pod that needs a feature whose gate is off fails in the API", async (t) => {
+  const gates = new FeatureGates({ RestartAllContainersOnContainerExits: false });
+  const cluster = await TestCluster.start(t, { gates });
+  await cluster.startAgent();
+  const restartPolicyRules = [
+    { action: "RestartAllContainers", exitCodes: { operator: "In" as const, values: [42] } },
+  ];
+  const containers = [container({ restartPolicy: "Never", restartPolicyRules })];
+  const { metadata } = cluster.addPod("all-again", { containers });
+  const { status } = await cluster.is("all-again", (pod) => assert.equal(pod.status?.phase, "Failed"));
+  assert.deepEqual(
+    [status?.reason, status?.message],
+    [
+      "PodFeatureUnsupported",
+      "Pod was rejected: Pod requires node features that are not available: RestartAllContainersOnContainerExits",
+    ],
+  );
+  assert.equal(cluster.containersOf(metadata.uid).length, 0);
 });
 
 test("labels of the node in the API decide where a pod may run", async (t) => {

@@ -40,6 +40,33 @@ describe("admitPod", () => {
   const sysctls = [{ name: "vm.swappiness", value: "1" }];
   check([
     [
+      "a feature that the node does not declare, before anything else",
+      [
+        "PodFeatureUnsupported",
+        "Pod requires node features that are not available: RestartAllContainersOnContainerExits, UserNamespacesHostNetworkSupport",
+      ],
+      {
+        spec: {
+          hostNetwork: true,
+          hostUsers: false,
+          securityContext: { sysctls },
+          initContainers: [{ name: "i", restartPolicyRules: [{ action: "RestartAllContainers" }] }],
+        },
+      },
+      { declaredFeatures: [] },
+    ],
+    [
+      "a feature that the node declares",
+      undefined,
+      { spec: { containers: [{ name: "c", restartPolicyRules: [{ action: "RestartAllContainers" }] }] } },
+      { declaredFeatures: ["RestartAllContainersOnContainerExits"] },
+    ],
+    [
+      "a node that declares nothing",
+      undefined,
+      { spec: { containers: [{ name: "c", restartPolicyRules: [{ action: "RestartAllContainers" }] }] } },
+    ],
+    [
       "a sysctl that nobody allowed",
       ["SysctlForbidden", 'forbidden sysctl: "vm.swappiness" not allowlisted'],
       { spec: { securityContext: { sysctls } } },

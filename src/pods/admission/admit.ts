@@ -3,6 +3,7 @@ import { isStatic, type Pod, podRef } from "../../model/pod.ts";
 import type { PodVerdict } from "../../model/pod-verdict.ts";
 import { hasPodLevelResources } from "../../model/resources.ts";
 import { needsAppArmor } from "./app-armor.ts";
+import { requiredFeatures } from "./declared-features.ts";
 import { takenHostPort } from "./host-ports.ts";
 import { matchesNode, type NodeIdentity, nodeMismatch } from "./node-affinity.ts";
 import {
@@ -21,6 +22,8 @@ export interface AdmissionContext extends FitContext {
   readonly sysctls: SysctlAllowlist;
   /** True if the runtime can do supplementalGroupsPolicy: Strict. */
   readonly supplementalGroupsPolicy: boolean;
+  /** What the node declares to schedulers; undefined if it declares nothing, and then nothing is required of it. */
+  readonly declaredFeatures?: readonly string[] | undefined;
   /** True if the kernel enforces AppArmor profiles. */
   readonly appArmor: boolean;
 }
@@ -36,6 +39,13 @@ const osLabel = "kubernetes.io/os";
 
 /** Undefined if the pod may run here. The first reason against it decides. */
 export function refusalOf(pod: Pod, ctx: AdmissionContext): Refusal | undefined {
+  const { declaredFeatures } = ctx;
+  const missing =
+    declaredFeatures && requiredFeatures(pod).filter((name) => !declaredFeatures.includes(name));
+  if (missing && missing.length > 0) {
+    const message = `Pod requires node features that are not available: ${missing.join(", ")}`;
+    return { reason: "PodFeatureUnsupported", message };
+  }
   const sysctl = forbiddenSysctl(pod, ctx.sysctls);
   if (sysctl) return { reason: "SysctlForbidden", message: sysctl };
   const refusal = wrongKindOfNode(pod, ctx) ?? doesNotFit(pod, ctx);
