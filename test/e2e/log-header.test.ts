@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, globSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { StandaloneAgent } from "../faults/standalone-agent.ts";
@@ -7,8 +7,13 @@ import { repoDir } from "./agent-process.ts";
 import { mainFile } from "./cli-process.ts";
 
 const bundle = join(repoDir, "dist/kubelet.cjs");
-const built = existsSync(bundle) || "not built";
 const sources = globSync("src/**/*.ts", { cwd: repoDir });
+const changedAt = (file: string) => statSync(join(repoDir, file)).mtimeMs;
+/** The lines of sources that have changed since are others. */
+const built =
+  existsSync(bundle) && sources.every((file) => changedAt(file) < changedAt("dist/kubelet.cjs"))
+    ? true
+    : "not built from these sources";
 const header = /^[IWE]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ ([^ /]+\.ts:\d+)\] "/;
 
 /** True if a log call begins in that line of a file with that name. */
