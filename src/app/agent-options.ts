@@ -34,6 +34,8 @@ export interface AgentOptions {
   >;
   /** The cluster to be a node of; without it the agent runs its own pods only. */
   cluster?: ClusterOptions;
+  /** True if the cluster is this machine alone, with an API of its own. */
+  isOneMachine?: boolean;
   /** Where the certificate of the agent's own server is kept; absent: it has none. */
   certDir?: string;
   /** The agent's own API, at the configured address and port; it needs a certificate. */

@@ -6,7 +6,9 @@ import { type TestContext, test } from "node:test";
 import { aContainer, aPod, seen, seenContainer, testUid } from "../../test/builders/pods.ts";
 import { KubeletError } from "../base/errors.ts";
 import { NamespaceMode } from "../gen/runtime/v1/api_pb.js";
-import type { Container, EnvVar } from "../model/pod.ts";
+import { hasChosenDnsPolicy } from "../model/asked-dns.ts";
+import type { Container, EnvVar, Pod } from "../model/pod.ts";
+import { makeStaticPod } from "../model/static-pod.ts";
 import { fakeNode, fakeSettings } from "../pipeline/pod-runtime/config/fake-context.ts";
 import { type CriRequestsOptions, criRequests } from "./cri-requests.ts";
 
@@ -56,6 +58,59 @@ test("a volume whose image does not come is reported as any image, with the time
   });
   const code = "CreateContainerConfigError";
   await assert.rejects(worse.container(aPod(), aContainer("a"), made), { code });
+});
+
+const fromManifest = (spec: object): Pod => {
+  const written = { apiVersion: "v1", kind: "Pod", metadata: { name: "p" } };
+  const origin = { source: "file", path: "/p" } as const;
+  const made = makeStaticPod(
+    { ...written, spec: { containers: [{ name: "c", image: "i" }], ...spec } },
+    { nodeName: "n", origin },
+  );
+  assert.ok("pod" in made, JSON.stringify(made));
+  return made.pod;
+};
+const ofApi = (metadata: object) => aPod({ dnsPolicy: "ClusterFirst" }, { annotations: {}, ...metadata });
+const applied = (spec: object) => ({
+  annotations: { "kubectl.kubernetes.io/last-applied-configuration": JSON.stringify({ spec }) },
+});
+const managed = (operation: string) => ({
+  managedFields: [{ operation, fieldsV1: { "f:spec": { "f:dnsPolicy": {} } } }],
+});
+const missing: [rule: string, pod: Pod, reported: boolean][] = [
+  ["a manifest without a policy", fromManifest({}), false],
+  ["a manifest with the policy", fromManifest({ dnsPolicy: "ClusterFirst" }), true],
+  [
+    "a manifest with another name for it",
+    fromManifest({ dnsPolicy: "ClusterFirstWithHostNet", hostNetwork: true }),
+    true,
+  ],
+  ["a manifest with another policy", fromManifest({ dnsPolicy: "Default" }), false],
+  ["a pod of the API, by default or chosen", ofApi({}), false],
+  ["a pod that was created with it", ofApi(managed("Update")), false],
+  ["a pod that was applied without a policy", ofApi(applied({ containers: [] })), false],
+  ["a pod that was applied with the policy", ofApi(applied({ dnsPolicy: "ClusterFirst" })), true],
+  ["a pod that was applied by the server", ofApi(managed("Apply")), true],
+  [
+    "an annotation that is none",
+    ofApi({ annotations: { "kubectl.kubernetes.io/last-applied-configuration": "{" } }),
+    false,
+  ],
+];
+for (const [rule, pod, reported] of missing)
+  test(`one machine misses cluster DNS ${reported ? "for" : "not for"} ${rule}`, async (t) => {
+    const { requests, said } = await setUp(t, undefined, {
+      clusterDns: [],
+      reportsMissingDns: hasChosenDnsPolicy,
+    });
+    await requests.sandbox({ ...pod, metadata: { ...pod.metadata } }, 0);
+    assert.deepEqual(said, reported ? ["MissingClusterDNS"] : []);
+  });
+
+test("a node of a cluster misses cluster DNS for each pod with that policy", async (t) => {
+  const { requests, said } = await setUp(t, undefined, { clusterDns: [] });
+  await requests.sandbox(ofApi({}), 0);
+  assert.deepEqual(said, ["MissingClusterDNS"]);
 });
 
 test("what is wrong with the resolver is told once a pod", async (t) => {

@@ -34,6 +34,8 @@ export interface CriRequestsOptions {
   settings: RuntimeSettings;
   clusterDns: readonly string[];
   clusterDomain: string;
+  /** False for a pod that is not to be told of that there is no cluster DNS; all are unless told. */
+  reportsMissingDns?: (pod: Pod) => boolean;
   /** The node's own resolver configuration; "" for none. */
   resolvConf: string;
   cgroupParentOf: (pod: Pod) => string;
@@ -90,7 +92,8 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
     const dns = podDns(pod, { clusterDns, clusterDomain, host, nodeIps: node.hostIps });
     if (!noticed.has(pod))
       for (const { about, reason, message } of dns.notices)
-        if (about === "pod") o.events.warning(pod, reason, message);
+        if (reason === "MissingClusterDNS" && o.reportsMissingDns?.(pod) === false) continue;
+        else if (about === "pod") o.events.warning(pod, reason, message);
         else o.nodeEvents?.warning(reason, message);
     noticed.add(pod);
     return buildSandboxConfig(pod, {

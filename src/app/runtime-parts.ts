@@ -1,4 +1,5 @@
 import type { Component } from "../base/component.ts";
+import { hasChosenDnsPolicy } from "../model/asked-dns.ts";
 import type { Container, Pod, PodUid } from "../model/pod.ts";
 import { PodFiles } from "../pipeline/pod-runtime/pod-files.ts";
 import { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
@@ -90,6 +91,8 @@ export function podRuntime(
     settings: node.settings,
     clusterDns: config.clusterDNS,
     clusterDomain: config.clusterDomain,
+    // One machine has no cluster DNS to miss, unless a pod relies on one.
+    reportsMissingDns: (pod) => (o.cluster !== undefined && !o.isOneMachine) || hasChosenDnsPolicy(pod),
     resolvConf: config.resolvConf ?? "",
     cgroupParentOf: (pod) => cgroups.parentFor(pod),
     events,

@@ -76,6 +76,7 @@ export async function startPrivateAgent(
     appliedDir: node.files.applied,
     containerLogsDir: node.files.containerLogs,
     makesCgroupRoot: true,
+    isOneMachine: true,
     healthPort: 0,
     clock: systemClock,
     logger,

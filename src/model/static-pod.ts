@@ -1,3 +1,4 @@
+import { noteNamedDnsPolicy } from "./asked-dns.ts";
 import { applyPodDefaults } from "./defaults/pod.ts";
 import { annotationHash, annotationSource, type Pod, type PodUid } from "./pod.ts";
 import { staticPodUid } from "./static-pod-uid/static-pod-uid.ts";
@@ -56,6 +57,7 @@ function onThisNode(written: WrittenPod, input: unknown, { nodeName, origin }: S
   pod.spec.nodeName = nodeName;
   if (origin.source !== "http") tolerateNoExecute(pod);
   pod.status = { phase: "Pending" };
+  if (written.spec.dnsPolicy) noteNamedDnsPolicy(pod.spec);
   return pod;
 }
 

@@ -19,9 +19,7 @@ export function happenings(bench: Bench): void {
     /** In the order of time, without what has to do with the machine. */
     async function reasons(args: readonly string[]): Promise<string[]> {
       const seen = rows(await at().ok(["events", ...args])).map((row) => row.REASON ?? "");
-      return seen
-        .filter((reason) => reason !== "MissingClusterDNS")
-        .sort((a, b) => life.indexOf(a) - life.indexOf(b));
+      return seen.sort((a, b) => life.indexOf(a) - life.indexOf(b));
     }
 
     test("events --for tells of one object only", async () => {
@@ -72,6 +70,16 @@ export function happenings(bench: Bench): void {
         told.some((row) => row.NAMESPACE === "default" && row.REASON === "Starting"),
         JSON.stringify(told),
       );
+    });
+
+    test("a pod is told of cluster DNS that is not there only if it was applied with that policy", async () => {
+      const asks = pod("asks", { spec: { dnsPolicy: "ClusterFirst" } });
+      await at().ok(["apply", "-f", "-"], { input: JSON.stringify(asks) });
+      await holds(async () =>
+        assert.ok((await reasons(["--for", "pod/asks"])).includes("MissingClusterDNS")),
+      );
+      assert.deepEqual(await reasons(["--for", "pod/other"]), life);
+      await at().ok(["delete", "pod", "asks", "--now"]);
     });
   });
 }

@@ -1,0 +1,39 @@
+import { isStatic, type Pod, type PodSpec } from "./pod.ts";
+
+/** What client-side apply leaves of what was applied. */
+const annotationApplied = "kubectl.kubernetes.io/last-applied-configuration";
+
+/** Specs whose manifest names a dnsPolicy. By identity: on its way from the source to the runtime a spec is not copied. */
+const named = new WeakSet<PodSpec>();
+
+export function noteNamedDnsPolicy(spec: PodSpec): void {
+  named.add(spec);
+}
+
+/**
+ * True if somebody is known to have chosen the dnsPolicy of this pod. In the API a default looks as if it were chosen, and some tools
+ * write it into all pods (`kubectl run`): only what was applied tells.
+ */
+export function hasChosenDnsPolicy(pod: Pod): boolean {
+  if (pod.spec.dnsPolicy === "ClusterFirstWithHostNet") return true;
+  if (isStatic(pod)) return named.has(pod.spec);
+  return isInApplied(pod.metadata.annotations?.[annotationApplied]) || isManagedByApply(pod);
+}
+
+function isInApplied(text: string | undefined): boolean {
+  if (text === undefined) return false;
+  try {
+    const applied = JSON.parse(text) as { spec?: { dnsPolicy?: unknown } } | null;
+    return applied?.spec?.dnsPolicy !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function isManagedByApply({ metadata }: Pod): boolean {
+  const { managedFields = [] } = metadata as { managedFields?: { operation?: string; fieldsV1?: unknown }[] };
+  return managedFields.some(({ operation, fieldsV1 }) => {
+    const fields = fieldsV1 as { "f:spec"?: Record<string, unknown> } | undefined;
+    return operation === "Apply" && fields?.["f:spec"]?.["f:dnsPolicy"] !== undefined;
+  });
+}
