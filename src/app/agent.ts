@@ -279,6 +279,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     volumesInUse: () => volumes.manager.inUse(),
     onVolumesReported: (names) => volumes.attached?.reported(names),
     onNode: () => volumes.attached?.changed(),
+    isSettled: () => volumes.isSettled(),
     notReady: () => [
       ...reasons(connection.health(), connection.networkHealth()),
       ...volumes.notReady(),

@@ -36,11 +36,12 @@ export function clusterNode(
   view: ClusterView,
   parts: {
     notReady: () => string[];
+    isSettled: () => boolean;
     volumesInUse: () => string[] | undefined;
     onVolumesReported: (names: readonly string[]) => void;
   },
 ): ClusterNode {
-  const { node, cri, clock, logger, metrics, nodeEvents } = core;
+  const { node, cri, connection, clock, logger, metrics, nodeEvents } = core;
   const { configuration } = node;
   const { transport, unlimited = transport } = cluster;
   const timeoutMs = configuration.requestTimeoutMs;
@@ -54,6 +55,7 @@ export function clusterNode(
     settings: view.settings,
     facts: statusFacts(core, cluster, parts.notReady, parts.volumesInUse),
     notReady: parts.notReady,
+    isSettled: () => connection.state.kind !== "unknown" && parts.isSettled(),
     onVolumesReported: parts.onVolumesReported,
     startup: startupMetrics({ metrics, clock, ...node }),
     resetExtendedResources: () => false,

@@ -30,6 +30,8 @@ export function joinCluster(
     onMirror: (uid: PodUid) => void;
     /** Why pods cannot run here. */
     notReady: () => string[];
+    /** Whether `notReady` is known to be true; for a moment after the start it is not. */
+    isSettled: () => boolean;
     volumesInUse: () => string[] | undefined;
     /** The API knows that these are in use. */
     onVolumesReported: (names: readonly string[]) => void;

@@ -41,6 +41,8 @@ export interface PodVolumes extends Volumes {
   readonly components: readonly Component[];
   /** Why the node is not ready as far as volumes go. */
   notReady(): string[];
+  /** Whether that is known: before, a status would call a node not ready that is. */
+  isSettled(): boolean;
 }
 
 /** The volumes of pods, of all types that this node can have. */
@@ -168,6 +170,7 @@ export function podVolumes(
       volumes.manager,
       registry,
     ],
+    isSettled: () => csi?.node.attempted ?? true,
     notReady: () => {
       const health = csi?.node.health();
       return health && !health.ok ? [health.reason] : [];

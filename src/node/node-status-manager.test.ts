@@ -89,6 +89,20 @@ describe("registration", () => {
     await w.end();
   });
 
+  for (const settlesAfterMs of [500, Number.POSITIVE_INFINITY])
+    it(`waits until its facts are known${settlesAfterMs === 500 ? "" : ", 3 seconds at most"}`, async () => {
+      const clock = new FakeClock();
+      const from = clock.now();
+      const w = world({ clock, isSettled: () => clock.now() - from >= settlesAfterMs });
+      await w.start();
+      const waitMs = Math.min(settlesAfterMs, 3000);
+      await clock.advance(waitMs - 1);
+      assert.deepEqual(w.api.calls, []);
+      await clock.advance(1);
+      assert.ok(isReady(w.api.node?.status.conditions));
+      await w.end();
+    });
+
   it("goes on until the API can be reached, at most 4 seconds apart", async () => {
     const w = world();
     w.api.fault = () => {

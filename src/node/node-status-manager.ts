@@ -29,6 +29,11 @@ export interface NodeStatusOptions {
   facts: (signal: AbortSignal) => Promise<StatusFacts>;
   /** Only why the node is not ready, cheaply: asked many times a second until the node is ready for the first time. */
   notReady: () => readonly string[];
+  /**
+   * Whether facts can be relied on. For a moment after the start they cannot, and a status made of them would call a node not
+   * ready that is, with its pods.
+   */
+  isSettled?: () => boolean;
   registerNode: boolean;
   /** KubeletRegistrationGetOnExistsOnly: a node that may not be created is not looked for either. */
   getOnExistsOnly: boolean;
@@ -52,6 +57,9 @@ export interface NodeStatusOptions {
 
 const fastCheckMs = 100;
 const fastForMs = 120_000;
+/** A runtime or an API server that does not answer is reported then. */
+const settledWithinMs = 3_000;
+const settledCheckMs = 25;
 
 /** Registers the node and keeps its status in the API. The only writer of what a node says of itself. */
 export class NodeStatusManager implements Component {
@@ -113,6 +121,7 @@ export class NodeStatusManager implements Component {
 
   async #loop(signal: AbortSignal): Promise<void> {
     const { updateFrequencyMs, random } = this.#o;
+    await this.#untilSettled(signal);
     while (!signal.aborted) {
       this.#poked = false;
       const ok = await this.#round(signal);
@@ -120,6 +129,13 @@ export class NodeStatusManager implements Component {
       // After a failure only time helps: pokes would ask an API server in trouble ever more often.
       if (!ok || !this.#poked) await this.#sleep(waitMs, signal, ok);
     }
+  }
+
+  async #untilSettled(signal: AbortSignal): Promise<void> {
+    const { clock, isSettled } = this.#o;
+    const until = clock.now() + settledWithinMs;
+    while (!signal.aborted && isSettled?.() === false && clock.now() < until)
+      await sleep(clock, settledCheckMs, signal).catch(() => {});
   }
 
   async #sleep(ms: number, signal: AbortSignal, wakeable: boolean): Promise<void> {

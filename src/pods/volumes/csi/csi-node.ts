@@ -50,6 +50,7 @@ export class CsiNode implements CsiNodeInfo, Component {
   readonly #node: string;
   #loop: Promise<void> = Promise.resolve();
   #trouble: string | undefined = "CSINode is not yet initialized";
+  #attempted = false;
   /** One change at a time: two that read the same version would conflict. */
   #turn: Promise<void> = Promise.resolve();
 
@@ -70,6 +71,11 @@ export class CsiNode implements CsiNodeInfo, Component {
 
   health(): Health {
     return this.#trouble === undefined ? healthy : { ok: false, reason: this.#trouble };
+  }
+
+  /** Whether the object was looked for since the start, with whatever result. */
+  get attempted(): boolean {
+    return this.#attempted;
   }
 
   async install(driver: string, info: DriverNodeInfo, signal: AbortSignal): Promise<void> {
@@ -131,9 +137,11 @@ export class CsiNode implements CsiNodeInfo, Component {
           if (wanted) await this.#put(wanted, signal);
         });
         this.#trouble = undefined;
+        this.#attempted = true;
         return onReady?.();
       } catch (error) {
         if (isAbort(error)) return;
+        this.#attempted = true;
         this.#trouble = `failed to initialize CSINode: ${messageOf(error)}`;
         logger.debug(2, "The CSINode object cannot be written", { err: messageOf(error) });
       }
