@@ -22,6 +22,7 @@ export interface ConnectionOptions {
   /** Told of each answer, also of those that are tried again; status 0: nobody answered. */
   onAnswer?: TransportOptions["onAnswer"];
   tracer?: TransportOptions["tracer"];
+  outages?: TransportOptions["outages"];
 }
 
 export interface ClusterAccessOptions extends ConnectionOptions {
@@ -57,12 +58,12 @@ export function clusterAccess(o: ClusterAccessOptions): ClusterOptions & { close
 
 export function connection(
   access: KubeAccess,
-  { kubeletVersion, clock, logger, metrics, onAnswer, tracer }: ConnectionOptions,
+  { kubeletVersion, clock, logger, metrics, onAnswer, tracer, outages }: ConnectionOptions,
   rate: Pick<TransportOptions, "qps" | "burst"> = { qps: 0, burst: 0 },
 ): HttpKubeTransport {
   const userAgent = kubeletUserAgent(kubeletVersion, archOf(process.arch), "");
   return new HttpKubeTransport({
-    ...{ access, userAgent, ...rate, clock, logger, tracer },
+    ...{ access, userAgent, ...rate, clock, logger, tracer, outages },
     metrics: metrics && requestMetrics(metrics),
     ...(onAnswer && { onAnswer }),
   });

@@ -1,6 +1,7 @@
 import type { Metrics } from "../base/metrics.ts";
 import { CertificateGuard } from "../certs/certificate-guard.ts";
 import { clientCredentials } from "../certs/client-credentials.ts";
+import { OutageLog } from "../clients/kube/outage-log.ts";
 import type { KubeletFlags } from "../config/flags/kubelet-flags.ts";
 import type { KubeletConfiguration } from "../config/kubelet-configuration.ts";
 import { nodeName } from "../host/node-facts.ts";
@@ -22,9 +23,10 @@ export interface ClusterCredentialsOptions extends ConnectionOptions {
  * kubeconfig, and has replaced in time. Without rotation a first certificate is waited for; with it nothing is.
  */
 export async function joinedAccess(
-  o: ClusterCredentialsOptions,
+  options: ClusterCredentialsOptions,
 ): Promise<ClusterOptions & { close(): void }> {
-  const { flags, config, clock, logger, onHopeless } = o;
+  const { flags, config, clock, logger, onHopeless } = options;
+  const o = { ...options, outages: new OutageLog(logger, clock) };
   const { access, manager, close } = await clientCredentials({
     ...flags,
     nodeName: nodeName(flags.hostnameOverride),

@@ -3,6 +3,7 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, sleep } from "../base/clock.ts";
 import { httpStatusOf, KubeletError, messageOf } from "../base/errors.ts";
+import { failureLog } from "../base/failure-log.ts";
 import type { Logger } from "../base/logger.ts";
 import { generateKey, makeRequest, privateKeyPem, type Usage } from "../base/x509/index.ts";
 import type { KubeTransport } from "../clients/kube/transport-interface.ts";
@@ -89,7 +90,7 @@ async function waitForServer({ transport, clock, random, logger, signal }: Boots
       signal.throwIfAborted();
       const status = httpStatusOf(error);
       if (status !== undefined && status < 500) return; // It is there, whatever it thinks of us.
-      logger.info("Failed to connect to apiserver", { err: messageOf(error) });
+      failureLog(logger, "info", error)("Failed to connect to apiserver", { err: messageOf(error) });
     }
     await sleep(clock, 2000 * (1 + 0.2 * random()), signal);
   }

@@ -1,6 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import { type Component, type Health, healthy } from "../base/component.ts";
 import { messageOf } from "../base/errors.ts";
+import { failureLog } from "../base/failure-log.ts";
 import type { Logger } from "../base/logger.ts";
 import { generateKey, makeRequest, privateKeyPem, type Usage } from "../base/x509/index.ts";
 import type { CertificateApi } from "./certificate-api.ts";
@@ -213,7 +214,11 @@ export class CertificateManager implements Component {
     const what = this.#pair
       ? "Certificate rotation failed, will retry"
       : "Certificate request failed, will retry";
-    logger.error(what, {
+    failureLog(
+      logger,
+      "error",
+      error,
+    )(what, {
       certificate: name,
       err: messageOf(error),
       retryMs: Math.round(this.#tried.delayMs),

@@ -1,6 +1,7 @@
 import { type Clock, sleep } from "../base/clock.ts";
 import { type Component, type Health, healthy } from "../base/component.ts";
 import { KubeletError, messageOf } from "../base/errors.ts";
+import { failureLog } from "../base/failure-log.ts";
 import type { Logger } from "../base/logger.ts";
 import { type LeaseSettings, newLease, renewedLease } from "./lease.ts";
 import { httpStatusOf, type LeaseApi } from "./node-api.ts";
@@ -48,7 +49,8 @@ export class LeaseManager implements Component {
       try {
         await this.#round(signal);
       } catch (error) {
-        if (!signal.aborted) logger.error("cannot renew the node's lease", { error: messageOf(error) });
+        if (!signal.aborted)
+          failureLog(logger, "error", error)("Failed to renew node lease", { err: messageOf(error) });
       }
       await sleep(clock, jittered((durationSeconds * 1000) / 4, random), signal).catch(() => {});
     }
@@ -61,7 +63,7 @@ export class LeaseManager implements Component {
         return await this.#renew(this.#latest, signal);
       } catch (error) {
         signal.throwIfAborted();
-        this.#o.logger.info("looking for the node's lease again", { error: messageOf(error) });
+        failureLog(this.#o.logger, "info", error)("Reading node lease again", { err: messageOf(error) });
       }
     }
     const { lease, created } = await this.#ensure(signal);
@@ -81,7 +83,14 @@ export class LeaseManager implements Component {
       } catch (error) {
         signal.throwIfAborted();
         cause = error;
-        logger.debug(1, "lease was not renewed", { error: messageOf(error), attempt: attempt + 1 });
+        failureLog(
+          logger,
+          2,
+          error,
+        )("Failed to update node lease, will retry", {
+          err: messageOf(error),
+          attempt: attempt + 1,
+        });
         const status = httpStatusOf(error);
         // A lease that is gone does not come back by asking again.
         if (status === 404) break;
@@ -106,8 +115,12 @@ export class LeaseManager implements Component {
       return { lease: await api.create(newLease(this.#o, uid, clock.now()), signal), created: true };
     };
     const onError = (error: unknown, retryMs: number) =>
-      logger.error("cannot ensure that the node's lease exists, will retry", {
-        error: messageOf(error),
+      failureLog(
+        logger,
+        "error",
+        error,
+      )("Failed to ensure node lease exists, will retry", {
+        err: messageOf(error),
         retryMs,
       });
     return untilDone(work, { clock, signal, onError });
@@ -118,7 +131,7 @@ export class LeaseManager implements Component {
       return await this.#o.nodeUid(signal);
     } catch (error) {
       signal.throwIfAborted();
-      this.#o.logger.debug(1, "the node has no UID to own its lease yet", { error: messageOf(error) });
+      this.#o.logger.debug(4, "Node lease has no owner yet", { err: messageOf(error) });
       return undefined;
     }
   }

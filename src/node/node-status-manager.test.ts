@@ -316,6 +316,30 @@ describe("status updates", () => {
     await w.end();
   });
 
+  for (const registerNode of [true, false])
+    it(`of a node that does not exist are reported once, with what to do (registerNode ${registerNode})`, async () => {
+      const lines: string[] = [];
+      const note = (message: string) => void lines.push(message);
+      const logger = { ...silentLogger, error: note, warn: note };
+      const w = world({ registerNode, logger });
+      if (!registerNode) w.api.put(registered());
+      await w.start();
+      const kept = w.api.node!;
+      w.api.node = undefined;
+      await w.clock.advance(120 * second);
+      const what = registerNode
+        ? "Node object was deleted, restart the kubelet to register the node again"
+        : "Node object does not exist, create it: this kubelet does not register its node (registerNode)";
+      assert.deepEqual(lines, [what]);
+      w.api.put(kept);
+      await w.clock.advance(10 * second);
+      assert.ok(isReady((w.api.node as NodeObject | undefined)?.status.conditions));
+      w.api.node = undefined;
+      await w.clock.advance(120 * second);
+      assert.deepEqual(lines, [what, what], "again, for it was there meanwhile");
+      await w.end();
+    });
+
   it("of a node that was deleted do not bring it back; made anew by somebody it gets all of its status", async () => {
     const w = world();
     await w.start();

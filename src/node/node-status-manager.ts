@@ -1,6 +1,7 @@
 import { type Clock, sleep } from "../base/clock.ts";
 import { type Component, type Health, healthy } from "../base/component.ts";
 import { abortError, messageOf } from "../base/errors.ts";
+import { failureLog } from "../base/failure-log.ts";
 import type { Logger } from "../base/logger.ts";
 import { isReady } from "./conditions.ts";
 import { httpStatusOf, type NodeApi } from "./node-api.ts";
@@ -77,6 +78,7 @@ export class NodeStatusManager implements Component {
   #problems = "";
   #wake = () => {};
   #poked = false;
+  #isMissing = false;
 
   constructor(options: NodeStatusOptions) {
     this.#o = options;
@@ -165,7 +167,14 @@ export class NodeStatusManager implements Component {
     try {
       if (!this.#registered) {
         const onError = (error: unknown, retryMs: number) =>
-          logger.error("cannot register the node, will retry", { error: messageOf(error), retryMs });
+          failureLog(
+            logger,
+            "error",
+            error,
+          )("Unable to register node, will retry", {
+            err: messageOf(error),
+            retryMs,
+          });
         await untilDone(() => this.#register(signal), { clock, signal, onError });
         this.#registered = true;
         this.#firstRegistration.resolve();
@@ -176,14 +185,36 @@ export class NodeStatusManager implements Component {
           return true;
         } catch (error) {
           signal.throwIfAborted();
+          if (httpStatusOf(error) === 404) {
+            this.#missing();
+            return false;
+          }
           if (attempt > 0) this.#o.onRepeatedFailure?.();
-          logger.error("cannot update the node's status", { error: messageOf(error), attempt: attempt + 1 });
+          failureLog(
+            logger,
+            "error",
+            error,
+          )("Error updating node status, will retry", {
+            err: messageOf(error),
+            attempt: attempt + 1,
+          });
         }
       }
     } catch (error) {
       if (!signal.aborted) logger.error("node status round failed", { error: messageOf(error) });
     }
     return false;
+  }
+
+  /** Nobody but an administrator deletes a node: it is not registered again behind their back. Logged once. */
+  #missing(): void {
+    const { logger, settings, registerNode } = this.#o;
+    if (this.#isMissing) return;
+    this.#isMissing = true;
+    const what = registerNode
+      ? "Node object was deleted, restart the kubelet to register the node again"
+      : "Node object does not exist, create it: this kubelet does not register its node (registerNode)";
+    logger.error(what, { node: settings.name });
   }
 
   async #register(signal: AbortSignal): Promise<void> {
@@ -253,6 +284,8 @@ export class NodeStatusManager implements Component {
   }
 
   #accept(node: NodeObject, events: readonly NodeEvent[]): void {
+    if (this.#isMissing) this.#o.logger.info("Node object exists again", { node: node.metadata.name });
+    this.#isMissing = false;
     this.#latest = node;
     const schedulable = schedulableEvent(node, this.#wasUnschedulable);
     this.#wasUnschedulable = node.spec.unschedulable ?? false;

@@ -2,6 +2,7 @@ import { Backoff } from "../base/backoff.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { type Component, type Health, healthy } from "../base/component.ts";
 import { messageOf } from "../base/errors.ts";
+import { failureLog } from "../base/failure-log.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Metrics } from "../base/metrics.ts";
 import { type OpenPlugin, openPlugin } from "../clients/plugin-rpc/plugin-channel.ts";
@@ -157,7 +158,15 @@ export class PluginManager implements Component {
       logger.info("Plugin registered", { plugin: name, endpoint, path });
       return true;
     } catch (error) {
-      if (!signal.aborted) logger.warn("Plugin cannot be registered", { path, err: messageOf(error) });
+      if (!signal.aborted)
+        failureLog(
+          logger,
+          "warn",
+          error,
+        )("Failed to register plugin, will retry", {
+          path,
+          err: messageOf(error),
+        });
       return false;
     }
   }

@@ -39,9 +39,9 @@ async function exchange(
     await channel.call(method.notifyRegistrationStatus, { pluginRegistered, error }, limits);
   };
   /** The plugin hears the reason; if it does not, that is what is told instead. */
-  const refuse = async (reason: string): Promise<never> => {
+  const refuse = async (reason: string, cause?: unknown): Promise<never> => {
     await step(`failed to send error at socket ${socketPath}, err`, () => notify(false, problem(reason)));
-    throw failure(reason);
+    throw failure(reason, cause);
   };
 
   await step(`dial failed at socket ${socketPath}, err`, () =>
@@ -66,7 +66,7 @@ async function exchange(
     await handler.register(plugin, signal);
   } catch (error) {
     signal.throwIfAborted();
-    return refuse(`plugin registration failed with err: ${messageOf(error)}`);
+    return refuse(`plugin registration failed with err: ${messageOf(error)}`, error);
   }
   try {
     await step(`failed to send registration status at socket ${socketPath}, err`, () => notify(true, ""));

@@ -10,6 +10,7 @@ import { Connections } from "./connections.ts";
 import { orAbort, within } from "./deadline.ts";
 import type { KubeAccess } from "./kubeconfig.ts";
 import type { Answer } from "./link.ts";
+import type { OutageLog } from "./outage-log.ts";
 import type { Environment } from "./proxy.ts";
 import type { RequestMetrics } from "./request-metrics.ts";
 import type { Query } from "./transport-interface.ts";
@@ -28,6 +29,8 @@ export interface ApiServerOptions {
   readonly onAnswer?: (answer: SeenAnswer) => void;
   /** Absent: no spans are made. */
   readonly tracer?: Tracer | undefined;
+  /** Shared by clients that speak to the same server. */
+  readonly outages?: OutageLog | undefined;
 }
 
 export interface SeenAnswer {
@@ -79,6 +82,7 @@ export class ApiServer {
       env: options.env ?? process.env,
       clock: this.clock,
       logger,
+      outages: options.outages,
       onRenewed: () => {
         for (const cut of [...this.#streams]) cut();
       },

@@ -7,6 +7,7 @@ import { Http1Link } from "./http1-link.ts";
 import { Http2Link } from "./http2-link.ts";
 import type { ClusterAccess } from "./kubeconfig.ts";
 import type { Answer, Exchange, Link } from "./link.ts";
+import { OutageLog } from "./outage-log.ts";
 import { certificateAuthority, type KeyPair, PemFiles } from "./pem-files.ts";
 import { type Environment, proxyFor } from "./proxy.ts";
 
@@ -25,6 +26,7 @@ export class Connections {
   readonly #logger: Logger;
   readonly #authority: PemFiles<string> | undefined;
   readonly #onRenewed: () => void;
+  readonly #outages: OutageLog;
   #identity: { authority: string | undefined; clientCertificate: KeyPair | undefined } | undefined;
   #links: Link[] = [];
   #opening: Promise<void> | undefined;
@@ -37,6 +39,7 @@ export class Connections {
     env: Environment;
     clock: Clock;
     logger: Logger;
+    outages?: OutageLog | undefined;
     onRenewed: () => void;
   }) {
     this.#cluster = options.cluster;
@@ -44,6 +47,7 @@ export class Connections {
     this.#clock = options.clock;
     this.#logger = options.logger;
     this.#onRenewed = options.onRenewed;
+    this.#outages = options.outages ?? new OutageLog(options.logger, options.clock);
     const source = options.cluster.certificateAuthority;
     if (source) {
       const make = ([pem = ""]: readonly string[]) => certificateAuthority(pem, source.field);
@@ -132,10 +136,12 @@ export class Connections {
       const made = await within(limits, work);
       const wasAway = this.#isAway;
       this.#isAway = false;
+      this.#outages.reachable(this.#cluster.server.host);
       if (wasAway) for (const listener of [...this.#onBack]) listener();
       return made;
     } catch (error) {
       this.#isAway = true;
+      if (!this.#closed.signal.aborted) this.#outages.unreachable(this.#cluster.server.host, error);
       throw error;
     }
   }

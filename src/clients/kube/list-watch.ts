@@ -3,6 +3,7 @@ import { Backoff } from "../../base/backoff.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import { type Component, type Health, healthy } from "../../base/component.ts";
 import { KubeletError, messageOf } from "../../base/errors.ts";
+import { failureLog } from "../../base/failure-log.ts";
 import type { Logger } from "../../base/logger.ts";
 import { KubeApiError } from "./api-error.ts";
 import { ObjectCopy } from "./list-watch-copy.ts";
@@ -90,7 +91,7 @@ export class ListWatch<T> implements Component {
   #loop: Promise<void> = Promise.resolve();
   #paged = false;
   #streams: boolean;
-  #failing: { since: number; error: string } | undefined;
+  #failing: { since: number; error: string; log: Logger["info"] } | undefined;
 
   constructor(options: ListWatchOptions<T>) {
     const { name, fieldSelector, labelSelector, streamList = false, random = Math.random } = options;
@@ -309,7 +310,7 @@ export class ListWatch<T> implements Component {
   }
 
   #works(): void {
-    if (this.#failing) this.#o.logger.info("The watch works again", { kind: this.#o.name });
+    if (this.#failing) this.#failing.log("Watch works again", { kind: this.#o.name });
     this.#failing = undefined;
   }
 
@@ -320,10 +321,12 @@ export class ListWatch<T> implements Component {
     metrics?.failed?.(step.do);
     const fields = { kind: name, step: step.do, err: messageOf(error) };
     // That a watch ends, however it does, is daily life; that none can be opened is not.
-    if (this.#failing || outcome.kind === "watched") logger.debug(2, "The watch has ended", fields);
-    else logger.warn("Objects of the API server cannot be listed or watched", fields);
-    if (outcome.kind === "failed")
-      this.#failing = { since: this.#failing?.since ?? clock.now(), error: fields.err };
+    if (this.#failing || outcome.kind === "watched") failureLog(logger, 2, error)("Watch ended", fields);
+    else failureLog(logger, "warn", error)("Failed to list or watch objects of the API server", fields);
+    if (outcome.kind === "failed") {
+      const { since = clock.now(), log = failureLog(logger, "info", error) } = this.#failing ?? {};
+      this.#failing = { since, error: fields.err, log };
+    }
   }
 }
 

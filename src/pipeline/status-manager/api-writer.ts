@@ -1,6 +1,7 @@
 import { type Clock, sleep } from "../../base/clock.ts";
 import { type Component, type Health, healthy } from "../../base/component.ts";
 import { httpStatusOf, messageOf, retryAfterOf } from "../../base/errors.ts";
+import { failureLog } from "../../base/failure-log.ts";
 import type { Logger } from "../../base/logger.ts";
 import { inRounds } from "../../base/rounds.ts";
 import type { KubeTransport } from "../../clients/kube/transport-interface.ts";
@@ -84,7 +85,14 @@ export class ApiStatusWriter implements Component {
       clock,
       everyMs: reconcileMs,
       signal,
-      onError: (error) => logger.error("Statuses were not compared with the API", { err: messageOf(error) }),
+      onError: (error) =>
+        failureLog(
+          logger,
+          "error",
+          error,
+        )("Failed to compare pod statuses with the API server", {
+          err: messageOf(error),
+        }),
     });
   }
 
@@ -155,7 +163,7 @@ export class ApiStatusWriter implements Component {
           logger.warn("The API refused the status of a pod", fields);
           continue;
         }
-        logger.debug(2, "The status of a pod was not written, trying again", fields);
+        failureLog(logger, 2, error)("Failed to write pod status, will retry", fields);
         const delay = Math.min(lastRetryMs, firstRetryMs * 2 ** failures++) * (0.5 + random() / 2);
         entry.hasMore = true;
         await sleep(clock, Math.max(delay, retryAfterOf(error) ?? 0), signal).catch(() => {});

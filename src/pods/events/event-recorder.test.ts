@@ -8,7 +8,7 @@ import type { Pod } from "../../model/pod.ts";
 import { type ApiEvent, eventName } from "./event-object.ts";
 import { type EventDrop, EventRecorder, type EventRecorderOptions } from "./event-recorder.ts";
 
-type Answer = "ok" | "unheard" | number;
+type Answer = "ok" | "unheard" | number | Error;
 
 async function setUp(t: { after(fn: () => void): void }, more: Partial<EventRecorderOptions> = {}) {
   const clock = new FakeClock();
@@ -22,6 +22,7 @@ async function setUp(t: { after(fn: () => void): void }, more: Partial<EventReco
         calls.push(call);
         const answer = server.answer(call);
         if (answer === "unheard") throw new Error("connection refused");
+        if (answer instanceof Error) throw answer;
         if (answer !== "ok") throw Object.assign(new Error(`answer ${answer}`), { status: answer });
         return {} as T;
       },
@@ -178,6 +179,23 @@ for (const [status, dropped, requests] of refusals)
     recorder.normal(pod, "Created", "m");
     await clock.advance(30_000);
     assert.deepEqual([drops, calls.length], [dropped, requests]);
+  });
+
+const ending = "unable to create new content in namespace n because it is being terminated";
+for (const [status, message, warnings] of [
+  [403, `events "e" is forbidden: ${ending}`, []],
+  [404, 'namespaces "n" not found', []],
+  [403, 'events is forbidden: User "u" cannot create', ["API server rejected event"]],
+] as const)
+  test(`"${message}" is ${warnings.length > 0 ? "a" : "no"} warning`, async (t) => {
+    const lines: string[] = [];
+    const logger = { ...silentLogger, warn: (line: string) => void lines.push(line) };
+    const { clock, drops, server, recorder } = await setUp(t, { logger });
+    server.answer = () => Object.assign(new Error(message), { status });
+    recorder.normal(pod, "Killing", "m");
+    await clock.advance(1000);
+    assert.deepEqual(lines, warnings);
+    assert.deepEqual(drops, ["refused"]);
   });
 
 test("at most 1,000 events wait, and those about one object are limited", async (t) => {

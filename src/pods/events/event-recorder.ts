@@ -1,6 +1,7 @@
 import { type Clock, sleep } from "../../base/clock.ts";
 import { type Component, type Health, healthy } from "../../base/component.ts";
 import { httpStatusOf, messageOf, retryAfterOf } from "../../base/errors.ts";
+import { failureLog } from "../../base/failure-log.ts";
 import type { Logger } from "../../base/logger.ts";
 import { RateLimit } from "../../base/rate-limit.ts";
 import type { KubeTransport } from "../../clients/kube/transport-interface.ts";
@@ -150,10 +151,12 @@ export class EventRecorder implements Component, PodEvents {
         if (signal.aborted) return;
         const fields = { reason: event.reason, event: event.metadata.name, err: messageOf(error) };
         if (isRefusal(error) || attempt >= tries) {
-          logger.warn("The API did not take an event", fields);
+          if (isOfEndingNamespace(error))
+            logger.debug(2, "Event of a terminating namespace was dropped", fields);
+          else failureLog(logger, "warn", error)("API server rejected event", fields);
           return this.#drop(isRefusal(error) ? "refused" : "unsent");
         }
-        logger.debug(2, "An event was not sent, trying again", fields);
+        failureLog(logger, 2, error)("Failed to send event, will retry", fields);
         const delay = attempt === 1 ? retryMs * random() : retryMs;
         await sleep(clock, Math.max(delay, retryAfterOf(error) ?? 0), signal);
       }
@@ -189,6 +192,14 @@ export class EventRecorder implements Component, PodEvents {
 }
 
 /** An answer that the same request would get again. */
+/** Whatever is in the namespace goes with it: that is no failure. */
+function isOfEndingNamespace(error: unknown): boolean {
+  const message = messageOf(error);
+  const status = httpStatusOf(error);
+  if (status === 403) return /because it is being terminated/.test(message);
+  return status === 404 && /^namespaces "[^"]*" not found/.test(message);
+}
+
 function isRefusal(error: unknown): boolean {
   const status = httpStatusOf(error);
   return status !== undefined && status >= 400 && status < 500 && status !== 429;

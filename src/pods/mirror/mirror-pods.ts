@@ -2,6 +2,7 @@ import { Backoff } from "../../base/backoff.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import { type Component, type Health, healthy } from "../../base/component.ts";
 import { httpStatusOf, KubeletError, messageOf } from "../../base/errors.ts";
+import { failureLog } from "../../base/failure-log.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { KubeTransport } from "../../clients/kube/transport-interface.ts";
 import { fullNameOf, type Pod, type PodFullName, podRef } from "../../model/pod.ts";
@@ -106,7 +107,11 @@ export class MirrorPods implements Component {
         this.#backoff.succeeded(name);
       } catch (error) {
         if (signal.aborted) break;
-        logger.warn("A mirror pod was not brought up to date", {
+        failureLog(
+          logger,
+          "warn",
+          error,
+        )("Failed to update mirror pod", {
           pod: podRef(target),
           step: step.kind,
           err: messageOf(error),

@@ -1,6 +1,7 @@
 import { type Clock, sleep } from "../../../base/clock.ts";
 import { type Component, type Health, healthy } from "../../../base/component.ts";
 import { httpStatusOf, isAbort, KubeletError, messageOf } from "../../../base/errors.ts";
+import { failureLog } from "../../../base/failure-log.ts";
 import type { Logger } from "../../../base/logger.ts";
 import { orAbort } from "../../../clients/kube/deadline.ts";
 import type { KubeTransport } from "../../../clients/kube/transport-interface.ts";
@@ -143,7 +144,7 @@ export class CsiNode implements CsiNodeInfo, Component {
         if (isAbort(error)) return;
         this.#attempted = true;
         this.#trouble = `failed to initialize CSINode: ${messageOf(error)}`;
-        logger.debug(2, "The CSINode object cannot be written", { err: messageOf(error) });
+        failureLog(logger, 2, error)("Failed to initialize CSINode", { err: messageOf(error) });
       }
       const back = new AbortController();
       const stopListening = transport.onBack?.(() => back.abort());

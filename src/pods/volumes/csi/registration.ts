@@ -1,5 +1,6 @@
 import type { Clock } from "../../../base/clock.ts";
 import { KubeletError, messageOf } from "../../../base/errors.ts";
+import { failureLog } from "../../../base/failure-log.ts";
 import type { Logger } from "../../../base/logger.ts";
 import { type OpenPlugin, openPlugin } from "../../../clients/plugin-rpc/plugin-channel.ts";
 import { SocketChanged } from "../../../clients/plugin-rpc/socket-changed.ts";
@@ -82,7 +83,11 @@ export class CsiRegistration {
     try {
       await node.uninstall(name, abort.signal);
     } catch (error) {
-      logger.warn("A CSI driver is gone, but still in the node's objects", {
+      failureLog(
+        logger,
+        "warn",
+        error,
+      )("Failed to remove CSI driver from the node's objects", {
         driver: name,
         err: messageOf(error),
       });

@@ -4,7 +4,7 @@ import { FakeClock, settle } from "../../../../base/fake-clock.ts";
 import { type Logger, silentLogger } from "../../../../base/logger.ts";
 import { metricValues } from "../../../../base/metric-values.ts";
 import { createMetrics, type Metrics } from "../../../../base/metrics.ts";
-import { KubeApiError, TransportError } from "../../../../clients/kube/api-error.ts";
+import { KubeApiError } from "../../../../clients/kube/api-error.ts";
 import type { KubeRequest } from "../../../../clients/kube/transport-interface.ts";
 import { fakePod } from "../../../../model/fake-pod.ts";
 import type { PodUid } from "../../../../model/pod.ts";
@@ -121,25 +121,51 @@ describe("service account tokens", () => {
   it("goes on with the old one while no new one is to be had, and not when it has expired", async () => {
     await tokens.token(request);
     answer = () => {
-      throw new TransportError("connection refused");
+      throw new KubeApiError({ status: 500, reason: "InternalError", message: "etcd is slow" });
     };
     await clock.advance(50 * minute);
     assert.equal((await tokens.token(request)).token, "token-1");
     assert.equal(said.length, 1);
-    assert.match(said[0] ?? "", /^Couldn't update token .*connection refused/);
+    assert.match(said[0] ?? "", /^Couldn't update token .*etcd is slow/);
     // Within the minute in which it was looked at last: the expired one is still known.
     await clock.advance(10 * minute - 30_000);
     assert.equal((await tokens.token(request)).token, "token-1");
     await clock.advance(30_001);
     await assert.rejects(tokens.token(request), {
-      message:
-        'token "cart"/"shop"/["vault"]/3600/"web:uid-1"/"" expired and refresh failed: connection refused',
+      message: 'token "cart"/"shop"/["vault"]/3600/"web:uid-1"/"" expired and refresh failed: etcd is slow',
     });
     assert.doesNotMatch(said.join(), /token-1/);
     assert.deepEqual(await metricValues(metrics, "kubelet_ts_token_requests_total"), {
       "result=success": 1,
       "result=failure": 3,
     });
+  });
+
+  for (const [message, expected] of [
+    ["node requested token bound to a pod scheduled on a different node", 2],
+    ["no relationship found between node 'n1' and this object", 2],
+    ["serviceaccounts is forbidden", 1],
+  ] as const)
+    it(`after "${message}" it is requested ${expected === 2 ? "once more, silently" : "no more"}`, async () => {
+      const first = answer;
+      answer = (call) => {
+        if (asked.length === 1) throw new KubeApiError({ status: 403, reason: "Forbidden", message });
+        return first(call);
+      };
+      const token = tokens.token(request);
+      if (expected === 2) assert.equal((await token).token, "token-2");
+      else await assert.rejects(token, { message: `failed to fetch token: ${message}` });
+      assert.equal(asked.length, expected);
+      assert.deepEqual(said, []);
+    });
+
+  it("a token that is refused twice is not requested a third time", async () => {
+    const message = "node requested token bound to a pod scheduled on a different node";
+    answer = () => {
+      throw new KubeApiError({ status: 403, reason: "Forbidden", message });
+    };
+    await assert.rejects(tokens.token(request), { message: `failed to fetch token: ${message}` });
+    assert.equal(asked.length, 2);
   });
 
   it("says why there is none", async () => {

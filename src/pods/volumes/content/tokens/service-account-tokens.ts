@@ -1,5 +1,6 @@
 import type { Clock } from "../../../../base/clock.ts";
 import { abortError, httpStatusOf, KubeletError, messageOf } from "../../../../base/errors.ts";
+import { failureLog } from "../../../../base/failure-log.ts";
 import type { Logger } from "../../../../base/logger.ts";
 import type { Metrics } from "../../../../base/metrics.ts";
 import type { KubeTransport } from "../../../../clients/kube/transport-interface.ts";
@@ -75,7 +76,11 @@ export class ServiceAccountTokens {
         throw new KubeletError("Token", `token ${key} expired and refresh failed: ${cause}`, {
           cause: error,
         });
-      logger.error("Couldn't update token", { token: key, podUID: kept.uid, err: cause });
+      failureLog(
+        logger,
+        "error",
+        error,
+      )("Couldn't update token", { token: key, podUID: kept.uid, err: cause });
       return kept.token;
     }
   }
@@ -126,14 +131,20 @@ export class ServiceAccountTokens {
     const { api } = this.#o;
     if (!api)
       throw new KubeletError("Standalone", "cannot use TokenManager when kubelet is in standalone mode");
-    try {
-      const answer = await api.request<TokenAnswer>({
+    const ask = () =>
+      api.request<TokenAnswer>({
         method: "POST",
         path: tokenPath(request),
         body: tokenBody(request),
         timeoutMs: requestMs,
       });
-      return readToken(answer);
+    try {
+      return readToken(
+        await ask().catch((error) => {
+          if (isUnknownPod(error)) return ask();
+          throw error;
+        }),
+      );
     } catch (error) {
       if (httpStatusOf(error) === 404 && !(await this.#offersTokens(api)))
         throw new KubeletError("Token", "the API server does not have TokenRequest endpoints enabled", {
@@ -166,6 +177,14 @@ export class ServiceAccountTokens {
     this.#sweptAt = now;
     for (const [key, { token }] of this.#kept) if (now > token.expiresAt) this.#kept.delete(key);
   }
+}
+
+/**
+ * The API server decides by copies of pods, which may not have the pod of this moment yet: the node authorizer finds no way
+ * from the node to it, or NodeRestriction one that is not scheduled.
+ */
+function isUnknownPod(error: unknown): boolean {
+  return httpStatusOf(error) === 403 && /different node|no relationship found/.test(messageOf(error));
 }
 
 /** Whoever gives up leaves the others their answer. */
