@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { cgroupDriver, detectLayout } from "../../src/host/cgroups/index.ts";
 import type { PodCondition, ResourceRequirements } from "../../src/model/pod.ts";
 import { cgroupFile } from "../e2e/agent-process.ts";
 import { holds } from "../e2e/holds.ts";
@@ -104,9 +105,26 @@ describeOnContainerd("a resize of a pod that runs", (version) => {
     await holds(keepsWhatItHas);
   });
 
+  test("the resources of the pod as a whole are those of its cgroup, whoever has set them", async () => {
+    const { metadata } = await whole.pod("resized");
+    const cgroup = `${whole.node.cgroupRoot}/kubepods/burstable/pod${metadata.uid}`;
+    const driver = cgroupDriver(await detectLayout());
+    await driver.update(cgroup, { memory: BigInt(80 << 20) });
+    let round = 0;
+    await holds(async () => {
+      // Each change of the pod makes its status again.
+      const body = { metadata: { labels: { round: String(++round) } } };
+      const contentType = "application/merge-patch+json";
+      await whole.admin.request({ method: "PATCH", path: `${podsPath}/resized`, contentType, body });
+      const { resources } = (await whole.pod("resized")).status as { resources?: ResourceRequirements };
+      assert.deepEqual(resources?.limits, { cpu: "200m", memory: "80Mi" });
+    });
+    await driver.update(cgroup, { memory: BigInt(64 << 20) });
+  });
+
   test("is over when it is taken back", async () => {
     await resize(given);
     await holds(async () => assert.equal(await pending(), undefined));
-    await keepsWhatItHas();
+    await holds(keepsWhatItHas);
   });
 });

@@ -16,9 +16,11 @@ import { manifests } from "./swapped-pods.ts";
 const withoutVolumes = (pod: Pod) => (pod.spec.volumes ?? []).length === 0;
 
 /** Puts the recorded pods into the API, their containers into the runtime and the reference's files into the root folder. */
-export async function putRecorded(cluster: TestCluster): Promise<{ pods: Pod[]; ids: Map<string, string> }> {
+export async function putRecorded(
+  cluster: TestCluster,
+  pods: readonly Pod[] = recorded.look.pods.filter(withoutVolumes),
+): Promise<{ pods: readonly Pod[]; ids: Map<string, string> }> {
   const { look } = recorded;
-  const pods = look.pods.filter(withoutVolumes);
   const uids = new Set(
     pods.map(({ metadata }) => metadata.annotations?.["kubernetes.io/config.hash"] ?? metadata.uid),
   );

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { makeStaticPod } from "../../src/model/static-pod.ts";
@@ -76,4 +76,14 @@ test("the reference's pods are taken over: nothing is made, nothing ends, no pod
   const after = decodeCheckpoint(file("actuated_pods_state"));
   for (const { metadata } of pods)
     if (!metadata.annotations) assert.deepEqual(after.get(metadata.uid), before.get(metadata.uid));
+});
+
+test("a state file that is damaged keeps the agent from starting, with the reference's message", async (t) => {
+  const cluster = await TestCluster.start(t);
+  await putRecorded(cluster, []);
+  const path = join(cluster.dir, "root", "actuated_pods_state");
+  writeFileSync(path, recorded.look.actuated!.replace("64Mi", "65Mi"));
+  await assert.rejects(cluster.startAgent(), {
+    message: `could not restore state from checkpoint: checkpoint is corrupted, please drain this node and delete pod resource information checkpoint file "${path}" before restarting Kubelet`,
+  });
 });
