@@ -1,4 +1,4 @@
-import type { Explanations } from "../app/pod-explanations.ts";
+import { type Explanations, isMeant } from "../app/pod-explanations.ts";
 import { KubeletError } from "../base/errors.ts";
 import { findSocket, socketOptions, socketUsage } from "./agent-socket.ts";
 import { explanationLines } from "./explanation-lines.ts";
@@ -33,13 +33,23 @@ export async function explainCommand(args: readonly string[], out: NodeJS.Writab
   const socketPath = await findSocket(options);
   const query = pod === undefined ? (options.all ? "?all" : "") : `?pod=${encodeURIComponent(pod)}`;
   const { status, bytes } = await localRequest(socketPath, "GET", `/explain${query}`);
-  if (status === 404 && pod !== undefined)
+  // What was found on no node is not known to any kubelet.
+  const { unscheduledPods } = await import("./unscheduled-pods.ts");
+  const unscheduled = (await unscheduledPods(socketPath)).filter(
+    (found) => pod === undefined || isMeant(pod, found, ""),
+  );
+  if (status === 404 && pod !== undefined && unscheduled.length === 0)
     throw new KubeletError(
       "NoPod",
       `this kubelet has no pod ${pod} (\`kubelet pods\` shows those that it has)`,
     );
-  if (status !== 200) throw new KubeletError("TooOld", "the kubelet that runs here cannot explain its pods");
-  const answer = JSON.parse(bytes.toString()) as Explanations;
+  if (status !== 200 && unscheduled.length === 0)
+    throw new KubeletError("TooOld", "the kubelet that runs here cannot explain its pods");
+  const known =
+    status === 200
+      ? (JSON.parse(bytes.toString()) as Explanations)
+      : { node: "", at: new Date().toISOString(), pods: [] };
+  const answer = { ...known, pods: [...known.pods, ...unscheduled] };
   if (format === "json") out.write(`${JSON.stringify(answer, undefined, 2)}\n`);
   else out.write(`${explanationLines(answer).join("\n")}\n`);
   return 0;

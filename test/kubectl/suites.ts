@@ -8,6 +8,7 @@ import { creating } from "./creating.ts";
 import { deleting } from "./deleting.ts";
 import { describing } from "./describing.ts";
 import { executing } from "./executing.ts";
+import { explaining } from "./explaining.ts";
 import { forwarding } from "./forwarding.ts";
 import { getting } from "./getting.ts";
 import { happenings } from "./happenings.ts";
@@ -31,6 +32,7 @@ export const suites = [
   changing,
   waiting,
   happenings,
+  explaining,
   deleting,
   refusing,
   signing,

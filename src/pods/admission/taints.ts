@@ -9,10 +9,14 @@ export interface Taint {
 type Toleration = NonNullable<Pod["spec"]["tolerations"]>[number];
 
 /** The first taint that would end the pod here. Taints that only keep new pods away do not count. */
-export function untoleratedTaint(pod: Pod, taints: readonly Taint[]): Taint | undefined {
+export function untoleratedTaint(
+  pod: Pod,
+  taints: readonly Taint[],
+  effects: readonly string[] = ["NoExecute"],
+): Taint | undefined {
   const tolerations = pod.spec.tolerations ?? [];
   return taints
-    .filter((taint) => taint.effect === "NoExecute")
+    .filter((taint) => effects.includes(taint.effect))
     .find((taint) => !tolerations.some((toleration) => tolerates(toleration, taint)));
 }
 

@@ -1,0 +1,76 @@
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { PodExplanation } from "../app/explain-pod.ts";
+import { systemClock } from "../base/clock.ts";
+import { silentLogger } from "../base/logger.ts";
+import { loadKubeconfig } from "../clients/kube/kubeconfig.ts";
+import { HttpKubeTransport } from "../clients/kube/transport.ts";
+import type { Pod } from "../model/pod.ts";
+import { matchesNode, nodeMismatch } from "../pods/admission/node-affinity.ts";
+import { insufficientMessage, insufficientResources } from "../pods/admission/resources-fit.ts";
+import { type Taint, taintText, untoleratedTaint } from "../pods/admission/taints.ts";
+
+/** The node of one machine, as far as a scheduler looks at it. */
+export interface ScheduledNode {
+  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
+  readonly spec?: { readonly taints?: readonly Taint[] };
+  readonly status?: { readonly allocatable?: Readonly<Record<string, string>> };
+}
+
+const timeoutMs = 2000;
+
+/**
+ * Pods that the API of this machine has and no kubelet, because they do not fit the node. Without such an API, or if it does not
+ * answer, there are none: a cluster's scheduler is not ours to explain.
+ */
+export async function unscheduledPods(socketPath: string): Promise<PodExplanation[]> {
+  const kubeconfig = join(dirname(dirname(socketPath)), "kubeconfig");
+  if (!existsSync(kubeconfig)) return [];
+  const access = await loadKubeconfig(kubeconfig).catch(() => undefined);
+  if (!access) return [];
+  const api = new HttpKubeTransport({
+    ...{ access, userAgent: "kubelet-explain", qps: 0, burst: 0, clock: systemClock, logger: silentLogger },
+  });
+  try {
+    const get = <T>(path: string, query = {}) =>
+      api.request<{ items: T[] }>({ method: "GET", path, query, timeoutMs });
+    const { items } = await get<Pod>("/api/v1/pods", { fieldSelector: "spec.nodeName=" });
+    if (items.length === 0) return [];
+    const [node] = (await get<ScheduledNode>("/api/v1/nodes")).items;
+    return items.map((pod) => explainUnscheduled(pod, node));
+  } catch {
+    return [];
+  } finally {
+    api.close();
+  }
+}
+
+export function explainUnscheduled(pod: Pod, node: ScheduledNode | undefined): PodExplanation {
+  const { namespace, name, uid, creationTimestamp } = pod.metadata;
+  return {
+    ...{ namespace, name, uid, source: "api", phase: pod.status?.phase ?? "Pending", ready: false },
+    seenAt: new Date(String(creationTimestamp)).toISOString(),
+    ...{ cause: causeOf(pod, node), failedAt: null, waitsFor: null, details: [], lastError: null },
+    ...{ start: null, history: [], dropped: 0 },
+  };
+}
+
+function causeOf(pod: Pod, node: ScheduledNode | undefined): string {
+  const gates = pod.spec.schedulingGates ?? [];
+  if (gates.length > 0) return `SchedulingGated: ${gates.map((gate) => gate.name).join(", ")}`;
+  const condition = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
+  if (condition?.status !== "False") return `waiting for scheduler ${pod.spec.schedulerName ?? ""}`.trim();
+  const detail = node && misfit(pod, node);
+  return [condition.reason, condition.message?.replace(/\.$/, ""), detail].filter(Boolean).join(": ");
+}
+
+/** What the scheduler only counts: the label, taint or amount. */
+function misfit(pod: Pod, { metadata, spec, status }: ScheduledNode): string | undefined {
+  const taint = untoleratedTaint(pod, spec?.taints ?? [], ["NoSchedule", "NoExecute"]);
+  if (taint) return `taint ${taintText(taint)}`;
+  const node = { name: metadata.name, labels: metadata.labels ?? {} };
+  if (!matchesNode(pod, node)) return nodeMismatch(pod, node);
+  const fit = { allocatable: status?.allocatable ?? {}, others: [], podLevelResources: true };
+  const [missing] = insufficientResources(pod, fit);
+  return missing && insufficientMessage(missing);
+}
