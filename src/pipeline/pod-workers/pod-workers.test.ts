@@ -212,6 +212,11 @@ const comesBack: { rule: string; pod: Pod; removes: boolean }[] = [
     removes: true,
   },
   {
+    rule: "nor does one whose time is limited: it counts from its oldest sandbox",
+    pod: fromFile({ activeDeadlineSeconds: 5 }),
+    removes: true,
+  },
+  {
     rule: "nor does one with a container that may not",
     pod: fromFile({ containers: [{ name: "c", image: "i", restartPolicy: "OnFailure" }] }),
     removes: true,

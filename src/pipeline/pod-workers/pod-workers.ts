@@ -169,11 +169,12 @@ export class PodWorkers implements Component {
 }
 
 /**
- * True for a static pod whose restart counts go on from the containers of its former life. Where a container may not run twice,
- * nothing of the former life may be left: the pod would be over before it began.
+ * True for a static pod whose restart counts go on from the containers of its former life. Where a container may not run twice, or
+ * the time of the pod is limited, nothing of the former life may be left: the pod would be over before it began.
  */
 function goesOn(pod: Pod | undefined): boolean {
   if (!pod || !isStatic(pod) || (pod.spec.restartPolicy ?? "Always") !== "Always") return false;
+  if (pod.spec.activeDeadlineSeconds !== undefined) return false;
   return pod.spec.containers.every(({ restartPolicy }) => (restartPolicy ?? "Always") === "Always");
 }
 
