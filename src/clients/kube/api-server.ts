@@ -67,6 +67,7 @@ export class ApiServer {
   readonly #auth: Authenticator;
   readonly #connections: Connections;
   readonly #warnings: Warnings;
+  #closed = false;
   /** What cuts each stream that is being read, for connections that are renewed. */
   readonly #streams = new Set<() => void>();
 
@@ -83,6 +84,7 @@ export class ApiServer {
       clock: this.clock,
       logger,
       outages: options.outages,
+      onAuthorityRead: (reason) => options.metrics?.authorityRead(reason),
       onRenewed: () => {
         for (const cut of [...this.#streams]) cut();
       },
@@ -236,6 +238,8 @@ export class ApiServer {
   }
 
   close(): void {
+    if (!this.#closed) this.metrics?.transportClosed();
+    this.#closed = true;
     this.#connections.close();
   }
 

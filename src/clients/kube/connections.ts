@@ -10,6 +10,7 @@ import type { Answer, Exchange, Link } from "./link.ts";
 import { OutageLog } from "./outage-log.ts";
 import { certificateAuthority, type KeyPair, PemFiles } from "./pem-files.ts";
 import { type Environment, proxyFor } from "./proxy.ts";
+import type { AuthorityRead } from "./request-metrics.ts";
 
 /** Whoever finds the way blocked asks again in time: TCP by itself would ask ever more seldom. */
 const dialDeadlineMs = 10_000;
@@ -40,6 +41,7 @@ export class Connections {
     clock: Clock;
     logger: Logger;
     outages?: OutageLog | undefined;
+    onAuthorityRead?: (reason: AuthorityRead) => void;
     onRenewed: () => void;
   }) {
     this.#cluster = options.cluster;
@@ -51,7 +53,7 @@ export class Connections {
     const source = options.cluster.certificateAuthority;
     if (source) {
       const make = ([pem = ""]: readonly string[]) => certificateAuthority(pem, source.field);
-      this.#authority = new PemFiles([source], make, options);
+      this.#authority = new PemFiles([source], make, { ...options, onReadAgain: options.onAuthorityRead });
     }
   }
 

@@ -4,6 +4,7 @@ import type { Clock } from "../../base/clock.ts";
 import { KubeletError, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { PemSource } from "./kubeconfig.ts";
+import type { AuthorityRead } from "./request-metrics.ts";
 
 export interface KeyPair {
   readonly cert: string;
@@ -33,12 +34,20 @@ export class PemFiles<T> {
   #looking: Promise<T> | undefined;
   #complaint = "";
   readonly #goodUntil: (value: T) => number | undefined;
+  readonly #onReadAgain: (result: AuthorityRead) => void;
 
   constructor(
     sources: readonly PemSource[],
     make: (pems: readonly string[]) => T,
-    options: { clock: Clock; logger: Logger; goodUntil?: (value: T) => number | undefined },
+    options: {
+      clock: Clock;
+      logger: Logger;
+      goodUntil?: (value: T) => number | undefined;
+      /** Called when the files were read another time. */
+      onReadAgain?: ((result: AuthorityRead) => void) | undefined;
+    },
   ) {
+    this.#onReadAgain = options.onReadAgain ?? (() => {});
     this.#goodUntil = options.goodUntil ?? (() => undefined);
     this.#sources = sources;
     this.#make = make;
@@ -65,13 +74,17 @@ export class PemFiles<T> {
 
   async #look(): Promise<T> {
     this.#lookedAt = this.#clock.now();
+    let isRead = false;
     try {
       const seen = (await Promise.all(this.#sources.map(version))).join("\n");
       if (this.#current && seen === this.#seen) return this.#current.value;
       const pems = await Promise.all(this.#sources.map(read));
+      isRead = true;
       const hash = createHash("sha256").update(pems.join("\0")).digest("hex");
-      if (hash !== this.#current?.hash) {
+      if (hash === this.#current?.hash) this.#onReadAgain("unchanged");
+      else {
         const value = this.#make(pems);
+        if (this.#current) this.#onReadAgain("updated");
         if (this.#current) this.#logger.info("certificate files have changed", { files: this.#files() });
         this.#current = { value, hash };
       }
@@ -80,6 +93,7 @@ export class PemFiles<T> {
       return this.#current.value;
     } catch (error) {
       if (!this.#current) throw error;
+      this.#onReadAgain(isRead ? "ca_parse_error" : "read_error");
       const complaint = messageOf(error);
       if (complaint !== this.#complaint) {
         this.#complaint = complaint;

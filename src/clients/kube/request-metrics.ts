@@ -19,7 +19,15 @@ export interface RequestMetrics {
   finished(method: string, host: string, seconds: number): void;
   sent(method: string, host: string, bytes: number): void;
   received(method: string, host: string, bytes: number): void;
+  /** A client was made: with connections of its own (miss), or with those of another (hit). */
+  transportCreated(result: "hit" | "miss"): void;
+  /** The connections of a client are closed for good. */
+  transportClosed(): void;
+  /** The file of the certificate authority was read again. */
+  authorityRead(reason: AuthorityRead): void;
 }
+
+export type AuthorityRead = "updated" | "unchanged" | "read_error" | "ca_parse_error";
 
 const times = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 const sizes = [64, 256, 512, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216];
@@ -46,7 +54,30 @@ export function requestMetrics(metrics: Metrics): RequestMetrics {
     help: "Requests that were tried again, by status code, verb and host",
     labels: ["code", "verb", "host"],
   });
+  const entries = metrics.gauge({
+    name: "rest_client_transport_cache_entries",
+    help: "Clients with connections of their own",
+  });
+  const created = metrics.counter({
+    name: "rest_client_transport_create_calls_total",
+    help: "Clients made, with connections of their own (miss) or those of another (hit)",
+    labels: ["result"],
+  });
+  const reads = metrics.counter({
+    name: "rest_client_transport_ca_reload_total",
+    help: "How often the file of the certificate authority was read again, by result and reason",
+    labels: ["result", "reason"],
+  });
   return {
+    transportCreated: (result) => {
+      created.inc({ result });
+      if (result === "miss") entries.inc();
+    },
+    transportClosed: () => entries.dec(),
+    authorityRead: (reason) => {
+      const result = reason === "updated" || reason === "unchanged" ? "success" : "failure";
+      reads.inc({ result, reason });
+    },
     heldBack: (verb, host, seconds) => heldBack.observe({ verb, host }, seconds),
     answered: ({ method, host, status }) => requests.inc({ code: codeOf(status), method, host }),
     retried: ({ method, host, status }) => retries.inc({ code: codeOf(status), verb: method, host }),

@@ -352,9 +352,13 @@ it("requests are counted: each attempt by its code, each request once with its t
   await failure(transport.request({ method: "GET", path: "/api/v1/pods" }));
   await server.close();
   await failure(transport.request({ method: "POST", path: "/api/v1/pods", body: {} }));
+  HttpKubeTransport.sharing(transport, { qps: 0, burst: 0 });
   const told = await metrics.registry.metrics();
   const { host } = new URL(server.url);
   for (const line of [
+    "rest_client_transport_cache_entries 1",
+    `rest_client_transport_create_calls_total{result="miss"} 1`,
+    `rest_client_transport_create_calls_total{result="hit"} 1`,
     `rest_client_requests_total{code="429",method="PUT",host="${host}"} 1`,
     `rest_client_requests_total{code="200",method="PUT",host="${host}"} 1`,
     `rest_client_requests_total{code="404",method="GET",host="${host}"} 1`,
@@ -366,5 +370,7 @@ it("requests are counted: each attempt by its code, each request once with its t
     `rest_client_response_size_bytes_sum{verb="PUT",host="${host}"} ${JSON.stringify({ kind: "Pod" }).length}`,
   ])
     assert.ok(told.includes(`${line}\n`), `${line}\n${told}`);
+  transport.close();
+  assert.match(await metrics.registry.metrics(), /^rest_client_transport_cache_entries 0$/m);
   assert.match(told, /rest_client_requests_total\{code="<error>",method="POST",host="[^"]*"\} [1-9]/);
 });

@@ -34,6 +34,7 @@ export class HttpKubeTransport implements KubeTransport {
   constructor(options: TransportOptions, shared?: ApiServer) {
     this.#server = shared ?? new ApiServer(options);
     this.#owned = !shared;
+    this.#server.metrics?.transportCreated(shared ? "hit" : "miss");
     this.#limit = new RateLimit(options.qps, options.burst, this.#server.clock);
     this.#maxBody = options.maxBodyBytes ?? defaultMaxBody;
   }
