@@ -44,7 +44,8 @@ try {
     atOnce: 2,
   });
   await tests("contract and node tests", "test/**/*.test.ts", {
-    options: ["--test-concurrency=2", "--test-timeout=600000"],
+    // The time is that of a whole file, too, and some kill a node fifty times on a machine that others use.
+    options: ["--test-concurrency=2", "--test-timeout=1800000"],
     groupOf: () => "all",
     atOnce: 1,
   });

@@ -34,6 +34,9 @@ const node = await startPrivateNode({
   binaries: found.binaries,
   logger: silentLogger,
   signal: stop.signal,
+}).catch((error) => {
+  console.error(`neighbour: ${messageOf(error)}`);
+  process.exit(1);
 });
 const cri = createCriClient({
   runtimeEndpoint: node.endpoint,
