@@ -44,20 +44,23 @@ describe("the last word on a container", () => {
 });
 
 describe("the first probe comes", () => {
-  const base = { found: false, initialDelayMs: 0, periodMs: 10_000, random: () => 0.5 };
+  const base = { found: false, rhythm: 59_000, initialDelayMs: 0, periodMs: 10_000, random: () => 0.5 };
   type Given = Partial<Parameters<typeof firstTick>[0]>;
   const table: [rule: string, given: Given, prompt: number, liveness: number][] = [
-    ["when the container starts", { now: 60_000, containerStartedAt: 60_000 }, 60_000, 70_000],
-    ["when its start is noticed late", { now: 63_000, containerStartedAt: 60_000 }, 63_000, 70_000],
-    ["when an initial delay is over", { now: 61_000, initialDelayMs: 5000 }, 65_000, 70_000],
-    ["when a delay of a whole period is over", { now: 61_000, initialDelayMs: 10_000 }, 70_000, 80_000],
-    ["when a long initial delay is over", { now: 61_000, initialDelayMs: 25_000 }, 85_000, 90_000],
-    ["when the initial delay was over before", { now: 74_000, initialDelayMs: 5000 }, 74_000, 80_000],
+    ["when the container starts", { now: 60_000, containerStartedAt: 60_000 }, 60_000, 69_000],
+    ["when its start is noticed late", { now: 63_000, containerStartedAt: 60_000 }, 63_000, 69_000],
+    ["when it starts at a tick", { now: 60_000, rhythm: 60_000 }, 60_000, 70_000],
+    ["when it starts just before a tick", { now: 60_000, rhythm: 61_000 }, 60_000, 71_000],
+    ["when it starts half a period before a tick", { now: 60_000, rhythm: 15_000 }, 60_000, 65_000],
+    ["when an initial delay is over", { now: 61_000, initialDelayMs: 5000 }, 65_000, 69_000],
+    ["when a delay of a whole period is over", { now: 61_000, initialDelayMs: 10_000 }, 70_000, 79_000],
+    ["when a long initial delay is over", { now: 61_000, initialDelayMs: 25_000 }, 85_000, 89_000],
+    ["when the initial delay was over before", { now: 74_000, initialDelayMs: 5000 }, 74_000, 79_000],
     [
       "not later than a delay from now if the clock was set back",
       { now: 60_000, containerStartedAt: 9_000_000, initialDelayMs: 5000 },
       65_000,
-      75_000,
+      69_000,
     ],
     [
       "at a random moment of a period if the container was found running",

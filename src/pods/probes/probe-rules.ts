@@ -48,6 +48,8 @@ export interface FirstTick {
   kind: ProbeKind;
   now: number;
   containerStartedAt: number;
+  /** A moment from which the ticks of the pod are counted: the creation of its sandbox. */
+  rhythm: number;
   /** The container was already running when its pod arrived. */
   found: boolean;
   initialDelayMs: number;
@@ -57,19 +59,20 @@ export interface FirstTick {
 }
 
 /**
- * When a container is probed first. Readiness and startup are probed as soon as the initial delay is over. Liveness waits
- * for the first full period after that, counted from the start of the container: a program that is still starting must not
- * be killed. The probes of containers that were found running are spread over one period, so that they are not all made
- * at once.
+ * When a container is probed first. Readiness and startup are probed as soon as the initial delay is over. Liveness keeps
+ * the rhythm of its pod, over restarts of the container too, and leaves out a tick that comes less than half a period after
+ * its start: a program that is still starting must not be killed. The probes of containers that were found running are
+ * spread over one period, so that they are not all made at once.
  */
 export function firstTick(o: FirstTick): number {
-  const left = o.containerStartedAt + o.initialDelayMs - o.now;
-  // Not longer than the delay itself, whatever happened to the clock since the container started.
-  const earliest = o.now + Math.min(Math.max(left, 0), o.initialDelayMs);
+  // Not longer than that time itself, whatever happened to the clock since the container started.
+  const leftOf = (ms: number) => Math.min(Math.max(o.containerStartedAt + ms - o.now, 0), ms);
+  const earliest = o.now + leftOf(o.initialDelayMs);
   if (o.found) return Math.max(earliest, o.now + o.random() * o.periodMs);
   if (o.kind !== "liveness") return earliest;
-  const age = Math.max(earliest - o.containerStartedAt, 0);
-  return earliest + o.periodMs - (age % o.periodMs);
+  const notBefore = Math.max(earliest, o.now + leftOf(o.periodMs / 2));
+  const phase = (((o.rhythm - notBefore) % o.periodMs) + o.periodMs) % o.periodMs;
+  return notBefore + phase;
 }
 
 /**

@@ -5,7 +5,7 @@ import { newestContainer, type ObservedPod } from "../../state/observed-pods.ts"
 export type Sight =
   | { kind: "absent" }
   | { kind: "created"; id: ContainerId }
-  | { kind: "running"; id: ContainerId; startedAt: number }
+  | { kind: "running"; id: ContainerId; startedAt: number; sandboxCreatedAt: number }
   | { kind: "ended"; id: ContainerId };
 
 export const absent: Sight = { kind: "absent" };
@@ -13,12 +13,13 @@ export const absent: Sight = { kind: "absent" };
 export function sightOf(observed: ObservedPod | undefined, name: string): Sight {
   const newest = newestContainer(observed, name);
   if (!newest) return absent;
-  const { id, state, startedAt } = newest;
+  const { id, state, startedAt, sandboxId } = newest;
+  const createdAt = observed?.sandboxes.find((s) => s.id === sandboxId)?.createdAt;
   switch (state) {
     case "created":
       return { kind: "created", id };
     case "running":
-      return { kind: "running", id, startedAt };
+      return { kind: "running", id, startedAt, sandboxCreatedAt: createdAt ?? startedAt };
     case "exited":
     case "unknown":
       return { kind: "ended", id };

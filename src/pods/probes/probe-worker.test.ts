@@ -48,13 +48,13 @@ describe("a probe is asked", () => {
     assert.deepEqual(it.asked, ["5 readiness c0#1", "15 readiness c0#1"]);
   });
 
-  it("for liveness a period after the container started: one that needs 2 s to start is not killed", async () => {
+  it("for liveness at a tick of its pod: one that needs 2 s to start is not killed", async () => {
     const it = await probed({ containers: [{ livenessProbe: probe({ failureThreshold: 1 }) }] });
     await it.clock.advance(3000);
     it.failsWhile(() => it.clock.now() < 1_005_000);
     it.shows("c0#1", "running");
     await it.clock.advance(20_000);
-    assert.deepEqual(it.asked, ["13 liveness c0#1", "23 liveness c0#1"]);
+    assert.deepEqual(it.asked, ["10 liveness c0#1", "20 liveness c0#1"]);
     assert.equal(it.result("liveness", "c0#1"), "success");
   });
 
@@ -218,7 +218,7 @@ describe("a result changes", () => {
 });
 
 describe("a container that failed its liveness probe", () => {
-  it("is left in peace until there is a new one, which is probed a period later", async () => {
+  it("is left in peace until there is a new one, which is probed at the next tick", async () => {
     const it = await probed({ containers: [{ livenessProbe: probe({ failureThreshold: 2 }) }] });
     it.failsWhile(() => true);
     it.shows("c0#1", "running");

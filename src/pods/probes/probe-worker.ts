@@ -115,7 +115,7 @@ export class ProbeWorker {
     }
     if (isNew || was.kind !== "running") {
       this.#tally = noTally;
-      this.#tick = this.#firstTick(sight.startedAt, this.#isFound(sight));
+      this.#tick = this.#firstTick(sight, this.#isFound(sight));
     }
     if (!this.#isStarted(sight.id)) {
       this.#waitsForStart = true;
@@ -123,7 +123,7 @@ export class ProbeWorker {
     }
     if (this.#waitsForStart) {
       this.#waitsForStart = false;
-      this.#tick = this.#firstTick(sight.startedAt, false);
+      this.#tick = this.#firstTick(sight, false);
     }
     this.#arm();
   }
@@ -205,11 +205,12 @@ export class ProbeWorker {
     return this.#c.results.get("startup", id) === "success";
   }
 
-  #firstTick(containerStartedAt: number, found: boolean): number {
+  #firstTick(sight: Sight & { kind: "running" }, found: boolean): number {
     return firstTick({
       kind: this.#kind,
       now: this.#c.clock.now(),
-      containerStartedAt,
+      containerStartedAt: sight.startedAt,
+      rhythm: sight.sandboxCreatedAt,
       found,
       initialDelayMs: (this.#probe.initialDelaySeconds ?? 0) * 1000,
       periodMs: this.#periodMs,
