@@ -300,7 +300,7 @@ describeLife(
 
     test("an agent that is killed and started again takes nothing from what had started and was ready", async () => {
       const row = await life.pods.running("stays-ready");
-      const as = "2/2 ready, 3 started, 0 restarts";
+      const as = "3/3 ready, 3 started, 0 restarts";
       await life.pods.is("stays-ready", () => assert.equal(life.watched.readyOf(row.name).at(-1), as));
       for (const signal of ["SIGKILL", "SIGTERM"] as const) {
         await life.agent.end(signal);
