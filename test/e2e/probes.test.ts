@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { createServer } from "node:net";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import type { PodRow } from "../../src/app/pod-board.ts";
-import { containerOf } from "./agent-pods.ts";
+import { containerIdOf, containerOf } from "./agent-pods.ts";
 import { holds } from "./holds.ts";
 import { describeLife, sh } from "./life-suite.ts";
 
@@ -302,7 +304,15 @@ describeLife(
       const row = await life.pods.running("stays-ready");
       const as = "3/3 ready, 3 started, 0 restarts";
       await life.pods.is("stays-ready", () => assert.equal(life.watched.readyOf(row.name).at(-1), as));
+      // An agent that is killed between a result and its record leaves the state before it.
+      const recorded = join(life.node.rootDir, "probe-results.json");
+      const isRecorded = async () => {
+        const kinds: Record<string, string[]> = JSON.parse(await readFile(recorded, "utf8"));
+        for (const name of ["c", "slow"])
+          assert.ok(kinds[containerIdOf(row, name)]?.includes("readiness"), name);
+      };
       for (const signal of ["SIGKILL", "SIGTERM"] as const) {
+        await holds(isRecorded);
         await life.agent.end(signal);
         life.watched.forgetReady();
         life.agent.start();
