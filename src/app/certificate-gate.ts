@@ -1,5 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import { abortError } from "../base/errors.ts";
+import { markReported } from "../base/failure-log.ts";
 import type { Logger } from "../base/logger.ts";
 import { TransportError } from "../clients/kube/api-error.ts";
 
@@ -136,8 +137,8 @@ export class CertificateGate {
   #late(): TransportError {
     const reason = this.#o.holder.reason;
     const seconds = waitAtMostMs / 1000;
-    return new TransportError(
-      `no valid client certificate within ${seconds} s${reason ? `: ${reason}` : ""}`,
+    return markReported(
+      new TransportError(`no valid client certificate within ${seconds} s${reason ? `: ${reason}` : ""}`),
     );
   }
 }

@@ -1,12 +1,13 @@
 import type { Clock } from "../../base/clock.ts";
 import { KubeletError } from "../../base/errors.ts";
+import { markReported } from "../../base/failure-log.ts";
 import type { Logger } from "../../base/logger.ts";
 import { orAbort, within } from "./deadline.ts";
 import { type Dialed, dial } from "./dial.ts";
 import { Http1Link } from "./http1-link.ts";
 import { Http2Link } from "./http2-link.ts";
 import type { ClusterAccess } from "./kubeconfig.ts";
-import type { Answer, Exchange, Link } from "./link.ts";
+import { type Answer, type Exchange, type Link, LinkLost } from "./link.ts";
 import { OutageLog } from "./outage-log.ts";
 import { certificateAuthority, type KeyPair, PemFiles } from "./pem-files.ts";
 import { type Environment, proxyFor } from "./proxy.ts";
@@ -60,7 +61,8 @@ export class Connections {
   async exchange(exchange: Exchange, clientCertificate: KeyPair | undefined): Promise<Answer> {
     this.#identify(await this.#authority?.current(), clientCertificate);
     for (let opened = 0; ; opened++) {
-      if (this.#closed.signal.aborted) throw new KubeletError("KubeTransport", "the client is closed");
+      if (this.#closed.signal.aborted)
+        throw markReported(new KubeletError("KubeTransport", "the client is closed"));
       const link = this.#links.find((candidate) => candidate.hasRoom());
       if (link) return this.#watched(link, exchange);
       // Many who wait may fill a new one. But a server that is going away may refuse all, as fast as we connect.
@@ -79,6 +81,9 @@ export class Connections {
     exchange.signal.addEventListener("abort", onAbort, { once: true });
     try {
       return await link.exchange(exchange);
+    } catch (error) {
+      // A connection that worked breaks when the server goes away: the next one that cannot be opened is logged.
+      throw error instanceof LinkLost && error.reused ? markReported(error) : error;
     } finally {
       exchange.signal.removeEventListener("abort", onAbort);
     }
@@ -144,7 +149,7 @@ export class Connections {
     } catch (error) {
       this.#isAway = true;
       if (!this.#closed.signal.aborted) this.#outages.unreachable(this.#cluster.server.host, error);
-      throw error;
+      throw markReported(error);
     }
   }
 

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { markReported } from "../../base/failure-log.ts";
 import { FakeClock } from "../../base/fake-clock.ts";
-import { silentLogger } from "../../base/logger.ts";
+import { type Logger, silentLogger } from "../../base/logger.ts";
 import { KubeApiError, TransportError } from "./api-error.ts";
 import { ListWatch, type ListWatchOptions } from "./list-watch.ts";
 import { withoutManagedFields } from "./list-watch-objects.ts";
@@ -9,7 +10,7 @@ import type { KubeRequest, KubeStreamRequest, KubeTransport, Query } from "./tra
 import type { RawObject } from "./watch-stream.ts";
 
 const gone = new KubeApiError({ status: 410, reason: "Expired", message: "too old" });
-const down = new TransportError("connection refused");
+const down = markReported(new TransportError("connection refused"));
 
 const thing = (name: string, version: number, more: object = {}) => ({
   metadata: { namespace: "ns", name, uid: `uid-${name}`, resourceVersion: String(version), ...more },
@@ -546,4 +547,13 @@ test("managed fields are left out, and nothing else", () => {
   });
   const lean = { metadata: { name: "a" } };
   assert.equal(withoutManagedFields(lean), lean);
+});
+
+test("a server that was unreachable and then refuses is reported", async () => {
+  const warnings: string[] = [];
+  const logger: Logger = { ...silentLogger, warn: (_, fields) => warnings.push(String(fields?.err)) };
+  const refusal = (status: number) => new KubeApiError({ status, reason: "", message: `refused: ${status}` });
+  const { clock } = await started([down, refusal(403), refusal(403), refusal(500)], { logger });
+  for (let i = 0; i < 4; i++) await clock.advance(40_000);
+  assert.deepEqual(warnings, ["refused: 403", "refused: 500"]);
 });

@@ -2,10 +2,10 @@ import { setImmediate as othersTurn } from "node:timers/promises";
 import { Backoff } from "../../base/backoff.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import { type Component, type Health, healthy } from "../../base/component.ts";
-import { KubeletError, messageOf } from "../../base/errors.ts";
-import { failureLog } from "../../base/failure-log.ts";
+import { httpStatusOf, KubeletError, messageOf } from "../../base/errors.ts";
+import { failureLog, isReported } from "../../base/failure-log.ts";
 import type { Logger } from "../../base/logger.ts";
-import { KubeApiError } from "./api-error.ts";
+import { KubeApiError, TransportError } from "./api-error.ts";
 import { ObjectCopy } from "./list-watch-copy.ts";
 import type { Incoming } from "./list-watch-objects.ts";
 import { listPages } from "./list-watch-pages.ts";
@@ -69,6 +69,13 @@ const backoffLimits = { initialMs: 800, maxMs: 30_000, resetMs: 120_000 };
 const retryAfterAtMostMs = 60_000;
 const unhealthyAfterMs = 5 * 60_000;
 
+/** `logged`: the status of the answer that was logged last; undefined while there was none to log. */
+interface Failing {
+  readonly since: number;
+  readonly error: string;
+  readonly logged: string | undefined;
+}
+
 /** One watch while it is open. `initial`: the objects of a streamed list that is not complete yet. */
 interface Session<T> {
   readonly step: WatchStep;
@@ -91,7 +98,7 @@ export class ListWatch<T> implements Component {
   #loop: Promise<void> = Promise.resolve();
   #paged = false;
   #streams: boolean;
-  #failing: { since: number; error: string; log: Logger["info"] } | undefined;
+  #failing: Failing | undefined;
 
   constructor(options: ListWatchOptions<T>) {
     const { name, fieldSelector, labelSelector, streamList = false, random = Math.random } = options;
@@ -310,7 +317,9 @@ export class ListWatch<T> implements Component {
   }
 
   #works(): void {
-    if (this.#failing) this.#failing.log("Watch works again", { kind: this.#o.name });
+    const { logger, name } = this.#o;
+    if (this.#failing?.logged) logger.info("Watch works again", { kind: name });
+    else if (this.#failing) logger.debug(4, "Watch works again", { kind: name });
     this.#failing = undefined;
   }
 
@@ -321,12 +330,20 @@ export class ListWatch<T> implements Component {
     metrics?.failed?.(step.do);
     const fields = { kind: name, step: step.do, err: messageOf(error) };
     // That a watch ends, however it does, is daily life; that none can be opened is not.
-    if (this.#failing || outcome.kind === "watched") failureLog(logger, 2, error)("Watch ended", fields);
-    else failureLog(logger, "warn", error)("Failed to list or watch objects of the API server", fields);
-    if (outcome.kind === "failed") {
-      const { since = clock.now(), log = failureLog(logger, "info", error) } = this.#failing ?? {};
-      this.#failing = { since, error: fields.err, log };
+    if (outcome.kind === "watched") {
+      logger.debug(error instanceof TransportError ? 4 : 2, "Watch ended", fields);
+      return;
     }
+    const { since = clock.now(), logged } = this.#failing ?? {};
+    // What the server answers is another failure than that it did not, and is logged then.
+    const reason = isReported(error) ? undefined : String(httpStatusOf(error) ?? "no answer");
+    const isNew = reason !== undefined && reason !== logged;
+    failureLog(
+      logger,
+      isNew ? "warn" : 2,
+      error,
+    )("Failed to list or watch objects of the API server", fields);
+    this.#failing = { since, error: fields.err, logged: reason ?? logged };
   }
 }
 

@@ -2,12 +2,18 @@ import type { Clock } from "../../base/clock.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 
-/** Logs when an API server cannot be reached any more, and when it can again: one line each, for all of an agent's clients. */
+/** An outage that goes on for ever new reasons must not fill the log. */
+const maxReasons = 8;
+
+/**
+ * Logs when an API server cannot be reached any more, and when it can again: one line each, for all of an agent's clients. An
+ * outage that goes on for another reason (first nobody listens, then the certificate is wrong) is logged again.
+ */
 export class OutageLog {
   readonly #logger: Logger;
   readonly #clock: Clock;
-  /** Since when, by server. */
-  readonly #away = new Map<string, number>();
+  /** Since when and why, by server. */
+  readonly #away = new Map<string, { since: number; reasons: Set<string> }>();
 
   constructor(logger: Logger, clock: Clock) {
     this.#logger = logger;
@@ -15,16 +21,23 @@ export class OutageLog {
   }
 
   unreachable(server: string, error: unknown): void {
-    if (this.#away.has(server)) return;
-    this.#away.set(server, this.#clock.now());
-    this.#logger.warn("API server is unreachable, will keep trying", { server, err: messageOf(error) });
+    const err = messageOf(error);
+    const outage = this.#away.get(server);
+    if (!outage) {
+      this.#away.set(server, { since: this.#clock.now(), reasons: new Set([err]) });
+      return this.#logger.warn("API server is unreachable, will keep trying", { server, err });
+    }
+    const { reasons } = outage;
+    if (reasons.has(err) || reasons.size >= maxReasons) return;
+    reasons.add(err);
+    this.#logger.warn("API server is unreachable for another reason, will keep trying", { server, err });
   }
 
   reachable(server: string): void {
-    const since = this.#away.get(server);
-    if (since === undefined) return;
+    const outage = this.#away.get(server);
+    if (!outage) return;
     this.#away.delete(server);
-    const seconds = Math.round((this.#clock.now() - since) / 1000);
+    const seconds = Math.max(0, Math.round((this.#clock.now() - outage.since) / 1000));
     this.#logger.info("API server is reachable again", { server, outageSeconds: seconds });
   }
 }
