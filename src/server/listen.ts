@@ -28,10 +28,13 @@ export async function listen(
 
 function listenOnce(server: Server, options: ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(options, () => {
-      server.off("error", reject);
-      resolve();
-    });
+    // Not as the callback of listen(): Node keeps that one after a failure, one more with each attempt.
+    const end = (error?: Error) => {
+      server.off("error", end).off("listening", end);
+      if (error) reject(error);
+      else resolve();
+    };
+    server.once("error", end).once("listening", end);
+    server.listen(options);
   });
 }
