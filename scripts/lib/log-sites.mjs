@@ -1,12 +1,12 @@
 // Where the log calls of a bundle stand in the sources, so that log lines can name file and line without its source map.
 import { SourceMap } from "node:module";
 
-/** By name, or by a level that is computed: `logger[level](`. */
-const logCall = /\.(?:info|warn|error|debug)\(|logger\[\w+\]\(/g;
+/** By name, by a level that is computed: `logger[level](`, or of what a function chose: `failureLog(...)(`. */
+const logCall = /\.(?:info|warn|error|debug)\(|logger\[\w+\]\(|\)\((?=["`a-z])/g;
 
 /**
  * By line and column in the bundle, as a call site has them (from 1; at the name of the method, or at the bracket of
- * the arguments if the name is computed): "pleg/pleg.ts:99".
+ * the arguments if there is no name): "pleg/pleg.ts:99".
  * @returns {Record<string, string>}
  */
 export function logSites(bundle, sourceMap) {

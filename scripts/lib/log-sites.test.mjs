@@ -26,6 +26,11 @@ class Part {
   }
 }
 new Part().log({ level: "info" }); logger.error("16"); Promise.resolve().then(() => logger.info("16"));
+const chosen = (isError: boolean) => (isError ? logger.error : logger.info).bind(logger);
+const text = "18"; chosen(true)(text);
+if (true) chosen(
+  true,
+)("21", { a: 1 });
 `;
 
 test("log lines of a bundle name the line of the source that their call is in", async () => {
@@ -45,7 +50,7 @@ test("log lines of a bundle name the line of the source that their call is in", 
     const places = lines.map((line) => /(\S+)\] "(\d+)"/.exec(line)?.slice(1));
     assert.deepEqual(
       places,
-      ["5", "9", "10", "13", "16", "16"].map((line) => [`main.ts:${line}`, line]),
+      ["5", "9", "10", "13", "16", "18", "21", "16"].map((line) => [`main.ts:${line}`, line]),
     );
   } finally {
     rmSync(dir, { recursive: true });
