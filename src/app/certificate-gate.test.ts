@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Clock } from "../base/clock.ts";
 import { FakeClock } from "../base/fake-clock.ts";
 import { silentLogger } from "../base/logger.ts";
 import type { KubeTransport } from "../clients/kube/transport-interface.ts";
@@ -12,6 +13,11 @@ function setUp(certificate?: string) {
   const logs: string[] = [];
   const listeners = new Set<() => void>();
   const clock = new FakeClock();
+  let setBackMs = 0;
+  const wallClock: Clock = {
+    now: () => clock.now() - setBackMs,
+    after: (ms, callback) => clock.after(ms, callback),
+  };
   let current = certificate;
   let closed = false;
   const plain: KubeTransport = {
@@ -36,13 +42,16 @@ function setUp(certificate?: string) {
     reason: "a certificate has been requested and is not issued yet",
   };
   const logger = { ...silentLogger, info: (message: string) => void logs.push(message) };
-  const gate = new CertificateGate({ holder, clock, logger });
+  const gate = new CertificateGate({ holder, clock: wallClock, logger });
   const transport = certifiedTransport(plain, gate);
   const arrive = ({ silently = false } = {}) => {
     current = "certificate";
     if (!silently) for (const listener of [...listeners]) listener();
   };
-  return { transport, gate, clock, logs, sent, listeners, arrive, isClosed: () => closed };
+  const setBack = (ms: number) => {
+    setBackMs = ms;
+  };
+  return { transport, gate, clock, setBack, logs, sent, listeners, arrive, isClosed: () => closed };
 }
 
 const a = { method: "GET", path: "/a" } as const;
@@ -93,6 +102,18 @@ test("a wait is logged once after a few seconds, and in the health check", async
   await Promise.all(answers);
   assert.deepEqual(logs.slice(1), ["Client certificate is available"]);
   assert.equal(gate.waiting, undefined);
+});
+
+test("a wait is logged in time, and never negative, when the clock is set back", async () => {
+  const { transport, gate, logs, clock, setBack } = setUp();
+  const refused = assert.rejects(transport.request(a), /no valid client certificate/);
+  await clock.advance(1000);
+  setBack(3_600_000);
+  await clock.advance(10_000);
+  assert.deepEqual(logs, ["Waiting for a client certificate, requests to the API server are held back"]);
+  assert.match(gate.waiting ?? "", /^no valid client certificate for 11s, /);
+  await clock.advance(60_000);
+  await refused;
 });
 
 test("a wait has a deadline; whoever failed by it is woken when the certificate comes", async () => {

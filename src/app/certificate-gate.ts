@@ -34,7 +34,8 @@ export class CertificateGate {
   readonly #o: CertificateGateOptions;
   readonly #waiting = new Set<(failure?: Error) => void>();
   readonly #onOpen = new Set<() => void>();
-  #since: number | undefined;
+  /** How long nothing could be sent; undefined while that is not so. Counted, because the clock may be set meanwhile. */
+  #waitedMs: number | undefined;
   #logged = false;
   #stop = () => {};
   #closed = false;
@@ -67,9 +68,9 @@ export class CertificateGate {
 
   /** For health checks: undefined while there is a certificate. */
   get waiting(): string | undefined {
-    const { holder, clock } = this.#o;
-    if (holder.current() !== undefined || this.#since === undefined) return undefined;
-    const seconds = Math.round((clock.now() - this.#since) / 1000);
+    const { holder } = this.#o;
+    if (holder.current() !== undefined || this.#waitedMs === undefined) return undefined;
+    const seconds = Math.round(this.#waitedMs / 1000);
     const reason = holder.reason ? `: ${holder.reason}` : "";
     return `no valid client certificate for ${seconds}s, ${this.#waiting.size} requests are waiting${reason}`;
   }
@@ -89,11 +90,12 @@ export class CertificateGate {
 
   /** Follows the holder until it has a certificate, also when nothing waits any more: others listen for that. */
   #watch(): void {
-    if (this.#since !== undefined) return;
+    if (this.#waitedMs !== undefined) return;
     const { holder, clock } = this.#o;
-    this.#since = clock.now();
+    this.#waitedMs = 0;
     let cancel = () => {};
     const look = () => {
+      this.#waitedMs = (this.#waitedMs ?? 0) + checkEveryMs;
       if (holder.current() !== undefined) return this.#open();
       this.#log();
       cancel = clock.after(checkEveryMs, look);
@@ -109,8 +111,7 @@ export class CertificateGate {
   }
 
   #open(): void {
-    const waitedMs = this.#o.clock.now() - (this.#since ?? 0);
-    if (this.#logged) this.#o.logger.info("Client certificate is available", { waitedMs });
+    if (this.#logged) this.#o.logger.info("Client certificate is available", { waitedMs: this.#waitedMs });
     this.#end();
     for (const end of [...this.#waiting]) end();
     for (const listener of [...this.#onOpen]) listener();
@@ -119,13 +120,13 @@ export class CertificateGate {
   #end(): void {
     this.#stop();
     this.#stop = () => {};
-    this.#since = undefined;
+    this.#waitedMs = undefined;
     this.#logged = false;
   }
 
   #log(): void {
-    const { clock, logger, holder } = this.#o;
-    if (this.#logged || clock.now() - (this.#since ?? 0) < logAfterMs) return;
+    const { logger, holder } = this.#o;
+    if (this.#logged || (this.#waitedMs ?? 0) < logAfterMs) return;
     this.#logged = true;
     const reason = holder.reason;
     logger.info("Waiting for a client certificate, requests to the API server are held back", {
