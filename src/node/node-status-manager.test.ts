@@ -103,6 +103,22 @@ describe("registration", () => {
       await w.end();
     });
 
+  it("waits no longer for its facts when the clock is set back", async () => {
+    const time = new FakeClock();
+    let setBackMs = 0;
+    const clock: Clock = {
+      now: () => time.now() - setBackMs,
+      after: (ms, callback) => time.after(ms, callback),
+    };
+    const w = world({ clock, isSettled: () => false });
+    await w.start();
+    await time.advance(1000);
+    setBackMs = 3600 * second;
+    await time.advance(2000);
+    assert.ok(isReady(w.api.node?.status.conditions));
+    await w.end();
+  });
+
   it("goes on until the API can be reached, at most 4 seconds apart", async () => {
     const w = world();
     w.api.fault = () => {

@@ -135,9 +135,11 @@ export class NodeStatusManager implements Component {
 
   async #untilSettled(signal: AbortSignal): Promise<void> {
     const { clock, isSettled } = this.#o;
-    const until = clock.now() + settledWithinMs;
-    while (!signal.aborted && isSettled?.() === false && clock.now() < until)
+    // Counted: the clock of a machine that was just started may be set meanwhile.
+    for (let waitedMs = 0; waitedMs < settledWithinMs; waitedMs += settledCheckMs) {
+      if (signal.aborted || isSettled?.() !== false) return;
       await sleep(clock, settledCheckMs, signal).catch(() => {});
+    }
   }
 
   async #sleep(ms: number, signal: AbortSignal, wakeable: boolean): Promise<void> {

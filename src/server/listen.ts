@@ -6,6 +6,8 @@ import type { Logger } from "../base/logger.ts";
 /** An agent that is being replaced needs at most this long to stop. */
 const portFreeWithinMs = 12_000;
 const retryMs = 100;
+/** Counted: the clock may be set meanwhile. */
+const maxAttempts = 1 + portFreeWithinMs / retryMs;
 
 /** Resolves when the server listens. A port that is taken is tried again for a moment: its owner may be about to end. */
 export async function listen(
@@ -13,12 +15,11 @@ export async function listen(
   options: ListenOptions,
   { clock, logger, signal, name }: { clock: Clock; logger: Logger; signal: AbortSignal; name: string },
 ): Promise<void> {
-  const until = clock.now() + portFreeWithinMs;
   for (let attempt = 1; ; attempt++) {
     try {
       return await listenOnce(server, options);
     } catch (error) {
-      if (errnoOf(error) !== "EADDRINUSE" || clock.now() >= until) throw error;
+      if (errnoOf(error) !== "EADDRINUSE" || attempt >= maxAttempts) throw error;
       const { host, port } = options;
       if (attempt === 1) logger.info("Port is in use, waiting for it", { server: name, address: host, port });
     }
