@@ -1,5 +1,9 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
+import { fewAtOnce } from "../base/few-at-once.ts";
+
+/** A process may have more files open than others should wait for. */
+const readAtOnce = 16;
 
 /** What a process takes of the machine. */
 export interface ProcessUsage {
@@ -66,7 +70,7 @@ export async function readOpenFiles(pids: readonly number[]): Promise<{ files: n
   for (const pid of pids) {
     const dir = `/proc/${pid}/fd`;
     const names = await readdir(dir).catch(() => []);
-    const targets = await Promise.all(names.map((name) => readlink(join(dir, name)).catch(() => "")));
+    const targets = await fewAtOnce(names, readAtOnce, (name) => readlink(join(dir, name)).catch(() => ""));
     total.files += names.length;
     total.sockets += targets.filter((target) => target.startsWith("socket:")).length;
   }

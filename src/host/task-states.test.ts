@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readdirSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,6 +27,30 @@ describe("states of tasks", () => {
       ...{ sleeping: 3, running: 1, stopped: 2, uninterruptible: 1, iowaiting: 0 },
     });
     assert.deepEqual(await readTaskStates([], proc), none);
+  });
+
+  it("a process with thousands of threads does not use up the files that may be open", async (t) => {
+    const proc = await mkdtemp(join(tmpdir(), "tasks-"));
+    t.after(() => rm(proc, { recursive: true }));
+    const count = 3000;
+    for (let task = 0; task < count; task++) {
+      const dir = join(proc, "7/task", String(task));
+      await mkdir(dir, { recursive: true });
+      await writeFile(join(dir, "stat"), `${task} (a) S 1 1 1\n`);
+    }
+    const openFiles = () => readdirSync("/proc/self/fd").length;
+    const before = openFiles();
+    let most = before;
+    let isDone = false;
+    const reading = readTaskStates([7], proc).finally(() => {
+      isDone = true;
+    });
+    while (!isDone) {
+      most = Math.max(most, openFiles());
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.deepEqual(await reading, { ...none, sleeping: count });
+    assert.ok(most - before < 100, `${most - before} files are open at once`);
   });
 
   it("a real process sleeps, and stops when it is told to", async (t) => {

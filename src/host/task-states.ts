@@ -1,5 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { fewAtOnce } from "../base/few-at-once.ts";
 
 /** How many tasks (threads) are in which state. */
 export interface TaskStates {
@@ -10,6 +11,9 @@ export interface TaskStates {
   /** The kernel counts tasks here that wait for I/O in none of the other states: there are none in /proc. */
   readonly iowaiting: number;
 }
+
+/** A process may have more threads than we may have files open. */
+const readAtOnce = 16;
 
 const stateOf: Readonly<Record<string, keyof TaskStates>> = {
   R: "running",
@@ -26,8 +30,8 @@ export async function readTaskStates(pids: readonly number[], proc = "/proc"): P
   for (const pid of pids) {
     const dir = join(proc, String(pid), "task");
     const tasks = await readdir(dir).catch(() => []);
-    const stats = await Promise.all(
-      tasks.map((task) => readFile(join(dir, task, "stat"), "utf8").catch(() => "")),
+    const stats = await fewAtOnce(tasks, readAtOnce, (task) =>
+      readFile(join(dir, task, "stat"), "utf8").catch(() => ""),
     );
     for (const stat of stats) {
       // The name of the program may have blanks and brackets in it; what follows it has not.

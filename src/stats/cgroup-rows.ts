@@ -1,10 +1,10 @@
+import { fewAtOnce } from "../base/few-at-once.ts";
 import type { CgroupUsage } from "../host/cgroups/usage.ts";
 import type { InterfaceCount } from "../host/network-usage.ts";
 import { readOpenFiles, readOpenFilesLimit } from "../host/process-usage.ts";
 import { readTaskStates, type TaskStates } from "../host/task-states.ts";
 import type { ObservedPod } from "../state/observed-pods.ts";
 import { containerIdOf } from "./cgroup-sampler.ts";
-import { fewAtOnce } from "./few-at-once.ts";
 import type { Layer } from "./layers.ts";
 import type { StatsHost, StatsOptions } from "./options.ts";
 

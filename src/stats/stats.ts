@@ -1,5 +1,6 @@
 import { sleep } from "../base/clock.ts";
 import { isAbort, messageOf } from "../base/errors.ts";
+import { fewAtOnce } from "../base/few-at-once.ts";
 import { hasGrpcCode } from "../clients/cri/cri-error.ts";
 import { readBlockDevices } from "../host/block-devices.ts";
 import { filesystemSpace } from "../host/disk-usage.ts";
@@ -10,7 +11,6 @@ import { type CgroupRow, cgroupRows } from "./cgroup-rows.ts";
 import { CgroupSampler } from "./cgroup-sampler.ts";
 import { CpuRates } from "./cpu-rates.ts";
 import { deviceOf } from "./disks.ts";
-import { fewAtOnce } from "./few-at-once.ts";
 import { roomOf } from "./filesystems.ts";
 import { layersOf } from "./layers.ts";
 import { NodeStatsMaker } from "./node-stats.ts";
