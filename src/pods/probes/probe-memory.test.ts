@@ -67,3 +67,20 @@ test("a file that is damaged is as good as none, and is replaced", async (t) => 
   await memory.flushed();
   assert.deepEqual(JSON.parse(await readFile(path, "utf8")), { a: ["readiness"] });
 });
+
+test("what becomes known at whatever moment of a write is in the file", async (t) => {
+  const { path, agent } = await setUp(t);
+  const missing: number[] = [];
+  for (let turns = 0; turns < 10; turns++) {
+    const { memory, set } = await agent();
+    set("readiness", "a", "success");
+    await memory.flushed();
+    // Nothing to write: the write is over within a few turns.
+    set("startup", "a", "unknown");
+    for (let i = 0; i < turns; i++) await Promise.resolve();
+    set("readiness", `b${turns}`, "success");
+    await memory.flushed();
+    if (!(await readFile(path, "utf8")).includes(`b${turns}`)) missing.push(turns);
+  }
+  assert.deepEqual(missing, []);
+});

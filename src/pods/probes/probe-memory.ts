@@ -59,12 +59,12 @@ export class ProbeMemory {
 
   #save(): void {
     this.#dirty = true;
-    this.#writing ??= this.#write().finally(() => {
-      this.#writing = undefined;
-    });
+    this.#writing ??= this.#write();
   }
 
   async #write(): Promise<void> {
+    // What becomes known in the same turn goes into the same write.
+    await Promise.resolve();
     while (this.#dirty) {
       this.#dirty = false;
       const text = JSON.stringify(this.#content());
@@ -77,6 +77,8 @@ export class ProbeMemory {
         this.#logger.info("Probe results cannot be kept", { path: this.#path, err: messageOf(error) });
       }
     }
+    // Together with the last look at what is to be written: whoever changes something after it begins another write.
+    this.#writing = undefined;
   }
 
   #content(): Record<string, ProbeKind[]> {

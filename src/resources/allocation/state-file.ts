@@ -60,9 +60,7 @@ export class PodResourceFile {
 
   #save(): void {
     this.#isDirty = true;
-    this.#writing ??= this.#write().finally(() => {
-      this.#writing = undefined;
-    });
+    this.#writing ??= this.#write();
   }
 
   async #write(): Promise<void> {
@@ -82,5 +80,7 @@ export class PodResourceFile {
         });
       }
     }
+    // Together with the last look at what is to be written: whoever sets something after it begins another write.
+    this.#writing = undefined;
   }
 }
