@@ -96,6 +96,41 @@ test("an agent that takes over goes on with the back-off", async (t) => {
   assert.equal((await s.sync(pod)).wakeAt, s.clock.now() + 10_000);
 });
 
+test("a pod that begins again waits for what its containers did lately, not for all their restarts", async (t) => {
+  const s = await setUp(t);
+  const pod = onePod();
+  await s.sync(pod);
+  for (let i = 0; i < 4; i++) {
+    await s.clock.advance(660_000);
+    await s.exit("a", 1);
+    await s.sync(pod);
+  }
+  await s.clock.advance(60_000);
+  await s.end(pod);
+  await s.release(pod);
+  const ended = s.clock.now();
+  assert.equal((await s.sync(pod)).wakeAt, ended + 10_000);
+  await s.clock.advance(10_000);
+  await s.sync(pod);
+  assert.deepEqual(s.names().at(-1), "a#5 running");
+});
+
+test("a pod that is removed and comes back waits for nothing", async (t) => {
+  const s = await setUp(t);
+  const pod = onePod();
+  await s.sync(pod);
+  await s.exit("a", 1);
+  await s.sync(pod);
+  await s.end(pod);
+  await s.release(pod);
+  await s.remove(pod);
+  await s.sync(pod);
+  assert.deepEqual(s.names(), ["a#0 running"]);
+  await s.exit("a", 1);
+  await s.sync(pod);
+  assert.deepEqual(s.names(), ["a#0 exited", "a#1 running"]);
+});
+
 const never = { imagePullPolicy: "Never" };
 const refused = { error: { code: "UNKNOWN", message: "registry says no" } } as const;
 const imageTable: [rule: string, more: Partial<Container>, reasons: string[], message: RegExp][] = [

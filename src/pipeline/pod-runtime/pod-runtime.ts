@@ -212,7 +212,6 @@ export class PodRuntime {
   async release(uid: PodUid): Promise<void> {
     this.#seen.delete(uid);
     await this.#o.cgroups.remove(uid);
-    this.#restarts.forget(`${uid}/`);
     this.#kill.stops.forget(uid);
     this.#o.replaced.forget(uid);
     this.#o.starting.forget(uid);
@@ -225,6 +224,8 @@ export class PodRuntime {
     const { runtime, observe, files } = this.#o;
     await observe.refresh(id.uid);
     const seen = observe.get(id.uid);
+    // Not before: a pod that begins again goes on from its dead containers, and from how they ended.
+    this.#restarts.forget(`${id.uid}/`);
     const failures: unknown[] = [];
     const attempt = (work: Promise<void>) => work.catch((error) => void failures.push(error));
     await Promise.all(seen?.containers.map((c) => attempt(runtime.removeContainer(c.id, { signal }))) ?? []);
