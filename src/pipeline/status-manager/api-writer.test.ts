@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeClock } from "../../base/fake-clock.ts";
-import { silentLogger } from "../../base/logger.ts";
+import { type Logger, silentLogger } from "../../base/logger.ts";
 import { metricValues } from "../../base/metric-values.ts";
 import { createMetrics } from "../../base/metrics.ts";
 import { fakePod } from "../../model/fake-pod.ts";
@@ -29,10 +29,12 @@ async function setUp(t: { after(fn: () => void): void }) {
   const watched = new Map<string, Pod>();
   const couldRun = new Set<PodUid>();
   const cleared = new Set<PodUid>();
+  const logs: string[] = [];
+  const logger: Logger = { ...silentLogger, error: (message) => logs.push(message) };
   const writer = new ApiStatusWriter({
     api,
     clock,
-    logger: silentLogger,
+    logger,
     apiPod: (pod) => watched.get(isStatic(pod) ? "mirror" : pod.metadata.uid),
     couldRun: (uid) => couldRun.has(uid),
     isCleared: (uid) => cleared.has(uid),
@@ -42,7 +44,7 @@ async function setUp(t: { after(fn: () => void): void }) {
   const watch = (pod: Pod, as: string = pod.metadata.uid) => watched.set(as, structuredClone(pod));
   await writer.start(stop.signal);
   t.after(() => stop.abort());
-  return { clock, api, writer, watched, watch, couldRun, cleared, stop, metrics };
+  return { clock, api, writer, watched, watch, couldRun, cleared, stop, metrics, logs };
 }
 
 test("a status is written with one request when the watch has the pod", async (t) => {
@@ -189,6 +191,20 @@ test("after an outage of 60 s all statuses are there within 4 s", async (t) => {
   api.fault = () => undefined;
   await clock.advance(4000);
   for (const pod of pods) assert.equal(api.status(pod)?.phase, "Running", pod.metadata.name);
+});
+
+test("an API that fails is logged once until it works again", async (t) => {
+  const { clock, api, writer, watch, logs } = await setUp(t);
+  const pod = api.put(fakePod({ status: { phase: "Pending" } }));
+  watch(pod);
+  api.fault = () => 500;
+  writer.set(pod, running);
+  await clock.advance(60_000);
+  assert.deepEqual(logs, ["Failed to update status for pod, will retry"]);
+  api.fault = () => undefined;
+  await clock.advance(60_000);
+  assert.ok(writer.isWritten(pod.metadata.uid));
+  assert.equal(logs.length, 1);
 });
 
 test("Retry-After is obeyed", async (t) => {

@@ -163,7 +163,8 @@ export class ApiStatusWriter implements Component {
           logger.warn("The API refused the status of a pod", fields);
           continue;
         }
-        failureLog(logger, 2, error)("Failed to write pod status, will retry", fields);
+        const level = failures === 0 ? "error" : 2;
+        failureLog(logger, level, error)("Failed to update status for pod, will retry", fields);
         const delay = Math.min(lastRetryMs, firstRetryMs * 2 ** failures++) * (0.5 + random() / 2);
         entry.hasMore = true;
         await sleep(clock, Math.max(delay, retryAfterOf(error) ?? 0), signal).catch(() => {});
