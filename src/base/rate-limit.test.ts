@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Clock } from "./clock.ts";
 import { isAbort } from "./errors.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { RateLimit } from "./rate-limit.ts";
@@ -60,4 +61,16 @@ test("who gives up uses nothing up", async () => {
   await ask(1);
   await clock.advance(1000);
   assert.deepEqual(wentAt, [0, 1000]);
+});
+
+test("a clock that is set back costs nobody a token", async () => {
+  let now = 3_600_000;
+  const clock: Clock = { now: () => now, after: () => assert.fail("somebody waits") };
+  const limit = new RateLimit(10, 2, clock);
+  now = 0;
+  assert.ok(limit.tryTake());
+  await limit.take();
+  assert.equal(limit.tryTake(), false);
+  now = 100;
+  assert.ok(limit.tryTake());
 });

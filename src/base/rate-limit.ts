@@ -41,7 +41,9 @@ export class RateLimit {
 
   #refill(): void {
     const now = this.#clock.now();
-    this.#tokens = Math.min(this.#burst, this.#tokens + ((now - this.#at) / 1000) * this.#perSecond);
+    // A clock that was set back by an hour must not take the tokens of an hour.
+    const seconds = Math.max(0, now - this.#at) / 1000;
+    this.#tokens = Math.min(this.#burst, this.#tokens + seconds * this.#perSecond);
     this.#at = now;
   }
 }
