@@ -20,19 +20,19 @@ for (const [rule, failuresAt, delays] of table)
 
 test("back-off: says when to try again, for each key by itself", () => {
   const backoff = new Backoff(limits);
-  assert.equal(backoff.readyAt("a"), undefined);
+  assert.equal(backoff.readyAt("a", 20), undefined);
   backoff.failed("a", 5);
   backoff.failed("a", 20);
   backoff.failed("b", 20);
-  assert.equal(backoff.readyAt("a"), 40);
-  assert.equal(backoff.readyAt("b"), 30);
+  assert.equal(backoff.readyAt("a", 20), 40);
+  assert.equal(backoff.readyAt("b", 20), 30);
 });
 
 test("back-off: a success makes the next failure the first", () => {
   const backoff = new Backoff(limits);
   backoff.failed("a", 0);
   backoff.succeeded("a");
-  assert.equal(backoff.readyAt("a"), undefined);
+  assert.equal(backoff.readyAt("a", 20), undefined);
   assert.equal(backoff.failed("a", 1), 10);
 });
 
@@ -41,7 +41,14 @@ test("back-off: all keys of one owner can be forgotten", () => {
   for (const key of ["u1_x", "u1_y", "u10_x"]) backoff.failed(key, 0);
   backoff.forget("u1_");
   assert.deepEqual(
-    ["u1_x", "u1_y", "u10_x"].map((key) => backoff.readyAt(key)),
+    ["u1_x", "u1_y", "u10_x"].map((key) => backoff.readyAt(key, 20)),
     [undefined, undefined, 10],
   );
+});
+
+test("back-off: a clock that is set back ends the wait", () => {
+  const backoff = new Backoff(limits);
+  backoff.failed("a", 3_600_000);
+  assert.equal(backoff.readyAt("a", 3_600_005), 3_600_010);
+  assert.equal(backoff.readyAt("a", 5), undefined);
 });

@@ -24,10 +24,10 @@ export class Backoff {
     return delayMs;
   }
 
-  /** When the key may be tried again, if a failure was noted. */
-  readyAt(key: string): number | undefined {
+  /** When the key may be tried again, if a failure was noted. A clock that was set back since ends the wait. */
+  readyAt(key: string, now: number): number | undefined {
     const entry = this.#entries.get(key);
-    return entry && entry.failedAt + entry.delayMs;
+    return entry && now >= entry.failedAt ? entry.failedAt + entry.delayMs : undefined;
   }
 
   succeeded(key: string): void {

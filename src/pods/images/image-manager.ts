@@ -200,8 +200,9 @@ export class ImageManager {
 
   /** Throws while the back-off after a failure lasts. */
   #holdBack({ pod, container, asked }: Wish, key: string): void {
-    const readyAt = this.#backoff.readyAt(key);
-    if (readyAt === undefined || readyAt <= this.#o.clock.now()) return;
+    const now = this.#o.clock.now();
+    const readyAt = this.#backoff.readyAt(key, now);
+    if (readyAt === undefined || readyAt <= now) return;
     const message = `Back-off pulling image "${asked}"`;
     this.#o.events.normal(pod, "BackOff", message, container.name);
     const last = this.#lastErrors.get(key);

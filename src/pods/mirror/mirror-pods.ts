@@ -97,7 +97,8 @@ export class MirrorPods implements Component {
     for (const step of this.#plan()) {
       const target = step.kind === "delete" ? step.mirror : step.pod;
       const name = fullNameOf(target);
-      const waitMs = (this.#backoff.readyAt(name) ?? 0) - clock.now();
+      const now = clock.now();
+      const waitMs = (this.#backoff.readyAt(name, now) ?? 0) - now;
       if (waitMs > 0) {
         nextMs = Math.min(nextMs, waitMs);
         continue;
