@@ -26,7 +26,10 @@ const scale: Record<string, bigint> = {
 /** No quantity is larger than a signed 64-bit number of units. */
 const largest = ((1n << 63n) - 1n) * nano;
 
-const shape = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:([eE][+-]?\d{1,3})|([numkMGTPE]|[KMGTPE]i))?$/;
+/** Of a power of ten beyond this, no digit counts any more. */
+const mostPower = 40;
+
+const shape = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?$/;
 
 /** The quantity in billionths, rounded away from zero; undefined if it is not a quantity. */
 export function parseQuantity(text: string | number): bigint | undefined {
@@ -38,8 +41,8 @@ export function parseQuantity(text: string | number): bigint | undefined {
   let denominator = 10n ** BigInt(fraction.length);
   if (exponent) {
     const power = Number(exponent.slice(1));
-    if (power > 0) numerator *= 10n ** BigInt(power);
-    else denominator *= 10n ** BigInt(-power);
+    if (power > 0) numerator *= 10n ** BigInt(Math.min(power, mostPower + fraction.length));
+    else denominator *= 10n ** BigInt(Math.min(-power, mostPower + whole.length));
   }
   let value = ceilDivide(numerator, denominator);
   if (value > largest) value = largest;

@@ -92,7 +92,7 @@ function checkRequirements(
     }
   }
   for (const [name, request] of Object.entries(requests)) {
-    const limit = limits[name];
+    const limit = Object.hasOwn(limits, name) ? limits[name] : undefined;
     const path = `${pathOf("requests")}[${name}]`;
     if (limit === undefined) {
       if (!mayOvercommit(name))

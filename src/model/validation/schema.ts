@@ -62,7 +62,10 @@ function into(shape: Shape, input: unknown, at: string, out: Decoded): unknown {
     }
     case "quantity": {
       if (typeof input !== "string" && typeof input !== "number") return wrong("a quantity");
-      return canonicalQuantity(input) ?? wrong('a quantity such as "500m" or "64Mi"');
+      // The UID of a static pod is made of all digits of a quantity: there must not be a billion of them.
+      const isTooLong = /[eE][+-]?\d{4,}$/.test(String(input));
+      const quantity = isTooLong ? undefined : canonicalQuantity(input);
+      return quantity ?? wrong('a quantity such as "500m" or "64Mi"');
     }
     case "intOrString":
       if (typeof input === "string" || (typeof input === "number" && Number.isInteger(input))) return input;

@@ -95,6 +95,16 @@ table("structure", [
     pod({ container: { resources: { limits: { cpu: "1QQ" } } } }),
     "spec.containers[0].resources.limits[cpu]: expected a quantity",
   ],
+  [
+    "a quantity with more digits than anybody counts",
+    pod({ container: { resources: { limits: { cpu: "12345678901234567890e999999999" } } } }),
+    "spec.containers[0].resources.limits[cpu]: expected a quantity",
+  ],
+  [
+    "a resource with the name of what every object has",
+    pod({ container: { resources: { requests: { constructor: "1" }, limits: { cpu: "1" } } } }),
+    'spec.containers[0].resources.requests[constructor]: Invalid value: "constructor"',
+  ],
   ["null is nothing", pod({ spec: { volumes: null, dnsPolicy: null } })],
   [
     "a spec is needed",

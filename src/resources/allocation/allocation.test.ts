@@ -125,6 +125,15 @@ describe("what pods were given", () => {
     assert.equal(entryOf("actuated_pods_state", other), undefined);
   });
 
+  it("may be any amount that the API server takes: it costs the pod nothing, nor others", async () => {
+    const allocation = await start();
+    const pod = podWith({ requests: { cpu: "1m" }, limits: { cpu: "1e1002", memory: "1e-1002" } });
+    allocation.admitted(pod);
+    assert.equal(allocation.allocatedPod(pod), pod);
+    allocation.containerStarted(pod, pod.spec.containers[0]!);
+    assert.equal(allocation.updated(pod), pod);
+  });
+
   it("does not start with a file that is damaged, and names it", async () => {
     const path = join(rootDir, "allocated_pods_state");
     writeFileSync(path, '{"data":"{}","checksum":1}');
