@@ -82,8 +82,10 @@ export class Connections {
     try {
       return await link.exchange(exchange);
     } catch (error) {
-      // A connection that worked breaks when the server goes away: the next one that cannot be opened is logged.
-      throw error instanceof LinkLost && error.reused ? markReported(error) : error;
+      // A connection that worked breaks when the server goes away: the next one that cannot be opened is logged. One
+      // that goes on (HTTP/2) has only this request reset, perhaps each time.
+      const isLost = error instanceof LinkLost && error.reused;
+      throw isLost && (link.protocol === "http/1.1" || !link.hasRoom()) ? markReported(error) : error;
     } finally {
       exchange.signal.removeEventListener("abort", onAbort);
     }

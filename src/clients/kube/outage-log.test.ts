@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { constants, type Http2ServerResponse } from "node:http2";
 import { createServer, type Server } from "node:net";
 import { type TestContext, test } from "node:test";
 import { base64, fixture, kubeconfig, TestApiServer } from "../../../test/kube/api-server.ts";
@@ -24,6 +25,8 @@ async function failed(t: TestContext, url: string, user: object = {}): Promise<s
   const access = parseKubeconfig(kubeconfig({ server: url, ...ca }, user), "/etc/kubelet.conf");
   const transport = new HttpKubeTransport({ access, userAgent: "", qps: 0, burst: 0, env: {}, logger });
   t.after(() => transport.close());
+  // A connection that has served before, if the server answers.
+  await transport.request({ method: "GET", path: "/lease", timeoutMs: 100 }).catch(() => {});
   for (let attempt = 0; attempt < 2; attempt++) {
     const call = { method: "PUT", path: "/lease", body: {}, timeoutMs: 500 } as const;
     const error = await transport.request(call).then(
@@ -65,6 +68,28 @@ test("a server that ends each connection instead of an answer is logged by whoev
   const lines = await failed(t, url);
   assert.equal(lines.length, 2, lines.join("\n"));
   for (const line of lines) assert.match(line, /^Failed to renew node lease/);
+});
+
+test("a server that resets requests on a connection that works is logged by whoever sent the request", async (t) => {
+  const server = await TestApiServer.start("h2", (request, response) => {
+    if (request.method === "GET") response.end("{}");
+    else (response as unknown as Http2ServerResponse).stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  });
+  t.after(() => server.close());
+  const lines = await failed(t, server.url);
+  assert.equal(lines.length, 2, lines.join("\n"));
+  for (const line of lines) assert.match(line, /^Failed to renew node lease/);
+});
+
+test("a connection that worked and is lost is not logged: the next one is, if it does not work either", async (t) => {
+  const server = await TestApiServer.start("h2", (request, response) => {
+    if (request.method === "GET") response.end("{}");
+    else (response as unknown as Http2ServerResponse).stream.session?.destroy();
+  });
+  t.after(() => server.close());
+  const lines = await failed(t, server.url);
+  assert.equal(lines.length, 1, lines.join("\n"));
+  assert.match(lines[0] ?? "", /^Failed to renew node lease/);
 });
 
 test("an answer that is not JSON is logged by whoever sent the request", async (t) => {
