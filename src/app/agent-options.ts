@@ -72,6 +72,8 @@ export interface AgentOptions {
   metrics?: Metrics;
   /** The same; else what the configuration says. */
   tracing?: Tracing | undefined;
+  /** Ends a start that is not complete, which then fails. Whoever has an agent stops it. */
+  stopping?: AbortSignal;
   clock: Clock;
   logger: Logger;
   serviceManager?: ServiceManager;

@@ -61,7 +61,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const o = { ...options, metrics: options.metrics ?? createMetrics() };
   const { config, clock, logger } = o;
   const node = await readNode(o);
-  const lifecycle = new Lifecycle(clock, logger);
+  const lifecycle = new Lifecycle(clock, logger, o.stopping);
   const listeners = new PodListeners();
   const core = agentCore(o, node, (uid) => {
     probes.observed(uid);

@@ -37,7 +37,11 @@ function setUp() {
       },
     };
   };
-  return { clock, log, logs, component, lifecycle: new Lifecycle(clock, logger) };
+  const stopping = new AbortController();
+  return {
+    ...{ clock, log, logs, component, stopping },
+    lifecycle: new Lifecycle(clock, logger, stopping.signal),
+  };
 }
 
 test("components stop in reverse, each when the one after it has ended", async () => {
@@ -93,4 +97,23 @@ test("one that cannot start is told to end, and those before it can be stopped",
   assert.ok(log.includes("abort bad"));
   await lifecycle.stop(1000);
   assert.ok(log.includes("end a"));
+});
+
+test("stopping ends the start that is under way, and no other begins; what was started goes on until it is stopped", async () => {
+  const { log, component, lifecycle, stopping } = setUp();
+  await lifecycle.start(component("a"));
+  const waiting: Component = {
+    name: "b",
+    health: () => healthy,
+    done: Promise.resolve(),
+    start: (signal) =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("aborted")))),
+  };
+  const refused = assert.rejects(lifecycle.start(waiting), /aborted/);
+  stopping.abort();
+  await refused;
+  await assert.rejects(lifecycle.start(component("c")), { name: "AbortError" });
+  assert.deepEqual(log, ["start a"]);
+  await lifecycle.stop(1000);
+  assert.deepEqual(log, ["start a", "abort a", "end a"]);
 });

@@ -10,20 +10,29 @@ import type { Logger } from "../base/logger.ts";
 export class Lifecycle {
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #stopping: AbortSignal | undefined;
   #started: { component: Component; controller: AbortController }[] = [];
 
-  constructor(clock: Clock, logger: Logger) {
+  /** `stopping` ends a start that is under way, and lets none begin after it; what has been started stays so until `stop`. */
+  constructor(clock: Clock, logger: Logger, stopping?: AbortSignal) {
     this.#clock = clock;
     this.#logger = logger;
+    this.#stopping = stopping;
   }
 
   async start(component: Component): Promise<void> {
+    const stopping = this.#stopping;
+    stopping?.throwIfAborted();
     const controller = new AbortController();
+    const abort = () => controller.abort();
+    stopping?.addEventListener("abort", abort, { once: true });
     try {
       await component.start(controller.signal);
     } catch (error) {
       controller.abort();
       throw error;
+    } finally {
+      stopping?.removeEventListener("abort", abort);
     }
     this.#started.push({ component, controller });
     this.#logger.debug(2, "Started", { component: component.name });

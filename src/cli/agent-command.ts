@@ -91,7 +91,16 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
     },
     leavesApiPods: !cluster && flags.bootstrapKubeconfig !== "",
     serviceManager: serviceManager(process.env, process.pid, logger),
+    stopping: stopping.signal,
+  }).catch((error: unknown) => {
+    if (!stopping.signal.aborted) throw error;
+    return undefined;
   });
+  if (!agent) {
+    cluster?.close();
+    logger.info("Stopped before the start was complete", { signal: await signalled });
+    return 0;
+  }
   const reason = await Promise.race([signalled.then(() => undefined), hopeless.promise]);
   if (reason === undefined) logger.info("Stopping; pods run on", { signal: await signalled });
   else logger.error("Stopping; pods run on", { reason });

@@ -85,7 +85,8 @@ export class StandaloneAgent {
     await holds(async () => assert.equal((await this.ask("GET", "/manifests")).status, 200), 60_000);
   }
 
-  async end(signal: NodeJS.Signals): Promise<void> {
+  /** Resolves with the status and the signal that it ended with. */
+  async end(signal: NodeJS.Signals): Promise<[status: number | null, signal: NodeJS.Signals | null]> {
     const child = this.#child;
     this.#child = undefined;
     if (child && child.exitCode === null && child.signalCode === null) {
@@ -94,6 +95,7 @@ export class StandaloneAgent {
       await exited;
     }
     this.#connections.destroy();
+    return [child?.exitCode ?? null, child?.signalCode ?? null];
   }
 
   /** A request on the local socket; fails if there is no whole answer. */
