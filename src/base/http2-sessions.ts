@@ -54,11 +54,13 @@ export class Http2Sessions {
     return { socket, inSession: session !== undefined, end };
   }
 
-  /** Those that are busy end with their last answer; connections that are idle end now. */
-  close(): void {
+  /** Sessions that are busy end with their last answer; connections that are idle end now. */
+  close(chosen: (socket: Socket) => boolean = () => true): void {
     const ofSessions = new Set([...this.#sessions.values()].map(({ socket }) => socket));
-    for (const session of this.#sessions.keys()) if (!session.closed) session.close();
-    for (const socket of [...this.#connections.idle]) if (!ofSessions.has(socket)) socket.destroy();
+    for (const [session, { socket }] of this.#sessions)
+      if (!session.closed && (!socket || chosen(socket))) session.close();
+    for (const socket of [...this.#connections.idle])
+      if (!ofSessions.has(socket) && chosen(socket)) socket.destroy();
   }
 
   #begun(session: ServerHttp2Session): void {

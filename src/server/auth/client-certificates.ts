@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { PeerCertificate, TLSSocket } from "node:tls";
 import type { Clock } from "../../base/clock.ts";
 import { parseCertificates, pem, pemBlocks } from "../../base/x509/index.ts";
+import { clientCaOf } from "./handshake.ts";
 import type { Identity } from "./identity.ts";
 
 const clientAuth = "1.3.6.1.5.5.7.3.2";
@@ -47,12 +48,8 @@ export class ClientCertificates {
     const connection = stream?.session ?? socket;
     let seen = this.#seen.get(connection);
     if (!seen || seen.ca !== ca) {
-      const certificate = socket.getPeerX509Certificate();
-      if (!certificate) return { kind: "none" };
-      // Node tells what came with a certificate only if OpenSSL did not follow it to an authority; if it did, and those are
-      // still the authorities, its word is good.
-      const vouched = !seen && socket.authorized === true;
-      seen = judge(certificate, intermediatesOf(socket as TLSSocket), this.#roots(ca), ca, vouched);
+      seen = this.#judge(socket as TLSSocket, ca);
+      if (!seen) return { kind: "none" };
       this.#seen.set(connection, seen);
     }
     const now = this.#clock.now();
@@ -61,13 +58,40 @@ export class ClientCertificates {
     return seen.answer;
   }
 
+  /** False if the client presented a certificate that the current bundle does not cover. */
+  trusts(socket: TLSSocket): boolean {
+    const ca = this.#authorities();
+    return ca === undefined || this.#judge(socket, ca)?.answer.kind !== "refused";
+  }
+
+  /** Undefined if the client presented no certificate. */
+  #judge(socket: TLSSocket, ca: string): Seen | undefined {
+    const certificate = socket.getPeerX509Certificate();
+    if (!certificate) return undefined;
+    const roots = this.#roots(ca);
+    // Node returns the intermediates of the client only if OpenSSL did not verify the certificate. If it did, its verdict holds
+    // as long as each CA that it could have been based on is still in the bundle.
+    const handshakeCa = clientCaOf(socket);
+    const vouched =
+      socket.authorized === true &&
+      handshakeCa !== undefined &&
+      (handshakeCa === ca || covers(roots, certificatesOf(handshakeCa)));
+    return judge(certificate, intermediatesOf(socket), roots, ca, vouched);
+  }
+
   #roots(ca: string): readonly X509Certificate[] {
-    if (this.#parsed.pem !== ca) {
-      const blocks = pemBlocks(ca).filter(({ label }) => label === "CERTIFICATE");
-      this.#parsed = { pem: ca, roots: blocks.map((block) => new X509Certificate(block.der)) };
-    }
+    if (this.#parsed.pem !== ca) this.#parsed = { pem: ca, roots: certificatesOf(ca) };
     return this.#parsed.roots;
   }
+}
+
+function certificatesOf(bundle: string): X509Certificate[] {
+  const blocks = pemBlocks(bundle).filter(({ label }) => label === "CERTIFICATE");
+  return blocks.map((block) => new X509Certificate(block.der));
+}
+
+function covers(bundle: readonly X509Certificate[], former: readonly X509Certificate[]): boolean {
+  return former.every(({ raw }) => bundle.some((certificate) => certificate.raw.equals(raw)));
 }
 
 function judge(

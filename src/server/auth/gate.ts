@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import type { TLSSocket } from "node:tls";
 import { messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { HttpError } from "../http-error.ts";
@@ -10,6 +11,8 @@ import type { Identity } from "./identity.ts";
 export interface Gate {
   /** Who asks, if that one may. Throws an HttpError with the refusal otherwise. */
   enter(request: IncomingMessage, attributes: RouteAttributes): Promise<Identity>;
+  /** False if the client certificate of the connection is not accepted, so that only a new handshake can help. */
+  trusts?(socket: TLSSocket): boolean;
 }
 
 /** Who may call: first who it is (401), then what it may (403). */

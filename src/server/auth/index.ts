@@ -12,6 +12,7 @@ import { TokenReviews } from "./tokens.ts";
 
 export { attributesOf } from "./attributes.ts";
 export { type Gate, openGate } from "./gate.ts";
+export { clientCaOf, noteClientCa } from "./handshake.ts";
 
 export interface AccessOptions {
   readonly nodeName: string;
@@ -38,9 +39,10 @@ export interface AccessOptions {
 /** Who may call this node, as configured. */
 export function nodeAccess(o: AccessOptions): Gate {
   const { transport, clock, logger, metrics, authentication } = o;
-  return accessGate({
+  const certificates = new ClientCertificates({ authorities: o.clientCa, clock });
+  const gate = accessGate({
     authenticator: new RequestAuthenticator({
-      certificates: new ClientCertificates({ authorities: o.clientCa, clock }),
+      certificates,
       tokens:
         transport && authentication.webhook
           ? new TokenReviews({
@@ -56,6 +58,7 @@ export function nodeAccess(o: AccessOptions): Gate {
     authorizer: authorizer(o),
     logger,
   });
+  return { ...gate, trusts: (socket) => certificates.trusts(socket) };
 }
 
 function authorizer(o: AccessOptions): Authorizer {

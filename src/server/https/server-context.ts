@@ -21,7 +21,8 @@ export interface ServerTls {
 /** What handshakes are made with, as of now. */
 export class ServerContext {
   readonly #tls: ServerTls;
-  readonly #fixed: SecureContextOptions;
+  readonly #fixed: Omit<SecureContextOptions, "ca">;
+  #clientCa: string | undefined;
 
   constructor(tls: ServerTls) {
     this.#tls = tls;
@@ -32,7 +33,19 @@ export class ServerContext {
     return this.#tls.clientCa !== undefined;
   }
 
-  options(): SecureContextOptions {
+  /** The bundle that new handshakes verify against: the former one if a change could not be applied. */
+  get clientCa(): string | undefined {
+    return this.#clientCa;
+  }
+
+  /** What the server begins with. */
+  first(): SecureContextOptions {
+    const options = this.#options();
+    this.#clientCa = options.ca;
+    return options;
+  }
+
+  #options(): Omit<SecureContextOptions, "ca"> & { readonly ca?: string } {
     const { certificate, clientCa } = this.#tls;
     const pair = certificate.current();
     const ca = clientCa?.current();
@@ -43,11 +56,13 @@ export class ServerContext {
     };
   }
 
-  /** New connections get what is new; those that are open stay. */
+  /** New connections get what is new; to those that are open nothing happens here. */
   follow(set: (options: SecureContextOptions) => void, signal: AbortSignal, logger: Logger): void {
     const renew = () => {
       try {
-        set(this.options());
+        const options = this.#options();
+        set(options);
+        this.#clientCa = options.ca;
       } catch (error) {
         const cause = new KubeletError("ServingCertificate", messageOf(error), { cause: error });
         logger.error("The new serving certificate cannot be used", { err: cause.message });

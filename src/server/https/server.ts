@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createSecureServer, type Http2SecureServer, type ServerHttp2Stream } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { TLSSocket } from "node:tls";
 import type { Clock } from "../../base/clock.ts";
 import { type Component, type Health, healthy } from "../../base/component.ts";
 import { Connections } from "../../base/connections.ts";
@@ -10,7 +11,7 @@ import { Http2Sessions } from "../../base/http2-sessions.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Metrics } from "../../base/metrics.ts";
 import { readInTurn } from "../../base/read-in-turn.ts";
-import type { Gate } from "../auth/index.ts";
+import { clientCaOf, type Gate, noteClientCa } from "../auth/index.ts";
 import { listen } from "../listen.ts";
 import type { Route } from "../route.ts";
 import { Dispatcher, noteWritten } from "./dispatcher.ts";
@@ -86,6 +87,8 @@ export class AgentServer implements Component {
   readonly #ended = Promise.withResolvers<void>();
   readonly #sessions: Http2Sessions;
   readonly #turns = new Turns(maxAhead);
+  /** Connections of HTTP/1.1 that end with the answer that is under way. */
+  readonly #retired = new WeakSet<Socket>();
   #ending = false;
   #server: Server | Http2SecureServer | undefined;
   #failure: Health = healthy;
@@ -152,7 +155,7 @@ export class AgentServer implements Component {
   #secure(tls: ServerTls, signal: AbortSignal): Http2SecureServer {
     const context = new ServerContext(tls);
     const server = createSecureServer({
-      ...context.options(),
+      ...context.first(),
       ...this.#httpOptions(),
       requestCert: context.asksForCertificates,
       // Who has no certificate may have a token: judged with each request.
@@ -166,9 +169,21 @@ export class AgentServer implements Component {
       settings: { maxConcurrentStreams: maxStreams, maxHeaderListSize: this.#limits.headerBytes },
     });
     context.follow((options) => server.setSecureContext(options), signal, this.#o.logger);
+    const end = tls.clientCa?.onChange(() => this.#retire());
+    if (end) signal.addEventListener("abort", end, { once: true });
+    const handshakes = new WeakMap<Socket, string | undefined>();
     // What never finishes its handshake takes a place, too.
-    server.on("connection", (socket: Socket) => this.#connected(socket));
+    server.on("connection", (socket: Socket) => {
+      handshakes.set(socket, context.clientCa);
+      this.#connected(socket);
+    });
     this.#sessions.follow(server);
+    server.prependListener("secureConnection", (socket) => {
+      const { _parent: below } = socket as unknown as { _parent: Socket };
+      noteClientCa(socket, handshakes.get(below));
+      // The bundle changed during the handshake.
+      if (clientCaOf(socket) !== context.clientCa && !this.#trusts(socket)) socket.destroy();
+    });
     server.on("secureConnection", readInTurn);
     server.on("tlsClientError", () => {});
     this.#listen(server);
@@ -204,6 +219,17 @@ export class AgentServer implements Component {
     events.on("checkExpectation", (_, response) => response.writeHead(417).end());
   }
 
+  #trusts(socket: Socket): boolean {
+    return !(socket instanceof TLSSocket) || (this.#o.gate.trusts?.(socket) ?? true);
+  }
+
+  /** After a change of the client CA: what is under way is finished, and then the client has to make a new handshake. */
+  #retire(): void {
+    const untrusted = new Set(this.#connections.all().filter((socket) => !this.#trusts(socket)));
+    for (const socket of untrusted) this.#retired.add(socket);
+    this.#sessions.close((socket) => untrusted.has(socket));
+  }
+
   #connected(socket: Socket): void {
     if (!this.#connections.add(socket)) return;
     socket.setNoDelay(true);
@@ -225,7 +251,7 @@ export class AgentServer implements Component {
     response.once("close", () => {
       end();
       // Otherwise the connection would be kept for a next request, and the server for it.
-      if (!inSession && this.#ending) socket.destroySoon();
+      if (!inSession && (this.#ending || this.#retired.has(socket))) socket.destroySoon();
     });
     this.#cutStalled(response, stream);
     if (!stream) response.once("finish", () => this.#letRestArrive(request));
