@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Metrics } from "../base/metrics.ts";
 import type { ContainerId } from "../clients/cri/cri.ts";
 import type { Pod, PodStatus } from "../model/pod.ts";
-import { passedInStatus } from "../pods/probes/passed-in-status.ts";
+import { knownInStatus } from "../pods/probes/known-in-status.ts";
 import { ProbeManager } from "../pods/probes/probe-manager.ts";
 import { ProbeMemory } from "../pods/probes/probe-memory.ts";
 import type { ProbeKind, ProbeOutcome } from "../state/probe-results.ts";
@@ -21,8 +21,9 @@ export function podProbes(
 ): PodProbes {
   const { clock, logger, results, running, cri, events, hostIps, options } = core;
   const memory = new ProbeMemory({ path: join(options.rootDir, "probe-results.json"), results, logger });
+  // What is on disk is older if another kubelet was here since.
   const before = (kind: ProbeKind, pod: Pod, id: ContainerId) =>
-    memory.known(kind, id) ?? passedInStatus(parts.statusInApi(pod), kind, id);
+    knownInStatus(parts.statusInApi(pod), kind, id) ?? memory.known(kind, id);
   const probes = new ProbeManager({
     ...{ clock, logger, results, events, hostIps, before },
     metrics: parts.metrics,

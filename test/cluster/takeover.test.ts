@@ -64,6 +64,24 @@ test("taking over from another kubelet: readiness, started and times are those o
   assert.deepEqual(podsOf(cluster), before, "not one write");
 });
 
+test("taking over from another kubelet that found containers not ready: older results on disk do not count", async (t) => {
+  const cluster = await runningPods(t);
+  const names = ["probed", "sidecar", mirror];
+  for (const name of names) {
+    const { status } = cluster.api.pod(name)!;
+    const unready = status?.containerStatuses?.map((s) => ({ ...s, ready: false }));
+    const body = { status: { ...status, containerStatuses: unready } };
+    const path = `/api/v1/namespaces/default/pods/${name}/status`;
+    await cluster.api.request({ method: "PATCH", path, body });
+  }
+  await cluster.startAgent();
+  await settled(cluster);
+  for (const name of names) {
+    const [found] = cluster.api.pod(name)?.status?.containerStatuses ?? [];
+    assert.deepEqual([found?.started, found?.ready], [true, false], name);
+  }
+});
+
 test("taking over while the API is away: static pods get readiness from their mirror when it comes", async (t) => {
   const cluster = await runningPods(t);
   const before = podsOf(cluster);

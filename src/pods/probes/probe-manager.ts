@@ -25,8 +25,8 @@ export interface ProbeManagerOptions {
   /** From 0 to 1. */
   random: () => number;
   /**
-   * What is known of a container that ran before its pod arrived: "success" keeps it started or ready until probes
-   * say otherwise. Used for startup and readiness.
+   * What is known of a container that ran before its pod arrived: it stays started, ready or not ready until probes
+   * report otherwise. Used for startup and readiness.
    */
   before?: (kind: ProbeKind, pod: Pod, id: ContainerId) => ProbeOutcome | undefined;
   /** Instead of asking for real. */

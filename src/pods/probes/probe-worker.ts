@@ -135,10 +135,11 @@ export class ProbeWorker {
   recall(): (() => void) | undefined {
     const sight = this.#sight;
     if (this.#ended || sight.kind !== "running" || this.#tally !== noTally) return undefined;
-    if (!this.#passedBefore(sight)) return undefined;
+    const known = this.#knownBefore(sight);
+    if (known === undefined) return undefined;
     this.#c.results.delete(this.#kind, sight.id);
     return () => {
-      this.#believe(sight.id, "success");
+      this.#believe(sight.id, known);
       if (this.#held) this.#rest();
     };
   }
@@ -183,7 +184,7 @@ export class ProbeWorker {
     const former = idOf(was);
     if (former) this.#c.results.delete(this.#kind, former);
     if (sight.kind === "absent") return;
-    this.#believe(sight.id, this.#passedBefore(sight) ? "success" : initialOutcome[this.#kind]);
+    this.#believe(sight.id, this.#knownBefore(sight) ?? initialOutcome[this.#kind]);
   }
 
   #believe(id: ContainerId, outcome: ProbeOutcome): void {
@@ -195,9 +196,11 @@ export class ProbeWorker {
     return sight.kind === "running" && sight.startedAt < this.watchedSince;
   }
 
-  #passedBefore(sight: Sight): boolean {
-    if (sight.kind !== "running" || this.#kind === "liveness" || !this.#isFound(sight)) return false;
-    return this.#c.before(this.#kind, this.#pod, sight.id) === "success";
+  #knownBefore(sight: Sight): ProbeOutcome | undefined {
+    if (sight.kind !== "running" || this.#kind === "liveness" || !this.#isFound(sight)) return undefined;
+    const known = this.#c.before(this.#kind, this.#pod, sight.id);
+    // A container is not killed for what somebody else found.
+    return known === "success" || this.#kind === "readiness" ? known : undefined;
   }
 
   #isStarted(id: ContainerId): boolean {

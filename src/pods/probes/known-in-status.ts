@@ -2,8 +2,11 @@ import type { ContainerId } from "../../clients/cri/cri.ts";
 import type { PodStatus } from "../../model/pod.ts";
 import type { ProbeKind, ProbeOutcome } from "../../state/probe-results.ts";
 
-/** What a status, which another kubelet may have written, says of a container with this very ID; undefined if nothing good. */
-export function passedInStatus(
+/**
+ * What a status, which another kubelet may have written, says of a container with this very ID. Undefined if nothing, or
+ * that it has not started: that is no reason to end one that has.
+ */
+export function knownInStatus(
   status: PodStatus | undefined,
   kind: ProbeKind,
   id: ContainerId,
@@ -11,6 +14,7 @@ export function passedInStatus(
   const found = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].find(
     ({ containerID, state }) => containerID?.endsWith(`://${id}`) && state?.running,
   );
-  const passed = kind === "readiness" ? found?.ready : kind === "startup" && found?.started;
-  return passed ? "success" : undefined;
+  if (!found) return undefined;
+  if (kind === "readiness") return found.ready ? "success" : "failure";
+  return kind === "startup" && found.started ? "success" : undefined;
 }

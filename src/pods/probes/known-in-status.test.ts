@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { ContainerId } from "../../clients/cri/cri.ts";
 import type { ContainerStatus, PodStatus } from "../../model/pod.ts";
 import type { ProbeKind } from "../../state/probe-results.ts";
-import { passedInStatus } from "./passed-in-status.ts";
+import { knownInStatus } from "./known-in-status.ts";
 
 const container = (more: Partial<ContainerStatus> = {}): ContainerStatus => ({
   name: "c",
@@ -17,11 +17,21 @@ const container = (more: Partial<ContainerStatus> = {}): ContainerStatus => ({
   ...more,
 });
 
-const table: [rule: string, status: PodStatus | undefined, passed: ProbeKind[]][] = [
+const table: [rule: string, status: PodStatus | undefined, passed: ProbeKind[], failed?: ProbeKind[]][] = [
   ["a container that is started and ready", { containerStatuses: [container()] }, ["startup", "readiness"]],
   ["a sidecar", { initContainerStatuses: [container()] }, ["startup", "readiness"]],
-  ["one that is started only", { containerStatuses: [container({ ready: false })] }, ["startup"]],
-  ["one that is not started", { containerStatuses: [container({ started: false, ready: false })] }, []],
+  [
+    "one that is started only",
+    { containerStatuses: [container({ ready: false })] },
+    ["startup"],
+    ["readiness"],
+  ],
+  [
+    "one that is not started",
+    { containerStatuses: [container({ started: false, ready: false })] },
+    [],
+    ["readiness"],
+  ],
   [
     "another container of the name",
     { containerStatuses: [container({ containerID: "containerd://11" })] },
@@ -35,9 +45,10 @@ const table: [rule: string, status: PodStatus | undefined, passed: ProbeKind[]][
   ["no status", undefined, []],
 ];
 
-for (const [rule, status, passed] of table)
-  test(`a status of ${rule} says what has passed`, () => {
+for (const [rule, status, passed, failed = []] of table)
+  test(`a status of ${rule} says what has passed and what has failed`, () => {
     const kinds: ProbeKind[] = ["startup", "readiness", "liveness"];
-    const found = kinds.filter((kind) => passedInStatus(status, kind, "1" as ContainerId) === "success");
-    assert.deepEqual(found, passed);
+    const kindsThat = (outcome: string) =>
+      kinds.filter((kind) => knownInStatus(status, kind, "1" as ContainerId) === outcome);
+    assert.deepEqual([kindsThat("success"), kindsThat("failure")], [passed, failed]);
   });
