@@ -125,10 +125,14 @@ test("a static pod starts with the agent as long as no mirror is known, and its 
     first = row?.startTime ?? "";
   });
   await cluster.stopAgent();
-  await holds(() => assert.ok(Date.now() > Date.parse(first) + 2000));
+  await holds(() => assert.ok(Date.now() > Date.parse(first) + 5000), 10_000);
   const again = Date.now();
   await cluster.startAgent();
-  await rowIs((row) => assert.ok(Date.parse(row?.startTime ?? "") >= again - 1000, row?.startTime));
+  let second = "";
+  await rowIs((row) => {
+    second = row?.startTime ?? "";
+    assert.ok(Date.parse(second) >= again - 1000, second);
+  });
   await rowIs((row) => assert.equal(row?.status?.reason, "DeadlineExceeded"));
-  assert.ok(Date.now() < again + 5000, "not counted again from the start of this agent");
+  assert.ok(Date.now() < Date.parse(second) + 5000, "not counted again from the start of this agent");
 });
