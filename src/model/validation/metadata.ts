@@ -6,15 +6,22 @@ import type { Problems } from "./problem.ts";
 const annotationBytes = 256 * 1024;
 
 export function checkMetadata(pod: Pod, problems: Problems): void {
-  const { name, namespace, labels, annotations } = pod.metadata;
+  const { name, namespace, uid, labels, annotations } = pod.metadata;
   if (!name) problems.required("metadata.name", "name is needed for the pod");
   else problems.check("metadata.name", name, dnsSubdomain(name));
   if (!namespace) problems.required("metadata.namespace");
   else problems.check("metadata.namespace", namespace, dnsLabel(namespace));
+  if (uid) problems.check("metadata.uid", uid, folderName(uid));
   checkLabels(labels, "metadata.labels", problems);
   checkAnnotations(annotations, problems);
   for (const [i, finalizer] of (pod.metadata.finalizers ?? []).entries())
     problems.check(`metadata.finalizers[${i}]`, finalizer, qualifiedName(finalizer));
+}
+
+/** The UID of a manifest names folders and cgroups of the pod: it must not lead out of theirs. */
+function folderName(uid: string): string | undefined {
+  if (uid.length <= 128 && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(uid)) return undefined;
+  return "must be at most 128 letters, digits, '-', '_' or '.', and start with a letter or digit";
 }
 
 export function checkLabels(
