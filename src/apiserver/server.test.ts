@@ -7,10 +7,11 @@ import {
   constants,
 } from "node:http2";
 import { request as httpsRequest } from "node:https";
-import { connect } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { eventually } from "../../test/contracts/eventually.ts";
+import { FakeClock } from "../base/fake-clock.ts";
 import { generateKey, privateKeyPem, signCertificate } from "../base/x509/index.ts";
 import {
   configMap,
@@ -67,6 +68,29 @@ async function secureApi(t: TestContext, more: Partial<ApiServerOptions> = {}) {
   });
   await server.objects.create("namespaces", { metadata: { name: "default" } });
   return { server, store, pair, client };
+}
+
+/** Passes connections on, until nothing of what the server sends is read any more. */
+async function suspendableRelay(t: TestContext, to: number): Promise<{ port: number; suspend(): void }> {
+  const servers: Socket[] = [];
+  const relay = createServer({ allowHalfOpen: true }, (near) => {
+    const far = connect({ port: to, host: "127.0.0.1", allowHalfOpen: true });
+    for (const socket of [near, far]) {
+      socket.on("error", () => {});
+      t.after(() => socket.destroy());
+    }
+    near.pipe(far).pipe(near);
+    servers.push(far);
+  });
+  relay.listen(0, "127.0.0.1");
+  await once(relay, "listening");
+  t.after(() => relay.close());
+  return {
+    port: (relay.address() as AddressInfo).port,
+    suspend: () => {
+      for (const far of servers) far.unpipe().pause();
+    },
+  };
 }
 
 async function overHttp2(session: ClientHttp2Session, path: string, body?: unknown) {
@@ -219,6 +243,50 @@ test("an upgrade of what cannot be upgraded is refused", async (t) => {
   assert.match(await upgrade(`${widgetsPath}/w/echo`), /^HTTP\/1\.1 101 /);
   assert.match(await upgrade(`${widgetsPath}/w/status`), /^HTTP\/1\.1 405 [\s\S]*"MethodNotAllowed"/);
   assert.match(await upgrade("/nothing"), /^HTTP\/1\.1 404 /);
+});
+
+test("stopping does not wait for a client that no longer reads, nor for a body that never ends", {
+  timeout: 60_000,
+}, async (t) => {
+  const clock = new FakeClock();
+  const { server, pair, client } = await secureApi(t, { clock });
+  const relay = await suspendableRelay(t, server.port);
+  const suspended = connectHttp2(`https://127.0.0.1:${relay.port}`, { ca: pair.cert, ...client });
+  t.after(() => suspended.destroy());
+  await once(
+    suspended.request({ ":path": `${mapsPath}?watch=1` }).on("error", () => {}),
+    "response",
+  );
+  relay.suspend();
+  const session = connectHttp2(`https://127.0.0.1:${server.port}`, { ca: pair.cert, ...client });
+  t.after(() => session.destroy());
+  await overHttp2(session, "/version");
+  const before = clock.pending;
+  const post = { ":method": "POST", ":path": mapsPath, "content-type": "application/json" };
+  session
+    .request(post)
+    .on("error", () => {})
+    .write("{");
+  const socket = connectTls({ port: server.port, host: "127.0.0.1", ca: pair.cert, ...client });
+  t.after(() => socket.destroy());
+  socket.on("error", () => {});
+  socket.write(
+    `POST ${mapsPath} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
+  );
+  const at = clock.now();
+  // Each of both requests has two deadlines while its body is read.
+  await eventually(() => (clock.pending >= before + 4 ? true : undefined));
+  let stopped = false;
+  const stopping = server.stop().then(() => {
+    stopped = true;
+  });
+  // What is under way may take five seconds; nothing is.
+  await eventually(async () => {
+    await clock.advance(10);
+    return stopped || clock.now() - at > 4000 ? true : undefined;
+  });
+  assert.ok(stopped, "still not stopped");
+  await stopping;
 });
 
 test("stopping ends watches where a line ends, and then the server", async (t) => {

@@ -73,6 +73,8 @@ const megabyte = 1024 * 1024;
 const maxHeaderSize = megabyte;
 /** How long requests under way may take when the server stops. */
 const stopWithinMs = 5000;
+/** How long clients have to close connections without a request: one that is suspended never does. */
+const closeWithinMs = 500;
 const headersWithinMs = 32_000;
 const usualLimits: ConnectionLimits = { connections: 4096, idleMs: 180_000 };
 
@@ -247,9 +249,18 @@ export class ApiServer implements Component {
     const destroyAll = () => {
       for (const socket of this.#connections.all()) socket.destroy();
     };
+    let cancelSweep = () => {};
+    const sweepSoon = () => {
+      cancelSweep = this.#clock.after(closeWithinMs, () => {
+        for (const socket of [...this.#connections.idle]) socket.destroySoon();
+        sweepSoon();
+      });
+    };
+    sweepSoon();
     const cancel = this.#clock.after(stopWithinMs, destroyAll);
     await closed;
     cancel();
+    cancelSweep();
     destroyAll();
     this.#done.resolve();
   }

@@ -10,11 +10,13 @@ export interface BodyLimits {
   readonly maxBytes: number;
   /** How long the client may take to send it. */
   readonly withinMs: number;
+  /** The request has ended for another reason: its caller has gone, or the server stops. */
+  readonly signal: AbortSignal;
 }
 
 /** The whole body. */
 export async function readBody(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
-  const { clock, maxBytes, withinMs } = limits;
+  const { clock, maxBytes, withinMs, signal } = limits;
   const encoding = request.headers["content-encoding"];
   if (encoding && encoding !== "identity")
     throw new ApiProblem(
@@ -23,6 +25,7 @@ export async function readBody(request: IncomingMessage, limits: BodyLimits): Pr
       `the body of the request has a content encoding that is not supported: ${encoding}`,
     );
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  signal.throwIfAborted();
   const chunks: Buffer[] = [];
   let size = 0;
   return new Promise((resolve, reject) => {
@@ -45,11 +48,17 @@ export async function readBody(request: IncomingMessage, limits: BodyLimits): Pr
       finish();
       reject(badRequest("unexpected EOF"));
     };
+    const onAbort = () => {
+      finish();
+      reject(signal.reason);
+    };
     const finish = () => {
       cancel();
+      signal.removeEventListener("abort", onAbort);
       request.off("data", onData).off("end", onEnd).off("error", onCut).off("close", onCut);
       request.on("error", () => {});
     };
+    signal.addEventListener("abort", onAbort, { once: true });
     request.on("data", onData).on("end", onEnd).on("error", onCut).on("close", onCut);
   });
 }

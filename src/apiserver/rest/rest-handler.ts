@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerHttp2Stream } from "node:http2";
 import type { Duplex } from "node:stream";
 import { isAbort, messageOf } from "../../base/errors.ts";
 import type { Authenticator } from "../access.ts";
@@ -156,6 +157,8 @@ export class RestHandler {
         ...(unread && { connection: "close" }),
         ...(retry !== undefined && { "retry-after": String(retry) }),
       });
+      // Otherwise HTTP/2 keeps the stream, and the session, for the rest of the body.
+      if (!request.complete) (request as { stream?: ServerHttp2Stream }).stream?.close();
     } catch {
       response.destroy(); // there is nobody left to tell
     }

@@ -25,9 +25,9 @@ const bodyWithinMs = 60_000;
 
 export type Door = { readonly name: string; readonly part: PartSubresource } | undefined;
 
-export function bodyOf({ parts, answer }: Exchange): Promise<Buffer> {
+export function bodyOf({ parts, answer, signal }: Exchange): Promise<Buffer> {
   const { clock, maxBodyBytes: maxBytes } = parts;
-  return readBody(answer.request, { clock, maxBytes, withinMs: bodyWithinMs });
+  return readBody(answer.request, { clock, maxBytes, withinMs: bodyWithinMs, signal });
 }
 
 export function writeRequest(
