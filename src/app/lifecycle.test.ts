@@ -81,6 +81,23 @@ test("one that does not end is named, and the others still get their turn", asyn
   assert.ok(log.includes("end a"));
 });
 
+test("those that hang leave time for the others to stop, in order, and all stop within the deadline", async () => {
+  const { clock, log, logs, component, lifecycle } = setUp();
+  for (const one of [
+    component("a", { endsAfterMs: 50 }),
+    component("stuck", { endsAfterMs: 60_000 }),
+    component("b", { endsAfterMs: 50 }),
+    component("hung", { endsAfterMs: 60_000 }),
+  ])
+    await lifecycle.start(one);
+  log.length = 0;
+  const stopped = lifecycle.stop(1000);
+  await clock.advance(1000);
+  await stopped;
+  assert.deepEqual(logs, ["Did not stop in time: hung", "Did not stop in time: stuck"]);
+  assert.deepEqual(log, ["abort hung", "abort b", "end b", "abort stuck", "abort a", "end a"]);
+});
+
 test("one that ends badly is named, and keeps nobody up", async () => {
   const { logs, log, component, lifecycle } = setUp();
   for (const one of [component("a"), component("bad", { endsWith: new Error("oh") })])

@@ -4,8 +4,8 @@ import { messageOf } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 
 /**
- * Starts components in order and stops them in reverse: each has a signal of its own, and the next one is told only
- * when the one before it is done, or took too long.
+ * Starts components in order and stops them in reverse: each has a signal of its own, which is aborted only when the
+ * component before it is done, or took too long.
  */
 export class Lifecycle {
   readonly #clock: Clock;
@@ -42,12 +42,16 @@ export class Lifecycle {
     return this.#started.map((s) => s.component);
   }
 
+  /** A component that hangs gets half of the time that is left: those after it can still stop properly, within the deadline. */
   async stop(deadlineMs: number): Promise<void> {
     const giveUpAt = this.#clock.now() + deadlineMs;
-    for (const { component, controller } of this.#started.reverse()) {
+    const stopping = this.#started.reverse();
+    for (const [i, { component, controller }] of stopping.entries()) {
       controller.abort();
+      const leftMs = Math.max(0, giveUpAt - this.#clock.now());
+      const shareMs = i === stopping.length - 1 ? leftMs : leftMs / 2;
       const timer = new AbortController();
-      const late = sleep(this.#clock, Math.max(0, giveUpAt - this.#clock.now()), timer.signal).then(
+      const late = sleep(this.#clock, shareMs, timer.signal).then(
         () => this.#logger.warn("Did not stop in time", { component: component.name }),
         () => {},
       );
