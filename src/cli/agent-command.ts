@@ -13,6 +13,7 @@ import { loadConfiguration } from "../config/load.ts";
 import { nodeName as nodeNameOf } from "../host/node-facts.ts";
 import { serviceManager } from "../host/sd-notify.ts";
 import { loadProviders } from "../pods/images/providers/load-providers.ts";
+import { logFaults } from "./faults.ts";
 import { usage } from "./flags.ts";
 import { untilSignal } from "./signals.ts";
 import { version } from "./version.ts";
@@ -36,6 +37,7 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
     pid: process.pid,
   };
   const logger = createLogger(logging);
+  logFaults(logger);
   for (const warning of warnings) logger.warn(warning);
   if (flags.localObjects !== "" && flags.kubeconfig !== "") throw objectsOfTwoPlaces();
   if (flags.enableManifestsHandler) checkManifestsHandler(config);

@@ -5,6 +5,7 @@ import { systemClock } from "../base/clock.ts";
 import { KubeletError } from "../base/errors.ts";
 import { createLogger } from "../base/log-writer.ts";
 import { parseDuration } from "../config/duration.ts";
+import { logFaults } from "./faults.ts";
 import { parseOptions } from "./options.ts";
 import { untilSignal } from "./signals.ts";
 
@@ -52,6 +53,7 @@ export async function apiCommand(args: readonly string[], out: NodeJS.WriteStrea
     now: () => new Date(),
     pid: process.pid,
   });
+  logFaults(logger);
   const signalled = untilSignal(["SIGINT", "SIGTERM", "SIGHUP"]);
   const kubeconfig = resolve(options.kubeconfig ?? join(dir, "kubeconfig"));
   const api = await startEmbeddedApi({

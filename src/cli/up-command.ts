@@ -14,6 +14,7 @@ import { ApiProcess } from "../local/api-process.ts";
 import { type NodeFiles, nodeFiles } from "../local/node-files.ts";
 import { type PrivateNode, startPrivateNode } from "../local/private-node.ts";
 import { demoPod } from "./demo-pod.ts";
+import { logRejections } from "./faults.ts";
 import { LiveView } from "./live-view.ts";
 import { parseOptions } from "./options.ts";
 import {
@@ -87,6 +88,7 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
   try {
     if (isNew) await writeDemoPod(join(files.manifests, "demo.yaml"), node.images.demo);
     const log = fileLogger(dirname(files.podLogs));
+    logRejections(log.logger);
     for (const warning of chosen.warnings) log.logger.warn(warning);
     const config = await privateConfiguration(node, chosen.config);
     if (!options["no-api"]) {

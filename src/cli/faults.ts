@@ -1,0 +1,28 @@
+import { messageOf } from "../base/errors.ts";
+import type { Logger } from "../base/logger.ts";
+
+/**
+ * Faults of our own go to the structured log, with their stack. After an uncaught exception some callback was left half-done,
+ * and nobody knows which: the process exits, as Node does by itself. The logger has to write at once.
+ */
+export function logFaults(logger: Logger): void {
+  logRejections(logger);
+  process.on("uncaughtException", (error) => {
+    logger.error("Uncaught exception, exiting", fieldsOf(error));
+    process.exit(1);
+  });
+}
+
+/**
+ * An unhandled rejection ends nothing: the work that failed has unwound, it belongs to one pod or one request at most, and a
+ * restart would interrupt all others. A loop that it has ended is found by /healthz and the watchdog.
+ */
+export function logRejections(logger: Logger): void {
+  process.on("unhandledRejection", (reason) => {
+    logger.error("Unhandled promise rejection", fieldsOf(reason));
+  });
+}
+
+function fieldsOf(reason: unknown): { err: string; stack?: string | undefined } {
+  return { err: messageOf(reason), stack: reason instanceof Error ? reason.stack : undefined };
+}
