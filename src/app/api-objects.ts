@@ -3,16 +3,13 @@ import type { PodObjects } from "../pods/objects/pod-objects.ts";
 
 /** Objects that pods refer to. Undefined means that there is no such object; any other trouble is thrown. */
 export interface ApiObjects {
-  configMap(namespace: string, name: string, signal?: AbortSignal): Promise<ConfigMap | undefined>;
-  secret(namespace: string, name: string, signal?: AbortSignal): Promise<Secret | undefined>;
+  configMap(namespace: string, name: string, signal: AbortSignal): Promise<ConfigMap | undefined>;
+  secret(namespace: string, name: string, signal: AbortSignal): Promise<Secret | undefined>;
 }
-
-/** Whoever finds objects has a time limit of its own. */
-const never = new AbortController().signal;
 
 export function apiObjects(objects: Pick<PodObjects, "find">): ApiObjects {
   return {
-    configMap: (namespace, name, signal = never) => objects.find("ConfigMap", namespace, name, signal),
-    secret: (namespace, name, signal = never) => objects.find("Secret", namespace, name, signal),
+    configMap: (namespace, name, signal) => objects.find("ConfigMap", namespace, name, signal),
+    secret: (namespace, name, signal) => objects.find("Secret", namespace, name, signal),
   };
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { aContainer, aPod, seen, seenContainer, testUid } from "../../test/builders/pods.ts";
-import { KubeletError } from "../base/errors.ts";
+import { abortError, KubeletError } from "../base/errors.ts";
 import { NamespaceMode } from "../gen/runtime/v1/api_pb.js";
 import { hasChosenDnsPolicy } from "../model/asked-dns.ts";
 import type { Container, EnvVar, Pod } from "../model/pod.ts";
@@ -33,6 +33,7 @@ async function setUp(
   });
   return { dir, requests, said };
 }
+const never = new AbortController().signal;
 const image = { ref: "sha256:1", user: { uid: 0n } };
 
 test("a sandbox gets the resolver that its policy asks for, and the pod's cgroup", async (t) => {
@@ -50,7 +51,7 @@ test("a volume whose image does not come is reported as any image, with the time
   const failure = new KubeletError("ImagePullBackOff", 'Back-off pulling image "i"', { retryAt: 5 });
   const volumes = { mountsFor: () => Promise.reject(failure), devicesFor: async () => [] };
   const { requests } = await setUp(t, undefined, { volumes });
-  const made = { attempt: 0, image, podIPs: ["10.0.0.5"] };
+  const made = { attempt: 0, image, podIPs: ["10.0.0.5"], signal: never };
   await assert.rejects(requests.container(aPod(), aContainer("a"), made), failure);
   const other = new KubeletError("Volume", "not mounted");
   const { requests: worse } = await setUp(t, undefined, {
@@ -125,7 +126,7 @@ test("a container gets a hosts file with the pod's address, and a file for its l
   const { dir, requests } = await setUp(t);
   const container = aContainer("a", { terminationMessagePath: "/dev/termination-log" });
   const pod = aPod({ containers: [container] });
-  const made = { attempt: 0, image, podIPs: ["10.0.0.5"] };
+  const made = { attempt: 0, image, podIPs: ["10.0.0.5"], signal: never };
   const config = await requests.container(pod, container, made);
   assert.match(await readFile(join(dir, "pods", testUid, "etc-hosts"), "utf8"), /^10\.0\.0\.5\s+p$/m);
   const last = config.mounts?.find((m) => m.containerPath === "/dev/termination-log");
@@ -140,13 +141,13 @@ test("a container gets a hosts file with the pod's address, and a file for its l
 test("a pod on the node's network has the node's hosts", async (t) => {
   const { dir, requests } = await setUp(t);
   const pod = aPod({ hostNetwork: true });
-  await requests.container(pod, pod.spec.containers[0]!, { attempt: 0, image, podIPs: [] });
+  await requests.container(pod, pod.spec.containers[0]!, { ...made, podIPs: [] });
   const hosts = await readFile(join(dir, "pods", testUid, "etc-hosts"), "utf8");
   assert.ok(hosts.includes((await readFile("/etc/hosts", "utf8")).trim()));
 });
 
 const defaults = undefined;
-const made = { attempt: 0, image, podIPs: ["10.0.0.5"] };
+const made = { attempt: 0, image, podIPs: ["10.0.0.5"], signal: never };
 
 test("a pod on the node's network has the node's addresses", async (t) => {
   const { requests } = await setUp(t);
@@ -252,6 +253,20 @@ test("variables come from files in an emptyDir, and from nowhere else", async (t
   await assert.rejects(start("A", "none"), { code, message: /^couldn't parse env file: ENOENT/ });
   const noVolume = 'cannot find the volume "host" referenced by FileKeyRef';
   await assert.rejects(start("A", "passwd", "host"), { code, message: noVolume });
+});
+
+test("work on a request ends with its signal, and that is no error of the configuration", async (t) => {
+  const aborted = abortError("the pod is being terminated");
+  const { requests } = await setUp(t, undefined, {
+    volumes: {
+      mountsFor: (_pod, _container, _env, signal) => Promise.reject(signal.reason),
+      devicesFor: async () => [],
+    },
+  });
+  const container = aContainer("a");
+  const pod = aPod({ containers: [container] });
+  const signal = AbortSignal.abort(aborted);
+  await assert.rejects(requests.container(pod, container, { ...made, signal }), aborted);
 });
 
 test("a config map that nobody can look up keeps a container from being made", async (t) => {

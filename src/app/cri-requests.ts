@@ -1,6 +1,6 @@
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { KubeletError, messageOf } from "../base/errors.ts";
+import { isAbort, KubeletError, messageOf } from "../base/errors.ts";
 import { NamespaceMode } from "../gen/runtime/v1/api_pb.js";
 import { makeFolders } from "../host/make-folders.ts";
 import { containerHash } from "../model/container-hash.ts";
@@ -58,15 +58,13 @@ export interface CriRequestsOptions {
   extraGroups?: (pod: Pod) => readonly number[];
 }
 
-/** Those who make mounts have a time limit of their own. */
-const never = new AbortController().signal;
-
 interface Made {
   attempt: number;
   image: EnsuredImage;
   podIPs: readonly string[];
   /** What the runtime has of the pod: an ephemeral container may look into another one. */
   seen?: ObservedPod;
+  signal: AbortSignal;
 }
 
 export type CriRequests = PodRuntimeOptions["requests"] & {
@@ -105,11 +103,11 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
     });
   };
 
-  const container = async (pod: Pod, spec: Container, { attempt, image, podIPs, seen }: Made) => {
+  const container = async (pod: Pod, spec: Container, { attempt, image, podIPs, seen, signal }: Made) => {
     const targetContainerId = targetOf(spec, seen);
     const podIps = pod.spec.hostNetwork && podIPs.length === 0 ? o.node.hostIps : podIPs;
     const context = await contextOf(pod);
-    const envObjects = o.objects && (await readEnvObjects(pod, spec, o.objects));
+    const envObjects = o.objects && (await readEnvObjects(pod, spec, o.objects, signal));
     const fileKey = await readFileKeys(pod, spec, o.volumeDir ?? emptyDirPath(o.settings.rootDir));
     const terminationFile = terminationFileName();
     await writeHostsFile(o.settings.rootDir, pod, podIps, nameOf(pod));
@@ -127,7 +125,7 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
       fileKey,
     };
     if (!o.volumes) return buildContainerConfig(pod, spec, known);
-    const mounts = await o.volumes.mountsFor(pod, spec, buildEnv(pod, spec, known), never);
+    const mounts = await o.volumes.mountsFor(pod, spec, buildEnv(pod, spec, known), signal);
     const devices = await o.volumes.devicesFor(pod, spec);
     return buildContainerConfig(pod, spec, { ...known, mountsFor: () => mounts, devices });
   };
@@ -152,6 +150,7 @@ async function named<T>(code: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
+    if (isAbort(error)) throw error;
     if (error instanceof KubeletError && (error.code === code || isImageFailure(error))) throw error;
     throw new KubeletError(code, messageOf(error), { cause: error });
   }

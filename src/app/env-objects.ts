@@ -9,14 +9,15 @@ export async function readEnvObjects(
   pod: Pod,
   container: Container,
   objects: ApiObjects,
+  signal: AbortSignal,
 ): Promise<EnvObjects> {
   const { namespace } = pod.metadata;
   const configMaps = await readAll(namesOf(container, "configMap"), async (name) => {
-    const found = await objects.configMap(namespace, name);
+    const found = await objects.configMap(namespace, name, signal);
     return found && (found.data ?? {});
   });
   const secrets = await readAll(namesOf(container, "secret"), async (name) => {
-    const found = await objects.secret(namespace, name);
+    const found = await objects.secret(namespace, name, signal);
     return found && decoded(found.data ?? {});
   });
   return {

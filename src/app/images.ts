@@ -26,7 +26,7 @@ export interface ImageParts {
   /** Tokens of service accounts, for those programs that want them. */
   tokens?: TokenSource;
   /** Pull secrets of pods; without it there are none. */
-  secret?: (namespace: string, name: string, signal?: AbortSignal) => Promise<PullSecret | undefined>;
+  secret?: (namespace: string, name: string, signal: AbortSignal) => Promise<PullSecret | undefined>;
   runtimeHandler: (pod: Pod) => string;
   events: PodEvents;
   clock: Clock;

@@ -12,9 +12,6 @@ import { runningContainers } from "../state/observed-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
 import { podAdmission } from "./pod-admission.ts";
 
-/** An unmount that hangs keeps its pod, and nobody else, from being gone. */
-const never = new AbortController().signal;
-
 /** What workers have done for their pods: by the runtime, and by all who have a say in it. */
 export function podWork(
   core: AgentCore,
@@ -93,8 +90,8 @@ export function podWork(
       return runtime.sync(pod, report, signal);
     },
     stop: (uid, pod, options) => runtime.stop(uid, pod, options),
-    release: async (uid) => {
-      await volumes.release(uid, never);
+    release: async (uid, signal) => {
+      await volumes.release(uid, signal);
       await runtime.release(uid);
       await parts.userNamespaces.release(uid);
       core.objects?.unregister({ metadata: { uid } });

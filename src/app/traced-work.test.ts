@@ -34,7 +34,7 @@ test("each kind of pass has the name that it has elsewhere, and its failure is t
   await assert.rejects(traced.sync(pod, report, signal, "update"), /no network/);
   await traced.stop(uid, pod, { signal, report });
   await traced.stop(uid, undefined, { signal, report });
-  await traced.release(uid);
+  await traced.release(uid, signal);
   await traced.remove(pod.metadata, signal);
   assert.deepEqual(
     spans.map((s) => [s.name, s.attributes["k8s.pod.uid"], s.attributes["k8s.pod"], s.error]),

@@ -19,9 +19,9 @@ export function tracedWork(work: PodWork, tracer: Tracer | undefined): PodWork {
         { isRoot: true, attributes: pod ? attributesOf(pod) : { "k8s.pod.uid": uid } },
         () => work.stop(uid, pod, options),
       ),
-    release: (uid) =>
+    release: (uid, signal) =>
       tracer.run("syncTerminatedPod", { isRoot: true, attributes: { "k8s.pod.uid": uid } }, () =>
-        work.release(uid),
+        work.release(uid, signal),
       ),
     remove: (id, signal) =>
       tracer.run("removePod", { isRoot: true, attributes: attributesOf({ metadata: id }) }, () =>

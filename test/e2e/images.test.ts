@@ -125,7 +125,7 @@ const suite = (version: ContainerdVersion) => {
       pullsPerSecond: 0,
       pullBurst: 1,
       events,
-      credentials: (pod, image) => credentials.credentials(pod, image),
+      credentials: (pod, image, signal) => credentials.credentials(pod, image, signal),
     });
     const ensure = (secret: string) =>
       images.ensure(

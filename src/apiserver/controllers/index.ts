@@ -57,7 +57,7 @@ export function controllers(options: ControllerOptions): Component[] {
   const reconciler = (
     name: string,
     watches: readonly string[],
-    round: () => Promise<unknown>,
+    round: (signal: AbortSignal) => Promise<unknown>,
     gatherMs?: number,
   ) =>
     new Reconciler({
@@ -66,8 +66,8 @@ export function controllers(options: ControllerOptions): Component[] {
       clock,
       logger,
       watches,
-      async reconcile() {
-        const again = await round();
+      async reconcile(signal) {
+        const again = await round(signal);
         return typeof again === "number" ? again : undefined;
       },
       ...(gatherMs === undefined ? {} : { gatherMs }),
@@ -81,7 +81,7 @@ export function controllers(options: ControllerOptions): Component[] {
   });
   const pods = new PodCollector(doors);
   const kindOf = kindsOf(kept);
-  const scheduler = { ...doors, recorder: recorder("default-scheduler"), bind: bindWith(objects, clock) };
+  const scheduler = { ...doors, recorder: recorder("default-scheduler") };
   const volumes = { ...doors, recorder: recorder("persistentvolume-controller") };
   const rootCa = rootCaConfigMap(options.rootCa);
   const namespaced = kept.filter((definition) => definition.namespaced).map(resourceOf);
@@ -99,7 +99,12 @@ export function controllers(options: ControllerOptions): Component[] {
     ),
     reconciler("node-lifecycle", ["nodes", leases], () => nodes.round()),
     // A pod waits for nothing but this.
-    reconciler("scheduler", ["pods", "nodes", ...claims], () => schedulePods(scheduler), 0),
+    reconciler(
+      "scheduler",
+      ["pods", "nodes", ...claims],
+      (signal) => schedulePods({ ...scheduler, bind: bindWith(objects, clock, signal) }),
+      0,
+    ),
     reconciler("volumes", ["pods", "storageclasses.storage.k8s.io", ...claims], async () => {
       await bindVolumes(volumes);
       await releaseVolumes(doors);
@@ -118,14 +123,14 @@ export function controllers(options: ControllerOptions): Component[] {
 }
 
 /** Binds as the scheduler would over HTTP. */
-function bindWith(objects: Objects, clock: Clock) {
+function bindWith(objects: Objects, clock: Clock, signal: AbortSignal) {
   return async ({ resource, namespace, name }: ObjectRef, uid: string, node: string): Promise<void> => {
     const context: RequestContext = {
       caller: { name: "system:kube-scheduler", groups: ["system:authenticated"] },
       now: clock.now(),
       dryRun: false,
       objects,
-      signal: new AbortController().signal,
+      signal,
     };
     const target = { apiVersion: "v1", kind: "Node", name: node };
     const body = { apiVersion: "v1", kind: "Binding", metadata: { name, namespace, uid }, target };

@@ -62,7 +62,13 @@ export interface PodRuntimeOptions {
     container(
       pod: Pod,
       container: Container,
-      made: { attempt: number; image: EnsuredImage; podIPs: readonly string[]; seen?: ObservedPod },
+      made: {
+        attempt: number;
+        image: EnsuredImage;
+        podIPs: readonly string[];
+        seen?: ObservedPod;
+        signal: AbortSignal;
+      },
     ): Promise<ContainerConfigInit>;
     hashOf(container: Container): string;
     runtimeHandler(pod: Pod): string;

@@ -93,7 +93,7 @@ export class ContainerStarter {
     });
     await files.makeContainer(pod, container.name);
     const config = await requests
-      .container(pod, container, { attempt, image, podIPs: sandbox.ips, seen })
+      .container(pod, container, { attempt, image, podIPs: sandbox.ips, seen, signal })
       .catch((error) => {
         throw failed(error, "CreateContainerConfigError");
       });

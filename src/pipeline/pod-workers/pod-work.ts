@@ -35,7 +35,7 @@ export interface PodWork {
     pod: Pod | undefined,
     options: { graceSeconds?: number; signal: AbortSignal; report: Report },
   ): Promise<void>;
-  release(uid: PodUid): Promise<void>;
+  release(uid: PodUid, signal: AbortSignal): Promise<void>;
   remove(id: PodId, signal: AbortSignal): Promise<void>;
   /** True if the pod has run to its end, well or badly. */
   hasEnded(pod: Pod): boolean;

@@ -58,6 +58,24 @@ for (const how of ["ends well", "fails"] as const)
     assert.equal(clock.pending, 0, "an agent could not end before it");
   });
 
+test("an unmount that hangs does not keep a worker that is abandoned", async () => {
+  let hangs = false;
+  const { worker, clock } = setUp({
+    release: (_uid, signal) =>
+      new Promise((_, reject) => {
+        signal.addEventListener("abort", () => reject(signal.reason));
+        hangs = true;
+      }),
+  });
+  await settle();
+  worker.terminate({ removed: true });
+  await settle();
+  assert.ok(hangs);
+  worker.abandon();
+  await worker.done;
+  assert.equal(clock.pending, 0);
+});
+
 test("a pod is looked at again when the sync said, or after a while", async () => {
   let syncs = 0;
   const { clock } = setUp({

@@ -336,7 +336,7 @@ export class PodWorker {
     const { work } = this.#o;
     if (!life.released) {
       this.#report.blockedOn("removing its volumes and its cgroup", { kind: "unmount" });
-      await work.release(this.id.uid);
+      await work.release(this.id.uid, signal);
       life.released = true;
     } else if (!this.#removed) {
       // A runtime that was slow may have brought something up after the pod had ended.

@@ -5,6 +5,8 @@ import { KubeletError } from "../../base/errors.ts";
 import type { DockerConfig } from "./docker-config.ts";
 import { PullCredentials, type PullSecret } from "./pull-credentials.ts";
 
+const never = new AbortController().signal;
+
 const json = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64");
 const entry = (username: string) => ({ username, password: `${username}'s` });
 const secrets: Record<string, PullSecret> = {
@@ -31,7 +33,9 @@ function setUp(node: DockerConfig = []) {
   });
   const users = async (image: string, ...names: string[]) => {
     const pod = aPod({ imagePullSecrets: names.map((name) => ({ name })) });
-    return (await credentials.credentials(pod, image)).map((auth) => `${auth.username} ${auth.password}`);
+    return (await credentials.credentials(pod, image, never)).map(
+      (auth) => `${auth.username} ${auth.password}`,
+    );
   };
   return { users, said };
 }
@@ -74,7 +78,11 @@ test("each credential says where it comes from; those of programs come last", as
     events: { normal: () => {}, warning: () => {} },
   });
   const account = { kind: "serviceAccount", uid: "u2", namespace: "default", name: "robot" } as const;
-  const found = await credentials.credentials(aPod({ imagePullSecrets: [{ name: "s" }] }), "r.io/app:1");
+  const found = await credentials.credentials(
+    aPod({ imagePullSecrets: [{ name: "s" }] }),
+    "r.io/app:1",
+    never,
+  );
   assert.deepEqual(
     found.map(({ username, source }) => ({ username, source })),
     [

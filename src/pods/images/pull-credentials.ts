@@ -15,7 +15,7 @@ export interface PullSecret {
 
 export interface PullCredentialsOptions {
   /** Undefined if there is no such secret, or no way to ask for it. */
-  secret: (namespace: string, name: string, signal?: AbortSignal) => Promise<PullSecret | undefined>;
+  secret: (namespace: string, name: string, signal: AbortSignal) => Promise<PullSecret | undefined>;
   node: { read(): Promise<DockerConfig> };
   /** The node's credential programs, if it has any. */
   providers?: { lookup(pod: Pod, repository: string, signal?: AbortSignal): Promise<TrackedCredential[]> };
@@ -36,7 +36,7 @@ export class PullCredentials {
   }
 
   /** The credentials to try, in this order. None means: pull without. */
-  async credentials(pod: Pod, image: string, signal?: AbortSignal): Promise<TrackedCredential[]> {
+  async credentials(pod: Pod, image: string, signal: AbortSignal): Promise<TrackedCredential[]> {
     const repository = repositoryOf(image);
     if (!repository) return [];
     const ofPod = await this.#ofSecrets(pod, signal);
@@ -46,7 +46,7 @@ export class PullCredentials {
     return [...ofPod.lookup(repository), ...ofNode.lookup(repository), ...ofPrograms];
   }
 
-  async #ofSecrets(pod: Pod, signal: AbortSignal | undefined): Promise<Keyring> {
+  async #ofSecrets(pod: Pod, signal: AbortSignal): Promise<Keyring> {
     const { namespace } = pod.metadata;
     const keyring = new Keyring();
     const missing: string[] = [];
