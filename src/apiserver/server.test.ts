@@ -13,6 +13,7 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { eventually } from "../../test/contracts/eventually.ts";
 import { FakeClock } from "../base/fake-clock.ts";
 import { generateKey, privateKeyPem, signCertificate } from "../base/x509/index.ts";
+import { allowAll } from "./fixtures.ts";
 import {
   configMap,
   configMaps,
@@ -295,7 +296,7 @@ test("stopping ends watches where a line ends, and then the server", async (t) =
   const text = response.text();
   await api.ask("POST", mapsPath, configMap("a"));
   const controller = new AbortController();
-  const other = new ApiServer({ store: api.store, definitions: [] });
+  const other = new ApiServer({ store: api.store, definitions: [], ...allowAll });
   await other.start(controller.signal);
   controller.abort();
   await other.done;

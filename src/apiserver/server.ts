@@ -32,10 +32,8 @@ export interface TlsFiles {
 export interface ApiServerOptions {
   readonly store: Store;
   readonly definitions: readonly ResourceDefinition[];
-  /** Absent: everybody is system:anonymous. */
-  readonly authenticator?: Authenticator;
-  /** Absent: everybody may do everything. */
-  readonly authorizer?: Authorizer;
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
   readonly admission?: Admission;
   /** Absent: plain HTTP, for tests. */
   readonly tls?: TlsFiles;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { FakeClock } from "../../base/fake-clock.ts";
 import { silentLogger } from "../../base/logger.ts";
 import type { Draft, Objects } from "../definition.ts";
+import { allowAll } from "../fixtures.ts";
 import { testDefinitions } from "../kinds/fixtures.ts";
 import { ApiServer } from "../server.ts";
 import { memoryStore } from "../storage/fixtures.ts";
@@ -23,7 +24,10 @@ export async function startCluster(): Promise<Cluster> {
   const clock = new FakeClock();
   const store = memoryStore({ clock });
   const definitions = testDefinitions(clock);
-  const { objects } = new ApiServer({ store, definitions, clock, propagation: handledPropagation });
+  const { objects } = new ApiServer({
+    ...{ store, definitions, clock, propagation: handledPropagation },
+    ...allowAll,
+  });
   const parts = controllers({
     ...{ objects, definitions, clock, rootCa, logger: silentLogger },
     builtIns: { apiAddress: "10.0.0.1", apiPort: 6443, serviceRange: "10.96.0.0/16", servicePort: 443 },

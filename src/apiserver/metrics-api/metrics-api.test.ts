@@ -3,6 +3,7 @@ import { describe, it, type TestContext } from "node:test";
 import { silentLogger } from "../../base/logger.ts";
 import type { Summary } from "../../model/stats-summary.ts";
 import type { ResourceDefinition } from "../definition.ts";
+import { allowAll } from "../fixtures.ts";
 import { authority, fakeKubelet } from "../proxy/fixtures.ts";
 import { configMaps, namespaces, testApi } from "../rest/fixtures.ts";
 import { tableOf } from "../tables/index.ts";
@@ -49,7 +50,7 @@ async function bench(t: TestContext) {
   const credentials = () => ({ clientCert: cert, clientKey: key, ca: signer.ca });
   const definitions = [
     ...[namespaces, configMaps, nodes, pods],
-    ...metricsDefinitions({ credentials, logger: silentLogger }),
+    ...metricsDefinitions({ credentials, authorizer: allowAll.authorizer, logger: silentLogger }),
   ];
   const api = await testApi(t, { definitions, tables: tableOf });
   const { objects } = api.server;

@@ -11,7 +11,7 @@ export interface KubeletConnectionOptions {
   /** Asked anew for each connection, so that they may be renewed. */
   credentials(): Credentials;
   /** Whether somebody who may `get` exec, attach or portforward may `create` it, too: one is needed as much as the other. */
-  readonly authorizer?: Authorizer;
+  readonly authorizer: Authorizer;
   /** Which of a node's addresses is taken, best first. */
   readonly addressTypes?: readonly string[];
   readonly clock?: Clock;

@@ -4,6 +4,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { generateKey, privateKeyPem, signCertificate, type Usage } from "../../base/x509/index.ts";
 import type { ConnectSubresource, Objects, RequestContext } from "../definition.ts";
+import { allowAll } from "../fixtures.ts";
 import { asProblem, statusOf } from "../rest/status.ts";
 import type { ApiObject } from "../storage/object.ts";
 import { type KubeletConnectionOptions, kubeletConnections } from "./index.ts";
@@ -129,6 +130,7 @@ export async function anApi(t: TestContext, { objects, ...options }: Options): P
   const connections: Readonly<Record<string, ConnectSubresource>> = kubeletConnections({
     credentials: () => ({}),
     mayProxyTo: () => true,
+    authorizer: allowAll.authorizer,
     ...options,
   });
   const api = (await plainServer(t)) as Api;

@@ -68,7 +68,6 @@ async function mayCreate(
     namespace,
     name,
   };
-  const decision = await authorizer?.allows(caller, attributes);
-  if (decision?.allowed === false)
-    throw forbidden({ name: "pods", group: "" }, "pods", name, decision.reason ?? "");
+  const decision = await authorizer.allows(caller, attributes);
+  if (!decision.allowed) throw forbidden({ name: "pods", group: "" }, "pods", name, decision.reason ?? "");
 }

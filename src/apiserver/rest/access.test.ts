@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AdmissionRequest, Attributes } from "../access.ts";
 import { ApiProblem } from "../api-problem.ts";
+import { allowAll } from "../fixtures.ts";
+import { ApiServer } from "../server.ts";
+import { memoryStore } from "../storage/fixtures.ts";
 import { configMap, mapsPath, testApi, widget, widgetsPath } from "./fixtures.ts";
 import { refusal } from "./permission.ts";
 import type { SeenRequest } from "./rest-handler.ts";
@@ -31,6 +34,19 @@ for (const [attributes, message] of sentences)
     const problem = refusal({ name: "x", groups: [] }, { ...nobody, verb: "", ...attributes });
     assert.deepEqual([problem.status, problem.reason, problem.message], [403, "Forbidden", message]);
   });
+
+test("a server that is not given who may do what does not compile", (t) => {
+  const store = memoryStore();
+  t.after(() => store.close());
+  const parts = { store, definitions: [] };
+  const servers = [
+    // @ts-expect-error there is no authorizer
+    () => new ApiServer({ ...parts, authenticator: allowAll.authenticator }),
+    // @ts-expect-error there is no authenticator
+    () => new ApiServer({ ...parts, authorizer: allowAll.authorizer }),
+  ];
+  assert.equal(servers.length, 2);
+});
 
 test("who is not known is refused, with a Status", async (t) => {
   const api = await testApi(t, { authenticator: { authenticate: async () => undefined } });

@@ -11,7 +11,7 @@ import type { WriteDoors } from "./write-context.ts";
 /** What the handlers of requests share. */
 export interface RestParts {
   readonly doors: WriteDoors;
-  readonly authorizer: Authorizer | undefined;
+  readonly authorizer: Authorizer;
   readonly fields: FieldChecks | undefined;
   readonly tables: TableMaker | undefined;
   readonly clock: Clock;

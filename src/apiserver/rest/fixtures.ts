@@ -1,5 +1,6 @@
 import type { TestContext } from "node:test";
 import type { ResourceDefinition } from "../definition.ts";
+import { allowAll } from "../fixtures.ts";
 import { ApiServer, type ApiServerOptions } from "../server.ts";
 import { memoryStore } from "../storage/fixtures.ts";
 import type { Store } from "../storage/store.ts";
@@ -145,7 +146,7 @@ export async function testApi(
   const store =
     options.store ?? memoryStore({ ...(options.clock && { clock: options.clock }), ...storeOptions });
   const definitions = [namespaces, configMaps, widgets, notes];
-  const server = new ApiServer({ store, definitions, ...rest });
+  const server = new ApiServer({ store, definitions, ...allowAll, ...rest });
   await server.start();
   t.after(async () => {
     await server.stop();

@@ -6,11 +6,10 @@ import { forbidden } from "./refusals.ts";
 
 /** Refuses what the caller may not do. */
 export async function mustBeAllowed(
-  authorizer: Authorizer | undefined,
+  authorizer: Authorizer,
   caller: Caller,
   attributes: Attributes,
 ): Promise<void> {
-  if (!authorizer) return;
   const { allowed, reason } = await authorizer.allows(caller, attributes);
   if (!allowed) throw refusal(caller, attributes, reason);
 }

@@ -23,14 +23,12 @@ export interface SeenRequest {
 }
 
 export interface RestHandlerOptions extends RestParts {
-  readonly authenticator: Authenticator | undefined;
+  readonly authenticator: Authenticator;
   /** Answers what is no resource; false if there is nothing at that path. */
   readonly other: (path: string, answer: Answer, query: URLSearchParams) => Promise<boolean>;
   readonly onRequest?: ((seen: SeenRequest) => void) | undefined;
 }
 
-/** Nobody in particular, where there is nothing to tell who asks. */
-const anonymous: Caller = { name: "system:anonymous", groups: ["system:unauthenticated"] };
 const requestWithinMs = 60_000;
 
 /** All requests come through here. */
@@ -109,7 +107,7 @@ export class RestHandler {
     const { authenticator, authorizer, clock } = this.#o;
     const { request } = answer;
     const method = request.method ?? "GET";
-    const caller = authenticator ? await authenticator.authenticate(request) : anonymous;
+    const caller = await authenticator.authenticate(request);
     if (!caller) throw unauthorized();
     seen.caller = caller;
     const target = parsePath(path);
