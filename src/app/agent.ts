@@ -313,6 +313,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   });
   const doors = await agentDoors(core, {
     ...{ loop, pleg, board, explain, statuses, volumes, listeners, probeMetrics },
+    components: () => lifecycle.components,
     certificate: serving,
     manifests: applied?.routes ?? [],
   });

@@ -26,6 +26,8 @@ export async function agentDoors(
   parts: Pick<LocalApiOptions, "board"> & {
     readonly loop: { health(): Health };
     readonly pleg: { health(): Health };
+    /** All that have been started. */
+    readonly components: () => readonly Component[];
     readonly explain: LocalApiOptions["explain"];
     readonly statuses: StatusManager;
     readonly volumes: PodVolumes;
@@ -37,7 +39,7 @@ export async function agentDoors(
   },
 ): Promise<Doors> {
   const { options: o, config, logger, connection } = core;
-  const { loop, pleg, board, certificate, manifests, ...shown } = parts;
+  const { loop, pleg, components, board, certificate, manifests, ...shown } = parts;
   const { certificate: missingCertificate } = o.cluster ?? {};
   const checks = () => [
     { name: "ping", health: () => healthy },
@@ -55,6 +57,13 @@ export async function agentDoors(
       ? [{ name: "client-certificate", health: () => ({ ...healthy, note: missingCertificate() }) }]
       : []),
   ];
+  const checked: readonly unknown[] = [loop, pleg, connection];
+  const information = () =>
+    components().flatMap((component) =>
+      component.health && !checked.includes(component)
+        ? [{ name: component.name, health: () => component.health?.() ?? healthy }]
+        : [],
+    );
   const slis = healthSlis();
   const health = new HealthServer({
     address: config.healthzBindAddress,
@@ -62,6 +71,7 @@ export async function agentDoors(
     logger,
     clock: core.clock,
     checks,
+    information,
     onChecked: slis.observe,
   });
   const server =

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Component, healthy } from "../base/component.ts";
+import type { Component } from "../base/component.ts";
 import { FakeClock, settle } from "../base/fake-clock.ts";
 import { type Logger, silentLogger } from "../base/logger.ts";
 import { Lifecycle } from "./lifecycle.ts";
@@ -19,7 +19,6 @@ function setUp() {
     const ended = Promise.withResolvers<void>();
     return {
       name,
-      health: () => healthy,
       done: ended.promise,
       async start(signal) {
         log.push(`start ${name}`);
@@ -121,7 +120,6 @@ test("stopping ends the start that is under way, and no other begins; what was s
   await lifecycle.start(component("a"));
   const waiting: Component = {
     name: "b",
-    health: () => healthy,
     done: Promise.resolve(),
     start: (signal) =>
       new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("aborted")))),

@@ -208,7 +208,6 @@ function sharedMounts(rootDir: string): Component {
       signal.addEventListener("abort", () => void undo().finally(ended.resolve), { once: true });
     },
     done: ended.promise,
-    health: () => ({ ok: true }),
   };
 }
 

@@ -75,7 +75,6 @@ function selfSignedCertificate(core: AgentCore, certDir: string): ServingCertifi
   return {
     name: files.name,
     done: files.done,
-    health: () => files.health(),
     current: () => files.current(),
     onChange: (listener) => files.onChange(listener),
     async start(signal) {

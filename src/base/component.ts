@@ -11,5 +11,6 @@ export interface Component {
   start(signal: AbortSignal): Promise<void>;
   /** Resolves when all of its loops have ended. */
   readonly done: Promise<void>;
-  health(): Health;
+  /** Only for those that can be unwell for a while without ending. */
+  health?(): Health;
 }

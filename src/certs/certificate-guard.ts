@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.ts";
-import { type Component, type Health, healthy } from "../base/component.ts";
+import type { Component } from "../base/component.ts";
 import type { Logger } from "../base/logger.ts";
 import { inRounds } from "../base/rounds.ts";
 import type { CertificatePair } from "./certificate-pair.ts";
@@ -38,10 +38,6 @@ export class CertificateGuard implements Component {
     void inRounds(async () => this.#look(), { clock, everyMs: lookEveryMs, signal, onError }).finally(
       this.#ended.resolve,
     );
-  }
-
-  health(): Health {
-    return healthy;
   }
 
   /** Rounds are counted, not the time of the clock: a clock that jumps must not end an agent. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import type { Clock } from "../base/clock.ts";
-import { type Component, type Health, healthy } from "../base/component.ts";
+import type { Component } from "../base/component.ts";
 import { KubeletError, messageOf } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import { inRounds } from "../base/rounds.ts";
@@ -69,10 +69,6 @@ export class WatchedFiles<T> implements Component {
       onError: (error: unknown) => this.#complain(error),
     };
     void inRounds(() => this.#look(), options).finally(this.#ended.resolve);
-  }
-
-  health(): Health {
-    return healthy;
   }
 
   async #look(): Promise<void> {

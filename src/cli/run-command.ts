@@ -3,7 +3,6 @@ import { resolve } from "node:path";
 import { type Agent, startAgent } from "../app/agent.ts";
 import type { PodRow } from "../app/pod-board.ts";
 import { systemClock } from "../base/clock.ts";
-import { healthy } from "../base/component.ts";
 import { KubeletError } from "../base/errors.ts";
 import { createLogger } from "../base/log-writer.ts";
 import { type Logger, silentLogger } from "../base/logger.ts";
@@ -111,7 +110,6 @@ function onceSource(told: Pod[], read: () => Promise<Pod[]>): PodSource {
   return {
     name: "file",
     done: ended.promise,
-    health: () => healthy,
     async start(signal, emit) {
       signal.addEventListener("abort", () => ended.resolve());
       told.push(...(await read()));

@@ -1,5 +1,5 @@
 import { type Clock, sleep } from "../base/clock.ts";
-import { type Component, type Health, healthy } from "../base/component.ts";
+import type { Component } from "../base/component.ts";
 import { KubeletError, messageOf } from "../base/errors.ts";
 import { failureLog } from "../base/failure-log.ts";
 import type { Logger } from "../base/logger.ts";
@@ -33,10 +33,6 @@ export class LeaseManager implements Component {
 
   async start(signal: AbortSignal): Promise<void> {
     void this.#loop(signal).finally(this.#ended.resolve);
-  }
-
-  health(): Health {
-    return healthy;
   }
 
   get latest(): Lease | undefined {

@@ -1,5 +1,5 @@
 import { type Clock, sleep } from "../base/clock.ts";
-import { type Component, type Health, healthy } from "../base/component.ts";
+import type { Component } from "../base/component.ts";
 import { abortError, messageOf } from "../base/errors.ts";
 import { failureLog } from "../base/failure-log.ts";
 import type { Logger } from "../base/logger.ts";
@@ -91,10 +91,6 @@ export class NodeStatusManager implements Component {
   /** Resolves at once: an agent runs its pods whether or not the API can be reached. */
   async start(signal: AbortSignal): Promise<void> {
     void Promise.all([this.#loop(signal), this.#watchForReady(signal)]).finally(this.#ended.resolve);
-  }
-
-  health(): Health {
-    return healthy;
   }
 
   /** Resolves when the node is in the API, as far as this agent has to see to it. */

@@ -1,6 +1,6 @@
 import { Backoff } from "../base/backoff.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
-import { type Component, type Health, healthy } from "../base/component.ts";
+import type { Component } from "../base/component.ts";
 import { messageOf } from "../base/errors.ts";
 import { failureLog } from "../base/failure-log.ts";
 import type { Logger } from "../base/logger.ts";
@@ -80,10 +80,6 @@ export class PluginManager implements Component {
       await Promise.allSettled(this.#running);
       this.#ended.resolve();
     });
-  }
-
-  health(): Health {
-    return healthy;
   }
 
   /** What registrations failed for may be over: those that wait for their next try are tried now. */

@@ -13,12 +13,14 @@ async function setUp(t: TestContext) {
     ping: () => ({ ok: true }),
     pleg: () => ({ ok: true }),
   };
+  const information: Record<string, () => Health> = {};
   const checked: string[] = [];
   const stop = new AbortController();
   const server = new HealthServer({
     address: "127.0.0.1",
     port: 0,
     checks: () => Object.entries(health).map(([name, check]) => ({ name, health: check })),
+    information: () => Object.entries(information).map(([name, check]) => ({ name, health: check })),
     onChecked: (check, ok) => checked.push(`${check} ${ok}`),
     logger: silentLogger,
   });
@@ -41,7 +43,7 @@ async function setUp(t: TestContext) {
       call.on("error", reject);
       call.end();
     });
-  return { health, ask, port, stop, server, checked };
+  return { health, information, ask, port, stop, server, checked };
 }
 
 const broken = () => ({ ok: false, reason: "no relist for 200s" }) as const;
@@ -124,6 +126,28 @@ for (const [rule, method, path, status, well, brokenStatus, ill] of table)
     health.pleg = () => ({ ok: true });
     assert.equal((await ask(path, method)).status, status);
   });
+
+test("information is listed with ?verbose, whatever it reports, and is no check", async (t) => {
+  const { health, ask, information, checked } = await setUp(t);
+  information.pods = () => ({ ok: true });
+  information["pod-config"] = () => ({ ok: false, reason: "file: cannot read /x" });
+  information.bad = () => {
+    throw new Error("oh");
+  };
+  const lines = "[i]pods ok\n[i]pod-config not healthy: file: cannot read /x\n[i]bad not healthy: oh\n";
+  assert.deepEqual(await ask("/healthz"), { status: 200, body: "ok" });
+  assert.deepEqual(await ask("/healthz?verbose"), {
+    status: 200,
+    body: `[+]ping ok\n[+]pleg ok\n${lines}healthz check passed\n`,
+  });
+  assert.equal((await ask("/healthz/pod-config")).status, 404);
+  assert.deepEqual([...new Set(checked)], ["ping true", "pleg true"]);
+  health.pleg = broken;
+  const failed = "[+]ping ok\n[-]pleg failed: no relist for 200s\n";
+  assert.deepEqual(await ask("/healthz"), { status: 500, body: `${failed}healthz check failed\n` });
+  const body = `${failed}${lines}healthz check failed\n`;
+  assert.deepEqual(await ask("/healthz?verbose"), { status: 500, body });
+});
 
 test("a check that throws is a check that failed", async (t) => {
   const { health, ask } = await setUp(t);

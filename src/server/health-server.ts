@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type Clock, systemClock } from "../base/clock.ts";
-import { type Component, type Health, healthy } from "../base/component.ts";
+import type { Component, Health } from "../base/component.ts";
 import { limitConnections } from "../base/connections.ts";
 import { KubeletError, messageOf } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
@@ -17,6 +17,8 @@ export interface HealthServerOptions {
   /** 0 for any that is free; less for no server. */
   port: number;
   checks: () => readonly HealthCheck[];
+  /** Listed with ?verbose; whatever they report, the answer does not fail. */
+  information?: () => readonly HealthCheck[];
   /** Told how each check came out when all of them are asked for. */
   onChecked?: (check: string, ok: boolean) => void;
   logger: Logger;
@@ -38,10 +40,6 @@ export class HealthServer implements Component {
 
   get done(): Promise<void> {
     return this.#ended.promise;
-  }
-
-  health(): Health {
-    return healthy;
   }
 
   /** The port that the server listens on, also when any free one was asked for. */
@@ -90,10 +88,18 @@ export class HealthServer implements Component {
         ? `[+]${name} ok${health.note ? ` (${health.note})` : ""}`
         : `[-]${name} failed: ${health.reason}`,
     );
+    if (url.searchParams.has("verbose") && !name[1]) lines.push(...this.#information());
     if (!ok) return reply(response, 500, `${lines.join("\n")}\nhealthz check failed\n`);
     if (url.searchParams.has("verbose"))
       return reply(response, 200, `${lines.join("\n")}\nhealthz check passed\n`);
     reply(response, 200, "ok");
+  }
+
+  #information(): string[] {
+    return (this.#o.information?.() ?? []).map((component) => {
+      const health = ask(component);
+      return `[i]${component.name} ${health.ok ? "ok" : `not healthy: ${health.reason}`}`;
+    });
   }
 }
 

@@ -7,7 +7,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import { dirname } from "node:path";
-import { type Component, type Health, healthy } from "../base/component.ts";
+import type { Component, Health } from "../base/component.ts";
 import { limitConnections } from "../base/connections.ts";
 import { errnoOf, KubeletError, messageOf } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
@@ -55,10 +55,6 @@ export class LocalApi implements Component {
 
   get done(): Promise<void> {
     return this.#ended.promise;
-  }
-
-  health(): Health {
-    return healthy;
   }
 
   async start(signal: AbortSignal): Promise<void> {

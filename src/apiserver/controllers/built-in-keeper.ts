@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import { type Component, type Health, healthy } from "../../base/component.ts";
+import type { Component } from "../../base/component.ts";
 import { httpStatusOf, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { inRounds } from "../../base/rounds.ts";
@@ -28,10 +28,6 @@ export class BuiltInKeeper implements Component {
 
   get done(): Promise<void> {
     return this.#done.promise;
-  }
-
-  health(): Health {
-    return healthy;
   }
 
   /** Resolves when all of them are there. */

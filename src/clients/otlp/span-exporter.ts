@@ -1,5 +1,5 @@
 import { type Clock, sleep } from "../../base/clock.ts";
-import { type Component, type Health, healthy } from "../../base/component.ts";
+import type { Component } from "../../base/component.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { FinishedSpan } from "../../base/tracing/tracer.ts";
@@ -46,10 +46,6 @@ export class SpanExporter implements Component {
   }
 
   /** A collector is no part of what keeps pods running. */
-  health(): Health {
-    return healthy;
-  }
-
   get dropped(): number {
     return this.#dropped;
   }

@@ -1,5 +1,5 @@
 import { type Clock, sleep } from "../../base/clock.ts";
-import { type Component, type Health, healthy } from "../../base/component.ts";
+import type { Component } from "../../base/component.ts";
 import { isAbort, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { RuntimeService } from "../../clients/cri/cri.ts";
@@ -43,10 +43,6 @@ export class EventStream implements Component {
   /** True while events arrive as they happen. */
   get connected(): boolean {
     return this.#connected;
-  }
-
-  health(): Health {
-    return healthy;
   }
 
   async start(signal: AbortSignal): Promise<void> {

@@ -11,7 +11,7 @@ export interface Source {
   readonly name: PodSourceName;
   start(signal: AbortSignal, emit: (pods: Pod[]) => void): Promise<void>;
   readonly done: Promise<void>;
-  health(): Health;
+  health?(): Health;
 }
 
 export interface PodConfigOptions {
@@ -47,8 +47,8 @@ export class PodConfig implements Component {
 
   health(): Health {
     for (const source of this.#options.sources) {
-      const health = source.health();
-      if (!health.ok) return { ok: false, reason: `${source.name}: ${health.reason}` };
+      const health = source.health?.();
+      if (health?.ok === false) return { ok: false, reason: `${source.name}: ${health.reason}` };
     }
     return healthy;
   }

@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import { type Component, type Health, healthy } from "../../base/component.ts";
+import type { Component } from "../../base/component.ts";
 import type { Logger } from "../../base/logger.ts";
 import { fullNameOf, isStatic, type Pod, type PodId, type PodUid } from "../../model/pod.ts";
 import type { PodVerdict } from "../../model/pod-verdict.ts";
@@ -41,10 +41,6 @@ export class PodWorkers implements Component {
 
   get done(): Promise<void> {
     return this.#ended.promise;
-  }
-
-  health(): Health {
-    return healthy;
   }
 
   async start(signal: AbortSignal): Promise<void> {

@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { type Health, healthy } from "../../base/component.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PodSource, SourceProblem } from "./source.ts";
 
@@ -39,10 +38,6 @@ export class AppliedSource implements PodSource {
     if (signal.aborted) return end();
     signal.addEventListener("abort", end, { once: true });
     emit(this.#manifests.pods());
-  }
-
-  health(): Health {
-    return healthy;
   }
 
   problems(): SourceProblem[] {

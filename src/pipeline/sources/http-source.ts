@@ -1,7 +1,6 @@
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { type Clock, sleep } from "../../base/clock.ts";
-import { type Health, healthy } from "../../base/component.ts";
 import { KubeletError, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Pod } from "../../model/pod.ts";
@@ -52,10 +51,6 @@ export class HttpSource implements PodSource {
   }
 
   /** An unreachable URL is a problem of that URL, and no reason to restart the agent: it is told, not unhealthy. */
-  health(): Health {
-    return healthy;
-  }
-
   problems(): SourceProblem[] {
     return [...this.#problems];
   }

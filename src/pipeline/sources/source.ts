@@ -8,7 +8,7 @@ export interface PodSource {
   start(signal: AbortSignal, emit: (pods: Pod[]) => void): Promise<void>;
   /** Resolves when the source has ended, after the signal was aborted. */
   readonly done: Promise<void>;
-  health(): Health;
+  health?(): Health;
   /** What is wrong with what the source was given, as it is now. */
   problems?(): SourceProblem[];
 }

@@ -1,5 +1,5 @@
 import { type Clock, sleep } from "../../base/clock.ts";
-import { type Component, type Health, healthy } from "../../base/component.ts";
+import type { Component } from "../../base/component.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { PodId, PodUid } from "../../model/pod.ts";
@@ -41,10 +41,6 @@ export class Housekeeping implements Component {
 
   get done(): Promise<void> {
     return this.#loop;
-  }
-
-  health(): Health {
-    return healthy;
   }
 
   async start(signal: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
 import { type Clock, sleep } from "../../base/clock.ts";
-import { type Component, type Health, healthy } from "../../base/component.ts";
+import type { Component } from "../../base/component.ts";
 import { httpStatusOf, messageOf, retryAfterOf } from "../../base/errors.ts";
 import { failureLog } from "../../base/failure-log.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -76,10 +76,6 @@ export class EventRecorder implements Component, PodEvents {
 
   get done(): Promise<void> {
     return this.#loop;
-  }
-
-  health(): Health {
-    return healthy;
   }
 
   async start(signal: AbortSignal): Promise<void> {

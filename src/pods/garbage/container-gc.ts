@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import { type Component, type Health, healthy } from "../../base/component.ts";
+import type { Component } from "../../base/component.ts";
 import { isAbort, KubeletError, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { inRounds } from "../../base/rounds.ts";
@@ -45,10 +45,6 @@ export class ContainerGc implements Component {
 
   get done(): Promise<void> {
     return this.#loop;
-  }
-
-  health(): Health {
-    return healthy;
   }
 
   async start(signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 import { statfs } from "node:fs/promises";
 import type { Clock } from "../../base/clock.ts";
-import { type Component, type Health, healthy } from "../../base/component.ts";
+import type { Component } from "../../base/component.ts";
 import { isAbort, KubeletError, messageOf } from "../../base/errors.ts";
 import { ConcurrencyGate } from "../../base/gate.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -61,10 +61,6 @@ export class ImageGc implements Component {
 
   get done(): Promise<void> {
     return this.#loop;
-  }
-
-  health(): Health {
-    return healthy;
   }
 
   async start(signal: AbortSignal): Promise<void> {

@@ -1,7 +1,7 @@
 import { readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
-import { type Component, type Health, healthy } from "../../base/component.ts";
+import type { Component } from "../../base/component.ts";
 import { errnoOf, isAbort, KubeletError, messageOf } from "../../base/errors.ts";
 import { ConcurrencyGate } from "../../base/gate.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -49,10 +49,6 @@ export class LogRotation implements Component {
 
   get done(): Promise<void> {
     return this.#loop.then(async () => void (await Promise.all(this.#busy.values())));
-  }
-
-  health(): Health {
-    return healthy;
   }
 
   async start(signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 import { Backoff } from "../../base/backoff.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
-import { type Component, type Health, healthy } from "../../base/component.ts";
+import type { Component } from "../../base/component.ts";
 import { httpStatusOf, KubeletError, messageOf } from "../../base/errors.ts";
 import { failureLog } from "../../base/failure-log.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -50,10 +50,6 @@ export class MirrorPods implements Component {
 
   get done(): Promise<void> {
     return this.#loop;
-  }
-
-  health(): Health {
-    return healthy;
   }
 
   async start(signal: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import { type Component, type Health, healthy } from "../../base/component.ts";
+import type { Component } from "../../base/component.ts";
 import { httpStatusOf, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Pod, PodUid } from "../../model/pod.ts";
@@ -47,10 +47,6 @@ export class PodObjects implements Component {
 
   get done(): Promise<void> {
     return Promise.resolve(this.#store.done).then(() => {});
-  }
-
-  health(): Health {
-    return healthy;
   }
 
   async start(signal: AbortSignal): Promise<void> {

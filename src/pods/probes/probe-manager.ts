@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import { type Component, type Health, healthy } from "../../base/component.ts";
+import type { Component } from "../../base/component.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Metrics } from "../../base/metrics.ts";
 import type { ContainerId, RuntimeService } from "../../clients/cri/cri.ts";
@@ -71,10 +71,6 @@ export class ProbeManager implements Component {
 
   get done(): Promise<void> {
     return this.#done;
-  }
-
-  health(): Health {
-    return healthy;
   }
 
   async start(signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { type Clock, sleep } from "../../base/clock.ts";
-import { type Component, healthy } from "../../base/component.ts";
+import type { Component } from "../../base/component.ts";
 import { isAbort, KubeletError, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { CgroupDriver } from "../../host/cgroups/driver.ts";
@@ -44,10 +44,6 @@ export class SystemCgroups implements Component {
       throw new KubeletError("InvalidCgroup", 'systemCgroups must not be the root cgroup ("/")');
     await this.#ensure();
     this.#run(signal).then(this.#ended.resolve, this.#ended.reject);
-  }
-
-  health() {
-    return healthy;
   }
 
   async #run(signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 import type { PersistentVolume } from "kubernetes-types/core/v1.d.ts";
 import type { Clock } from "../../../base/clock.ts";
-import { type Component, type Health, healthy } from "../../../base/component.ts";
+import type { Component } from "../../../base/component.ts";
 import { messageOf } from "../../../base/errors.ts";
 import type { Logger } from "../../../base/logger.ts";
 import { inRounds } from "../../../base/rounds.ts";
@@ -42,10 +42,6 @@ export class RelationsFollower implements Component {
     );
     void Promise.all(loops).then(() => this.#ended.resolve());
     return Promise.resolve();
-  }
-
-  health(): Health {
-    return healthy;
   }
 
   async related(node: string, kind: Relative, namespace: string, name: string): Promise<boolean> {

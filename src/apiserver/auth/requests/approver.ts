@@ -1,5 +1,5 @@
 import type { Clock } from "../../../base/clock.ts";
-import { type Component, type Health, healthy } from "../../../base/component.ts";
+import type { Component } from "../../../base/component.ts";
 import { messageOf } from "../../../base/errors.ts";
 import type { Logger } from "../../../base/logger.ts";
 import { inRounds } from "../../../base/rounds.ts";
@@ -43,10 +43,6 @@ export class RequestApprover implements Component {
     });
     void Promise.all([requests, nodes]).then(() => this.#ended.resolve());
     return Promise.resolve();
-  }
-
-  health(): Health {
-    return healthy;
   }
 
   async #followNodes(signal: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Clock } from "../../../base/clock.ts";
-import { type Component, type Health, healthy } from "../../../base/component.ts";
+import type { Component } from "../../../base/component.ts";
 import { messageOf } from "../../../base/errors.ts";
 import type { Logger } from "../../../base/logger.ts";
 import { inRounds } from "../../../base/rounds.ts";
@@ -52,10 +52,6 @@ export class RequestCleaner implements Component {
     const loop = inRounds(() => this.#round(), { clock, everyMs: hour, signal, onError });
     void loop.then(() => this.#ended.resolve());
     return Promise.resolve();
-  }
-
-  health(): Health {
-    return healthy;
   }
 
   async #round(): Promise<void> {

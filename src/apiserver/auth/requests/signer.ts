@@ -1,5 +1,5 @@
 import type { Clock } from "../../../base/clock.ts";
-import { type Component, type Health, healthy } from "../../../base/component.ts";
+import type { Component } from "../../../base/component.ts";
 import type { Logger } from "../../../base/logger.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
@@ -33,10 +33,6 @@ export class RequestSigner implements Component {
     const loop = followRequests({ ...this.#o, signal, handle: (request) => this.#handle(request) });
     void loop.then(() => this.#ended.resolve());
     return Promise.resolve();
-  }
-
-  health(): Health {
-    return healthy;
   }
 
   async #handle(request: ApiObject): Promise<void> {

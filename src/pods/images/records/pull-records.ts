@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Clock } from "../../../base/clock.ts";
-import { type Component, type Health, healthy } from "../../../base/component.ts";
+import type { Component } from "../../../base/component.ts";
 import { KubeletError, messageOf } from "../../../base/errors.ts";
 import { ConcurrencyGate } from "../../../base/gate.ts";
 import type { Logger } from "../../../base/logger.ts";
@@ -82,10 +82,6 @@ export class PullRecords implements Component {
 
   get done(): Promise<void> {
     return this.#loop;
-  }
-
-  health(): Health {
-    return healthy;
   }
 
   /** Resolves when all that a former life knew is known: before any pod may ask. */

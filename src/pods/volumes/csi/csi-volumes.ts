@@ -80,7 +80,6 @@ export function csiVolumes(options: CsiVolumesOptions): CsiVolumes {
       updates.start(life);
     },
     done: Promise.resolve(),
-    health: () => ({ ok: true }),
   };
   return { plugin, registration, node, components: [objects, node, counts] };
 }

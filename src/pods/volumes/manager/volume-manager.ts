@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Component, type Health, healthy } from "../../../base/component.ts";
+import type { Component } from "../../../base/component.ts";
 import { abortError, KubeletError } from "../../../base/errors.ts";
 import type { Pod, PodUid } from "../../../model/pod.ts";
 import type { VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
@@ -95,10 +95,6 @@ export class VolumeManager implements Component {
     signal.addEventListener("abort", stop, { once: true });
     if (signal.aborted) stop();
     else this.#reconciler.wake();
-  }
-
-  health(): Health {
-    return healthy;
   }
 
   /** The pod wants its volumes. Called again with each sync: volumes that follow something are then looked at. */

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { freePort } from "../e2e/agent-process.ts";
+import { holds } from "../e2e/holds.ts";
+import { StandaloneAgent } from "./standalone-agent.ts";
+
+const agent = await StandaloneAgent.create();
+after(() => agent.destroy());
+
+test("/healthz?verbose shows a manifest folder that cannot be read, and /healthz is ok all the same", async () => {
+  const blocked = join(agent.dir, "blocked");
+  await writeFile(blocked, "not a folder");
+  const port = await freePort();
+  const seconds = "--file-check-frequency=1s";
+  agent.start([`--healthz-port=${port}`, `--pod-manifest-path=${join(blocked, "manifests")}`, seconds]);
+  await agent.ready();
+  const health = async (path: string) => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`);
+    return { status: answer.status, body: await answer.text() };
+  };
+  const verbose = () => health("/healthz?verbose");
+  await holds(async () =>
+    assert.match((await verbose()).body, /^\[i\]pod-config not healthy: file: cannot read /m),
+  );
+  assert.equal((await verbose()).status, 200);
+  assert.match((await verbose()).body, /\nhealthz check passed\n$/);
+  assert.deepEqual(await health("/healthz"), { status: 200, body: "ok" });
+  assert.equal((await health("/healthz/pod-config")).status, 404, "information is not a check");
+  await rm(blocked);
+  await mkdir(join(blocked, "manifests"), { recursive: true });
+  await holds(async () => assert.match((await verbose()).body, /^\[i\]pod-config ok$/m));
+});
