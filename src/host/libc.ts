@@ -12,6 +12,8 @@ export interface Libc {
   openAt(dirFd: number, path: string, how: OpenHow): Promise<number>;
   makeDirAt(dirFd: number, name: string, mode: number): Promise<void>;
   ioctl(fd: number, request: number, argument: number): number;
+  /** Takes an exclusive lock without waiting; false if somebody else has one. */
+  flock(fd: number): boolean;
 }
 
 export interface MountCall {
@@ -39,6 +41,9 @@ export const resolveFlags = { noXdev: 1, noMagicLinks: 2, noSymlinks: 4, beneath
 /** The same number on all architectures that came after it. */
 const sysOpenat2 = 437;
 
+const lockExclusive = 2; // LOCK_EX
+const lockNonBlocking = 4; // LOCK_NB
+
 let loaded: Promise<Libc> | undefined;
 
 /** Loaded at first use: most commands never need it. */
@@ -61,6 +66,8 @@ async function load(): Promise<Libc> {
   );
   const mkdirat = library.func("int mkdirat(int dir, const char *path, unsigned int mode)");
   const ioctl = library.func("int ioctl(int fd, unsigned long request, long argument)");
+
+  const flock = library.func("int flock(int fd, int operation)");
 
   const run = (f: unknown, what: string, ...args: unknown[]) =>
     new Promise<number>((resolve, reject) => {
@@ -92,6 +99,12 @@ async function load(): Promise<Libc> {
       const result: number = ioctl(fd, request, argument);
       if (result < 0) throw systemError(koffi.errno(), `ioctl 0x${request.toString(16)}`);
       return result;
+    },
+    flock(fd) {
+      if (flock(fd, lockExclusive | lockNonBlocking) === 0) return true;
+      const errno = koffi.errno();
+      if (errno === koffi.os.errno.EAGAIN) return false;
+      throw systemError(errno, "flock");
     },
   };
 }

@@ -1,7 +1,8 @@
 import { readdirSync } from "node:fs";
+import { errnoOf } from "../base/errors.ts";
 import { cleanUpNode } from "./cleanup.ts";
 import { defaultBaseDir, nodeFiles } from "./node-files.ts";
-import { ownerOf, releaseNode } from "./node-lock.ts";
+import { takeNode } from "./node-lock.ts";
 
 /**
  * Removes nodes that a killed process left. `pattern` matches the names of such nodes and has the process in its first
@@ -12,9 +13,13 @@ export async function removeAbandonedNodes(pattern: RegExp): Promise<void> {
     const pid = Number(pattern.exec(name)?.[1]);
     if (!pid || pid === process.pid || isAlive(pid)) continue;
     const files = nodeFiles(name);
-    if (ownerOf(files) !== undefined) continue;
+    const lock = await takeNode(files).catch((error) => {
+      if (errnoOf(error) === "NodeInUse") return undefined;
+      throw error;
+    });
+    if (!lock) continue;
     await cleanUpNode(files, { keep: "nothing" });
-    releaseNode(files);
+    lock.release();
   }
 }
 

@@ -3,7 +3,7 @@ import type { Logger } from "../base/logger.ts";
 import { type CleanupOptions, type CleanupReport, cleanUpNode } from "./cleanup.ts";
 import { noteSharedChains } from "./network-cleanup.ts";
 import { makeDirectories, type NodeFiles, nodeFiles } from "./node-files.ts";
-import { releaseNode, takeNode } from "./node-lock.ts";
+import { takeNode } from "./node-lock.ts";
 import { busyboxImage, demoImageName, type OciImage, pauseImage, pauseImageName } from "./oci-image.ts";
 import { PrivateContainerd } from "./private-containerd.ts";
 import { makeNetwork } from "./private-network.ts";
@@ -41,7 +41,7 @@ export interface PrivateNode {
 export async function startPrivateNode(options: PrivateNodeOptions): Promise<PrivateNode> {
   const { logger, binaries, signal, clock = systemClock } = options;
   const files = nodeFiles(options.name, options.baseDir, options.runDir);
-  takeNode(files);
+  const lock = await takeNode(files);
   const containerd = new PrivateContainerd({ files, binaries, pauseImage: pauseImageName, logger, clock });
   let stopped: Promise<CleanupReport> | undefined;
   const stopOnce = async (how: Pick<CleanupOptions, "keep">) => {
@@ -49,7 +49,7 @@ export async function startPrivateNode(options: PrivateNodeOptions): Promise<Pri
     const report = await cleanUpNode(files, { ...how, clock });
     for (const what of report.left)
       logger.warn("Could not remove a part of the node", { node: files.name, what });
-    releaseNode(files);
+    lock.release();
     return report;
   };
   const stop = (how: Pick<CleanupOptions, "keep"> = { keep: "manifests and logs" }) => {

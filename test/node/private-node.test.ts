@@ -215,17 +215,17 @@ async function nodeOfKilledProcess(version: ContainerdVersion): Promise<string> 
 test("two nodes with one name do not run at once", {
   skip: process.getuid?.() === 0 ? false : "needs root",
 }, async () => {
-  const { takeNode, releaseNode } = await import("../../src/local/node-lock.ts");
+  const { takeNode } = await import("../../src/local/node-lock.ts");
   const files = nodeFiles(`t-${process.pid}-0`);
-  takeNode(files);
+  const lock = await takeNode(files);
   try {
-    assert.throws(() => takeNode(files), {
+    await assert.rejects(takeNode(files), {
       code: "NodeInUse",
       message: new RegExp(`process ${process.pid}`),
     });
     assert.match(readFileSync(files.lock, "utf8"), new RegExp(`^${process.pid} \\d+$`));
   } finally {
-    releaseNode(files);
+    lock.release();
   }
   const report = await cleanUpNode(files, { keep: "nothing" });
   assert.deepEqual(report, { ended: 0, unmounted: 0, left: [] });

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { type FileLock, lockFile } from "./file-lock.ts";
+
+async function setUp(t: TestContext) {
+  const dir = await mkdtemp(join(tmpdir(), "file-lock-"));
+  t.after(() => rm(dir, { recursive: true }));
+  const path = join(dir, "folder", "lock");
+  const attempt = () => lockFile(path, { folderMode: 0o755 });
+  const take = async (): Promise<FileLock> => {
+    const lock = await attempt();
+    if (lock.kind !== "taken") assert.fail(`held by ${lock.holder}`);
+    return lock;
+  };
+  return { path, attempt, take };
+}
+
+test("a lock is held once, and names its holder", async (t) => {
+  const { path, attempt, take } = await setUp(t);
+  const lock = await take();
+  assert.match(await readFile(path, "utf8"), new RegExp(`^${process.pid} \\d+$`));
+  assert.deepEqual(await attempt(), { kind: "held", holder: process.pid });
+  lock.release();
+  assert.equal(existsSync(path), false);
+  (await take()).release();
+});
+
+for (const [name, content] of [
+  ["a process that has ended", "4194304999 1"],
+  ["a process with another start time", `${process.pid} 1`],
+  ["nothing", ""],
+  ["more than we write", "x".repeat(1000)],
+] as const)
+  test(`a file that nobody has locked is taken over: it names ${name}`, async (t) => {
+    const { path, take } = await setUp(t);
+    (await take()).release();
+    await writeFile(path, content);
+    const next = await take();
+    assert.match(await readFile(path, "utf8"), new RegExp(`^${process.pid} \\d+$`));
+    next.release();
+  });
+
+test("a process that is killed holds it no more", async (t) => {
+  const { path, attempt, take } = await setUp(t);
+  const program = `
+    const { lockFile } = await import(${JSON.stringify(join(import.meta.dirname, "file-lock.ts"))});
+    console.log((await lockFile(${JSON.stringify(path)}, { folderMode: 0o755 })).kind);
+    setInterval(() => {}, 1000);`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  t.after(() => child.kill("SIGKILL"));
+  assert.equal(String((await once(child.stdout, "data"))[0]).trim(), "taken");
+  assert.deepEqual(await attempt(), { kind: "held", holder: child.pid });
+  const ended = once(child, "close");
+  child.kill("SIGKILL");
+  await ended;
+  assert.equal(existsSync(path), true);
+  (await take()).release();
+});
+
+test("one that takes and one that releases at the same time never both hold it", async (t) => {
+  const { attempt } = await setUp(t);
+  let [held, taken] = [0, 0];
+  const one = async () => {
+    for (let i = 0; i < 100; i++) {
+      const lock = await attempt();
+      if (lock.kind === "held") continue;
+      assert.equal(++held, 1);
+      taken++;
+      await new Promise((resolve) => setImmediate(resolve));
+      held--;
+      lock.release();
+    }
+  };
+  await Promise.all([one(), one(), one()]);
+  assert.ok(taken > 0);
+});

@@ -1,0 +1,112 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { errnoOf } from "../base/errors.ts";
+import { libc } from "./libc.ts";
+
+export interface FileLock {
+  readonly kind: "taken";
+  release(): void;
+}
+
+export interface HeldLock {
+  readonly kind: "held";
+  /** The process that holds it, if that is known. */
+  readonly holder: number | undefined;
+}
+
+/** A process that has just taken the lock is about to write who it is. */
+const readAttempts = 20;
+const readAgainMs = 10;
+
+/**
+ * Takes an exclusive flock(2) on a file, which names its holder by pid and start time. The kernel releases the lock when the process
+ * ends, however it ends. Does not wait.
+ */
+export async function lockFile(path: string, o: { folderMode: number }): Promise<FileLock | HeldLock> {
+  const { flock } = await libc();
+  for (;;) {
+    const fd = open(path, o.folderMode);
+    if (fd === undefined) continue;
+    let isOurs = false;
+    try {
+      if (!flock(fd)) break;
+      // Otherwise its former holder has removed the file since it was opened: a lock on that one keeps nobody out.
+      isOurs = isFileAt(fd, path);
+      if (!isOurs) continue;
+      const text = identity(process.pid);
+      writeSync(fd, text, 0);
+      ftruncateSync(fd, text.length);
+      return { kind: "taken", release: () => release(fd, path) };
+    } catch (error) {
+      isOurs = false;
+      throw error;
+    } finally {
+      if (!isOurs) closeSync(fd);
+    }
+  }
+  return { kind: "held", holder: await holderOf(path) };
+}
+
+/** Undefined if the folder was removed between making it and opening the file. */
+function open(path: string, folderMode: number): number | undefined {
+  mkdirSync(dirname(path), { recursive: true, mode: folderMode });
+  try {
+    return openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o644);
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+function isFileAt(fd: number, path: string): boolean {
+  const opened = fstatSync(fd);
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found?.ino === opened.ino && found.dev === opened.dev;
+}
+
+/** Removed while it is still locked: nobody else's file can be at the path. */
+function release(fd: number, path: string): void {
+  if (isFileAt(fd, path)) rmSync(path, { force: true });
+  closeSync(fd);
+}
+
+async function holderOf(path: string): Promise<number | undefined> {
+  for (let attempt = 1; attempt <= readAttempts; attempt++) {
+    const pid = readHolder(path);
+    if (pid !== undefined) return pid;
+    await delay(readAgainMs);
+  }
+  return undefined;
+}
+
+/** What a killed process wrote does not count. */
+function readHolder(path: string): number | undefined {
+  try {
+    const text = readFileSync(path, "utf8");
+    const pid = Number(text.split(" ")[0]);
+    return Number.isInteger(pid) && pid > 0 && text === identity(pid) ? pid : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** With its start time a pid names a process for good. */
+function identity(pid: number): string {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  // The name in parentheses may hold anything; the fields after it are plain.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const [state] = fields;
+  return state === "Z" || state === "X" ? `${pid} ended` : `${pid} ${fields[19]}`;
+}
