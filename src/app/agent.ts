@@ -43,6 +43,7 @@ import { podResources } from "./pod-resources.ts";
 import { podWork } from "./pod-work.ts";
 import { podsApi } from "./pods-api.ts";
 import { withQosShares } from "./qos-shares.ts";
+import { RootDirLock } from "./root-dir-lock.ts";
 import { podRuntime } from "./runtime-parts.ts";
 import { servingCertificate } from "./serving-certificate.ts";
 import { configuredSources } from "./sources.ts";
@@ -342,6 +343,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   );
 
   const startAll = async () => {
+    await lifecycle.start(new RootDirLock({ rootDir: o.rootDir, clock, logger }));
     await cgroups.start();
     // It concerns pods with users of their own only: these say what is wrong.
     await userNamespaces.start().catch((error) => {

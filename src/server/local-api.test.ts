@@ -8,7 +8,6 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { eventually } from "../../test/contracts/eventually.ts";
 import type { Health } from "../base/component.ts";
-import type { KubeletError } from "../base/errors.ts";
 import { silentLogger } from "../base/logger.ts";
 import { HttpError } from "./http-error.ts";
 import { LocalApi } from "./local-api.ts";
@@ -198,16 +197,6 @@ test("a slow reader gets the newest state when it reads again, not all that were
   board.change(501);
   await eventually(() => seen.at(-1) === 501 || undefined);
   response.destroy();
-});
-
-test("a second agent on the same folder is refused, and the first goes on", async (t) => {
-  const { start, make, ask } = await setUp(t);
-  await start();
-  await assert.rejects(
-    make().start(new AbortController().signal),
-    (e: KubeletError) => e.code === "AlreadyRunning" && e.message.includes("uses the same root folder"),
-  );
-  assert.equal((await ask("/pods")).status, 200);
 });
 
 test("one that ended leaves room for the next", async (t) => {

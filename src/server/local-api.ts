@@ -1,15 +1,9 @@
 import { mkdir, rm } from "node:fs/promises";
-import {
-  createServer,
-  request as httpRequest,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { dirname } from "node:path";
 import type { Component, Health } from "../base/component.ts";
 import { limitConnections } from "../base/connections.ts";
-import { errnoOf, KubeletError, messageOf } from "../base/errors.ts";
+import { messageOf } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import { openGate } from "./auth/index.ts";
 import { type Explain, wantedOf } from "./explained.ts";
@@ -60,11 +54,7 @@ export class LocalApi implements Component {
   async start(signal: AbortSignal): Promise<void> {
     const { socketPath, logger } = this.#o;
     await mkdir(dirname(socketPath), { recursive: true, mode: 0o750 });
-    if (await answers(socketPath))
-      throw new KubeletError(
-        "AlreadyRunning",
-        `another kubelet answers on ${socketPath}: it uses the same root folder`,
-      );
+    // The folder is ours alone (RootDirLock): what is there was left by an agent that was killed.
     await rm(socketPath, { force: true });
     const server: Server = createServer((request, response) => {
       try {
@@ -129,22 +119,4 @@ export class LocalApi implements Component {
     const json = { "content-type": "application/json" };
     response.writeHead(answer === undefined ? 404 : 200, json).end(`${JSON.stringify(answer ?? {})}\n`);
   }
-}
-
-/** True if somebody listens there: a socket file alone may be left over. */
-function answers(socketPath: string): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const probe = httpRequest({ socketPath, path: "/pods", method: "HEAD" }, (response) => {
-      response.resume();
-      resolve(true);
-    });
-    probe.setTimeout(2000, () => probe.destroy(new Error("no answer")));
-    probe.on("error", (error) => {
-      const code = errnoOf(error);
-      if (code === "ENOENT" || code === "ECONNREFUSED" || code === "ENOTSOCK") resolve(false);
-      else if (code === "ECONNRESET") resolve(true);
-      else reject(new KubeletError("LocalApi", `${socketPath}: ${messageOf(error)}`, { cause: error }));
-    });
-    probe.end();
-  });
 }

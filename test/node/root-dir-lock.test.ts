@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { get } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { type TestContext, test } from "node:test";
+import { mainFile } from "../e2e/cli-process.ts";
+import { holds } from "../e2e/holds.ts";
+import { StandaloneAgent } from "../faults/standalone-agent.ts";
+
+/** LOCK_ROUNDS=200 for a thorough run. */
+const rounds = Number(process.env.LOCK_ROUNDS ?? 8);
+/** The same with whole agents, whose losers wait for a while whether the other is about to end. */
+const agentRounds = Number(process.env.LOCK_AGENT_ROUNDS ?? 1);
+const program = join(import.meta.dirname, "root-dir-holder.ts");
+
+class Holder {
+  readonly #process: ChildProcessByStdio<Writable, Readable, null>;
+  readonly #lines: AsyncIterator<string>;
+
+  constructor(rootDir: string) {
+    this.#process = spawn(process.execPath, [program, rootDir], { stdio: ["pipe", "pipe", "inherit"] });
+    this.#lines = createInterface({ input: this.#process.stdout })[Symbol.asyncIterator]();
+  }
+
+  get pid(): number {
+    return this.#process.pid ?? 0;
+  }
+
+  /** The next line of its output. */
+  async line(): Promise<string> {
+    return String((await this.#lines.next()).value);
+  }
+
+  start(): void {
+    this.#process.stdin.write("go\n");
+  }
+
+  async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    const closed = once(this.#process, "close");
+    this.#process.kill(signal);
+    await closed;
+  }
+}
+
+async function folder(t: TestContext): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), "root-dir-"));
+  t.after(() => rm(dir, { recursive: true }));
+  return dir;
+}
+
+/** The process that answers on the socket. */
+function answering(rootDir: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const request = get({ socketPath: join(rootDir, "kubelet.sock"), path: "/pods" }, async (response) => {
+      let body = "";
+      for await (const part of response) body += part;
+      resolve((JSON.parse(body) as { pods: { pid: number }[] }).pods[0]?.pid ?? 0);
+    });
+    request.on("error", reject);
+  });
+}
+
+test(`of two that start at once, exactly one runs, ${rounds} times`, async (t) => {
+  const rootDir = await folder(t);
+  for (let round = 1; round <= rounds; round++) {
+    const both = [new Holder(rootDir), new Holder(rootDir)];
+    t.after(() => Promise.all(both.map((holder) => holder.kill())));
+    for (const holder of both) assert.equal(await holder.line(), "ready");
+    for (const holder of both) holder.start();
+    const lines = await Promise.all(both.map((holder) => holder.line()));
+    assert.equal(lines.filter((line) => line === "running").length, 1, `round ${round}: ${lines}`);
+    const winner = both[lines.indexOf("running")];
+    const loser = lines.find((line) => line !== "running") ?? "";
+    assert.match(loser, new RegExp(`root directory ${rootDir} is in use by .*process ${winner?.pid}\\b`));
+    assert.equal(await answering(rootDir), winner?.pid, `round ${round}`);
+    // Lock file and socket of a killed process are what the next round begins with.
+    await Promise.all(both.map((holder) => holder.kill()));
+  }
+});
+
+test(`of two agents that start at once, exactly one runs, ${agentRounds} times`, async (t) => {
+  const agent = await StandaloneAgent.create();
+  t.after(() => agent.destroy());
+  const flags = [`--config=${join(agent.dir, "kubelet.json")}`, `--root-dir=${agent.rootDir}`];
+  for (let round = 1; round <= agentRounds; round++) {
+    const both = [1, 2].map(() =>
+      spawn(process.execPath, [mainFile, ...flags, "--hostname-override=node-a", "--healthz-port=0"], {
+        stdio: ["ignore", "ignore", "pipe"],
+      }),
+    );
+    t.after(() => both.map((child) => child.kill("SIGKILL")));
+    const logs = both.map((child) => text(child.stderr));
+    const exits = both.map((child) => once(child, "exit").then(() => child));
+    const loser = await Promise.race(exits);
+    const winner = both.find((child) => child !== loser);
+    assert.equal(loser.exitCode, 1, `round ${round}`);
+    const log = await logs[both.indexOf(loser)];
+    assert.match(log ?? "", /Root directory is in use, waiting for its holder to end/);
+    assert.match(
+      log ?? "",
+      new RegExp(`root directory ${agent.rootDir} is in use by another kubelet \\(process ${winner?.pid}\\)`),
+    );
+    assert.doesNotMatch(log ?? "", /Started kubelet/);
+    await agent.ready();
+    assert.equal(winner?.exitCode, null, "the other one runs on");
+    winner?.kill("SIGKILL");
+    await Promise.all(exits);
+  }
+});
+
+test("an agent that is started while its predecessor stops waits for it", async (t) => {
+  const agent = await StandaloneAgent.create();
+  t.after(() => agent.destroy());
+  const first = new Holder(agent.rootDir);
+  t.after(() => first.kill());
+  assert.equal(await first.line(), "ready");
+  first.start();
+  assert.equal(await first.line(), "running");
+  agent.start();
+  await holds(() => assert.match(agent.log(), /Root directory is in use, waiting for its holder to end/));
+  await first.kill();
+  await agent.ready();
+});
