@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { type Clock, sleep } from "../base/clock.ts";
-import { type Component, type Health, healthy } from "../base/component.ts";
+import type { Component } from "../base/component.ts";
 import { KubeletError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import { type FileLock, lockFile } from "../host/file-lock.ts";
@@ -21,10 +21,6 @@ export class RootDirLock implements Component {
 
   get done(): Promise<void> {
     return this.#ended.promise;
-  }
-
-  health(): Health {
-    return healthy;
   }
 
   async start(signal: AbortSignal): Promise<void> {
