@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aContainer, aPod, seen, seenContainer } from "../../../test/builders/pods.ts";
+import { aContainer, aPod, aSandbox, seen, seenContainer } from "../../../test/builders/pods.ts";
 import type { ContainerId } from "../../clients/cri/cri.ts";
 import type { Container, ContainerState, Pod } from "../../model/pod.ts";
 import type { ObservedContainer } from "../../state/observed-pods.ts";
@@ -551,4 +551,16 @@ test("one that was ended for another to take its place is not done, whatever its
     seenContainer("a", { state: "exited", exitCode: 0 }),
   ]);
   assert.equal(statusOf(pod, done, { replaced: (c) => c.id === "a-0" }).phase, "Succeeded");
+});
+
+test("an init container that was to be replaced and did its work is done, unless its sandbox is lost", () => {
+  const pod = aPod({ initContainers: [aContainer("i")] });
+  const containers = [seenContainer("a"), seenContainer("i", { state: "exited", exitCode: 0 })];
+  const replaced = (c: { name: string }) => c.name === "i";
+  const here = statusOf(pod, seen(containers), { replaced });
+  assert.equal(here.phase, "Running");
+  assert.equal(here.initContainerStatuses?.[0]?.state?.terminated?.exitCode, 0);
+  const lost = statusOf(pod, seen(containers.slice(1), [aSandbox({ state: "notready" })]), { replaced });
+  assert.equal(lost.phase, "Pending");
+  assert.deepEqual(lost.initContainerStatuses?.[0]?.state, { waiting: { reason: "PodInitializing" } });
 });

@@ -1,5 +1,5 @@
 import type { Container, ContainerState, VolumeMount } from "../../model/pod.ts";
-import { type ContainerRole, restartDecision } from "../../model/restart-policy.ts";
+import { type ContainerRole, judgedExitCode, restartDecision } from "../../model/restart-policy.ts";
 import { newestContainer, type ObservedContainer } from "../../state/observed-pods.ts";
 import type { ApiContainerStatus, Terminated } from "./api-types.ts";
 import {
@@ -70,8 +70,15 @@ function willRun(
   if (pod.metadata.deletionTimestamp || workerPhase !== "syncing") return false;
   if (!last) return role !== "init" || !status.state?.terminated;
   if (last.state === "running") return false;
-  if (last.state !== "exited" || isReplaced(last, input)) return true;
+  if (last.state !== "exited") return true;
+  if (isReplaced(last, input)) return role !== "init" || !isDoneHere(last, input);
   return restartDecision(pod, container, role, last.exitCode, gates.restart) !== "no";
+}
+
+/** True if an init container has done its work in the sandbox that is in use, also if another was to take its place. */
+function isDoneHere(last: ObservedContainer, { seen }: StatusInput): boolean {
+  const [newest] = seen?.sandboxes ?? [];
+  return newest?.state === "ready" && last.sandboxId === newest.id && judgedExitCode("init", last) === 0;
 }
 
 function fromRuntime(
