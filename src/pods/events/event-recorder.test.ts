@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeClock } from "../../base/fake-clock.ts";
 import { silentLogger } from "../../base/logger.ts";
+import { KubeApiError } from "../../clients/kube/api-error.ts";
 import type { KubeRequest } from "../../clients/kube/transport-interface.ts";
 import { fakePod } from "../../model/fake-pod.ts";
 import type { Pod } from "../../model/pod.ts";
@@ -182,16 +183,17 @@ for (const [status, dropped, requests] of refusals)
   });
 
 const ending = "unable to create new content in namespace n because it is being terminated";
-for (const [status, message, warnings] of [
-  [403, `events "e" is forbidden: ${ending}`, []],
-  [404, 'namespaces "n" not found', []],
-  [403, 'events is forbidden: User "u" cannot create', ["API server rejected event"]],
+for (const [status, message, cause, warnings] of [
+  [403, `events "e" is forbidden: ${ending}`, "NamespaceTerminating", []],
+  [404, 'namespaces "n" not found', undefined, []],
+  [403, 'events is forbidden: User "u" cannot create', undefined, ["API server rejected event"]],
 ] as const)
   test(`"${message}" is ${warnings.length > 0 ? "a" : "no"} warning`, async (t) => {
     const lines: string[] = [];
     const logger = { ...silentLogger, warn: (line: string) => void lines.push(line) };
     const { clock, drops, server, recorder } = await setUp(t, { logger });
-    server.answer = () => Object.assign(new Error(message), { status });
+    const details = { causes: cause ? [{ reason: cause }] : [] };
+    server.answer = () => new KubeApiError({ status, reason: "R", message, details });
     recorder.normal(pod, "Killing", "m");
     await clock.advance(1000);
     assert.deepEqual(lines, warnings);

@@ -4,6 +4,7 @@ import { httpStatusOf, messageOf, retryAfterOf } from "../../base/errors.ts";
 import { failureLog } from "../../base/failure-log.ts";
 import type { Logger } from "../../base/logger.ts";
 import { RateLimit } from "../../base/rate-limit.ts";
+import { KubeApiError } from "../../clients/kube/api-error.ts";
 import type { KubeTransport } from "../../clients/kube/transport-interface.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PodEvents } from "../../model/pod-events.ts";
@@ -187,15 +188,16 @@ export class EventRecorder implements Component, PodEvents {
   }
 }
 
-/** An answer that the same request would get again. */
 /** Whatever is in the namespace goes with it: that is no failure. */
 function isOfEndingNamespace(error: unknown): boolean {
-  const message = messageOf(error);
-  const status = httpStatusOf(error);
-  if (status === 403) return /because it is being terminated/.test(message);
+  if (!(error instanceof KubeApiError)) return false;
+  const { status, details, message } = error;
+  if (status === 403)
+    return details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") ?? false;
   return status === 404 && /^namespaces "[^"]*" not found/.test(message);
 }
 
+/** An answer that the same request would get again. */
 function isRefusal(error: unknown): boolean {
   const status = httpStatusOf(error);
   return status !== undefined && status >= 400 && status < 500 && status !== 429;

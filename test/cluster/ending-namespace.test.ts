@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { KubeApiError } from "../../src/clients/kube/api-error.ts";
+import { holds } from "../e2e/holds.ts";
+import { AgentLog } from "./agent-log.ts";
+import { nodeName, TestCluster } from "./cluster-node.ts";
+
+type Answer = ConstructorParameters<typeof KubeApiError>[0];
+
+const ending: Answer = {
+  status: 403,
+  reason: "Forbidden",
+  message: 'events "web" is forbidden: the namespace does not take new content',
+  details: { causes: [{ reason: "NamespaceTerminating", field: "metadata.namespace" }] },
+};
+const gone: Answer = { status: 404, reason: "NotFound", message: 'namespaces "default" not found' };
+const noRight: Answer = { status: 403, reason: "Forbidden", message: "events is forbidden: no such right" };
+
+for (const [what, answer, warns] of [
+  ["of a namespace that is being terminated", ending, false],
+  ["of a namespace that does not exist any more", gone, false],
+  ["that the node may not create", noRight, true],
+] as const)
+  test(`events ${what} are ${warns ? "a" : "no"} warning`, async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { api } = cluster;
+    const log = new AgentLog();
+    await cluster.startAgent({ logger: log.logger });
+    cluster.addPod("web", { dnsPolicy: "Default" });
+    await cluster.runs("web");
+    await holds(() => {
+      assert.equal(cluster.events("web", "Started").length, 1);
+      assert.equal(cluster.events(nodeName, "NodeReady").length, 1);
+    });
+    const from = log.lines.length;
+    api.onRequest = (call) => {
+      if (/^POST events default/.test(call)) throw new KubeApiError(answer);
+    };
+    // Deleting a namespace deletes its pods.
+    api.deletePod("web");
+    await cluster.isGone("web");
+    const logged = warns ? "W API server rejected event" : "I Event of a terminating namespace was dropped";
+    await holds(() => assert.ok(log.messages(from).includes(logged), log.lines.slice(from).join("\n")));
+    await cluster.stopAgent();
+    const problems = [...new Set(log.problems(from))];
+    assert.deepEqual(problems, warns ? [logged] : [], log.lines.slice(from).join("\n"));
+  });
