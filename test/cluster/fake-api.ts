@@ -169,7 +169,7 @@ export class FakeApi implements KubeTransport {
       case "DELETE":
         return this.#delete(
           target,
-          body as unknown as { gracePeriodSeconds?: number; preconditions?: { uid?: string } },
+          (body ?? {}) as unknown as { gracePeriodSeconds?: number; preconditions?: { uid?: string } },
         );
       default:
         return method satisfies never;
