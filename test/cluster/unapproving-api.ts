@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import type { Attributes, Authorizer } from "../../src/apiserver/access.ts";
 import { type Auth, auth, kubeconfig, prepareIdentity } from "../../src/apiserver/auth/index.ts";
 import { definitions } from "../../src/apiserver/kinds/index.ts";
 import { podDefinition } from "../../src/apiserver/kinds/pods/index.ts";
@@ -11,12 +12,24 @@ import { systemClock as clock } from "../../src/base/clock.ts";
 import { silentLogger as logger } from "../../src/base/logger.ts";
 import { ApiUser } from "./api-user.ts";
 
-/** The embedded API in this process, where requests for certificates wait until somebody decides on them. */
-export async function startUnapprovingApi(t: TestContext): Promise<ApiUser> {
+/**
+ * The embedded API in this process, where requests for certificates wait until somebody decides on them. What `isForbidden`
+ * holds for is refused, as if a rule were missing.
+ */
+export async function startUnapprovingApi(
+  t: TestContext,
+  isForbidden: (attributes: Attributes) => boolean = () => false,
+): Promise<ApiUser> {
   const dir = mkdtempSync(join(tmpdir(), "api-"));
   const identity = prepareIdentity({ dir, clock, hostnames: [], addresses: [] });
   const who: Auth = auth({ identity, objects: () => server.objects, clock, logger });
-  const { authenticator, authorizer, admission } = who;
+  const { authenticator, admission } = who;
+  const authorizer: Authorizer = {
+    allows: async (caller, attributes) =>
+      isForbidden(attributes)
+        ? { allowed: false, reason: "" }
+        : await who.authorizer.allows(caller, attributes),
+  };
   const store = memoryStore();
   const { ca, serving, admin } = identity;
   const server: ApiServer = new ApiServer({

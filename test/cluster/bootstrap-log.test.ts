@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import { joinedAccess } from "../../src/app/cluster-credentials.ts";
+import { createMetrics } from "../../src/base/metrics.ts";
+import type { NodeObject } from "../../src/node/node-types.ts";
+import { holds } from "../e2e/holds.ts";
+import { AgentLog } from "./agent-log.ts";
+import { nodeName, TestCluster } from "./cluster-node.ts";
+import { hastyClock } from "./hasty-clock.ts";
+import { startUnapprovingApi } from "./unapproving-api.ts";
+
+/** By then unlimited doubling would have reached its longest pause. */
+const refusals = 6;
+const longestPauseMs = 10_000;
+
+test("a first certificate is requested, not rotated; a refused request is made again within 10 s, and the next one counts", async (t) => {
+  let attempts = 0;
+  let isRuleMissing = true;
+  const api = await startUnapprovingApi(t, ({ verb, resource, subresource }) => {
+    if (verb !== "create" || resource !== "certificatesigningrequests" || subresource) return false;
+    attempts++;
+    return isRuleMissing;
+  });
+  const cluster = await TestCluster.start(t);
+  const log = new AgentLog();
+  const metrics = createMetrics();
+  const config = { ...cluster.config(), rotateCertificates: true };
+  const bootstrapKubeconfig = join(cluster.dir, "bootstrap");
+  await api.allowJoining(bootstrapKubeconfig);
+  const hopeless: string[] = [];
+  const access = await joinedAccess({
+    flags: {
+      bootstrapKubeconfig,
+      kubeconfig: join(cluster.dir, "kubeconfig"),
+      certDir: join(cluster.dir, "pki"),
+      hostnameOverride: nodeName,
+    },
+    ...{ config, metrics, kubeletVersion: "v1.36.4", logger: log.logger },
+    clock: hastyClock(20),
+    signal: t.signal,
+    onHopeless: (reason) => hopeless.push(reason),
+  });
+  t.after(() => access.close());
+  await cluster.startAgent({ cluster: access, config, metrics, logger: log.logger });
+
+  await holds(() => assert.ok(attempts >= refusals, log.lines.join("\n")));
+  isRuleMissing = false;
+  const refused = attempts;
+  await api.decide(await api.openRequest(), "Approved", "this node is known");
+  await holds(async () => {
+    const { status } = await api.get<NodeObject>(`/api/v1/nodes/${nodeName}`);
+    assert.equal(status.conditions?.find(({ type }) => type === "Ready")?.status, "True");
+  });
+  await cluster.stopAgent();
+
+  assert.equal(attempts, refused + 1, "the first request after the correction is the last");
+  const failures = log.lines.filter((line) => line.includes('"Certificate request failed, will retry"'));
+  assert.equal(failures.length, refused, log.lines.join("\n"));
+  for (const line of failures) {
+    assert.match(line, /^E.*cannot create certificate signing request: .*forbidden/);
+    assert.ok(Number(/ retryMs=(\d+)/.exec(line)?.[1]) <= longestPauseMs, line);
+  }
+  const certificates = log.lines.filter((line) => line.includes('certificate="client-certificate"'));
+  const requested = certificates.filter((line) => line.includes('"Requesting certificate"'));
+  assert.equal(requested.length, refused + 1, certificates.join("\n"));
+  assert.doesNotMatch(certificates.join("\n"), /Rotating certificates|rotation failed/);
+  assert.deepEqual(hopeless, []);
+});
