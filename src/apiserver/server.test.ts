@@ -246,6 +246,52 @@ test("an upgrade of what cannot be upgraded is refused", async (t) => {
   assert.match(await upgrade("/nothing"), /^HTTP\/1\.1 404 /);
 });
 
+test("a refusal over HTTP/2 ends with its stream, which is not reset", async (t) => {
+  const { server, pair, client } = await secureApi(t);
+  const socket = connectTls({
+    ...{ port: server.port, host: "127.0.0.1", ca: pair.cert, ...client },
+    ALPNProtocols: ["h2"],
+  });
+  t.after(() => socket.destroy());
+  const frame = (type: number, flags: number, stream: number, payload = Buffer.alloc(0)) => {
+    const head = Buffer.alloc(9);
+    head.writeUIntBE(payload.length, 0, 3);
+    head.writeUInt8(type, 3);
+    head.writeUInt8(flags, 4);
+    head.writeUInt32BE(stream, 5);
+    return Buffer.concat([head, payload]);
+  };
+  const field = (name: string, value: string) =>
+    Buffer.concat([
+      Buffer.from([0, name.length]),
+      Buffer.from(name),
+      Buffer.from([value.length]),
+      Buffer.from(value),
+    ]);
+  const get = [
+    field(":method", "GET"),
+    field(":scheme", "https"),
+    field(":authority", "x"),
+    field(":path", "/nothing"),
+  ];
+  socket.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+  // SETTINGS, and HEADERS that end both the headers and the request.
+  socket.write(Buffer.concat([frame(4, 0, 0), frame(1, 5, 1, Buffer.concat(get))]));
+  let buffer = Buffer.alloc(0);
+  const ends: string[] = [];
+  for await (const chunk of socket) {
+    buffer = Buffer.concat([buffer, chunk]);
+    while (buffer.length >= 9 && buffer.length >= 9 + buffer.readUIntBE(0, 3)) {
+      const [type, flags, stream] = [buffer[3], buffer[4] ?? 0, buffer.readUInt32BE(5)];
+      buffer = buffer.subarray(9 + buffer.readUIntBE(0, 3));
+      if (stream === 1 && type === 3) ends.push("reset");
+      if (stream === 1 && type === 0 && flags & 1) ends.push("end of stream");
+    }
+    if (ends.length > 0) break;
+  }
+  assert.deepEqual(ends, ["end of stream"]);
+});
+
 test("stopping does not wait for a client that no longer reads, nor for a body that never ends", {
   timeout: 60_000,
 }, async (t) => {

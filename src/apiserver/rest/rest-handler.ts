@@ -155,8 +155,7 @@ export class RestHandler {
         ...(unread && { connection: "close" }),
         ...(retry !== undefined && { "retry-after": String(retry) }),
       });
-      // Otherwise HTTP/2 keeps the stream, and the session, for the rest of the body.
-      if (!request.complete) (request as { stream?: ServerHttp2Stream }).stream?.close();
+      if (isAbort(error)) endUnreadBody(request);
     } catch {
       response.destroy(); // there is nobody left to tell
     }
@@ -196,4 +195,13 @@ function rawAnswer(status: Status): string {
     "",
     body,
   ].join("\r\n");
+}
+
+/**
+ * A request that ended while its body was read: HTTP/2 keeps the stream, and the session, for the rest of the body. No other
+ * stream is closed: that may overtake the answer.
+ */
+function endUnreadBody(request: IncomingMessage): void {
+  const { stream } = request as { stream?: ServerHttp2Stream };
+  if (stream && !stream.endAfterHeaders && !request.complete) stream.close();
 }
