@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,6 +29,22 @@ test("a lock is held once, and names its holder", async (t) => {
   lock.release();
   assert.equal(existsSync(path), false);
   (await take()).release();
+});
+
+test("a lock that is held keeps no file open for writing: its file system can be remounted read-only", async (t) => {
+  const { path, take } = await setUp(t);
+  const lock = await take();
+  const modes = readdirSync("/proc/self/fd").flatMap((fd) => {
+    try {
+      if (readlinkSync(`/proc/self/fd/${fd}`) !== path) return [];
+      const flags = /^flags:\s+(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, "utf8"))?.[1] ?? "";
+      return [Number.parseInt(flags, 8) & 3];
+    } catch {
+      return [];
+    }
+  });
+  assert.deepEqual(modes, [0]);
+  lock.release();
 });
 
 for (const [name, content] of [

@@ -2,13 +2,12 @@ import {
   closeSync,
   constants,
   fstatSync,
-  ftruncateSync,
   mkdirSync,
   openSync,
   readFileSync,
   rmSync,
   statSync,
-  writeSync,
+  writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -45,9 +44,7 @@ export async function lockFile(path: string, o: { folderMode: number }): Promise
       // Otherwise its former holder has removed the file since it was opened: a lock on that one keeps nobody out.
       isOurs = isFileAt(fd, path);
       if (!isOurs) continue;
-      const text = identity(process.pid);
-      writeSync(fd, text, 0);
-      ftruncateSync(fd, text.length);
+      writeFileSync(path, identity(process.pid));
       return { kind: "taken", release: () => release(fd, path) };
     } catch (error) {
       isOurs = false;
@@ -63,7 +60,8 @@ export async function lockFile(path: string, o: { folderMode: number }): Promise
 function open(path: string, folderMode: number): number | undefined {
   mkdirSync(dirname(path), { recursive: true, mode: folderMode });
   try {
-    return openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o644);
+    // For reading: a file that stays open for writing would keep its file system from being remounted read-only.
+    return openSync(path, constants.O_RDONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o644);
   } catch (error) {
     if (errnoOf(error) === "ENOENT") return undefined;
     throw error;
