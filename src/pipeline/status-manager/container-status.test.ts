@@ -366,6 +366,13 @@ const probedTable: [
   ["readiness has no result", { readinessProbe: {} }, {}, undefined, [true, false]],
   ["readiness is unknown", { readinessProbe: {} }, { readiness: "unknown" }, undefined, [true, false]],
   ["readiness failed", { readinessProbe: {} }, { readiness: "failure" }, undefined, [true, false]],
+  [
+    "readiness without a probe, known as failed from a status before its startup",
+    { startupProbe: {} },
+    { startup: "success", readiness: "failure" },
+    { started: false, ready: false },
+    [true, true],
+  ],
   ["readiness passed", { readinessProbe: {} }, { readiness: "success" }, undefined, [true, true]],
   ["readiness counts only after startup", probes, { readiness: "success" }, undefined, [false, false]],
   ["liveness has no say in it", { livenessProbe: {} }, { liveness: "failure" }, undefined, [true, true]],

@@ -39,9 +39,10 @@ function isStarted(
 }
 
 function isReady(container: Container, was: ApiContainerStatus | undefined, outcome: Outcome): boolean {
-  if (outcome === "success") return true;
+  // Without a probe nothing would ever change what was known before.
+  if (!container.readinessProbe || outcome === "success") return true;
   if (outcome === "failure") return false;
-  return was?.ready === true || !container.readinessProbe;
+  return was?.ready === true;
 }
 
 /** The id without "containerd://" before it. */
