@@ -136,7 +136,7 @@ export const brokenPods: readonly BrokenPod[] = [
   },
   {
     name: "liveness-exec",
-    names: /\bc\b.*liveness probe.*no heartbeat/,
+    names: /^(?=.*\bc\b).*liveness probe.*no heartbeat/,
     container: { livenessProbe: { exec: { command: sh("echo no heartbeat; exit 1") }, ...fast } },
   },
   {
@@ -154,7 +154,7 @@ export const brokenPods: readonly BrokenPod[] = [
   },
   {
     name: "startup-tcp",
-    names: /\bc\b.*startup probe.*:9090: connect: connection refused/,
+    names: /^(?=.*\bc\b).*startup probe.*:9090: connect: connection refused/,
     container: { startupProbe: { tcpSocket: { port: 9090 }, ...fast } },
   },
   {
