@@ -1,7 +1,7 @@
-// Runs under Node 24, which reads TypeScript: the list of what a node needs has one home, in src/local.
+// Runs under Node 24, which reads TypeScript: the list of what a node needs has one home, in src/single-node.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { debianPackages, describeMissing, findRequirements } from "../../src/local/requirements.ts";
+import { debianPackages, describeMissing, findRequirements } from "../../src/single-node/requirements.ts";
 import { say, seconds } from "./say.mjs";
 
 /**

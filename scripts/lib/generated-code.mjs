@@ -3,17 +3,17 @@ import { join } from "node:path";
 import { root } from "./node-packages.mjs";
 import { runTool } from "./run-tool.mjs";
 
-/** Generates src/gen again elsewhere and compares. Undefined if it is the same, else what differs. */
+/** Generates src/lib/gen again elsewhere and compares. Undefined if it is the same, else what differs. */
 export async function generatedCodeIsCurrent(scratch) {
   const problem = await runTool("node_modules/@bufbuild/buf/bin/buf", ["generate", "--output", scratch]);
   if (problem) return problem;
-  const fresh = list(join(scratch, "src/gen"));
-  const ours = list(join(root, "src/gen"));
+  const fresh = list(join(scratch, "src/lib/gen"));
+  const ours = list(join(root, "src/lib/gen"));
   const differing = [...new Set([...fresh.keys(), ...ours.keys()])].filter(
     (file) => fresh.get(file) !== ours.get(file),
   );
   if (differing.length === 0) return undefined;
-  return `src/gen is not what proto/ says; run "npm run gen". Differs: ${differing.join(", ")}`;
+  return `src/lib/gen is not what proto/ says; run "npm run gen". Differs: ${differing.join(", ")}`;
 }
 
 function list(dir) {

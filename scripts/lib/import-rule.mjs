@@ -1,32 +1,35 @@
 import { posix } from "node:path";
 
-/** From the top down. A folder with "/*" is a room of components: each folder in it is one. */
+/** The products of `src`, each over the libraries in `src/lib`. A product never imports another; commands may import all of them. */
+const products = ["kubelet", "apiserver", "single-node", "console"];
+
+/** From the top down. Each folder below a path that ends with "/*" is a component. */
 export const layers = [
   ["cli"],
-  ["app"],
+  ["kubelet/agent"],
   [
-    "server",
     "apiserver",
     "console",
-    "pipeline/*",
-    "pods/*",
-    "resources/*",
-    "node",
-    "plugins",
-    "certs",
-    "stats",
-    "local",
+    "single-node",
+    "kubelet/server",
+    "kubelet/pipeline/*",
+    "kubelet/pods/*",
+    "kubelet/resources/*",
+    "kubelet/node",
+    "kubelet/plugins",
+    "kubelet/certs",
+    "kubelet/stats",
   ],
-  ["clients", "host", "state"],
-  ["gen", "model", "config", "schema"],
-  ["base"],
+  ["kubelet/state"],
+  ["lib/clients", "lib/host"],
+  ["lib/gen", "lib/model", "lib/config", "lib/schema"],
+  ["lib/base"],
 ];
 
-/** Sideways imports that are meant: quantities and types are shared words. */
+/** Imports within a layer that are meant: configuration and API objects share quantities. */
 const allowed = [
-  { from: "config", to: "model/quantity.ts" },
-  { from: "config", to: "model/quantity-form.ts" },
-  { from: "state", to: "clients/", typeOnly: true },
+  { from: "lib/config", to: "lib/model/quantity.ts" },
+  { from: "lib/config", to: "lib/model/quantity-form.ts" },
 ];
 
 /** What is wrong with the imports of one file; `file` is its path from the project's root ("src/…"). */
@@ -37,38 +40,45 @@ export function checkImports(file, text) {
       { file, line: 1, message: `"${file}" is in no layer: add its folder to scripts/lib/import-rule.mjs` },
     ];
   const isTest = file.endsWith(".test.ts");
-  return importsOf(text).flatMap(({ specifier, line, typeOnly }) => {
+  return importsOf(text).flatMap(({ specifier, line }) => {
     if (!specifier.startsWith(".")) return [];
     const target = posix.normalize(posix.join(posix.dirname(file), specifier));
-    const message = judge(from, target, isTest, typeOnly);
+    const message = judge(from, target, isTest);
     return message ? [{ file, line, message: `${message} (imports "${specifier}")` }] : [];
   });
 }
 
-function judge(from, target, isTest, typeOnly) {
+function judge(from, target, isTest) {
   if (!target.startsWith("src/")) {
     return isTest && target.startsWith("test/") ? undefined : "source does not import from outside of src/";
   }
   const to = place(target);
   if (!to) return `"${target}" is in no layer`;
+  const other = productOf(to);
+  if (productOf(from) && other && other !== productOf(from))
+    return `${productOf(from)} and ${other} are products of their own and share libraries only`;
   if (to.component === from.component || to.layer > from.layer) return undefined;
   const inside = target.slice("src/".length);
-  const meant = allowed.some(
-    (a) => a.from === from.component && inside.startsWith(a.to) && (typeOnly || !a.typeOnly),
-  );
-  if (meant) return undefined;
+  if (allowed.some((a) => a.from === from.component && inside.startsWith(a.to))) return undefined;
   if (to.layer < from.layer) return `imports go down only: ${from.component} is below ${to.component}`;
   return `${from.component} and ${to.component} are of one layer and do not import each other`;
 }
 
+const productOf = ({ component }) => products.find((name) => component.split("/")[0] === name);
+
 /** The layer and component that a file belongs to. */
 function place(file) {
-  const [, first, second, third] = file.split("/");
-  for (const [layer, names] of layers.entries()) {
-    if (names.includes(first)) return { layer, component: first };
-    // A file that lies in the room itself belongs to no component, so all others are strangers to it.
-    if (names.includes(`${first}/*`)) return { layer, component: third ? `${first}/${second}` : first };
-  }
+  const inside = file.slice("src/".length);
+  for (const [layer, names] of layers.entries())
+    for (const name of names) {
+      const folder = name.replace(/\*$/, "");
+      if (name === folder ? inside.startsWith(`${name}/`) : inside.startsWith(folder)) {
+        if (name === folder) return { layer, component: name };
+        // A file beside the components belongs to none of them.
+        const [component, rest] = inside.slice(folder.length).split("/");
+        return { layer, component: rest === undefined ? folder.slice(0, -1) : folder + component };
+      }
+    }
   return undefined;
 }
 
@@ -82,7 +92,6 @@ function importsOf(text) {
     return {
       specifier: match[1] ?? match[2] ?? match[3],
       line: text.slice(0, match.index + leading).split("\n").length,
-      typeOnly: /^\s*(?:import|export)\s+type\b/.test(match[0]),
     };
   });
 }

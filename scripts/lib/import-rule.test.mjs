@@ -7,73 +7,63 @@ import { test } from "node:test";
 import { checkImports } from "./import-rule.mjs";
 
 const table = [
-  ["app may import a component", "src/app/a.ts", 'import { x } from "../pipeline/pleg/pleg.ts";', undefined],
   [
-    "a component may import base",
-    "src/pipeline/pleg/a.ts",
-    'import { x } from "../../base/clock.ts";',
+    "the composition root may import a component",
+    "kubelet/agent/a.ts",
+    "../pipeline/pleg/pleg.ts",
     undefined,
   ],
-  ["a component may import itself", "src/pods/images/a.ts", 'import { x } from "./b.ts";', undefined],
-  ["packages are not judged", "src/base/a.ts", 'import { parse } from "yaml";', undefined],
-  ["config may import quantities", "src/config/a.ts", 'import { q } from "../model/quantity.ts";', undefined],
+  ["a component may import a library", "kubelet/pipeline/pleg/a.ts", "../../../lib/base/clock.ts", undefined],
+  ["a component may import the state", "kubelet/pipeline/pleg/a.ts", "../../state/b.ts", undefined],
+  ["a component may import itself", "kubelet/pods/images/a.ts", "./b.ts", undefined],
+  ["packages are not judged", "lib/base/a.ts", "yaml", undefined],
+  ["config may import quantities", "lib/config/a.ts", "../model/quantity.ts", undefined],
+  ["config may not import the rest of model", "lib/config/a.ts", "../model/pod.ts", /one layer/],
+  ["model may not import config", "lib/model/a.ts", "../config/schema.ts", /one layer/],
+  ["base is at the bottom", "lib/base/a.ts", "../model/pod.ts", /down only: lib\/base is below lib\/model/],
   [
-    "config may not import the rest of model",
-    "src/config/a.ts",
-    'import { q } from "../model/pod.ts";',
-    /one layer/,
+    "components of one folder do not import each other",
+    "kubelet/pipeline/pleg/a.ts",
+    "../sync-loop/b.ts",
+    /pipeline\/pleg and kubelet\/pipeline\/sync-loop/,
   ],
-  ["model may not import config", "src/model/a.ts", 'import { q } from "../config/schema.ts";', /one layer/],
+  ["nor do those of two folders", "kubelet/pods/images/a.ts", "../../resources/qos/b.ts", /one layer/],
+  ["nor do single folders", "kubelet/server/a.ts", "../certs/b.ts", /server and kubelet\/certs/],
+  ["a component does not import the composition root", "kubelet/node/a.ts", "../agent/b.ts", /down only/],
+  ["nothing imports cli", "kubelet/agent/a.ts", "../../cli/main.ts", /down only/],
+  ["cli may import each product", "cli/a.ts", "../apiserver/b.ts", undefined],
   [
-    "base imports nothing above it",
-    "src/base/a.ts",
-    'import { x } from "../model/pod.ts";',
-    /down only: base is below model/,
-  ],
-  [
-    "rooms have components",
-    "src/pipeline/pleg/a.ts",
-    'import { x } from "../sync-loop/b.ts";',
-    /pipeline\/pleg and pipeline\/sync-loop/,
+    "the kubelet does not import the API server",
+    "kubelet/agent/a.ts",
+    "../../apiserver/b.ts",
+    /kubelet and apiserver/,
   ],
   [
-    "also from room to room",
-    "src/pods/images/a.ts",
-    'import type { x } from "../../resources/qos/b.ts";',
-    /one layer/,
+    "the API server does not import the kubelet",
+    "apiserver/a.ts",
+    "../kubelet/state/b.ts",
+    /apiserver and kubelet/,
   ],
-  ["also single folders", "src/server/a.ts", 'import { x } from "../local/b.ts";', /server and local/],
-  ["nobody imports cli", "src/app/a.ts", 'import { x } from "../cli/main.ts";', /down only/],
-  [
-    "state may use the types of clients",
-    "src/state/a.ts",
-    'import type { x } from "../clients/cri/cri.ts";',
-    undefined,
-  ],
-  ["but not their code", "src/state/a.ts", 'import { x } from "../clients/cri/cri.ts";', /one layer/],
-  ["dynamic imports count", "src/model/a.ts", 'const x = await import("../app/b.ts");', /down only/],
-  ["export from counts", "src/model/a.ts", 'export * from "../app/b.ts";', /down only/],
-  [
-    "imports over several lines count",
-    "src/model/a.ts",
-    'import {\n  x,\n  y,\n} from "../app/b.ts";',
-    /down only/,
-  ],
-  ["import for effect counts", "src/model/a.ts", 'import "../app/b.ts";', /down only/],
-  [
-    "tests may import test helpers",
-    "src/local/a.test.ts",
-    'import { x } from "../../test/node/test-node.ts";',
-    undefined,
-  ],
-  ["source may not", "src/local/a.ts", 'import { x } from "../../test/node/test-node.ts";', /outside of src/],
-  ["tests follow the layers", "src/base/a.test.ts", 'import { x } from "../model/pod.ts";', /down only/],
-  ["an unknown folder is named", "src/helpers/a.ts", "", /in no layer/],
-];
+  ["a library does not import a product", "lib/model/a.ts", "../../kubelet/state/b.ts", /down only/],
+  ["an unknown folder is named", "helpers/a.ts", undefined, /in no layer/],
+  ["a file outside of the components is named", "kubelet/a.ts", undefined, /in no layer/],
+  ["tests may import test helpers", "single-node/a.test.ts", "../../test/node/test-node.ts", undefined],
+  ["source may not", "single-node/a.ts", "../../test/node/test-node.ts", /outside of src/],
+  ["tests follow the layers", "lib/base/a.test.ts", "../model/pod.ts", /down only/],
+].map(([rule, file, to, expected]) => [rule, file, to ? `import { x } from "${to}";` : "", expected]);
 
-for (const [rule, file, text, expected] of table) {
+const above = "../../kubelet/state/b.ts";
+const forms = [
+  ["dynamic imports count", `const x = await import("${above}");`],
+  ["export from counts", `export * from "${above}";`],
+  ["imports over several lines count", `import {\n  x,\n  y,\n} from "${above}";`],
+  ["an import for its effect counts", `import "${above}";`],
+  ["imports of types count", `import type { x } from "${above}";`],
+].map(([rule, text]) => [rule, "lib/model/a.ts", text, /down only/]);
+
+for (const [rule, file, text, expected] of [...table, ...forms]) {
   test(`import rule: ${rule}`, () => {
-    const problems = checkImports(file, `// first line\n${text}\n`);
+    const problems = checkImports(`src/${file}`, `// first line\n${text}\n`);
     if (expected === undefined) return assert.deepEqual(problems, []);
     assert.equal(problems.length, 1);
     assert.match(problems[0].message, expected);
@@ -84,12 +74,12 @@ for (const [rule, file, text, expected] of table) {
 test("import rule: the command names file and line and fails", () => {
   const root = mkdtempSync(join(tmpdir(), "import-rule-"));
   try {
-    mkdirSync(join(root, "src/base"), { recursive: true });
-    writeFileSync(join(root, "src/base/clock.ts"), 'export {};\nimport { x } from "../model/pod.ts";\n');
+    mkdirSync(join(root, "src/lib/base"), { recursive: true });
+    writeFileSync(join(root, "src/lib/base/clock.ts"), 'export {};\nimport { x } from "../model/pod.ts";\n');
     const script = new URL("../check-imports.mjs", import.meta.url).pathname;
     const done = spawnSync(process.execPath, [script, root], { encoding: "utf8" });
     assert.equal(done.status, 1);
-    assert.match(done.stderr, /^src\/base\/clock\.ts:2: imports go down only/);
+    assert.match(done.stderr, /^src\/lib\/base\/clock\.ts:2: imports go down only/);
   } finally {
     rmSync(root, { recursive: true, force: true });
   }

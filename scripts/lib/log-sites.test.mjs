@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { logSites } from "./log-sites.mjs";
 
-const writer = fileURLToPath(new URL("../../src/base/log-writer.ts", import.meta.url));
+const writer = fileURLToPath(new URL("../../src/lib/base/log-writer.ts", import.meta.url));
 
 /** Each call has the number of its line as its message. */
 const source = `import { createLogger } from ${JSON.stringify(writer)};

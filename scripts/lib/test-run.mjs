@@ -40,7 +40,11 @@ try {
   // Unit tests of a folder share a process, which is many times faster; those with processes of their own get one a file.
   await tests("unit tests", "{src,scripts}/**/*.test.{ts,mjs}", {
     options: ["--test-isolation=none", "--test-timeout=60000"],
-    groupOf: (file) => file.split("/").slice(0, 2).join("/"),
+    groupOf: (file) =>
+      file
+        .split("/")
+        .slice(0, /^src\/(kubelet|lib)\//.test(file) ? 3 : 2)
+        .join("/"),
     atOnce: 2,
   });
   await tests("contract and node tests", "test/**/*.test.ts", {
@@ -68,7 +72,7 @@ async function step(name, work) {
 }
 
 async function tests(name, pattern, { options, groupOf, atOnce }) {
-  const files = globSync(pattern, { cwd: root, exclude: ["src/gen/**", "test/fixtures/**"] })
+  const files = globSync(pattern, { cwd: root, exclude: ["src/lib/gen/**", "test/fixtures/**"] })
     .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
     .sort();
   if (files.length === 0) return;

@@ -1,4 +1,4 @@
-import { KubeletError } from "../base/errors.ts";
+import { KubeletError } from "../lib/base/errors.ts";
 
 /** A cause in the details of an answer: `FieldValueInvalid` of a field, for one. */
 export interface Cause {

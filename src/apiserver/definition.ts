@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Problem } from "../model/validation/problem.ts";
+import type { Problem } from "../lib/model/validation/problem.ts";
 import type { ApiObject } from "./storage/object.ts";
 
 /** An object on its way to the store: plain JSON that may be changed in place. */

@@ -11,8 +11,8 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { eventually } from "../../test/contracts/eventually.ts";
-import { FakeClock } from "../base/fake-clock.ts";
-import { generateKey, privateKeyPem, signCertificate } from "../base/x509/index.ts";
+import { FakeClock } from "../lib/base/fake-clock.ts";
+import { generateKey, privateKeyPem, signCertificate } from "../lib/base/x509/x509.ts";
 import { allowAll } from "./fixtures.ts";
 import {
   configMap,

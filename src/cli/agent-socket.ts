@@ -1,8 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { KubeletError } from "../base/errors.ts";
-import { defaultBaseDir } from "../local/node-files.ts";
+import { KubeletError } from "../lib/base/errors.ts";
+import { defaultBaseDir } from "../single-node/node-files.ts";
 
 /** For the help of commands that ask a running agent. */
 export const socketUsage = `  --node NAME        of the node that \`kubelet up --name NAME\` started

@@ -1,10 +1,10 @@
 import { isIPv4 } from "node:net";
 import { join, resolve } from "node:path";
-import { startEmbeddedApi } from "../app/embedded-api.ts";
-import { systemClock } from "../base/clock.ts";
-import { KubeletError } from "../base/errors.ts";
-import { createLogger } from "../base/log-writer.ts";
-import { parseDuration } from "../config/duration.ts";
+import { startEmbeddedApi } from "../apiserver/embedded-api.ts";
+import { systemClock } from "../lib/base/clock.ts";
+import { KubeletError } from "../lib/base/errors.ts";
+import { createLogger } from "../lib/base/log-writer.ts";
+import { parseDuration } from "../lib/config/duration.ts";
 import { logFaults } from "./faults.ts";
 import { parseOptions } from "./options.ts";
 import { untilSignal } from "./signals.ts";

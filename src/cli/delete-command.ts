@@ -1,4 +1,4 @@
-import { KubeletError } from "../base/errors.ts";
+import { KubeletError } from "../lib/base/errors.ts";
 import { findSocket, socketOptions, socketUsage } from "./agent-socket.ts";
 import { localRequest } from "./local-request.ts";
 import { parseOptions } from "./options.ts";

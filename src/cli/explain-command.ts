@@ -1,5 +1,5 @@
-import { type Explanations, isMeant } from "../app/pod-explanations.ts";
-import { KubeletError } from "../base/errors.ts";
+import { type Explanations, isMeant } from "../kubelet/agent/pod-explanations.ts";
+import { KubeletError } from "../lib/base/errors.ts";
 import { findSocket, socketOptions, socketUsage } from "./agent-socket.ts";
 import { explanationLines } from "./explanation-lines.ts";
 import { localRequest } from "./local-request.ts";

@@ -1,5 +1,5 @@
-import type { ExplainedStep, PodExplanation } from "../app/explain-pod.ts";
-import type { Explanations } from "../app/pod-explanations.ts";
+import type { ExplainedStep, PodExplanation } from "../kubelet/agent/explain-pod.ts";
+import type { Explanations } from "../kubelet/agent/pod-explanations.ts";
 import { printable } from "./pod-table.ts";
 
 /** The explanations for people: of each pod where it stands, what is in its way, and a timeline. */

@@ -1,5 +1,5 @@
-import { messageOf } from "../base/errors.ts";
-import type { Logger } from "../base/logger.ts";
+import { messageOf } from "../lib/base/errors.ts";
+import type { Logger } from "../lib/base/logger.ts";
 
 /**
  * Faults of our own go to the structured log, with their stack. After an uncaught exception some callback was left half-done,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { flagTable } from "../config/flags/table.ts";
+import { flagTable } from "../lib/config/flags/table.ts";
 import { parseFlags, usage } from "./flags.ts";
 
 test("help has a line for every flag, with what it does", () => {

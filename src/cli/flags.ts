@@ -1,13 +1,13 @@
-import { withCommandLineDefaults, withDefaults } from "../config/defaults.ts";
-import { formatDuration } from "../config/duration.ts";
-import { FeatureGates, settableGates } from "../config/feature-gates.ts";
-import { defaultFlags } from "../config/flags/kubelet-flags.ts";
-import type { FlagSpec } from "../config/flags/spec.ts";
-import { flagGroups } from "../config/flags/table.ts";
-import { readerOf } from "../config/flags/values.ts";
+import { withCommandLineDefaults, withDefaults } from "../lib/config/defaults.ts";
+import { formatDuration } from "../lib/config/duration.ts";
+import { FeatureGates, settableGates } from "../lib/config/feature-gates.ts";
+import { defaultFlags } from "../lib/config/flags/kubelet-flags.ts";
+import type { FlagSpec } from "../lib/config/flags/spec.ts";
+import { flagGroups } from "../lib/config/flags/table.ts";
+import { readerOf } from "../lib/config/flags/values.ts";
 
-export type { KubeletFlags } from "../config/flags/kubelet-flags.ts";
-export { type ConfigOverride, type ParsedFlags, parseFlags } from "../config/flags/parse.ts";
+export type { KubeletFlags } from "../lib/config/flags/kubelet-flags.ts";
+export { type ConfigOverride, type ParsedFlags, parseFlags } from "../lib/config/flags/parse.ts";
 
 const head = `kubelet runs the pods of a node.
 

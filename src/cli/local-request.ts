@@ -1,6 +1,6 @@
 import { request } from "node:http";
 import { buffer } from "node:stream/consumers";
-import { KubeletError, messageOf } from "../base/errors.ts";
+import { KubeletError, messageOf } from "../lib/base/errors.ts";
 
 export interface LocalAnswer {
   readonly status: number;

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
-import { KubeletError, messageOf } from "../base/errors.ts";
-import { widenThreadPool } from "../host/thread-pool.ts";
+import { KubeletError, messageOf } from "../lib/base/errors.ts";
+import { widenThreadPool } from "../lib/host/thread-pool.ts";
 
 /** Node calls its processes by the name of a thread; whoever looks for a kubelet looks for this name. */
 function nameProcess(): void {

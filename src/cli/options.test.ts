@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeletError } from "../base/errors.ts";
+import type { KubeletError } from "../lib/base/errors.ts";
 import { parseOptions } from "./options.ts";
 
 const known = { o: "value", w: "switch", node: "value", "root-dir": "value", f: "values" } as const;

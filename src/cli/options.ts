@@ -1,4 +1,4 @@
-import { KubeletError } from "../base/errors.ts";
+import { KubeletError } from "../lib/base/errors.ts";
 
 type Kind = "switch" | "value" | "values";
 type Parsed<S extends Record<string, Kind>> = {

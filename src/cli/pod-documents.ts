@@ -1,6 +1,6 @@
 import { type Document, LineCounter, parseAllDocuments } from "yaml";
-import { messageOf } from "../base/errors.ts";
-import { dnsLabel, dnsSubdomain } from "../model/validation/names.ts";
+import { messageOf } from "../lib/base/errors.ts";
+import { dnsLabel, dnsSubdomain } from "../lib/model/validation/names.ts";
 
 /** One pod of a file, with the text that says what it is. */
 export interface PodDocument {

@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
-import { KubeletError, messageOf } from "../base/errors.ts";
+import { KubeletError, messageOf } from "../lib/base/errors.ts";
 import { type PodDocument, podDocuments } from "./pod-documents.ts";
 
 export interface FiledPod extends PodDocument {

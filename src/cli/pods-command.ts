@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import { createInterface } from "node:readline";
-import type { PodRow } from "../app/pod-board.ts";
-import { KubeletError, messageOf } from "../base/errors.ts";
+import type { PodRow } from "../kubelet/agent/pod-board.ts";
+import { KubeletError, messageOf } from "../lib/base/errors.ts";
 import { findSocket, socketOptions, socketUsage } from "./agent-socket.ts";
 import { LiveView } from "./live-view.ts";
 import { parseOptions } from "./options.ts";

@@ -1,17 +1,17 @@
 import { createWriteStream } from "node:fs";
 import { access } from "node:fs/promises";
 import { join } from "node:path";
-import { type Agent, type AgentOptions, startAgent } from "../app/agent.ts";
-import { systemClock } from "../base/clock.ts";
-import { KubeletError } from "../base/errors.ts";
-import { createLogger, type LogWriterOptions } from "../base/log-writer.ts";
-import type { Logger } from "../base/logger.ts";
-import { withDefaults, withFileDefaults } from "../config/defaults.ts";
-import { FeatureGates } from "../config/feature-gates.ts";
-import type { KubeletConfiguration } from "../config/kubelet-configuration.ts";
-import { type LoadedConfiguration, loadConfiguration } from "../config/load.ts";
-import type { PrivateNode } from "../local/private-node.ts";
-import { type Binaries, describeMissing, findRequirements } from "../local/requirements.ts";
+import { type Agent, type AgentOptions, startAgent } from "../kubelet/agent/agent.ts";
+import { systemClock } from "../lib/base/clock.ts";
+import { KubeletError } from "../lib/base/errors.ts";
+import { createLogger, type LogWriterOptions } from "../lib/base/log-writer.ts";
+import type { Logger } from "../lib/base/logger.ts";
+import { withDefaults, withFileDefaults } from "../lib/config/defaults.ts";
+import { FeatureGates } from "../lib/config/feature-gates.ts";
+import type { KubeletConfiguration } from "../lib/config/kubelet-configuration.ts";
+import { type LoadedConfiguration, loadConfiguration } from "../lib/config/load.ts";
+import type { PrivateNode } from "../single-node/private-node.ts";
+import { type Binaries, describeMissing, findRequirements } from "../single-node/requirements.ts";
 
 /** The programs that a node of our own needs, or an error that names what is missing. */
 export function requireBinaries(): Binaries {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type FakePodParts, fakePod } from "../model/fake-pod.ts";
-import type { Pod } from "../model/pod.ts";
+import { type FakePodParts, fakePod } from "../lib/model/fake-pod.ts";
+import type { Pod } from "../lib/model/pod.ts";
 import { explainUnscheduled, type ScheduledNode, unscheduledPods } from "./unscheduled-pods.ts";
 
 const node: ScheduledNode = {

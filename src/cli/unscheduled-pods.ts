@@ -1,14 +1,14 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { PodExplanation } from "../app/explain-pod.ts";
-import { systemClock } from "../base/clock.ts";
-import { silentLogger } from "../base/logger.ts";
-import { loadKubeconfig } from "../clients/kube/kubeconfig.ts";
-import { HttpKubeTransport } from "../clients/kube/transport.ts";
-import type { Pod } from "../model/pod.ts";
-import { matchesNode, nodeMismatch } from "../pods/admission/node-affinity.ts";
-import { insufficientMessage, insufficientResources } from "../pods/admission/resources-fit.ts";
-import { type Taint, taintText, untoleratedTaint } from "../pods/admission/taints.ts";
+import type { PodExplanation } from "../kubelet/agent/explain-pod.ts";
+import { matchesNode, nodeMismatch } from "../kubelet/pods/admission/node-affinity.ts";
+import { insufficientMessage, insufficientResources } from "../kubelet/pods/admission/resources-fit.ts";
+import { type Taint, taintText, untoleratedTaint } from "../kubelet/pods/admission/taints.ts";
+import { systemClock } from "../lib/base/clock.ts";
+import { silentLogger } from "../lib/base/logger.ts";
+import { loadKubeconfig } from "../lib/clients/kube/kubeconfig.ts";
+import { HttpKubeTransport } from "../lib/clients/kube/transport.ts";
+import type { Pod } from "../lib/model/pod.ts";
 
 /** The node of one machine, as far as a scheduler looks at it. */
 export interface ScheduledNode {

@@ -3,11 +3,11 @@ import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { configMap, mapsPath, testApi } from "../../src/apiserver/rest/fixtures.ts";
 import type { ApiObject } from "../../src/apiserver/storage/object.ts";
-import { systemClock } from "../../src/base/clock.ts";
-import { silentLogger } from "../../src/base/logger.ts";
-import { parseKubeconfig } from "../../src/clients/kube/kubeconfig.ts";
-import { ListWatch } from "../../src/clients/kube/list-watch.ts";
-import { HttpKubeTransport } from "../../src/clients/kube/transport.ts";
+import { systemClock } from "../../src/lib/base/clock.ts";
+import { silentLogger } from "../../src/lib/base/logger.ts";
+import { parseKubeconfig } from "../../src/lib/clients/kube/kubeconfig.ts";
+import { ListWatch } from "../../src/lib/clients/kube/list-watch.ts";
+import { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
 import { seededRandom } from "../faults/seeded-random.ts";
 import { type Chapter, HttpWatcher } from "./http-watcher.ts";
 

@@ -1,16 +1,16 @@
 // The client of the list-watch bench, in a process that does nothing else.
 import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { systemClock } from "../../src/base/clock.ts";
-import { silentLogger } from "../../src/base/logger.ts";
-import { parseKubeconfig } from "../../src/clients/kube/kubeconfig.ts";
-import { ListWatch } from "../../src/clients/kube/list-watch.ts";
-import { withoutManagedFields } from "../../src/clients/kube/list-watch-objects.ts";
-import { HttpKubeTransport } from "../../src/clients/kube/transport.ts";
-import { PodConfig } from "../../src/pipeline/pod-config/pod-config.ts";
-import { ApiSource } from "../../src/pipeline/sources/api-source.ts";
-import { SyncLoop } from "../../src/pipeline/sync-loop/sync-loop.ts";
-import { DesiredPods } from "../../src/state/desired-pods.ts";
+import { PodConfig } from "../../src/kubelet/pipeline/pod-config/pod-config.ts";
+import { ApiSource } from "../../src/kubelet/pipeline/sources/api-source.ts";
+import { SyncLoop } from "../../src/kubelet/pipeline/sync-loop/sync-loop.ts";
+import { DesiredPods } from "../../src/kubelet/state/desired-pods.ts";
+import { systemClock } from "../../src/lib/base/clock.ts";
+import { silentLogger } from "../../src/lib/base/logger.ts";
+import { parseKubeconfig } from "../../src/lib/clients/kube/kubeconfig.ts";
+import { ListWatch } from "../../src/lib/clients/kube/list-watch.ts";
+import { withoutManagedFields } from "../../src/lib/clients/kube/list-watch-objects.ts";
+import { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
 import { realisticPod } from "./realistic-pod.ts";
 
 const moreMiBLimit = 25;

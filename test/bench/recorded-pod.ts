@@ -1,16 +1,16 @@
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { type DescMessage, fromJson, type JsonValue, type MessageShape } from "@bufbuild/protobuf";
-import { systemClock } from "../../src/base/clock.ts";
-import type { ContainerConfigInit, PodSandboxConfigInit } from "../../src/clients/cri/cri.ts";
-import { socketPathOf } from "../../src/clients/cri/endpoint.ts";
-import { callUnary, openChannel } from "../../src/clients/cri/grpc-call.ts";
+import { systemClock } from "../../src/lib/base/clock.ts";
+import type { ContainerConfigInit, PodSandboxConfigInit } from "../../src/lib/clients/cri/cri.ts";
+import { socketPathOf } from "../../src/lib/clients/cri/endpoint.ts";
+import { callUnary, openChannel } from "../../src/lib/clients/cri/grpc-call.ts";
 import {
   ContainerConfigSchema,
   PodSandboxConfigSchema,
   RuntimeService,
-} from "../../src/gen/runtime/v1/api_pb.js";
-import { cgroupDriver, detectLayout } from "../../src/host/cgroups/index.ts";
+} from "../../src/lib/gen/runtime/v1/api_pb.js";
+import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
 
 /** What the kubelet asked of the runtime for one pod, as the runtime tells it: the floor asks for just the same. */
 export interface RecordedPod {

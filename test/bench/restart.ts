@@ -1,7 +1,7 @@
 // A container killed from outside, until it runs again, against CreateContainer and StartContainer alone. Exits with 1 if
 // over the limit.
 import { parseArgs } from "node:util";
-import { ContainerState } from "../../src/gen/runtime/v1/api_pb.js";
+import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import type { ContainerdVersion } from "../node/test-node.ts";
 import { BenchNode, until } from "./bench-node.ts";
 import { judge, median, ms, percentile, preciseNow } from "./figures.ts";

@@ -5,7 +5,7 @@ import { rmSync } from "node:fs";
 import { get } from "node:https";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { openWebSocket } from "../../src/server/streaming/fake-client.ts";
+import { openWebSocket } from "../../src/kubelet/server/streaming/fake-client.ts";
 import { podsOf } from "../e2e/agent-pods.ts";
 import { AgentProcess, freePort } from "../e2e/agent-process.ts";
 import { manifest, place } from "../e2e/manifests.ts";

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Pod, PodStatus } from "../../src/model/pod.ts";
+import type { Pod, PodStatus } from "../../src/lib/model/pod.ts";
 
 /** A pod as a kubelet v1.36 reported it; without its status, as the kubelet got it. */
 export function observed(name: string): { pod: Pod; status: PodStatus } {

@@ -1,11 +1,19 @@
-import type { ContainerId, SandboxId } from "../../src/clients/cri/cri.ts";
-import type { Container, Pod } from "../../src/model/pod.ts";
-import { isSidecar } from "../../src/model/restart-policy.ts";
-import { planPod } from "../../src/pipeline/pod-runtime/plan/plan-pod.ts";
-import type { PlanContext, PodPlan, StartAction } from "../../src/pipeline/pod-runtime/plan/pod-plan.ts";
-import { isLive } from "../../src/pipeline/pod-runtime/plan/view.ts";
-import type { ObservedContainer, ObservedPod, ObservedSandbox } from "../../src/state/observed-pods.ts";
-import type { ProbeKind, ProbeOutcome } from "../../src/state/probe-results.ts";
+import { planPod } from "../../src/kubelet/pipeline/pod-runtime/plan/plan-pod.ts";
+import type {
+  PlanContext,
+  PodPlan,
+  StartAction,
+} from "../../src/kubelet/pipeline/pod-runtime/plan/pod-plan.ts";
+import { isLive } from "../../src/kubelet/pipeline/pod-runtime/plan/view.ts";
+import type {
+  ObservedContainer,
+  ObservedPod,
+  ObservedSandbox,
+} from "../../src/kubelet/state/observed-pods.ts";
+import type { ProbeKind, ProbeOutcome } from "../../src/kubelet/state/probe-results.ts";
+import type { ContainerId, SandboxId } from "../../src/lib/clients/cri/cri.ts";
+import type { Container, Pod } from "../../src/lib/model/pod.ts";
+import { isSidecar } from "../../src/lib/model/restart-policy.ts";
 import { aSandbox, seenContainer, testUid } from "./pods.ts";
 
 /** A runtime in memory that does as a plan says, and notes what must never happen. For property tests. */

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { SandboxId } from "../../src/clients/cri/cri.ts";
-import type { Pod } from "../../src/model/pod.ts";
-import { planPod } from "../../src/pipeline/pod-runtime/plan/plan-pod.ts";
-import type { PlanContext, PodPlan } from "../../src/pipeline/pod-runtime/plan/pod-plan.ts";
-import type { ObservedContainer, ObservedPod } from "../../src/state/observed-pods.ts";
+import { planPod } from "../../src/kubelet/pipeline/pod-runtime/plan/plan-pod.ts";
+import type { PlanContext, PodPlan } from "../../src/kubelet/pipeline/pod-runtime/plan/pod-plan.ts";
+import type { ObservedContainer, ObservedPod } from "../../src/kubelet/state/observed-pods.ts";
+import type { SandboxId } from "../../src/lib/clients/cri/cri.ts";
+import type { Pod } from "../../src/lib/model/pod.ts";
 import { aSandbox, seenContainer } from "./pods.ts";
 
 /** No back-off, no probes, nothing changed. */

@@ -1,6 +1,10 @@
-import type { ContainerId, SandboxId } from "../../src/clients/cri/cri.ts";
-import type { Container, Pod, PodSpec, PodUid } from "../../src/model/pod.ts";
-import type { ObservedContainer, ObservedPod, ObservedSandbox } from "../../src/state/observed-pods.ts";
+import type {
+  ObservedContainer,
+  ObservedPod,
+  ObservedSandbox,
+} from "../../src/kubelet/state/observed-pods.ts";
+import type { ContainerId, SandboxId } from "../../src/lib/clients/cri/cri.ts";
+import type { Container, Pod, PodSpec, PodUid } from "../../src/lib/model/pod.ts";
 
 export const testUid = "11111111-2222-3333-4444-555555555555" as PodUid;
 

@@ -1,12 +1,12 @@
-import { containerHash } from "../../src/model/container-hash.ts";
-import { buildContainerConfig } from "../../src/pipeline/pod-runtime/config/container-config.ts";
+import { buildContainerConfig } from "../../src/kubelet/pipeline/pod-runtime/config/container-config.ts";
 import {
   fakeContainerContext,
   fakeSandboxContext,
   fakeSettings,
-} from "../../src/pipeline/pod-runtime/config/fake-context.ts";
-import { buildSandboxConfig } from "../../src/pipeline/pod-runtime/config/sandbox-config.ts";
-import type { PodRuntimeOptions } from "../../src/pipeline/pod-runtime/pod-runtime.ts";
+} from "../../src/kubelet/pipeline/pod-runtime/config/fake-context.ts";
+import { buildSandboxConfig } from "../../src/kubelet/pipeline/pod-runtime/config/sandbox-config.ts";
+import type { PodRuntimeOptions } from "../../src/kubelet/pipeline/pod-runtime/pod-runtime.ts";
+import { containerHash } from "../../src/lib/model/container-hash.ts";
 
 /** What pods ask of the runtime, on a plain node. With "" for the folder of the logs there are none. */
 export function plainRequests(podLogsDir: string): PodRuntimeOptions["requests"] {

@@ -1,5 +1,5 @@
-import { createLogger } from "../../src/base/log-writer.ts";
-import type { Logger } from "../../src/base/logger.ts";
+import { createLogger } from "../../src/lib/base/log-writer.ts";
+import type { Logger } from "../../src/lib/base/logger.ts";
 
 /** The log of an agent in this process, as it is written at -v 2. */
 export class AgentLog {

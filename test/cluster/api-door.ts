@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { KubeApiError } from "../../src/clients/kube/api-error.ts";
-import type { KubeRequest, KubeTransport } from "../../src/clients/kube/transport-interface.ts";
+import { KubeApiError } from "../../src/lib/clients/kube/api-error.ts";
+import type { KubeRequest, KubeTransport } from "../../src/lib/clients/kube/transport-interface.ts";
 
 type Api = Pick<KubeTransport, "request" | "stream">;
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
-import { bootstrapToken, kubeconfig } from "../../src/apiserver/auth/index.ts";
-import { systemClock } from "../../src/base/clock.ts";
-import { silentLogger } from "../../src/base/logger.ts";
-import { parseKubeconfig } from "../../src/clients/kube/kubeconfig.ts";
-import { HttpKubeTransport } from "../../src/clients/kube/transport.ts";
-import type { Pod } from "../../src/model/pod.ts";
+import { bootstrapToken, kubeconfig } from "../../src/apiserver/auth/auth.ts";
+import { systemClock } from "../../src/lib/base/clock.ts";
+import { silentLogger } from "../../src/lib/base/logger.ts";
+import { parseKubeconfig } from "../../src/lib/clients/kube/kubeconfig.ts";
+import { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
+import type { Pod } from "../../src/lib/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
 import { container, nodeName } from "./cluster-node.ts";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { joinedAccess } from "../../src/app/cluster-credentials.ts";
-import { createMetrics } from "../../src/base/metrics.ts";
-import type { NodeObject } from "../../src/node/node-types.ts";
+import { joinedAccess } from "../../src/kubelet/agent/cluster-credentials.ts";
+import type { NodeObject } from "../../src/kubelet/node/node-types.ts";
+import { createMetrics } from "../../src/lib/base/metrics.ts";
 import { holds } from "../e2e/holds.ts";
 import { AgentLog } from "./agent-log.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";

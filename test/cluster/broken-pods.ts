@@ -1,4 +1,4 @@
-import type { Container, PodSpec } from "../../src/model/pod.ts";
+import type { Container, PodSpec } from "../../src/lib/model/pod.ts";
 import { sh } from "../e2e/life-suite.ts";
 import { sleeper } from "../e2e/manifests.ts";
 import { busyboxName } from "../node/test-node.ts";

@@ -4,15 +4,15 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { type Agent, type AgentOptions, startAgent } from "../../src/app/agent.ts";
-import { systemClock } from "../../src/base/clock.ts";
-import { silentLogger } from "../../src/base/logger.ts";
-import { withDefaults } from "../../src/config/defaults.ts";
-import { FeatureGates } from "../../src/config/feature-gates.ts";
-import type { KubeletConfiguration } from "../../src/config/kubelet-configuration.ts";
-import { ContainerState } from "../../src/gen/runtime/v1/api_pb.js";
-import { applyPodDefaults } from "../../src/model/defaults/pod.ts";
-import type { Container, Pod, PodSpec, PodUid } from "../../src/model/pod.ts";
+import { type Agent, type AgentOptions, startAgent } from "../../src/kubelet/agent/agent.ts";
+import { systemClock } from "../../src/lib/base/clock.ts";
+import { silentLogger } from "../../src/lib/base/logger.ts";
+import { withDefaults } from "../../src/lib/config/defaults.ts";
+import { FeatureGates } from "../../src/lib/config/feature-gates.ts";
+import type { KubeletConfiguration } from "../../src/lib/config/kubelet-configuration.ts";
+import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
+import { applyPodDefaults } from "../../src/lib/model/defaults/pod.ts";
+import type { Container, Pod, PodSpec, PodUid } from "../../src/lib/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
 import {
   type FakeRuntime,

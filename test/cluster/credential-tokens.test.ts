@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { KubeRequest, KubeTransport } from "../../src/clients/kube/transport-interface.ts";
-import { loadProviders } from "../../src/pods/images/providers/load-providers.ts";
+import { loadProviders } from "../../src/kubelet/pods/images/providers/load-providers.ts";
+import type { KubeRequest, KubeTransport } from "../../src/lib/clients/kube/transport-interface.ts";
 import { holds } from "../e2e/holds.ts";
 import { container, TestCluster } from "./cluster-node.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Pod } from "../../src/model/pod.ts";
+import type { Pod } from "../../src/lib/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
 import { container, nodeName, TestCluster } from "./cluster-node.ts";
 import { startEmbeddedApi } from "./embedded-api.ts";

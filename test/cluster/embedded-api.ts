@@ -4,17 +4,17 @@ import { NodeRestriction } from "../../src/apiserver/auth/admission/node-restric
 import { FixedAuthorizer } from "../../src/apiserver/auth/authorize/authorizer.ts";
 import { RelationsFollower } from "../../src/apiserver/auth/authorize/relations-follower.ts";
 import { certificateSigningRequests } from "../../src/apiserver/auth/requests/definition.ts";
-import { definitions } from "../../src/apiserver/kinds/index.ts";
-import { podDefinition } from "../../src/apiserver/kinds/pods/index.ts";
+import { definitions } from "../../src/apiserver/kinds/definitions.ts";
+import { podDefinition } from "../../src/apiserver/kinds/pods/pod-definition.ts";
 import { ApiServer } from "../../src/apiserver/server.ts";
 import { memoryStore } from "../../src/apiserver/storage/fixtures.ts";
-import { clusterAccess } from "../../src/app/cluster-access.ts";
-import type { ClusterOptions } from "../../src/app/cluster-view.ts";
-import { systemClock } from "../../src/base/clock.ts";
-import { silentLogger } from "../../src/base/logger.ts";
-import type { Tracer } from "../../src/base/tracing/tracer.ts";
-import { type KubeAccess, parseKubeconfig } from "../../src/clients/kube/kubeconfig.ts";
-import { HttpKubeTransport } from "../../src/clients/kube/transport.ts";
+import { clusterAccess } from "../../src/kubelet/agent/cluster-access.ts";
+import type { ClusterOptions } from "../../src/kubelet/agent/cluster-view.ts";
+import { systemClock } from "../../src/lib/base/clock.ts";
+import { silentLogger } from "../../src/lib/base/logger.ts";
+import type { Tracer } from "../../src/lib/base/tracing/tracer.ts";
+import { type KubeAccess, parseKubeconfig } from "../../src/lib/clients/kube/kubeconfig.ts";
+import { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
 import { nodeName } from "./cluster-node.ts";
 
 /** The embedded API over HTTP, where the agent may do what a node may and no more. */

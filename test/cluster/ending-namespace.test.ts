@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { KubeApiError } from "../../src/clients/kube/api-error.ts";
+import { KubeApiError } from "../../src/lib/clients/kube/api-error.ts";
 import { holds } from "../e2e/holds.ts";
 import { AgentLog } from "./agent-log.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";

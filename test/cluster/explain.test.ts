@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { PodSpec } from "../../src/model/pod.ts";
+import type { PodSpec } from "../../src/lib/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
 import { container, nodeName, TestCluster } from "./cluster-node.ts";
 import { explained } from "./explained.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { Writable } from "node:stream";
-import type { PodExplanation } from "../../src/app/explain-pod.ts";
-import type { Explanations } from "../../src/app/pod-explanations.ts";
 import { explainCommand } from "../../src/cli/explain-command.ts";
+import type { PodExplanation } from "../../src/kubelet/agent/explain-pod.ts";
+import type { Explanations } from "../../src/kubelet/agent/pod-explanations.ts";
 import { holds } from "../e2e/holds.ts";
 
 /** `kubelet explain` of the agent with this root folder, without a process for each time it is asked. */

@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { abortError } from "../../src/base/errors.ts";
-import { KubeApiError, TransportError } from "../../src/clients/kube/api-error.ts";
+import { applyNodePatch } from "../../src/kubelet/node/fake-node-api.ts";
+import type { NodeObject } from "../../src/kubelet/node/node-types.ts";
+import { abortError } from "../../src/lib/base/errors.ts";
+import { KubeApiError, TransportError } from "../../src/lib/clients/kube/api-error.ts";
 import type {
   KubeRequest,
   KubeStreamRequest,
   KubeTransport,
   Query,
-} from "../../src/clients/kube/transport-interface.ts";
-import type { Pod } from "../../src/model/pod.ts";
-import { applyNodePatch } from "../../src/node/fake-node-api.ts";
-import type { NodeObject } from "../../src/node/node-types.ts";
+} from "../../src/lib/clients/kube/transport-interface.ts";
+import type { Pod } from "../../src/lib/model/pod.ts";
 
 export interface ApiObject {
   apiVersion?: string;

@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/base/clock.ts";
+import type { Clock } from "../../src/lib/base/clock.ts";
 
 /** Time that passes so many times as fast: whoever waits for minutes waits for less than a second, beside real connections. */
 export function hastyClock(times: number): Clock {

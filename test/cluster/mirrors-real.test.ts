@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { annotationMirror } from "../../src/model/pod.ts";
+import { annotationMirror } from "../../src/lib/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
 import { manifest } from "../e2e/manifests.ts";
 import { describeOnContainerd } from "../node/test-node.ts";

@@ -4,7 +4,7 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
-import { annotationMirror, annotationSource } from "../../src/model/pod.ts";
+import { annotationMirror, annotationSource } from "../../src/lib/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
 import { container, nodeName, TestCluster } from "./cluster-node.ts";
 

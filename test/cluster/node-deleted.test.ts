@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Lease, NodeObject } from "../../src/node/node-types.ts";
+import type { Lease, NodeObject } from "../../src/kubelet/node/node-types.ts";
 import { holds } from "../e2e/holds.ts";
 import { AgentLog } from "./agent-log.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SeenRequest } from "../../src/apiserver/rest/rest-handler.ts";
-import type { KubeRequest } from "../../src/clients/kube/transport-interface.ts";
-import type { Pod, PodSpec } from "../../src/model/pod.ts";
-import type { NodeObject } from "../../src/node/node-types.ts";
+import type { NodeObject } from "../../src/kubelet/node/node-types.ts";
+import type { KubeRequest } from "../../src/lib/clients/kube/transport-interface.ts";
+import type { Pod, PodSpec } from "../../src/lib/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
 import { container, nodeName, TestCluster } from "./cluster-node.ts";
 import { startMachineApi } from "./machine-api.ts";

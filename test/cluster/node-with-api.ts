@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import type { ContainerId, CriClient } from "../../src/clients/cri/cri.ts";
-import { KubeApiError } from "../../src/clients/kube/api-error.ts";
-import type { HttpKubeTransport } from "../../src/clients/kube/transport.ts";
-import { ContainerState } from "../../src/gen/runtime/v1/api_pb.js";
-import type { Container, Pod, PodSpec } from "../../src/model/pod.ts";
+import type { ContainerId, CriClient } from "../../src/lib/clients/cri/cri.ts";
+import { KubeApiError } from "../../src/lib/clients/kube/api-error.ts";
+import type { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
+import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
+import type { Container, Pod, PodSpec } from "../../src/lib/model/pod.ts";
 import { AgentProcess, askRuntime } from "../e2e/agent-process.ts";
 import { holds } from "../e2e/holds.ts";
 import { sleeper } from "../e2e/manifests.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { KubeApiError } from "../../src/clients/kube/api-error.ts";
-import type { KubeTransport } from "../../src/clients/kube/transport-interface.ts";
+import { KubeApiError } from "../../src/lib/clients/kube/api-error.ts";
+import type { KubeTransport } from "../../src/lib/clients/kube/transport-interface.ts";
 
 interface ConfigMap {
   readonly metadata: { readonly name: string; readonly resourceVersion: string };

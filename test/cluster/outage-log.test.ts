@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import type { HttpKubeTransport } from "../../src/clients/kube/transport.ts";
+import type { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
 import { holds } from "../e2e/holds.ts";
 import { AgentProcess } from "./agent-process.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";

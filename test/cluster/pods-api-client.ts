@@ -2,12 +2,12 @@ import { join } from "node:path";
 import { create, fromBinary, type Message } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { Client, type ClientReadableStream, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
-import { decodeProtobuf } from "../../src/apiserver/protobuf/index.ts";
-import { systemClock } from "../../src/base/clock.ts";
-import { callUnary } from "../../src/clients/cri/grpc-call.ts";
-import { methodDefinition } from "../../src/clients/cri/service-definition.ts";
-import { EventType, Pods, WatchPodsEventSchema } from "../../src/gen/pods/v1alpha1/api_pb.js";
-import type { Pod } from "../../src/model/pod.ts";
+import { decodeProtobuf } from "../../src/apiserver/protobuf/protobuf.ts";
+import { systemClock } from "../../src/lib/base/clock.ts";
+import { callUnary } from "../../src/lib/clients/cri/grpc-call.ts";
+import { methodDefinition } from "../../src/lib/clients/cri/service-definition.ts";
+import { EventType, Pods, WatchPodsEventSchema } from "../../src/lib/gen/pods/v1alpha1/api_pb.js";
+import type { Pod } from "../../src/lib/model/pod.ts";
 
 export interface PodEvent {
   type: keyof typeof EventType;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { TransportError } from "../../src/clients/kube/api-error.ts";
-import { FeatureGates } from "../../src/config/feature-gates.ts";
-import { PodSandboxState } from "../../src/gen/runtime/v1/api_pb.js";
+import { TransportError } from "../../src/lib/clients/kube/api-error.ts";
+import { FeatureGates } from "../../src/lib/config/feature-gates.ts";
+import { PodSandboxState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { holds } from "../e2e/holds.ts";
 import { container, nodeName, TestCluster } from "./cluster-node.ts";
 

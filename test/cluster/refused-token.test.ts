@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { KubeApiError } from "../../src/clients/kube/api-error.ts";
-import type { KubeRequest, KubeTransport } from "../../src/clients/kube/transport-interface.ts";
+import { KubeApiError } from "../../src/lib/clients/kube/api-error.ts";
+import type { KubeRequest, KubeTransport } from "../../src/lib/clients/kube/transport-interface.ts";
 import { AgentLog } from "./agent-log.ts";
 import { container, nodeName, TestCluster } from "./cluster-node.ts";
 

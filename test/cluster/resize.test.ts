@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { cgroupDriver, detectLayout } from "../../src/host/cgroups/index.ts";
-import type { PodCondition, ResourceRequirements } from "../../src/model/pod.ts";
+import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
+import type { PodCondition, ResourceRequirements } from "../../src/lib/model/pod.ts";
 import { cgroupFile } from "../e2e/agent-process.ts";
 import { holds } from "../e2e/holds.ts";
 import { describeOnContainerd } from "../node/test-node.ts";

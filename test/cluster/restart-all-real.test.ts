@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Container } from "../../src/model/pod.ts";
+import type { Container } from "../../src/lib/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
 import { sh } from "../e2e/life-suite.ts";
 import { busyboxName, describeOnContainerd } from "../node/test-node.ts";

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { copyFile, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { systemClock } from "../../src/base/clock.ts";
-import { silentLogger } from "../../src/base/logger.ts";
-import { selfSignedFiles } from "../../src/certs/self-signed.ts";
+import { selfSignedFiles } from "../../src/kubelet/certs/self-signed.ts";
+import { systemClock } from "../../src/lib/base/clock.ts";
+import { silentLogger } from "../../src/lib/base/logger.ts";
 import { holds } from "../e2e/holds.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";
 

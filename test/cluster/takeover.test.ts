@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { Container, Pod, PodSpec } from "../../src/model/pod.ts";
+import type { Container, Pod, PodSpec } from "../../src/lib/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
 import { container, nodeName, server, TestCluster } from "./cluster-node.ts";
 

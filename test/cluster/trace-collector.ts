@@ -1,14 +1,14 @@
 import { create } from "@bufbuild/protobuf";
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from "@grpc/grpc-js";
-import { serviceDefinition } from "../../src/clients/cri/service-definition.ts";
+import { serviceDefinition } from "../../src/lib/clients/cri/service-definition.ts";
 import {
   type ExportTraceServiceRequest,
   type ExportTraceServiceResponse,
   ExportTraceServiceResponseSchema,
   TraceService,
-} from "../../src/gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
-import type { AnyValue, KeyValue } from "../../src/gen/opentelemetry/proto/common/v1/common_pb.js";
-import type { Span_SpanKind } from "../../src/gen/opentelemetry/proto/trace/v1/trace_pb.js";
+} from "../../src/lib/gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
+import type { AnyValue, KeyValue } from "../../src/lib/gen/opentelemetry/proto/common/v1/common_pb.js";
+import type { Span_SpanKind } from "../../src/lib/gen/opentelemetry/proto/trace/v1/trace_pb.js";
 
 /** A span as it arrived. */
 export interface ReceivedSpan {

@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Attributes, Authorizer } from "../../src/apiserver/access.ts";
-import { type Auth, auth, kubeconfig, prepareIdentity } from "../../src/apiserver/auth/index.ts";
-import { definitions } from "../../src/apiserver/kinds/index.ts";
-import { podDefinition } from "../../src/apiserver/kinds/pods/index.ts";
+import { type Auth, auth, kubeconfig, prepareIdentity } from "../../src/apiserver/auth/auth.ts";
+import { definitions } from "../../src/apiserver/kinds/definitions.ts";
+import { podDefinition } from "../../src/apiserver/kinds/pods/pod-definition.ts";
 import { ApiServer } from "../../src/apiserver/server.ts";
 import { memoryStore } from "../../src/apiserver/storage/fixtures.ts";
-import { systemClock as clock } from "../../src/base/clock.ts";
-import { silentLogger as logger } from "../../src/base/logger.ts";
+import { systemClock as clock } from "../../src/lib/base/clock.ts";
+import { silentLogger as logger } from "../../src/lib/base/logger.ts";
 import { ApiUser } from "./api-user.ts";
 
 /**

@@ -9,9 +9,9 @@ import type {
   CriClient,
   PodSandboxConfigInit,
   SandboxId,
-} from "../../src/clients/cri/cri.ts";
-import { CriError } from "../../src/clients/cri/cri-error.ts";
-import { ContainerState, type ContainerStatus, NamespaceMode } from "../../src/gen/runtime/v1/api_pb.js";
+} from "../../src/lib/clients/cri/cri.ts";
+import { CriError } from "../../src/lib/clients/cri/cri-error.ts";
+import { ContainerState, type ContainerStatus, NamespaceMode } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { eventually } from "./eventually.ts";
 
 /** A runtime to hold the contract against. */

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import type { ContainerId, CriClient } from "../../src/clients/cri/cri.ts";
-import { nameHolderOf } from "../../src/clients/cri/cri-error.ts";
-import { ContainerState } from "../../src/gen/runtime/v1/api_pb.js";
+import type { ContainerId, CriClient } from "../../src/lib/clients/cri/cri.ts";
+import { nameHolderOf } from "../../src/lib/clients/cri/cri-error.ts";
+import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { type Bench, FOREVER, OBEDIENT, refused, sh, UNKNOWN_ID } from "./bench.ts";
 import { eventually } from "./eventually.ts";
 

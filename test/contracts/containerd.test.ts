@@ -1,8 +1,8 @@
 import { describe, it } from "node:test";
-import { systemClock } from "../../src/base/clock.ts";
-import { silentLogger } from "../../src/base/logger.ts";
-import { createMetrics } from "../../src/base/metrics.ts";
-import { createCriClient } from "../../src/clients/cri/client.ts";
+import { systemClock } from "../../src/lib/base/clock.ts";
+import { silentLogger } from "../../src/lib/base/logger.ts";
+import { createMetrics } from "../../src/lib/base/metrics.ts";
+import { createCriClient } from "../../src/lib/clients/cri/client.ts";
 import { containerdVersions, startTestNode } from "../node/test-node.ts";
 import { type ContractRuntime, describeRuntimeContract } from "./cri-contract.ts";
 

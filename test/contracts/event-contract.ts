@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { hasGrpcCode } from "../../src/clients/cri/cri-error.ts";
-import { type ContainerEventResponse, ContainerEventType } from "../../src/gen/runtime/v1/api_pb.js";
+import { hasGrpcCode } from "../../src/lib/clients/cri/cri-error.ts";
+import { type ContainerEventResponse, ContainerEventType } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import type { Bench } from "./bench.ts";
 import { eventually } from "./eventually.ts";
 

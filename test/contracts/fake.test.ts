@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "../../src/base/clock.ts";
-import { silentLogger } from "../../src/base/logger.ts";
-import { createMetrics } from "../../src/base/metrics.ts";
-import { createCriClient } from "../../src/clients/cri/client.ts";
+import { systemClock } from "../../src/lib/base/clock.ts";
+import { silentLogger } from "../../src/lib/base/logger.ts";
+import { createMetrics } from "../../src/lib/base/metrics.ts";
+import { createCriClient } from "../../src/lib/clients/cri/client.ts";
 import { fakeImages, startFakeRuntime } from "../fake-runtime/fake-runtime.ts";
 import { type ContractRuntime, describeRuntimeContract } from "./cri-contract.ts";
 

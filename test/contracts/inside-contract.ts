@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readFile, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import type { CriError } from "../../src/clients/cri/cri-error.ts";
-import { ContainerState } from "../../src/gen/runtime/v1/api_pb.js";
+import type { CriError } from "../../src/lib/clients/cri/cri-error.ts";
+import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { type Bench, FOREVER, refused, sh } from "./bench.ts";
 import { eventually } from "./eventually.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ContainerId, SandboxId } from "../../src/clients/cri/cri.ts";
+import type { ContainerId, SandboxId } from "../../src/lib/clients/cri/cri.ts";
 import { type Bench, refused, UNKNOWN_ID } from "./bench.ts";
 
 /** What the agent relies on when it asks for something that is gone. */

@@ -2,7 +2,7 @@ import { appendFile, mkdir, readFile, rm, statfs, truncate, writeFile } from "no
 import { dirname, join } from "node:path";
 import { create, type DescService, type Message, type MessageInitShape, toJson } from "@bufbuild/protobuf";
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, status } from "@grpc/grpc-js";
-import { serviceDefinition } from "../../src/clients/cri/service-definition.ts";
+import { serviceDefinition } from "../../src/lib/clients/cri/service-definition.ts";
 import {
   Identity,
   Node,
@@ -14,10 +14,10 @@ import {
   type NodeUnstageVolumeRequest,
   NodeServiceCapability_RPC_Type as Rpc,
   VolumeUsage_Unit as Unit,
-} from "../../src/gen/csi/v1/csi_pb.js";
-import { Registration, type RegistrationStatus } from "../../src/gen/pluginregistration/v1/api_pb.js";
-import { attachLoopDevice, detachLoopDevice } from "../../src/host/loop-devices.ts";
-import { hostMounts } from "../../src/host/mounts.ts";
+} from "../../src/lib/gen/csi/v1/csi_pb.js";
+import { Registration, type RegistrationStatus } from "../../src/lib/gen/pluginregistration/v1/api_pb.js";
+import { attachLoopDevice, detachLoopDevice } from "../../src/lib/host/loop-devices.ts";
+import { hostMounts } from "../../src/lib/host/mounts.ts";
 
 export interface CsiDriverOptions {
   readonly name: string;

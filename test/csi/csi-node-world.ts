@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { detachLoopDevice } from "../../src/host/loop-devices.ts";
-import { readMounts } from "../../src/host/mount-table.ts";
-import type { Container, Pod, PodSpec } from "../../src/model/pod.ts";
-import { attachmentName } from "../../src/pods/volumes/csi/names.ts";
+import { attachmentName } from "../../src/kubelet/pods/volumes/csi/names.ts";
+import { detachLoopDevice } from "../../src/lib/host/loop-devices.ts";
+import { readMounts } from "../../src/lib/host/mount-table.ts";
+import type { Container, Pod, PodSpec } from "../../src/lib/model/pod.ts";
 import { nodeName } from "../cluster/cluster-node.ts";
 import { NodeWithApi, type NodeWithApiOptions } from "../cluster/node-with-api.ts";
 import { freePort, get } from "../e2e/agent-process.ts";

@@ -3,11 +3,11 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, rm, stat, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { hostMounts } from "../../src/host/mounts.ts";
-import { fakePod } from "../../src/model/fake-pod.ts";
-import type { PodUid } from "../../src/model/pod.ts";
-import { isFinished } from "../../src/pods/volumes/csi/csi-failure.ts";
-import { blockPlaces } from "../../src/pods/volumes/csi/names.ts";
+import { isFinished } from "../../src/kubelet/pods/volumes/csi/csi-failure.ts";
+import { blockPlaces } from "../../src/kubelet/pods/volumes/csi/names.ts";
+import { hostMounts } from "../../src/lib/host/mounts.ts";
+import { fakePod } from "../../src/lib/model/fake-pod.ts";
+import type { PodUid } from "../../src/lib/model/pod.ts";
 import { eventually } from "../contracts/eventually.ts";
 import { type CsiAgent, CsiBench, csiNodePath, never, nodePath, persistentSpec } from "./csi-bench.ts";
 

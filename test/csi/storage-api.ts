@@ -1,5 +1,5 @@
-import { KubeApiError } from "../../src/clients/kube/api-error.ts";
-import type { KubeRequest, KubeTransport } from "../../src/clients/kube/transport-interface.ts";
+import { KubeApiError } from "../../src/lib/clients/kube/api-error.ts";
+import type { KubeRequest, KubeTransport } from "../../src/lib/clients/kube/transport-interface.ts";
 
 type Json = Record<string, unknown>;
 

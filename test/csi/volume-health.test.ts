@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Summary } from "../../src/model/stats-summary.ts";
+import type { Summary } from "../../src/lib/model/stats-summary.ts";
 import { holds } from "../e2e/holds.ts";
 import { containerdVersions } from "../node/test-node.ts";
 import { CsiNodeWorld } from "./csi-node-world.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { hostname } from "node:os";
-import type { PodRow } from "../../src/app/pod-board.ts";
-import type { ContainerStatus } from "../../src/model/pod.ts";
+import type { PodRow } from "../../src/kubelet/agent/pod-board.ts";
+import type { ContainerStatus } from "../../src/lib/model/pod.ts";
 import type { AgentProcess } from "./agent-process.ts";
 import { holds } from "./holds.ts";
 

@@ -4,14 +4,14 @@ import { mkdirSync, openSync, readdirSync, readFileSync, readlinkSync, rmSync, w
 import { request } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { PodRow } from "../../src/app/pod-board.ts";
-import { systemClock } from "../../src/base/clock.ts";
-import { silentLogger } from "../../src/base/logger.ts";
-import { createMetrics } from "../../src/base/metrics.ts";
-import { createCriClient } from "../../src/clients/cri/client.ts";
-import type { CriClient } from "../../src/clients/cri/cri.ts";
-import { cgroupDriver, detectLayout } from "../../src/host/cgroups/index.ts";
-import { cgroupMounts, readMounts } from "../../src/host/mount-table.ts";
+import type { PodRow } from "../../src/kubelet/agent/pod-board.ts";
+import { systemClock } from "../../src/lib/base/clock.ts";
+import { silentLogger } from "../../src/lib/base/logger.ts";
+import { createMetrics } from "../../src/lib/base/metrics.ts";
+import { createCriClient } from "../../src/lib/clients/cri/client.ts";
+import type { CriClient } from "../../src/lib/clients/cri/cri.ts";
+import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
+import { cgroupMounts, readMounts } from "../../src/lib/host/mount-table.ts";
 import type { TestNode } from "../node/test-node.ts";
 import { freePort } from "./free-port.ts";
 

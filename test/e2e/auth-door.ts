@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, request, type Server } from "node:http";
 import { join } from "node:path";
-import { nodeFiles } from "../../src/local/node-files.ts";
+import { nodeFiles } from "../../src/single-node/node-files.ts";
 import type { TestNode } from "../node/test-node.ts";
 import type { Registry } from "./registry.ts";
 

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
-import { systemClock } from "../../src/base/clock.ts";
-import type { CriClient } from "../../src/clients/cri/cri.ts";
-import { buildImage } from "../../src/local/oci-image.ts";
-import { pauseElf } from "../../src/local/pause-elf.ts";
-import { ImageManager } from "../../src/pods/images/image-manager.ts";
-import { PullCredentials } from "../../src/pods/images/pull-credentials.ts";
+import { ImageManager } from "../../src/kubelet/pods/images/image-manager.ts";
+import { PullCredentials } from "../../src/kubelet/pods/images/pull-credentials.ts";
+import { systemClock } from "../../src/lib/base/clock.ts";
+import type { CriClient } from "../../src/lib/clients/cri/cri.ts";
+import { buildImage } from "../../src/single-node/oci-image.ts";
+import { pauseElf } from "../../src/single-node/pause-elf.ts";
 import { aContainer, aPod } from "../builders/pods.ts";
 import {
   type ContainerdVersion,

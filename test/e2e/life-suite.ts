@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { after, before } from "node:test";
-import type { PodRow } from "../../src/app/pod-board.ts";
-import type { ContainerId, CriClient } from "../../src/clients/cri/cri.ts";
-import type { ContainerStatus } from "../../src/gen/runtime/v1/api_pb.js";
+import type { PodRow } from "../../src/kubelet/agent/pod-board.ts";
+import type { ContainerId, CriClient } from "../../src/lib/clients/cri/cri.ts";
+import type { ContainerStatus } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { describeOnContainerd, startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerIdOf, podsOf } from "./agent-pods.ts";
 import { AgentProcess, askRuntime } from "./agent-process.ts";

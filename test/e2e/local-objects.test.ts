@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import type { ContainerId, CriClient } from "../../src/clients/cri/cri.ts";
+import type { ContainerId, CriClient } from "../../src/lib/clients/cri/cri.ts";
 import { StandaloneAgent } from "../faults/standalone-agent.ts";
 import { describeOnContainerd, startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerIdOf, containerOf, podsOf } from "./agent-pods.ts";

@@ -3,7 +3,7 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { nodeFiles } from "../../src/local/node-files.ts";
+import { nodeFiles } from "../../src/single-node/node-files.ts";
 import { type Leak, leaks, snapshot } from "../node/leaks.ts";
 import { CliProcess, type CliResult, cli } from "./cli-process.ts";
 import { holds } from "./holds.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Container, Pod, PodStatus } from "../../src/model/pod.ts";
+import type { Container, Pod, PodStatus } from "../../src/lib/model/pod.ts";
 import { comparable, observed } from "../builders/observed-status.ts";
 import {
   type ContainerdVersion,

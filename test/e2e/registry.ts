@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { nodeFiles } from "../../src/local/node-files.ts";
-import type { OciImage } from "../../src/local/oci-image.ts";
+import { nodeFiles } from "../../src/single-node/node-files.ts";
+import type { OciImage } from "../../src/single-node/oci-image.ts";
 import type { TestNode } from "../node/test-node.ts";
 import { freePort, get, repoDir } from "./agent-process.ts";
 import { holds } from "./holds.ts";

@@ -11,9 +11,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import type { PodRow } from "../../src/app/pod-board.ts";
-import type { CriClient } from "../../src/clients/cri/cri.ts";
-import { NamespaceMode, PodSandboxState } from "../../src/gen/runtime/v1/api_pb.js";
+import type { PodRow } from "../../src/kubelet/agent/pod-board.ts";
+import type { CriClient } from "../../src/lib/clients/cri/cri.ts";
+import { NamespaceMode, PodSandboxState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { describeOnContainerd, startTestNode, type TestNode } from "../node/test-node.ts";
 import { AgentProcess, askRuntime, cgroupFolders } from "./agent-process.ts";
 import { holds } from "./holds.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { PodRow } from "../../src/app/pod-board.ts";
-import type { ContainerId, CriClient } from "../../src/clients/cri/cri.ts";
+import type { PodRow } from "../../src/kubelet/agent/pod-board.ts";
+import type { ContainerId, CriClient } from "../../src/lib/clients/cri/cri.ts";
 import { describeOnContainerd, startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerIdOf, containerOf } from "./agent-pods.ts";
 import { askRuntime } from "./agent-process.ts";

@@ -1,6 +1,6 @@
 import { type ClientRequest, request } from "node:http";
 import { createInterface } from "node:readline";
-import type { PodRow } from "../../src/app/pod-board.ts";
+import type { PodRow } from "../../src/kubelet/agent/pod-board.ts";
 
 /** Follows the board of an agent from its first moment, so that a state that lasts a blink is seen too. */
 export class WatchedPods {

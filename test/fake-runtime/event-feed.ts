@@ -2,7 +2,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   type ContainerEventResponse,
   ContainerEventResponseSchema,
-} from "../../src/gen/runtime/v1/api_pb.js";
+} from "../../src/lib/gen/runtime/v1/api_pb.js";
 
 const MAX_KEPT = 1000;
 

@@ -1,4 +1,4 @@
-import type { GrpcCode } from "../../src/clients/cri/cri-error.ts";
+import type { GrpcCode } from "../../src/lib/clients/cri/cri-error.ts";
 
 /** An answer of the fake runtime that is an error. */
 export class RuntimeFailure extends Error {

@@ -9,16 +9,16 @@ import {
   type sendUnaryData,
   status,
 } from "@grpc/grpc-js";
-import { type Clock, systemClock } from "../../src/base/clock.ts";
-import { abortError, isAbort, messageOf } from "../../src/base/errors.ts";
-import { serviceDefinition } from "../../src/clients/cri/service-definition.ts";
+import { type Clock, systemClock } from "../../src/lib/base/clock.ts";
+import { abortError, isAbort, messageOf } from "../../src/lib/base/errors.ts";
+import { serviceDefinition } from "../../src/lib/clients/cri/service-definition.ts";
 import {
   type ContainerConfig,
   type ContainerEventResponse,
   ImageService,
   type PodSandboxConfig,
   RuntimeService,
-} from "../../src/gen/runtime/v1/api_pb.js";
+} from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { EventFeed } from "./event-feed.ts";
 import { RuntimeFailure } from "./failure.ts";
 import { type Fault, Faults } from "./faults.ts";

@@ -1,7 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
-import { type Clock, sleep } from "../../src/base/clock.ts";
-import { abortError } from "../../src/base/errors.ts";
-import type { GrpcCode } from "../../src/clients/cri/cri-error.ts";
+import { type Clock, sleep } from "../../src/lib/base/clock.ts";
+import { abortError } from "../../src/lib/base/errors.ts";
+import type { GrpcCode } from "../../src/lib/clients/cri/cri-error.ts";
 import { RuntimeFailure } from "./failure.ts";
 
 /** Something that goes wrong with calls of one method. */

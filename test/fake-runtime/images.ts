@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
-import { type Clock, sleep } from "../../src/base/clock.ts";
-import type { GrpcCode } from "../../src/clients/cri/cri-error.ts";
-import { type Image, ImageSchema, type ImageSpec } from "../../src/gen/runtime/v1/api_pb.js";
+import { type Clock, sleep } from "../../src/lib/base/clock.ts";
+import type { GrpcCode } from "../../src/lib/clients/cri/cri-error.ts";
+import { type Image, ImageSchema, type ImageSpec } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { RuntimeFailure } from "./failure.ts";
 import { type Program, parseCommand, server } from "./program.ts";
 

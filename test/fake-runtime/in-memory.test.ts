@@ -3,9 +3,9 @@ import { mkdtemp, readFile, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { isAbort } from "../../src/base/errors.ts";
-import { FakeClock, settle } from "../../src/base/fake-clock.ts";
-import { ContainerState } from "../../src/gen/runtime/v1/api_pb.js";
+import { isAbort } from "../../src/lib/base/errors.ts";
+import { FakeClock, settle } from "../../src/lib/base/fake-clock.ts";
+import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { type Fate, InMemoryRuntime } from "./in-memory.ts";
 import type { Exec } from "./methods.ts";
 

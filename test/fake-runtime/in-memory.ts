@@ -1,21 +1,21 @@
 import { create, type DescMethodUnary, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
-import { type Clock, sleep } from "../../src/base/clock.ts";
-import { abortError } from "../../src/base/errors.ts";
+import { type Clock, sleep } from "../../src/lib/base/clock.ts";
+import { abortError } from "../../src/lib/base/errors.ts";
 import type {
   CallOptions,
   ContainerId,
   ImageService,
   RuntimeService,
   SandboxId,
-} from "../../src/clients/cri/cri.ts";
-import { CriError } from "../../src/clients/cri/cri-error.ts";
+} from "../../src/lib/clients/cri/cri.ts";
+import { CriError } from "../../src/lib/clients/cri/cri-error.ts";
 import {
   type ContainerConfig,
   type ContainerEventResponse,
   ImageService as Images,
   type PodSandboxConfig,
   RuntimeService as Runtime,
-} from "../../src/gen/runtime/v1/api_pb.js";
+} from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { EventFeed } from "./event-feed.ts";
 import { RuntimeFailure } from "./failure.ts";
 import { type FakeImage, FakeImages, type RegistryEntry } from "./images.ts";

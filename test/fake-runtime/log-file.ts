@@ -1,6 +1,6 @@
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
-import type { Clock } from "../../src/base/clock.ts";
+import type { Clock } from "../../src/lib/base/clock.ts";
 
 /** The log of a container in the CRI format: time, stream, F for a full line, text. */
 export class LogFile {

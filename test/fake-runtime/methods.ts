@@ -6,8 +6,8 @@ import {
   type MessageInitShape,
   type MessageShape,
 } from "@bufbuild/protobuf";
-import { type Clock, sleep } from "../../src/base/clock.ts";
-import { ContainerState, ImageService, RuntimeService } from "../../src/gen/runtime/v1/api_pb.js";
+import { type Clock, sleep } from "../../src/lib/base/clock.ts";
+import { ContainerState, ImageService, RuntimeService } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { RuntimeFailure } from "./failure.ts";
 import type { FakeImages } from "./images.ts";
 import { containerStatus, type FakeContainer, sandboxStatus } from "./pod-records.ts";

@@ -15,7 +15,7 @@ import {
   type PodSandboxState,
   type PodSandboxStatus,
   PodSandboxStatusSchema,
-} from "../../src/gen/runtime/v1/api_pb.js";
+} from "../../src/lib/gen/runtime/v1/api_pb.js";
 import type { LogFile } from "./log-file.ts";
 import type { FakeProcess } from "./process.ts";
 import type { Program } from "./program.ts";

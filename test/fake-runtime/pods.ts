@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { type Clock, sleep } from "../../src/base/clock.ts";
-import { isAbort } from "../../src/base/errors.ts";
+import { type Clock, sleep } from "../../src/lib/base/clock.ts";
+import { isAbort } from "../../src/lib/base/errors.ts";
 import {
   type Container,
   type ContainerConfig,
@@ -13,7 +13,7 @@ import {
   type PodSandboxConfig,
   type PodSandboxFilter,
   PodSandboxState,
-} from "../../src/gen/runtime/v1/api_pb.js";
+} from "../../src/lib/gen/runtime/v1/api_pb.js";
 import type { EventFeed } from "./event-feed.ts";
 import { RuntimeFailure } from "./failure.ts";
 import { type FakeImages, programOf } from "./images.ts";

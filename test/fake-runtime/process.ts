@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/base/clock.ts";
+import type { Clock } from "../../src/lib/base/clock.ts";
 import type { Program } from "./program.ts";
 
 export interface ProcessOptions {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { FakeClock, settle } from "../../src/base/fake-clock.ts";
-import { ContainerState, PodSandboxState } from "../../src/gen/runtime/v1/api_pb.js";
-import type { Pod, PodUid } from "../../src/model/pod.ts";
+import { FakeClock, settle } from "../../src/lib/base/fake-clock.ts";
+import { ContainerState, PodSandboxState } from "../../src/lib/gen/runtime/v1/api_pb.js";
+import type { Pod, PodUid } from "../../src/lib/model/pod.ts";
 import { aContainer, aPod } from "../builders/pods.ts";
 import { type Fate, InMemoryRuntime } from "../fake-runtime/in-memory.ts";
 import type { Program } from "../fake-runtime/program.ts";

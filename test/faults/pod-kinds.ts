@@ -4,7 +4,7 @@ import {
   type Pod,
   type PodSpec,
   type PodUid,
-} from "../../src/model/pod.ts";
+} from "../../src/lib/model/pod.ts";
 import { aContainer, aPod } from "../builders/pods.ts";
 import type { Program } from "../fake-runtime/program.ts";
 import { probe } from "./simulated-health.ts";

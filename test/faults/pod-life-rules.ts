@@ -1,6 +1,6 @@
-import { ContainerState } from "../../src/gen/runtime/v1/api_pb.js";
-import { type Container, isStatic, type Pod, type PodId, type PodUid } from "../../src/model/pod.ts";
-import type { PodWorker, WorkerPhase } from "../../src/pipeline/pod-workers/pod-worker.ts";
+import type { PodWorker, WorkerPhase } from "../../src/kubelet/pipeline/pod-workers/pod-worker.ts";
+import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
+import { type Container, isStatic, type Pod, type PodId, type PodUid } from "../../src/lib/model/pod.ts";
 import type { InMemoryRuntime } from "../fake-runtime/in-memory.ts";
 import { type FakeContainer, isLive } from "../fake-runtime/pod-records.ts";
 

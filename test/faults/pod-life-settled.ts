@@ -1,8 +1,8 @@
-import type { ContainerId } from "../../src/clients/cri/cri.ts";
-import { ContainerState, PodSandboxState } from "../../src/gen/runtime/v1/api_pb.js";
-import { containerHash } from "../../src/model/container-hash.ts";
-import { annotationContainerHash } from "../../src/model/labels.ts";
-import type { Container, Pod, PodUid } from "../../src/model/pod.ts";
+import type { ContainerId } from "../../src/lib/clients/cri/cri.ts";
+import { ContainerState, PodSandboxState } from "../../src/lib/gen/runtime/v1/api_pb.js";
+import { containerHash } from "../../src/lib/model/container-hash.ts";
+import { annotationContainerHash } from "../../src/lib/model/labels.ts";
+import type { Container, Pod, PodUid } from "../../src/lib/model/pod.ts";
 import type { FakeContainer } from "../fake-runtime/pod-records.ts";
 import { mayFollow, nameOf, uidOf } from "./pod-life-rules.ts";
 import type { PodLifeWorld, Wanted } from "./pod-life-world.ts";

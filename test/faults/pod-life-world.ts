@@ -1,7 +1,7 @@
-import { ContainerState, PodSandboxState } from "../../src/gen/runtime/v1/api_pb.js";
-import { isStatic, type Pod, type PodUid } from "../../src/model/pod.ts";
-import type { PodVerdict } from "../../src/model/pod-verdict.ts";
-import type { ProbeKind } from "../../src/state/probe-results.ts";
+import type { ProbeKind } from "../../src/kubelet/state/probe-results.ts";
+import { ContainerState, PodSandboxState } from "../../src/lib/gen/runtime/v1/api_pb.js";
+import { isStatic, type Pod, type PodUid } from "../../src/lib/model/pod.ts";
+import type { PodVerdict } from "../../src/lib/model/pod-verdict.ts";
 import { type Fate, InMemoryRuntime } from "../fake-runtime/in-memory.ts";
 import type { FakeContainer } from "../fake-runtime/pod-records.ts";
 import { type Edits, type Kind, podOf, programOf, unedited } from "./pod-kinds.ts";

@@ -1,9 +1,9 @@
-import { type Clock, sleep } from "../../src/base/clock.ts";
-import { abortError } from "../../src/base/errors.ts";
-import type { ContainerId } from "../../src/clients/cri/cri.ts";
-import type { ProbeAnswer } from "../../src/pods/probes/probe-answer.ts";
-import type { Prober } from "../../src/pods/probes/prober.ts";
-import type { ProbeKind, ProbeResults } from "../../src/state/probe-results.ts";
+import type { ProbeAnswer } from "../../src/kubelet/pods/probes/probe-answer.ts";
+import type { Prober } from "../../src/kubelet/pods/probes/prober.ts";
+import type { ProbeKind, ProbeResults } from "../../src/kubelet/state/probe-results.ts";
+import { type Clock, sleep } from "../../src/lib/base/clock.ts";
+import { abortError } from "../../src/lib/base/errors.ts";
+import type { ContainerId } from "../../src/lib/clients/cri/cri.ts";
 
 export type Health = "success" | "failure" | "error";
 

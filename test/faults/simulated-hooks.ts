@@ -1,6 +1,6 @@
-import { type Clock, sleep } from "../../src/base/clock.ts";
-import type { ContainerId } from "../../src/clients/cri/cri.ts";
-import type { Hooks } from "../../src/pipeline/pod-runtime/kill.ts";
+import type { Hooks } from "../../src/kubelet/pipeline/pod-runtime/kill.ts";
+import { type Clock, sleep } from "../../src/lib/base/clock.ts";
+import type { ContainerId } from "../../src/lib/clients/cri/cri.ts";
 
 export type HookKind = "postStart" | "preStop";
 

@@ -1,5 +1,5 @@
-import type { Pod, PodId, PodUid } from "../../src/model/pod.ts";
-import { PodFiles } from "../../src/pipeline/pod-runtime/pod-files.ts";
+import { PodFiles } from "../../src/kubelet/pipeline/pod-runtime/pod-files.ts";
+import type { Pod, PodId, PodUid } from "../../src/lib/model/pod.ts";
 
 /** What a host keeps of pods besides the runtime, as a list: a disk knows no simulated time. It outlives agents. */
 export class SimulatedHost {

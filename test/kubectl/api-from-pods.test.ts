@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import type { Pod, PodSpec } from "../../src/model/pod.ts";
+import type { Pod, PodSpec } from "../../src/lib/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
 import { programImage } from "../node/program-image.ts";
 import { type ContainerdVersion, containerdVersions } from "../node/test-node.ts";

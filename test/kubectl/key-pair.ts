@@ -1,4 +1,4 @@
-import { generateKey, privateKeyPem, signCertificate } from "../../src/base/x509/index.ts";
+import { generateKey, privateKeyPem, signCertificate } from "../../src/lib/base/x509/x509.ts";
 
 /** A certificate that signs itself, and its key, as PEM. */
 export function keyPair(): { certificate: string; key: string } {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { generateKey, makeRequest, privateKeyPem } from "../../src/base/x509/index.ts";
+import { generateKey, makeRequest, privateKeyPem } from "../../src/lib/base/x509/x509.ts";
 import type { Bench } from "./bench.ts";
 import { rows } from "./kubectl.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { it } from "node:test";
-import { shapeOf } from "../../src/stats/fake-stats.ts";
+import { shapeOf } from "../../src/kubelet/stats/fake-stats.ts";
 import { holds } from "../e2e/holds.ts";
 import type { MeteredNode } from "./metered-node.ts";
 

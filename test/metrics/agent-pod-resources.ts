@@ -5,15 +5,15 @@ import { join } from "node:path";
 import { it } from "node:test";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { credentials, Client as GrpcClient } from "@grpc/grpc-js";
-import { systemClock } from "../../src/base/clock.ts";
-import { hasGrpcCode } from "../../src/clients/cri/cri-error.ts";
-import { callUnary } from "../../src/clients/cri/grpc-call.ts";
+import { systemClock } from "../../src/lib/base/clock.ts";
+import { hasGrpcCode } from "../../src/lib/clients/cri/cri-error.ts";
+import { callUnary } from "../../src/lib/clients/cri/grpc-call.ts";
 import {
   ListPodResourcesRequestSchema,
   ListPodResourcesResponseSchema,
   PodResourcesLister,
-} from "../../src/gen/podresources/v1/api_pb.js";
-import { PodResourcesLister as AlphaLister } from "../../src/gen/podresources/v1alpha1/api_pb.js";
+} from "../../src/lib/gen/podresources/v1/api_pb.js";
+import { PodResourcesLister as AlphaLister } from "../../src/lib/gen/podresources/v1alpha1/api_pb.js";
 import { holds } from "../e2e/holds.ts";
 import type { MeteredNode } from "./metered-node.ts";
 

@@ -1,6 +1,6 @@
 import { request } from "node:https";
 import { join } from "node:path";
-import { loadKubeconfig, type PemSource } from "../../src/clients/kube/kubeconfig.ts";
+import { loadKubeconfig, type PemSource } from "../../src/lib/clients/kube/kubeconfig.ts";
 import { NodeWithApi } from "../cluster/node-with-api.ts";
 import { freePort } from "../e2e/agent-process.ts";
 import { holds } from "../e2e/holds.ts";

@@ -1,4 +1,4 @@
-import type { Summary } from "../../src/model/stats-summary.ts";
+import type { Summary } from "../../src/lib/model/stats-summary.ts";
 
 /**
  * What the node suite of Kubernetes expects of `/stats/summary` ("should report resource usage through the stats api"): which

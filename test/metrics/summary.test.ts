@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, it } from "node:test";
-import { cgroupDriver, detectLayout } from "../../src/host/cgroups/index.ts";
-import type { PodStats, Summary } from "../../src/model/stats-summary.ts";
-import { shapeOf } from "../../src/stats/fake-stats.ts";
+import { shapeOf } from "../../src/kubelet/stats/fake-stats.ts";
+import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
+import type { PodStats, Summary } from "../../src/lib/model/stats-summary.ts";
 import { cgroupFile, cgroupFolders } from "../e2e/agent-process.ts";
 import { holds } from "../e2e/holds.ts";
 import { describeOnContainerd } from "../node/test-node.ts";

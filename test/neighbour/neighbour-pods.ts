@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { messageOf } from "../../src/base/errors.ts";
-import type { CriClient, PodSandboxConfigInit, SandboxId } from "../../src/clients/cri/cri.ts";
-import type { PrivateNode } from "../../src/local/private-node.ts";
+import { messageOf } from "../../src/lib/base/errors.ts";
+import type { CriClient, PodSandboxConfigInit, SandboxId } from "../../src/lib/clients/cri/cri.ts";
+import type { PrivateNode } from "../../src/single-node/private-node.ts";
 
 const namespaceModePod = 0;
 const firstHostPort = 19_000;

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { systemClock } from "../../src/base/clock.ts";
-import { parseMountinfo } from "../../src/host/mount-table.ts";
-import { removeCgroups } from "../../src/local/cgroup-trees.ts";
+import { systemClock } from "../../src/lib/base/clock.ts";
+import { parseMountinfo } from "../../src/lib/host/mount-table.ts";
+import { removeCgroups } from "../../src/single-node/cgroup-trees.ts";
 
 /**
  * A box is a small machine of its own for one command: process, mount, network and cgroup namespaces, with empty /run,

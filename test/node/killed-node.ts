@@ -1,12 +1,12 @@
 // A process for one test: starts a node with a pod, says its name, and dies together with its containerd.
 import { writeSync } from "node:fs";
 import { join } from "node:path";
-import { systemClock } from "../../src/base/clock.ts";
-import { silentLogger } from "../../src/base/logger.ts";
-import { createMetrics } from "../../src/base/metrics.ts";
-import { createCriClient } from "../../src/clients/cri/client.ts";
-import { nodeFiles } from "../../src/local/node-files.ts";
-import { processesOfNode, readProcesses } from "../../src/local/processes.ts";
+import { systemClock } from "../../src/lib/base/clock.ts";
+import { silentLogger } from "../../src/lib/base/logger.ts";
+import { createMetrics } from "../../src/lib/base/metrics.ts";
+import { createCriClient } from "../../src/lib/clients/cri/client.ts";
+import { nodeFiles } from "../../src/single-node/node-files.ts";
+import { processesOfNode, readProcesses } from "../../src/single-node/processes.ts";
 import { type ContainerdVersion, startTestNode } from "./test-node.ts";
 
 const node = await startTestNode({ containerd: process.argv[2] as ContainerdVersion });

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { cgroupMounts, parseMountinfo } from "../../src/host/mount-table.ts";
-import { cgroupTree } from "../../src/local/cgroup-trees.ts";
-import type { NodeFiles } from "../../src/local/node-files.ts";
-import { type ProcessFacts, readProcesses } from "../../src/local/processes.ts";
+import { cgroupMounts, parseMountinfo } from "../../src/lib/host/mount-table.ts";
+import { cgroupTree } from "../../src/single-node/cgroup-trees.ts";
+import type { NodeFiles } from "../../src/single-node/node-files.ts";
+import { type ProcessFacts, readProcesses } from "../../src/single-node/processes.ts";
 
 /** Things of one kind, each with the facts that show whose it is. */
 type Things = ReadonlyMap<string, string>;

@@ -5,9 +5,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
-import { sleep, systemClock } from "../../src/base/clock.ts";
-import { pauseElf } from "../../src/local/pause-elf.ts";
-import { readProcess, readProcesses } from "../../src/local/processes.ts";
+import { sleep, systemClock } from "../../src/lib/base/clock.ts";
+import { pauseElf } from "../../src/single-node/pause-elf.ts";
+import { readProcess, readProcesses } from "../../src/single-node/processes.ts";
 
 let dir: string;
 let program: string;

@@ -4,14 +4,14 @@ import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { systemClock } from "../../src/base/clock.ts";
-import { silentLogger } from "../../src/base/logger.ts";
-import { createMetrics } from "../../src/base/metrics.ts";
-import { createCriClient } from "../../src/clients/cri/client.ts";
-import type { CriClient, PodSandboxConfigInit } from "../../src/clients/cri/cri.ts";
-import { cleanUpNode } from "../../src/local/cleanup.ts";
-import { nodeFiles } from "../../src/local/node-files.ts";
-import { processesOfNode, readProcesses } from "../../src/local/processes.ts";
+import { systemClock } from "../../src/lib/base/clock.ts";
+import { silentLogger } from "../../src/lib/base/logger.ts";
+import { createMetrics } from "../../src/lib/base/metrics.ts";
+import { createCriClient } from "../../src/lib/clients/cri/client.ts";
+import type { CriClient, PodSandboxConfigInit } from "../../src/lib/clients/cri/cri.ts";
+import { cleanUpNode } from "../../src/single-node/cleanup.ts";
+import { nodeFiles } from "../../src/single-node/node-files.ts";
+import { processesOfNode, readProcesses } from "../../src/single-node/processes.ts";
 import { eventually } from "../contracts/eventually.ts";
 import { leaks, ofNode, type Snapshot, snapshot } from "./leaks.ts";
 import { type ContainerdVersion, describeOnContainerd, startTestNode, type TestNode } from "./test-node.ts";
@@ -61,7 +61,7 @@ async function runPod(node: TestNode, cri: CriClient, name: string, hostPort = 0
 }
 
 const natTable = async () => {
-  const { run } = await import("../../src/local/run.ts");
+  const { run } = await import("../../src/single-node/run.ts");
   return run("/usr/sbin/iptables-save", ["-t", "nat"]);
 };
 
@@ -215,7 +215,7 @@ async function nodeOfKilledProcess(version: ContainerdVersion): Promise<string> 
 test("two nodes with one name do not run at once", {
   skip: process.getuid?.() === 0 ? false : "needs root",
 }, async () => {
-  const { takeNode } = await import("../../src/local/node-lock.ts");
+  const { takeNode } = await import("../../src/single-node/node-lock.ts");
   const files = nodeFiles(`t-${process.pid}-0`);
   const lock = await takeNode(files);
   try {

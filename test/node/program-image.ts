@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
-import { buildImage, type OciImage } from "../../src/local/oci-image.ts";
-import { findProgram } from "../../src/local/requirements.ts";
-import type { TarEntry } from "../../src/local/tar.ts";
+import { buildImage, type OciImage } from "../../src/single-node/oci-image.ts";
+import { findProgram } from "../../src/single-node/requirements.ts";
+import type { TarEntry } from "../../src/single-node/tar.ts";
 
 /** A shell, and a program of this machine with the libraries that it loads. */
 export function programImage(name: string, program: string): OciImage {

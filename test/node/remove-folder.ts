@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
-import { mountsBelow, readMounts } from "../../src/host/mount-table.ts";
-import { systemCalls } from "../../src/host/system-calls.ts";
+import { mountsBelow, readMounts } from "../../src/lib/host/mount-table.ts";
+import { systemCalls } from "../../src/lib/host/system-calls.ts";
 
 /** Removes a folder in which an agent has worked: what it left mounted for its pods goes first. */
 export async function removeFolder(dir: string): Promise<void> {

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { join } from "node:path";
-import { RootDirLock } from "../../src/app/root-dir-lock.ts";
-import { systemClock } from "../../src/base/clock.ts";
-import { messageOf } from "../../src/base/errors.ts";
-import { silentLogger } from "../../src/base/logger.ts";
-import { LocalApi } from "../../src/server/local-api.ts";
+import { RootDirLock } from "../../src/kubelet/agent/root-dir-lock.ts";
+import { LocalApi } from "../../src/kubelet/server/local-api.ts";
+import { systemClock } from "../../src/lib/base/clock.ts";
+import { messageOf } from "../../src/lib/base/errors.ts";
+import { silentLogger } from "../../src/lib/base/logger.ts";
 
 // The part of the agent that holds the root directory, and nothing else: light enough to be started many times.
 const [rootDir = ""] = process.argv.slice(2);

@@ -1,9 +1,9 @@
 import { describe } from "node:test";
 import { fileURLToPath } from "node:url";
-import { silentLogger } from "../../src/base/logger.ts";
-import { removeAbandonedNodes } from "../../src/local/abandoned.ts";
-import { startPrivateNode } from "../../src/local/private-node.ts";
-import { type Binaries, findRequirements } from "../../src/local/requirements.ts";
+import { silentLogger } from "../../src/lib/base/logger.ts";
+import { removeAbandonedNodes } from "../../src/single-node/abandoned.ts";
+import { startPrivateNode } from "../../src/single-node/private-node.ts";
+import { type Binaries, findRequirements } from "../../src/single-node/requirements.ts";
 
 export type ContainerdVersion = "1.6" | "2.x";
 

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { sleep, systemClock } from "../../src/base/clock.ts";
+import { sleep, systemClock } from "../../src/lib/base/clock.ts";
 import { type Leak, leaks, snapshot } from "./leaks.ts";
 
 export interface UpReport {

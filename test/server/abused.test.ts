@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { connect as connectPlain, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { connect, type TLSSocket } from "node:tls";
-import { rawTls } from "../../src/server/fixtures.ts";
+import { rawTls } from "../../src/kubelet/server/fixtures.ts";
 import { holds } from "../e2e/holds.ts";
 import { GuardedNode, secret } from "./guarded-node.ts";
 import {

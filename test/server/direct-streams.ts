@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ask, type TestServer } from "../../src/server/fixtures.ts";
-import { openWebSocket } from "../../src/server/streaming/fake-client.ts";
+import { ask, type TestServer } from "../../src/kubelet/server/fixtures.ts";
+import { openWebSocket } from "../../src/kubelet/server/streaming/fake-client.ts";
 import { holds } from "../e2e/holds.ts";
 import { forwardOn, openSpdy } from "./spdy-client.ts";
 import type { StreamingNode } from "./streaming-node.ts";

@@ -5,8 +5,8 @@ import type { AddressInfo, Socket } from "node:net";
 import { after, before, test } from "node:test";
 import { connect } from "node:tls";
 import fc from "fast-check";
-import { clientFrame } from "../../src/server/streaming/fake-client.ts";
-import { controlFrame, dataHead } from "../../src/server/streaming/spdy/frames.ts";
+import { clientFrame } from "../../src/kubelet/server/streaming/fake-client.ts";
+import { controlFrame, dataHead } from "../../src/kubelet/server/streaming/spdy/frames.ts";
 import { holds } from "../e2e/holds.ts";
 import { GuardedNode, secret } from "./guarded-node.ts";
 

@@ -5,7 +5,7 @@ import { request } from "node:https";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
-import { type TestPair, testAuthority, testPair } from "../../src/server/fixtures.ts";
+import { type TestPair, testAuthority, testPair } from "../../src/kubelet/server/fixtures.ts";
 import { freePort } from "../e2e/agent-process.ts";
 import { cli } from "../e2e/cli-process.ts";
 import { holds } from "../e2e/holds.ts";

@@ -5,7 +5,7 @@ import { request } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { ask, testAuthority, testPair } from "../../src/server/fixtures.ts";
+import { ask, testAuthority, testPair } from "../../src/kubelet/server/fixtures.ts";
 import { holds } from "../e2e/holds.ts";
 import { GuardedNode, secret } from "./guarded-node.ts";
 

@@ -4,7 +4,7 @@ import { connect as connectHttp2, type IncomingHttpHeaders } from "node:http2";
 import { connect as connectPlain } from "node:net";
 import { basename } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { ask, rawTls, type TestPair, testAuthority, testPair } from "../../src/server/fixtures.ts";
+import { ask, rawTls, type TestPair, testAuthority, testPair } from "../../src/kubelet/server/fixtures.ts";
 import { nodeName } from "../cluster/cluster-node.ts";
 import { GuardedNode, secret } from "./guarded-node.ts";
 

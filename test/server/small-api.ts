@@ -1,6 +1,6 @@
-import type { Pod } from "../../src/model/pod.ts";
-import { replyJson } from "../../src/server/replies.ts";
-import type { Route } from "../../src/server/route.ts";
+import { replyJson } from "../../src/kubelet/server/replies.ts";
+import type { Route } from "../../src/kubelet/server/route.ts";
+import type { Pod } from "../../src/lib/model/pod.ts";
 
 /** As much of an API as kubectl needs to find one pod, in front of the node's own routes. */
 export function apiRoutes(pod: Pod, routes: readonly Route[]): Route[] {

@@ -1,6 +1,6 @@
 import { request } from "node:https";
 import type { Socket } from "node:net";
-import { SpdyConnection } from "../../src/server/streaming/spdy/connection.ts";
+import { SpdyConnection } from "../../src/kubelet/server/streaming/spdy/connection.ts";
 
 /** Speaks SPDY with a server, as old kubectls do. */
 export function openSpdy(port: number, path: string, protocol: string): Promise<SpdyConnection> {

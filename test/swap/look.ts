@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { existsSync, lstatSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { ContainerId, CriClient } from "../../src/clients/cri/cri.ts";
-import type { HttpKubeTransport } from "../../src/clients/kube/transport.ts";
-import { ContainerState } from "../../src/gen/runtime/v1/api_pb.js";
-import type { Pod } from "../../src/model/pod.ts";
+import type { ContainerId, CriClient } from "../../src/lib/clients/cri/cri.ts";
+import type { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
+import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
+import type { Pod } from "../../src/lib/model/pod.ts";
 import type { TestNode } from "../node/test-node.ts";
 import { apiPods, manifests } from "./swapped-pods.ts";
 

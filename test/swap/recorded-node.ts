@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { SandboxId } from "../../src/clients/cri/cri.ts";
-import type { Pod } from "../../src/model/pod.ts";
-import { makeStaticPod } from "../../src/model/static-pod.ts";
-import type { PodSource } from "../../src/pipeline/sources/source.ts";
+import type { PodSource } from "../../src/kubelet/pipeline/sources/source.ts";
+import type { SandboxId } from "../../src/lib/clients/cri/cri.ts";
+import type { Pod } from "../../src/lib/model/pod.ts";
+import { makeStaticPod } from "../../src/lib/model/static-pod.ts";
 import { nodeName, server, type TestCluster } from "../cluster/cluster-node.ts";
 import type { ApiObject } from "../cluster/fake-api.ts";
 import { askRuntime } from "../e2e/agent-process.ts";

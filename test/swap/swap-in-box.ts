@@ -4,9 +4,9 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ContainerId, CriClient } from "../../src/clients/cri/cri.ts";
-import type { HttpKubeTransport } from "../../src/clients/kube/transport.ts";
-import type { Pod } from "../../src/model/pod.ts";
+import type { ContainerId, CriClient } from "../../src/lib/clients/cri/cri.ts";
+import type { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
+import type { Pod } from "../../src/lib/model/pod.ts";
 import { nodeName } from "../cluster/cluster-node.ts";
 import { KillableApi } from "../cluster/killable-api.ts";
 import { AgentProcess, askRuntime } from "../e2e/agent-process.ts";

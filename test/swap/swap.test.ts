@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import { decodeCheckpoint } from "../../src/resources/allocation/checkpoint.ts";
+import { decodeCheckpoint } from "../../src/kubelet/resources/allocation/checkpoint.ts";
 import type { Kind } from "./kubelet-kinds.ts";
 import { type Look, readySince } from "./look.ts";
 import { recorded } from "./recorded.ts";

@@ -1,4 +1,4 @@
-import type { Container, Pod, PodSpec } from "../../src/model/pod.ts";
+import type { Container, Pod, PodSpec } from "../../src/lib/model/pod.ts";
 import { busyboxName } from "../node/test-node.ts";
 
 const command = ["sh", "-c", "trap 'exit 0' TERM; while true; do sleep 1 & wait; done"];

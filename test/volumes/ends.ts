@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Pod } from "../../src/model/pod.ts";
+import type { Pod } from "../../src/lib/model/pod.ts";
 import { podsPath } from "../cluster/node-with-api.ts";
 import { holds } from "../e2e/holds.ts";
 import type { VolumeNode } from "./volume-node.ts";

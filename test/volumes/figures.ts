@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { request } from "node:https";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
-import type { PodStats, Summary } from "../../src/model/stats-summary.ts";
+import type { PodStats, Summary } from "../../src/lib/model/stats-summary.ts";
 import { holds } from "../e2e/holds.ts";
 import { parsePrometheus } from "../metrics/prometheus-text.ts";
 import type { ContainerdVersion } from "../node/test-node.ts";

@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Pod } from "../../src/model/pod.ts";
+import type { Pod } from "../../src/lib/model/pod.ts";
 import { nodeName } from "../cluster/cluster-node.ts";
 import { podsPath } from "../cluster/node-with-api.ts";
 import { holds } from "../e2e/holds.ts";

@@ -4,14 +4,14 @@ import https from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { systemClock } from "../../base/clock.ts";
-import { silentLogger } from "../../base/logger.ts";
-import { generateKey, makeRequest, parseCertificates, privateKeyPem } from "../../base/x509/index.ts";
-import { definitions } from "../kinds/index.ts";
-import { podDefinition } from "../kinds/pods/index.ts";
+import { systemClock } from "../../lib/base/clock.ts";
+import { silentLogger } from "../../lib/base/logger.ts";
+import { generateKey, makeRequest, parseCertificates, privateKeyPem } from "../../lib/base/x509/x509.ts";
+import { definitions } from "../kinds/definitions.ts";
+import { podDefinition } from "../kinds/pods/pod-definition.ts";
 import { ApiServer } from "../server.ts";
 import { memoryStore } from "../storage/fixtures.ts";
-import { type Auth, auth, bootstrapToken, type Identity, prepareIdentity } from "./index.ts";
+import { type Auth, auth, bootstrapToken, type Identity, prepareIdentity } from "./auth.ts";
 
 /** The types of Node know the option of TLS sockets only. */
 const http1 = { ALPNProtocols: ["http/1.1"] } as https.RequestOptions;

@@ -1,4 +1,4 @@
-import { abortError } from "../../base/errors.ts";
+import { abortError } from "../../lib/base/errors.ts";
 import type { Attributes } from "../access.ts";
 import type { Caller, Draft, ObjectRef, Objects, RequestContext, ResourceDefinition } from "../definition.ts";
 import { invalid } from "../rest/refusals.ts";

@@ -1,4 +1,4 @@
-import type { Container, Pod, Volume } from "../../model/pod.ts";
+import type { Container, Pod, Volume } from "../../lib/model/pod.ts";
 
 const secretRefVolumes = ["cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos"] as const;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FakeClock } from "../../base/fake-clock.ts";
-import { generateKey } from "../../base/x509/index.ts";
+import { FakeClock } from "../../lib/base/fake-clock.ts";
+import { generateKey } from "../../lib/base/x509/x509.ts";
 import { ApiProblem } from "../api-problem.ts";
 import type { Draft } from "../definition.ts";
 import { admin, MemoryObjects } from "./fixtures.ts";

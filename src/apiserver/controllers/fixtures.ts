@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { FakeClock } from "../../base/fake-clock.ts";
-import { silentLogger } from "../../base/logger.ts";
+import { FakeClock } from "../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../lib/base/logger.ts";
 import type { Draft, Objects } from "../definition.ts";
 import { allowAll } from "../fixtures.ts";
 import { testDefinitions } from "../kinds/fixtures.ts";
 import { ApiServer } from "../server.ts";
 import { memoryStore } from "../storage/fixtures.ts";
-import { controllers, handledPropagation } from "./index.ts";
+import { controllers, handledPropagation } from "./controllers.ts";
 
 export interface Cluster {
   readonly objects: Objects;

@@ -1,4 +1,4 @@
-import { httpStatusOf } from "../../base/errors.ts";
+import { httpStatusOf } from "../../lib/base/errors.ts";
 import type { Draft, DraftMeta, ObjectRef, Objects } from "../definition.ts";
 import type { ApiObject } from "../storage/object.ts";
 import type { Mirror } from "./mirror.ts";

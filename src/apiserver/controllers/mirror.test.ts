@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { FakeClock, settle } from "../../base/fake-clock.ts";
-import { silentLogger } from "../../base/logger.ts";
+import { FakeClock, settle } from "../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../lib/base/logger.ts";
 import type { Objects } from "../definition.ts";
 import { FakeObjects } from "../kinds/pods/fake-objects.ts";
 import { Mirror } from "./mirror.ts";

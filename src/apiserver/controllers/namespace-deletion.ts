@@ -1,5 +1,5 @@
-import type { Clock } from "../../base/clock.ts";
-import { messageOf } from "../../base/errors.ts";
+import type { Clock } from "../../lib/base/clock.ts";
+import { messageOf } from "../../lib/base/errors.ts";
 import type { Objects } from "../definition.ts";
 import { same } from "../kinds/same.ts";
 import type { ApiObject } from "../storage/object.ts";

@@ -1,7 +1,7 @@
-import type { Clock } from "../../base/clock.ts";
-import { type Component, type Health, healthy } from "../../base/component.ts";
-import { isAbort, messageOf } from "../../base/errors.ts";
-import type { Logger } from "../../base/logger.ts";
+import type { Clock } from "../../lib/base/clock.ts";
+import { type Component, type Health, healthy } from "../../lib/base/component.ts";
+import { isAbort, messageOf } from "../../lib/base/errors.ts";
+import type { Logger } from "../../lib/base/logger.ts";
 import type { Mirror } from "./mirror.ts";
 
 export interface ReconcilerOptions {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { ApiProblem } from "../api-problem.ts";
 import type { Draft } from "../definition.ts";
+import { resourceOf } from "./definitions.ts";
 import { testWorld } from "./fixtures.ts";
-import { resourceOf } from "./index.ts";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 

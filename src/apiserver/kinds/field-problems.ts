@@ -1,4 +1,4 @@
-import { Problems } from "../../model/validation/problem.ts";
+import { Problems } from "../../lib/model/validation/problem.ts";
 import type { Complaints } from "./names.ts";
 import { same } from "./same.ts";
 

@@ -1,9 +1,9 @@
-import type { Clock } from "../../base/clock.ts";
-import { FakeClock } from "../../base/fake-clock.ts";
+import type { Clock } from "../../lib/base/clock.ts";
+import { FakeClock } from "../../lib/base/fake-clock.ts";
 import type { ActionSubresource, Draft, DraftMeta, ResourceDefinition } from "../definition.ts";
-import { definitions, resourceOf } from "./index.ts";
+import { definitions, resourceOf } from "./definitions.ts";
 import { FakeObjects } from "./pods/fake-objects.ts";
-import { podDefinition } from "./pods/index.ts";
+import { podDefinition } from "./pods/pod-definition.ts";
 import type { AllocationOptions } from "./services/allocation.ts";
 
 /** For tests: all kinds, with the rules of each kept, over objects in memory. */

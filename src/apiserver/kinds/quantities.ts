@@ -1,4 +1,4 @@
-import { parseQuantity } from "../../model/quantity.ts";
+import { parseQuantity } from "../../lib/model/quantity.ts";
 import type { FieldProblems } from "./field-problems.ts";
 
 const whole = 1_000_000_000n;

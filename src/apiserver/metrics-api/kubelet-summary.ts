@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
-import type { Clock } from "../../base/clock.ts";
-import { abortError, KubeletError } from "../../base/errors.ts";
-import type { Summary } from "../../model/stats-summary.ts";
+import type { Clock } from "../../lib/base/clock.ts";
+import { abortError, KubeletError } from "../../lib/base/errors.ts";
+import type { Summary } from "../../lib/model/stats-summary.ts";
 import { type Backend, openRequest } from "../proxy/backend.ts";
 
 const path = "/stats/summary?only_cpu_and_memory=true";

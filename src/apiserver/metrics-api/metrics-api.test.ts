@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { silentLogger } from "../../base/logger.ts";
-import type { Summary } from "../../model/stats-summary.ts";
+import { silentLogger } from "../../lib/base/logger.ts";
+import type { Summary } from "../../lib/model/stats-summary.ts";
 import type { ResourceDefinition } from "../definition.ts";
 import { allowAll } from "../fixtures.ts";
 import { authority, fakeKubelet } from "../proxy/fixtures.ts";
 import { configMaps, namespaces, testApi } from "../rest/fixtures.ts";
-import { tableOf } from "../tables/index.ts";
-import { metricsDefinitions } from "./index.ts";
+import { tableOf } from "../tables/table-of.ts";
+import { metricsDefinitions } from "./metrics-definitions.ts";
 
 const plain = { group: "", version: "v1", singular: "" };
 const nodes: ResourceDefinition = { ...plain, name: "nodes", kind: "Node", namespaced: false };

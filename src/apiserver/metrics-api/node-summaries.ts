@@ -1,7 +1,7 @@
-import { systemClock } from "../../base/clock.ts";
-import { isAbort, messageOf } from "../../base/errors.ts";
-import type { Logger } from "../../base/logger.ts";
-import type { Summary } from "../../model/stats-summary.ts";
+import { systemClock } from "../../lib/base/clock.ts";
+import { isAbort, messageOf } from "../../lib/base/errors.ts";
+import type { Logger } from "../../lib/base/logger.ts";
+import type { Summary } from "../../lib/model/stats-summary.ts";
 import type { RequestContext } from "../definition.ts";
 import { type KubeletConnectionOptions, kubeletOf } from "../proxy/connection-options.ts";
 import { kubeletSummary } from "./kubelet-summary.ts";

@@ -1,4 +1,4 @@
-import type { ContainerStats, PodStats, Summary } from "../../model/stats-summary.ts";
+import type { ContainerStats, PodStats, Summary } from "../../lib/model/stats-summary.ts";
 import type { ApiObject } from "../storage/object.ts";
 
 /** The least time in which a kubelet measures CPU. */

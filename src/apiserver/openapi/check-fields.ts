@@ -1,7 +1,7 @@
-import type { Problem } from "../../model/validation/problem.ts";
-import { type Field, type FieldType, underlying } from "../../schema/field-type.ts";
-import { scalar } from "../../schema/type-notation.ts";
-import { kindType, structType } from "../../schema/type-table.ts";
+import type { Problem } from "../../lib/model/validation/problem.ts";
+import { type Field, type FieldType, underlying } from "../../lib/schema/field-type.ts";
+import { scalar } from "../../lib/schema/type-notation.ts";
+import { kindType, structType } from "../../lib/schema/type-table.ts";
 import { goName, valueName } from "./go-names.ts";
 import { checkScalar } from "./scalar-check.ts";
 

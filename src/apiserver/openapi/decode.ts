@@ -1,6 +1,6 @@
-import { canonicalQuantity } from "../../model/quantity-form.ts";
-import { type FieldType, type Scalar, underlying } from "../../schema/field-type.ts";
-import { kindType, structType } from "../../schema/type-table.ts";
+import { canonicalQuantity } from "../../lib/model/quantity-form.ts";
+import { type FieldType, type Scalar, underlying } from "../../lib/schema/field-type.ts";
+import { kindType, structType } from "../../lib/schema/type-table.ts";
 import { isObject, type Json, type JsonObject, setValue } from "../patch/json-value.ts";
 import { canonicalTime } from "./time-text.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { packages, structNames, structType } from "../../schema/type-table.ts";
+import { packages, structNames, structType } from "../../lib/schema/type-table.ts";
 import { descriptions } from "./descriptions.ts";
 
 test("the tables have each type that is described, with the fields that are", () => {

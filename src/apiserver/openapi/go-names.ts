@@ -1,5 +1,5 @@
-import { type FieldType, type Scalar, underlying } from "../../schema/field-type.ts";
-import { packageOf } from "../../schema/type-table.ts";
+import { type FieldType, type Scalar, underlying } from "../../lib/schema/field-type.ts";
+import { packageOf } from "../../lib/schema/type-table.ts";
 
 const scalarNames: Readonly<Record<Scalar, string>> = {
   any: "interface {}",

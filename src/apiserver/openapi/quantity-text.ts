@@ -1,4 +1,4 @@
-import { parseQuantity } from "../../model/quantity.ts";
+import { parseQuantity } from "../../lib/model/quantity.ts";
 
 const shape = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$";
 

@@ -1,4 +1,4 @@
-import type { Scalar } from "../../schema/field-type.ts";
+import type { Scalar } from "../../lib/schema/field-type.ts";
 import { base64Complaint } from "./base64-text.ts";
 import { quantityComplaint } from "./quantity-text.ts";
 import { timeComplaint } from "./time-text.ts";

@@ -1,5 +1,5 @@
-import { type Field, type FieldType, type Scalar, underlying } from "../../schema/field-type.ts";
-import { kindType, packageOf, structType } from "../../schema/type-table.ts";
+import { type Field, type FieldType, type Scalar, underlying } from "../../lib/schema/field-type.ts";
+import { kindType, packageOf, structType } from "../../lib/schema/type-table.ts";
 import { describedField, describedType } from "./descriptions.ts";
 import type { GroupVersionKind } from "./operations.ts";
 

@@ -1,4 +1,4 @@
-import { messageOf } from "../../base/errors.ts";
+import { messageOf } from "../../lib/base/errors.ts";
 import { cloneJson, isObject, type Json, type JsonObject, jsonEqual, setValue } from "./json-value.ts";
 import { PatchError } from "./patch-error.ts";
 

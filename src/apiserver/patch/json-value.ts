@@ -1,7 +1,7 @@
-import { isObject, type Json, type JsonObject } from "../../base/json-value.ts";
+import { isObject, type Json, type JsonObject } from "../../lib/base/json-value.ts";
 import { compareText } from "./text-order.ts";
 
-export { isObject, type Json, type JsonObject, ownValue } from "../../base/json-value.ts";
+export { isObject, type Json, type JsonObject, ownValue } from "../../lib/base/json-value.ts";
 
 /** Sets a key, also "__proto__", which plain assignment would take for the prototype. */
 export function setValue(object: JsonObject, key: string, value: Json): void {

@@ -1,4 +1,4 @@
-import { KubeletError } from "../../base/errors.ts";
+import { KubeletError } from "../../lib/base/errors.ts";
 
 /** The reasons of the answer that a refused patch leads to: 400, 409, 413, 422. */
 export type PatchErrorCode = "BadRequest" | "Conflict" | "RequestEntityTooLarge" | "Invalid";

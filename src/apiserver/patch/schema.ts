@@ -1,5 +1,5 @@
-import { type Field, type FieldType, underlying } from "../../schema/field-type.ts";
-import { kindType, structType } from "../../schema/type-table.ts";
+import { type Field, type FieldType, underlying } from "../../lib/schema/field-type.ts";
+import { kindType, structType } from "../../lib/schema/type-table.ts";
 import type { Json } from "./json-value.ts";
 import { atomic, map, plain, type Rule, struct } from "./rule.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type FieldType, underlying } from "../../schema/field-type.ts";
-import { numberedFields } from "../../schema/protobuf/field-numbers.ts";
-import { packages, structNames, structType } from "../../schema/type-table.ts";
+import { type FieldType, underlying } from "../../lib/schema/field-type.ts";
+import { numberedFields } from "../../lib/schema/protobuf/field-numbers.ts";
+import { packages, structNames, structType } from "../../lib/schema/type-table.ts";
 import { decodeProtobuf } from "./decode-protobuf.ts";
 
 // The messages are those that kubectl sends: version 1.32 if they are the same, and 1.36 where it says so.

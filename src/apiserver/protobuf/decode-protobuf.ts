@@ -1,4 +1,4 @@
-import { kindType } from "../../schema/type-table.ts";
+import { kindType } from "../../lib/schema/type-table.ts";
 import { ApiProblem } from "../api-problem.ts";
 import type { JsonObject } from "../patch/json-value.ts";
 import { readStruct } from "./read-struct.ts";

@@ -1,6 +1,6 @@
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { writeMessage, writeStruct, writeValue } from "../../schema/protobuf/write-struct.ts";
-import { kindType } from "../../schema/type-table.ts";
+import { writeMessage, writeStruct, writeValue } from "../../lib/schema/protobuf/write-struct.ts";
+import { kindType } from "../../lib/schema/type-table.ts";
 import { ApiProblem } from "../api-problem.ts";
 import type { JsonObject } from "../patch/json-value.ts";
 import { groupVersion, magic } from "./decode-protobuf.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { formatQuantity } from "../../model/quantity-form.ts";
-import { type Field, type FieldType, type Scalar, underlying } from "../../schema/field-type.ts";
-import { numberedFields } from "../../schema/protobuf/field-numbers.ts";
-import { packages, structNames, structType } from "../../schema/type-table.ts";
+import { formatQuantity } from "../../lib/model/quantity-form.ts";
+import { type Field, type FieldType, type Scalar, underlying } from "../../lib/schema/field-type.ts";
+import { numberedFields } from "../../lib/schema/protobuf/field-numbers.ts";
+import { packages, structNames, structType } from "../../lib/schema/type-table.ts";
 import { ApiProblem } from "../api-problem.ts";
 import { type Json, type JsonObject, setValue } from "../patch/json-value.ts";
 import { decodeProtobuf } from "./decode-protobuf.ts";

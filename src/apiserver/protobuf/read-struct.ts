@@ -1,6 +1,6 @@
-import { type Field, type FieldType, type StructType, underlying } from "../../schema/field-type.ts";
-import { type NumberedField, numberedFields } from "../../schema/protobuf/field-numbers.ts";
-import { structType } from "../../schema/type-table.ts";
+import { type Field, type FieldType, type StructType, underlying } from "../../lib/schema/field-type.ts";
+import { type NumberedField, numberedFields } from "../../lib/schema/protobuf/field-numbers.ts";
+import { structType } from "../../lib/schema/type-table.ts";
 import { isObject, type Json, type JsonObject, ownValue, setValue } from "../patch/json-value.ts";
 import { bytesOf, scalarValue, wholeValue } from "./scalars.ts";
 import { packedVarints, WireError, type WireField, wireFields } from "./wire-reader.ts";

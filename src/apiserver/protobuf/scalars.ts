@@ -1,4 +1,4 @@
-import type { Scalar } from "../../schema/field-type.ts";
+import type { Scalar } from "../../lib/schema/field-type.ts";
 import type { Json } from "../patch/json-value.ts";
 import { WireError, type WireField, wireFields } from "./wire-reader.ts";
 

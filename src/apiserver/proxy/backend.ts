@@ -1,7 +1,7 @@
 import { type ClientRequest, request as httpRequest, type OutgoingHttpHeaders } from "node:http";
 import { connect, isIP, type Socket } from "node:net";
 import { connect as tlsConnect } from "node:tls";
-import type { Clock } from "../../base/clock.ts";
+import type { Clock } from "../../lib/base/clock.ts";
 import { DialTimeout } from "./dial-message.ts";
 import { type HostPort, hostPort } from "./kubelet-address.ts";
 

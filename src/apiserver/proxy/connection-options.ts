@@ -1,6 +1,6 @@
 import type { Node } from "kubernetes-types/core/v1.d.ts";
-import type { Clock } from "../../base/clock.ts";
-import type { Pod } from "../../model/pod.ts";
+import type { Clock } from "../../lib/base/clock.ts";
+import type { Pod } from "../../lib/model/pod.ts";
 import type { Authorizer } from "../access.ts";
 import type { ObjectRef, RequestContext } from "../definition.ts";
 import { notFoundProblem } from "../rest/refusals.ts";

@@ -1,4 +1,4 @@
-import type { PodSpec } from "../../model/pod.ts";
+import type { PodSpec } from "../../lib/model/pod.ts";
 import { badRequest } from "../rest/refusals.ts";
 
 /** The container that a request is about: the one it names, or the only one that there is. */

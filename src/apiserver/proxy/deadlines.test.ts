@@ -3,7 +3,7 @@ import { get } from "node:http";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, test } from "node:test";
-import { FakeClock } from "../../base/fake-clock.ts";
+import { FakeClock } from "../../lib/base/fake-clock.ts";
 import { aNode, anApi, aPod, authority, fakeKubelet, RawClient, upgradeText } from "./fixtures.ts";
 
 describe("deadlines", () => {

@@ -1,4 +1,4 @@
-import { errnoOf, KubeletError, messageOf } from "../../base/errors.ts";
+import { errnoOf, KubeletError, messageOf } from "../../lib/base/errors.ts";
 import { ApiProblem } from "../api-problem.ts";
 import { type HostPort, hostPort } from "./kubelet-address.ts";
 

@@ -2,12 +2,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import type { TestContext } from "node:test";
-import { generateKey, privateKeyPem, signCertificate, type Usage } from "../../base/x509/index.ts";
+import { generateKey, privateKeyPem, signCertificate, type Usage } from "../../lib/base/x509/x509.ts";
 import type { ConnectSubresource, Objects, RequestContext } from "../definition.ts";
 import { allowAll } from "../fixtures.ts";
 import { asProblem, statusOf } from "../rest/status.ts";
 import type { ApiObject } from "../storage/object.ts";
-import { type KubeletConnectionOptions, kubeletConnections } from "./index.ts";
+import { type KubeletConnectionOptions, kubeletConnections } from "./kubelet-connections.ts";
 
 /** For tests: a CA, and what it has signed. */
 export interface Authority {

@@ -1,6 +1,6 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
-import type { Clock } from "../../base/clock.ts";
+import type { Clock } from "../../lib/base/clock.ts";
 import { type Backend, type BackendRequest, openRequest } from "./backend.ts";
 
 /** Both sides of a request: the client's, and who gives up on it. */

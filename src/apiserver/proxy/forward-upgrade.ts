@@ -1,8 +1,8 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { Clock } from "../../base/clock.ts";
-import { joinStreams } from "../../base/join-streams.ts";
+import type { Clock } from "../../lib/base/clock.ts";
+import { joinStreams } from "../../lib/base/join-streams.ts";
 import { ApiProblem } from "../api-problem.ts";
 import { type Backend, type BackendRequest, openRequest } from "./backend.ts";
 import { answerHeaders } from "./forwarded-headers.ts";

@@ -1,4 +1,4 @@
-import { Problems } from "../../model/validation/problem.ts";
+import { Problems } from "../../lib/model/validation/problem.ts";
 import { badRequest, invalid } from "../rest/refusals.ts";
 import { encodeQuery, flag, wholeNumber } from "./query-values.ts";
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { systemClock } from "../../base/clock.ts";
+import { systemClock } from "../../lib/base/clock.ts";
 import { ApiProblem } from "../api-problem.ts";
 import type { ConnectSubresource } from "../definition.ts";
 import { badRequest } from "../rest/refusals.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { PodSpec } from "../../model/pod.ts";
+import type { PodSpec } from "../../lib/model/pod.ts";
 import { ApiProblem } from "../api-problem.ts";
 import { chooseContainer } from "./container-choice.ts";
 import { DialTimeout, dialMessage } from "./dial-message.ts";

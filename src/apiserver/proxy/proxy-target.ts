@@ -1,4 +1,4 @@
-import type { Pod } from "../../model/pod.ts";
+import type { Pod } from "../../lib/model/pod.ts";
 import { badRequest } from "../rest/refusals.ts";
 
 export interface ProxyName {

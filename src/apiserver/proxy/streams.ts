@@ -1,5 +1,5 @@
-import { systemClock } from "../../base/clock.ts";
-import type { Pod } from "../../model/pod.ts";
+import { systemClock } from "../../lib/base/clock.ts";
+import type { Pod } from "../../lib/model/pod.ts";
 import { ApiProblem } from "../api-problem.ts";
 import type { ConnectSubresource, ObjectRef, RequestContext } from "../definition.ts";
 import { badRequest, forbidden } from "../rest/refusals.ts";

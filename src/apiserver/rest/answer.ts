@@ -2,7 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { stringify } from "yaml";
-import { encodeProtobuf, protobufType } from "../protobuf/index.ts";
+import { encodeProtobuf, protobufType } from "../protobuf/protobuf.ts";
 import type { BodyEncoding } from "./body.ts";
 
 const zip = promisify(gzip);

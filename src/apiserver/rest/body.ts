@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { parseDocument } from "yaml";
-import type { Clock } from "../../base/clock.ts";
+import type { Clock } from "../../lib/base/clock.ts";
 import { ApiProblem } from "../api-problem.ts";
-import { decodeProtobuf, type KindOf } from "../protobuf/index.ts";
+import { decodeProtobuf, type KindOf } from "../protobuf/protobuf.ts";
 import { badRequest, tooLarge } from "./refusals.ts";
 
 export interface BodyLimits {

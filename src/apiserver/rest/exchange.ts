@@ -1,5 +1,5 @@
-import type { Clock } from "../../base/clock.ts";
-import type { Logger } from "../../base/logger.ts";
+import type { Clock } from "../../lib/base/clock.ts";
+import type { Logger } from "../../lib/base/logger.ts";
 import type { Authorizer } from "../access.ts";
 import type { Caller } from "../definition.ts";
 import type { Answer } from "./answer.ts";

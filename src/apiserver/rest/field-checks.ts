@@ -1,4 +1,4 @@
-import type { Problem } from "../../model/validation/problem.ts";
+import type { Problem } from "../../lib/model/validation/problem.ts";
 
 /** What is known of the fields of kinds. Without it, everything that is JSON is taken. */
 export interface FieldChecks {

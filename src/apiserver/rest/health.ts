@@ -1,4 +1,4 @@
-import type { Health } from "../../base/component.ts";
+import type { Health } from "../../lib/base/component.ts";
 import type { Answer } from "./answer.ts";
 import { flag } from "./query.ts";
 

@@ -1,4 +1,4 @@
-import { protobufType } from "../protobuf/index.ts";
+import { protobufType } from "../protobuf/protobuf.ts";
 import type { BodyEncoding } from "./body.ts";
 import { notAcceptable, unsupportedMediaType } from "./refusals.ts";
 

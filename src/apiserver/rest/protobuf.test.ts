@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decodeProtobuf, encodeProtobuf, protobufType } from "../protobuf/index.ts";
+import { decodeProtobuf, encodeProtobuf, protobufType } from "../protobuf/protobuf.ts";
 import { configMap, mapsPath, type TestApi, testApi, widget, widgetsPath } from "./fixtures.ts";
 
 /** A client that takes and sends nothing but protobuf. */

@@ -1,4 +1,4 @@
-import type { Problem } from "../../model/validation/problem.ts";
+import type { Problem } from "../../lib/model/validation/problem.ts";
 import { ApiProblem, type Cause } from "../api-problem.ts";
 
 /** What the causes of a refused object are called, by how the message begins. */

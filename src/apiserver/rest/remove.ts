@@ -1,4 +1,4 @@
-import { abortError } from "../../base/errors.ts";
+import { abortError } from "../../lib/base/errors.ts";
 import type { Draft } from "../definition.ts";
 import { isStoreError } from "../storage/errors.ts";
 import { type ApiObject, type ObjectKey, StoredObject } from "../storage/object.ts";

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
 import type { Duplex } from "node:stream";
-import { isAbort, messageOf } from "../../base/errors.ts";
+import { isAbort, messageOf } from "../../lib/base/errors.ts";
 import type { Authenticator } from "../access.ts";
 import type { Caller, ConnectRequest } from "../definition.ts";
 import { Answer } from "./answer.ts";

@@ -1,4 +1,4 @@
-import { isAbort, KubeletError, messageOf } from "../../base/errors.ts";
+import { isAbort, KubeletError, messageOf } from "../../lib/base/errors.ts";
 import { ApiProblem, type ApiProblemDetails } from "../api-problem.ts";
 import { PatchError, type PatchErrorCode } from "../patch/patch-error.ts";
 import { StoreError } from "../storage/errors.ts";

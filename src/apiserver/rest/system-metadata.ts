@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Problem } from "../../model/validation/problem.ts";
+import type { Problem } from "../../lib/model/validation/problem.ts";
 import type { Draft, DraftMeta, ResourceDefinition } from "../definition.ts";
 import { type Json, jsonEqual } from "../patch/json-value.ts";
 import { wireTime } from "../patch/managed-fields.ts";

@@ -1,4 +1,4 @@
-import { abortError } from "../../base/errors.ts";
+import { abortError } from "../../lib/base/errors.ts";
 import type { Draft, PartSubresource } from "../definition.ts";
 import type { JsonObject } from "../patch/json-value.ts";
 import { trackUpdate } from "../patch/track-update.ts";

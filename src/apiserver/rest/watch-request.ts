@@ -1,5 +1,5 @@
-import { isAbort } from "../../base/errors.ts";
-import { protobufType, watchFrame } from "../protobuf/index.ts";
+import { isAbort } from "../../lib/base/errors.ts";
+import { protobufType, watchFrame } from "../protobuf/protobuf.ts";
 import type { Scope } from "../storage/change-event.ts";
 import type { Store } from "../storage/store.ts";
 import { watchStart } from "../storage/watch-start.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../base/clock.ts";
+import type { Clock } from "../../lib/base/clock.ts";
 import type { Admission, AdmissionRequest } from "../access.ts";
 import type { Caller, Objects, RequestContext } from "../definition.ts";
 import type { Store } from "../storage/store.ts";

@@ -1,4 +1,4 @@
-import { KubeletError } from "../../base/errors.ts";
+import { KubeletError } from "../../lib/base/errors.ts";
 
 /** The fields of an object that selectors may ask for; all values are text. */
 export type Fields = Readonly<Record<string, string>>;

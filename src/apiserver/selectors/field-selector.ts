@@ -1,4 +1,4 @@
-import { KubeletError } from "../../base/errors.ts";
+import { KubeletError } from "../../lib/base/errors.ts";
 import { type Fields, fieldLabel } from "./field-labels.ts";
 
 export interface FieldRequirement {

@@ -1,5 +1,5 @@
-import { KubeletError } from "../../base/errors.ts";
-import { labelValue, qualifiedName } from "../../model/validation/names.ts";
+import { KubeletError } from "../../lib/base/errors.ts";
+import { labelValue, qualifiedName } from "../../lib/model/validation/names.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 

@@ -1,4 +1,4 @@
-import { KubeletError, messageOf } from "../../base/errors.ts";
+import { KubeletError, messageOf } from "../../lib/base/errors.ts";
 import { checkKey, type LabelRequirement, type LabelSelector, labelRequirement } from "./label-selector.ts";
 
 interface Token {

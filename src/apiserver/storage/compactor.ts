@@ -1,6 +1,6 @@
-import type { Clock } from "../../base/clock.ts";
-import { messageOf } from "../../base/errors.ts";
-import type { Logger } from "../../base/logger.ts";
+import type { Clock } from "../../lib/base/clock.ts";
+import { messageOf } from "../../lib/base/errors.ts";
+import type { Logger } from "../../lib/base/logger.ts";
 import type { ChangeEvent } from "./change-event.ts";
 import { type HistoryLimits, type HistorySize, planCompaction } from "./compaction-plan.ts";
 import type { History } from "./history.ts";

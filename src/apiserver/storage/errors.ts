@@ -1,4 +1,4 @@
-import { KubeletError } from "../../base/errors.ts";
+import { KubeletError } from "../../lib/base/errors.ts";
 import type { ObjectKey } from "./object.ts";
 
 /** What the API answers for each code: HTTP status and the reason of its Status object. */

@@ -1,5 +1,5 @@
-import type { Clock } from "../../base/clock.ts";
-import { abortError } from "../../base/errors.ts";
+import type { Clock } from "../../lib/base/clock.ts";
+import { abortError } from "../../lib/base/errors.ts";
 import { closed, futureVersion } from "./errors.ts";
 
 interface Waiter {

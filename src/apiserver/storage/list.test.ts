@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FakeClock, settle } from "../../base/fake-clock.ts";
+import { FakeClock, settle } from "../../lib/base/fake-clock.ts";
 import { decodeContinue, encodeContinue } from "./continue-token.ts";
 import { isStoreError, type StoreErrorCode } from "./errors.ts";
 import { anObject, memoryStore, pod } from "./fixtures.ts";

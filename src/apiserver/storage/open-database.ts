@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { messageOf } from "../../base/errors.ts";
+import { messageOf } from "../../lib/base/errors.ts";
 import { StoreError } from "./errors.ts";
 
 const schemaVersion = 1;

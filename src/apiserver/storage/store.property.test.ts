@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { settle } from "../../base/fake-clock.ts";
+import { settle } from "../../lib/base/fake-clock.ts";
 import type { WatchEvent } from "./change-event.ts";
 import { isStoreError } from "./errors.ts";
 import { anObject, memoryStore } from "./fixtures.ts";

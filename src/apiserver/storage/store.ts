@@ -1,7 +1,7 @@
-import { type Clock, systemClock } from "../../base/clock.ts";
-import { type Health, healthy } from "../../base/component.ts";
-import { abortError } from "../../base/errors.ts";
-import { type Logger, silentLogger } from "../../base/logger.ts";
+import { type Clock, systemClock } from "../../lib/base/clock.ts";
+import { type Health, healthy } from "../../lib/base/component.ts";
+import { abortError } from "../../lib/base/errors.ts";
+import { type Logger, silentLogger } from "../../lib/base/logger.ts";
 import type { ChangeEvent, Scope, WatchEvent } from "./change-event.ts";
 import { defaultLimits, type HistoryLimits } from "./compaction-plan.ts";
 import { Compactor } from "./compactor.ts";

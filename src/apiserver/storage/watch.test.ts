@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FakeClock, settle } from "../../base/fake-clock.ts";
+import { FakeClock, settle } from "../../lib/base/fake-clock.ts";
 import type { WatchEvent } from "./change-event.ts";
 import { isStoreError } from "./errors.ts";
 import { anObject, brief, memoryStore, pod, take } from "./fixtures.ts";

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
-import type { Clock } from "../../base/clock.ts";
-import { isAbort } from "../../base/errors.ts";
+import type { Clock } from "../../lib/base/clock.ts";
+import { isAbort } from "../../lib/base/errors.ts";
 import { type Scope, seenThrough, type WatchEvent } from "./change-event.ts";
 import type { Place } from "./continue-token.ts";
 import { tooOld } from "./errors.ts";

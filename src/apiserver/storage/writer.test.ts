@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FakeClock } from "../../base/fake-clock.ts";
+import { FakeClock } from "../../lib/base/fake-clock.ts";
 import type { ChangeEvent } from "./change-event.ts";
 import { isStoreError } from "./errors.ts";
 import { anObject, pod } from "./fixtures.ts";

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Clock } from "../../base/clock.ts";
-import { messageOf } from "../../base/errors.ts";
+import type { Clock } from "../../lib/base/clock.ts";
+import { messageOf } from "../../lib/base/errors.ts";
 import type { ChangeEvent } from "./change-event.ts";
 import { closed, StoreError } from "./errors.ts";
 import { type ApiObject, type ObjectKey, type StoredObject, storedObject } from "./object.ts";

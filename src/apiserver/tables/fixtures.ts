@@ -1,5 +1,5 @@
 import type { ApiObject } from "../storage/object.ts";
-import { type TableOptions, tableOf } from "./index.ts";
+import { type TableOptions, tableOf } from "./table-of.ts";
 
 /** For tests: it is noon, and all objects were made five minutes and ten seconds ago. */
 export const noon = Date.UTC(2026, 0, 1, 12);

@@ -2,8 +2,8 @@ import {
   type ContainerSummary,
   hasTrueCondition,
   summarizeContainers,
-} from "../../model/container-summary.ts";
-import type { Pod } from "../../model/pod.ts";
+} from "../../lib/model/container-summary.ts";
+import type { Pod } from "../../lib/model/pod.ts";
 import type { ApiObject } from "../storage/object.ts";
 import { humanDuration } from "./human-duration.ts";
 import { ageColumn, column, nameColumn, type RowCondition, type TableShape, viewedShape } from "./shape.ts";

@@ -1,6 +1,6 @@
 import type { PersistentVolume, PersistentVolumeClaim } from "kubernetes-types/core/v1.d.ts";
 import type { StorageClass, VolumeAttachment } from "kubernetes-types/storage/v1.d.ts";
-import { canonicalQuantity } from "../../model/quantity-form.ts";
+import { canonicalQuantity } from "../../lib/model/quantity-form.ts";
 import { ageColumn, column, type Named, nameColumn, shapeOf } from "./shape.ts";
 
 type VolumeView = PersistentVolume & Named;

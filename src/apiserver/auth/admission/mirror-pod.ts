@@ -1,4 +1,4 @@
-import type { Pod, Volume } from "../../../model/pod.ts";
+import type { Pod, Volume } from "../../../lib/model/pod.ts";
 import { configMapNames, secretNames } from "../pod-references.ts";
 
 /** Marks the picture of a static pod that its node shows in the API. */

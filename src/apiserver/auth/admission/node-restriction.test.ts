@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { generateKey, makeRequest } from "../../../base/x509/index.ts";
+import { generateKey, makeRequest } from "../../../lib/base/x509/x509.ts";
 import type { AdmissionRequest } from "../../access.ts";
 import { ApiProblem } from "../../api-problem.ts";
 import type { Draft } from "../../definition.ts";

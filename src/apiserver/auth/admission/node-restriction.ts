@@ -1,4 +1,4 @@
-import { messageOf } from "../../../base/errors.ts";
+import { messageOf } from "../../../lib/base/errors.ts";
 import type { Admission, AdmissionRequest } from "../../access.ts";
 import type { Objects } from "../../definition.ts";
 import { same } from "../../kinds/same.ts";

@@ -1,4 +1,4 @@
-import type { Pod } from "../../../model/pod.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
 import type { AdmissionRequest } from "../../access.ts";
 import type { Objects } from "../../definition.ts";
 import { same } from "../../kinds/same.ts";

@@ -1,5 +1,5 @@
 import type { CSIPersistentVolumeSource, PersistentVolume } from "kubernetes-types/core/v1.d.ts";
-import type { Pod, Volume } from "../../../model/pod.ts";
+import type { Pod, Volume } from "../../../lib/model/pod.ts";
 import type { AdmissionRequest } from "../../access.ts";
 import type { ObjectRef, Objects } from "../../definition.ts";
 import { claimName } from "../pod-references.ts";

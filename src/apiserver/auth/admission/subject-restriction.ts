@@ -1,4 +1,4 @@
-import { messageOf } from "../../../base/errors.ts";
+import { messageOf } from "../../../lib/base/errors.ts";
 import type { Admission, AdmissionRequest } from "../../access.ts";
 import { masters } from "../names.ts";
 import { forbidden, qualified } from "../refusals.ts";

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Logger } from "../../../base/logger.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
 import type { Authenticator, Authorizer } from "../../access.ts";
 import type { Caller } from "../../definition.ts";
 import { anonymous, authenticated, isPublicPath } from "../names.ts";

@@ -1,8 +1,8 @@
 import { X509Certificate } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
-import type { Clock } from "../../../base/clock.ts";
-import { parseCertificates } from "../../../base/x509/index.ts";
+import type { Clock } from "../../../lib/base/clock.ts";
+import { parseCertificates } from "../../../lib/base/x509/x509.ts";
 import type { Caller } from "../../definition.ts";
 import { credentialId } from "../names.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FakeClock } from "../../../base/fake-clock.ts";
-import { silentLogger } from "../../../base/logger.ts";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../../lib/base/logger.ts";
 import type { Attributes } from "../../access.ts";
 import type { Caller } from "../../definition.ts";
 import { admin, asked, eventually, MemoryObjects, node } from "../fixtures.ts";

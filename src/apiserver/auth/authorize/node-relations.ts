@@ -1,5 +1,5 @@
 import type { PersistentVolume } from "kubernetes-types/core/v1.d.ts";
-import type { Pod } from "../../../model/pod.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
 import { mirrorAnnotation } from "../admission/mirror-pod.ts";
 import { claimNames, configMapNames, secretNames } from "../pod-references.ts";
 import { volumeSecrets } from "./volume-secrets.ts";

@@ -1,13 +1,13 @@
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import { join } from "node:path";
-import { KubeletError, messageOf } from "../../../base/errors.ts";
+import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import {
   generateKey,
   parseCertificates,
   privateKeyPem,
   samePublicKey,
   signCertificate,
-} from "../../../base/x509/index.ts";
+} from "../../../lib/base/x509/x509.ts";
 import { readText, writeText } from "./files.ts";
 
 const year = 365 * 24 * 3600_000;

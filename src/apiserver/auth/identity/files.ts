@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { errnoOf } from "../../../base/errors.ts";
+import { errnoOf } from "../../../lib/base/errors.ts";
 
 /** The content, or undefined if there is no such file. */
 export function readText(path: string): string | undefined {

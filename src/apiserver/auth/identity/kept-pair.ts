@@ -9,7 +9,7 @@ import {
   samePublicKey,
   signCertificate,
   type Usage,
-} from "../../../base/x509/index.ts";
+} from "../../../lib/base/x509/x509.ts";
 import type { Authority } from "./authority.ts";
 import { readText, writeText } from "./files.ts";
 

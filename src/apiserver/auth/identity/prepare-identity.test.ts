@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { parse } from "yaml";
-import { FakeClock } from "../../../base/fake-clock.ts";
-import { parseCertificates } from "../../../base/x509/index.ts";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { parseCertificates } from "../../../lib/base/x509/x509.ts";
 import { type IdentityOptions, prepareIdentity } from "./prepare-identity.ts";
 
 const day = 24 * 3600_000;

@@ -1,8 +1,8 @@
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import { join } from "node:path";
-import type { Clock } from "../../../base/clock.ts";
-import { KubeletError, messageOf } from "../../../base/errors.ts";
-import { generateKey, privateKeyPem } from "../../../base/x509/index.ts";
+import type { Clock } from "../../../lib/base/clock.ts";
+import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import { generateKey, privateKeyPem } from "../../../lib/base/x509/x509.ts";
 import { masters, nodes, nodeUserPrefix } from "../names.ts";
 import { type Authority, clusterAuthority } from "./authority.ts";
 import { keepText, readText, writeText } from "./files.ts";

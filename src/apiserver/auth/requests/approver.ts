@@ -1,8 +1,8 @@
-import type { Clock } from "../../../base/clock.ts";
-import type { Component } from "../../../base/component.ts";
-import { messageOf } from "../../../base/errors.ts";
-import type { Logger } from "../../../base/logger.ts";
-import { inRounds } from "../../../base/rounds.ts";
+import type { Clock } from "../../../lib/base/clock.ts";
+import type { Component } from "../../../lib/base/component.ts";
+import { messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import { inRounds } from "../../../lib/base/rounds.ts";
 import type { Authorizer } from "../../access.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";

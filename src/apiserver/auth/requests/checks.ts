@@ -1,5 +1,5 @@
-import { messageOf } from "../../../base/errors.ts";
-import { parseCertificates, pemBlocks } from "../../../base/x509/index.ts";
+import { messageOf } from "../../../lib/base/errors.ts";
+import { parseCertificates, pemBlocks } from "../../../lib/base/x509/x509.ts";
 import type { Draft } from "../../definition.ts";
 import type { FieldProblems } from "../../kinds/field-problems.ts";
 import { same } from "../../kinds/same.ts";

@@ -1,9 +1,9 @@
-import type { Clock } from "../../../base/clock.ts";
-import type { Component } from "../../../base/component.ts";
-import { messageOf } from "../../../base/errors.ts";
-import type { Logger } from "../../../base/logger.ts";
-import { inRounds } from "../../../base/rounds.ts";
-import { parseCertificates } from "../../../base/x509/index.ts";
+import type { Clock } from "../../../lib/base/clock.ts";
+import type { Component } from "../../../lib/base/component.ts";
+import { messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import { inRounds } from "../../../lib/base/rounds.ts";
+import { parseCertificates } from "../../../lib/base/x509/x509.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { certificateOf, conditionsOf } from "./conditions.ts";

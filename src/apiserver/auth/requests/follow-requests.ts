@@ -1,7 +1,7 @@
-import type { Clock } from "../../../base/clock.ts";
-import { isAbort, messageOf } from "../../../base/errors.ts";
-import type { Logger } from "../../../base/logger.ts";
-import { inRounds } from "../../../base/rounds.ts";
+import type { Clock } from "../../../lib/base/clock.ts";
+import { isAbort, messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import { inRounds } from "../../../lib/base/rounds.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { requestsResource } from "./signers.ts";

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import type { ParsedRequest } from "../../../base/x509/index.ts";
+import type { ParsedRequest } from "../../../lib/base/x509/x509.ts";
 import type { Attributes, Authorizer } from "../../access.ts";
 import type { Caller, Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";

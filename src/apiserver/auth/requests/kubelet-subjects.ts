@@ -1,4 +1,4 @@
-import type { ParsedRequest } from "../../../base/x509/index.ts";
+import type { ParsedRequest } from "../../../lib/base/x509/x509.ts";
 import { nodes, nodeUserPrefix } from "../names.ts";
 import { clientSigner, kubeletClientSigner, kubeletServingSigner } from "./signers.ts";
 

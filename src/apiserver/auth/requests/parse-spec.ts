@@ -1,4 +1,4 @@
-import { type ParsedRequest, parseRequest } from "../../../base/x509/index.ts";
+import { type ParsedRequest, parseRequest } from "../../../lib/base/x509/x509.ts";
 
 /** The request in the spec of a CertificateSigningRequest: PEM in base64. Throws if it is none. */
 export function parseSpecRequest(base64: string | undefined): ParsedRequest {

@@ -1,5 +1,5 @@
-import { messageOf } from "../../../base/errors.ts";
-import { signCertificate, type Usage } from "../../../base/x509/index.ts";
+import { messageOf } from "../../../lib/base/errors.ts";
+import { signCertificate, type Usage } from "../../../lib/base/x509/x509.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import type { Authority } from "../identity/authority.ts";
 import { certificateOf, isTrue } from "./conditions.ts";

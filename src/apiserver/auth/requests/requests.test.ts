@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { test } from "node:test";
-import { FakeClock } from "../../../base/fake-clock.ts";
-import { silentLogger } from "../../../base/logger.ts";
-import { generateKey, makeRequest, parseCertificates, signCertificate } from "../../../base/x509/index.ts";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../../lib/base/logger.ts";
+import { generateKey, makeRequest, parseCertificates, signCertificate } from "../../../lib/base/x509/x509.ts";
 import type { Caller, Draft } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { FixedAuthorizer } from "../authorize/authorizer.ts";

@@ -1,6 +1,6 @@
-import type { Clock } from "../../../base/clock.ts";
-import type { Component } from "../../../base/component.ts";
-import type { Logger } from "../../../base/logger.ts";
+import type { Clock } from "../../../lib/base/clock.ts";
+import type { Component } from "../../../lib/base/component.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import type { Authority } from "../identity/authority.ts";

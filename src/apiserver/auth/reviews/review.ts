@@ -1,4 +1,4 @@
-import type { Problem } from "../../../model/validation/problem.ts";
+import type { Problem } from "../../../lib/model/validation/problem.ts";
 import type { Draft, RequestContext, ResourceDefinition } from "../../definition.ts";
 import { FieldProblems } from "../../kinds/field-problems.ts";
 import { invalid } from "../../rest/refusals.ts";

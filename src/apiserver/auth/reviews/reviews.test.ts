@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FakeClock } from "../../../base/fake-clock.ts";
-import { silentLogger } from "../../../base/logger.ts";
-import { generateKey } from "../../../base/x509/index.ts";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../../lib/base/logger.ts";
+import { generateKey } from "../../../lib/base/x509/x509.ts";
 import { ApiProblem } from "../../api-problem.ts";
 import type { Caller, Draft, ResourceDefinition } from "../../definition.ts";
 import { FixedAuthorizer } from "../authorize/authorizer.ts";

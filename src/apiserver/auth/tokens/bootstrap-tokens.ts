@@ -1,5 +1,5 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
-import type { Clock } from "../../../base/clock.ts";
+import type { Clock } from "../../../lib/base/clock.ts";
 import type { Draft, DraftMeta, Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { bootstrappers } from "../names.ts";

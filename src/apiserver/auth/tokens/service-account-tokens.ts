@@ -1,4 +1,4 @@
-import type { Clock } from "../../../base/clock.ts";
+import type { Clock } from "../../../lib/base/clock.ts";
 import type { Caller, ObjectRef, Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { credentialId, serviceAccountGroups, serviceAccountUser } from "../names.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { test } from "node:test";
-import { FakeClock } from "../../../base/fake-clock.ts";
-import { generateKey } from "../../../base/x509/index.ts";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { generateKey } from "../../../lib/base/x509/x509.ts";
 import { MemoryObjects } from "../fixtures.ts";
 import { firstThatKnows } from "./bearer.ts";
 import { BootstrapTokens, bootstrapToken } from "./bootstrap-tokens.ts";

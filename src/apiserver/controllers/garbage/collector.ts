@@ -1,7 +1,7 @@
-import { httpStatusOf } from "../../../base/errors.ts";
+import { httpStatusOf } from "../../../lib/base/errors.ts";
 import type { Objects } from "../../definition.ts";
 import type { Mirror } from "../mirror.ts";
-import { type CollectionStep, type Item, type KindOf, planCollection } from "./plan.ts";
+import { type CollectionStep, type Item, type KindOf, planCollection } from "./garbage-plan.ts";
 
 export interface CollectorOptions {
   readonly objects: Objects;

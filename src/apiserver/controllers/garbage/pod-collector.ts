@@ -1,5 +1,5 @@
-import type { Clock } from "../../../base/clock.ts";
-import { httpStatusOf } from "../../../base/errors.ts";
+import type { Clock } from "../../../lib/base/clock.ts";
+import { httpStatusOf } from "../../../lib/base/errors.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { timestamp } from "../api-times.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../base/clock.ts";
+import type { Clock } from "../../../lib/base/clock.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import type { EventRecorder } from "../event-recorder.ts";
@@ -12,7 +12,7 @@ import {
   type Patience,
   plannedTaints,
   silentConditions,
-} from "./plan.ts";
+} from "./node-lifecycle-plan.ts";
 
 export interface NodeLifecycleOptions {
   readonly objects: Objects;

@@ -1,7 +1,7 @@
-import { matchesLabels, matchesTerms, type NodeTerm } from "../../../model/node-selector.ts";
-import type { Pod } from "../../../model/pod.ts";
-import { parseQuantity } from "../../../model/quantity.ts";
-import { podRequests } from "../../../model/resources.ts";
+import { matchesLabels, matchesTerms, type NodeTerm } from "../../../lib/model/node-selector.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
+import { parseQuantity } from "../../../lib/model/quantity.ts";
+import { podRequests } from "../../../lib/model/resources.ts";
 import { hostPorts, type NodeUsage, portsConflict } from "./node-usage.ts";
 import { type Taint, tolerates, untolerated } from "./tolerates.ts";
 

@@ -1,5 +1,5 @@
-import type { Pod } from "../../../model/pod.ts";
-import { podRequests } from "../../../model/resources.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
+import { podRequests } from "../../../lib/model/resources.ts";
 
 /** A port of a node as pods take it. */
 export interface HostPort {

@@ -1,5 +1,5 @@
-import type { NodeTerm } from "../../../model/node-selector.ts";
-import type { Pod } from "../../../model/pod.ts";
+import type { NodeTerm } from "../../../lib/model/node-selector.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { read } from "../typed.ts";
 

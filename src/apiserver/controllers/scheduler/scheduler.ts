@@ -1,12 +1,12 @@
-import type { Clock } from "../../../base/clock.ts";
-import { httpStatusOf } from "../../../base/errors.ts";
+import type { Clock } from "../../../lib/base/clock.ts";
+import { httpStatusOf } from "../../../lib/base/errors.ts";
 import type { ObjectRef, Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { timestamp } from "../api-times.ts";
 import type { EventRecorder } from "../event-recorder.ts";
 import type { Mirror } from "../mirror.ts";
 import { read, refTo } from "../typed.ts";
-import { planScheduling, type SchedulingStep } from "./plan.ts";
+import { planScheduling, type SchedulingStep } from "./binding-plan.ts";
 
 export interface SchedulerOptions {
   readonly objects: Objects;

@@ -1,4 +1,4 @@
-import { httpStatusOf } from "../../../base/errors.ts";
+import { httpStatusOf } from "../../../lib/base/errors.ts";
 import type { Objects } from "../../definition.ts";
 import type { Mirror } from "../mirror.ts";
 import { refTo } from "../typed.ts";

@@ -1,11 +1,11 @@
-import { httpStatusOf } from "../../../base/errors.ts";
+import { httpStatusOf } from "../../../lib/base/errors.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import type { EventRecorder } from "../event-recorder.ts";
 import type { Mirror } from "../mirror.ts";
 import { read, refTo } from "../typed.ts";
-import { planVolumes, provisionerAnnotation, type VolumeStep } from "./plan.ts";
 import { usedClaims } from "./protection.ts";
+import { planVolumes, provisionerAnnotation, type VolumeStep } from "./volume-plan.ts";
 
 export interface VolumeBinderOptions {
   readonly objects: Objects;

@@ -1,4 +1,4 @@
-import { httpStatusOf } from "../../../base/errors.ts";
+import { httpStatusOf } from "../../../lib/base/errors.ts";
 import type { Objects } from "../../definition.ts";
 import { claimProtection, volumeProtection } from "../../kinds/volume-protection.ts";
 import type { ApiObject } from "../../storage/object.ts";

@@ -1,4 +1,4 @@
-import type { Container } from "../../../model/pod.ts";
+import type { Container } from "../../../lib/model/pod.ts";
 import type { FieldProblems } from "../field-problems.ts";
 import { same } from "../same.ts";
 import { containersOf, type PodDraft } from "./pod-draft.ts";

@@ -1,4 +1,4 @@
-import { canonicalQuantity } from "../../../model/quantity-form.ts";
+import { canonicalQuantity } from "../../../lib/model/quantity-form.ts";
 import type { DraftMeta } from "../../definition.ts";
 import type { PodDraft } from "./pod-draft.ts";
 

@@ -1,4 +1,4 @@
-import type { PodCondition } from "../../../model/pod.ts";
+import type { PodCondition } from "../../../lib/model/pod.ts";
 import { type ApiPodStatus, timestamp } from "./pod-draft.ts";
 
 /** Sets a condition; its time of transition stays while its status does. */

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { FakeClock } from "../../../base/fake-clock.ts";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import type { Draft, RequestContext } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { podDraft, podObjects } from "./fake-draft.ts";
-import { podDefinition } from "./index.ts";
+import { podDefinition } from "./pod-definition.ts";
 
 const mirror = { annotations: { "kubernetes.io/config.mirror": "h" } };
 const objects = podObjects();

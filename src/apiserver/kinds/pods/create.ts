@@ -1,4 +1,4 @@
-import { computeQos } from "../../../model/qos.ts";
+import { computeQos } from "../../../lib/model/qos.ts";
 import type { Draft, RequestContext } from "../../definition.ts";
 import { admitPriority } from "./admission/priority.ts";
 import { admitRuntimeClass } from "./admission/runtime-class.ts";

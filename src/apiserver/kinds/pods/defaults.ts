@@ -1,4 +1,4 @@
-import { applyPodDefaults } from "../../../model/defaults/pod.ts";
+import { applyPodDefaults } from "../../../lib/model/defaults/pod.ts";
 import type { Draft } from "../../definition.ts";
 import { canonicalize } from "./canonical.ts";
 import { asPod } from "./pod-draft.ts";

@@ -1,4 +1,4 @@
-import type { Problem } from "../../../model/validation/problem.ts";
+import type { Problem } from "../../../lib/model/validation/problem.ts";
 import type { Draft, PartSubresource } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { FieldProblems } from "../field-problems.ts";

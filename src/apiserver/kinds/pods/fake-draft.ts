@@ -2,7 +2,7 @@ import type { Draft } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { defaultPod } from "./defaults.ts";
 import { FakeObjects, type FakeObjectsOptions } from "./fake-objects.ts";
-import { podDefinition } from "./index.ts";
+import { podDefinition } from "./pod-definition.ts";
 
 type Loose = Record<string, unknown>;
 

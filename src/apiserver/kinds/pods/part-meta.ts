@@ -1,4 +1,4 @@
-import { specShape } from "../../../model/validation/pod-shape.ts";
+import { specShape } from "../../../lib/model/validation/pod-shape.ts";
 import type { PodDraft } from "./pod-draft.ts";
 
 const fixed = [

@@ -4,7 +4,7 @@ import {
   type Pod,
   type PodSpec,
   type PodStatus,
-} from "../../../model/pod.ts";
+} from "../../../lib/model/pod.ts";
 import type { Draft, DraftMeta } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 

@@ -1,4 +1,4 @@
-import type { Container } from "../../../model/pod.ts";
+import type { Container } from "../../../lib/model/pod.ts";
 import type { Draft, PartSubresource } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { allBut, keepTheRest } from "./part-meta.ts";

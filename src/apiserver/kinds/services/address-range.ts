@@ -1,4 +1,4 @@
-import { KubeletError } from "../../../base/errors.ts";
+import { KubeletError } from "../../../lib/base/errors.ts";
 import { cidrFamily } from "../addresses.ts";
 
 /** A range of IPv4 addresses for services, such as 10.96.0.0/16: all but the first and the last. */

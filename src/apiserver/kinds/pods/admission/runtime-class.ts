@@ -1,4 +1,4 @@
-import { roundList } from "../../../../model/defaults/container.ts";
+import { roundList } from "../../../../lib/model/defaults/container.ts";
 import type { Objects } from "../../../definition.ts";
 import { same } from "../../same.ts";
 import type { PodDraft } from "../pod-draft.ts";

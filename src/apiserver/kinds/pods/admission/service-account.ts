@@ -1,5 +1,5 @@
-import { type Clock, sleep } from "../../../../base/clock.ts";
-import { checkNoApiReferences } from "../../../../model/validation/api-references.ts";
+import { type Clock, sleep } from "../../../../lib/base/clock.ts";
+import { checkNoApiReferences } from "../../../../lib/model/validation/api-references.ts";
 import type { RequestContext } from "../../../definition.ts";
 import { asModelPod, isMirror, type PodDraft } from "../pod-draft.ts";
 import { refused } from "./refuse.ts";

@@ -1,4 +1,4 @@
-import type { PodSpec, Volume } from "../../../../model/pod.ts";
+import type { PodSpec, Volume } from "../../../../lib/model/pod.ts";
 
 const prefix = "kube-api-access-";
 const mountPath = "/var/run/secrets/kubernetes.io/serviceaccount";

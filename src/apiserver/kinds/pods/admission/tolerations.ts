@@ -1,4 +1,4 @@
-import type { PodSpec } from "../../../../model/pod.ts";
+import type { PodSpec } from "../../../../lib/model/pod.ts";
 import { same } from "../../same.ts";
 
 export type Toleration = NonNullable<PodSpec["tolerations"]>[number];

@@ -1,4 +1,4 @@
-import type { PodSpec } from "../../../../model/pod.ts";
+import type { PodSpec } from "../../../../lib/model/pod.ts";
 import type { FieldProblems } from "../../field-problems.ts";
 import { dnsLabel, dnsSubdomain, qualifiedName } from "../../names.ts";
 import { podTerms } from "../label-keys.ts";

@@ -1,4 +1,4 @@
-import { checkPod } from "../../../../model/validation/validate-pod.ts";
+import { checkPod } from "../../../../lib/model/validation/validate-pod.ts";
 import type { Draft } from "../../../definition.ts";
 import type { FieldProblems } from "../../field-problems.ts";
 import { checkLabels, checkMeta } from "../../metadata.ts";

@@ -1,5 +1,5 @@
-import type { Container, ContainerStatus } from "../../../../model/pod.ts";
-import { idNumber } from "../../../../model/validation/names.ts";
+import type { Container, ContainerStatus } from "../../../../lib/model/pod.ts";
+import { idNumber } from "../../../../lib/model/validation/names.ts";
 import type { FieldProblems } from "../../field-problems.ts";
 import type { PodDraft } from "../pod-draft.ts";
 

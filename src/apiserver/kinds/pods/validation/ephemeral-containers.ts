@@ -1,6 +1,6 @@
-import type { Container, PodSpec, Volume } from "../../../../model/pod.ts";
-import { checkContainers } from "../../../../model/validation/containers.ts";
-import { Problems } from "../../../../model/validation/problem.ts";
+import type { Container, PodSpec, Volume } from "../../../../lib/model/pod.ts";
+import { checkContainers } from "../../../../lib/model/validation/containers.ts";
+import { Problems } from "../../../../lib/model/validation/problem.ts";
 import type { FieldProblems } from "../../field-problems.ts";
 import { same } from "../../same.ts";
 import { inFullWords } from "./wording.ts";

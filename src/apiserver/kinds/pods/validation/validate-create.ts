@@ -1,4 +1,4 @@
-import type { Problem } from "../../../../model/validation/problem.ts";
+import type { Problem } from "../../../../lib/model/validation/problem.ts";
 import type { Draft } from "../../../definition.ts";
 import { FieldProblems } from "../../field-problems.ts";
 import { checkAppArmorAgrees } from "../app-armor.ts";

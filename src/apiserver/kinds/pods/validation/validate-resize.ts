@@ -1,6 +1,6 @@
-import type { Container, PodSpec, ResourceRequirements } from "../../../../model/pod.ts";
-import { computeQos, podQos } from "../../../../model/qos.ts";
-import type { Problem } from "../../../../model/validation/problem.ts";
+import type { Container, PodSpec, ResourceRequirements } from "../../../../lib/model/pod.ts";
+import { computeQos, podQos } from "../../../../lib/model/qos.ts";
+import type { Problem } from "../../../../lib/model/validation/problem.ts";
 import type { Draft } from "../../../definition.ts";
 import type { ApiObject } from "../../../storage/object.ts";
 import { FieldProblems } from "../../field-problems.ts";

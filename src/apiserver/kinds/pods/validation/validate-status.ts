@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
-import type { Container, ContainerStatus } from "../../../../model/pod.ts";
-import { restartDecision } from "../../../../model/restart-policy.ts";
-import type { Problem } from "../../../../model/validation/problem.ts";
+import type { Container, ContainerStatus } from "../../../../lib/model/pod.ts";
+import { restartDecision } from "../../../../lib/model/restart-policy.ts";
+import type { Problem } from "../../../../lib/model/validation/problem.ts";
 import type { Draft } from "../../../definition.ts";
 import type { ApiObject } from "../../../storage/object.ts";
 import { FieldProblems } from "../../field-problems.ts";

@@ -1,5 +1,5 @@
-import type { Container, PodSpec } from "../../../../model/pod.ts";
-import type { Problem } from "../../../../model/validation/problem.ts";
+import type { Container, PodSpec } from "../../../../lib/model/pod.ts";
+import type { Problem } from "../../../../lib/model/validation/problem.ts";
 import type { Draft } from "../../../definition.ts";
 import type { ApiObject } from "../../../storage/object.ts";
 import { FieldProblems } from "../../field-problems.ts";

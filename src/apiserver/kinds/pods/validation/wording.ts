@@ -1,5 +1,5 @@
-import * as short from "../../../../model/validation/names.ts";
-import type { Problem } from "../../../../model/validation/problem.ts";
+import * as short from "../../../../lib/model/validation/names.ts";
+import type { Problem } from "../../../../lib/model/validation/problem.ts";
 import * as full from "../../names.ts";
 
 /** Rules that a node words more briefly than the API does. */

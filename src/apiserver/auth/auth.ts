@@ -1,0 +1,107 @@
+import type { Clock } from "../../lib/base/clock.ts";
+import type { Component } from "../../lib/base/component.ts";
+import type { Logger } from "../../lib/base/logger.ts";
+import type { Admission, Authenticator, Authorizer } from "../access.ts";
+import type { ActionSubresource, Objects, ResourceDefinition } from "../definition.ts";
+import { NodeRestriction } from "./admission/node-restriction.ts";
+import { inTurn, subjectRestriction } from "./admission/subject-restriction.ts";
+import { RequestAuthenticator } from "./authenticate/authenticator.ts";
+import { ClientCertificates } from "./authenticate/client-certificates.ts";
+import { FixedAuthorizer } from "./authorize/authorizer.ts";
+import { RelationsFollower } from "./authorize/relations-follower.ts";
+import type { Identity } from "./identity/prepare-identity.ts";
+import { RequestApprover } from "./requests/approver.ts";
+import { RequestCleaner } from "./requests/cleaner.ts";
+import { certificateSigningRequests } from "./requests/definition.ts";
+import { RequestSigner } from "./requests/signer.ts";
+import {
+  localSubjectAccessReview,
+  selfSubjectAccessReview,
+  subjectAccessReview,
+} from "./reviews/access-reviews.ts";
+import { selfSubjectRulesReview } from "./reviews/rules-review.ts";
+import { selfSubjectReview, tokenReview } from "./reviews/token-review.ts";
+import { serviceAccountToken } from "./service-account-token.ts";
+import { firstThatKnows } from "./tokens/bearer.ts";
+import { BootstrapTokens } from "./tokens/bootstrap-tokens.ts";
+import { ServiceAccountTokens } from "./tokens/service-account-tokens.ts";
+import { TokenAuthority } from "./tokens/token-authority.ts";
+
+export type { Authority } from "./identity/authority.ts";
+export type { Pair } from "./identity/kept-pair.ts";
+export { type Credential, kubeconfig } from "./identity/kubeconfig.ts";
+export { type Identity, type IdentityOptions, prepareIdentity } from "./identity/prepare-identity.ts";
+export { isPublicPath } from "./names.ts";
+export { bootstrapToken } from "./tokens/bootstrap-tokens.ts";
+
+export interface AuthOptions {
+  readonly identity: Identity;
+  /** The API's objects; asked for when they are needed, since the API is built from what is made here. */
+  readonly objects: () => Objects;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Of service account tokens, and whom they are for. */
+  readonly issuer?: string;
+  readonly audiences?: readonly string[];
+  /** How long signed certificates live unless less is asked for. Default 1 year. */
+  readonly certificateLifetimeMs?: number;
+  /** The shortest life that may be asked for, in seconds. Default 600. */
+  readonly minimumCertificateSeconds?: number;
+}
+
+export interface Auth {
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
+  readonly admission: Admission;
+  readonly reviews: readonly ResourceDefinition[];
+  readonly serviceAccountToken: ActionSubresource;
+  readonly certificateSigningRequests: ResourceDefinition;
+  /** To be started once the objects can be read. */
+  readonly components: readonly Component[];
+  /** What /.well-known/openid-configuration and /openid/v1/jwks answer. */
+  tokenDiscovery(jwksUri: string): { readonly configuration: object; readonly keys: object };
+}
+
+const year = 365 * 24 * 3600_000;
+
+/** Who asks, what they may do, and how they come by certificates and tokens. */
+export function auth(o: AuthOptions): Auth {
+  const { identity, objects, clock, logger } = o;
+  const minimumSeconds = o.minimumCertificateSeconds ?? 600;
+  const authority = new TokenAuthority({
+    key: identity.serviceAccountKey,
+    ...(o.issuer && { issuer: o.issuer }),
+    ...(o.audiences && { audiences: o.audiences }),
+  });
+  const { audiences } = authority;
+  const tokens = firstThatKnows(
+    new ServiceAccountTokens({ authority, objects, clock }),
+    new BootstrapTokens({ objects, clock, audiences }),
+  );
+  const certificates = new ClientCertificates({ ca: identity.ca.certificate, clock });
+  const relations = new RelationsFollower({ objects, clock, logger });
+  const authorizer = new FixedAuthorizer({ relations });
+  const rules = { lifetimeMs: o.certificateLifetimeMs ?? year, minimumSeconds };
+  return {
+    authenticator: new RequestAuthenticator({ certificates, tokens, authorizer, audiences, logger }),
+    authorizer,
+    admission: inTurn(new NodeRestriction({ objects }), subjectRestriction),
+    reviews: [
+      tokenReview({ tokens, audiences }),
+      selfSubjectReview(),
+      subjectAccessReview(authorizer),
+      localSubjectAccessReview(authorizer),
+      selfSubjectAccessReview(authorizer),
+      selfSubjectRulesReview(),
+    ],
+    serviceAccountToken: serviceAccountToken({ authority }),
+    certificateSigningRequests: certificateSigningRequests({ minimumSeconds }),
+    components: [
+      relations,
+      new RequestApprover({ objects, authorizer, clock, logger }),
+      new RequestSigner({ objects, ca: identity.ca, rules, clock, logger }),
+      new RequestCleaner({ objects, clock, logger }),
+    ],
+    tokenDiscovery: (jwksUri) => authority.discovery(jwksUri),
+  };
+}

@@ -1,0 +1,151 @@
+import type { Clock } from "../../lib/base/clock.ts";
+import type { Component } from "../../lib/base/component.ts";
+import type { Logger } from "../../lib/base/logger.ts";
+import type { ObjectRef, Objects, RequestContext, ResourceDefinition } from "../definition.ts";
+import { type BuiltInOptions, builtIns } from "../kinds/built-ins.ts";
+import { resourceOf } from "../kinds/definitions.ts";
+import { bindPod } from "../kinds/pods/binding.ts";
+import { BuiltInKeeper } from "./built-in-keeper.ts";
+import { expireEvents } from "./event-expiry.ts";
+import { EventRecorder } from "./event-recorder.ts";
+import { furnish } from "./furnishing.ts";
+import { collectGarbage } from "./garbage/collector.ts";
+import type { KindOf } from "./garbage/garbage-plan.ts";
+import { PodCollector } from "./garbage/pod-collector.ts";
+import { Mirror } from "./mirror.ts";
+import { emptyNamespaces } from "./namespace-deletion.ts";
+import { defaultServiceAccount, rootCaConfigMap } from "./namespace-furniture.ts";
+import { NodeLifecycle } from "./node-lifecycle/lifecycle.ts";
+import type { Patience } from "./node-lifecycle/node-lifecycle-plan.ts";
+import { Reconciler } from "./reconciler.ts";
+import { schedulePods } from "./scheduler/scheduler.ts";
+import { attacherWatches, attachVolumes } from "./volumes/attacher.ts";
+import { bindVolumes } from "./volumes/binder.ts";
+import { releaseVolumes } from "./volumes/protection.ts";
+
+export interface ControllerOptions {
+  readonly objects: Objects;
+  /** All kinds that the API has, as given to the server. */
+  readonly definitions: readonly ResourceDefinition[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** PEM of the authority that the API's certificate is of. */
+  readonly rootCa: string;
+  readonly builtIns: BuiltInOptions;
+  readonly patience?: Patience;
+}
+
+/** The propagation policies that these controllers act on, for the server. */
+export const handledPropagation = ["Orphan", "Foreground"] as const;
+
+const defaultPatience: Patience = { startupMs: 60_000, monitorMs: 50_000 };
+const minuteMs = 60_000;
+const leases = "leases.coordination.k8s.io";
+
+/**
+ * All controllers, in the order in which they have to be started: the objects that a cluster is never without, what the
+ * others look at, and then the others.
+ */
+export function controllers(options: ControllerOptions): Component[] {
+  const { objects, definitions, clock, logger } = options;
+  const kept = definitions.filter(({ name, verbs, answer }) => {
+    return answer === undefined && name !== "events" && (verbs === undefined || verbs.includes("watch"));
+  });
+  const followed = kept.map(resourceOf);
+  const mirror = new Mirror({ objects, resources: followed, clock, logger });
+  const recorder = (component: string) => new EventRecorder({ objects, clock, logger, component });
+  const reconciler = (
+    name: string,
+    watches: readonly string[],
+    round: (signal: AbortSignal) => Promise<unknown>,
+    gatherMs?: number,
+  ) =>
+    new Reconciler({
+      name,
+      mirror,
+      clock,
+      logger,
+      watches,
+      async reconcile(signal) {
+        const again = await round(signal);
+        return typeof again === "number" ? again : undefined;
+      },
+      ...(gatherMs === undefined ? {} : { gatherMs }),
+    });
+
+  const doors = { objects, mirror, clock };
+  const nodes = new NodeLifecycle({
+    ...doors,
+    recorder: recorder("node-controller"),
+    patience: options.patience ?? defaultPatience,
+  });
+  const pods = new PodCollector(doors);
+  const kindOf = kindsOf(kept);
+  const scheduler = { ...doors, recorder: recorder("default-scheduler") };
+  const volumes = { ...doors, recorder: recorder("persistentvolume-controller") };
+  const rootCa = rootCaConfigMap(options.rootCa);
+  const namespaced = kept.filter((definition) => definition.namespaced).map(resourceOf);
+  const claims = ["persistentvolumeclaims", "persistentvolumes"];
+
+  return [
+    new BuiltInKeeper({ builtIns: builtIns(options.builtIns), objects, clock, logger }),
+    mirror,
+    reconciler("default-service-accounts", ["namespaces", "serviceaccounts"], () =>
+      furnish(defaultServiceAccount, doors),
+    ),
+    reconciler("root-ca-publisher", ["namespaces", "configmaps"], () => furnish(rootCa, doors)),
+    reconciler("namespaces", ["namespaces", "pods"], () =>
+      emptyNamespaces(mirror.all("namespaces"), { objects, clock, resources: [...namespaced, "events"] }),
+    ),
+    reconciler("node-lifecycle", ["nodes", leases], () => nodes.round()),
+    // A pod waits for nothing but this.
+    reconciler(
+      "scheduler",
+      ["pods", "nodes", ...claims],
+      (signal) => schedulePods({ ...scheduler, bind: bindWith(objects, clock, signal) }),
+      0,
+    ),
+    reconciler("volumes", ["pods", "storageclasses.storage.k8s.io", ...claims], async () => {
+      await bindVolumes(volumes);
+      await releaseVolumes(doors);
+    }),
+    // A pod waits for this one too.
+    reconciler("attacher", attacherWatches, () => attachVolumes(doors), 0),
+    reconciler("garbage-collector", followed, () =>
+      collectGarbage({ ...doors, resources: followed, kindOf }),
+    ),
+    reconciler("pod-collector", ["pods", "nodes"], () => pods.round()),
+    reconciler("event-expiry", [], async () => {
+      await expireEvents(objects, clock.now());
+      return minuteMs;
+    }),
+  ];
+}
+
+/** Binds as the scheduler would over HTTP. */
+function bindWith(objects: Objects, clock: Clock, signal: AbortSignal) {
+  return async ({ resource, namespace, name }: ObjectRef, uid: string, node: string): Promise<void> => {
+    const context: RequestContext = {
+      caller: { name: "system:kube-scheduler", groups: ["system:authenticated"] },
+      now: clock.now(),
+      dryRun: false,
+      objects,
+      signal,
+    };
+    const target = { apiVersion: "v1", kind: "Node", name: node };
+    const body = { apiVersion: "v1", kind: "Binding", metadata: { name, namespace, uid }, target };
+    await bindPod({ resource, namespace, name }, body, context);
+  };
+}
+
+function kindsOf(definitions: readonly ResourceDefinition[]): KindOf {
+  const known = new Map(
+    definitions.map((definition) => [
+      `${definition.group}/${definition.kind}`,
+      { resource: resourceOf(definition), namespaced: definition.namespaced },
+    ]),
+  );
+  // Whatever version the reference names: it is the same object.
+  return (apiVersion, kind) =>
+    known.get(`${apiVersion.includes("/") ? apiVersion.split("/")[0] : ""}/${kind}`);
+}

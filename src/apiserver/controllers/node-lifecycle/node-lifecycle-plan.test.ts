@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { heardOf } from "./health.ts";
+import {
+  deadline,
+  type NodeCondition,
+  type NodeState,
+  type NodeTaint,
+  plannedTaints,
+  silentConditions,
+} from "./node-lifecycle-plan.ts";
+
+const now = Date.UTC(2026, 0, 1);
+const stamp = "2026-01-01T00:00:00Z";
+
+function state(conditions: NodeCondition[], taints: NodeTaint[] = [], unschedulable = false): NodeState {
+  return { created: "2025-12-31T00:00:00Z", conditions, taints, unschedulable };
+}
+const ready = (status: string): NodeCondition => ({ type: "Ready", status });
+const taint = (key: string, effect: string, more: object = {}): NodeTaint => ({
+  key: `node.kubernetes.io/${key}`,
+  effect,
+  ...more,
+});
+
+describe("the taints of a node", () => {
+  const own = { key: "mine", effect: "NoSchedule" };
+  const cases: [string, NodeState, NodeTaint[]][] = [
+    ["none if it is ready", state([ready("True")]), []],
+    [
+      "those it was registered with go when it is ready",
+      state([ready("True")], [taint("not-ready", "NoSchedule"), own]),
+      [own],
+    ],
+    [
+      "those it was registered with stay until it has said something",
+      state([], [taint("not-ready", "NoSchedule")]),
+      [taint("not-ready", "NoSchedule")],
+    ],
+    [
+      "not ready",
+      state([ready("False")]),
+      [taint("not-ready", "NoSchedule"), taint("not-ready", "NoExecute", { timeAdded: stamp })],
+    ],
+    [
+      "unreachable after not ready",
+      state(
+        [ready("Unknown")],
+        [taint("not-ready", "NoSchedule"), taint("not-ready", "NoExecute", { timeAdded: "x" })],
+      ),
+      [taint("unreachable", "NoSchedule"), taint("unreachable", "NoExecute", { timeAdded: stamp })],
+    ],
+    [
+      "the time of one that stays is kept",
+      state(
+        [ready("False")],
+        [taint("not-ready", "NoSchedule"), taint("not-ready", "NoExecute", { timeAdded: "x" })],
+      ),
+      [taint("not-ready", "NoSchedule"), taint("not-ready", "NoExecute", { timeAdded: "x" })],
+    ],
+    [
+      "pressure",
+      state([ready("True"), { type: "DiskPressure", status: "True" }]),
+      [taint("disk-pressure", "NoSchedule")],
+    ],
+    ["cordoned", state([ready("True")], [], true), [taint("unschedulable", "NoSchedule")]],
+    ["cordoned before it has said anything", state([], [], true), [taint("unschedulable", "NoSchedule")]],
+    ["not cordoned any more", state([ready("True")], [taint("unschedulable", "NoSchedule")]), []],
+  ];
+  for (const [what, node, wanted] of cases)
+    test(what, () => assert.deepEqual(plannedTaints(node, now), wanted));
+
+  test("are not written again if they are right", () => {
+    const node = state([ready("True")], [own]);
+    assert.equal(plannedTaints(node, now), node.taints);
+  });
+});
+
+describe("a silent node", () => {
+  test("is given up after its time", () => {
+    const patience = { startupMs: 60_000, monitorMs: 50_000 };
+    assert.equal(deadline(state([]), 0, patience), 60_000);
+    assert.equal(deadline(state([ready("True")]), 0, patience), 50_000);
+  });
+
+  test("has conditions that nobody knows", () => {
+    const conditions = silentConditions(state([ready("True"), { type: "Mine", status: "True" }]), now) ?? [];
+    assert.deepEqual(
+      conditions.map(({ type, status, reason }) => [type, status, reason]),
+      [
+        ["Ready", "Unknown", "NodeStatusUnknown"],
+        ["Mine", "True", undefined],
+        ["MemoryPressure", "Unknown", "NodeStatusNeverUpdated"],
+        ["DiskPressure", "Unknown", "NodeStatusNeverUpdated"],
+        ["PIDPressure", "Unknown", "NodeStatusNeverUpdated"],
+      ],
+    );
+    assert.equal(conditions[0]?.message, "Kubelet stopped posting node status.");
+    assert.equal(conditions[2]?.message, "Kubelet never posted node status.");
+    assert.equal(silentConditions(state(conditions), now + 1000), undefined);
+  });
+});
+
+describe("signs of life", () => {
+  const first = heardOf(undefined, { heartbeat: "h1", renewed: stamp }, 100);
+  test("count when they are new", () => {
+    assert.equal(first.at, 100);
+    assert.equal(heardOf(first, { heartbeat: "h1", renewed: stamp }, 200).at, 100);
+    assert.equal(heardOf(first, { heartbeat: "h2", renewed: stamp }, 200).at, 200);
+    assert.equal(heardOf(first, { heartbeat: "h1", renewed: "2026-01-01T00:00:10Z" }, 200).at, 200);
+  });
+  test("do not count when they go back", () =>
+    assert.equal(heardOf(first, { heartbeat: "h1", renewed: "2025-01-01T00:00:00Z" }, 200).at, 100));
+});

@@ -1,0 +1,95 @@
+import type { Pod } from "../../../lib/model/pod.ts";
+import type { ApiObject } from "../../storage/object.ts";
+import { read } from "../typed.ts";
+import { type Misfit, misfit, type NodeView } from "./filter.ts";
+import { blockedMessage, fitMessage } from "./fit-message.ts";
+import { addUsage, emptyUsage, type NodeUsage } from "./node-usage.ts";
+import { podVolumes, type VolumeLookup } from "./pod-volumes.ts";
+
+export const schedulerName = "default-scheduler";
+
+export type SchedulingStep =
+  | { readonly do: "bind"; readonly pod: ApiObject; readonly node: string }
+  | { readonly do: "wait"; readonly pod: ApiObject; readonly message: string };
+
+/** Which pods go to which nodes now, the most important and then the oldest first; and why the others do not. */
+export function planScheduling(
+  pods: readonly ApiObject[],
+  nodes: readonly ApiObject[],
+  volumes: VolumeLookup,
+): SchedulingStep[] {
+  const waiting = pods.filter(isWaiting).sort(inTurn);
+  if (waiting.length === 0) return [];
+  const views = nodes.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(viewOf);
+  const usages = new Map(views.map(({ name }) => [name, emptyUsage()]));
+  for (const pod of pods) {
+    const usage = isActive(pod) ? usages.get(read(pod).spec?.nodeName) : undefined;
+    if (usage !== undefined) addUsage(usage, podOf(pod));
+  }
+  return waiting.map((pod) => place(pod, views, usages, volumes));
+}
+
+function place(
+  object: ApiObject,
+  views: readonly NodeView[],
+  usages: ReadonlyMap<string, NodeUsage>,
+  volumes: VolumeLookup,
+): SchedulingStep {
+  const pod = podOf(object);
+  const needed = podVolumes(pod, volumes);
+  if (!needed.ready) return { do: "wait", pod: object, message: blockedMessage(views.length, needed.reason) };
+  const misfits: Misfit[] = [];
+  const fitting = views.filter((view) => {
+    const usage = usages.get(view.name) ?? emptyUsage();
+    const wrong = misfit(pod, view, usage, needed.nodeTerms);
+    if (wrong !== undefined) misfits.push(wrong);
+    return wrong === undefined;
+  });
+  // One machine has one node; if there are more, the one with the fewest pods takes it.
+  const podsOn = (view: NodeView) => usages.get(view.name)?.pods ?? 0;
+  const best = fitting.sort((a, b) => podsOn(a) - podsOn(b))[0];
+  if (best === undefined) return { do: "wait", pod: object, message: fitMessage(misfits) };
+  addUsage(usages.get(best.name)!, pod);
+  return { do: "bind", pod: object, node: best.name };
+}
+
+function isWaiting(object: ApiObject): boolean {
+  const { metadata, spec } = read(object);
+  return (
+    !spec?.nodeName &&
+    metadata.deletionTimestamp === undefined &&
+    (spec?.schedulerName ?? schedulerName) === schedulerName &&
+    !spec?.schedulingGates?.length &&
+    isActive(object)
+  );
+}
+
+/** Pods that have ended take nothing any more. */
+function isActive(pod: ApiObject): boolean {
+  const phase = read(pod).status?.phase;
+  return phase !== "Succeeded" && phase !== "Failed";
+}
+
+function inTurn(a: ApiObject, b: ApiObject): number {
+  const [left, right] = [read(a), read(b)];
+  const priority = (right.spec?.priority ?? 0) - (left.spec?.priority ?? 0);
+  if (priority !== 0) return priority;
+  const [since, then] = [left.metadata.creationTimestamp ?? "", right.metadata.creationTimestamp ?? ""];
+  if (since !== then) return since < then ? -1 : 1;
+  return Number(a.metadata.resourceVersion ?? 0) - Number(b.metadata.resourceVersion ?? 0);
+}
+
+function podOf(object: ApiObject): Pod {
+  return object as unknown as Pod;
+}
+
+function viewOf(object: ApiObject): NodeView {
+  const { metadata, spec, status } = read(object);
+  return {
+    name: metadata.name,
+    labels: metadata.labels ?? {},
+    unschedulable: spec?.unschedulable === true,
+    taints: spec?.taints ?? [],
+    allocatable: status?.allocatable ?? status?.capacity ?? {},
+  };
+}

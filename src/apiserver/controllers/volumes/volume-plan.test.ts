@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { ApiObject } from "../../storage/object.ts";
+import { planVolumes, type VolumeState } from "./volume-plan.ts";
+
+function volume(name: string, spec: object = {}, phase = "Available"): ApiObject {
+  return {
+    metadata: { name, uid: `u-${name}`, labels: { disk: name } },
+    spec: { capacity: { storage: "5Gi" }, accessModes: ["ReadWriteOnce"], ...spec },
+    status: { phase },
+  };
+}
+function claim(spec: object = {}, phase = "Pending", metadata: object = {}): ApiObject {
+  return {
+    metadata: { name: "c", namespace: "a", uid: "u-c", ...metadata },
+    spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, ...spec },
+    status: { phase },
+  };
+}
+const ref = (more: object = {}) => ({ claimRef: { name: "c", namespace: "a", ...more } });
+const storageClass = (name: string, more: object = {}): ApiObject => ({
+  metadata: { name, uid: name },
+  ...more,
+});
+
+function steps(state: Partial<VolumeState>): string[] {
+  const all = { claims: [], volumes: [], classes: [], used: new Set<string>(), ...state };
+  return planVolumes(all).map((step) => {
+    switch (step.do) {
+      case "bind":
+        return `bind ${step.volume.metadata.name}`;
+      case "set phase":
+        return `${step.object.metadata.name} is ${step.phase}`;
+      case "ask":
+        return `ask ${step.provisioner}`;
+      default:
+        return `${step.reason}: ${step.message}`;
+    }
+  });
+}
+
+describe("volumes and claims", () => {
+  const unset = "FailedBinding: no persistent volumes available for this claim and no storage class is set";
+  const cases: [string, Partial<VolumeState>, string[]][] = [
+    ["a new volume is available", { volumes: [volume("v", {}, "Pending")] }, ["v is Available"]],
+    [
+      "a claim gets the smallest volume that suffices",
+      {
+        claims: [claim()],
+        volumes: [
+          volume("big"),
+          volume("fit", { capacity: { storage: "1Gi" } }),
+          volume("small", { capacity: { storage: "1Mi" } }),
+        ],
+      },
+      ["bind fit"],
+    ],
+    [
+      "a volume is given once",
+      { claims: [claim(), claim({}, "Pending", { name: "d", uid: "u-d" })], volumes: [volume("v")] },
+      ["bind v", unset],
+    ],
+    [
+      "a volume that waits for the claim comes first",
+      { claims: [claim()], volumes: [volume("fit", { capacity: { storage: "1Gi" } }), volume("own", ref())] },
+      ["bind own"],
+    ],
+    [
+      "a volume that waits for another is not given",
+      { claims: [claim()], volumes: [volume("v", { claimRef: { name: "d", namespace: "a" } })] },
+      [unset],
+    ],
+    [
+      "access modes have to be offered",
+      { claims: [claim({ accessModes: ["ReadWriteMany"] })], volumes: [volume("v")] },
+      [unset],
+    ],
+    [
+      "classes have to be the same",
+      { claims: [claim()], volumes: [volume("v", { storageClassName: "x" })] },
+      [unset],
+    ],
+    ["so do modes", { claims: [claim({ volumeMode: "Block" })], volumes: [volume("v")] }, [unset]],
+    [
+      "a claim may select",
+      {
+        claims: [claim({ selector: { matchLabels: { disk: "w" } } })],
+        volumes: [volume("v"), volume("w", { capacity: { storage: "9Gi" } })],
+      },
+      ["bind w"],
+    ],
+    [
+      "a claim may name its volume",
+      {
+        claims: [claim({ volumeName: "v" })],
+        volumes: [volume("v"), volume("w", { capacity: { storage: "1Gi" } })],
+      },
+      ["bind v"],
+    ],
+    [
+      "a bound pair is left alone",
+      { claims: [claim({ volumeName: "v" }, "Bound")], volumes: [volume("v", ref({ uid: "u-c" }), "Bound")] },
+      [],
+    ],
+    [
+      "a binding that was begun is finished",
+      { claims: [claim()], volumes: [volume("v", ref({ uid: "u-c" }), "Bound")] },
+      ["bind v"],
+    ],
+    [
+      "a volume whose claim is gone is released",
+      { volumes: [volume("v", ref({ uid: "u-c" }), "Bound")] },
+      ["v is Released"],
+    ],
+    [
+      "even if there is a new claim of the name",
+      {
+        claims: [claim({}, "Pending", { uid: "new" })],
+        volumes: [volume("v", ref({ uid: "u-c" }), "Bound")],
+      },
+      [unset, "v is Released"],
+    ],
+    [
+      "a claim whose volume is gone is lost",
+      { claims: [claim({ volumeName: "v" }, "Bound")] },
+      ["c is Lost"],
+    ],
+    [
+      "a class that is not there",
+      { claims: [claim({ storageClassName: "x" })] },
+      ['ProvisioningFailed: storageclass.storage.k8s.io "x" not found'],
+    ],
+    [
+      "a class with a provisioner",
+      { claims: [claim({ storageClassName: "x" })], classes: [storageClass("x", { provisioner: "p.io" })] },
+      ["ask p.io"],
+    ],
+    [
+      "a class that waits for a pod",
+      {
+        claims: [claim({ storageClassName: "x" })],
+        volumes: [volume("v", { storageClassName: "x" })],
+        classes: [storageClass("x", { volumeBindingMode: "WaitForFirstConsumer" })],
+      },
+      ["WaitForFirstConsumer: waiting for first consumer to be created before binding"],
+    ],
+    [
+      "and the pod has come",
+      {
+        claims: [claim({ storageClassName: "x" })],
+        volumes: [volume("v", { storageClassName: "x" })],
+        classes: [storageClass("x", { volumeBindingMode: "WaitForFirstConsumer" })],
+        used: new Set(["a/c"]),
+      },
+      ["bind v"],
+    ],
+  ];
+  for (const [what, state, wanted] of cases) test(what, () => assert.deepEqual(steps(state), wanted));
+});

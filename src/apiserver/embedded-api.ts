@@ -1,0 +1,182 @@
+import { mkdirSync } from "node:fs";
+import { isIPv4 } from "node:net";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import type { Clock } from "../lib/base/clock.ts";
+import { messageOf } from "../lib/base/errors.ts";
+import { Lifecycle } from "../lib/base/lifecycle.ts";
+import type { Logger } from "../lib/base/logger.ts";
+import { rememberedPort } from "../lib/host/free-port.ts";
+import { nodeAddresses } from "../lib/host/node-facts.ts";
+import { auth, type Identity, prepareIdentity } from "./auth/auth.ts";
+import { controllers, handledPropagation } from "./controllers/controllers.ts";
+import { defaultServiceRange, definitions } from "./kinds/definitions.ts";
+import { podDefinition } from "./kinds/pods/pod-definition.ts";
+import { AddressRange } from "./kinds/services/address-range.ts";
+import { metricsDefinitions } from "./metrics-api/metrics-definitions.ts";
+import { checkFields, decoded, duplicateFields, OpenApiDocuments } from "./openapi/openapi.ts";
+import { kubeletConnections } from "./proxy/kubelet-connections.ts";
+import type { SeenRequest } from "./rest/rest-handler.ts";
+import { ApiServer } from "./server.ts";
+import { Store } from "./storage/store.ts";
+import { tableOf } from "./tables/table-of.ts";
+
+export interface EmbeddedApiOptions {
+  /** Its database, keys and certificates. */
+  readonly dir: string;
+  /** Where it listens; 127.0.0.1 unless told. */
+  readonly host?: string | undefined;
+  /** Absent: the one of the last time, or 6443, or any that is free. */
+  readonly port?: number | undefined;
+  /** Addresses of services; 10.96.0.0/16 unless told. */
+  readonly serviceRange?: string | undefined;
+  /**
+   * Addresses of pods on this machine: for these, and for the machine itself, it listens also at the first address of the
+   * service range, which the machine must have; on port 443, or any that is free.
+   */
+  readonly podRange?: string | undefined;
+  /** Where the kubeconfig for kubectl goes. */
+  readonly kubeconfig: string;
+  /** A node that need not join first: it gets a kubeconfig of its own. */
+  readonly node?: { readonly name: string; readonly kubeconfig: string } | undefined;
+  /** Of certificates that are signed on request, unless they ask for less. */
+  readonly certificateLifetimeMs?: number | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly onRequest?: (seen: SeenRequest) => void;
+}
+
+export interface EmbeddedApi {
+  readonly server: ApiServer;
+  /** "https://127.0.0.1:6443" */
+  readonly address: string;
+  stop(): Promise<void>;
+}
+
+const usualPort = 6443;
+/** Of the service `kubernetes`, as everywhere. */
+const usualServicePort = 443;
+const dayMs = 24 * 3600_000;
+/** Below this nobody may ask for, as elsewhere, unless all certificates are to be shorter. */
+const shortestSeconds = 600;
+const stopWithinMs = 10_000;
+const version = "v1.36.4";
+
+/** Builds the API of one machine from its parts and starts it. */
+export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedApi> {
+  const { dir, clock, logger, host = "127.0.0.1", serviceRange = defaultServiceRange } = o;
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const port = o.port ?? (await rememberedPort(join(dir, "port"), host, usualPort));
+  const address = `https://${host === "0.0.0.0" ? "127.0.0.1" : host}:${port}`;
+  const addresses = await nodeAddresses(undefined);
+  const serviceAddress = new AddressRange(serviceRange).first;
+  const door = o.podRange && {
+    host: serviceAddress,
+    // Who listens on this port of all addresses, as web servers do, has it here, too.
+    port: await rememberedPort(join(dir, "service-port"), serviceAddress, usualServicePort),
+    from: [o.podRange],
+  };
+  const identify = () =>
+    prepareIdentity({
+      dir: join(dir, "pki"),
+      clock,
+      hostnames: [hostname()],
+      addresses: [...addresses, ...(host === "0.0.0.0" ? [] : [host])],
+      serviceAddress,
+      kubeconfig: { path: o.kubeconfig, server: address },
+      ...(o.node && { node: { name: o.node.name, path: o.node.kubeconfig, server: address } }),
+    });
+  let identity = identify();
+  const store = Store.open({ path: join(dir, "objects.db"), clock, logger });
+  const who = auth({ identity, objects: () => server.objects, clock, logger, ...lifetimes(o) });
+  const credentials = () => {
+    const { certificate, key } = identity.kubeletClient;
+    return { clientCert: certificate, clientKey: key };
+  };
+  const { nodeProxy, podProxy, ...connect } = kubeletConnections({
+    credentials,
+    authorizer: who.authorizer,
+    clock,
+  });
+  const pods = podDefinition({ connect: { ...connect, proxy: podProxy }, mountTokens: true, clock });
+  const kinds = [
+    ...definitions({ ...who, pods, nodeProxy, services: { clusterIpRange: serviceRange } }),
+    ...metricsDefinitions({ credentials, authorizer: who.authorizer, clock, logger }),
+  ];
+  const server: ApiServer = new ApiServer({
+    store,
+    definitions: kinds,
+    authenticator: who.authenticator,
+    authorizer: who.authorizer,
+    admission: who.admission,
+    tls: tlsOf(identity),
+    host,
+    port,
+    ...(door && { doors: [door] }),
+    clock,
+    logger,
+    fields: { check: checkFields, duplicates: duplicateFields, decode: decoded },
+    tables: tableOf,
+    openapi: new OpenApiDocuments({
+      definitions: kinds,
+      info: { title: "Kubernetes", version },
+      now: () => clock.now(),
+    }),
+    propagation: handledPropagation,
+    ...(o.onRequest && { onRequest: o.onRequest }),
+  });
+  const lifecycle = new Lifecycle(clock, logger);
+  let cancelRenewal = () => {};
+  const renewDaily = () => {
+    cancelRenewal = clock.after(dayMs, () => {
+      try {
+        identity = identify();
+        server.setTls(tlsOf(identity));
+      } catch (error) {
+        logger.error("The certificates of the API were not looked after", { err: messageOf(error) });
+      }
+      renewDaily();
+    });
+  };
+  const stop = async () => {
+    cancelRenewal();
+    await lifecycle.stop(stopWithinMs);
+    store.close();
+  };
+  try {
+    await lifecycle.start(server);
+    const builtIns = {
+      ...reachedAt(door || { host, port }, addresses),
+      serviceRange,
+      servicePort: door ? door.port : usualServicePort,
+    };
+    const { objects } = server;
+    const rootCa = identity.ca.certificate;
+    const kept = controllers({ objects, definitions: kinds, clock, logger, rootCa, builtIns });
+    for (const component of [...kept, ...who.components]) await lifecycle.start(component);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  renewDaily();
+  return { server, address, stop };
+}
+
+/** Where pods reach it: not at an address of loopback, which is another one in each pod. */
+function reachedAt({ host, port }: { host: string; port: number }, addresses: readonly string[]) {
+  const candidates = host === "0.0.0.0" ? addresses : [host];
+  const apiAddress = candidates.find((address) => isIPv4(address) && !address.startsWith("127."));
+  return { apiAddress, apiPort: port };
+}
+
+function tlsOf({ serving, ca }: Identity) {
+  return { key: serving.key, cert: serving.certificate, clientCa: ca.certificate };
+}
+
+function lifetimes({ certificateLifetimeMs: lifetime }: EmbeddedApiOptions) {
+  if (lifetime === undefined) return {};
+  return {
+    certificateLifetimeMs: lifetime,
+    minimumCertificateSeconds: Math.min(shortestSeconds, Math.ceil(lifetime / 1000)),
+  };
+}

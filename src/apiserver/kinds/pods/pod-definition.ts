@@ -1,0 +1,58 @@
+import { type Clock, systemClock } from "../../../lib/base/clock.ts";
+import type { ConnectSubresource, ResourceDefinition } from "../../definition.ts";
+import { generatedName } from "../../rest/generate-name.ts";
+import { binding, bindPart } from "./binding.ts";
+import { prepareCreate } from "./create.ts";
+import { defaultPod } from "./defaults.ts";
+import { podDeletionGrace } from "./deletion.ts";
+import { ephemeralContainersPart } from "./ephemeral-containers.ts";
+import { eviction } from "./eviction.ts";
+import { resizePart } from "./resize.ts";
+import { statusPart } from "./status.ts";
+import { prepareUpdate } from "./update.ts";
+import { validateCreate } from "./validation/validate-create.ts";
+import { validateUpdate } from "./validation/validate-update.ts";
+
+export { bindPod } from "./binding.ts";
+
+export type PodConnection = "log" | "exec" | "attach" | "portforward" | "proxy";
+
+export interface PodDefinitionOptions {
+  /** Doors into a running pod, which a kubelet answers. */
+  readonly connect?: Readonly<Record<PodConnection, ConnectSubresource>>;
+  /** False: pods get no token of their service account to speak to this API with. */
+  readonly mountTokens: boolean;
+  readonly clock?: Clock;
+  /** Makes names of volumes, from how they begin. */
+  readonly newName?: (base: string) => string;
+}
+
+export function podDefinition(options: PodDefinitionOptions): ResourceDefinition {
+  const { connect, mountTokens, clock = systemClock, newName = generatedName } = options;
+  return {
+    group: "",
+    version: "v1",
+    name: "pods",
+    singular: "pod",
+    kind: "Pod",
+    namespaced: true,
+    shortNames: ["po"],
+    categories: ["all"],
+    defaults: defaultPod,
+    prepareCreate: (draft, context) => prepareCreate(draft, context, { mountTokens, clock, newName }),
+    validate: validateCreate,
+    prepareUpdate,
+    validateUpdate,
+    countsGenerations: true,
+    deletionGrace: podDeletionGrace,
+    subresources: {
+      status: statusPart,
+      ephemeralcontainers: ephemeralContainersPart,
+      resize: resizePart,
+      bind: bindPart,
+      binding,
+      eviction,
+      ...connect,
+    },
+  };
+}

@@ -1,0 +1,138 @@
+import type { Clock } from "../../lib/base/clock.ts";
+import type { Component } from "../../lib/base/component.ts";
+import type { Logger } from "../../lib/base/logger.ts";
+import { createMetrics, type Metrics } from "../../lib/base/metrics.ts";
+import { createCriClient } from "../../lib/clients/cri/client.ts";
+import { RuntimeConnection } from "../../lib/clients/cri/connection.ts";
+import type { CriClient } from "../../lib/clients/cri/cri.ts";
+import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
+import type { Pod, PodUid } from "../../lib/model/pod.ts";
+import type { PodEvents } from "../../lib/model/pod-events.ts";
+import { StartTimes } from "../pipeline/status-manager/start-times.ts";
+import type { PodObjects } from "../pods/api-objects/pod-objects.ts";
+import { DesiredPods } from "../state/desired-pods.ts";
+import { type ObservedPod, ObservedPods } from "../state/observed-pods.ts";
+import { ProbeResults } from "../state/probe-results.ts";
+import { ReplacedContainers } from "../state/replaced-containers.ts";
+import { StartingContainers } from "../state/starting-containers.ts";
+import type { AgentOptions } from "./agent-options.ts";
+import { ClusterView } from "./cluster-view.ts";
+import { localObjects } from "./local-objects.ts";
+import {
+  bothEvents,
+  bothNodeEvents,
+  loggedEvents,
+  loggedNodeEvents,
+  type NodeEvents,
+} from "./logged-events.ts";
+import type { Node } from "./node.ts";
+import { RuntimeFeatures } from "./runtime-features.ts";
+import { watchRuntimeSupport } from "./runtime-support.ts";
+import { systemCgroups } from "./system-cgroups.ts";
+import { configuredTracing, type Tracing } from "./tracing.ts";
+
+/** What all parts of the agent stand on: the runtime, the state that they share, and where they tell things. */
+export interface AgentCore {
+  readonly options: AgentOptions;
+  readonly config: KubeletConfiguration;
+  readonly node: Node;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Undefined if nobody wants traces. */
+  readonly tracing: Tracing | undefined;
+  readonly cri: CriClient;
+  readonly connection: RuntimeConnection;
+  readonly features: RuntimeFeatures;
+  readonly events: PodEvents;
+  readonly nodeEvents: NodeEvents;
+  /** Undefined for a node that is part of no cluster. */
+  readonly view: ClusterView | undefined;
+  /** The config maps and secrets that pods refer to: of the cluster, or of a folder; undefined if there is neither. */
+  readonly objects: ReferredObjects | undefined;
+  /** To be started before the first pod is worked on. */
+  readonly components: readonly Component[];
+  readonly desired: DesiredPods;
+  readonly observed: ObservedPods;
+  readonly results: ProbeResults;
+  readonly replaced: ReplacedContainers;
+  readonly starting: StartingContainers;
+  /** What runs, as users see it. */
+  readonly running: { get(uid: PodUid): ObservedPod | undefined; knows(uid: PodUid): boolean };
+  readonly restartGates: { containerRules: boolean; restartAll: boolean };
+  readonly startTimes: StartTimes;
+  hostIps(): readonly string[];
+}
+
+export type ReferredObjects = Pick<PodObjects, "register" | "unregister" | "get" | "find" | "onChange">;
+
+export function agentCore(options: AgentOptions, node: Node, onStarted: (uid: PodUid) => void): AgentCore {
+  const { config, clock, logger, gates } = options;
+  const local = localObjects(options);
+  const metrics = options.metrics ?? createMetrics();
+  const version = options.server?.version ?? options.cluster?.kubeletVersion ?? "";
+  const tracing =
+    options.tracing ?? configuredTracing({ config, nodeName: node.name, version, clock, logger });
+  const cri = createCriClient({
+    runtimeEndpoint: config.containerRuntimeEndpoint,
+    imageEndpoint: config.imageServiceEndpoint || undefined,
+    requestTimeoutMs: config.runtimeRequestTimeout,
+    logger,
+    clock,
+    metrics,
+    tracer: tracing?.tracer,
+  });
+  const connection = new RuntimeConnection({ client: cri, logger, clock });
+  watchRuntimeSupport({ cri, connection, metrics, logger });
+  const observed = new ObservedPods();
+  const starting = new StartingContainers(onStarted);
+  const view = options.cluster && new ClusterView(options, options.cluster, node);
+  const events = loggedEvents(logger);
+  const nodeEvents = loggedNodeEvents(logger, node.name);
+  return {
+    options,
+    config,
+    node,
+    clock,
+    logger,
+    metrics,
+    tracing,
+    cri,
+    connection,
+    features: new RuntimeFeatures(() => connection.state),
+    events: view ? bothEvents(events, view.recorder) : events,
+    nodeEvents: view ? bothNodeEvents(nodeEvents, view.recorder.node) : nodeEvents,
+    view,
+    objects: view?.objects ?? local,
+    components: [...systemCgroups(options, node), ...(local ? [local] : [])],
+    desired: new DesiredPods(),
+    observed,
+    results: new ProbeResults(),
+    replaced: new ReplacedContainers(),
+    starting,
+    running: {
+      get: (uid) => starting.seenFromOutside(observed.get(uid)),
+      knows: (uid) => observed.knows(uid),
+    },
+    restartGates: {
+      containerRules: gates.enabled("ContainerRestartRules"),
+      restartAll: gates.enabled("RestartAllContainersOnContainerExits"),
+    },
+    startTimes: new StartTimes({ metrics, clock, initMs: (pod) => initRuntime(pod, observed) }),
+    hostIps: () => {
+      const known = view?.hostIps() ?? [];
+      return known.length > 0 ? known : node.facts.hostIps;
+    },
+  };
+}
+
+/** How long those init containers ran that are meant to end. */
+function initRuntime({ metadata, spec }: Pod, observed: ObservedPods): number {
+  const names = new Set(
+    (spec.initContainers ?? []).filter((c) => c.restartPolicy !== "Always").map((c) => c.name),
+  );
+  const ended = (observed.get(metadata.uid)?.containers ?? []).filter(
+    ({ name, state }) => names.has(name) && state === "exited",
+  );
+  return ended.reduce((sum, { startedAt, finishedAt }) => sum + Math.max(0, finishedAt - startedAt), 0);
+}

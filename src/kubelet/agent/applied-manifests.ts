@@ -1,0 +1,49 @@
+import { join } from "node:path";
+import { KubeletError } from "../../lib/base/errors.ts";
+import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
+import { fullNameOf, sourceOf } from "../../lib/model/pod.ts";
+import { AppliedSource } from "../pipeline/sources/applied-source.ts";
+import { decodeManifestOrList } from "../pipeline/sources/manifest.ts";
+import type { PodSource } from "../pipeline/sources/source.ts";
+import { manifestRoutes } from "../server/manifests/manifest-routes.ts";
+import { ManifestStore } from "../server/manifests/manifest-store.ts";
+import type { Route } from "../server/route.ts";
+import type { AgentCore } from "./agent-core.ts";
+
+export interface Applied {
+  readonly source: PodSource;
+  readonly routes: readonly Route[];
+}
+
+/** Pods that are put by HTTP: where they are kept, the source that they are, and the routes to them. */
+export function appliedManifests(core: AgentCore): Applied {
+  const { options: o, node, logger, desired } = core;
+  const dir = o.appliedDir ?? join(o.rootDir, "applied");
+  const store = new ManifestStore({
+    dir,
+    logger,
+    decode: (name, bytes) =>
+      decodeManifestOrList(bytes, {
+        nodeName: node.name,
+        origin: { source: "applied", name },
+        hasLocalObjects: o.localObjects !== undefined,
+      }),
+    takenBy: (pod) => {
+      const other = desired.byFullName(fullNameOf(pod));
+      const source = other && sourceOf(other);
+      return source === "file" || source === "http" ? source : undefined;
+    },
+  });
+  return { source: new AppliedSource(store, dir), routes: manifestRoutes({ store }) };
+}
+
+/** Who may put pods is root on this node. That everybody is, nobody means. */
+export function checkManifestsHandler(config: KubeletConfiguration): void {
+  if (!(config.authentication.anonymous.enabled ?? false) || config.authorization.mode !== "AlwaysAllow")
+    return;
+  throw new KubeletError(
+    "Config",
+    "--enable-manifests-handler: everybody who reaches the port could run any pod here. " +
+      "Set --anonymous-auth=false (authentication.anonymous.enabled) or --authorization-mode=Webhook",
+  );
+}

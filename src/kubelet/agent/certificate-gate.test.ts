@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Clock } from "../../lib/base/clock.ts";
+import { FakeClock } from "../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../lib/base/logger.ts";
+import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
+import { CertificateGate } from "./certificate-gate.ts";
+import { certifiedTransport } from "./certified-transport.ts";
+
+/** A transport that records what is sent, and a certificate that comes when the test says so. */
+function setUp(certificate?: string) {
+  const sent: string[] = [];
+  const logs: string[] = [];
+  const listeners = new Set<() => void>();
+  const clock = new FakeClock();
+  let setBackMs = 0;
+  const wallClock: Clock = {
+    now: () => clock.now() - setBackMs,
+    after: (ms, callback) => clock.after(ms, callback),
+  };
+  let current = certificate;
+  let closed = false;
+  const plain: KubeTransport = {
+    request: async <T>({ path }: { path: string }) => {
+      sent.push(path);
+      return path as T;
+    },
+    stream: async ({ path }) => {
+      sent.push(path);
+      return (async function* () {})();
+    },
+    close: () => {
+      closed = true;
+    },
+  };
+  const holder = {
+    current: () => current,
+    onChange: (listener: () => void) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    reason: "a certificate has been requested and is not issued yet",
+  };
+  const logger = { ...silentLogger, info: (message: string) => void logs.push(message) };
+  const gate = new CertificateGate({ holder, clock: wallClock, logger });
+  const transport = certifiedTransport(plain, gate);
+  const arrive = ({ silently = false } = {}) => {
+    current = "certificate";
+    if (!silently) for (const listener of [...listeners]) listener();
+  };
+  const setBack = (ms: number) => {
+    setBackMs = ms;
+  };
+  return { transport, gate, clock, setBack, logs, sent, listeners, arrive, isClosed: () => closed };
+}
+
+const a = { method: "GET", path: "/a" } as const;
+const b = { path: "/b", signal: new AbortController().signal };
+const turn = () => new Promise(setImmediate);
+
+test("with a certificate, nothing waits", async () => {
+  const { transport, sent, gate } = setUp("certificate");
+  assert.equal(await transport.request(a), "/a");
+  await transport.stream(b);
+  assert.deepEqual(sent, ["/a", "/b"]);
+  assert.equal(gate.waiting, undefined);
+});
+
+test("without one, requests and watches are sent when it comes", async () => {
+  const { transport, sent, arrive, listeners } = setUp();
+  const answers = [transport.request(a), transport.stream(b)];
+  await turn();
+  assert.deepEqual(sent, []);
+  arrive();
+  await Promise.all(answers);
+  assert.deepEqual(sent, ["/a", "/b"]);
+  assert.equal(listeners.size, 0);
+});
+
+test("a certificate that is there without notice is found within a second", async () => {
+  const { transport, sent, arrive, clock } = setUp();
+  const answer = transport.request(a);
+  await clock.advance(500);
+  arrive({ silently: true });
+  await clock.advance(1000);
+  await answer;
+  assert.deepEqual(sent, ["/a"]);
+});
+
+test("a wait is logged once after a few seconds, and in the health check", async () => {
+  const { transport, logs, gate, arrive, clock } = setUp();
+  const answers = [transport.request(a), transport.stream(b)];
+  await clock.advance(2000);
+  assert.deepEqual(logs, []);
+  await clock.advance(10_000);
+  assert.deepEqual(logs, ["Waiting for a client certificate, requests to the API server are held back"]);
+  assert.equal(
+    gate.waiting,
+    "no valid client certificate for 12s, 2 requests are waiting: a certificate has been requested and is not issued yet",
+  );
+  arrive();
+  await Promise.all(answers);
+  assert.deepEqual(logs.slice(1), ["Client certificate is available"]);
+  assert.equal(gate.waiting, undefined);
+});
+
+test("a wait is logged in time, and never negative, when the clock is set back", async () => {
+  const { transport, gate, logs, clock, setBack } = setUp();
+  const refused = assert.rejects(transport.request(a), /no valid client certificate/);
+  await clock.advance(1000);
+  setBack(3_600_000);
+  await clock.advance(10_000);
+  assert.deepEqual(logs, ["Waiting for a client certificate, requests to the API server are held back"]);
+  assert.match(gate.waiting ?? "", /^no valid client certificate for 11s, /);
+  await clock.advance(60_000);
+  await refused;
+});
+
+test("a wait has a deadline; whoever failed by it is woken when the certificate comes", async () => {
+  const { transport, sent, arrive, clock } = setUp();
+  const refused = assert.rejects(transport.request(a), {
+    name: "TransportError",
+    message: /^no valid client certificate within 60 s: a certificate has been requested/,
+  });
+  await clock.advance(60_000);
+  await refused;
+  let woken = 0;
+  const stop = transport.onBack?.(() => woken++);
+  await clock.advance(600_000);
+  assert.equal(woken, 0);
+  arrive();
+  assert.equal(woken, 1);
+  stop?.();
+  assert.deepEqual(sent, []);
+});
+
+test("an aborted request is not sent", async () => {
+  const { transport, sent, arrive } = setUp();
+  const over = new AbortController();
+  const answer = transport.request({ ...a, signal: over.signal });
+  over.abort();
+  await assert.rejects(answer, { name: "AbortError" });
+  arrive();
+  await turn();
+  assert.deepEqual(sent, []);
+});
+
+test("closing ends all waits, and closes what is behind it", async () => {
+  const { transport, sent, isClosed, clock } = setUp();
+  const answers = [transport.request(a), transport.stream(b)];
+  transport.close();
+  for (const answer of answers) await assert.rejects(answer, { name: "AbortError" });
+  await assert.rejects(transport.request(a), { name: "AbortError" });
+  assert.ok(isClosed());
+  assert.deepEqual(sent, []);
+  assert.equal(clock.pending, 0);
+});

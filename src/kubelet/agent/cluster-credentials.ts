@@ -1,0 +1,48 @@
+import type { Metrics } from "../../lib/base/metrics.ts";
+import { OutageLog } from "../../lib/clients/kube/outage-log.ts";
+import type { KubeletFlags } from "../../lib/config/flags/kubelet-flags.ts";
+import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
+import { nodeName } from "../../lib/host/node-facts.ts";
+import { CertificateGuard } from "../certs/certificate-guard.ts";
+import { clientCredentials } from "../certs/client-credentials.ts";
+import { type ConnectionOptions, clusterAccess, connection } from "./cluster-access.ts";
+import type { ClusterOptions } from "./cluster-view.ts";
+
+export interface ClusterCredentialsOptions extends ConnectionOptions {
+  flags: Pick<KubeletFlags, "kubeconfig" | "bootstrapKubeconfig" | "certDir" | "hostnameOverride">;
+  config: Pick<KubeletConfiguration, "rotateCertificates" | "kubeAPIQPS" | "kubeAPIBurst">;
+  metrics: Metrics;
+  /** There has been no certificate for long, and the API server gives none. A new start may find other credentials. */
+  onHopeless: (reason: string) => void;
+  /** Ends the wait for a first certificate. */
+  signal: AbortSignal;
+}
+
+/**
+ * The way to the API server of the kubeconfig, as the node itself: by a certificate that it has, asks for with the bootstrap
+ * kubeconfig, and has replaced in time. Without rotation a first certificate is waited for; with it nothing is.
+ */
+export async function joinedAccess(
+  options: ClusterCredentialsOptions,
+): Promise<ClusterOptions & { close(): void }> {
+  const { flags, config, clock, logger, onHopeless } = options;
+  const o = { ...options, outages: new OutageLog(logger, clock) };
+  const { access, manager, close } = await clientCredentials({
+    ...flags,
+    nodeName: nodeName(flags.hostnameOverride),
+    rotate: config.rotateCertificates,
+    connect: (other) => connection(other, o),
+    random: Math.random,
+    ...{ clock, logger, metrics: o.metrics, signal: o.signal },
+  });
+  const guard = manager && new CertificateGuard({ manager, clock, logger, onHopeless });
+  const components = manager && guard ? [manager, guard] : [];
+  const cluster = clusterAccess({ ...o, access, components, certificate: manager });
+  return {
+    ...cluster,
+    close() {
+      cluster.close();
+      close();
+    },
+  };
+}

@@ -1,0 +1,172 @@
+import { sleep } from "../../lib/base/clock.ts";
+import type { Component } from "../../lib/base/component.ts";
+import { messageOf } from "../../lib/base/errors.ts";
+import { addressesOfName, defaultRouteAddresses, interfaceAddresses } from "../../lib/host/host-addresses.ts";
+import type { AddressFacts } from "../node/addresses.ts";
+import { declaredFeatures } from "../node/declared-features.ts";
+import type { ImageFacts } from "../node/images.ts";
+import { LeaseManager } from "../node/lease-manager.ts";
+import { kubeLeaseApi, kubeNodeApi } from "../node/node-api.ts";
+import { startEvents, tell } from "../node/node-events.ts";
+import type { StatusFacts } from "../node/node-status.ts";
+import { NodeStatusManager } from "../node/node-status-manager.ts";
+import { startupMetrics } from "../node/startup-metrics.ts";
+import type { AgentCore } from "./agent-core.ts";
+import type { ClusterOptions, ClusterView } from "./cluster-view.ts";
+import { noDevices, readNodeSize } from "./node-size.ts";
+
+export interface ClusterNode {
+  readonly components: readonly Component[];
+  /** Something the node's status is made of has changed. */
+  poke(): void;
+  /** Tells users that the agent was started. */
+  announce(): void;
+}
+
+/** Images change seldom, and to list them is work for the runtime. */
+const imagesEveryMs = 30_000;
+/** No call of the runtime holds up a heartbeat for longer. */
+const runtimeMs = 10_000;
+const resolveWithinMs = 1000;
+
+/** The node in the API: registered, its status and its lease kept up to date. */
+export function clusterNode(
+  core: AgentCore,
+  cluster: ClusterOptions,
+  view: ClusterView,
+  parts: {
+    notReady: () => string[];
+    isSettled: () => boolean;
+    volumesInUse: () => string[] | undefined;
+    onVolumesReported: (names: readonly string[]) => void;
+  },
+): ClusterNode {
+  const { node, cri, connection, clock, logger, metrics, nodeEvents } = core;
+  const { configuration } = node;
+  const { transport, unlimited = transport } = cluster;
+  const timeoutMs = configuration.requestTimeoutMs;
+  const api = kubeNodeApi({ transport: unlimited, nodeName: node.name, timeoutMs });
+  const common = { clock, logger, random: Math.random };
+  const status = new NodeStatusManager({
+    ...common,
+    ...configuration.manager,
+    api,
+    cached: () => view.node(),
+    settings: view.settings,
+    facts: statusFacts(core, cluster, parts.notReady, parts.volumesInUse),
+    notReady: parts.notReady,
+    isSettled: () => connection.state.kind !== "unknown" && parts.isSettled(),
+    onVolumesReported: parts.onVolumesReported,
+    startup: startupMetrics({ metrics, clock, ...node }),
+    resetExtendedResources: () => false,
+    events: nodeEvents,
+    // Where a cluster hands out the pods' addresses, the runtime makes its network of them.
+    onPodCidrs: (cidrs, signal) => cri.updateRuntimeConfig(cidrs.join(","), { signal, timeoutMs: runtimeMs }),
+  });
+  const lease = new LeaseManager({
+    ...common,
+    api: kubeLeaseApi({ transport: unlimited, nodeName: node.name, timeoutMs }),
+    nodeName: node.name,
+    durationSeconds: configuration.leaseSeconds,
+    nodeUid: async (signal) => {
+      await status.whenRegistered(signal);
+      return view.node()?.metadata.uid ?? (await api.get(signal)).metadata.uid ?? "";
+    },
+  });
+  return {
+    components: [status, lease],
+    poke: () => status.poke(),
+    announce: () => tell(nodeEvents, startEvents({ cgroupVersion: node.facts.cgroupVersion })),
+  };
+}
+
+function statusFacts(
+  core: AgentCore,
+  { kubeletVersion }: ClusterOptions,
+  notReady: () => string[],
+  volumesInUse: () => string[] | undefined,
+): () => Promise<StatusFacts> {
+  const { node, connection, features, logger, options } = core;
+  const { configuration, identity } = node;
+  const images = recentImages(core);
+  const addresses = addressFacts(core);
+  return async () => ({
+    ...configuration.facts,
+    machine: await readNodeSize({
+      rootDir: options.rootDir,
+      localStorage: configuration.facts.localStorage,
+    }).catch((error: unknown) => {
+      logger.warn("The size of this machine could not be read", { err: messageOf(error) });
+      return undefined;
+    }),
+    devices: noDevices,
+    addresses: await addresses(),
+    system: { ...identity, swapBytes: node.facts.swapCapacity },
+    runtime: { name: connection.runtime?.name ?? "unknown", version: connection.runtime?.version },
+    kubeletVersion,
+    images: await images(),
+    handlers: features.handlers().map(({ name, recursiveReadOnlyMounts, userNamespaces }) => ({
+      name,
+      features: { recursiveReadOnlyMounts, userNamespaces },
+    })),
+    supplementalGroupsPolicy: features.supplementalGroupsPolicy(),
+    declaredFeatures: declaredFeatures((gate) => options.gates.enabled(gate)),
+    // Nobody watches for pressure yet.
+    conditions: { pressure: { memory: false, disk: false, pid: false }, notReady: notReady() },
+    volumesInUse: volumesInUse(),
+  });
+}
+
+function addressFacts({ node, clock }: AgentCore): () => Promise<AddressFacts> {
+  const { nodeIps, settings } = node.configuration;
+  let ofName: readonly string[] = [];
+  /** A resolver that hangs must not hold up the heartbeat: what it said last counts, and its answer counts when it comes. */
+  const resolve = async () => {
+    const asked = addressesOfName(node.name).then((found) => {
+      ofName = found;
+    });
+    const waited = new AbortController();
+    await Promise.race([asked, sleep(clock, resolveWithinMs, waited.signal).catch(() => {})]);
+    waited.abort();
+    return ofName;
+  };
+  return async () => {
+    const interfaces = interfaceAddresses();
+    return {
+      hostname: node.name,
+      nodeName: node.name,
+      nodeIps,
+      externalCloudProvider: settings.externalCloudProvider,
+      ofHost: Object.values(interfaces).flat(),
+      ofName: nodeIps.length > 0 ? [] : await resolve(),
+      ofDefaultRoute: await defaultRouteAddresses(interfaces),
+    };
+  };
+}
+
+/** The images of the node, as listed not long ago. Undefined until the runtime was asked with success. */
+function recentImages({
+  cri,
+  connection,
+  clock,
+  logger,
+}: AgentCore): () => Promise<ImageFacts[] | undefined> {
+  let last: { at: number; images: ImageFacts[] } | undefined;
+  return async () => {
+    const age = last ? clock.now() - last.at : Number.POSITIVE_INFINITY;
+    // A runtime that is away would hold up the heartbeat.
+    if (connection.state.kind !== "up" || (age >= 0 && age < imagesEveryMs)) return last?.images;
+    try {
+      const listed = await cri.listImages({ timeoutMs: runtimeMs });
+      const images = listed.map(({ repoDigests, repoTags, size }) => ({
+        repoDigests,
+        repoTags,
+        sizeBytes: Number(size),
+      }));
+      last = { at: clock.now(), images };
+    } catch (error) {
+      logger.debug(2, "The images could not be listed", { err: messageOf(error) });
+    }
+    return last?.images;
+  };
+}

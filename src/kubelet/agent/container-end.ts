@@ -1,0 +1,85 @@
+import type { ContainerStatus, Pod, PodStatus } from "../../lib/model/pod.ts";
+import { isSidecar } from "../../lib/model/restart-policy.ts";
+
+/** A container that was killed because a probe failed, and the answer that decided. */
+export interface ProbeKill {
+  readonly kind: string;
+  readonly container: string;
+  readonly id: string;
+  readonly text: string;
+  readonly at: number;
+  readonly times: number;
+}
+
+export type Terminated = NonNullable<NonNullable<ContainerStatus["state"]>["terminated"]>;
+
+/** How a container ended the last time. */
+export interface ContainerEnd {
+  readonly container: string;
+  readonly restarts: number;
+  readonly end: Terminated;
+}
+
+/** Enough of a message for one line; all of it is in the status. */
+const longestMessage = 300;
+
+export function statusesOf(status: PodStatus | undefined): ContainerStatus[] {
+  return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+}
+
+export function lastEndOf(
+  status: PodStatus | undefined,
+  container: string | undefined,
+): ContainerEnd | undefined {
+  const found = statusesOf(status).find(({ name }) => name === container);
+  return found && endOf(found);
+}
+
+export function endOf({ name, restartCount, state, lastState }: ContainerStatus): ContainerEnd | undefined {
+  const end = state?.terminated ?? lastState?.terminated;
+  return end && { container: name, restarts: restartCount, end };
+}
+
+/** "init container migrate", "sidecar proxy", "container web". */
+export function titleOf(pod: Pod | undefined, name: string): string {
+  const init = pod?.spec.initContainers?.find((c) => c.name === name);
+  if (!init) return `container ${name}`;
+  return isSidecar(init) ? `sidecar ${name}` : `init container ${name}`;
+}
+
+/** "ended with exit code 3 (Error): database is locked" */
+export function endText({ exitCode, reason, message }: Terminated): string {
+  const text = message ? `: ${message.trim().slice(0, longestMessage)}` : "";
+  return `ended with exit code ${exitCode} (${reason ?? "unknown"})${text}`;
+}
+
+/** Why a container ended: a probe that had it killed and the memory limit that it met are named. */
+export function endCause(
+  { container, end, restarts }: ContainerEnd,
+  pod: Pod | undefined,
+  kills: readonly ProbeKill[],
+): string {
+  const title = titleOf(pod, container);
+  const again = restarts === 0 ? "" : `; restarted ${times(restarts)}`;
+  const kill = kills.findLast(({ id }) => end.containerID?.endsWith(`://${id}`));
+  if (kill) {
+    const often = kill.times === 1 ? "" : ` ${kill.times} times in a row`;
+    return `${title} was killed because its ${kill.kind} probe failed${often}: ${kill.text.trim()}${again}`;
+  }
+  const limit = end.reason === "OOMKilled" ? memoryLimit(pod, container) : undefined;
+  return `${title} ${endText(end)}${limit === undefined ? "" : `, ${limit}`}${again}`;
+}
+
+export function times(n: number): string {
+  return n === 1 ? "once" : `${n} times`;
+}
+
+function memoryLimit(pod: Pod | undefined, name: string): string | undefined {
+  const { initContainers = [], containers = [], resources } = pod?.spec ?? {};
+  const own = [...initContainers, ...containers].find((c) => c.name === name)?.resources?.limits?.memory;
+  if (own !== undefined) return `its memory limit is ${own}`;
+  const whole = resources?.limits?.memory;
+  return whole === undefined
+    ? "the node or the pod ran out of memory"
+    : `the memory limit of the pod is ${whole}`;
+}

@@ -1,0 +1,285 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { aContainer, aPod, seen, seenContainer, testUid } from "../../../test/builders/pods.ts";
+import { abortError, KubeletError } from "../../lib/base/errors.ts";
+import { NamespaceMode } from "../../lib/gen/runtime/v1/api_pb.js";
+import { hasChosenDnsPolicy } from "../../lib/model/asked-dns.ts";
+import type { Container, EnvVar, Pod } from "../../lib/model/pod.ts";
+import { makeStaticPod } from "../../lib/model/static-pod.ts";
+import { fakeNode, fakeSettings } from "../pipeline/pod-runtime/config/fake-context.ts";
+import { type CriRequestsOptions, criRequests } from "./cri-requests.ts";
+
+async function setUp(
+  t: TestContext,
+  resolvConf = "nameserver 192.0.2.53\nsearch example.test\n",
+  more: Partial<CriRequestsOptions> = {},
+) {
+  const dir = await mkdtemp(join(tmpdir(), "cri-requests-"));
+  t.after(() => rm(dir, { recursive: true }));
+  await writeFile(join(dir, "resolv.conf"), resolvConf);
+  const said: string[] = [];
+  const requests = criRequests({
+    node: fakeNode,
+    settings: { ...fakeSettings, rootDir: dir },
+    clusterDns: ["10.96.0.10"],
+    clusterDomain: "cluster.local",
+    resolvConf: join(dir, "resolv.conf"),
+    cgroupParentOf: (pod) => `/kubepods/pod${pod.metadata.uid}`,
+    events: { normal() {}, warning: (_pod, reason) => void said.push(reason) },
+    ...more,
+  });
+  return { dir, requests, said };
+}
+const never = new AbortController().signal;
+const image = { ref: "sha256:1", user: { uid: 0n } };
+
+test("a sandbox gets the resolver that its policy asks for, and the pod's cgroup", async (t) => {
+  const { requests } = await setUp(t);
+  const own = await requests.sandbox(aPod({ dnsPolicy: "Default" }), 3);
+  assert.deepEqual(own.dnsConfig?.servers, ["192.0.2.53"]);
+  assert.equal(own.metadata?.attempt, 3);
+  assert.equal(own.linux?.cgroupParent, `/kubepods/pod${testUid}`);
+  const cluster = await requests.sandbox(aPod({ dnsPolicy: "ClusterFirst" }), 0);
+  assert.deepEqual(cluster.dnsConfig?.servers, ["10.96.0.10"]);
+  assert.ok(cluster.dnsConfig?.searches?.includes("default.svc.cluster.local"));
+});
+
+test("a volume whose image does not come is reported as any image, with the time of the next pull", async (t) => {
+  const failure = new KubeletError("ImagePullBackOff", 'Back-off pulling image "i"', { retryAt: 5 });
+  const volumes = { mountsFor: () => Promise.reject(failure), devicesFor: async () => [] };
+  const { requests } = await setUp(t, undefined, { volumes });
+  const made = { attempt: 0, image, podIPs: ["10.0.0.5"], signal: never };
+  await assert.rejects(requests.container(aPod(), aContainer("a"), made), failure);
+  const other = new KubeletError("Volume", "not mounted");
+  const { requests: worse } = await setUp(t, undefined, {
+    volumes: { ...volumes, mountsFor: () => Promise.reject(other) },
+  });
+  const code = "CreateContainerConfigError";
+  await assert.rejects(worse.container(aPod(), aContainer("a"), made), { code });
+});
+
+const fromManifest = (spec: object): Pod => {
+  const written = { apiVersion: "v1", kind: "Pod", metadata: { name: "p" } };
+  const origin = { source: "file", path: "/p" } as const;
+  const made = makeStaticPod(
+    { ...written, spec: { containers: [{ name: "c", image: "i" }], ...spec } },
+    { nodeName: "n", origin },
+  );
+  assert.ok("pod" in made, JSON.stringify(made));
+  return made.pod;
+};
+const ofApi = (metadata: object) => aPod({ dnsPolicy: "ClusterFirst" }, { annotations: {}, ...metadata });
+const applied = (spec: object) => ({
+  annotations: { "kubectl.kubernetes.io/last-applied-configuration": JSON.stringify({ spec }) },
+});
+const managed = (operation: string) => ({
+  managedFields: [{ operation, fieldsV1: { "f:spec": { "f:dnsPolicy": {} } } }],
+});
+const missing: [rule: string, pod: Pod, reported: boolean][] = [
+  ["a manifest without a policy", fromManifest({}), false],
+  ["a manifest with the policy", fromManifest({ dnsPolicy: "ClusterFirst" }), true],
+  [
+    "a manifest with another name for it",
+    fromManifest({ dnsPolicy: "ClusterFirstWithHostNet", hostNetwork: true }),
+    true,
+  ],
+  ["a manifest with another policy", fromManifest({ dnsPolicy: "Default" }), false],
+  ["a pod of the API, by default or chosen", ofApi({}), false],
+  ["a pod that was created with it", ofApi(managed("Update")), false],
+  ["a pod that was applied without a policy", ofApi(applied({ containers: [] })), false],
+  ["a pod that was applied with the policy", ofApi(applied({ dnsPolicy: "ClusterFirst" })), true],
+  ["a pod that was applied by the server", ofApi(managed("Apply")), true],
+  [
+    "an annotation that is none",
+    ofApi({ annotations: { "kubectl.kubernetes.io/last-applied-configuration": "{" } }),
+    false,
+  ],
+];
+for (const [rule, pod, reported] of missing)
+  test(`one machine misses cluster DNS ${reported ? "for" : "not for"} ${rule}`, async (t) => {
+    const { requests, said } = await setUp(t, undefined, {
+      clusterDns: [],
+      reportsMissingDns: hasChosenDnsPolicy,
+    });
+    await requests.sandbox({ ...pod, metadata: { ...pod.metadata } }, 0);
+    assert.deepEqual(said, reported ? ["MissingClusterDNS"] : []);
+  });
+
+test("a node of a cluster misses cluster DNS for each pod with that policy", async (t) => {
+  const { requests, said } = await setUp(t, undefined, { clusterDns: [] });
+  await requests.sandbox(ofApi({}), 0);
+  assert.deepEqual(said, ["MissingClusterDNS"]);
+});
+
+test("what is wrong with the resolver is told once a pod", async (t) => {
+  const servers = [1, 2, 3, 4].map((n) => `nameserver 192.0.2.${n}\n`).join("");
+  const { requests, said } = await setUp(t, servers);
+  const pod = aPod({ dnsPolicy: "Default" });
+  for (let i = 0; i < 3; i++) await requests.sandbox(pod, 0);
+  assert.deepEqual(said, ["DNSConfigForming"]);
+});
+
+test("a container gets a hosts file with the pod's address, and a file for its last words", async (t) => {
+  const { dir, requests } = await setUp(t);
+  const container = aContainer("a", { terminationMessagePath: "/dev/termination-log" });
+  const pod = aPod({ containers: [container] });
+  const made = { attempt: 0, image, podIPs: ["10.0.0.5"], signal: never };
+  const config = await requests.container(pod, container, made);
+  assert.match(await readFile(join(dir, "pods", testUid, "etc-hosts"), "utf8"), /^10\.0\.0\.5\s+p$/m);
+  const last = config.mounts?.find((m) => m.containerPath === "/dev/termination-log");
+  const file = await stat(last!.hostPath!);
+  assert.ok(file.isFile());
+  assert.equal(file.mode & 0o777, 0o666);
+  const again = await requests.container(pod, container, { ...made, attempt: 1 });
+  const next = again.mounts?.find((m) => m.containerPath === "/dev/termination-log");
+  assert.notEqual(next?.hostPath, last?.hostPath, "each start has its own");
+});
+
+test("a pod on the node's network has the node's hosts", async (t) => {
+  const { dir, requests } = await setUp(t);
+  const pod = aPod({ hostNetwork: true });
+  await requests.container(pod, pod.spec.containers[0]!, { ...made, podIPs: [] });
+  const hosts = await readFile(join(dir, "pods", testUid, "etc-hosts"), "utf8");
+  assert.ok(hosts.includes((await readFile("/etc/hosts", "utf8")).trim()));
+});
+
+const defaults = undefined;
+const made = { attempt: 0, image, podIPs: ["10.0.0.5"], signal: never };
+
+test("a pod on the node's network has the node's addresses", async (t) => {
+  const { requests } = await setUp(t);
+  const env: EnvVar[] = [{ name: "IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } }];
+  const pod = aPod({ hostNetwork: true, containers: [aContainer("a", { env })] });
+  const config = await requests.container(pod, pod.spec.containers[0]!, { ...made, podIPs: [] });
+  assert.deepEqual(valuesOf(config), { IP: fakeNode.hostIps[0] });
+});
+
+test("a name that is too long matters only to a pod that gets it", async (t) => {
+  const { requests } = await setUp(t);
+  const long = { subdomain: "s".repeat(60), setHostnameAsFQDN: true, dnsPolicy: "Default" };
+  const error = { code: "ConfigPodSandboxError", message: /^failed to construct FQDN from pod hostname/ };
+  await assert.rejects(requests.sandbox(aPod(long), 0), error);
+  assert.equal((await requests.sandbox(aPod({ ...long, hostNetwork: true }), 0)).hostname, "");
+});
+
+test("hostnameOverride counts unless it is turned off", async (t) => {
+  const pod = aPod({ hostnameOverride: "other.example.test", dnsPolicy: "Default" });
+  const on = await setUp(t);
+  assert.equal((await on.requests.sandbox(pod, 0)).hostname, "other.example.test");
+  const off = await setUp(t, defaults, { hostnameOverrides: false });
+  assert.equal((await off.requests.sandbox(pod, 0)).hostname, "p");
+});
+
+test("a RuntimeClass names the handler; nobody to ask means the default one", async (t) => {
+  const pod = aPod({ runtimeClassName: "sandboxed", dnsPolicy: "Default" });
+  const alone = await setUp(t);
+  assert.equal(alone.requests.runtimeHandler(pod), "");
+  const classes = new Map([["sandboxed", { handler: "kata" }]]);
+  const { requests } = await setUp(t, defaults, { runtimeClass: (name) => classes.get(name) });
+  assert.equal(requests.runtimeHandler(pod), "kata");
+  assert.equal(requests.runtimeHandler(aPod()), "");
+  classes.clear();
+  await assert.rejects(requests.sandbox(pod, 0), {
+    code: "ConfigPodSandboxError",
+    message: 'runtimeclass.node.k8s.io "sandboxed" not found',
+  });
+});
+
+test("a pod with users of its own gets IDs, in its sandbox and on what its containers mount", async (t) => {
+  const ids = [{ hostId: 131_072, containerId: 0, length: 65_536 }];
+  const { requests } = await setUp(t, defaults, {
+    runtimeHandlers: () => [{ name: "", userNamespaces: true }],
+    userNamespaces: { mappingsFor: async () => ({ first: 131_072, length: 65_536 }) },
+  });
+  const pod = aPod({ hostUsers: false, dnsPolicy: "Default" });
+  const want = { mode: NamespaceMode.POD, uids: ids, gids: ids };
+  const sandbox = await requests.sandbox(pod, 0);
+  assert.deepEqual(sandbox.linux?.securityContext?.namespaceOptions?.usernsOptions, want);
+  const config = await requests.container(pod, pod.spec.containers[0]!, made);
+  assert.deepEqual(config.linux?.securityContext?.namespaceOptions?.usernsOptions, want);
+  assert.deepEqual(config.mounts?.[0]?.uidMappings, ids);
+});
+
+test("a runtime that cannot give a pod users of its own is named", async (t) => {
+  const { requests } = await setUp(t);
+  await assert.rejects(requests.sandbox(aPod({ hostUsers: false, dnsPolicy: "Default" }), 0), {
+    code: "ConfigPodSandboxError",
+    message: "can't set `spec.hostUsers: false`, runtime does not support user namespaces",
+  });
+});
+
+test("an ephemeral container sees the processes of the container that it names", async (t) => {
+  const { requests } = await setUp(t);
+  const debug = { ...aContainer("debug"), targetContainerName: "a" } as Container;
+  const withA = { ...made, seen: seen([seenContainer("a", { attempt: 2 })]) };
+  const config = await requests.container(aPod(), debug, withA);
+  const options = config.linux?.securityContext?.namespaceOptions;
+  assert.deepEqual([options?.pid, options?.targetId], [NamespaceMode.TARGET, "a-2"]);
+  const withoutA = { ...made, seen: seen([]) };
+  await assert.rejects(requests.container(aPod(), debug, withoutA), {
+    code: "CreateContainerConfigError",
+    message: "unable to find target container a",
+  });
+});
+
+test("variables come from files in an emptyDir, and from nowhere else", async (t) => {
+  const { dir, requests } = await setUp(t);
+  const volume = join(dir, "pods", testUid, "volumes", "kubernetes.io~empty-dir", "v");
+  await mkdir(volume, { recursive: true });
+  await writeFile(join(volume, "env"), "A='1'\nB='two\nlines'\n");
+  await writeFile(join(volume, "bad"), "A=1\n");
+  const start = (key: string, path = "env", volumeName = "v") => {
+    const fileKeyRef = { volumeName, path, key };
+    const container = aContainer("a", {
+      env: [{ name: "V", valueFrom: { fileKeyRef } as EnvVar["valueFrom"] }],
+    });
+    const volumes = [
+      { name: "v", emptyDir: {} },
+      { name: "host", hostPath: { path: "/etc" } },
+    ];
+    return requests.container(aPod({ containers: [container], volumes }), container, made).then(valuesOf);
+  };
+  assert.deepEqual(await start("B"), { V: "two\nlines" });
+  const code = "CreateContainerConfigError";
+  const notFound = `environment variable key "C" not found in file "${join(volume, "env")}"`;
+  await assert.rejects(start("C"), { code, message: notFound });
+  await assert.rejects(start("A", "bad"), {
+    code,
+    message: /^couldn't parse env file: .* at line 1: value must/,
+  });
+  await assert.rejects(start("A", "none"), { code, message: /^couldn't parse env file: ENOENT/ });
+  const noVolume = 'cannot find the volume "host" referenced by FileKeyRef';
+  await assert.rejects(start("A", "passwd", "host"), { code, message: noVolume });
+});
+
+test("work on a request ends with its signal, and that is no error of the configuration", async (t) => {
+  const aborted = abortError("the pod is being terminated");
+  const { requests } = await setUp(t, undefined, {
+    volumes: {
+      mountsFor: (_pod, _container, _env, signal) => Promise.reject(signal.reason),
+      devicesFor: async () => [],
+    },
+  });
+  const container = aContainer("a");
+  const pod = aPod({ containers: [container] });
+  const signal = AbortSignal.abort(aborted);
+  await assert.rejects(requests.container(pod, container, { ...made, signal }), aborted);
+});
+
+test("a config map that nobody can look up keeps a container from being made", async (t) => {
+  const { requests } = await setUp(t);
+  const container = aContainer("a", { envFrom: [{ configMapRef: { name: "cm" } }] });
+  await assert.rejects(requests.container(aPod({ containers: [container] }), container, made), {
+    code: "CreateContainerConfigError",
+    message: "couldn't get configMap default/cm, no kubeClient defined",
+  });
+});
+
+function valuesOf(config: { envs?: { key?: string; value?: Uint8Array }[] }): Record<string, string> {
+  return Object.fromEntries(
+    (config.envs ?? []).map(({ key = "", value = new Uint8Array() }) => [key, Buffer.from(value).toString()]),
+  );
+}

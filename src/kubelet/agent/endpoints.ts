@@ -1,0 +1,96 @@
+import { type Component, type Health, healthy } from "../../lib/base/component.ts";
+import type { Metrics } from "../../lib/base/metrics.ts";
+import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
+import { HealthServer } from "../server/health-server.ts";
+import { healthSlis } from "../server/health-slis.ts";
+import { LocalApi, type LocalApiOptions } from "../server/local-api.ts";
+import type { Route } from "../server/route.ts";
+import type { AgentCore } from "./agent-core.ts";
+import { kubeletServer } from "./kubelet-server.ts";
+import type { PodListeners } from "./pod-listeners.ts";
+import type { PodVolumes } from "./pod-volumes.ts";
+import type { ServingCertificate } from "./serving-certificate.ts";
+
+export interface Doors {
+  /** Open before anything else: whoever looks after the agent can ask how far it is. */
+  readonly first: readonly Component[];
+  /** The node's own API. To be started in this order. */
+  readonly serving: readonly Component[];
+  readonly healthPort: () => number | undefined;
+  readonly serverPort: () => number | undefined;
+}
+
+/** All that others can ask the agent at: /healthz, the socket for root, and the node's own API if it is wanted. */
+export async function agentDoors(
+  core: AgentCore,
+  parts: Pick<LocalApiOptions, "board"> & {
+    readonly loop: { health(): Health };
+    readonly pleg: { health(): Health };
+    /** All that have been started. */
+    readonly components: () => readonly Component[];
+    readonly explain: LocalApiOptions["explain"];
+    readonly statuses: StatusManager;
+    readonly volumes: PodVolumes;
+    readonly listeners: PodListeners;
+    readonly probeMetrics: Metrics;
+    readonly certificate: ServingCertificate | undefined;
+    /** Routes by which pods are put here: at the socket always, at the port if the options say so. */
+    readonly manifests: readonly Route[];
+  },
+): Promise<Doors> {
+  const { options: o, config, logger, connection } = core;
+  const { loop, pleg, components, board, certificate, manifests, ...shown } = parts;
+  const { certificate: missingCertificate } = o.cluster ?? {};
+  const checks = () => [
+    { name: "ping", health: () => healthy },
+    // Lines are handed to the kernel as they are made: there is nothing that could fall behind.
+    { name: "log", health: () => healthy },
+    { name: "syncloop", health: () => loop.health() },
+    { name: "pleg", health: () => pleg.health() },
+    // Before the first answer there is nothing to say of it.
+    {
+      name: "runtime",
+      health: () => (connection.state.kind === "unknown" ? healthy : connection.health()),
+    },
+    // A restart does not bring a certificate sooner, so this never fails.
+    ...(missingCertificate
+      ? [{ name: "client-certificate", health: () => ({ ...healthy, note: missingCertificate() }) }]
+      : []),
+  ];
+  const checked: readonly unknown[] = [loop, pleg, connection];
+  const information = () =>
+    components().flatMap((component) =>
+      component.health && !checked.includes(component)
+        ? [{ name: component.name, health: () => component.health?.() ?? healthy }]
+        : [],
+    );
+  const slis = healthSlis();
+  const health = new HealthServer({
+    address: config.healthzBindAddress,
+    port: o.healthPort ?? (config.healthzPort || -1),
+    logger,
+    clock: core.clock,
+    checks,
+    information,
+    onChecked: slis.observe,
+  });
+  const server =
+    o.server &&
+    certificate &&
+    (await kubeletServer(core, {
+      ...shown,
+      version: o.server.version,
+      certificate,
+      checks,
+      slis,
+      manifests: o.server.manifests ? manifests : [],
+    }));
+  const socketPath = `${o.rootDir}/kubelet.sock`;
+  const localApi = new LocalApi({ socketPath, logger, board, explain: parts.explain, routes: manifests });
+  return {
+    first: [health, localApi],
+    serving: server?.components ?? [],
+    healthPort: () => health.port,
+    serverPort: () => server?.port(),
+  };
+}

@@ -1,0 +1,47 @@
+import { join } from "node:path";
+import { messageOf } from "../../lib/base/errors.ts";
+import type { Container, Pod } from "../../lib/model/pod.ts";
+import type { FileKey, FileKeyRef } from "../pipeline/pod-runtime/config/context.ts";
+import { containerConfigError } from "../pipeline/pod-runtime/config/errors.ts";
+import { podDir } from "../pipeline/pod-runtime/config/paths.ts";
+import { valueInEnvFile } from "../pods/env-files/parse.ts";
+import { pathInVolume, readEnvFile } from "../pods/env-files/read.ts";
+
+type VolumeDir = (pod: Pod, volume: string) => string | undefined;
+
+/** Reads the files that a container's variables come from, so that the request can be built without waiting. */
+export async function readFileKeys(
+  pod: Pod,
+  container: Container,
+  volumeDir: VolumeDir,
+): Promise<(ref: FileKeyRef) => FileKey | undefined> {
+  const found = new Map<string, () => FileKey>();
+  for (const { valueFrom } of container.env ?? []) {
+    const ref = (valueFrom as { fileKeyRef?: FileKeyRef } | undefined)?.fileKeyRef;
+    const volume = ref && volumeDir(pod, ref.volumeName);
+    if (!volume) continue;
+    try {
+      const path = await pathInVolume(volume, ref.path);
+      const value = valueInEnvFile(await readEnvFile(volume, path), ref.key);
+      found.set(keyOf(ref), () => ({ path, value }));
+    } catch (error) {
+      // Told when it is that variable's turn: an earlier one may have more to complain about.
+      found.set(keyOf(ref), () => {
+        throw containerConfigError(`couldn't parse env file: ${messageOf(error)}`, error);
+      });
+    }
+  }
+  return (ref) => found.get(keyOf(ref))?.();
+}
+
+function keyOf({ volumeName, path, key }: FileKeyRef): string {
+  return JSON.stringify([volumeName, path, key]);
+}
+
+/** Where an emptyDir is on the node. */
+export function emptyDirPath(rootDir: string): VolumeDir {
+  return (pod, name) =>
+    pod.spec.volumes?.some((volume) => volume.name === name && volume.emptyDir)
+      ? join(podDir(rootDir, pod.metadata.uid), "volumes", "kubernetes.io~empty-dir", name)
+      : undefined;
+}

@@ -1,0 +1,62 @@
+import type { Container, Pod } from "../../lib/model/pod.ts";
+import type { EnvObjects } from "../pipeline/pod-runtime/config/context.ts";
+import type { ApiObjects } from "./api-objects.ts";
+
+type Values = Readonly<Record<string, string>> | undefined;
+
+/** Fetches the config maps and secrets of a container's variables, so that the request can be built without waiting. */
+export async function readEnvObjects(
+  pod: Pod,
+  container: Container,
+  objects: ApiObjects,
+  signal: AbortSignal,
+): Promise<EnvObjects> {
+  const { namespace } = pod.metadata;
+  const configMaps = await readAll(namesOf(container, "configMap"), async (name) => {
+    const found = await objects.configMap(namespace, name, signal);
+    return found && (found.data ?? {});
+  });
+  const secrets = await readAll(namesOf(container, "secret"), async (name) => {
+    const found = await objects.secret(namespace, name, signal);
+    return found && decoded(found.data ?? {});
+  });
+  return {
+    configMap: (_namespace, name) => configMaps.get(name)?.(),
+    secret: (_namespace, name) => secrets.get(name)?.(),
+  };
+}
+
+function namesOf({ env = [], envFrom = [] }: Container, kind: "configMap" | "secret"): Set<string> {
+  const names = [
+    ...envFrom.map((source) => source[`${kind}Ref`]?.name),
+    ...env.map((variable) => variable.valueFrom?.[`${kind}KeyRef`]?.name),
+  ];
+  return new Set(names.filter((name): name is string => name !== undefined && name !== ""));
+}
+
+/** What went wrong with an object is told when it is that variable's turn. */
+async function readAll(
+  names: Set<string>,
+  read: (name: string) => Promise<Values>,
+): Promise<Map<string, () => Values>> {
+  const entries = [...names].map(async (name): Promise<[string, () => Values]> => {
+    try {
+      const values = await read(name);
+      return [name, () => values];
+    } catch (error) {
+      return [
+        name,
+        () => {
+          throw error;
+        },
+      ];
+    }
+  });
+  return new Map(await Promise.all(entries));
+}
+
+function decoded(data: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(data).map(([key, value]) => [key, Buffer.from(value, "base64").toString("utf8")]),
+  );
+}

@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { PodStatus } from "../../lib/model/pod.ts";
+import type { StepKind } from "../../lib/model/pod-step.ts";
+import { StepHistory } from "../pipeline/pod-workers/step-history.ts";
+import { explainPod, type PodFacts } from "./explain-pod.ts";
+import { isMeant } from "./pod-explanations.ts";
+
+const now = Date.parse("2026-01-01T00:01:00Z");
+
+function facts(step: StepKind, more: Partial<PodFacts> = {}): PodFacts {
+  const history = new StepHistory(now - 60_000);
+  history.begin({ kind: step, text: "x", container: "a" }, now - 5000);
+  return {
+    ...{ id: { namespace: "default", name: "web", uid: "u1" }, source: "api", phase: "syncing" },
+    ...{ pod: undefined, endedByItself: false, kills: [] },
+    ...{ history, status: { phase: "Pending" }, isReady: false, verdict: undefined, waiting: new Map() },
+    blockedOn: { text: "x", since: now - 9000 },
+    ...{ troubles: [], running: [], volumes: [], unwrittenSince: undefined, now },
+    ...more,
+  };
+}
+
+const ended: PodStatus = {
+  phase: "Running",
+  containerStatuses: [
+    {
+      ...{ name: "a", image: "", imageID: "", ready: false, restartCount: 4 },
+      lastState: { terminated: { exitCode: 1, reason: "Error", finishedAt: "2026-01-01T00:00:30Z" } },
+    },
+  ],
+};
+const trouble = { kind: "readiness", container: "a", text: "503", at: now - 2000, times: 3 };
+
+const table: [name: string, facts: PodFacts, details: string[], lastError: string | undefined][] = [
+  [
+    "a probe that fails",
+    facts("readiness", { troubles: [trouble] }),
+    ["readiness probe of a failed 3 times in a row, last 2.0 s ago: 503"],
+    "503",
+  ],
+  [
+    "a probe that was not asked yet",
+    facts("startup", { troubles: [trouble] }),
+    [
+      "startup probe of a has not failed yet, nor passed",
+      "readiness probe of a failed 3 times in a row, last 2.0 s ago: 503",
+    ],
+    "503",
+  ],
+  [
+    "a container that crashes",
+    facts("backoff", { status: ended }),
+    ["a ended with exit code 1 (Error); restarted 4 times"],
+    "a ended with exit code 1 (Error)",
+  ],
+  [
+    "containers that are stopped",
+    facts("stop", {
+      phase: "terminating",
+      running: [
+        { name: "a", stop: { endsAt: now + 12_400, inHook: true } },
+        { name: "b", stop: { endsAt: now - 1, inHook: false } },
+        { name: "c", stop: { endsAt: Number.POSITIVE_INFINITY, inHook: false } },
+        { name: "side" },
+      ],
+    }),
+    [
+      "a still runs, in its preStop hook; 12 s of its grace period are left",
+      "b still runs; its grace period is over",
+      "c still runs; the runtime did not stop it, and is asked again",
+      "side still runs; it is stopped after the others",
+    ],
+    undefined,
+  ],
+  ["several volumes", facts("volumes", { volumes: ["x", "y"] }), ["y"], undefined],
+  [
+    "other containers that wait too",
+    facts("image", {
+      waiting: new Map([
+        ["a", { reason: "ErrImagePull", message: "m" }],
+        ["b", { reason: "ErrImageNeverPull", message: "n" }],
+      ]),
+    }),
+    ["b: ErrImageNeverPull: n"],
+    undefined,
+  ],
+  [
+    "a verdict",
+    facts("stop", { verdict: { phase: "Failed", reason: "Evicted", message: "low on memory" } }),
+    ["Evicted: low on memory", "no container runs any more"],
+    undefined,
+  ],
+];
+
+for (const [name, given, details, lastError] of table)
+  test(`explained: ${name}`, () => {
+    const pod = explainPod(given);
+    assert.deepEqual(pod.details, details);
+    assert.equal(pod.lastError?.text, lastError);
+    assert.equal(pod.waitsFor?.since, "2026-01-01T00:00:51.000Z");
+    assert.equal(pod.history[0]?.ms, 5000, "what goes on has lasted until now");
+  });
+
+test("the API that does not take the last status is what an ended pod waits for", () => {
+  const pod = explainPod(facts("other", { blockedOn: undefined, unwrittenSince: now - 1000 }));
+  assert.deepEqual([pod.waitsFor?.step, pod.waitsFor?.since], ["status", "2026-01-01T00:00:59.000Z"]);
+});
+
+test("nothing in the way is nothing", () => {
+  assert.equal(explainPod(facts("other", { blockedOn: undefined })).waitsFor, null);
+});
+
+const id = { namespace: "ns", name: "web-node-a", uid: "u1" };
+for (const [wanted, meant] of [
+  ["u1", true],
+  ["web-node-a", true],
+  ["web", true],
+  ["ns/web", true],
+  ["ns/web-node-a", true],
+  ["other/web", false],
+  ["we", false],
+  ["web-node", false],
+  ["", false],
+  ["ns/", false],
+  ["/web", false],
+] as const)
+  test(`"${wanted}" means the pod: ${meant}`, () => assert.equal(isMeant(wanted, id, "node-a"), meant));

@@ -1,0 +1,222 @@
+import type { Pod, PodStatus } from "../../lib/model/pod.ts";
+import type { StepKind } from "../../lib/model/pod-step.ts";
+import type { PodVerdict } from "../../lib/model/pod-verdict.ts";
+import type { StepHistory, StepRecord } from "../pipeline/pod-workers/step-history.ts";
+import { endText, lastEndOf, type ProbeKill, statusesOf } from "./container-end.ts";
+import { causeOf } from "./pod-cause.ts";
+
+/** What is known of a pod that bears on why it is not ready. */
+export interface PodFacts {
+  readonly id: { readonly namespace: string; readonly name: string; readonly uid: string };
+  readonly source: string;
+  /** Undefined for what only the runtime has. */
+  readonly pod: Pod | undefined;
+  readonly phase: "syncing" | "terminating" | "terminated";
+  readonly blockedOn: { readonly text: string; readonly since: number } | undefined;
+  readonly history: Pick<StepHistory, "beganAt" | "records" | "dropped" | "current" | "start">;
+  readonly status: PodStatus | undefined;
+  readonly isReady: boolean;
+  readonly verdict: PodVerdict | undefined;
+  /** Nobody had asked for its end. */
+  readonly endedByItself: boolean;
+  /** By container, why it does not run. */
+  readonly waiting: ReadonlyMap<string, { readonly reason: string; readonly message: string }>;
+  readonly troubles: readonly {
+    readonly kind: string;
+    readonly container: string;
+    readonly text: string;
+    readonly at: number;
+    readonly times: number;
+  }[];
+  /** Containers that were killed for a failed probe, the oldest first. */
+  readonly kills: readonly ProbeKill[];
+  /** Containers that still run, with what is done to end them. */
+  readonly running: readonly {
+    readonly name: string;
+    readonly stop?: { readonly endsAt: number; readonly inHook: boolean };
+  }[];
+  /** A line for each volume that is not there. */
+  readonly volumes: readonly string[];
+  /** Since when the API is to take the last status of a pod that has ended and let it go; undefined if that is done, or nobody's. */
+  readonly unwrittenSince: number | undefined;
+  readonly now: number;
+}
+
+/** Why a pod is where it is. docs/EXPLAIN.md says what each field means. */
+export interface PodExplanation {
+  namespace: string;
+  name: string;
+  uid: string;
+  source: string;
+  phase: string;
+  ready: boolean;
+  seenAt: string;
+  cause: string | null;
+  failedAt: string | null;
+  /** Set once nothing of the pod is left. */
+  goneAt?: string;
+  waitsFor: { step: StepKind; text: string; container?: string; since: string; until?: string } | null;
+  details: string[];
+  lastError: { text: string; at: string } | null;
+  start: { readyAt: string; tookMs: number; steps: { step: StepKind; ms: number }[] } | null;
+  history: ExplainedStep[];
+  dropped: number;
+}
+
+export interface ExplainedStep {
+  step: StepKind;
+  text: string;
+  container?: string;
+  startedAt: string;
+  endedAt?: string;
+  ms: number;
+  until?: string;
+  error?: string;
+}
+
+export function explainPod(facts: PodFacts): PodExplanation {
+  const { id, source, phase, status, history, isReady, now } = facts;
+  const { start } = history;
+  const waitsFor = waitOf(facts);
+  return {
+    namespace: id.namespace,
+    name: id.name,
+    uid: id.uid,
+    source,
+    phase: phase === "terminating" ? "Terminating" : (status?.phase ?? "Unknown"),
+    ready: isReady,
+    seenAt: iso(history.beganAt),
+    cause: causeOf(facts, waitsFor),
+    failedAt: failedAtOf(facts),
+    waitsFor,
+    details: detailsOf(facts, waitsFor),
+    lastError: lastErrorOf(facts, waitsFor),
+    start: start
+      ? {
+          readyAt: iso(start.readyAt),
+          tookMs: start.tookMs,
+          steps: start.steps.map(({ kind, ms }) => ({ step: kind, ms })),
+        }
+      : null,
+    history: history.records.map((record) => explainedStep(record, now)),
+    dropped: history.dropped,
+  };
+}
+
+function waitOf({ blockedOn, history, unwrittenSince }: PodFacts): PodExplanation["waitsFor"] {
+  if (blockedOn) {
+    const { kind, container, until } = history.current ?? { kind: "other" as const };
+    return {
+      step: kind,
+      text: blockedOn.text,
+      ...(container !== undefined && { container }),
+      since: iso(blockedOn.since),
+      ...(until !== undefined && { until: iso(until) }),
+    };
+  }
+  if (unwrittenSince === undefined) return null;
+  const text = "waiting for the API to take the last status and let the pod go";
+  return { step: "status", text, since: iso(unwrittenSince) };
+}
+
+function detailsOf(facts: PodFacts, wait: PodExplanation["waitsFor"]): string[] {
+  const { verdict, waiting, volumes } = facts;
+  const lines: string[] = [];
+  if (verdict) lines.push([verdict.reason, verdict.message, verdict.detail].filter(Boolean).join(": "));
+  switch (wait?.step) {
+    case "startup":
+    case "readiness":
+      lines.push(...probeLines(facts, wait));
+      break;
+    case "backoff":
+      lines.push(...endLines(facts, wait.container));
+      break;
+    case "stop":
+      lines.push(...stopLines(facts));
+      break;
+    case "volumes":
+      lines.push(...volumes.filter((line) => line !== wait.text));
+      break;
+    default:
+  }
+  for (const [container, { reason, message }] of waiting)
+    if (container !== wait?.container) lines.push(`${container}: ${reason}${message && `: ${message}`}`);
+  return lines;
+}
+
+function probeLines({ troubles, now }: PodFacts, wait: { step: string; container?: string }): string[] {
+  const lines = troubles.map(
+    ({ kind, container, text, at, times }) =>
+      `${kind} probe of ${container} failed ${times === 1 ? "once" : `${times} times in a row`}, last ${seconds(now - at)} ago: ${text}`,
+  );
+  const asked = troubles.some(({ kind, container }) => kind === wait.step && container === wait.container);
+  return asked ? lines : [`${wait.step} probe of ${wait.container} has not failed yet, nor passed`, ...lines];
+}
+
+/** When a pod failed that nobody had asked to end; null for any other. */
+function failedAtOf({ status, verdict, endedByItself, history }: PodFacts): string | null {
+  if (status?.phase !== "Failed" || !(verdict || endedByItself)) return null;
+  const ends = statusesOf(status).map(({ state }) => Date.parse(String(state?.terminated?.finishedAt)));
+  const last = Math.max(...ends.filter((at) => !Number.isNaN(at)));
+  if (Number.isFinite(last)) return iso(last);
+  return status.startTime ? iso(Date.parse(String(status.startTime))) : iso(history.beganAt);
+}
+
+function endLines({ status }: PodFacts, container: string | undefined): string[] {
+  const found = lastEndOf(status, container);
+  return found ? [`${container} ${endText(found.end)}; restarted ${found.restarts} times`] : [];
+}
+
+function stopLines({ running, now }: PodFacts): string[] {
+  if (running.length === 0) return ["no container runs any more"];
+  return running.map(({ name, stop }) => {
+    if (!stop) return `${name} still runs; it is stopped after the others`;
+    const left = stop.endsAt - now;
+    const grace = !Number.isFinite(left)
+      ? "the runtime did not stop it, and is asked again"
+      : left > 0
+        ? `${seconds(left)} of its grace period are left`
+        : "its grace period is over";
+    return `${name} still runs${stop.inHook ? ", in its preStop hook" : ""}; ${grace}`;
+  });
+}
+
+function lastErrorOf(facts: PodFacts, wait: PodExplanation["waitsFor"]): PodExplanation["lastError"] {
+  const { troubles, history } = facts;
+  if (wait?.step === "readiness" || wait?.step === "startup") {
+    const latest = [...troubles].sort((a, b) => b.at - a.at)[0];
+    if (latest) return { text: latest.text, at: iso(latest.at) };
+  }
+  if (wait?.step === "backoff") {
+    const end = lastEndOf(facts.status, wait.container)?.end;
+    if (end?.finishedAt) return { text: `${wait.container} ${endText(end)}`, at: String(end.finishedAt) };
+  }
+  const failed = history.records.findLast(({ error }) => error !== undefined);
+  return failed?.error === undefined
+    ? null
+    : { text: failed.error, at: iso(failed.endedAt ?? failed.startedAt) };
+}
+
+function explainedStep(record: StepRecord, now: number): ExplainedStep {
+  const { kind, text, container, startedAt, endedAt, until, error } = record;
+  return {
+    step: kind,
+    text,
+    ...(container !== undefined && { container }),
+    startedAt: iso(startedAt),
+    ...(endedAt !== undefined && { endedAt: iso(endedAt) }),
+    ms: Math.max(0, (endedAt ?? now) - startedAt),
+    ...(until !== undefined && { until: iso(until) }),
+    ...(error !== undefined && { error }),
+  };
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** Tenths up to ten, then whole ones. */
+export function seconds(ms: number): string {
+  const s = Math.max(0, ms) / 1000;
+  return `${s < 10 ? s.toFixed(1) : Math.round(s)} s`;
+}

@@ -1,0 +1,100 @@
+import type { Clock } from "../../lib/base/clock.ts";
+import type { Component } from "../../lib/base/component.ts";
+import type { Logger } from "../../lib/base/logger.ts";
+import type { Metrics } from "../../lib/base/metrics.ts";
+import type { Tracer } from "../../lib/base/tracing/tracer.ts";
+import type { CriClient } from "../../lib/clients/cri/cri.ts";
+import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
+import type { PodUid } from "../../lib/model/pod.ts";
+import { wholeUnits } from "../../lib/model/quantity.ts";
+import { ContainerGc, type ContainerGcOptions } from "../pods/garbage/container-gc.ts";
+import type { ContainerGcPolicy, PodStanding } from "../pods/garbage/container-plan.ts";
+import { ImageGc } from "../pods/garbage/image-gc.ts";
+import type { NodeEvents } from "../pods/garbage/node-events.ts";
+import { LogRotation } from "../pods/logs/log-rotation.ts";
+import type { ObservedPods } from "../state/observed-pods.ts";
+
+export interface GarbageParts {
+  config: KubeletConfiguration;
+  deadContainers?: ContainerGcPolicy;
+  cri: CriClient;
+  observed: ObservedPods;
+  standing: (uid: PodUid) => PodStanding;
+  dropLogs: ContainerGcOptions["dropLogs"];
+  refresh: (uid: PodUid) => Promise<void>;
+  events: NodeEvents;
+  clock: Clock;
+  logger: Logger;
+  metrics: Metrics;
+  tracer?: Tracer | undefined;
+}
+
+export interface Garbage {
+  containers: ContainerGc;
+  images: ImageGc;
+  logs: LogRotation;
+  /** All of them, to be started when the runtime is known to be looked at. */
+  components: Component[];
+}
+
+/** What becomes of a pod that the runtime has, for those who clean up after it. */
+export function standingOf(pod: {
+  worker: { readonly phase: string } | undefined;
+  isWanted: boolean;
+  /** False for what may be wanted by somebody that we do not hear, or have not heard yet. */
+  mayEnd: boolean;
+}): PodStanding {
+  if (pod.worker) return pod.worker.phase === "terminated" ? "ended" : "live";
+  if (pod.isWanted) return "live";
+  return pod.mayEnd ? "gone" : "foreign";
+}
+
+/** As the reference's flags are by default. */
+const defaultDeadContainers: ContainerGcPolicy = { minAgeMs: 0, maxPerContainer: 1, maxContainers: -1 };
+
+/** What keeps the node's disk from filling up with what has been. */
+export function garbage(parts: GarbageParts): Garbage {
+  const { config, cri, observed, clock, logger, events, metrics, tracer } = parts;
+  const containers = new ContainerGc({
+    runtime: cri,
+    observed: () => observed.all(),
+    standing: parts.standing,
+    dropLogs: parts.dropLogs,
+    refresh: parts.refresh,
+    policy: parts.deadContainers ?? defaultDeadContainers,
+    clock,
+    logger,
+    events,
+    tracer,
+  });
+  const images = new ImageGc({
+    images: cri,
+    runtime: cri,
+    policy: {
+      highPercent: config.imageGCHighThresholdPercent ?? 85,
+      lowPercent: config.imageGCLowThresholdPercent ?? 80,
+      minAgeMs: config.imageMinimumGCAge,
+      maxAgeMs: config.imageMaximumGCAge,
+    },
+    clock,
+    logger,
+    events,
+    metrics,
+    tracer,
+  });
+  const logs = new LogRotation({
+    runtime: cri,
+    // Another kubelet's containers are its own to look after.
+    running: () =>
+      [...observed.all()]
+        .filter((pod) => parts.standing(pod.uid) !== "foreign")
+        .flatMap((pod) => pod.containers.filter((c) => c.state === "running")),
+    maxBytes: Number(wholeUnits(config.containerLogMaxSize)),
+    maxFiles: config.containerLogMaxFiles ?? 5,
+    workers: config.containerLogMaxWorkers ?? 1,
+    everyMs: config.containerLogMonitorInterval ?? 10_000,
+    clock,
+    logger,
+  });
+  return { containers, images, logs, components: [containers, images, logs] };
+}

@@ -1,0 +1,86 @@
+import { homedir } from "node:os";
+import type { Clock } from "../../lib/base/clock.ts";
+import type { Component } from "../../lib/base/component.ts";
+import type { Logger } from "../../lib/base/logger.ts";
+import type { Metrics } from "../../lib/base/metrics.ts";
+import type { ImageService } from "../../lib/clients/cri/cri.ts";
+import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
+import type { Pod } from "../../lib/model/pod.ts";
+import type { PodEvents } from "../../lib/model/pod-events.ts";
+import { ImageManager } from "../pods/images/image-manager.ts";
+import { NodeDockerConfig } from "../pods/images/node-docker-config.ts";
+import { CredentialProviders } from "../pods/images/providers/credential-providers.ts";
+import type { LoadedProviders } from "../pods/images/providers/load-providers.ts";
+import type { TokenSource } from "../pods/images/providers/token-source.ts";
+import { PullCredentials, type PullSecret } from "../pods/images/pull-credentials.ts";
+import { PullRecords } from "../pods/images/records/pull-records.ts";
+import { verificationPolicy } from "../pods/images/records/verification-policy.ts";
+
+export interface ImageParts {
+  config: KubeletConfiguration;
+  gates: { enabled(name: string): boolean };
+  rootDir: string;
+  images: Pick<ImageService, "imageStatus" | "pullImage" | "listImages">;
+  /** Programs that know credentials; without them there are none. */
+  providers: LoadedProviders | undefined;
+  /** Tokens of service accounts, for those programs that want them. */
+  tokens?: TokenSource;
+  /** Pull secrets of pods; without it there are none. */
+  secret?: (namespace: string, name: string, signal: AbortSignal) => Promise<PullSecret | undefined>;
+  runtimeHandler: (pod: Pod) => string;
+  events: PodEvents;
+  clock: Clock;
+  logger: Logger;
+  metrics: Metrics;
+}
+
+/** The image manager, as the configuration wants it, and what has to be started before it is asked. */
+export function imageManager(parts: ImageParts): { manager: ImageManager; components: Component[] } {
+  const { config, gates, rootDir, images, clock, logger, events, metrics } = parts;
+  const credentials = new PullCredentials({
+    secret: parts.secret ?? (async () => undefined),
+    node: new NodeDockerConfig({ rootDir, workingDir: process.cwd(), homeDir: homedir(), clock, logger }),
+    events,
+    ...(parts.providers && {
+      providers: new CredentialProviders({
+        ...{ loaded: parts.providers, clock, logger, metrics },
+        ...(parts.tokens && { tokens: parts.tokens }),
+      }),
+    }),
+  });
+  const unlimited = Number.POSITIVE_INFINITY;
+  const parallelPulls = config.serializeImagePulls ? 1 : config.maxParallelImagePulls || unlimited;
+  const records = gates.enabled("KubeletEnsureSecretPulledImages")
+    ? pullRecords(parts, parallelPulls)
+    : undefined;
+  const manager = new ImageManager({
+    images,
+    clock,
+    parallelPulls,
+    pullsPerSecond: config.registryPullQPS ?? 5,
+    pullBurst: config.registryBurst,
+    events,
+    credentials: (pod, image, signal) => credentials.credentials(pod, image, signal),
+    ...(records && { records }),
+    runtimeHandler: gates.enabled("RuntimeClassInImageCriApi") ? parts.runtimeHandler : undefined,
+    metrics,
+  });
+  return { manager, components: records ? [records] : [] };
+}
+
+function pullRecords(parts: ImageParts, parallelPulls: number): PullRecords {
+  const { config, rootDir, images, clock, logger, metrics } = parts;
+  const policy = config.imagePullCredentialsVerificationPolicy || "NeverVerifyPreloadedImages";
+  return new PullRecords({
+    rootDir,
+    policy: verificationPolicy(policy, config.preloadedImagesVerificationAllowlist ?? []),
+    images,
+    clock,
+    logger,
+    metrics,
+    expected: {
+      intents: Math.min(1024, Math.max(2 * config.maxPods, 2 * parallelPulls)),
+      pulled: Math.min(2000, 5 * config.maxPods),
+    },
+  });
+}

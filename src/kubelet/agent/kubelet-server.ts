@@ -1,0 +1,225 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Component, Health } from "../../lib/base/component.ts";
+import type { Metrics } from "../../lib/base/metrics.ts";
+import { encodeConfiguration } from "../../lib/config/encode.ts";
+import { cgroupUsageReader } from "../../lib/host/cgroups/usage-reader.ts";
+import { readCpuTopology } from "../../lib/host/cpu-topology.ts";
+import { readProcessUsage } from "../../lib/host/process-usage.ts";
+import { archOf } from "../../lib/host/system-identity.ts";
+import { fullNameOf, type Pod, type PodUid } from "../../lib/model/pod.ts";
+import { clientCaFile } from "../certs/certificate-files.ts";
+import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
+import { nodeAccess, openGate } from "../server/auth/node-access.ts";
+import { disabledRoutes } from "../server/debug/disabled.ts";
+import { type DebugOptions, debugRoutes, openRoutes } from "../server/debug/routes.ts";
+import type { HealthSlis } from "../server/health-slis.ts";
+import { AgentServer } from "../server/https/server.ts";
+import { containerLogs } from "../server/logs/container-logs.ts";
+import { metricsRoutes } from "../server/metrics/routes.ts";
+import { nodeLogs } from "../server/node-logs/node-logs.ts";
+import type { Route } from "../server/route.ts";
+import { streamingRoutes } from "../server/streaming/routes.ts";
+import { readDisks } from "../stats/disks.ts";
+import { Stats } from "../stats/stats.ts";
+import type { AgentCore } from "./agent-core.ts";
+import type { PodListeners } from "./pod-listeners.ts";
+import type { PodVolumes } from "./pod-volumes.ts";
+import { type ServingCertificate, shownFiles } from "./serving-certificate.ts";
+import { systemCgroupPaths } from "./system-cgroups.ts";
+
+export interface ServerParts {
+  readonly version: string;
+  readonly certificate: ServingCertificate;
+  readonly statuses: StatusManager;
+  readonly explain: DebugOptions["blocked"];
+  readonly volumes: PodVolumes;
+  readonly listeners: PodListeners;
+  readonly probeMetrics: Metrics;
+  readonly slis: HealthSlis;
+  readonly checks: () => readonly { readonly name: string; health(): Health }[];
+  /** Routes by which pods are put here; none unless they are wanted. */
+  readonly manifests: readonly Route[];
+}
+
+export interface KubeletServer {
+  /** To be started in this order. */
+  readonly components: readonly Component[];
+  readonly port: () => number;
+}
+
+/** The agent's own API: HTTPS for those who may ask, and the read-only port if it is configured. */
+export async function kubeletServer(core: AgentCore, parts: ServerParts): Promise<KubeletServer> {
+  const { config, node, clock, logger, metrics, options } = core;
+  const { x509, webhook, anonymous } = config.authentication;
+  const ca = x509.clientCAFile
+    ? clientCaFile({ file: x509.clientCAFile, reload: true, clock, logger })
+    : undefined;
+  const gate = nodeAccess({
+    nodeName: node.name,
+    authentication: {
+      anonymous: anonymous.enabled ?? false,
+      webhook: webhook.enabled ?? true,
+      cacheTtlMs: webhook.cacheTTL,
+    },
+    authorization: {
+      mode: config.authorization.mode,
+      allowedTtlMs: config.authorization.webhook.cacheAuthorizedTTL,
+      deniedTtlMs: config.authorization.webhook.cacheUnauthorizedTTL,
+    },
+    clientCa: () => ca?.current(),
+    ...(options.cluster && { transport: options.cluster.transport }),
+    clock,
+    logger,
+    metrics,
+  });
+  const { open, all } = await routes(core, parts);
+  const common = { address: config.address, clock, logger, metrics };
+  const { certificate } = parts;
+  const { tracer } = core.tracing ?? {};
+  const server = new AgentServer({
+    ...common,
+    name: "kubelet-api",
+    port: config.port,
+    routes: all,
+    gate,
+    ...(tracer && { tracing: { tracer, trustsCallers: true } }),
+    tls: { settings: config, certificate, ...(ca && { clientCa: ca }) },
+  });
+  const readOnly =
+    config.readOnlyPort > 0
+      ? new AgentServer({
+          ...common,
+          name: "kubelet-read-only-api",
+          port: config.readOnlyPort,
+          // Whoever reaches it may read; counts that others rely on are not begun anew for them.
+          routes: [...open.filter(({ method }) => method !== "DELETE"), ...disabledRoutes()],
+          gate: openGate,
+          ...(tracer && { tracing: { tracer, trustsCallers: false } }),
+        })
+      : undefined;
+  return {
+    components: [...(ca ? [ca] : []), server, ...(readOnly ? [readOnly] : [])],
+    port: () => server.port ?? config.port,
+  };
+}
+
+async function routes(core: AgentCore, parts: ServerParts): Promise<{ open: Route[]; all: Route[] }> {
+  const { config, clock, logger, metrics, options, cri, desired, observed } = core;
+  const gates = (name: string) => options.gates.enabled(name);
+  const { statuses, listeners } = parts;
+  const debug: DebugOptions = {
+    desired,
+    observed,
+    statuses,
+    checks: parts.checks,
+    onChecked: parts.slis.observe,
+    configuration: () => encodeConfiguration({ ...config, ...shownFiles(config, options.certDir) }),
+    flags: () => options.server?.flags ?? {},
+    version: parts.version,
+    startedAt: clock.now(),
+    blocked: parts.explain,
+    setVerbosity: (level) => options.setVerbosity?.(level),
+    runtime: cri,
+    checkpointFolder: async () => {
+      const folder = join(options.rootDir, "checkpoints");
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      return folder;
+    },
+    gates: {
+      containerCheckpoint: gates("ContainerCheckpoint"),
+      statusz: gates("ComponentStatusz"),
+      flagz: gates("ComponentFlagz"),
+    },
+    settings: {
+      enableDebuggingHandlers: config.enableDebuggingHandlers ?? true,
+      enableDebugFlagsHandler: config.enableDebugFlagsHandler ?? true,
+      enableProfilingHandler: config.enableProfilingHandler ?? true,
+    },
+    clock,
+  };
+  const open = [...openRoutes(debug), ...(await statistics(core, parts))];
+  const logged = {
+    pod: (namespace: string, name: string) =>
+      desired.byFullName(fullNameOf({ metadata: { namespace, name } } as Pod)),
+    status: (pod: Pod) => statuses.get(pod.metadata.uid),
+    container: (pod: Pod, id: string) => {
+      const found = observed.get(pod.metadata.uid)?.containers.find((c) => c.id === id);
+      return (
+        found && { logPath: found.logPath, running: found.state === "running" || found.state === "unknown" }
+      );
+    },
+    onChange: (pod: Pod, listener: () => void) => listeners.listen(pod.metadata.uid, listener),
+  };
+  const closed = debug.settings.enableDebuggingHandlers
+    ? [
+        ...streamingRoutes({
+          runtime: cri,
+          desired,
+          observed,
+          idleMs: config.streamingConnectionIdleTimeout,
+          translate: gates("ExtendWebSocketsToKubelet"),
+          clock,
+          metrics,
+        }),
+        containerLogs({ pods: logged, splitStreams: gates("PodLogsQuerySplitStreams"), clock, logger }),
+        nodeLogs({
+          enabled: config.enableSystemLogHandler ?? true,
+          queries: (config.enableSystemLogQuery ?? false) && gates("NodeLogQuery"),
+        }),
+      ]
+    : [];
+  const others = [...open, ...closed, ...parts.manifests];
+  return { open, all: [...others, ...debugRoutes(debug, others)] };
+}
+
+async function statistics(core: AgentCore, parts: ServerParts): Promise<Route[]> {
+  const { config, node, clock, logger, metrics, options, cri, desired, observed } = core;
+  const gates = (name: string) => options.gates.enabled(name);
+  const { bootedAt } = node;
+  const { cores: physicalCores, sockets } = await readCpuTopology();
+  const machine = {
+    memoryBytes: Number(node.facts.memoryCapacity),
+    swapBytes: Number(node.facts.swapCapacity),
+  };
+  const stats = new Stats({
+    nodeName: node.name,
+    clock,
+    logger,
+    cgroups: cgroupUsageReader(node.layout),
+    runtime: cri,
+    observed,
+    pod: (uid: PodUid) => desired.get(uid),
+    cgroupOf: (uid: PodUid) => {
+      const pod = desired.get(uid);
+      return pod && (config.cgroupsPerQOS ?? true) ? node.cgroups.parentFor(pod) : undefined;
+    },
+    podsCgroup: join(config.cgroupRoot || "/", "kubepods"),
+    systemCgroups: () => systemCgroupPaths(options, node),
+    volumes: parts.volumes,
+    rootDir: options.rootDir,
+    podLogsDir: config.podLogsDir,
+    machine,
+    bootedAt,
+    startedAt: clock.now(),
+    psi: gates("KubeletPSI"),
+    podStatsFromRuntime: gates("PodAndContainerStatsFromCRI"),
+  });
+  return metricsRoutes({
+    logger,
+    metrics,
+    probeMetrics: parts.probeMetrics,
+    sliMetrics: parts.slis.metrics,
+    stats,
+    disks: () => readDisks(),
+    machine: { ...node.identity, ...machine, cpus: node.cpus, physicalCores, sockets },
+    agent: {
+      nodeName: node.name,
+      cgroupVersion: node.facts.cgroupVersion,
+      build: { gitVersion: parts.version, platform: `linux/${archOf(process.arch)}` },
+      features: options.gates.list?.() ?? [],
+    },
+    process: () => readProcessUsage(bootedAt),
+    now: () => clock.now(),
+  });
+}

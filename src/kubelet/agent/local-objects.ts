@@ -1,0 +1,24 @@
+import { resolve } from "node:path";
+import { KubeletError } from "../../lib/base/errors.ts";
+import { LocalObjects } from "../pods/api-objects/local/local-objects.ts";
+import type { AgentOptions } from "./agent-options.ts";
+
+/** Config maps and secrets from a folder, where there is no API that has them. */
+export function localObjects({
+  localObjects: dir,
+  cluster,
+  clock,
+  logger,
+}: AgentOptions): LocalObjects | undefined {
+  if (dir === undefined) return undefined;
+  if (cluster) throw objectsOfTwoPlaces();
+  return new LocalObjects({ dir: resolve(dir), clock, logger });
+}
+
+/** The same object in two places would be two truths. */
+export function objectsOfTwoPlaces(): KubeletError {
+  return new KubeletError(
+    "Config",
+    "--local-objects is for a node without an API server; with --kubeconfig config maps and secrets are those of the cluster",
+  );
+}

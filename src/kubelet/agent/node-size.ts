@@ -1,0 +1,30 @@
+import { dirname } from "node:path";
+import { errnoOf } from "../../lib/base/errors.ts";
+import { filesystemBytes } from "../../lib/host/filesystem-size.ts";
+import { readHugepagePools } from "../../lib/host/hugepages.ts";
+import { readMachineFacts } from "../../lib/host/node-facts.ts";
+import type { DeviceResources, MachineSize } from "../node/capacity.ts";
+
+/** What the machine has for pods and all else. */
+export async function readNodeSize(o: { rootDir: string; localStorage: boolean }): Promise<MachineSize> {
+  const { cpus, memoryBytes } = await readMachineFacts();
+  return {
+    cpus,
+    memoryBytes,
+    hugepages: await readHugepagePools(),
+    ...(o.localStorage && { storageBytes: await sizeAround(o.rootDir) }),
+  };
+}
+
+/** Of the filesystem that the folder is on, or will be. */
+async function sizeAround(dir: string): Promise<bigint> {
+  try {
+    return await filesystemBytes(dir);
+  } catch (error) {
+    if (errnoOf(error) !== "ENOENT" || dirname(dir) === dir) throw error;
+    return sizeAround(dirname(dir));
+  }
+}
+
+/** Until there are device plugins. */
+export const noDevices: DeviceResources = { capacity: {}, allocatable: {}, removed: [] };

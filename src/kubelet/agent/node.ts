@@ -1,0 +1,134 @@
+import { KubeletError } from "../../lib/base/errors.ts";
+import {
+  type CgroupLayout,
+  cgroupDriver,
+  detectLayout,
+  hasSwapAccounting,
+  readHugepageSizes,
+} from "../../lib/host/cgroups/cgroup-driver.ts";
+import { countRanges, nodeAddresses, nodeName, readMachineFacts } from "../../lib/host/node-facts.ts";
+import { readBootTime } from "../../lib/host/process-limits.ts";
+import { readSystemIdentity, type SystemIdentity } from "../../lib/host/system-identity.ts";
+import { readThermalThrottlePaths } from "../../lib/host/thermal-throttle.ts";
+import { type CapacityInput, planCapacity } from "../node/capacity.ts";
+import { type NodeConfiguration, nodeConfiguration } from "../node/node-configuration.ts";
+import type { NodeFacts, RuntimeSettings } from "../pipeline/pod-runtime/config/context.ts";
+import { timedCgroups } from "../resources/cgroups/cgroup-times.ts";
+import { rootLimits } from "../resources/cgroups/limits.ts";
+import { createPodCgroups, type PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
+import type { AgentOptions } from "./agent-options.ts";
+import { noDevices, readNodeSize } from "./node-size.ts";
+
+/** What the agent knows of the machine that it runs on. */
+export interface Node {
+  name: string;
+  cpus: number;
+  facts: NodeFacts;
+  settings: RuntimeSettings;
+  cgroups: PodCgroups;
+  /** What files and flags say of the node as part of a cluster. */
+  configuration: NodeConfiguration;
+  identity: SystemIdentity;
+  layout: CgroupLayout;
+  /** When the machine and when the agent was started, in milliseconds since the epoch. */
+  bootedAt: number;
+  startedAt: number;
+}
+
+export async function readNode(o: AgentOptions): Promise<Node> {
+  const { config, clock, logger } = o;
+  const startedAt = clock.now();
+  const machine = await readMachineFacts();
+  const layout = await detectLayout();
+  if (layout.version === 1 && config.failCgroupV1)
+    throw new KubeletError(
+      "CgroupV1",
+      "this host has cgroup v1; set failCgroupV1: false to run on it all the same",
+    );
+  const driver = timedCgroups(cgroupDriver(layout, { clock }), o.metrics, clock);
+  if (o.makesCgroupRoot) await driver.create(config.cgroupRoot, {});
+  const settings = runtimeSettings(o, layout.version);
+  const hugepageSizes = await readHugepageSizes();
+  const configuration = configurationOf(o);
+  const size = {
+    ...configuration.facts,
+    machine: await readNodeSize({ rootDir: o.rootDir, localStorage: configuration.facts.localStorage }),
+    devices: noDevices,
+  };
+  return {
+    name: nodeName(o.hostnameOverride),
+    cpus: machine.cpus,
+    configuration,
+    identity: await readSystemIdentity(),
+    layout,
+    bootedAt: await readBootTime(),
+    startedAt,
+    settings,
+    facts: {
+      hostIps: await nodeAddresses(o.nodeIp),
+      memoryCapacity: machine.memoryBytes,
+      swapCapacity: machine.swapBytes,
+      allocatable: planCapacity(size, {}).allocatable,
+      cgroupVersion: layout.version,
+      swapAccounting: await hasSwapAccounting(layout),
+      hugepageSizes,
+      pageSize: machine.pageSize,
+      selinux: machine.selinux,
+      extraMaskedPaths: await readThermalThrottlePaths(),
+    },
+    cgroups: createPodCgroups({
+      driver,
+      naming: config.cgroupDriver,
+      cgroupsPerQos: config.cgroupsPerQOS ?? true,
+      cgroupRoot: config.cgroupRoot,
+      limits: {
+        cpuCfsQuota: settings.cpuCfsQuota,
+        cpuCfsQuotaPeriodUs: settings.cpuCfsQuotaPeriodUs,
+        podPidsLimit: BigInt(config.podPidsLimit ?? -1),
+        podLevelResources: settings.gates.podLevelResources,
+        memoryQos: settings.gates.memoryQos && layout.version === 2,
+        memoryReservationPolicy: settings.memoryReservationPolicy,
+        hugepageSizes,
+      },
+      root: (config.enforceNodeAllocatable ?? []).includes("pods") ? rootLimits(unreserved(size)) : undefined,
+      logger,
+    }),
+  };
+}
+
+function configurationOf({ config, gates, nodeFlags, nodeIp }: AgentOptions): NodeConfiguration {
+  const flags = {
+    nodeLabels: nodeFlags?.nodeLabels ?? {},
+    cloudProvider: nodeFlags?.cloudProvider ?? "",
+    experimentalAllocatableIgnoreEviction: nodeFlags?.experimentalAllocatableIgnoreEviction ?? false,
+    nodeIP: nodeIp ?? "",
+  };
+  return nodeConfiguration(config, flags, gates, countRanges(config.reservedSystemCPUs ?? ""));
+}
+
+/** What all pods together may take: eviction begins before they have taken all of it. */
+function unreserved(size: CapacityInput): Record<string, string> {
+  const reservations = { ...size.reservations, ignoreEviction: true };
+  const { cpu = "0", memory = "0" } = planCapacity({ ...size, reservations }, {}).allocatable;
+  return { cpu, memory };
+}
+
+function runtimeSettings({ config, gates, rootDir }: AgentOptions, cgroupVersion: 1 | 2): RuntimeSettings {
+  return {
+    rootDir,
+    podLogsDir: config.podLogsDir,
+    cpuCfsQuota: config.cpuCFSQuota ?? true,
+    cpuCfsQuotaPeriodUs: BigInt(Math.round((config.cpuCFSQuotaPeriod ?? 100) * 1000)),
+    seccompDefault: config.seccompDefault ?? false,
+    swapBehavior: config.memorySwap.swapBehavior === "LimitedSwap" ? "LimitedSwap" : "NoSwap",
+    singleProcessOomKill: config.singleProcessOOMKill ?? cgroupVersion === 1,
+    memoryThrottlingFactor: config.memoryThrottlingFactor ?? 0.9,
+    memoryReservationPolicy: config.memoryReservationPolicy,
+    gates: {
+      podLevelResources: gates.enabled("PodLevelResources"),
+      memoryQos: gates.enabled("MemoryQoS"),
+      containerStopSignals: gates.enabled("ContainerStopSignals"),
+      envFiles: gates.enabled("EnvFiles"),
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import type { Component } from "../../lib/base/component.ts";
+import type { PodUid } from "../../lib/model/pod.ts";
+import type { PodFiles } from "../pipeline/pod-runtime/pod-files.ts";
+import type { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
+import { Housekeeping } from "../pipeline/sync-loop/housekeeping.ts";
+import { createOrphanMetrics } from "../pipeline/sync-loop/orphan-metrics.ts";
+import type { VolumeManager } from "../pods/volumes/manager/volume-manager.ts";
+import type { PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
+import type { AgentCore } from "./agent-core.ts";
+import { garbage, standingOf } from "./garbage.ts";
+import { isFromApi } from "./other-pods.ts";
+
+/** How long the volumes of a pod that nobody wants may take to go before its folder is looked at again later. */
+const orphanWithinMs = 30_000;
+
+/** What nobody wants any more is taken away: orphans by housekeeping, dead containers, images and old logs by collectors. */
+export function leftovers(
+  core: AgentCore,
+  parts: {
+    readonly workers: PodWorkers;
+    readonly files: PodFiles;
+    readonly cgroups: PodCgroups;
+    readonly volumes: VolumeManager;
+    readonly records: { keepOnly(isKnown: (uid: PodUid) => boolean): void };
+    readonly userNamespaces: { release(uid: PodUid): Promise<void> };
+    /** Whether the runtime was looked at, and all sources were heard. */
+    readonly mayJudge: () => boolean;
+    readonly refresh: (uid: PodUid) => Promise<void>;
+  },
+): { housekeeping: Housekeeping; collectors: readonly Component[] } {
+  const { options: o, config, clock, logger, metrics, cri, desired, observed } = core;
+  const { workers, files, cgroups, volumes, records, userNamespaces, mayJudge, refresh } = parts;
+  const mayEnd = (uid: PodUid) => !o.leavesApiPods || !isFromApi(observed.get(uid));
+  const housekeeping = new Housekeeping({
+    clock,
+    logger,
+    mayJudge,
+    isKnown: (uid) => desired.get(uid) !== undefined || workers.get(uid) !== undefined,
+    inRuntime: () => observed.all(),
+    mayEnd,
+    removesLeftovers: !o.leavesApiPods,
+    terminateOrphan: (pod) => workers.terminateOrphan(pod),
+    files: {
+      known: () => files.known(),
+      removeDeadLinks: () => files.removeDeadLinks(),
+      remove: async (pod) => {
+        await volumes.release(pod.uid, AbortSignal.timeout(orphanWithinMs));
+        await files.remove(pod);
+        await userNamespaces.release(pod.uid);
+      },
+    },
+    cgroups,
+    records,
+    metrics: createOrphanMetrics(metrics),
+  });
+  const { components } = garbage({
+    config,
+    deadContainers: o.deadContainers,
+    cri,
+    observed,
+    standing: (uid) =>
+      standingOf({
+        worker: workers.get(uid),
+        isWanted: desired.get(uid) !== undefined,
+        mayEnd: o.endsOrphans !== false && mayJudge() && mayEnd(uid),
+      }),
+    dropLogs: (pod, container) => files.dropLogs(pod, container),
+    refresh,
+    events: core.nodeEvents,
+    clock,
+    logger,
+    metrics,
+    tracer: core.tracing?.tracer,
+  });
+  return { housekeeping, collectors: components };
+}

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aPod, aSandbox, testUid } from "../../../test/builders/pods.ts";
+import { annotationSource, type PodUid } from "../../lib/model/pod.ts";
+import { type ObservedPod, ObservedPods } from "../state/observed-pods.ts";
+import { formerVersions, isFromApi } from "./other-pods.ts";
+
+const observedAs = (uid: string, name: string, source: string): ObservedPod => ({
+  uid: uid as PodUid,
+  name,
+  namespace: "default",
+  sandboxes: [aSandbox({ annotations: { [annotationSource]: source } })],
+  containers: [],
+});
+
+test("a former version has the name and source of a static pod, another UID, and nobody who wants it", () => {
+  const observed = new ObservedPods();
+  for (const pod of [
+    observedAs(testUid, "p", "file"),
+    observedAs("old", "p", "file"),
+    observedAs("wanted", "p", "file"),
+    observedAs("api", "p", "api"),
+    observedAs("http", "p", "http"),
+    observedAs("other", "q", "file"),
+  ])
+    observed.set(pod);
+  observed.couldNotInspect(observedAs("unclear", "p", "file"));
+  const desired = { get: (uid: PodUid) => (uid === "wanted" ? aPod() : undefined) };
+  const found = (pod = aPod()) => formerVersions(pod, observed, desired).map((p) => p.uid);
+  assert.deepEqual(found(), ["old", "unclear"]);
+  assert.deepEqual(
+    found(aPod({}, { annotations: { [annotationSource]: "api" } })),
+    [],
+    "an API pod keeps its UID",
+  );
+});
+
+test("a pod is from the API if its sandbox says so", () => {
+  assert.equal(isFromApi(observedAs("a", "p", "api")), true);
+  assert.equal(isFromApi(observedAs("a", "p", "file")), false);
+  assert.equal(isFromApi(undefined), false);
+});

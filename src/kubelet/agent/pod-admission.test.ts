@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aContainer, aPod } from "../../../test/builders/pods.ts";
+import type { Pod, PodUid } from "../../lib/model/pod.ts";
+import { podAdmission } from "./pod-admission.ts";
+
+const fromApi = (uid: string, cpu: string, more: object = {}) =>
+  aPod(
+    { containers: [aContainer("a", { resources: { requests: { cpu } } })], ...more },
+    { uid: uid as PodUid, annotations: { "kubernetes.io/config.source": "api" } },
+  );
+const active = [fromApi("a", "1500m"), fromApi("b", "400m")];
+const options = {
+  nodeName: "n1",
+  allocatable: { cpu: "2", memory: "4Gi" },
+  cpus: 2,
+  maxPods: 110,
+  podsPerCore: 0,
+  allowedUnsafeSysctls: ["net.core.somaxconn"],
+  podLevelResources: true,
+  declaredFeatures: [],
+  runtime: { supplementalGroupsPolicy: () => false },
+  activePods: () => active,
+  runs: () => true,
+};
+
+test("a pod is weighed against the others, and never against itself", () => {
+  const admit = podAdmission(options);
+  assert.equal(admit(fromApi("b", "500m")), undefined);
+  assert.deepEqual(admit(fromApi("c", "101m")), {
+    phase: "Failed",
+    reason: "OutOfcpu",
+    message:
+      "Pod was rejected: Node didn't have enough resource: cpu, requested: 101, used: 1900, capacity: 2000",
+  });
+});
+
+test("pods that still wait for an answer do not keep one another out, those that were let in do", () => {
+  const [a, b, c] = ["a", "b", "c"].map((uid) => fromApi(uid, "1500m")) as [Pod, Pod, Pod];
+  let wanted = [a, b];
+  const admit = podAdmission({ ...options, activePods: () => wanted, runs: () => false });
+  assert.equal(admit(a), undefined);
+  assert.equal(admit(b)?.reason, "OutOfcpu");
+  assert.equal(admit(a), undefined, "asked again, it stays");
+  wanted = [c];
+  assert.equal(admit(c), undefined, "a is gone");
+});
+
+test("podsPerCore and maxPods: the smaller counts", () => {
+  const reasonOf = (more: object) => podAdmission({ ...options, ...more })(fromApi("c", "0"))?.reason;
+  assert.equal(reasonOf({ podsPerCore: 1 }), "OutOfpods");
+  assert.equal(reasonOf({ podsPerCore: 2 }), undefined);
+  assert.equal(reasonOf({ maxPods: 2, podsPerCore: 50 }), "OutOfpods");
+});
+
+test("a node has the labels that every node has, and those it was given", () => {
+  const admit = podAdmission({ ...options, standing: () => ({ labels: { zone: "a" }, taints: [] }) });
+  const nodeSelector = { "kubernetes.io/os": "linux", "kubernetes.io/hostname": "n1", zone: "a" };
+  assert.equal(admit(fromApi("c", "0", { nodeSelector })), undefined);
+  assert.equal(admit(fromApi("c", "0", { nodeSelector: { zone: "b" } }))?.reason, "NodeAffinity");
+});
+
+test("unsafe sysctls are those that the configuration allows", () => {
+  const admit = podAdmission(options);
+  const setting = (name: string) => aPod({ securityContext: { sysctls: [{ name, value: "1" }] } });
+  assert.equal(admit(setting("net.core.somaxconn")), undefined);
+  assert.equal(admit(setting("net.core.rmem_max"))?.reason, "SysctlForbidden");
+  assert.throws(
+    () => podAdmission({ ...options, allowedUnsafeSysctls: ["vm.*"] }),
+    /not known to be namespaced/,
+  );
+});
+
+test("what the runtime can do is asked each time: it may come later than the node", () => {
+  let can: boolean | undefined;
+  const admit = podAdmission({ ...options, runtime: { supplementalGroupsPolicy: () => can } });
+  const strict = aPod({ securityContext: { supplementalGroupsPolicy: "Strict" } });
+  assert.equal(admit(strict), undefined, "not known yet");
+  can = false;
+  assert.equal(admit(strict)?.reason, "SupplementalGroupsPolicyNotSupported");
+  can = true;
+  assert.equal(admit(strict), undefined);
+});

@@ -1,0 +1,109 @@
+import type { Clock } from "../../lib/base/clock.ts";
+import type { Health } from "../../lib/base/component.ts";
+import { summarizeContainers } from "../../lib/model/container-summary.ts";
+import { type Pod, type PodStatus, type PodUid, sourceOf } from "../../lib/model/pod.ts";
+import type { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
+
+/** One pod as people want to see it. */
+export interface PodRow {
+  namespace: string;
+  name: string;
+  uid: string;
+  source: string;
+  phase: string;
+  /** Containers that are ready, of how many: sidecars count, as in `kubectl get pods`. */
+  ready: string;
+  restarts: number;
+  ip: string;
+  startTime: string;
+  /** What the pod waits for, in one line; empty if nothing. */
+  blockedOn: string;
+  blockedSince: string;
+  status: PodStatus | undefined;
+}
+
+export interface PodBoardOptions {
+  clock: Clock;
+  workers: PodWorkers;
+  statuses: { get(uid: PodUid): PodStatus | undefined };
+  runtimeHealth: () => Health;
+}
+
+/** On its way out: being stopped, or stopped and being removed. */
+function isEnding(worker: { phase: string; removed: boolean }): boolean {
+  return worker.phase === "terminating" || (worker.phase === "terminated" && worker.removed);
+}
+
+/** What the node runs, for the terminal and the local API. */
+export class PodBoard {
+  readonly #o: PodBoardOptions;
+  #listeners = new Set<() => void>();
+  #announced = false;
+
+  constructor(options: PodBoardOptions) {
+    this.#o = options;
+  }
+
+  rows(): PodRow[] {
+    const rows = [...this.#o.workers.all()].map((worker): PodRow => {
+      const status = this.#o.statuses.get(worker.id.uid);
+      const { blockedOn, pod } = worker;
+      const { ready, total, restarts } = summarizeContainers(
+        { spec: pod?.spec ?? { containers: [] }, ...(status && { status }) },
+        "",
+      );
+      return {
+        namespace: worker.id.namespace,
+        name: worker.id.name,
+        uid: worker.id.uid,
+        source: pod ? sourceOf(pod) : "none",
+        phase: isEnding(worker) ? "Terminating" : (status?.phase ?? "Unknown"),
+        ready: `${ready}/${total}`,
+        restarts,
+        ip: status?.podIP ?? "",
+        startTime: String(status?.startTime ?? ""),
+        blockedOn: blockedOn?.text ?? "",
+        blockedSince: blockedOn ? new Date(blockedOn.since).toISOString() : "",
+        status,
+      };
+    });
+    return rows.sort((a, b) => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1));
+  }
+
+  pod(uid: PodUid): Pod | undefined {
+    return this.#o.workers.get(uid)?.pod;
+  }
+
+  runtime(): Health {
+    return this.#o.runtimeHealth();
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Waits until a condition on the pods holds, or until it has taken too long. */
+  until(holds: () => boolean, withinMs: number): Promise<void> {
+    if (holds()) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = () => {
+        unsubscribe();
+        cancel();
+        resolve();
+      };
+      const unsubscribe = this.onChange(() => holds() && end());
+      const cancel = this.#o.clock.after(withinMs, end);
+    });
+  }
+
+  /** Many changes in one go are told once. */
+  changed(_uid: PodUid): void {
+    if (this.#announced || this.#listeners.size === 0) return;
+    this.#announced = true;
+    setImmediate(() => {
+      this.#announced = false;
+      for (const listener of [...this.#listeners]) listener();
+    });
+  }
+}

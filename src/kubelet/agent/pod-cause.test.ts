@@ -1,0 +1,311 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aContainer, aPod } from "../../../test/builders/pods.ts";
+import type { ContainerStatus, PodStatus } from "../../lib/model/pod.ts";
+import type { StepKind } from "../../lib/model/pod-step.ts";
+import { StepHistory } from "../pipeline/pod-workers/step-history.ts";
+import type { Terminated } from "./container-end.ts";
+import { explainPod, type PodFacts } from "./explain-pod.ts";
+
+const now = Date.parse("2026-01-01T01:00:00Z");
+const ago = (seconds: number) => new Date(now - seconds * 1000).toISOString().replace(".000Z", "Z");
+const pod = aPod({
+  activeDeadlineSeconds: 30,
+  initContainers: [aContainer("migrate"), aContainer("proxy", { restartPolicy: "Always" })],
+  containers: [aContainer("a", { resources: { limits: { memory: "24Mi" } } }), aContainer("b")],
+});
+
+type Past = { kind: StepKind; text?: string; container?: string; error?: string; atS?: number };
+
+/** A pod that waits for the last step, if that has no end. */
+function facts(steps: readonly Past[], more: Partial<PodFacts> = {}): PodFacts {
+  const history = new StepHistory(now - 3_000_000);
+  for (const { kind, text = kind, container, error, atS = 5 } of steps) {
+    history.begin({ kind, text, ...(container !== undefined && { container }) }, now - atS * 1000);
+    if (error !== undefined) history.fail(error);
+  }
+  const last = steps.at(-1);
+  return {
+    ...{ id: { namespace: "default", name: "web", uid: "u1" }, source: "api", phase: "syncing", pod },
+    ...{ history, status: { phase: "Running" }, isReady: false, verdict: undefined, waiting: new Map() },
+    blockedOn: last && { text: last.text ?? last.kind, since: now - 9000 },
+    ...{
+      endedByItself: false,
+      kills: [],
+      troubles: [],
+      running: [],
+      volumes: [],
+      unwrittenSince: undefined,
+      now,
+    },
+    ...more,
+  };
+}
+
+const end = (exitCode: number, more: Partial<Terminated> = {}): Terminated => ({
+  ...{ exitCode, reason: exitCode === 0 ? "Completed" : "Error", startedAt: ago(20), finishedAt: ago(10) },
+  containerID: "containerd://id1",
+  ...more,
+});
+const container = (name: string, more: Partial<ContainerStatus>): ContainerStatus => ({
+  ...{ name, image: "", imageID: "", ready: false, restartCount: 0 },
+  ...more,
+});
+const ran = (name: string, ended: Terminated, restartCount = 1): PodStatus => ({
+  phase: "Running",
+  containerStatuses: [
+    container(name, { restartCount, state: { running: {} }, lastState: { terminated: ended } }),
+  ],
+});
+const failed = (...containerStatuses: ContainerStatus[]): Partial<PodFacts> => ({
+  ...{ phase: "terminated", endedByItself: true, blockedOn: undefined },
+  status: { phase: "Failed", containerStatuses },
+});
+const verdict = {
+  phase: "Failed" as const,
+  reason: "NodeAffinity",
+  message: "Pod was rejected: m",
+  detail: "disk=ssd",
+};
+const kill = { kind: "liveness", container: "a", id: "id1", text: "no heartbeat\n", at: now, times: 3 };
+const trouble = { kind: "readiness", container: "a", text: "503", at: now, times: 2 };
+const hook = { kind: "hook", container: "a", error: "no registry", atS: 15 } as const;
+
+const table: [rule: string, facts: PodFacts, cause: string | null][] = [
+  ["a verdict, with what decided it", facts([], { verdict }), "NodeAffinity: Pod was rejected: m: disk=ssd"],
+  [
+    "a verdict counts before what its containers did",
+    facts([], { verdict, ...failed(container("a", { state: { terminated: end(137) } })) }),
+    "NodeAffinity: Pod was rejected: m: disk=ssd",
+  ],
+  [
+    "an eviction that an agent before this one decided",
+    facts([], { ...failed(), status: { phase: "Failed", reason: "Evicted", message: "low on memory" } }),
+    "Evicted: low on memory",
+  ],
+  [
+    "a deadline, and how long it was",
+    facts([], { verdict: { phase: "Failed", reason: "DeadlineExceeded", message: "too long" } }),
+    "DeadlineExceeded: too long: activeDeadlineSeconds is 30",
+  ],
+  [
+    "of containers that failed, the first one",
+    facts(
+      [],
+      failed(
+        container("a", { state: { terminated: end(143, { finishedAt: ago(5) }) } }),
+        container("b", { state: { terminated: end(7, { message: "no data\n" }) } }),
+      ),
+    ),
+    "container b ended with exit code 7 (Error): no data",
+  ],
+  [
+    "a pod that was deleted has not failed",
+    facts([], { ...failed(container("a", { state: { terminated: end(137) } })), endedByItself: false }),
+    null,
+  ],
+  [
+    "a back-off: how the container ended",
+    facts([{ kind: "backoff", container: "a" }], { status: ran("a", end(3, { message: "locked" }), 4) }),
+    "container a ended with exit code 3 (Error): locked; restarted 4 times",
+  ],
+  [
+    "a memory limit is named",
+    facts([{ kind: "backoff", container: "a" }], { status: ran("a", end(137, { reason: "OOMKilled" })) }),
+    "container a ended with exit code 137 (OOMKilled), its memory limit is 24Mi; restarted once",
+  ],
+  [
+    "a container without a limit met that of the pod or of the node",
+    facts([{ kind: "backoff", container: "b" }], { status: ran("b", end(137, { reason: "OOMKilled" })) }),
+    "container b ended with exit code 137 (OOMKilled), the node or the pod ran out of memory; restarted once",
+  ],
+  [
+    "a probe that had it killed, and its answer",
+    facts([{ kind: "backoff", container: "a" }], { status: ran("a", end(137)), kills: [kill] }),
+    "container a was killed because its liveness probe failed 3 times in a row: no heartbeat; restarted once",
+  ],
+  [
+    "not a probe that had another container killed",
+    facts([{ kind: "backoff", container: "a" }], {
+      status: ran("a", end(3)),
+      kills: [{ ...kill, id: "id0" }],
+    }),
+    "container a ended with exit code 3 (Error); restarted once",
+  ],
+  [
+    "a hook that had it killed, however it ended",
+    facts([hook, { kind: "backoff", container: "a" }], { status: ran("a", end(0)) }),
+    "container a was killed because its postStart hook failed: no registry",
+  ],
+  [
+    "not a hook of a container before it",
+    facts(
+      [
+        { ...hook, atS: 60 },
+        { kind: "backoff", container: "a" },
+      ],
+      { status: ran("a", end(3)) },
+    ),
+    "container a ended with exit code 3 (Error); restarted once",
+  ],
+  [
+    "an init container",
+    facts([{ kind: "backoff", container: "migrate" }], { status: ran("migrate", end(4)) }),
+    "init container migrate ended with exit code 4 (Error); restarted once",
+  ],
+  [
+    "a sidecar",
+    facts([{ kind: "backoff", container: "proxy" }], { status: ran("proxy", end(5)) }),
+    "sidecar proxy ended with exit code 5 (Error); restarted once",
+  ],
+  [
+    "a probe that fails, and its answer",
+    facts([{ kind: "readiness", container: "a" }], { troubles: [trouble] }),
+    "readiness probe of container a failed 2 times in a row: 503",
+  ],
+  [
+    "a probe that has no answer yet",
+    facts([{ kind: "readiness", text: "waiting for the probe", container: "b" }], { troubles: [trouble] }),
+    "waiting for the probe",
+  ],
+  [
+    "a probe that has no answer yet, of a container that was killed before",
+    facts([{ kind: "startup", container: "a" }], { status: ran("a", end(137)), kills: [kill] }),
+    "container a was killed because its liveness probe failed 3 times in a row: no heartbeat; restarted once",
+  ],
+  [
+    "the error of a step, also while it is tried again",
+    facts([
+      { kind: "image", container: "a", error: "connection refused", atS: 9 },
+      { kind: "image", text: "pulling image x", container: "a" },
+    ]),
+    "container a: connection refused",
+  ],
+  [
+    "not an error of a step that has passed since",
+    facts([
+      { kind: "image", container: "a", error: "connection refused", atS: 9 },
+      { kind: "image", text: "pulling image x", container: "a", atS: 8 },
+      { kind: "hook", text: "waiting for the postStart hook of a", container: "a" },
+    ]),
+    "waiting for the postStart hook of a",
+  ],
+  [
+    "an image that is looked for again",
+    facts([
+      { kind: "image", container: "a", error: "connection refused", atS: 9 },
+      { kind: "image", text: "looking for image x", container: "a", atS: 8 },
+      { kind: "image", text: "pulling image x", container: "a" },
+    ]),
+    "container a: connection refused",
+  ],
+  [
+    "not an error of a pass that has got further",
+    facts([
+      { kind: "image", container: "a", error: "connection refused", atS: 9 },
+      { kind: "container", container: "a", atS: 8 },
+      { kind: "image", text: "pulling image x", container: "a" },
+    ]),
+    "pulling image x",
+  ],
+  [
+    "the error of a later step, while the pass is repeated",
+    facts([
+      { kind: "sandbox", error: "no runtime for x", atS: 9 },
+      { kind: "turn", text: "waiting for its turn" },
+    ]),
+    "no runtime for x",
+  ],
+  [
+    "a hook that fails",
+    facts([hook, { kind: "image", container: "a" }]),
+    "container a: postStart hook failed: no registry",
+  ],
+  [
+    "a sidecar that has failed, while the others are started",
+    facts([{ kind: "container", container: "a" }], {
+      status: {
+        phase: "Pending",
+        initContainerStatuses: [container("proxy", { state: { terminated: end(5) } })],
+      },
+    }),
+    "sidecar proxy ended with exit code 5 (Error)",
+  ],
+  [
+    "of hooks that failed, the one of the container that ended",
+    facts([hook, { ...hook, text: "again", error: "later", atS: 3 }, { kind: "backoff", container: "a" }], {
+      status: ran("a", end(0)),
+    }),
+    "container a was killed because its postStart hook failed: no registry",
+  ],
+  [
+    "not an error of another container",
+    facts([
+      { kind: "container", container: "b", error: "no such key", atS: 9 },
+      { kind: "image", text: "pulling image x", container: "a" },
+    ]),
+    "pulling image x",
+  ],
+  [
+    "a volume that says itself why it is not there",
+    facts([
+      { kind: "volumes", error: "unmounted volumes=[data]: not found", atS: 9 },
+      { kind: "volumes", text: "waiting for volume data: not found" },
+    ]),
+    "waiting for volume data: not found",
+  ],
+  [
+    "a volume that does not",
+    facts([
+      { kind: "volumes", error: "unmounted volumes=[data]: not found", atS: 9 },
+      { kind: "volumes", text: "waiting for volume data" },
+    ]),
+    "unmounted volumes=[data]: not found",
+  ],
+  [
+    "containers that do not end",
+    facts([{ kind: "stop", text: "stopping containers" }], { running: [{ name: "a" }, { name: "b" }] }),
+    "stopping containers: a, b",
+  ],
+  [
+    "a container that has ended for good beside one that runs",
+    facts([], {
+      status: { phase: "Running", containerStatuses: [container("a", { state: { terminated: end(7) } })] },
+    }),
+    "container a ended with exit code 7 (Error)",
+  ],
+  [
+    "a pod that is ready and does not stay so",
+    facts([], { isReady: true, status: ran("a", end(3), 2) }),
+    "container a ended with exit code 3 (Error); restarted 2 times",
+  ],
+  [
+    "what was long ago is over",
+    facts([], { isReady: true, status: ran("a", end(3, { finishedAt: ago(700) })) }),
+    null,
+  ],
+  ["a restart after a good end", facts([], { isReady: true, status: ran("a", end(0)) }), null],
+  ["a pod that is ready", facts([], { isReady: true }), null],
+  [
+    "the condition, if nothing else is known",
+    facts([], {
+      status: { phase: "Running", conditions: [{ type: "Ready", status: "False", message: "unready: [a]" }] },
+    }),
+    "unready: [a]",
+  ],
+];
+
+for (const [rule, given, cause] of table)
+  test(`the cause: ${rule}`, () => assert.equal(explainPod(given).cause, cause));
+
+test("when a pod failed: the end of its last container, else its start", () => {
+  const ends = [
+    container("a", { state: { terminated: end(1) } }),
+    container("b", { state: { terminated: end(1, { finishedAt: ago(3) }) } }),
+  ];
+  assert.equal(explainPod(facts([], failed(...ends))).failedAt, "2026-01-01T00:59:57.000Z");
+  const refused = facts([], { verdict, status: { phase: "Failed", startTime: ago(60) } });
+  assert.equal(explainPod(refused).failedAt, "2026-01-01T00:59:00.000Z");
+  assert.equal(explainPod(facts([], { ...failed(...ends), endedByItself: false })).failedAt, null);
+  assert.equal(explainPod(facts([])).failedAt, null);
+});

@@ -1,0 +1,154 @@
+import type { Clock } from "../../lib/base/clock.ts";
+import { type PodStatus, type PodUid, sourceOf } from "../../lib/model/pod.ts";
+import type { PodWorker } from "../pipeline/pod-workers/pod-worker.ts";
+import { isFinal } from "../pipeline/status-manager/phase-by-states.ts";
+import type { Wanted } from "../server/explained.ts";
+import { type ObservedPod, runningContainers } from "../state/observed-pods.ts";
+import type { ProbeKill } from "./container-end.ts";
+import { EndedPods, listedMs } from "./ended-pods.ts";
+import { explainPod, type PodExplanation, type PodFacts } from "./explain-pod.ts";
+import { readinessOf } from "./pod-readiness.ts";
+
+export interface PodExplanationsOptions {
+  readonly nodeName: string;
+  readonly clock: Clock;
+  readonly workers: { all(): Iterable<PodWorker> };
+  readonly statuses: { get(uid: PodUid): PodStatus | undefined };
+  readonly observed: { get(uid: PodUid): ObservedPod | undefined };
+  readonly probes: { troubles(uid: PodUid): PodFacts["troubles"] };
+  readonly runtime: { stopping(uid: PodUid): { id: string; endsAt: number; inHook: boolean }[] };
+  readonly volumes: { waiting(uid: PodUid): string[] };
+  /** Whether the API has the newest status of a pod; true also if there is no API. */
+  readonly isWritten: (uid: PodUid) => boolean;
+}
+
+export interface Explanations {
+  readonly node: string;
+  readonly at: string;
+  readonly pods: PodExplanation[];
+}
+
+/** Of each pod, so many containers that a probe had killed. Only the newest of a name are looked up. */
+const mostKills = 16;
+
+/**
+ * Why pods are not ready, made on request. Besides each worker's own history it keeps the answers of probes that had a container
+ * killed, and the explanations of pods that failed and are gone.
+ */
+export class PodExplanations {
+  readonly #o: PodExplanationsOptions;
+  readonly #ended = new EndedPods();
+  readonly #kills = new Map<PodUid, ProbeKill[]>();
+
+  constructor(options: PodExplanationsOptions) {
+    this.#o = options;
+  }
+
+  /** A liveness or startup probe has failed for good: its container is killed, and the next one knows nothing of the answer. */
+  probeFailed(uid: PodUid, kind: string, id: string): void {
+    const container = this.#o.observed.get(uid)?.containers.find((c) => c.id === id)?.name;
+    const trouble = this.#o.probes
+      .troubles(uid)
+      .find((t) => t.kind === kind && (container === undefined || t.container === container));
+    if (!trouble) return;
+    this.#kills.set(uid, [...(this.#kills.get(uid) ?? []), { ...trouble, id }].slice(-mostKills));
+  }
+
+  /** Nothing of the pod is left: if it failed, it is explained for a while longer. To be called before its status is forgotten. */
+  gone(worker: PodWorker): void {
+    const explanation = explainPod(this.#facts(worker));
+    this.#kills.delete(worker.id.uid);
+    if (explanation.failedAt !== null) this.#ended.remember(explanation, this.#o.clock.now());
+  }
+
+  /** Undefined if there is no such pod. */
+  explain(wanted: Wanted): Explanations | undefined {
+    const { clock, nodeName } = this.#o;
+    const workers = [...this.#o.workers.all()];
+    const known = workers.map((worker) => ({ worker, ...worker.id }));
+    const ended = this.#ended.all(clock.now()).map((explanation) => ({ explanation, ...explanation }));
+    const meant = [...known, ...ended].filter(
+      (pod) => !("pod" in wanted) || isMeant(wanted.pod, pod, nodeName),
+    );
+    if ("pod" in wanted && meant.length === 0) return undefined;
+    const pods = meant.flatMap((pod) => {
+      const explained = "worker" in pod ? explainPod(this.#facts(pod.worker)) : pod.explanation;
+      const listed =
+        "pod" in wanted || wanted.all || !("worker" in pod) || this.#isListed(pod.worker, explained);
+      return listed ? [explained] : [];
+    });
+    // A pod that is there comes before those of its name that are gone.
+    pods.sort((a, b) => compare(fullName(a), fullName(b)) || compare(a.goneAt ?? "", b.goneAt ?? ""));
+    return { node: nodeName, at: new Date(clock.now()).toISOString(), pods };
+  }
+
+  /** Not ready, on its way out, not staying up, or failed a short while ago. A pod that has completed is none of that. */
+  #isListed(worker: PodWorker, { cause, failedAt }: PodExplanation): boolean {
+    if (failedAt !== null && this.#o.clock.now() - Date.parse(failedAt) < listedMs) return true;
+    const status = this.#o.statuses.get(worker.id.uid);
+    switch (worker.phase) {
+      case "syncing":
+        return !isFinal(status?.phase) && (cause !== null || !isReady(worker, status));
+      case "terminating":
+        return true;
+      case "terminated":
+        return worker.blockedOn !== undefined || this.#unwrittenSince(worker) !== undefined;
+      default:
+        return worker.phase satisfies never;
+    }
+  }
+
+  #facts(worker: PodWorker): PodFacts {
+    const { clock, observed, probes, runtime, statuses, volumes } = this.#o;
+    const { id, pod, phase, blockedOn, history, verdict, waiting, endedByItself } = worker;
+    const { uid } = id;
+    const status = statuses.get(uid);
+    const stops = runtime.stopping(uid);
+    return {
+      ...{ id, pod, phase, blockedOn, history, verdict, waiting, status, endedByItself },
+      source: pod ? sourceOf(pod) : "none",
+      isReady: isReady(worker, status),
+      troubles: probes.troubles(uid),
+      kills: this.#kills.get(uid) ?? [],
+      running: runningContainers(observed.get(uid)).map((container) => {
+        const stop = stops.find((s) => s.id === container.id);
+        return { name: container.name, ...(stop && { stop }) };
+      }),
+      volumes: phase === "syncing" ? volumes.waiting(uid) : [],
+      unwrittenSince: this.#unwrittenSince(worker),
+      now: clock.now(),
+    };
+  }
+
+  #unwrittenSince({ id, pod, phase, removed, history }: PodWorker): number | undefined {
+    if (phase !== "terminated" || removed || pod === undefined) return undefined;
+    if (pod.metadata.deletionTimestamp === undefined && this.#o.isWritten(id.uid)) return undefined;
+    if (sourceOf(pod) !== "api") return undefined;
+    return history.records.at(-1)?.endedAt ?? history.beganAt;
+  }
+}
+
+function isReady({ pod, phase }: PodWorker, status: PodStatus | undefined): boolean {
+  return phase === "syncing" && pod !== undefined && status !== undefined && readinessOf(pod, status).isReady;
+}
+
+function fullName({ namespace, name }: { namespace: string; name: string }): string {
+  return `${namespace}/${name}`;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** A static pod is known by the name in its manifest, and by that with the node's name behind it. */
+export function isMeant(
+  wanted: string,
+  id: { readonly namespace: string; readonly name: string; readonly uid: string },
+  nodeName: string,
+): boolean {
+  if (wanted === id.uid) return true;
+  const [first = "", second] = wanted.split("/", 2);
+  const [namespace, name] = second === undefined ? [undefined, first] : [first, second];
+  if (namespace !== undefined && namespace !== id.namespace) return false;
+  return id.name === name || id.name === `${name}-${nodeName}`;
+}

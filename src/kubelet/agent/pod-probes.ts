@@ -1,0 +1,39 @@
+import { join } from "node:path";
+import type { Metrics } from "../../lib/base/metrics.ts";
+import type { ContainerId } from "../../lib/clients/cri/cri.ts";
+import type { Pod, PodStatus } from "../../lib/model/pod.ts";
+import { knownInStatus } from "../pods/probes/known-in-status.ts";
+import { ProbeManager } from "../pods/probes/probe-manager.ts";
+import { ProbeMemory } from "../pods/probes/probe-memory.ts";
+import type { ProbeKind, ProbeOutcome } from "../state/probe-results.ts";
+import type { AgentCore } from "./agent-core.ts";
+
+export interface PodProbes {
+  readonly probes: ProbeManager;
+  readonly memory: ProbeMemory;
+  /** The result of a probe; of a container that was not probed yet, what is known from before. */
+  readonly known: { get(kind: ProbeKind, id: ContainerId, pod: Pod): ProbeOutcome | undefined };
+}
+
+export function podProbes(
+  core: AgentCore,
+  parts: { metrics: Metrics; statusInApi: (pod: Pod) => PodStatus | undefined },
+): PodProbes {
+  const { clock, logger, results, running, cri, events, hostIps, options } = core;
+  const memory = new ProbeMemory({ path: join(options.rootDir, "probe-results.json"), results, logger });
+  // What is on disk is older if another kubelet was here since.
+  const before = (kind: ProbeKind, pod: Pod, id: ContainerId) =>
+    knownInStatus(parts.statusInApi(pod), kind, id) ?? memory.known(kind, id);
+  const probes = new ProbeManager({
+    ...{ clock, logger, results, events, hostIps, before },
+    metrics: parts.metrics,
+    observed: running,
+    runtime: cri,
+    random: Math.random,
+  });
+  return {
+    probes,
+    memory,
+    known: { get: (kind, id, pod) => results.get(kind, id) ?? before(kind, pod, id) },
+  };
+}

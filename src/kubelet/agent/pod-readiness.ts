@@ -1,0 +1,43 @@
+import type { ContainerStatus, Pod, PodStatus } from "../../lib/model/pod.ts";
+import type { Step } from "../../lib/model/pod-step.ts";
+import { isSidecar } from "../../lib/model/restart-policy.ts";
+
+export interface Readiness {
+  readonly isReady: boolean;
+  /** What keeps it from it, if that is a probe or somebody else's condition: nothing that a worker could do. */
+  readonly why: Step | undefined;
+}
+
+/** Whether a pod is ready by its status, and if all of it runs, what it waits for. */
+export function readinessOf(pod: Pod, status: PodStatus): Readiness {
+  const ready = status.conditions?.find((c) => c.type === "Ready");
+  if (ready?.status === "True") return { isReady: true, why: undefined };
+  return { isReady: false, why: unreadyContainer(pod, status) ?? closedGate(ready) };
+}
+
+function unreadyContainer({ spec }: Pod, status: PodStatus): Step | undefined {
+  const statuses = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
+  const running = [...(spec.initContainers ?? []).filter(isSidecar), ...spec.containers]
+    .map(({ name }) => statuses.find((s) => s.name === name))
+    .filter((s): s is ContainerStatus => s?.state?.running !== undefined && !s.ready);
+  // What has not started is not asked whether it is ready.
+  const starting = running.find((s) => s.started === false);
+  if (starting)
+    return {
+      kind: "startup",
+      container: starting.name,
+      text: `waiting for the startup probe of ${starting.name}`,
+    };
+  const [first] = running;
+  if (!first) return undefined;
+  return {
+    kind: "readiness",
+    container: first.name,
+    text: `waiting for the readiness probe of ${first.name}`,
+  };
+}
+
+function closedGate(ready: { reason?: string; message?: string } | undefined): Step | undefined {
+  if (ready?.reason !== "ReadinessGatesNotReady") return undefined;
+  return { kind: "gate", text: `waiting for a readiness gate: ${ready.message ?? ""}` };
+}

@@ -1,0 +1,23 @@
+import { join } from "node:path";
+import type { Component } from "../../lib/base/component.ts";
+import { fullNameOf, type Pod } from "../../lib/model/pod.ts";
+import { PodResourcesServer } from "../server/pod-resources/pod-resources-server.ts";
+import type { AgentCore } from "./agent-core.ts";
+
+/** Tells agents of this node what its containers were given. Nobody gives CPUs, memory or devices yet. */
+export function podResources(core: AgentCore, activePods: () => readonly Pod[]): Component {
+  const { options, desired, clock, logger, metrics } = core;
+  const onlyActive = options.gates.enabled("KubeletPodResourcesListUseActivePods");
+  return new PodResourcesServer({
+    socketPath: join(options.rootDir, "pod-resources/kubelet.sock"),
+    sources: {
+      pods: {
+        active: onlyActive ? activePods : () => desired.all(),
+        byName: (namespace, name) => desired.byFullName(fullNameOf({ metadata: { namespace, name } })),
+      },
+    },
+    clock,
+    logger,
+    metrics,
+  });
+}

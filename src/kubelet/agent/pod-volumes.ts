@@ -1,0 +1,222 @@
+import { mkdir, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import type { Component } from "../../lib/base/component.ts";
+import { KubeletError } from "../../lib/base/errors.ts";
+import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
+import { hostMounts, shareMountsOf } from "../../lib/host/mounts.ts";
+import { matchesTerms, type NodeTerm } from "../../lib/model/node-selector.ts";
+import type { Pod } from "../../lib/model/pod.ts";
+import { amountsOf, wholeOf } from "../../lib/model/resources.ts";
+import { PluginManager } from "../plugins/plugin-manager.ts";
+import { contentPlugins } from "../pods/volumes/content/content-plugins.ts";
+import { type FollowedRef, podsFollowing } from "../pods/volumes/content/following.ts";
+import type { ServiceAccountTokens } from "../pods/volumes/content/tokens/service-account-tokens.ts";
+import { ClusterTrustBundles } from "../pods/volumes/content/trust-bundles/cluster-trust-bundles.ts";
+import { type CsiVolumes, csiVolumes } from "../pods/volumes/csi/csi-volumes.ts";
+import { kubeSecrets } from "../pods/volumes/csi/kube-secrets.ts";
+import { iscsiPlugin } from "../pods/volumes/iscsi/iscsi-plugin.ts";
+import { scsiDevices } from "../pods/volumes/iscsi/scsi-devices.ts";
+import { runProgram } from "../pods/volumes/local/format-and-mount.ts";
+import { nfsPlugin } from "../pods/volumes/nfs/nfs-plugin.ts";
+import { resolveClaim } from "../pods/volumes/persistent/resolve-volume.ts";
+import { kubeVolumeApi } from "../pods/volumes/persistent/volume-api.ts";
+import { systemCommands } from "../pods/volumes/tools/run-command.ts";
+import {
+  createVolumes,
+  type PluginParts,
+  type Volumes,
+  type VolumesOptions,
+} from "../pods/volumes/volumes.ts";
+import type { AgentCore } from "./agent-core.ts";
+import { AttachedVolumes, type AttachedVolumesOptions } from "./attached-volumes.ts";
+
+const nodeWithinMs = 10_000;
+/** Types that a controller attaches. */
+const attachedPlugins = ["kubernetes.io/csi", "kubernetes.io/iscsi"];
+
+export interface PodVolumes extends Volumes {
+  /** Undefined where no controller attaches volumes to this node. */
+  readonly attached: AttachedVolumes | undefined;
+  /** To be started in this order, before the first pod is worked on. */
+  readonly components: readonly Component[];
+  /** Why the node is not ready as far as volumes go. */
+  notReady(): string[];
+  /** Whether that is known: before, a status would call a node not ready that is. */
+  isSettled(): boolean;
+}
+
+/** The volumes of pods, of all types that this node can have. */
+export function podVolumes(
+  core: AgentCore,
+  {
+    tokens,
+    onCsiNode,
+    ...parts
+  }: Pick<VolumesOptions, "phaseOf" | "ready" | "imageSource" | "recursiveReadOnly" | "onInUse"> & {
+    tokens: ServiceAccountTokens;
+    /** The node has its CSINode object: nothing of CSI keeps it from being ready any more. */
+    onCsiNode: () => void;
+  },
+): PodVolumes {
+  const { options: o, config, node, clock, logger, events, metrics, desired, objects, view } = core;
+  const api = o.cluster?.transport;
+  const { rootDir, gates } = o;
+  const common = { clock, logger };
+  const bundles =
+    api && gates.enabled("ClusterTrustBundleProjection")
+      ? new ClusterTrustBundles({ api, ...common })
+      : undefined;
+  let csi: CsiVolumes | undefined;
+  const changed = (ref: FollowedRef) => volumes.manager.changed(podsFollowing(desired.all(), ref));
+  objects?.onChange(changed);
+  bundles?.onChange(() => changed({ kind: "ClusterTrustBundle" }));
+
+  const plugins = ({ mounts, applyFsGroup, guard }: PluginParts) => {
+    const ownership = {
+      apply: (dir: string, { pod, fsGroup, fsGroupChangePolicy: policy, signal }: Ownership) =>
+        applyFsGroup({ pod, dir, fsGroup, policy, readOnly: false, signal }),
+    };
+    const commands = systemCommands(clock);
+    if (api)
+      csi = csiVolumes({
+        rootDir,
+        nodeName: node.name,
+        transport: api,
+        tokens,
+        mounts: hostMounts,
+        answers: (path) => guard.run(path, () => statfs(path)),
+        ownership,
+        volumeHealth: gates.enabled("CSIVolumeHealth"),
+        events,
+        ...common,
+        metrics,
+        onReady: onCsiNode,
+        onDriver: () => volumes.manager.poke((plugin) => plugin === "kubernetes.io/csi"),
+      });
+    return [
+      ...contentPlugins({
+        mounts,
+        ...common,
+        allocatable: () => node.facts.allocatable,
+        podLevelResources: node.settings.gates.podLevelResources,
+        objects: objects ?? noObjects,
+        tokens,
+        trustBundles: bundles,
+      }),
+      nfsPlugin({ commands, mounts, logger }),
+      iscsiPlugin({
+        rootDir,
+        commands,
+        devices: scsiDevices(),
+        clock,
+        mounts,
+        run: runProgram,
+        secrets: api ? kubeSecrets(api) : noSecrets,
+        ownership,
+        logger,
+      }),
+      ...(csi ? [csi.plugin] : []),
+    ];
+  };
+  const attached =
+    api && view && config.enableControllerAttachDetach !== false
+      ? new AttachedVolumes({
+          seen: () => view.node(),
+          get: nodeGetter(api, node.name),
+          clock,
+          onAttached: () => volumes.manager.poke((plugin) => attachedPlugins.includes(plugin)),
+        })
+      : undefined;
+  const volumes = createVolumes({
+    ...parts,
+    ...(attached && { verifyAttached: (unique, signal) => attached.verify(unique, signal) }),
+    rootDir,
+    ...common,
+    events,
+    metrics,
+    allocatableMemory: () => wholeOf(amountsOf(node.facts.allocatable), "memory"),
+    podLevelResources: node.settings.gates.podLevelResources,
+    statsMaxAgeMs: config.volumeStatsAggPeriod,
+    onAbnormal(uid, volume, message) {
+      const pod = desired.get(uid);
+      if (pod) events.warning(pod, "VolumeConditionAbnormal", `Volume ${volume}: ${message}`);
+    },
+    selinux: node.facts.selinux,
+    ...(api && {
+      resolveClaim: (pod, volume, signal) => resolveClaim(kubeVolumeApi(api), pod, volume, signal),
+    }),
+    ...(view && {
+      refusedByAffinity: (affinity) =>
+        refusedBy(affinity, { name: node.name, labels: view.standing().labels }),
+    }),
+    plugins,
+  });
+  const handlers = { ...(csi && { CSIPlugin: csi.registration }) };
+  const registry = new PluginManager({
+    dir: join(rootDir, "plugins_registry"),
+    handlers,
+    ...common,
+    metrics,
+  });
+  // Drivers are registered with the API server, too.
+  api?.onBack?.(() => registry.retry());
+  return {
+    ...volumes,
+    attached,
+    components: [
+      sharedMounts(rootDir),
+      ...(bundles ? [bundles] : []),
+      ...(csi?.components ?? []),
+      volumes.manager,
+      registry,
+    ],
+    isSettled: () => csi?.node.attempted ?? true,
+    notReady: () => {
+      const health = csi?.node.health();
+      return health && !health.ok ? [health.reason] : [];
+    },
+  };
+}
+
+/** Why a PersistentVolume with this nodeAffinity is not for this node. */
+function refusedBy(affinity: unknown, node: Parameters<typeof matchesTerms>[1]): string | undefined {
+  const { required } = (affinity ?? {}) as { required?: { nodeSelectorTerms?: readonly NodeTerm[] } };
+  if (!required || matchesTerms(required.nodeSelectorTerms ?? [], node)) return undefined;
+  return "no matching NodeSelectorTerms";
+}
+
+interface Ownership {
+  readonly pod: Pod;
+  readonly fsGroup: number | undefined;
+  readonly fsGroupChangePolicy: "Always" | "OnRootMismatch" | undefined;
+  readonly signal: AbortSignal;
+}
+
+function nodeGetter(api: KubeTransport, name: string): AttachedVolumesOptions["get"] {
+  const path = `/api/v1/nodes/${encodeURIComponent(name)}`;
+  return (signal) => api.request({ method: "GET", path, signal, timeoutMs: nodeWithinMs });
+}
+
+/** What containers mount has to reach the node and other containers (mountPropagation). */
+function sharedMounts(rootDir: string): Component {
+  const ended = Promise.withResolvers<void>();
+  return {
+    name: "shared-mounts",
+    start: async (signal) => {
+      await mkdir(rootDir, { recursive: true });
+      const undo = await shareMountsOf(rootDir);
+      signal.addEventListener("abort", () => void undo().finally(ended.resolve), { once: true });
+    },
+    done: ended.promise,
+  };
+}
+
+/** A node that is part of no cluster has no objects. */
+const alone = (what: string) =>
+  Promise.reject(new KubeletError("NoApi", `${what}: this node is part of no cluster, there are none here`));
+const noObjects = {
+  get: (kind: string, namespace: string, name: string) => alone(`${kind} ${namespace}/${name}`),
+};
+const noSecrets = {
+  get: (namespace: string, name: string) => alone(`Secret ${namespace}/${name}`),
+} as unknown as ReturnType<typeof kubeSecrets>;

@@ -1,0 +1,49 @@
+import { join } from "node:path";
+import type { Component } from "../../lib/base/component.ts";
+import type { Pod, PodUid } from "../../lib/model/pod.ts";
+import type { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
+import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
+import { droppedEvents } from "../server/pods-api/dropped-events.ts";
+import { PodFeed } from "../server/pods-api/pod-feed.ts";
+import { PodsApiServer } from "../server/pods-api/pods-api-server.ts";
+import type { AgentCore } from "./agent-core.ts";
+
+export interface PodsApi extends Pick<PodFeed, "changed" | "finished" | "gone"> {
+  readonly components: readonly Component[];
+}
+
+const none: PodsApi = { components: [], changed() {}, finished() {}, gone() {} };
+
+/** List, get and watch of this node's pods on a unix socket, if the feature gate PodsAPI is on. */
+export function podsApi(
+  { options, desired, clock, logger, metrics }: AgentCore,
+  parts: { workers: () => PodWorkers; statuses: () => StatusManager },
+): PodsApi {
+  const dropped = droppedEvents(metrics);
+  if (!options.gates.enabled("PodsAPI")) return none;
+  const statusOf = ({ metadata }: Pod) => parts.statuses().get(metadata.uid);
+  const withStatus = (pod: Pod): Pod => {
+    const status = statusOf(pod);
+    return status ? { ...pod, status } : pod;
+  };
+  // Whoever was removed is still reported until it has ended.
+  const known = (uid: PodUid) => desired.get(uid) ?? parts.workers().get(uid)?.pod;
+  const feed = new PodFeed({
+    pods: () => desired.all().map(withStatus),
+    pod(uid) {
+      const pod = known(uid);
+      return pod && statusOf(pod) ? withStatus(pod) : undefined;
+    },
+    onDropped() {
+      dropped.inc();
+      logger.info("Closed pod watch of a client that does not keep up");
+    },
+  });
+  const socketPath = join(options.rootDir, "pods-api/pods-api.sock");
+  return {
+    components: [new PodsApiServer({ socketPath, feed, clock, logger })],
+    changed: (uid) => feed.changed(uid),
+    finished: (uid) => feed.finished(uid),
+    gone: (uid) => feed.gone(uid),
+  };
+}

@@ -1,0 +1,52 @@
+import { join } from "node:path";
+import { type Clock, sleep } from "../../lib/base/clock.ts";
+import type { Component } from "../../lib/base/component.ts";
+import { KubeletError } from "../../lib/base/errors.ts";
+import type { Logger } from "../../lib/base/logger.ts";
+import { type FileLock, lockFile } from "../../lib/host/file-lock.ts";
+
+/** An agent that is being replaced needs at most this long to stop. */
+const freeWithinMs = 12_000;
+const retryMs = 100;
+
+/** Keeps a second agent from the same root directory. Started before anything that reads or writes there, stopped after it. */
+export class RootDirLock implements Component {
+  readonly name = "root-dir-lock";
+  readonly #o: { rootDir: string; clock: Clock; logger: Logger; waitMs?: number };
+  readonly #ended = Promise.withResolvers<void>();
+
+  constructor(o: { rootDir: string; clock: Clock; logger: Logger; waitMs?: number }) {
+    this.#o = o;
+  }
+
+  get done(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const lock = await this.#take(signal);
+    const release = () => {
+      lock.release();
+      this.#ended.resolve();
+    };
+    if (signal.aborted) release();
+    else signal.addEventListener("abort", release, { once: true });
+  }
+
+  async #take(signal: AbortSignal): Promise<FileLock> {
+    const { rootDir, clock, logger, waitMs = freeWithinMs } = this.#o;
+    // Counted: the clock may be set meanwhile.
+    for (let left = waitMs / retryMs; ; left--) {
+      const lock = await lockFile(join(rootDir, "kubelet.lock"), { folderMode: 0o750 });
+      if (lock.kind === "taken") return lock;
+      const { holder } = lock;
+      if (left <= 0) {
+        const by = holder === undefined ? "another kubelet" : `another kubelet (process ${holder})`;
+        throw new KubeletError("AlreadyRunning", `root directory ${rootDir} is in use by ${by}`);
+      }
+      if (left === waitMs / retryMs)
+        logger.info("Root directory is in use, waiting for its holder to end", { rootDir, holder });
+      await sleep(clock, retryMs, signal);
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import type { Component } from "../../lib/base/component.ts";
+import { hasChosenDnsPolicy } from "../../lib/model/asked-dns.ts";
+import type { Container, Pod, PodUid } from "../../lib/model/pod.ts";
+import { PodFiles } from "../pipeline/pod-runtime/pod-files.ts";
+import { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
+import { restartDelays } from "../pipeline/pod-runtime/restart-backoff.ts";
+import { createStartMetrics } from "../pipeline/pod-runtime/start-metrics.ts";
+import { LifecycleHooks } from "../pods/lifecycle/lifecycle-hooks.ts";
+import type { UserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
+import { ServiceAccountTokens } from "../pods/volumes/content/tokens/service-account-tokens.ts";
+import { imageVolumeMetrics } from "../pods/volumes/image/image-metrics.ts";
+import type { PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
+import type { AgentCore } from "./agent-core.ts";
+import { apiObjects } from "./api-objects.ts";
+import { credentialTokens } from "./credential-tokens.ts";
+import { type CriRequests, criRequests } from "./cri-requests.ts";
+import { imageManager } from "./images.ts";
+import { type PodVolumes, podVolumes } from "./pod-volumes.ts";
+import { startGate } from "./start-gate.ts";
+import { timedPulls } from "./timed-pulls.ts";
+
+export interface RuntimeParts {
+  runtime: PodRuntime;
+  requests: CriRequests;
+  files: PodFiles;
+  volumes: PodVolumes;
+  /** To be started before the first pod is worked on. */
+  components: readonly Component[];
+}
+
+/** The pod runtime, with images, hooks, requests and files, as the configuration wants it. */
+export function podRuntime(
+  core: AgentCore,
+  parts: {
+    cgroups: PodCgroups;
+    userNamespaces: UserNamespaces;
+    refresh: (uid: PodUid) => Promise<void>;
+    /** How far a pod's life has come; undefined if nobody wants or runs it. */
+    phaseOf: (uid: PodUid) => "syncing" | "terminating" | "terminated" | undefined;
+    /** Whether what nobody wants may be taken away. */
+    mayJudge: () => boolean;
+    /** Other volumes are in use than before. */
+    onVolumesInUse: () => void;
+    onContainerStarted: (pod: Pod, container: Container) => void;
+    /** Something that kept the node from being ready is over. */
+    onCsiNode: () => void;
+  },
+): RuntimeParts {
+  const { options: o, config, node, clock, logger, metrics, cri, events, observed, hostIps } = core;
+  const { cgroups, userNamespaces, refresh } = parts;
+  const files = new PodFiles({
+    rootDir: o.rootDir,
+    podLogsDir: config.podLogsDir,
+    containerLogsDir: o.containerLogsDir ?? "/var/log/containers",
+  });
+  const delays = restartDelays({
+    maxContainerRestartPeriodMs: config.crashLoopBackOff.maxContainerRestartPeriod,
+    crashLoopBackOffMax: o.gates.enabled("KubeletCrashLoopBackOffMax"),
+    reducedDecay: o.gates.enabled("ReduceDefaultCrashLoopBackOffDecay"),
+  });
+  const { view } = core;
+  const objects = core.objects && apiObjects(core.objects);
+  const api = o.cluster?.transport;
+  const tokens = new ServiceAccountTokens({ api, clock, logger, metrics });
+  const volumes = podVolumes(core, {
+    tokens,
+    phaseOf: parts.phaseOf,
+    ready: parts.mayJudge,
+    onInUse: parts.onVolumesInUse,
+    onCsiNode: parts.onCsiNode,
+    recursiveReadOnly: (pod) => core.features.recursiveReadOnly(requests.runtimeHandler(pod)),
+    imageSource: async (pod, { reference = "", pullPolicy }, signal) => {
+      const wanted = { image: reference, imagePullPolicy: pullPolicy };
+      const sandbox = await requests.sandbox(pod, 0);
+      const { ref } = await images.manager.ensure(pod, wanted, sandbox, { signal, onPull: () => {} });
+      return {
+        image: ref,
+        userSpecifiedImage: reference,
+        runtimeHandler: requests.runtimeHandler(pod),
+        annotations: pod.metadata.annotations ?? {},
+      };
+    },
+  });
+  const requests: CriRequests = criRequests({
+    node: {
+      ...node.facts,
+      get hostIps() {
+        return hostIps();
+      },
+    },
+    settings: node.settings,
+    clusterDns: config.clusterDNS,
+    clusterDomain: config.clusterDomain,
+    // One machine has no cluster DNS to miss, unless a pod relies on one.
+    reportsMissingDns: (pod) => (o.cluster !== undefined && !o.isOneMachine) || hasChosenDnsPolicy(pod),
+    resolvConf: config.resolvConf ?? "",
+    cgroupParentOf: (pod) => cgroups.parentFor(pod),
+    events,
+    hostnameOverrides: o.gates.enabled("HostnameOverride"),
+    nodeEvents: core.nodeEvents,
+    userNamespaces,
+    runtimeHandlers: () => core.features.handlers(),
+    ...(view && {
+      runtimeClass: (name) => view.runtimeClass(name),
+      serviceEnv: (pod) => view.serviceEnv(pod),
+    }),
+    ...(objects && { objects }),
+    volumes,
+    volumeDir: (pod, name) => volumes.pathOf(pod.metadata.uid, name),
+    extraGroups: (pod) => volumes.manager.extraGroups(pod),
+  });
+  const images = imageManager({
+    config,
+    gates: o.gates,
+    rootDir: o.rootDir,
+    images: cri,
+    providers: o.credentialProviders,
+    ...(api && { tokens: credentialTokens(api, tokens) }),
+    ...(objects && { secret: (namespace, name, signal) => objects.secret(namespace, name, signal) }),
+    runtimeHandler: (pod) => requests.runtimeHandler(pod),
+    events,
+    clock,
+    logger,
+    metrics,
+  });
+  const runtime = new PodRuntime({
+    runtime: cri,
+    images: timedPulls(images.manager, core.startTimes),
+    requests,
+    cgroups,
+    files,
+    observe: { get: (uid) => observed.get(uid), refresh },
+    gate: startGate({ clock, metrics, cpus: node.cpus, width: o.maxParallelStarts }),
+    clock,
+    logger,
+    events,
+    hooks: new LifecycleHooks({ runtime: cri, events, clock, logger, metrics, hostIps }),
+    metrics: { ...createStartMetrics(metrics), imageVolumes: imageVolumeMetrics(metrics).created },
+    probes: core.results,
+    replaced: core.replaced,
+    starting: core.starting,
+    onStarted: parts.onContainerStarted,
+    gates: core.restartGates,
+    keptDead: o.deadContainers?.maxPerContainer,
+    keptDeadMs: o.deadContainers?.minAgeMs,
+    maxRestartDelayMs: delays.maxMs,
+    firstRestartDelayMs: delays.initialMs,
+  });
+  return { runtime, requests, files, volumes, components: [...images.components, ...volumes.components] };
+}

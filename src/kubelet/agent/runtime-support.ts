@@ -1,0 +1,40 @@
+import { isAbort, messageOf } from "../../lib/base/errors.ts";
+import type { Logger } from "../../lib/base/logger.ts";
+import type { Metrics } from "../../lib/base/metrics.ts";
+import type { RuntimeConnection } from "../../lib/clients/cri/connection.ts";
+import type { CriClient } from "../../lib/clients/cri/cri.ts";
+import { hasGrpcCode } from "../../lib/clients/cri/cri-error.ts";
+
+/** The kubelet from which on runtimes without RuntimeConfig are not supported. */
+const unsupportedFrom = "1.37.0";
+
+export interface RuntimeSupportOptions {
+  readonly cri: Pick<CriClient, "runtimeConfig">;
+  readonly connection: Pick<RuntimeConnection, "onChange">;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+/** Reports a runtime that a later kubelet will not work with; whenever the runtime comes up, for it may be another version. */
+export function watchRuntimeSupport({ cri, connection, metrics, logger }: RuntimeSupportOptions): void {
+  const losing = metrics.gauge({
+    name: "kubelet_cri_losing_support",
+    help: "1 with the Kubernetes version that drops support for the version of the container runtime in use",
+    labels: ["version"],
+  });
+  const check = async () => {
+    try {
+      await cri.runtimeConfig();
+      losing.reset();
+    } catch (error) {
+      if (hasGrpcCode(error, "UNIMPLEMENTED")) {
+        losing.set({ version: unsupportedFrom }, 1);
+        logger.info("CRI implementation should be updated to support RuntimeConfig", { unsupportedFrom });
+      } else if (!isAbort(error))
+        logger.debug(4, "Failed to get the configuration of the runtime", { err: messageOf(error) });
+    }
+  };
+  connection.onChange((state) => {
+    if (state.kind === "up") void check();
+  });
+}

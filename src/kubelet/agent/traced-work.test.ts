@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aPod } from "../../../test/builders/pods.ts";
+import { type FinishedSpan, RecordingTracer } from "../../lib/base/tracing/tracer.ts";
+import type { PodWork, Report } from "../pipeline/pod-workers/pod-work.ts";
+import { tracedWork } from "./traced-work.ts";
+
+const report: Report = { blockedOn() {}, waiting() {} };
+const { signal } = new AbortController();
+const pod = aPod();
+const { uid } = pod.metadata;
+
+function work(): PodWork {
+  return {
+    sync: async () => {
+      throw new Error("no network");
+    },
+    stop: async () => {},
+    release: async () => {},
+    remove: async () => {},
+    hasEnded: () => false,
+  };
+}
+
+test("without a tracer the work is the work itself: nothing is paid for traces", () => {
+  const plain = work();
+  assert.equal(tracedWork(plain, undefined), plain);
+});
+
+test("each kind of pass has the name that it has elsewhere, and its failure is thrown on", async () => {
+  const spans: FinishedSpan[] = [];
+  const tracer = new RecordingTracer({ sampler: () => true, onEnd: (span) => spans.push(span) });
+  const traced = tracedWork(work(), tracer);
+  await assert.rejects(traced.sync(pod, report, signal, "update"), /no network/);
+  await traced.stop(uid, pod, { signal, report });
+  await traced.stop(uid, undefined, { signal, report });
+  await traced.release(uid, signal);
+  await traced.remove(pod.metadata, signal);
+  assert.deepEqual(
+    spans.map((s) => [s.name, s.attributes["k8s.pod.uid"], s.attributes["k8s.pod"], s.error]),
+    [
+      ["syncPod", uid, "default/p", "no network"],
+      ["syncTerminatingPod", uid, "default/p", undefined],
+      ["syncTerminatingPod", uid, undefined, undefined],
+      ["syncTerminatedPod", uid, undefined, undefined],
+      ["removePod", uid, "default/p", undefined],
+    ],
+  );
+  assert.equal(spans[0]?.attributes["k8s.pod.update_type"], "update");
+  assert.equal(traced.hasEnded(pod), false);
+});

@@ -1,0 +1,43 @@
+import type { Tracer } from "../../lib/base/tracing/tracer.ts";
+import { type Pod, type PodUid, podRef } from "../../lib/model/pod.ts";
+import type { PodWork } from "../pipeline/pod-workers/pod-work.ts";
+
+/** The work on pods with a span around each pass, by the names that the reference's have. Without a tracer it is as it was. */
+export function tracedWork(work: PodWork, tracer: Tracer | undefined): PodWork {
+  if (!tracer) return work;
+  return {
+    ...work,
+    sync: (pod, report, signal, kind) =>
+      tracer.run(
+        "syncPod",
+        { isRoot: true, attributes: { ...attributesOf(pod), ...(kind && { "k8s.pod.update_type": kind }) } },
+        () => work.sync(pod, report, signal, kind),
+      ),
+    stop: (uid, pod, options) =>
+      tracer.run(
+        "syncTerminatingPod",
+        { isRoot: true, attributes: pod ? attributesOf(pod) : { "k8s.pod.uid": uid } },
+        () => work.stop(uid, pod, options),
+      ),
+    release: (uid, signal) =>
+      tracer.run("syncTerminatedPod", { isRoot: true, attributes: { "k8s.pod.uid": uid } }, () =>
+        work.release(uid, signal),
+      ),
+    remove: (id, signal) =>
+      tracer.run("removePod", { isRoot: true, attributes: attributesOf({ metadata: id }) }, () =>
+        work.remove(id, signal),
+      ),
+  };
+}
+
+function attributesOf(
+  pod: Pick<Pod, "metadata"> | { metadata: { uid: PodUid; name: string; namespace: string } },
+) {
+  const { uid, name, namespace } = pod.metadata;
+  return {
+    "k8s.pod.uid": uid,
+    "k8s.pod": podRef(pod),
+    "k8s.pod.name": name,
+    "k8s.namespace.name": namespace,
+  };
+}

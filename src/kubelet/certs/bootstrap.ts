@@ -1,0 +1,97 @@
+import { createPublicKey, type KeyObject } from "node:crypto";
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { type Clock, sleep } from "../../lib/base/clock.ts";
+import { httpStatusOf, KubeletError, messageOf } from "../../lib/base/errors.ts";
+import { failureLog } from "../../lib/base/failure-log.ts";
+import type { Logger } from "../../lib/base/logger.ts";
+import { generateKey, makeRequest, privateKeyPem, type Usage } from "../../lib/base/x509/x509.ts";
+import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
+import { writeDurably } from "../../lib/host/durable-file.ts";
+import { clientSigner, kubeCertificateApi } from "./certificate-api.ts";
+import { readKey } from "./certificate-pair.ts";
+import type { PairStore } from "./certificate-store.ts";
+import { obtainCertificate } from "./obtain-certificate.ts";
+import { requestName } from "./request-name.ts";
+import { clientTemplate, clientUsages } from "./templates.ts";
+
+export interface BootstrapOptions {
+  readonly nodeName: string;
+  readonly certDir: string;
+  readonly store: PairStore;
+  /** With the credentials of the bootstrap kubeconfig. */
+  readonly transport: KubeTransport;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+const approvalMs = 3_600_000;
+const serverMs = 60_000;
+
+/**
+ * Gets the first client certificate of a node and stores it. The key is kept in a file of its own until then, so that the
+ * next start asks for the same certificate again and not for another one.
+ */
+export async function bootstrapCertificate(o: BootstrapOptions): Promise<void> {
+  const keyFile = join(o.certDir, "kubelet-client.key.tmp");
+  const key = (await o.store.current())?.privateKey ?? (await keptKey(keyFile, o.logger));
+  await waitForServer(o);
+  try {
+    await requestWith(key, o);
+  } catch (error) {
+    if (!(error instanceof KubeletError) || error.code !== "CertificateIncompatible") throw error;
+    // The request of this key is spent: its certificate has expired, or somebody else made it.
+    o.logger.info("The request for this key cannot be used again, a new key is made", {
+      reason: error.message,
+    });
+    await requestWith(await newKey(keyFile), o);
+  }
+  await rm(keyFile, { force: true }).catch((error) => {
+    o.logger.debug(2, "Failed cleaning up private key file", { path: keyFile, err: messageOf(error) });
+  });
+}
+
+async function requestWith(key: KeyObject, o: BootstrapOptions): Promise<void> {
+  const { commonName, organizations } = clientTemplate(o.nodeName);
+  const subject = { commonName, organizations };
+  const usages: readonly Usage[] =
+    key.asymmetricKeyType === "rsa" ? [...clientUsages, "key encipherment"] : clientUsages;
+  const name = requestName(createPublicKey(key), subject, usages);
+  const request = { name, request: makeRequest({ subject, key }), signerName: clientSigner, usages };
+  const cert = await obtainCertificate(kubeCertificateApi(o), request, key, { ...o, timeoutMs: approvalMs });
+  await o.store.update(cert, privateKeyPem(key));
+}
+
+async function keptKey(file: string, logger: Logger): Promise<KeyObject> {
+  try {
+    return readKey(await readFile(file, "utf8"));
+  } catch {
+    logger.debug(2, "There is no private key yet, a new one is made", { path: file });
+    return newKey(file);
+  }
+}
+
+async function newKey(file: string): Promise<KeyObject> {
+  const { privateKey } = generateKey();
+  await writeDurably(file, privateKeyPem(privateKey), 0o600);
+  return privateKey;
+}
+
+/** A node may come up before its API server does. After a minute the request is sent all the same, and says what is wrong. */
+async function waitForServer({ transport, clock, random, logger, signal }: BootstrapOptions): Promise<void> {
+  const until = clock.now() + serverMs;
+  while (clock.now() < until) {
+    try {
+      await transport.request({ method: "GET", path: "/version", signal, timeoutMs: 1000 });
+      return;
+    } catch (error) {
+      signal.throwIfAborted();
+      const status = httpStatusOf(error);
+      if (status !== undefined && status < 500) return; // It is there, whatever it thinks of us.
+      failureLog(logger, "info", error)("Failed to connect to apiserver", { err: messageOf(error) });
+    }
+    await sleep(clock, 2000 * (1 + 0.2 * random()), signal);
+  }
+}

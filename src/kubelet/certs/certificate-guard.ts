@@ -1,0 +1,61 @@
+import type { Clock } from "../../lib/base/clock.ts";
+import type { Component } from "../../lib/base/component.ts";
+import type { Logger } from "../../lib/base/logger.ts";
+import { inRounds } from "../../lib/base/rounds.ts";
+import type { CertificatePair } from "./certificate-pair.ts";
+
+export interface GuardOptions {
+  readonly manager: { current(): CertificatePair | undefined; readonly serverAnswered: boolean };
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Called once. A kubelet ends itself here, with status 1. */
+  readonly onHopeless: (reason: string) => void;
+}
+
+const lookEveryMs = 10_000;
+const hopelessAfterMs = 5 * 60_000;
+
+/**
+ * Says when it makes no sense to go on: there has been no valid client certificate for five minutes, and the API server is
+ * there but gives us none. A new start may find other credentials. For a server that is away one can wait.
+ */
+export class CertificateGuard implements Component {
+  readonly name = "client-certificate-guard";
+  readonly done: Promise<void>;
+  readonly #o: GuardOptions;
+  readonly #ended = Promise.withResolvers<void>();
+  #withoutMs = 0;
+  #told = false;
+
+  constructor(options: GuardOptions) {
+    this.#o = options;
+    this.done = this.#ended.promise;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#o;
+    const onError = (error: unknown) => logger.error("certificate guard", { err: String(error) });
+    void inRounds(async () => this.#look(), { clock, everyMs: lookEveryMs, signal, onError }).finally(
+      this.#ended.resolve,
+    );
+  }
+
+  /** Rounds are counted, not the time of the clock: a clock that jumps must not end an agent. */
+  #look(): void {
+    const { manager, logger, onHopeless } = this.#o;
+    if (manager.current() !== undefined) {
+      this.#withoutMs = 0;
+      return;
+    }
+    this.#withoutMs += lookEveryMs;
+    if (this.#withoutMs <= hopelessAfterMs || this.#told) return;
+    if (manager.serverAnswered) {
+      this.#told = true;
+      onHopeless("No valid client certificate is found and the server is responsive");
+      return;
+    }
+    logger.error(
+      "No valid client certificate is found but the server is not responsive. A restart may be necessary to retrieve new initial credentials.",
+    );
+  }
+}

@@ -1,0 +1,179 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { FakeClock } from "../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../lib/base/logger.ts";
+import { createMetrics } from "../../lib/base/metrics.ts";
+import type { CertificateManager } from "./certificate-manager.ts";
+import { FakeSigner, type Fate, MemoryStore } from "./fake-signer.ts";
+import { clientCertificateManager } from "./managers.ts";
+
+/** Its time can be set, as an administrator or NTP does: timers that run are not moved by that. */
+class SettableClock extends FakeClock {
+  #offset = 0;
+  override now(): number {
+    return super.now() + this.#offset;
+  }
+  jump(ms: number): void {
+    this.#offset += ms;
+  }
+}
+
+const minute = 60_000;
+const hour = 60 * minute;
+const seed = 1;
+
+function node(
+  clock: FakeClock,
+  signer: FakeSigner,
+  store: MemoryStore,
+  random: () => number,
+): CertificateManager {
+  return clientCertificateManager({
+    nodeName: "n1",
+    clock,
+    random,
+    logger: silentLogger,
+    metrics: createMetrics(),
+    store,
+    api: () => signer,
+  });
+}
+
+/** Numbers in [0, 1) that the property chooses. */
+function chosen(numbers: readonly number[]): () => number {
+  let at = 0;
+  return () => numbers[at++ % numbers.length]! / 1000;
+}
+const numbers = fc.array(fc.nat(999), { minLength: 1, maxLength: 20 });
+const failures = fc.constantFrom<Fate[]>("deny", "fail", "delete", "away", "wrong key", { refuse: 503 });
+
+test("while the API answers in time there is always a valid certificate, through failures and restarts", async () => {
+  const steps = fc.array(fc.record({ minutes: fc.integer({ min: 1, max: 20 }), restart: fc.boolean() }), {
+    minLength: 10,
+    maxLength: 40,
+  });
+  const conditions = fc.record({
+    lifeMs: fc.integer({ min: 30 * minute, max: 4 * hour }),
+    backdateMs: fc.integer({ min: 0, max: 5 * minute }),
+    delayMs: fc.integer({ min: 0, max: 30_000 }),
+    // At most 4 tries in a row fail: with the delays between them less than 1.5 minutes are lost.
+    fates: fc.array(fc.array(failures, { maxLength: 4 }), { minLength: 1, maxLength: 5 }),
+    numbers,
+    steps,
+  });
+  await fc.assert(
+    fc.asyncProperty(conditions, async ({ lifeMs, backdateMs, delayMs, fates, numbers, steps }) => {
+      const clock = new SettableClock();
+      const signer = new FakeSigner(clock);
+      Object.assign(signer, { lifeMs, backdateMs, delayMs: Math.min(delayMs, lifeMs / 100) });
+      const queue: Fate[] = [];
+      let round = 0;
+      signer.fate = () => {
+        if (queue.length === 0) queue.push(...fates[round++ % fates.length]!, "sign");
+        return queue.shift()!;
+      };
+      const store = new MemoryStore();
+      const random = chosen(numbers);
+      let stop = new AbortController();
+      let manager = node(clock, signer, store, random);
+      await manager.start(stop.signal);
+      await clock.advance(4 * minute);
+      let elapsed = 4 * minute;
+      for (const { minutes, restart } of steps) {
+        if (restart) {
+          stop.abort();
+          await manager.done;
+          stop = new AbortController();
+          manager = node(clock, signer, store, random);
+          await manager.start(stop.signal);
+        }
+        for (let i = 0; i < minutes; i++) {
+          await clock.advance(minute);
+          assert.ok(manager.current(), "there is no valid certificate");
+          assert.equal(manager.current(), store.pair);
+        }
+        elapsed += minutes * minute;
+      }
+      stop.abort();
+      await manager.done;
+      assert.equal(clock.pending - signer.followers, 0, "timers are left behind");
+      const restarts = steps.filter(({ restart }) => restart).length;
+      const lives = elapsed / (0.7 * lifeMs) + 1 + restarts;
+      assert.ok(store.updates <= lives + 1, `${store.updates} certificates in ${lives} lives`);
+    }),
+    { seed, numRuns: 10 },
+  );
+});
+
+test("after an outage of hours there is a certificate within 40 s, and the API is not stormed", async () => {
+  const outages = fc.array(
+    fc.record({ upMinutes: fc.integer({ min: 1, max: 120 }), downMinutes: fc.integer({ min: 1, max: 240 }) }),
+    { minLength: 1, maxLength: 3 },
+  );
+  await fc.assert(
+    fc.asyncProperty(outages, numbers, async (outages, numbers) => {
+      const clock = new SettableClock();
+      const signer = new FakeSigner(clock);
+      let isUp = true;
+      let tries = 0;
+      signer.fate = () => {
+        tries++;
+        return isUp ? "sign" : "away";
+      };
+      const stop = new AbortController();
+      const manager = node(clock, signer, new MemoryStore(), chosen(numbers));
+      await manager.start(stop.signal);
+      await clock.advance(1000);
+      for (const { upMinutes, downMinutes } of outages) {
+        for (let i = 0; i < upMinutes; i++) {
+          await clock.advance(minute);
+          assert.ok(manager.current());
+        }
+        isUp = false;
+        tries = 0;
+        await clock.advance(downMinutes * minute);
+        assert.ok(tries <= (downMinutes * 60) / 32 + 5, `${tries} tries in ${downMinutes} minutes`);
+        isUp = true;
+        await clock.advance(40_000);
+        assert.ok(manager.current(), "there is no valid certificate after the outage");
+      }
+      stop.abort();
+      await manager.done;
+    }),
+    { seed, numRuns: 6 },
+  );
+});
+
+test("whatever the clock is set to, there is a valid certificate within a minute", async () => {
+  const jumps = fc.array(
+    fc.record({
+      hours: fc.integer({ min: -100, max: 100 }),
+      minutes: fc.integer({ min: 1, max: 90 }),
+      failing: fc.boolean(),
+    }),
+    { minLength: 1, maxLength: 8 },
+  );
+  await fc.assert(
+    fc.asyncProperty(jumps, numbers, async (jumps, numbers) => {
+      const clock = new SettableClock();
+      const signer = new FakeSigner(clock);
+      let fate: Fate = "sign";
+      signer.fate = () => fate;
+      const stop = new AbortController();
+      const manager = node(clock, signer, new MemoryStore(), chosen(numbers));
+      await manager.start(stop.signal);
+      for (const { hours, minutes, failing } of jumps) {
+        fate = failing ? "away" : "sign";
+        await clock.advance(minutes * minute);
+        clock.jump(hours * hour);
+        fate = "sign";
+        await clock.advance(minute);
+        assert.ok(manager.current(), "there is no valid certificate");
+      }
+      stop.abort();
+      await manager.done;
+    }),
+    { seed, numRuns: 6 },
+  );
+});

@@ -1,0 +1,328 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, test } from "node:test";
+import { FakeClock } from "../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../lib/base/logger.ts";
+import { metricValues } from "../../lib/base/metric-values.ts";
+import { createMetrics } from "../../lib/base/metrics.ts";
+import { generateKey, makeRequest, parseRequest, privateKeyPem } from "../../lib/base/x509/x509.ts";
+import { CertificateGuard } from "./certificate-guard.ts";
+import { CertificateManager } from "./certificate-manager.ts";
+import { servingCertificateMetrics } from "./certificate-metrics.ts";
+import { FakeSigner, type Fate, issue, MemoryStore } from "./fake-signer.ts";
+import { clientCertificateManager } from "./managers.ts";
+import { servingTemplate } from "./templates.ts";
+
+let clock: FakeClock;
+let signer: FakeSigner;
+let store: MemoryStore;
+let stop: AbortController;
+const metrics = () => createMetrics();
+const hour = 3_600_000;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  signer = new FakeSigner(clock);
+  store = new MemoryStore();
+  stop = new AbortController();
+});
+afterEach(() => stop.abort());
+
+function client(more: Partial<Parameters<typeof clientCertificateManager>[0]> = {}): CertificateManager {
+  return clientCertificateManager({
+    nodeName: "n1",
+    clock,
+    random: () => 0.5,
+    logger: silentLogger,
+    metrics: metrics(),
+    store,
+    api: () => signer,
+    ...more,
+  });
+}
+
+test("the first certificate is requested at once, for the node, from the signer of client certificates", async () => {
+  const manager = client();
+  assert.equal(manager.current(), undefined);
+  await manager.start(stop.signal);
+  await clock.advance(0);
+  const [request] = signer.requests;
+  assert.equal(request?.signerName, "kubernetes.io/kube-apiserver-client-kubelet");
+  assert.deepEqual(request?.usages, ["digital signature", "client auth"]);
+  assert.equal(request?.name, undefined);
+  const subject = { commonName: "system:node:n1", organizations: ["system:nodes"] };
+  assert.deepEqual(parseRequest(request!.request).subject, subject);
+  assert.deepEqual(manager.current()?.leaf.subject, subject);
+  assert.equal(store.pair, manager.current());
+  stop.abort();
+  await manager.done;
+  assert.equal(clock.pending, 0, "no timer is left behind");
+  assert.equal(signer.followers, 0);
+});
+
+test("a certificate is replaced at its deadline, once, and listeners hear of it", async () => {
+  const manager = client();
+  const heard: unknown[] = [];
+  manager.onChange((pair) => heard.push(pair));
+  await manager.start(stop.signal);
+  await clock.advance(0.79 * hour);
+  assert.equal(signer.requests.length, 1);
+  const first = manager.current();
+  await clock.advance(0.02 * hour);
+  assert.equal(signer.requests.length, 2);
+  assert.notEqual(manager.current(), first);
+  assert.deepEqual(heard, [first, manager.current()]);
+});
+
+test("a stored certificate is used, and no other is requested before its deadline", async () => {
+  await client().start(stop.signal);
+  await clock.advance(0);
+  stop.abort();
+  const again = client();
+  stop = new AbortController();
+  await again.start(stop.signal);
+  await clock.advance(0.5 * hour);
+  assert.equal(again.current(), store.pair);
+  assert.equal(signer.requests.length, 1);
+});
+
+test("a stored certificate that has expired is none", async () => {
+  await client().start(stop.signal);
+  await clock.advance(0);
+  stop.abort();
+  await clock.advance(2 * hour);
+  stop = new AbortController();
+  const asked: unknown[] = [];
+  const again = client({
+    api: (current) => {
+      asked.push(current);
+      return signer;
+    },
+  });
+  await again.start(stop.signal);
+  assert.equal(again.current(), undefined);
+  await clock.advance(0);
+  assert.deepEqual(asked, [undefined]);
+  assert.notEqual(again.current(), undefined);
+});
+
+test("a certificate to begin with is stored, used to ask, and replaced at once", async () => {
+  const { privateKey } = generateKey();
+  const request = makeRequest({ subject: { commonName: "admin", organizations: [] }, key: privateKey });
+  const life = { from: clock.now(), until: clock.now() + hour };
+  const initial = { cert: issue(signer.authority, request, [], life), key: privateKeyPem(privateKey) };
+  const asked: (string | undefined)[] = [];
+  const manager = client({
+    initial,
+    api: (current) => {
+      asked.push(current?.leaf.subject.commonName);
+      return signer;
+    },
+  });
+  await manager.start(stop.signal);
+  assert.equal(manager.current()?.leaf.subject.commonName, "admin");
+  await clock.advance(0);
+  assert.deepEqual(asked, ["admin"]);
+  assert.equal(manager.current()?.leaf.subject.commonName, "system:node:n1");
+  assert.equal(store.updates, 2);
+});
+
+for (const fate of ["deny", "fail", "delete", "away", "wrong key", { refuse: 500 }] as Fate[]) {
+  const name = JSON.stringify(fate);
+  test(`after ${name} another certificate is requested, 2, 4, 8, 16, 32, 32 seconds later`, async () => {
+    const tries: number[] = [];
+    const from = clock.now();
+    signer.fate = () => {
+      tries.push((clock.now() - from) / 1000);
+      return tries.length < 8 ? fate : "sign";
+    };
+    const all = metrics();
+    const manager = client({ random: () => 0, metrics: all });
+    await manager.start(stop.signal);
+    await clock.advance(130_000);
+    assert.deepEqual(tries, [0, 2, 6, 14, 30, 62, 94, 126]);
+    assert.notEqual(manager.current(), undefined);
+    const errors = await metricValues(all, "kubelet_certificate_manager_client_expiration_renew_errors");
+    assert.deepEqual(errors, { "": 7 });
+  });
+}
+
+test("a refused request is repeated at least every 10 s: a corrected rule counts soon", async () => {
+  const tries: number[] = [];
+  signer.fate = () => {
+    tries.push(clock.now());
+    return { refuse: 403 };
+  };
+  const manager = client({ random: () => 1 });
+  await manager.start(stop.signal);
+  await clock.advance(300_000);
+  const pauses = tries.slice(1).map((at, i) => at - tries[i]!);
+  assert.ok(pauses.length > 25 && Math.max(...pauses) < 10_000, pauses.join());
+  assert.match(manager.reason ?? "", /403|Forbidden|refuse/i);
+});
+
+test("a certificate of before, loaded at the start, ends the wait of those who came earlier", async () => {
+  const before = client();
+  await before.start(stop.signal);
+  await clock.advance(0);
+  stop.abort();
+  await before.done;
+  stop = new AbortController();
+  const manager = client();
+  const heard: unknown[] = [];
+  manager.onChange((pair) => heard.push(pair));
+  const available = manager.whenAvailable(stop.signal);
+  await manager.start(stop.signal);
+  assert.equal(await available, manager.current());
+  assert.deepEqual(heard, [manager.current()]);
+  assert.equal(signer.requests.length, 1, "no other certificate was requested");
+});
+
+test("a request that nobody looks at is given up after 15 minutes, and another is sent", async () => {
+  signer.fate = () => (signer.requests.length === 0 ? "ignore" : "sign");
+  const manager = client();
+  await manager.start(stop.signal);
+  await clock.advance(15 * 60_000 - 1);
+  assert.equal(signer.requests.length, 1);
+  await clock.advance(2200);
+  assert.equal(signer.requests.length, 2);
+  assert.notEqual(manager.current(), undefined);
+});
+
+test("a manager that is stopped while it waits ends at once", async () => {
+  signer.fate = () => "ignore";
+  const manager = client();
+  await manager.start(stop.signal);
+  await clock.advance(1000);
+  stop.abort();
+  await manager.done;
+  assert.equal(clock.pending, 0);
+});
+
+test("certificates that are due again at once are not requested in a loop", async () => {
+  signer.lifeMs = -1000;
+  signer.backdateMs = hour;
+  const manager = client({ random: () => 0 });
+  await manager.start(stop.signal);
+  await clock.advance(130_000);
+  assert.equal(signer.requests.length, 8);
+});
+
+test("certificates without the names that were asked for are not requested in a loop", async () => {
+  signer.fate = () => "wrong name";
+  const manager = client({ random: () => 0 });
+  await manager.start(stop.signal);
+  await clock.advance(130_000);
+  assert.equal(signer.requests.length, 8);
+  assert.equal(manager.current()?.leaf.subject.commonName, "x", "better than none");
+});
+
+test("of a certificate that was dated back, what is left counts", async () => {
+  signer.lifeMs = 60_000;
+  signer.backdateMs = 300_000;
+  const manager = client();
+  await manager.start(stop.signal);
+  await clock.advance(47_000);
+  assert.equal(signer.requests.length, 1);
+  await clock.advance(2000);
+  assert.equal(signer.requests.length, 2);
+});
+
+test("without a certificate for five minutes a manager is not healthy, and it is again with one", async () => {
+  signer.fate = () => "away";
+  const manager = client();
+  await manager.start(stop.signal);
+  await clock.advance(299_000);
+  assert.equal(manager.health().ok, true);
+  await clock.advance(2000);
+  assert.match(JSON.stringify(manager.health()), /there is no valid certificate: .*connection refused/);
+  signer.fate = () => "sign";
+  const available = manager.whenAvailable(stop.signal);
+  await clock.advance(36_000);
+  assert.equal(await available, manager.current());
+  assert.equal(manager.health().ok, true);
+});
+
+function serving(addresses: () => { type: string; address: string }[], all = metrics()): CertificateManager {
+  const manager: CertificateManager = new CertificateManager({
+    ...servingCertificateMetrics(all, clock, () => manager),
+    name: "serving-certificate",
+    store,
+    api: () => signer,
+    template: () => servingTemplate("n1", addresses(), false),
+    signerName: "kubernetes.io/kubelet-serving",
+    usages: ["digital signature", "server auth"],
+    clock,
+    random: () => 0.5,
+    logger: silentLogger,
+  });
+  return manager;
+}
+const ip = (address: string) => ({ type: "InternalIP", address });
+
+test("a serving certificate is requested when there is an address, and anew when there is another", async () => {
+  let addresses: { type: string; address: string }[] = [];
+  const all = metrics();
+  const manager = serving(() => addresses, all);
+  await manager.start(stop.signal);
+  await clock.advance(60_000);
+  assert.equal(signer.requests.length, 0);
+  const ttl = () => metricValues(all, "kubelet_certificate_manager_server_ttl_seconds");
+  assert.deepEqual(await ttl(), { "": Number.POSITIVE_INFINITY });
+  addresses = [ip("10.0.0.1"), { type: "Hostname", address: "n1" }];
+  manager.poke();
+  await clock.advance(0);
+  assert.deepEqual(manager.current()?.leaf.ipAddresses, ["10.0.0.1"]);
+  assert.deepEqual(manager.current()?.leaf.dnsNames, ["n1"]);
+  assert.deepEqual(await ttl(), { "": 3600 });
+  addresses = [ip("10.0.0.2")];
+  await clock.advance(10_000);
+  assert.deepEqual(manager.current()?.leaf.ipAddresses, ["10.0.0.2"]);
+  addresses = [];
+  manager.poke();
+  await clock.advance(60_000);
+  assert.equal(signer.requests.length, 2, "an address that is gone is no reason for another");
+  const lived = await metricValues(all, "kubelet_certificate_manager_server_rotation_seconds");
+  assert.deepEqual(lived, { count: 1, sum: 10 });
+});
+
+test("a request for addresses that have changed meanwhile is given up", async () => {
+  let addresses = [ip("10.0.0.1")];
+  signer.fate = () => (signer.requests.length === 0 ? "ignore" : "sign");
+  const all = metrics();
+  const manager = serving(() => addresses, all);
+  await manager.start(stop.signal);
+  await clock.advance(10_000);
+  assert.equal(signer.requests.length, 1);
+  addresses = [];
+  await clock.advance(10_000);
+  assert.equal(signer.followers, 1, "no addresses for a moment change nothing");
+  addresses = [ip("10.0.0.2")];
+  await clock.advance(1000);
+  assert.equal(signer.requests.length, 2);
+  assert.deepEqual(manager.current()?.leaf.ipAddresses, ["10.0.0.2"]);
+  assert.equal(signer.followers, 0);
+  assert.deepEqual(await metricValues(all, "kubelet_server_expiration_renew_errors"), {});
+});
+
+for (const [what, fate, expected] of [
+  ["refuses us", { refuse: 401 }, 1],
+  ["is away", "away", 0],
+  ["is broken", { refuse: 500 }, 0],
+  ["signs", "sign", 0],
+] as const) {
+  test(`${expected ? "hope ends" : "there is hope"} after five minutes without a certificate if the server ${what}`, async () => {
+    signer.fate = () => fate;
+    const manager = client();
+    const reasons: string[] = [];
+    const onHopeless = (reason: string) => reasons.push(reason);
+    const guard = new CertificateGuard({ manager, clock, logger: silentLogger, onHopeless });
+    await manager.start(stop.signal);
+    await guard.start(stop.signal);
+    await clock.advance(290_000);
+    assert.equal(reasons.length, 0);
+    await clock.advance(600_000);
+    assert.equal(reasons.length, expected);
+    stop.abort();
+    await guard.done;
+  });
+}

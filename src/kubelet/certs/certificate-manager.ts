@@ -1,0 +1,279 @@
+import type { Clock } from "../../lib/base/clock.ts";
+import { type Component, type Health, healthy } from "../../lib/base/component.ts";
+import { messageOf } from "../../lib/base/errors.ts";
+import { failureLog } from "../../lib/base/failure-log.ts";
+import type { Logger } from "../../lib/base/logger.ts";
+import { generateKey, makeRequest, privateKeyPem, type Usage } from "../../lib/base/x509/x509.ts";
+import type { CertificateApi } from "./certificate-api.ts";
+import { type CertificatePair, isExpired, readPair } from "./certificate-pair.ts";
+import type { PairStore } from "./certificate-store.ts";
+import { Listeners } from "./listeners.ts";
+import { obtainCertificate } from "./obtain-certificate.ts";
+import {
+  mismatch,
+  nextStep,
+  type RequestTemplate,
+  retryDelayMs,
+  rotationDeadline,
+  sameTemplate,
+} from "./rotation-plan.ts";
+import { serverAnswered } from "./server-answered.ts";
+
+export interface CertificateManagerOptions {
+  /** "client-certificate", "serving-certificate". */
+  readonly name: string;
+  readonly store: PairStore;
+  /** The API to ask, as somebody whom it knows: with our certificate if there is one that has not expired. */
+  readonly api: (current: CertificatePair | undefined) => CertificateApi | Promise<CertificateApi>;
+  /** What to ask for; undefined as long as that is not known. */
+  readonly template: () => RequestTemplate | undefined;
+  readonly signerName: string;
+  readonly usages: readonly Usage[];
+  /** A pair to begin with if the store has none; it is replaced at once. */
+  readonly initial?: { readonly cert: string; readonly key: string } | undefined;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly onFailure?: () => void;
+  /** A certificate was replaced after so many seconds. */
+  readonly onRotated?: (livedSeconds: number) => void;
+}
+
+const approvalMs = 15 * 60_000;
+const unhealthyAfterMs = 5 * 60_000;
+const lookAtTemplateMs = 1000;
+
+/** Always has a valid certificate, as far as the API gives one: asks for the first, and for the next before it ends. */
+export class CertificateManager implements Component {
+  readonly name: string;
+  readonly done: Promise<void>;
+  readonly #o: CertificateManagerOptions;
+  readonly #ended = Promise.withResolvers<void>();
+  readonly #listeners = new Listeners<CertificatePair>();
+  #pair: CertificatePair | undefined;
+  #deadline = 0;
+  #forced = false;
+  #tries = 0;
+  #tried: { at: number; delayMs: number } | undefined;
+  #without: { since: number; reason: string } | undefined;
+  #answered = false;
+  #pending: string | undefined;
+  #wake = () => {};
+
+  constructor(options: CertificateManagerOptions) {
+    this.#o = options;
+    this.name = options.name;
+    this.done = this.#ended.promise;
+  }
+
+  /** Undefined if there is none yet, or if it has expired. */
+  current(): CertificatePair | undefined {
+    return this.#pair && !isExpired(this.#pair, this.#o.clock.now()) ? this.#pair : undefined;
+  }
+
+  /** Called with each certificate that becomes available: loaded at the start, or issued. */
+  onChange(listener: (pair: CertificatePair) => void): () => void {
+    return this.#listeners.add(listener);
+  }
+
+  /** Why there is no valid certificate, as far as that is known. */
+  get reason(): string | undefined {
+    return this.current() === undefined ? (this.#without?.reason ?? this.#pending) : undefined;
+  }
+
+  /** True if the API has answered when it was last asked, whatever it said. */
+  get serverAnswered(): boolean {
+    return this.#answered;
+  }
+
+  /** The template may have changed. */
+  poke(): void {
+    this.#wake();
+  }
+
+  /** Resolves with a certificate that has not expired, now or when there is one. */
+  whenAvailable(signal: AbortSignal): Promise<CertificatePair> {
+    const pair = this.current();
+    return pair ? Promise.resolve(pair) : this.#listeners.next(signal);
+  }
+
+  /** Does not wait for the API: the agent starts without, too. */
+  async start(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#load();
+    } catch (error) {
+      this.#ended.resolve();
+      throw error;
+    }
+    void this.#run(signal).finally(this.#ended.resolve);
+  }
+
+  health(): Health {
+    if (this.current() !== undefined) return healthy;
+    const without = this.#without;
+    if (!without || this.#o.clock.now() - without.since < unhealthyAfterMs) return healthy;
+    return { ok: false, reason: `there is no valid certificate: ${without.reason}` };
+  }
+
+  async #load(): Promise<void> {
+    const { store, initial, clock, logger } = this.#o;
+    const stored = await store.current();
+    if (stored && !isExpired(stored, clock.now())) {
+      this.#install(stored, undefined);
+      // Requests may have begun to wait before.
+      return this.#listeners.tell(stored);
+    }
+    this.#forced = true;
+    if (initial === undefined) return;
+    const pair = readPair(initial.cert, initial.key);
+    this.#install(pair, undefined);
+    if (this.current()) this.#listeners.tell(pair);
+    await store.update(initial.cert, initial.key).catch((error) => {
+      logger.error("Unable to set the cert/key pair to the bootstrap certificate", { err: messageOf(error) });
+    });
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { clock, template, logger, name } = this.#o;
+    while (!signal.aborted) {
+      const wanted = template();
+      const now = clock.now();
+      const [pair, deadline] = [this.#pair, this.#deadline];
+      const step = nextStep({
+        now,
+        template: wanted,
+        pair,
+        deadline,
+        forced: this.#forced,
+        tried: this.#tried,
+      });
+      if (step.do === "wait" || wanted === undefined) {
+        await this.#pause(step.do === "wait" ? step.ms : 0, signal);
+        continue;
+      }
+      const message = pair ? "Rotating certificates" : "Requesting certificate";
+      logger.debug(2, message, { certificate: name, reason: step.why });
+      this.#tries++;
+      try {
+        await this.#rotate(wanted, signal);
+      } catch (error) {
+        if (!signal.aborted) this.#failed(error);
+      }
+    }
+  }
+
+  async #rotate(wanted: RequestTemplate, signal: AbortSignal): Promise<void> {
+    const { api, store, signerName, usages, clock, logger, random, onRotated } = this.#o;
+    const { privateKey } = generateKey();
+    const { commonName, organizations, dnsNames, ipAddresses } = wanted;
+    const subject = { commonName, organizations };
+    const request = makeRequest({ subject, dnsNames, ipAddresses, key: privateKey });
+    const other = this.#untilOther(wanted);
+    let cert: string;
+    this.#pending = "a certificate has been requested and is not issued yet";
+    try {
+      cert = await obtainCertificate(await api(this.current()), { request, signerName, usages }, privateKey, {
+        clock,
+        logger,
+        signal: AbortSignal.any([signal, other.signal]),
+        timeoutMs: approvalMs,
+      });
+    } catch (error) {
+      throw other.signal.aborted ? other.signal.reason : error;
+    } finally {
+      this.#pending = undefined;
+      other.release();
+    }
+    const before = this.#pair;
+    const pair = await store.update(cert, privateKeyPem(privateKey));
+    const now = clock.now();
+    this.#answered = true;
+    this.#forced = false;
+    this.#install(pair, now);
+    if (before) onRotated?.((now - before.leaf.notBefore.getTime()) / 1000);
+    // A certificate that is due again at once (clocks differ, names are left out) must not make us ask in a loop.
+    const dueAgain = this.#deadline <= now || mismatch(pair, wanted) !== undefined;
+    this.#tried = dueAgain ? { at: now, delayMs: retryDelayMs(this.#tries, random()) } : undefined;
+    if (!dueAgain) this.#tries = 0;
+    this.#listeners.tell(pair);
+  }
+
+  #failed(error: unknown): void {
+    const { clock, logger, name, random, onFailure } = this.#o;
+    if (error instanceof TemplateChanged) {
+      logger.debug(2, "Certificate template changed, rotating", { certificate: name });
+      this.#tried = undefined;
+      this.#tries = 0;
+      return;
+    }
+    const at = clock.now();
+    const answered = serverAnswered(error);
+    this.#answered = answered ?? this.#answered;
+    this.#tried = { at, delayMs: retryDelayMs(this.#tries, random(), answered) };
+    this.#without = { since: this.#without?.since ?? at, reason: messageOf(error) };
+    const what = this.#pair
+      ? "Certificate rotation failed, will retry"
+      : "Certificate request failed, will retry";
+    failureLog(
+      logger,
+      "error",
+      error,
+    )(what, {
+      certificate: name,
+      err: messageOf(error),
+      retryMs: Math.round(this.#tried.delayMs),
+    });
+    onFailure?.();
+  }
+
+  #install(pair: CertificatePair, arrivedAt: number | undefined): void {
+    const { random, logger, name } = this.#o;
+    this.#pair = pair;
+    this.#without = undefined;
+    this.#deadline = rotationDeadline(pair, arrivedAt, random());
+    logger.debug(2, "Certificate rotation deadline determined", {
+      certificate: name,
+      expiration: pair.leaf.notAfter.toISOString(),
+      deadline: new Date(this.#deadline).toISOString(),
+    });
+  }
+
+  /** Aborts when what was asked for is no longer what is wanted, and the certificate of before does not do, either. */
+  #untilOther(asked: RequestTemplate): { signal: AbortSignal; release: () => void } {
+    const { clock, template } = this.#o;
+    const other = new AbortController();
+    let cancel = () => {};
+    const look = () => {
+      cancel();
+      const now = template();
+      const pair = this.#pair;
+      const isOther = now !== undefined && !sameTemplate(asked, now) && !(pair && !mismatch(pair, now));
+      if (isOther) other.abort(new TemplateChanged());
+      else cancel = clock.after(lookAtTemplateMs, look);
+    };
+    this.#wake = look;
+    cancel = clock.after(lookAtTemplateMs, look);
+    const release = () => {
+      cancel();
+      this.#wake = () => {};
+    };
+    return { signal: other.signal, release };
+  }
+
+  #pause(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        cancel();
+        signal.removeEventListener("abort", end);
+        this.#wake = () => {};
+        resolve();
+      };
+      const cancel = this.#o.clock.after(ms, end);
+      signal.addEventListener("abort", end, { once: true });
+      this.#wake = end;
+    });
+  }
+}
+
+/** The certificate that was asked for is no longer the one that is wanted. */
+class TemplateChanged extends Error {}

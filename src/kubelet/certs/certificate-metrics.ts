@@ -1,0 +1,62 @@
+import type { Clock } from "../../lib/base/clock.ts";
+import type { Metrics } from "../../lib/base/metrics.ts";
+import type { CertificatePair } from "./certificate-pair.ts";
+
+interface HasCertificate {
+  current(): CertificatePair | undefined;
+}
+
+const [minute, hour, day, month] = [60, 3600, 86_400, 2_592_000];
+
+export function clientCertificateMetrics(
+  metrics: Metrics,
+  clock: Clock,
+  of: () => HasCertificate | undefined,
+) {
+  lifeLeft(metrics, clock, of, {
+    name: "kubelet_certificate_manager_client_ttl_seconds",
+    help: "Seconds until the client certificate expires (negative after that), +Inf if there is none.",
+  });
+  const errors = metrics.counter({
+    name: "kubelet_certificate_manager_client_expiration_renew_errors",
+    help: "How often the client certificate could not be renewed.",
+  });
+  return { onFailure: () => errors.inc() };
+}
+
+export function servingCertificateMetrics(
+  metrics: Metrics,
+  clock: Clock,
+  of: () => HasCertificate | undefined,
+) {
+  lifeLeft(metrics, clock, of, {
+    name: "kubelet_certificate_manager_server_ttl_seconds",
+    help: "Seconds until the serving certificate expires (negative after that), +Inf if there is none.",
+  });
+  const errors = metrics.counter({
+    name: "kubelet_server_expiration_renew_errors",
+    help: "How often the serving certificate could not be renewed.",
+  });
+  const lived = metrics.histogram({
+    name: "kubelet_certificate_manager_server_rotation_seconds",
+    help: "Seconds that a serving certificate lived before it was replaced.",
+    buckets: [minute, hour, 4 * hour, day, 7 * day, month, 3 * month, 6 * month, 12 * month, 48 * month],
+  });
+  return { onFailure: () => errors.inc(), onRotated: (seconds: number) => lived.observe(seconds) };
+}
+
+function lifeLeft(
+  metrics: Metrics,
+  clock: Clock,
+  of: () => HasCertificate | undefined,
+  names: { name: string; help: string },
+): void {
+  metrics.gauge({
+    ...names,
+    collect: (gauge) => {
+      const pair = of()?.current();
+      const ms = pair ? pair.leaf.notAfter.getTime() - clock.now() : Number.POSITIVE_INFINITY;
+      gauge.set(Math.trunc(ms / 1000));
+    },
+  });
+}

@@ -1,0 +1,165 @@
+import type { KeyObject } from "node:crypto";
+import { type Clock, sleep } from "../../lib/base/clock.ts";
+import {
+  type DistinguishedName,
+  generateKey,
+  parseRequest,
+  signCertificate,
+} from "../../lib/base/x509/x509.ts";
+import { KubeApiError, TransportError } from "../../lib/clients/kube/api-error.ts";
+import type {
+  CertificateApi,
+  RequestCondition,
+  SigningRequest,
+  SigningRequestState,
+} from "./certificate-api.ts";
+import { type CertificatePair, readPair } from "./certificate-pair.ts";
+import type { PairStore } from "./certificate-store.ts";
+
+/** What becomes of a request. `away`: nobody answers; `refuse`: an HTTP status. */
+export type Fate =
+  | "sign"
+  | "deny"
+  | "fail"
+  | "ignore"
+  | "delete"
+  | "away"
+  | "wrong key"
+  | "wrong name"
+  | { readonly refuse: number };
+
+export interface Authority {
+  readonly certificate: string;
+  readonly key: KeyObject;
+}
+
+export function fakeAuthority(): Authority {
+  const { privateKey, publicKey } = generateKey();
+  const certificate = signCertificate({
+    subject: { commonName: "fake-ca", organizations: [] },
+    issuer: "self",
+    publicKey,
+    key: privateKey,
+    notBefore: new Date("2000-01-01"),
+    notAfter: new Date("2100-01-01"),
+    isCa: true,
+    usages: ["cert sign"],
+  });
+  return { certificate, key: privateKey };
+}
+
+export function issue(
+  authority: Authority,
+  request: string,
+  usages: SigningRequest["usages"],
+  life: { from: number; until: number },
+  other: { publicKey?: KeyObject; subject?: DistinguishedName } = {},
+): string {
+  const { subject, dnsNames, ipAddresses, publicKey } = parseRequest(request);
+  const [notBefore, notAfter] = [new Date(life.from), new Date(life.until)];
+  const asked = { subject, dnsNames, ipAddresses, publicKey };
+  return signCertificate({ ...asked, ...other, issuer: authority, notBefore, notAfter, usages });
+}
+
+/** An API in memory that approves and signs, or does not, in the time of the clock. */
+export class FakeSigner implements CertificateApi {
+  readonly authority = fakeAuthority();
+  readonly requests: SigningRequest[] = [];
+  readonly #states = new Map<string, SigningRequestState>();
+  readonly #followers = new Set<{ name: string; tell: (state: SigningRequestState | undefined) => void }>();
+  readonly #clock: Clock;
+  fate: () => Fate = () => "sign";
+  lifeMs = 3_600_000;
+  backdateMs = 0;
+  /** From a request to its certificate. */
+  delayMs = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async create(request: SigningRequest): Promise<SigningRequestState> {
+    const fate = this.fate();
+    if (fate === "away") throw new TransportError("connection refused");
+    if (typeof fate === "object") {
+      throw new KubeApiError({
+        status: fate.refuse,
+        reason: "Refused",
+        message: `refused with ${fate.refuse}`,
+      });
+    }
+    const name = request.name ?? `csr-${this.requests.length}`;
+    if (this.#states.has(name)) {
+      throw new KubeApiError({ status: 409, reason: "AlreadyExists", message: `${name} already exists` });
+    }
+    this.requests.push(request);
+    const uid = `uid-${this.requests.length}`;
+    const state = { name, uid, ...request, conditions: [], certificate: "" };
+    this.#states.set(name, state);
+    this.#clock.after(this.delayMs, () => this.#decide(state, request, fate));
+    return state;
+  }
+
+  async get(name: string): Promise<SigningRequestState> {
+    const state = this.#states.get(name);
+    if (state) return state;
+    throw new KubeApiError({ status: 404, reason: "NotFound", message: `${name} not found` });
+  }
+
+  async follow(
+    name: string,
+    tell: (state: SigningRequestState | undefined) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const follower = { name, tell };
+    this.#followers.add(follower);
+    const state = this.#states.get(name);
+    if (state) tell(state);
+    await sleep(this.#clock, Number.MAX_SAFE_INTEGER / 2, signal).catch(() => {});
+    this.#followers.delete(follower);
+  }
+
+  get followers(): number {
+    return this.#followers.size;
+  }
+
+  set(name: string, state: SigningRequestState | undefined): void {
+    if (state) this.#states.set(name, state);
+    else this.#states.delete(name);
+    for (const follower of this.#followers) if (follower.name === name) follower.tell(state);
+  }
+
+  #decide(state: SigningRequestState, request: SigningRequest, fate: Fate): void {
+    const condition = (type: string): { conditions: RequestCondition[] } => ({
+      conditions: [{ type, reason: "Test", message: "as told" }],
+    });
+    if (fate === "ignore") return;
+    if (fate === "delete") return this.set(state.name, undefined);
+    if (fate === "deny") return this.set(state.name, { ...state, ...condition("Denied") });
+    if (fate === "fail") return this.set(state.name, { ...state, ...condition("Failed") });
+    const now = this.#clock.now();
+    const life = { from: now - this.backdateMs, until: now + this.lifeMs };
+    const other = {
+      ...(fate === "wrong key" && { publicKey: generateKey().publicKey }),
+      ...(fate === "wrong name" && { subject: { commonName: "x", organizations: [] } }),
+    };
+    const certificate = issue(this.authority, request.request, request.usages, life, other);
+    this.set(state.name, { ...state, ...condition("Approved") });
+    this.set(state.name, { ...state, ...condition("Approved"), certificate });
+  }
+}
+
+export class MemoryStore implements PairStore {
+  pair: CertificatePair | undefined;
+  updates = 0;
+
+  async current(): Promise<CertificatePair | undefined> {
+    return this.pair;
+  }
+
+  async update(cert: string, key: string): Promise<CertificatePair> {
+    this.updates++;
+    this.pair = readPair(cert, key);
+    return this.pair;
+  }
+}

@@ -1,0 +1,158 @@
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import type { TLSSocket } from "node:tls";
+import { generateKey, privateKeyPem, signCertificate, type Usage } from "../../lib/base/x509/x509.ts";
+import { fakeAuthority, issue } from "./fake-signer.ts";
+
+interface Csr {
+  metadata: { name: string; uid: string; resourceVersion: string };
+  spec: { request: string; signerName: string; usages: Usage[]; username: string };
+  status: { conditions?: { type: string; reason: string; message: string }[]; certificate?: string };
+}
+
+const collection = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+
+/** A server over TLS that knows the bearer of one token and whoever has a certificate it signed, and signs more of them. */
+export class FakeSigningServer {
+  readonly authority = fakeAuthority();
+  readonly token = "bootstrap-token";
+  /** Who made each request for a certificate. */
+  readonly askedBy: string[] = [];
+  readonly csrs: Csr[] = [];
+  lifeMs = 3_600_000;
+  approve = true;
+  readonly #history: { type: string; object: Csr }[] = [];
+  readonly #watchers = new Set<(event: { type: string; object: Csr }) => void>();
+  readonly #server: Server;
+  #version = 0;
+
+  constructor() {
+    const { privateKey, publicKey } = generateKey();
+    const cert = signCertificate({
+      subject: { commonName: "server", organizations: [] },
+      issuer: this.authority,
+      publicKey,
+      ipAddresses: ["127.0.0.1"],
+      notBefore: new Date("2000-01-01"),
+      notAfter: new Date("2100-01-01"),
+      usages: ["digital signature", "server auth"],
+    });
+    const tls = { cert, key: privateKeyPem(privateKey), ca: this.authority.certificate };
+    this.#server = createServer(
+      { ...tls, requestCert: true, rejectUnauthorized: false },
+      (request, response) => {
+        void this.#answer(request, response);
+      },
+    );
+  }
+
+  async start(): Promise<string> {
+    this.#server.listen(0, "127.0.0.1");
+    await once(this.#server, "listening");
+    return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await once(this.#server, "close");
+  }
+
+  kubeconfig(server: string, user: object): string {
+    const authority = Buffer.from(this.authority.certificate).toString("base64");
+    return JSON.stringify({
+      apiVersion: "v1",
+      kind: "Config",
+      "current-context": "c",
+      contexts: [{ name: "c", context: { cluster: "k", user: "u" } }],
+      clusters: [{ name: "k", cluster: { server, "certificate-authority-data": authority } }],
+      users: [{ name: "u", user }],
+    });
+  }
+
+  sign(csr: Csr): void {
+    const request = Buffer.from(csr.spec.request, "base64").toString();
+    const life = { from: Date.now() - 1000, until: Date.now() + this.lifeMs };
+    const certificate = issue(this.authority, request, csr.spec.usages, life);
+    csr.status = {
+      conditions: [{ type: "Approved", reason: "Test", message: "" }],
+      certificate: Buffer.from(certificate).toString("base64"),
+    };
+    this.touch(csr);
+  }
+
+  /** Tells those who watch that it has changed. */
+  touch(csr: Csr): void {
+    this.#write("MODIFIED", csr);
+  }
+
+  #write(type: string, csr: Csr): void {
+    csr.metadata.resourceVersion = String(++this.#version);
+    const event = { type, object: structuredClone(csr) };
+    this.#history.push(event);
+    for (const watcher of this.#watchers) watcher(event);
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname, searchParams } = new URL(request.url ?? "", "https://x");
+    const user = this.#user(request);
+    const send = (status: number, body: object) => {
+      response.writeHead(status, { "content-type": "application/json" });
+      response.end(JSON.stringify(body));
+    };
+    const no = (code: number, reason: string) =>
+      send(code, { kind: "Status", code, reason, message: reason });
+    if (pathname === "/version") return send(200, {});
+    if (user === undefined) return no(401, "Unauthorized");
+    if (request.method === "POST") return this.#create(await bodyOf(request), user, send, no);
+    const name = searchParams.get("fieldSelector")?.split("=")[1] ?? pathname.slice(collection.length + 1);
+    const found = this.csrs.filter((csr) => csr.metadata.name === name);
+    if (pathname !== collection) return found[0] ? send(200, found[0]) : no(404, "NotFound");
+    if (!searchParams.has("watch")) {
+      return send(200, { metadata: { resourceVersion: String(this.#version) }, items: found });
+    }
+    response.writeHead(200, { "content-type": "application/json" });
+    response.flushHeaders();
+    const from = Number(searchParams.get("resourceVersion"));
+    const tell = (event: { type: string; object: Csr }) => {
+      const { metadata } = event.object;
+      if (metadata.name === name && Number(metadata.resourceVersion) > from) {
+        response.write(`${JSON.stringify(event)}\n`);
+      }
+    };
+    for (const event of this.#history) tell(event);
+    this.#watchers.add(tell);
+    response.on("close", () => this.#watchers.delete(tell));
+  }
+
+  #create(
+    body: Csr & { metadata: { name?: string; generateName?: string } },
+    username: string,
+    send: (status: number, body: object) => void,
+    no: (status: number, reason: string) => void,
+  ): void {
+    const name = body.metadata.name ?? `${body.metadata.generateName}${this.csrs.length}`;
+    if (this.csrs.some((csr) => csr.metadata.name === name)) return no(409, "AlreadyExists");
+    this.askedBy.push(username);
+    const metadata = { name, uid: `uid-${this.csrs.length}`, resourceVersion: "" };
+    const csr: Csr = { metadata, spec: { ...body.spec, username }, status: {} };
+    this.csrs.push(csr);
+    this.#write("ADDED", csr);
+    send(201, csr);
+    if (this.approve) this.sign(csr);
+  }
+
+  #user(request: IncomingMessage): string | undefined {
+    if (request.headers.authorization === `Bearer ${this.token}`) return "bootstrapper";
+    const socket = request.socket as TLSSocket;
+    return socket.authorized ? String(socket.getPeerCertificate().subject.CN) : undefined;
+  }
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Csr> {
+  let text = "";
+  for await (const chunk of request) text += String(chunk);
+  return JSON.parse(text) as Csr;
+}

@@ -1,0 +1,20 @@
+import { createHash, type KeyObject } from "node:crypto";
+import type { DistinguishedName, Usage } from "../../lib/base/x509/x509.ts";
+
+/**
+ * The name of a request that stays the same as long as key, subject and usages do: an agent that is started again finds
+ * the request that it has sent. Kubelets make the same name of the same things.
+ */
+export function requestName(
+  publicKey: KeyObject,
+  subject: DistinguishedName,
+  usages: readonly Usage[],
+): string {
+  const hash = createHash("sha512-256");
+  const parts = [
+    publicKey.export({ format: "der", type: "spki" }),
+    ...[subject.commonName, ...subject.organizations, ...usages].map((text) => Buffer.from(text)),
+  ];
+  for (const part of parts) hash.update(`${part.toString("base64url")}|`);
+  return `node-csr-${hash.digest("base64url")}`;
+}

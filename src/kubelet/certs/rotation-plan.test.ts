@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { generateKey, makeRequest, privateKeyPem } from "../../lib/base/x509/x509.ts";
+import { type CertificatePair, readPair } from "./certificate-pair.ts";
+import { fakeAuthority, issue } from "./fake-signer.ts";
+import { mismatch, nextStep, type RequestTemplate, retryDelayMs, rotationDeadline } from "./rotation-plan.ts";
+import { clientTemplate, servingTemplate } from "./templates.ts";
+
+const authority = fakeAuthority();
+const hour = 3_600_000;
+const start = Date.UTC(2026, 0, 1);
+
+function pairFor(template: RequestTemplate, from = start, until = start + 10 * hour): CertificatePair {
+  const { privateKey } = generateKey();
+  const { commonName, organizations } = template;
+  const request = makeRequest({ ...template, subject: { commonName, organizations }, key: privateKey });
+  return readPair(issue(authority, request, ["client auth"], { from, until }), privateKeyPem(privateKey));
+}
+
+const client = clientTemplate("n1");
+const pair = pairFor(client);
+
+test("a certificate is replaced after 70 to 90 % of its life", () => {
+  assert.equal(rotationDeadline(pair, undefined, 0), start + 7 * hour);
+  assert.equal(Math.round(rotationDeadline(pair, undefined, 1)), start + 9 * hour);
+  assert.equal(rotationDeadline(pair, start - hour, 0.5), start + 8 * hour, "it came before it was valid");
+  assert.equal(rotationDeadline(pair, start + 5 * hour, 0.5), start + 9 * hour, "it was dated back");
+  assert.equal(rotationDeadline(pair, start + 20 * hour, 0.5), start + 8 * hour, "our clock is wrong");
+});
+
+test("tries follow each other after 2, 4, 8, 16 and then each 32 seconds, or up to a tenth later", () => {
+  const delays = [1, 2, 3, 4, 5, 6, 50].map((tries) => retryDelayMs(tries, 0));
+  assert.deepEqual(delays, [2000, 4000, 8000, 16_000, 32_000, 32_000, 32_000]);
+  assert.equal(retryDelayMs(5, 1), 35_200);
+  for (const tries of [3, 4, 5, 50]) assert.ok(retryDelayMs(tries, 1, true) < 10_000, "refused");
+});
+
+const addresses = [
+  { type: "InternalIP", address: "10.0.0.7" },
+  { type: "InternalIP", address: "FD00:0::7" },
+  { type: "Hostname", address: "n1" },
+];
+const serving = servingTemplate("n1", addresses, false)!;
+
+for (const [what, template, expected] of [
+  ["what was asked for", serving, undefined],
+  ["less than there is", { ...serving, dnsNames: [] }, undefined],
+  ["another name", { ...serving, commonName: "system:node:n2" }, "another common name"],
+  ["a DNS name more", { ...serving, dnsNames: ["n1", "x"] }, "DNS names are missing: x"],
+  ["an address more", { ...serving, ipAddresses: ["10.0.0.8"] }, "IP addresses are missing: 10.0.0.8"],
+  ["a group more", { ...serving, organizations: ["g"] }, "organizations are missing: g"],
+] as const) {
+  test(`a certificate compared with a template of ${what}`, () => {
+    assert.equal(mismatch(pairFor(serving), template), expected);
+  });
+}
+
+for (const [what, given, allowDnsOnly, expected] of [
+  ["no addresses", [], false, undefined],
+  ["a name only", [{ type: "Hostname", address: "n1" }], false, undefined],
+  [
+    "a name only, where that is enough",
+    [{ type: "InternalDNS", address: "n1" }],
+    true,
+    { dnsNames: ["n1"], ipAddresses: [] },
+  ],
+  ["names and addresses", addresses, false, { dnsNames: ["n1"], ipAddresses: ["10.0.0.7", "fd00::7"] }],
+  [
+    "a host that is named by its address, doubles, and what is no address",
+    [
+      { type: "Hostname", address: "10.0.0.9" },
+      { type: "ExternalIP", address: "10.0.0.9" },
+      { type: "InternalIP", address: "nonsense" },
+      { type: "InternalIP", address: "" },
+      { type: "ExternalDNS", address: "b" },
+      { type: "InternalDNS", address: "a" },
+    ],
+    false,
+    { dnsNames: ["a", "b"], ipAddresses: ["10.0.0.9"] },
+  ],
+] as const) {
+  test(`the serving certificate of a node with ${what}`, () => {
+    const template = servingTemplate("n1", given, allowDnsOnly);
+    const subject = { commonName: "system:node:n1", organizations: ["system:nodes"] };
+    assert.deepEqual(template, expected && { ...subject, ...expected });
+  });
+}
+
+const quiet = {
+  now: start,
+  template: client,
+  pair,
+  deadline: start + 7 * hour,
+  forced: false,
+  tried: undefined,
+};
+for (const [what, state, expected] of [
+  ["a good certificate is looked at again", quiet, 10_000],
+  ["the deadline is near", { ...quiet, now: quiet.deadline - 5 }, 5],
+  ["the deadline is reached", { ...quiet, now: quiet.deadline }, "rotate"],
+  ["there is none", { ...quiet, pair: undefined }, "rotate"],
+  ["it is to begin with", { ...quiet, forced: true }, "rotate"],
+  ["another name is wanted", { ...quiet, template: clientTemplate("n2") }, "rotate"],
+  ["nothing is known to ask for", { ...quiet, pair: undefined, template: undefined }, 1000],
+  [
+    "the last try is too near",
+    { ...quiet, pair: undefined, tried: { at: start - 500, delayMs: 2000 } },
+    1500,
+  ],
+  [
+    "the last try is long ago",
+    { ...quiet, pair: undefined, tried: { at: start - 2000, delayMs: 2000 } },
+    "rotate",
+  ],
+  [
+    "the last try is in the future",
+    { ...quiet, pair: undefined, tried: { at: start + 1, delayMs: 2000 } },
+    "rotate",
+  ],
+] as const) {
+  test(`${what}: ${expected === "rotate" ? "a certificate is requested" : `wait ${expected} ms`}`, () => {
+    const step = nextStep(state);
+    assert.equal(step.do === "wait" ? step.ms : step.do, expected);
+  });
+}

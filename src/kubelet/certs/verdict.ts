@@ -1,0 +1,61 @@
+import type { KeyObject } from "node:crypto";
+import { KubeletError, messageOf } from "../../lib/base/errors.ts";
+import {
+  type Certificate,
+  parseCertificates,
+  parseRequest,
+  samePublicKey,
+} from "../../lib/base/x509/x509.ts";
+import type { SigningRequest, SigningRequestState } from "./certificate-api.ts";
+
+export type Verdict =
+  | { readonly kind: "waiting" }
+  | { readonly kind: "issued"; readonly certificate: string }
+  | { readonly kind: "refused"; readonly error: KubeletError };
+
+/** What has become of the request with this UID. */
+export function verdictOn(
+  state: SigningRequestState | undefined,
+  asked: Pick<SigningRequestState, "name" | "uid">,
+): Verdict {
+  if (state === undefined) return refused("CertificateRequestGone", `csr "${asked.name}" was deleted`);
+  if (state.uid !== asked.uid) return refused("CertificateRequestGone", `csr "${asked.name}" changed UIDs`);
+  for (const { type, reason = "", message = "" } of state.conditions) {
+    const why = `reason: ${reason}, message: ${message}`;
+    if (type === "Denied")
+      return refused("CertificateDenied", `certificate signing request is denied, ${why}`);
+    if (type === "Failed") return refused("CertificateFailed", `certificate signing request failed, ${why}`);
+  }
+  const approved = state.conditions.some(({ type }) => type === "Approved");
+  return approved && state.certificate !== ""
+    ? { kind: "issued", certificate: state.certificate }
+    : { kind: "waiting" };
+}
+
+const refused = (code: string, message: string): Verdict => ({
+  kind: "refused",
+  error: new KubeletError(code, message),
+});
+
+/** Why a request that is in the API already cannot stand for ours; undefined if it can. */
+export function incompatibility(
+  found: SigningRequestState,
+  asked: SigningRequest,
+  key: KeyObject,
+  now: number,
+): string | undefined {
+  try {
+    const theirs = parseRequest(found.request);
+    const ours = parseRequest(asked.request);
+    if (JSON.stringify(theirs.subject) !== JSON.stringify(ours.subject)) return "csr subjects differ";
+    if (found.signerName !== asked.signerName) return "csr signerNames differ";
+    if (!theirs.signatureValid || !samePublicKey(theirs.publicKey, key)) return "it is for another key";
+    const expired = (certificate: Certificate) => now > certificate.notAfter.getTime();
+    if (parseCertificates(found.certificate).some(expired)) {
+      return "one of the certificates for the CSR has expired";
+    }
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
+}

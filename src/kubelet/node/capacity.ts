@@ -1,0 +1,93 @@
+import { parseQuantity } from "../../lib/model/quantity.ts";
+import { formatQuantity } from "../../lib/model/quantity-form.ts";
+import type { ResourceList } from "./node-types.ts";
+import { type ReservationSettings, reservationsOf } from "./reservations.ts";
+import { binaryBytes, hugepagesName, isExtended, isHugepages } from "./resource-names.ts";
+
+/** What the machine has. */
+export interface MachineSize {
+  readonly cpus: number;
+  readonly memoryBytes: bigint;
+  readonly hugepages: readonly { readonly pageBytes: bigint; readonly pages: bigint }[];
+  /** Of the filesystem with the agent's folder; undefined if local storage is not accounted for. */
+  readonly storageBytes?: bigint;
+}
+
+/** What device plugins brought. */
+export interface DeviceResources {
+  readonly capacity: ResourceList;
+  readonly allocatable: ResourceList;
+  /** Resources whose plugin has gone: they stay with an amount of 0, so that it shows who managed them. */
+  readonly removed: readonly string[];
+}
+
+export interface PodLimits {
+  readonly maxPods: number;
+  /** 0 for no such limit. */
+  readonly podsPerCore: number;
+}
+
+export interface CapacityInput {
+  /** Undefined if the machine could not be asked. */
+  readonly machine: MachineSize | undefined;
+  readonly devices: DeviceResources;
+  readonly pods: PodLimits;
+  readonly reservations: ReservationSettings;
+}
+
+export interface Capacity {
+  capacity: ResourceList;
+  allocatable: ResourceList;
+}
+
+/** Capacity and allocatable. Resources that others have written into the status stay in it. */
+export function planCapacity(input: CapacityInput, present: Partial<Capacity>): Capacity {
+  const { machine, devices, pods } = input;
+  const own = machine ? ofMachine(machine, pods) : { cpu: "0", memory: "0", pods: String(pods.maxPods) };
+  const capacity: ResourceList = { ...present.capacity, ...own };
+  if (machine) {
+    Object.assign(capacity, devices.capacity);
+    for (const name of devices.removed) capacity[name] = "0";
+  }
+  return { capacity, allocatable: allocatableOf(input, capacity, own, present.allocatable ?? {}) };
+}
+
+function ofMachine(machine: MachineSize, { maxPods, podsPerCore }: PodLimits): ResourceList {
+  const list: ResourceList = {
+    cpu: String(machine.cpus),
+    memory: binaryBytes(machine.memoryBytes),
+    pods: String(podsPerCore > 0 ? Math.min(machine.cpus * podsPerCore, maxPods) : maxPods),
+  };
+  if (machine.storageBytes !== undefined) list["ephemeral-storage"] = binaryBytes(machine.storageBytes);
+  for (const { pageBytes, pages } of machine.hugepages)
+    list[hugepagesName(pageBytes)] = binaryBytes(pageBytes * pages);
+  return list;
+}
+
+function allocatableOf(
+  { devices, machine, reservations }: CapacityInput,
+  capacity: ResourceList,
+  own: ResourceList,
+  present: ResourceList,
+): ResourceList {
+  const { pods: _, ...reservable } = own;
+  const reserved = reservationsOf(reservations, machine ? reservable : {});
+  const allocatable: ResourceList = {};
+  for (const [name, text] of Object.entries(present))
+    if (name in capacity || !isExtended(name)) allocatable[name] = text;
+  for (const [name, text] of Object.entries(capacity))
+    allocatable[name] = less(name, text, reserved.get(name) ?? 0n);
+  if (machine) Object.assign(allocatable, devices.allocatable);
+  // Huge pages are cut out of memory, used or not.
+  for (const [name, text] of Object.entries(capacity))
+    if (isHugepages(name))
+      allocatable.memory = less("memory", allocatable.memory ?? "0", parseQuantity(text) ?? 0n);
+  return allocatable;
+}
+
+/** The rest of a quantity, never below nothing. Bytes keep the binary form even where no suffix shows it. */
+function less(name: string, text: string, nano: bigint): string {
+  const left = (parseQuantity(text) ?? 0n) - nano;
+  const binary = text.endsWith("i") || name === "memory" || name === "ephemeral-storage" || isHugepages(name);
+  return formatQuantity(left < 0n ? 0n : left, binary ? "binary" : "decimal");
+}

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { KubeRequest } from "../../lib/clients/kube/transport-interface.ts";
+import { fakeSettings } from "./fake-facts.ts";
+import { newLease } from "./lease.ts";
+import { httpStatusOf, kubeLeaseApi, kubeNodeApi } from "./node-api.ts";
+import { initialNode } from "./node-object.ts";
+
+function recorder() {
+  const calls: KubeRequest[] = [];
+  const transport = {
+    request: async <T>(call: KubeRequest) => {
+      calls.push(call);
+      return { metadata: { name: "n" } } as T;
+    },
+  };
+  return { calls, options: { transport, nodeName: "n", timeoutMs: 10_000 } };
+}
+const { signal } = new AbortController();
+
+describe("requests about the node itself", () => {
+  it("go to the node, its status and its lease, and nowhere else", async () => {
+    const { calls, options } = recorder();
+    const node = kubeNodeApi(options);
+    const lease = kubeLeaseApi(options);
+    const ours = newLease({ nodeName: "n", durationSeconds: 40 }, "u", 0);
+    await node.get(signal);
+    await node.create(initialNode(fakeSettings()), signal);
+    await node.patchStatus({ status: {} }, signal);
+    await lease.get(signal);
+    await lease.create(ours, signal);
+    await lease.update(ours, signal);
+    const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+    assert.deepEqual(
+      calls.map(({ method, path, contentType }) => [method, path, contentType]),
+      [
+        ["GET", "/api/v1/nodes/n", undefined],
+        ["POST", "/api/v1/nodes", undefined],
+        ["PATCH", "/api/v1/nodes/n/status", "application/strategic-merge-patch+json"],
+        ["GET", `${leases}/n`, undefined],
+        ["POST", leases, undefined],
+        ["PUT", `${leases}/n`, undefined],
+      ],
+    );
+    assert.ok(calls.every((call) => call.timeoutMs === 10_000 && call.signal === signal));
+  });
+
+  it("are answered with a whole node, even where the API leaves out what is empty", async () => {
+    const node = await kubeNodeApi(recorder().options).get(signal);
+    assert.deepEqual(node, { apiVersion: "v1", kind: "Node", metadata: { name: "n" }, spec: {}, status: {} });
+  });
+
+  it("that are refused show the status of the answer", () => {
+    assert.equal(httpStatusOf({ status: 404 }), 404);
+    assert.equal(httpStatusOf(new Error("x")), undefined);
+    assert.equal(httpStatusOf(undefined), undefined);
+  });
+});

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { withDefaults, withFileDefaults } from "../../lib/config/defaults.ts";
+import { FeatureGates } from "../../lib/config/feature-gates.ts";
+import { defaultFlags } from "../../lib/config/flags/kubelet-flags.ts";
+import type { PartialConfiguration } from "../../lib/config/kubelet-configuration.ts";
+import { nodeConfiguration } from "./node-configuration.ts";
+
+const gates = new FeatureGates();
+const of = (config: PartialConfiguration = {}, flags = {}, reservedCpus = 0) =>
+  nodeConfiguration(
+    withDefaults(withFileDefaults(config), gates),
+    { ...defaultFlags(), ...flags },
+    gates,
+    reservedCpus,
+  );
+
+describe("what configuration says of a node", () => {
+  it("by default is what was observed of one", () => {
+    const { facts, manager, settings, nodeIps, leaseSeconds, requestTimeoutMs } = of();
+    assert.deepEqual(facts.pods, { maxPods: 110, podsPerCore: 0 });
+    assert.equal(facts.reservations.evictionHard?.["memory.available"], "100Mi");
+    assert.deepEqual([facts.maxImages, facts.port, facts.localStorage], [50, 10250, true]);
+    assert.deepEqual(manager, {
+      registerNode: true,
+      getOnExistsOnly: false,
+      updateFrequencyMs: 10_000,
+      reportFrequencyMs: 300_000,
+    });
+    assert.deepEqual(settings, {
+      labels: {},
+      taints: [],
+      externalCloudProvider: false,
+      controllerAttachDetach: true,
+      providerId: "",
+    });
+    assert.deepEqual([nodeIps, leaseSeconds, requestTimeoutMs], [[], 40, 10_000]);
+  });
+
+  it("as told otherwise", () => {
+    const config: PartialConfiguration = {
+      registerWithTaints: [{ key: "a", value: "", effect: "NoSchedule" }],
+      providerID: "p",
+      enableControllerAttachDetach: false,
+      localStorageCapacityIsolation: false,
+      registerNode: false,
+      nodeStatusMaxImages: -1,
+      nodeLeaseDurationSeconds: 4,
+      kubeReserved: { cpu: "1" },
+    };
+    const flags = { cloudProvider: "external", nodeIP: "192.0.2.1, 2001:db8::1", nodeLabels: { a: "b" } };
+    const told = of(config, flags, 2);
+    assert.deepEqual(told.settings, {
+      labels: { a: "b" },
+      taints: [{ key: "a", effect: "NoSchedule" }],
+      externalCloudProvider: true,
+      controllerAttachDetach: false,
+      providerId: "p",
+    });
+    assert.deepEqual(told.nodeIps, ["192.0.2.1", "2001:db8::1"]);
+    assert.equal(told.manager.registerNode, false);
+    assert.equal(told.facts.localStorage, false);
+    assert.equal(told.facts.maxImages, -1);
+    assert.deepEqual(told.facts.reservations.kubeReserved, { cpu: "1" });
+    assert.equal(told.facts.reservations.reservedCpus, 2);
+    assert.equal(told.requestTimeoutMs, 4_000);
+  });
+});

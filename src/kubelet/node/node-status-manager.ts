@@ -1,0 +1,312 @@
+import { type Clock, sleep } from "../../lib/base/clock.ts";
+import type { Component } from "../../lib/base/component.ts";
+import { abortError, messageOf } from "../../lib/base/errors.ts";
+import { failureLog } from "../../lib/base/failure-log.ts";
+import type { Logger } from "../../lib/base/logger.ts";
+import { isReady } from "./conditions.ts";
+import { httpStatusOf, type NodeApi } from "./node-api.ts";
+import { type NodeEvent, type NodeEvents, tell } from "./node-events.ts";
+import { initialNode, type NodeSettings } from "./node-object.ts";
+import { nodePatch, statusChanged } from "./node-patch.ts";
+import {
+  planStatus,
+  type StatusFacts,
+  type StatusPlan,
+  schedulableEvent,
+  withSystemLabels,
+} from "./node-status.ts";
+import type { NodeObject } from "./node-types.ts";
+import { reconcileNode } from "./reconcile.ts";
+import { ReportSchedule } from "./report-schedule.ts";
+import { attempts, jittered, longestRetryMs, untilDone } from "./retry.ts";
+import type { StartupSteps } from "./startup-metrics.ts";
+
+export interface NodeStatusOptions {
+  api: NodeApi;
+  /** The node as a watch last showed it, if there is one; saves a request each round. */
+  cached?: () => NodeObject | undefined;
+  settings: NodeSettings;
+  /** Everything the status is made of, as it is now. */
+  facts: (signal: AbortSignal) => Promise<StatusFacts>;
+  /** Only why the node is not ready, cheaply: asked many times a second until the node is ready for the first time. */
+  notReady: () => readonly string[];
+  /**
+   * Whether facts can be relied on. For a moment after the start they cannot, and a status made of them would call a node not
+   * ready that is, with its pods.
+   */
+  isSettled?: () => boolean;
+  registerNode: boolean;
+  /** KubeletRegistrationGetOnExistsOnly: a node that may not be created is not looked for either. */
+  getOnExistsOnly: boolean;
+  /** Whether device plugins have to announce their resources anew. */
+  resetExtendedResources: () => boolean;
+  updateFrequencyMs: number;
+  reportFrequencyMs: number;
+  clock: Clock;
+  random: () => number;
+  events: NodeEvents;
+  logger: Logger;
+  /** The pod CIDRs that the cluster gave this node, when they are new. */
+  onPodCidrs?: (cidrs: readonly string[], signal: AbortSignal) => Promise<void>;
+  /** The volumes in use that the API knows of: only these may be mounted where a controller attaches. */
+  onVolumesReported?: (volumes: readonly string[]) => void;
+  /** Told of the steps of a first start. */
+  startup?: StartupSteps;
+  /** A heartbeat failed more than once: connections may be dead without knowing it. */
+  onRepeatedFailure?: () => void;
+}
+
+const fastCheckMs = 100;
+const fastForMs = 120_000;
+/** A runtime or an API server that does not answer is reported then. */
+const settledWithinMs = 3_000;
+const settledCheckMs = 25;
+
+/** Registers the node and keeps its status in the API. The only writer of what a node says of itself. */
+export class NodeStatusManager implements Component {
+  readonly name = "node-status";
+  readonly done: Promise<void>;
+  readonly #o: NodeStatusOptions;
+  readonly #schedule: ReportSchedule;
+  readonly #ended = Promise.withResolvers<void>();
+  readonly #firstRegistration = Promise.withResolvers<void>();
+  #registered = false;
+  #latest: NodeObject | undefined;
+  #wasUnschedulable = false;
+  #toldOfReboot = false;
+  #podCidrs = "";
+  #problems = "";
+  #wake = () => {};
+  #poked = false;
+  #isMissing = false;
+
+  constructor(options: NodeStatusOptions) {
+    this.#o = options;
+    this.#schedule = new ReportSchedule(options.reportFrequencyMs, options.random);
+    this.done = this.#ended.promise;
+    this.#registered = !options.registerNode;
+    if (this.#registered) this.#firstRegistration.resolve();
+  }
+
+  /** Resolves at once: an agent runs its pods whether or not the API can be reached. */
+  async start(signal: AbortSignal): Promise<void> {
+    void Promise.all([this.#loop(signal), this.#watchForReady(signal)]).finally(this.#ended.resolve);
+  }
+
+  /** Resolves when the node is in the API, as far as this agent has to see to it. */
+  async whenRegistered(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const aborted = Promise.withResolvers<never>();
+    const onAbort = () => aborted.reject(abortError(signal.reason));
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      await Promise.race([this.#firstRegistration.promise, aborted.promise]);
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  /** The node as the API last answered. */
+  get latest(): NodeObject | undefined {
+    return this.#latest;
+  }
+
+  /** Something the status is made of has changed: looks now instead of at the next tick. */
+  poke(): void {
+    this.#poked = true;
+    this.#wake();
+  }
+
+  async #loop(signal: AbortSignal): Promise<void> {
+    const { updateFrequencyMs, random } = this.#o;
+    await this.#untilSettled(signal);
+    while (!signal.aborted) {
+      this.#poked = false;
+      const ok = await this.#round(signal);
+      const waitMs = ok ? jittered(updateFrequencyMs, random) : Math.min(updateFrequencyMs, longestRetryMs);
+      // After a failure only time helps: pokes would ask an API server in trouble ever more often.
+      if (!ok || !this.#poked) await this.#sleep(waitMs, signal, ok);
+    }
+  }
+
+  async #untilSettled(signal: AbortSignal): Promise<void> {
+    const { clock, isSettled } = this.#o;
+    // Counted: the clock of a machine that was just started may be set meanwhile.
+    for (let waitedMs = 0; waitedMs < settledWithinMs; waitedMs += settledCheckMs) {
+      if (signal.aborted || isSettled?.() !== false) return;
+      await sleep(clock, settledCheckMs, signal).catch(() => {});
+    }
+  }
+
+  async #sleep(ms: number, signal: AbortSignal, wakeable: boolean): Promise<void> {
+    const woken = new AbortController();
+    if (wakeable) this.#wake = () => woken.abort();
+    await sleep(this.#o.clock, ms, AbortSignal.any([signal, woken.signal])).catch(() => {});
+    this.#wake = () => {};
+  }
+
+  /** A node that has just started is ready as soon as its runtime and network are, not at the next tick. */
+  async #watchForReady(signal: AbortSignal): Promise<void> {
+    const { clock, logger, notReady } = this.#o;
+    const until = clock.now() + fastForMs;
+    while (!signal.aborted && !isReady(this.#latest?.status.conditions)) {
+      if (clock.now() >= until) {
+        logger.error("node not becoming ready in time after startup");
+        return;
+      }
+      if (this.#registered && this.#latest && notReady().length === 0) return this.poke();
+      await sleep(clock, fastCheckMs, signal).catch(() => {});
+    }
+  }
+
+  /** True if the API has what it should have. Never rejects. */
+  async #round(signal: AbortSignal): Promise<boolean> {
+    const { logger, clock } = this.#o;
+    try {
+      if (!this.#registered) {
+        const onError = (error: unknown, retryMs: number) =>
+          failureLog(
+            logger,
+            "error",
+            error,
+          )("Unable to register node, will retry", {
+            err: messageOf(error),
+            retryMs,
+          });
+        await untilDone(() => this.#register(signal), { clock, signal, onError });
+        this.#registered = true;
+        this.#firstRegistration.resolve();
+      }
+      for (let attempt = 0; attempt < attempts; attempt++) {
+        try {
+          await this.#update(attempt, signal);
+          return true;
+        } catch (error) {
+          signal.throwIfAborted();
+          if (httpStatusOf(error) === 404) {
+            this.#missing();
+            return false;
+          }
+          if (attempt > 0) this.#o.onRepeatedFailure?.();
+          failureLog(
+            logger,
+            "error",
+            error,
+          )("Error updating node status, will retry", {
+            err: messageOf(error),
+            attempt: attempt + 1,
+          });
+        }
+      }
+    } catch (error) {
+      if (!signal.aborted) logger.error("node status round failed", { error: messageOf(error) });
+    }
+    return false;
+  }
+
+  /** Nobody but an administrator deletes a node: it is not registered again behind their back. Logged once. */
+  #missing(): void {
+    const { logger, settings, registerNode } = this.#o;
+    if (this.#isMissing) return;
+    this.#isMissing = true;
+    const what = registerNode
+      ? "Node object was deleted, restart the kubelet to register the node again"
+      : "Node object does not exist, create it: this kubelet does not register its node (registerNode)";
+    logger.error(what, { node: settings.name });
+  }
+
+  async #register(signal: AbortSignal): Promise<void> {
+    const { api, settings, logger, clock, getOnExistsOnly, startup } = this.#o;
+    const plan = planStatus(initialNode(settings), await this.#o.facts(signal), clock.now());
+    this.#logProblems(plan.problems);
+    logger.info("attempting to register node", { node: settings.name });
+    startup?.attempting();
+    try {
+      const created = await api.create(plan.node, signal);
+      logger.info("registered node", { node: settings.name });
+      startup?.registered();
+      this.#schedule.reported(clock.now(), true);
+      this.#accept(created, plan.events);
+    } catch (error) {
+      const status = httpStatusOf(error);
+      // Who may not create a node may still find that somebody else did it.
+      if (status !== 409 && (status !== 403 || getOnExistsOnly)) throw error;
+      await this.#adopt(plan, signal);
+    }
+  }
+
+  async #adopt(plan: StatusPlan, signal: AbortSignal): Promise<void> {
+    const { api, resetExtendedResources, logger } = this.#o;
+    const existing = await api.get(signal);
+    logger.info("node was registered before", { node: existing.metadata.name });
+    const wanted = reconcileNode(existing, plan.node, { resetExtended: resetExtendedResources() });
+    const patch = nodePatch(existing, wanted);
+    this.#latest = patch ? await api.patchStatus(patch, signal) : existing;
+  }
+
+  async #update(attempt: number, signal: AbortSignal): Promise<void> {
+    const { api, clock, settings } = this.#o;
+    const original = await this.#original(attempt, signal);
+    const cidrs = await this.#takePodCidrs(original, signal);
+    const plan = planStatus(withSystemLabels(original, settings), await this.#o.facts(signal), clock.now());
+    this.#logProblems(plan.problems);
+    const relabelled = original.metadata.labels !== plan.node.metadata.labels;
+    const changed = cidrs || relabelled || statusChanged(original.status, plan.node.status);
+    const patch = nodePatch(original, plan.node);
+    if (!patch || (!changed && !this.#schedule.isDue(clock.now()))) return this.#accept(original, []);
+    const updated = await api.patchStatus(patch, signal);
+    this.#schedule.reported(clock.now(), changed);
+    this.#accept(updated, plan.events);
+  }
+
+  /** The first attempt trusts what we know, the others ask. */
+  async #original(attempt: number, signal: AbortSignal): Promise<NodeObject> {
+    const cached = attempt === 0 ? this.#o.cached?.() : undefined;
+    if (cached) return this.#latest ? newer(cached, this.#latest) : cached;
+    return this.#o.api.get(signal);
+  }
+
+  async #takePodCidrs(node: NodeObject, signal: AbortSignal): Promise<boolean> {
+    const cidrs = node.spec.podCIDRs ?? [];
+    const text = cidrs.join(",");
+    if (text === "" || text === this.#podCidrs) return false;
+    try {
+      await this.#o.onPodCidrs?.(cidrs, signal);
+    } catch (error) {
+      // The node reports all the same, and the CIDR is offered again next time.
+      this.#o.logger.error("cannot use the pod CIDR", { podCIDR: text, error: messageOf(error) });
+      return false;
+    }
+    this.#podCidrs = text;
+    return true;
+  }
+
+  #accept(node: NodeObject, events: readonly NodeEvent[]): void {
+    if (this.#isMissing) this.#o.logger.info("Node object exists again", { node: node.metadata.name });
+    this.#isMissing = false;
+    this.#latest = node;
+    const schedulable = schedulableEvent(node, this.#wasUnschedulable);
+    this.#wasUnschedulable = node.spec.unschedulable ?? false;
+    const due = [...events, ...(schedulable ? [schedulable] : [])].filter(
+      ({ reason }) => reason !== "Rebooted" || !this.#toldOfReboot,
+    );
+    this.#toldOfReboot ||= due.some(({ reason }) => reason === "Rebooted");
+    tell(this.#o.events, due);
+    if (isReady(node.status.conditions)) this.#o.startup?.ready();
+    this.#o.onVolumesReported?.(node.status.volumesInUse ?? []);
+  }
+
+  /** A problem that stays is told once, not each round. */
+  #logProblems(problems: readonly string[]): void {
+    const text = problems.join("; ");
+    if (text && text !== this.#problems) this.#o.logger.warn("node status is incomplete", { problems: text });
+    this.#problems = text;
+  }
+}
+
+/** A watch may lag behind our own writes; of another node of the same name it knows better. */
+function newer(cached: NodeObject, written: NodeObject): NodeObject {
+  if (cached.metadata.uid !== written.metadata.uid) return cached;
+  const version = (node: NodeObject) => Number(node.metadata.resourceVersion ?? 0);
+  return version(written) > version(cached) ? written : cached;
+}

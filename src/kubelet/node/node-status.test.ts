@@ -1,0 +1,185 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import { FeatureGates } from "../../lib/config/feature-gates.ts";
+import { declaredFeatures } from "./declared-features.ts";
+import { fakeFacts, fakeSettings } from "./fake-facts.ts";
+import { nodeImages } from "./images.ts";
+import { startEvents } from "./node-events.ts";
+import { initialNode } from "./node-object.ts";
+import { planStatus, schedulableEvent, withSystemLabels } from "./node-status.ts";
+import type { NodeMeta, NodeObject } from "./node-types.ts";
+
+const observedUrl = new URL("../../../test/fixtures/observed/node.json", import.meta.url);
+const observed = JSON.parse(readFileSync(observedUrl, "utf8")) as NodeObject;
+type ObservedMeta = NodeMeta & { creationTimestamp: string };
+const registeredAt = Date.parse("2026-11-15T03:07:31Z");
+
+describe("the node made from facts", () => {
+  it("is the one that was observed, but for what the API server adds", () => {
+    const { node, problems } = planStatus(initialNode(fakeSettings()), fakeFacts(), registeredAt);
+    const { uid, resourceVersion, creationTimestamp, ...metadata } = observed.metadata as ObservedMeta;
+    // The taint is the API server's: it keeps pods from nodes that are not known to be ready.
+    assert.deepEqual(node, { ...observed, metadata, spec: {} });
+    assert.deepEqual(problems, []);
+    assert.ok(uid && resourceVersion && creationTimestamp);
+  });
+
+  it("made again from what the API has is the same", () => {
+    const { node, events } = planStatus(observed, fakeFacts(), registeredAt);
+    assert.deepEqual(node, observed);
+    assert.deepEqual(events, []);
+  });
+});
+
+const initial = initialNode(fakeSettings());
+const present = planStatus(initial, fakeFacts(), registeredAt).node;
+
+describe("a status", () => {
+  it("tells a reboot", () => {
+    const system = { ...fakeFacts().system, bootId: "other" };
+    const { events, node } = planStatus(present, fakeFacts({ system }), registeredAt);
+    const message = "Node bench-node has been rebooted, boot id: other";
+    assert.deepEqual(events, [{ type: "Warning", reason: "Rebooted", message }]);
+    assert.equal(node.status.nodeInfo?.bootID, "other");
+  });
+
+  it("keeps what could not be found out, and says what that is", () => {
+    const addresses = { ...fakeFacts().addresses, ofDefaultRoute: {} };
+    const facts = fakeFacts({ addresses, images: undefined, supplementalGroupsPolicy: undefined });
+    const { node, problems } = planStatus(present, facts, registeredAt);
+    assert.deepEqual(node.status.addresses, present.status.addresses);
+    assert.deepEqual(node.status.images, present.status.images);
+    assert.deepEqual(node.status.features, present.status.features);
+    assert.equal(problems.length, 2);
+  });
+
+  it("is not ready without local storage to account for", () => {
+    const machine = { ...fakeFacts().machine!, storageBytes: undefined };
+    const message = (localStorage: boolean) =>
+      planStatus(initial, fakeFacts({ machine, localStorage }), registeredAt).node.status.conditions?.at(-1)
+        ?.message;
+    assert.equal(message(true), "missing node capacity for resources: ephemeral-storage");
+    assert.equal(message(false), "kubelet is posting ready status");
+  });
+
+  it("names a runtime that has not told its version", () => {
+    const runtime = { name: "containerd", version: undefined };
+    const { node } = planStatus(initial, fakeFacts({ runtime }), registeredAt);
+    assert.equal(node.status.nodeInfo?.containerRuntimeVersion, "containerd://Unknown");
+  });
+
+  it("tells of swap where there is some", () => {
+    const system = { ...fakeFacts().system, swapBytes: 4096n };
+    assert.deepEqual(planStatus(initial, fakeFacts({ system }), 0).node.status.nodeInfo?.swap, {
+      capacity: 4096,
+    });
+  });
+
+  it("has the volumes in use once they are known, and leaves attached ones to the controller", () => {
+    const attached = {
+      ...present,
+      status: { ...present.status, volumesInUse: ["a"], volumesAttached: [{ name: "a", devicePath: "/d" }] },
+    };
+    assert.deepEqual(planStatus(attached, fakeFacts(), 0).node.status.volumesInUse, ["a"]);
+    const { status } = planStatus(attached, fakeFacts({ volumesInUse: [] }), 0).node;
+    assert.deepEqual(status.volumesInUse, []);
+    assert.deepEqual(status.volumesAttached, attached.status.volumesAttached);
+  });
+
+  it("annotates the given addresses for a cloud provider, and cleans up after it", () => {
+    const key = "alpha.kubernetes.io/provided-node-ip";
+    const told = { ...fakeFacts().addresses, nodeIps: ["192.0.2.10"], externalCloudProvider: true };
+    const annotated = planStatus(present, fakeFacts({ addresses: told }), 0).node;
+    assert.equal(annotated.metadata.annotations?.[key], "192.0.2.10");
+    const cleaned = planStatus(annotated, fakeFacts(), 0).node;
+    assert.deepEqual(cleaned.metadata.annotations, present.metadata.annotations);
+  });
+});
+
+describe("the node to register", () => {
+  it("has the labels it was told, also over its own", () => {
+    const labels = { "kubernetes.io/hostname": "h", team: "a" };
+    const node = initialNode(fakeSettings({ labels }));
+    assert.equal(node.metadata.labels?.["kubernetes.io/hostname"], "h");
+    assert.equal(node.metadata.labels?.team, "a");
+    assert.equal(node.metadata.labels?.["kubernetes.io/os"], "linux");
+  });
+
+  it("has taints as told, then that of a cloud provider to come", () => {
+    const taint = { key: "a", value: "b", effect: "NoExecute" };
+    const cloud = {
+      key: "node.cloudprovider.kubernetes.io/uninitialized",
+      value: "true",
+      effect: "NoSchedule",
+    };
+    assert.deepEqual(initialNode(fakeSettings()).spec, {});
+    const settings = fakeSettings({ taints: [taint], externalCloudProvider: true, providerId: "aws:///i-1" });
+    assert.deepEqual(initialNode(settings).spec, { providerID: "aws:///i-1", taints: [taint, cloud] });
+  });
+
+  it("is not annotated where the agent attaches volumes itself", () => {
+    assert.equal(
+      initialNode(fakeSettings({ controllerAttachDetach: false })).metadata.annotations,
+      undefined,
+    );
+  });
+});
+
+describe("small parts of a status", () => {
+  it("images: the largest, at most five names, digests before tags", () => {
+    const image = (sizeBytes: number, digests: number, tags: number) => ({
+      repoDigests: Array.from({ length: digests }, (_, i) => `d${i}`),
+      repoTags: Array.from({ length: tags }, (_, i) => `t${i}`),
+      sizeBytes,
+    });
+    const images = [image(1, 0, 1), image(3, 2, 9), image(2, 1, 0)];
+    const largest = { names: ["d0", "d1", "t0", "t1", "t2"], sizeBytes: 3 };
+    assert.deepEqual(nodeImages(images, 2), [largest, { names: ["d0"], sizeBytes: 2 }]);
+    assert.equal(nodeImages(images, -1).length, 3);
+    assert.deepEqual(nodeImages(images, 0), []);
+  });
+
+  it("images of one size keep their places", () => {
+    const image = (name: string) => ({ repoDigests: [], repoTags: [name], sizeBytes: 1 });
+    assert.deepEqual(nodeImages([image("b"), image("a")], 50), nodeImages([image("a"), image("b")], 50));
+  });
+
+  it("features are declared if their gate is on", () => {
+    const declared = (settings: Record<string, boolean>) => {
+      const gates = new FeatureGates(settings);
+      return declaredFeatures((name) => gates.enabled(name));
+    };
+    assert.deepEqual(declared({}), observed.status.declaredFeatures);
+    assert.deepEqual(
+      declared({ ExtendWebSocketsToKubelet: false }),
+      observed.status.declaredFeatures?.slice(1),
+    );
+    assert.equal(declared({ NodeDeclaredFeatures: false }), undefined);
+  });
+
+  it("labels of the system come back, and nothing is made anew without need", () => {
+    assert.equal(withSystemLabels(observed, fakeSettings()), observed);
+    const bare = {
+      ...observed,
+      metadata: { ...observed.metadata, labels: { "kubernetes.io/os": "plan9", a: "b" } },
+    };
+    const labels = { "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64", a: "b" };
+    assert.deepEqual(withSystemLabels(bare, fakeSettings()).metadata.labels, labels);
+  });
+
+  it("cordoning is told when it changes", () => {
+    const cordoned = { ...observed, spec: { unschedulable: true } };
+    assert.equal(schedulableEvent(cordoned, false)?.reason, "NodeNotSchedulable");
+    assert.equal(schedulableEvent(observed, true)?.reason, "NodeSchedulable");
+    assert.equal(schedulableEvent(cordoned, true), undefined);
+    assert.equal(schedulableEvent(observed, false), undefined);
+  });
+
+  it("an agent that starts says so, and warns of cgroup v1", () => {
+    const reasons = (cgroupVersion: 1 | 2) =>
+      startEvents({ cgroupVersion }).map((e) => `${e.type} ${e.reason}`);
+    assert.deepEqual(reasons(2), ["Normal Starting"]);
+    assert.deepEqual(reasons(1), ["Normal Starting", "Warning CgroupV1"]);
+  });
+});

@@ -1,0 +1,20 @@
+import { formatQuantity } from "../../lib/model/quantity-form.ts";
+
+export function isHugepages(name: string): boolean {
+  return name.startsWith("hugepages-");
+}
+
+/** The resource of one page size: "hugepages-2Mi". */
+export function hugepagesName(pageBytes: bigint): string {
+  return `hugepages-${binaryBytes(pageBytes)}`;
+}
+
+/** A resource that somebody brought to the node: "vendor.example/device", not one of Kubernetes itself. */
+export function isExtended(name: string): boolean {
+  const native = !name.includes("/") || name.includes("kubernetes.io/");
+  return !native && !name.startsWith("requests.");
+}
+
+export function binaryBytes(bytes: bigint): string {
+  return formatQuantity(bytes * 1_000_000_000n, "binary");
+}

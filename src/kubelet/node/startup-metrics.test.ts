@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { FakeClock } from "../../lib/base/fake-clock.ts";
+import { createMetrics } from "../../lib/base/metrics.ts";
+import { startupMetrics } from "./startup-metrics.ts";
+
+const steps = ["pre_kubelet_", "pre_registration_", "registration_", "post_registration_", ""];
+
+function bench() {
+  const metrics = createMetrics();
+  const clock = new FakeClock(100_000);
+  const startup = startupMetrics({ metrics, clock, bootedAt: 40_000, startedAt: 90_000 });
+  const told = async () => {
+    const text = await metrics.registry.metrics();
+    const value = (step: string) =>
+      new RegExp(`^kubelet_node_startup_${step}duration_seconds (\\S+)$`, "m").exec(text)?.[1];
+    return steps.map((step) => Number(value(step)));
+  };
+  return { startup, clock, told };
+}
+
+describe("the start of a node", () => {
+  it("each step has its time, counted once", async () => {
+    const { startup, clock, told } = bench();
+    assert.deepEqual(await told(), [0, 0, 0, 0, 0]);
+    startup.attempting();
+    await clock.advance(2000);
+    startup.attempting();
+    startup.registered();
+    await clock.advance(3000);
+    startup.ready();
+    await clock.advance(60_000);
+    startup.registered();
+    startup.ready();
+    assert.deepEqual(await told(), [50, 10, 2, 3, 65]);
+  });
+
+  it("a node that was registered before has none", async () => {
+    const { startup, clock, told } = bench();
+    startup.attempting();
+    await clock.advance(2000);
+    startup.ready();
+    assert.deepEqual(await told(), [0, 0, 0, 0, 0]);
+  });
+});

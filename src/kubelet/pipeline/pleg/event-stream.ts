@@ -1,0 +1,103 @@
+import { type Clock, sleep } from "../../../lib/base/clock.ts";
+import type { Component } from "../../../lib/base/component.ts";
+import { isAbort, messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import type { RuntimeService } from "../../../lib/clients/cri/cri.ts";
+import { labelPodUid } from "../../../lib/model/labels.ts";
+import type { PodUid } from "../../../lib/model/pod.ts";
+import type { EventStreamMetrics } from "./event-stream-metrics.ts";
+
+export interface EventStreamOptions {
+  runtime: Pick<RuntimeService, "containerEvents">;
+  clock: Clock;
+  logger: Logger;
+  /** Something happened to this pod: look at it. */
+  onHint: (uid: PodUid) => void;
+  /** Events may have been missed: look at everything. */
+  onGap: () => void;
+  metrics?: EventStreamMetrics;
+}
+
+/** How long a runtime without events is left alone before it is asked again: it may have been upgraded. */
+const unsupportedRetryMs = 5 * 60_000;
+const brokenRetryMs = 1000;
+
+/**
+ * Listens to the runtime's own events, where it has them. They are hints only: what a pod looks like is decided by a
+ * look at it. While the stream is healthy the relist may be slow.
+ */
+export class EventStream implements Component {
+  readonly name = "runtime-events";
+  readonly #o: EventStreamOptions;
+  #connected = false;
+  #loop: Promise<void> = Promise.resolve();
+
+  constructor(options: EventStreamOptions) {
+    this.#o = options;
+  }
+
+  get done(): Promise<void> {
+    return this.#loop;
+  }
+
+  /** True while events arrive as they happen. */
+  get connected(): boolean {
+    return this.#connected;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    this.#loop = this.#run(signal);
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#o;
+    let said = "";
+    while (!signal.aborted) {
+      let wait = brokenRetryMs;
+      try {
+        await this.#listen(signal, () => {
+          said = "";
+        });
+      } catch (error) {
+        if (signal.aborted) return;
+        const unsupported = (error as { grpcCode?: string }).grpcCode === "UNIMPLEMENTED";
+        if (unsupported) wait = unsupportedRetryMs;
+        const message = unsupported
+          ? "The runtime has no event stream: relisting every second"
+          : "Event stream broke";
+        if (said !== message) logger.info(message, unsupported ? {} : { err: messageOf(error) });
+        said = message;
+      } finally {
+        this.#connected = false;
+        if (!signal.aborted) this.#o.metrics?.broke();
+      }
+      try {
+        await sleep(clock, wait, signal);
+      } catch (error) {
+        if (!isAbort(error)) throw error;
+      }
+    }
+  }
+
+  async #listen(signal: AbortSignal, onOpen: () => void): Promise<void> {
+    // A runtime that has no events says so at once; one that has them stays silent until there is one.
+    const settled = this.#o.clock.after(500, () => {
+      this.#connected = true;
+      this.#o.metrics?.opened();
+      this.#o.onGap();
+      onOpen();
+    });
+    try {
+      for await (const event of this.#o.runtime.containerEvents(signal)) {
+        if (event.createdAt > 0n)
+          this.#o.metrics?.received(this.#o.clock.now() - Number(event.createdAt / 1_000_000n));
+        const uid = event.podSandboxStatus?.labels[labelPodUid] ?? event.podSandboxStatus?.id;
+        if (uid) this.#o.onHint(uid as PodUid);
+        else this.#o.onGap();
+      }
+    } finally {
+      settled();
+      this.#o.onGap();
+    }
+  }
+}

@@ -1,0 +1,239 @@
+import type { ContainerId, SandboxId } from "../../../lib/clients/cri/cri.ts";
+import {
+  type Container,
+  ContainerState,
+  type ContainerStatus,
+  NamespaceMode,
+  type PodSandbox,
+  PodSandboxState,
+  type PodSandboxStatus,
+  Signal,
+} from "../../../lib/gen/runtime/v1/api_pb.js";
+import {
+  annotationContainerHash,
+  labelContainerName,
+  labelPodName,
+  labelPodNamespace,
+  labelPodUid,
+} from "../../../lib/model/labels.ts";
+import type { PodUid } from "../../../lib/model/pod.ts";
+import { quotaToMilliCpu, sharesToMilliCpu } from "../../../lib/model/resources.ts";
+import type { ObservedContainer, ObservedPod, ObservedSandbox } from "../../state/observed-pods.ts";
+
+const nanosPerMilli = 1_000_000n;
+
+const containerStates: Record<ContainerState, ObservedContainer["state"]> = {
+  [ContainerState.CONTAINER_CREATED]: "created",
+  [ContainerState.CONTAINER_RUNNING]: "running",
+  [ContainerState.CONTAINER_EXITED]: "exited",
+  [ContainerState.CONTAINER_UNKNOWN]: "unknown",
+};
+
+/** A pod as two lists of the runtime show it: ids and states, no details. */
+export interface ListedPod {
+  /** Of a sandbox that no kubelet made, its own id: its labels do not say to which pod it belongs. */
+  uid: PodUid;
+  name: string;
+  namespace: string;
+  sandboxes: PodSandbox[];
+  containers: Container[];
+}
+
+/**
+ * Puts the sandboxes and containers of a listing together by pod. A sandbox that no kubelet made is a pod of its own, as for the
+ * reference; its containers go with it, and are left out.
+ */
+export function groupByPod(sandboxes: PodSandbox[], containers: Container[]): Map<PodUid, ListedPod> {
+  const pods = new Map<PodUid, ListedPod>();
+  const podFor = (uid: string, name = "", namespace = ""): ListedPod => {
+    const key = uid as PodUid;
+    const pod = pods.get(key) ?? { uid: key, name, namespace, sandboxes: [], containers: [] };
+    pods.set(key, pod);
+    return pod;
+  };
+  const podOf = (labels: Record<string, string>) => {
+    const uid = labels[labelPodUid];
+    return uid ? podFor(uid, labels[labelPodName], labels[labelPodNamespace]) : undefined;
+  };
+  for (const sandbox of sandboxes) {
+    const { id, labels, metadata } = sandbox;
+    const pod = podOf(labels) ?? (metadata && podFor(id, metadata.name, metadata.namespace));
+    pod?.sandboxes.push(sandbox);
+  }
+  for (const container of containers) podOf(container.labels)?.containers.push(container);
+  for (const pod of pods.values()) {
+    pod.sandboxes.sort(newestFirst);
+    pod.containers.sort(newestFirst);
+  }
+  return pods;
+}
+
+/** By attempt, which only ever grows, before time, which a node's clock may turn back. */
+function newestFirst(a: PodSandbox | Container, b: PodSandbox | Container): number {
+  const attempts = (b.metadata?.attempt ?? 0) - (a.metadata?.attempt ?? 0);
+  return attempts || (a.createdAt < b.createdAt ? 1 : a.createdAt > b.createdAt ? -1 : 0);
+}
+
+/** True if the details that are known of this sandbox still hold: all but an address that may yet come. */
+export function sandboxStillSo(known: ObservedSandbox | undefined, listed: PodSandbox): boolean {
+  if (known?.state !== sandboxState(listed.state)) return false;
+  return known.state !== "ready" || known.hostNetwork || known.ips.length > 0;
+}
+
+/** True if the details that are known of this container still hold: they only change with its state, but for one. */
+export function containerStillSo(
+  known: ObservedContainer | undefined,
+  listed: Container,
+  now: number,
+): boolean {
+  return known?.state === containerStates[listed.state] && !mayTurnOutOom(known, now);
+}
+
+/** How long a runtime may take to find out why the kernel has killed a container. */
+const oomNewsMs = 3000;
+
+/** True for a container that was killed so recently that the runtime may yet learn that it was for want of memory. */
+export function mayTurnOutOom(
+  { state, exitCode, reason, finishedAt }: ObservedContainer,
+  now: number,
+): boolean {
+  return state === "exited" && exitCode === 137 && reason === "Error" && now - finishedAt < oomNewsMs;
+}
+
+/** `lastWords` is the termination message of one that has ended. */
+export function observedContainer(
+  sandboxId: SandboxId,
+  status: ContainerStatus,
+  lastWords = "",
+): ObservedContainer {
+  const user = observedUser(status);
+  const resources = observedResources(status);
+  const stopSignal = signalName(status.stopSignal);
+  return {
+    id: status.id as ContainerId,
+    name: status.labels[labelContainerName] ?? status.metadata?.name ?? "",
+    sandboxId,
+    state: neverBegan(status) ? "created" : (containerStates[status.state] ?? "unknown"),
+    attempt: status.metadata?.attempt ?? 0,
+    hash: status.annotations[annotationContainerHash] ?? "",
+    image: status.image?.image ?? "",
+    imageRef: status.imageRef,
+    imageId: status.imageId,
+    createdAt: millis(status.createdAt),
+    startedAt: millis(status.startedAt),
+    finishedAt: millis(status.finishedAt),
+    exitCode: status.exitCode,
+    reason: status.reason,
+    message: [status.message, lastWords].filter((text) => text !== "").join(": "),
+    logPath: status.logPath,
+    annotations: status.annotations,
+    ...(user ? { user } : {}),
+    ...(resources ? { resources } : {}),
+    ...(stopSignal ? { stopSignal } : {}),
+  };
+}
+
+/** "SIGRTMIN+3" as users write it; undefined if the runtime does not tell. */
+function signalName(signal: Signal): string | undefined {
+  if (signal === Signal.RUNTIME_DEFAULT) return undefined;
+  return Signal[signal]?.replace("PLUS", "+").replace("MINUS", "-");
+}
+
+function observedUser({ user }: ContainerStatus): ObservedContainer["user"] {
+  if (!user?.linux) return undefined;
+  const { uid, gid, supplementalGroups } = user.linux;
+  return { uid: Number(uid), gid: Number(gid), supplementalGroups: supplementalGroups.map(Number) };
+}
+
+function observedResources({ resources }: ContainerStatus): ObservedContainer["resources"] {
+  const linux = resources?.linux;
+  if (!linux) return undefined;
+  const found = {
+    milliCpuLimit: Number(quotaToMilliCpu(linux.cpuQuota, linux.cpuPeriod)),
+    milliCpuRequest: Number(sharesToMilliCpu(linux.cpuShares)),
+    memoryLimit: Number(linux.memoryLimitInBytes),
+  };
+  const told = Object.entries(found).filter(([, amount]) => amount > 0);
+  return told.length > 0 ? Object.fromEntries(told) : undefined;
+}
+
+/**
+ * True for a container whose start was cut short with the agent that asked for it, and that has done nothing: it is as
+ * good as one that was made and never started. Nobody else cancels a start.
+ */
+function neverBegan({ state, reason, message, startedAt }: ContainerStatus): boolean {
+  return (
+    state === ContainerState.CONTAINER_EXITED &&
+    reason === "StartError" &&
+    startedAt === 0n &&
+    message.includes("context canceled")
+  );
+}
+
+export function observedSandbox(status: PodSandboxStatus): ObservedSandbox {
+  const ips = [status.network?.ip ?? "", ...(status.network?.additionalIps ?? []).map((a) => a.ip)];
+  return {
+    id: status.id as SandboxId,
+    state: sandboxState(status.state),
+    attempt: status.metadata?.attempt ?? 0,
+    createdAt: millis(status.createdAt),
+    ips: ips.filter((ip) => ip !== ""),
+    hostNetwork: status.linux?.namespaces?.options?.network === NamespaceMode.NODE,
+    annotations: status.annotations,
+  };
+}
+
+function sandboxState(state: PodSandboxState): ObservedSandbox["state"] {
+  return state === PodSandboxState.SANDBOX_READY ? "ready" : "notready";
+}
+
+function millis(nanos: bigint): number {
+  return Number(nanos / nanosPerMilli);
+}
+
+export interface PodEvent {
+  uid: PodUid;
+  kind: "ContainerStarted" | "ContainerDied" | "ContainerRemoved" | "ContainerChanged" | "SandboxChanged";
+  container?: ContainerId;
+}
+
+/** What happened to a pod between two observations. */
+export function podEvents(
+  uid: PodUid,
+  before: ObservedPod | undefined,
+  after: ObservedPod | undefined,
+): PodEvent[] {
+  const events: PodEvent[] = [];
+  const old = new Map(before?.containers.map((c) => [c.id, c]));
+  for (const container of after?.containers ?? []) {
+    const was = old.get(container.id);
+    old.delete(container.id);
+    if (was?.state !== container.state)
+      events.push({ uid, kind: eventOf(container), container: container.id });
+    else if (was.reason !== container.reason)
+      events.push({ uid, kind: "ContainerChanged", container: container.id });
+  }
+  for (const gone of old.values()) {
+    if (gone.state !== "exited" && gone.state !== "created")
+      events.push({ uid, kind: "ContainerDied", container: gone.id });
+    events.push({ uid, kind: "ContainerRemoved", container: gone.id });
+  }
+  const sandboxes = (pod: ObservedPod | undefined) =>
+    pod?.sandboxes.map((s) => `${s.id}:${s.state}`).join() ?? "";
+  if (sandboxes(before) !== sandboxes(after)) events.push({ uid, kind: "SandboxChanged" });
+  return events;
+}
+
+function eventOf(container: ObservedContainer): PodEvent["kind"] {
+  switch (container.state) {
+    case "running":
+      return "ContainerStarted";
+    case "exited":
+      return "ContainerDied";
+    case "created":
+    case "unknown":
+      return "ContainerChanged";
+    default:
+      return container.state satisfies never;
+  }
+}

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { aSandbox, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../../lib/base/logger.ts";
+import { metricValues } from "../../../lib/base/metric-values.ts";
+import { createMetrics } from "../../../lib/base/metrics.ts";
+import type { PodUid } from "../../../lib/model/pod.ts";
+import { type ObservedPod, ObservedPods } from "../../state/observed-pods.ts";
+import { FakeRuntimeView } from "./fake-runtime-view.ts";
+import { Pleg } from "./pleg.ts";
+import { createPlegMetrics } from "./pleg-metrics.ts";
+
+/** PLEG on a runtime that takes so long for a list. */
+async function setUp(t: TestContext, listMs: number) {
+  const metrics = createMetrics();
+  const clock = new FakeClock();
+  const observed = new ObservedPods();
+  const view = new FakeRuntimeView();
+  const slow = (call: string) =>
+    call.startsWith("list") ? new Promise<void>((done) => clock.after(listMs, done)) : undefined;
+  view.before = slow;
+  const stop = new AbortController();
+  const pleg = new Pleg({
+    runtime: view.runtime,
+    observed,
+    clock,
+    logger: silentLogger,
+    relistEveryMs: () => 1000,
+    onEvent: () => {},
+    metrics: createPlegMetrics(metrics, observed),
+  });
+  const startedAt = clock.now() / 1000;
+  await pleg.start(stop.signal);
+  t.after(async () => {
+    stop.abort();
+    await clock.advance(listMs);
+    await pleg.done;
+  });
+  await settle();
+  const values = (name: string) => metricValues(metrics, `kubelet_${name}`);
+  return { clock, view, slow, pleg, values, startedAt };
+}
+
+test("relists are measured, from their begin, and the time between two of them", async (t) => {
+  const { clock, values, startedAt } = await setUp(t, 250);
+  assert.deepEqual(await values("pleg_last_seen_seconds"), {}, "nothing has answered yet");
+  await clock.advance(250);
+  assert.deepEqual(await values("pleg_relist_duration_seconds"), { count: 1, sum: 0.25 });
+  assert.deepEqual(await values("pleg_relist_interval_seconds"), {});
+  assert.deepEqual(await values("pleg_last_seen_seconds"), { "": startedAt });
+  await clock.advance(1250);
+  assert.deepEqual(await values("pleg_relist_duration_seconds"), { count: 2, sum: 0.5 });
+  assert.deepEqual(await values("pleg_relist_interval_seconds"), { count: 1, sum: 1.25 });
+  assert.deepEqual(await values("pleg_last_seen_seconds"), { "": Math.floor(startedAt + 1.25) });
+});
+
+test("a relist that fails has taken its time, too, and was not seen", async (t) => {
+  const { clock, view, slow, values, startedAt } = await setUp(t, 0);
+  await clock.advance(0);
+  view.before = () => {
+    throw new Error("broken");
+  };
+  await clock.advance(1000);
+  view.before = slow;
+  assert.deepEqual(await values("pleg_relist_duration_seconds"), { count: 2 });
+  assert.deepEqual(await values("pleg_last_seen_seconds"), { "": startedAt });
+  await clock.advance(1000);
+  assert.deepEqual(
+    await values("pleg_relist_interval_seconds"),
+    { count: 2, sum: 3 },
+    "both count from the one that was answered",
+  );
+  await clock.advance(1000);
+  assert.deepEqual(await values("pleg_relist_interval_seconds"), { count: 3, sum: 4 });
+});
+
+test("a look at one pod is measured by itself", async (t) => {
+  const { clock, pleg, values } = await setUp(t, 100);
+  await clock.advance(100);
+  const looked = pleg.refresh("u" as PodUid);
+  await clock.advance(100);
+  await looked;
+  assert.deepEqual(await values("pleg_pod_relist_duration_seconds"), { count: 1, sum: 0.1 });
+  assert.deepEqual(await values("pleg_relist_duration_seconds"), { count: 1, sum: 0.1 });
+});
+
+test("a pod runs while it has a ready sandbox; containers are counted by state", async () => {
+  const metrics = createMetrics();
+  const pods: ObservedPod[] = [
+    seen([seenContainer("a"), seenContainer("b", { state: "exited" })]),
+    seen([seenContainer("a"), seenContainer("b", { state: "created" })], [aSandbox(), aSandbox()]),
+    seen([seenContainer("a", { state: "exited" })], [aSandbox({ state: "notready" })]),
+  ];
+  createPlegMetrics(metrics, { all: () => pods });
+  assert.deepEqual(await metricValues(metrics, "kubelet_running_pods"), { "": 2 });
+  assert.deepEqual(await metricValues(metrics, "kubelet_running_containers"), {
+    "container_state=running": 2,
+    "container_state=exited": 2,
+    "container_state=created": 1,
+  });
+  pods.length = 0;
+  assert.deepEqual(await metricValues(metrics, "kubelet_running_pods"), {});
+  assert.deepEqual(
+    await metricValues(metrics, "kubelet_running_containers"),
+    {},
+    "and none when they are gone",
+  );
+});

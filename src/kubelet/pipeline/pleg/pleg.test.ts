@@ -1,0 +1,442 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../../lib/base/logger.ts";
+import type { ContainerStatus } from "../../../lib/gen/runtime/v1/api_pb.js";
+import type { PodUid } from "../../../lib/model/pod.ts";
+import { ObservedPods } from "../../state/observed-pods.ts";
+import { FakeRuntimeView } from "./fake-runtime-view.ts";
+import { Pleg } from "./pleg.ts";
+
+const u = (text: string) => text as PodUid;
+
+async function setUp(
+  t: TestContext,
+  options: {
+    everyMs?: number;
+    view?: (view: FakeRuntimeView) => void;
+    terminationMessage?: (status: ContainerStatus) => Promise<string>;
+  } = {},
+) {
+  const view = new FakeRuntimeView();
+  options.view?.(view);
+  const clock = new FakeClock();
+  const observed = new ObservedPods();
+  const events: string[] = [];
+  const stop = new AbortController();
+  const pleg = new Pleg({
+    runtime: view.runtime,
+    observed,
+    clock,
+    logger: silentLogger,
+    relistEveryMs: () => options.everyMs ?? 1000,
+    ...(options.terminationMessage ? { terminationMessage: options.terminationMessage } : {}),
+    onEvent: (e) => events.push(`${e.kind} ${e.uid}${e.container ? ` ${e.container}` : ""}`),
+  });
+  let synced = false;
+  void pleg.synced.then(() => {
+    synced = true;
+  });
+  await pleg.start(stop.signal);
+  t.after(async () => {
+    stop.abort();
+    await clock.advance(0);
+    await pleg.done;
+  });
+  await settle();
+  const state = (uid: string) =>
+    observed
+      .get(u(uid))
+      ?.containers.map((c) => `${c.id} ${c.state}`)
+      .join();
+  return { view, clock, observed, events, pleg, state, stop, isSynced: () => synced };
+}
+
+/** Holds back the answers to calls that begin so, until told to let them go. */
+function hold(view: FakeRuntimeView, start: string) {
+  const gate = Promise.withResolvers<void>();
+  view.before = (call) => (call.startsWith(start) ? gate.promise : undefined);
+  return () => {
+    view.before = () => {};
+    gate.resolve();
+    return settle();
+  };
+}
+
+function failAt(view: FakeRuntimeView, start: string, message = "broken") {
+  view.before = (call) => {
+    if (call.startsWith(start)) throw new Error(message);
+  };
+}
+
+test("a sandbox that no kubelet made is found by its id, until it is gone", async (t) => {
+  const { view, observed, pleg, clock } = await setUp(t, {
+    view: (v) => v.sandboxes.push({ id: "s1", uid: "u", ready: true, isForeign: true }),
+  });
+  const found = () => [...observed.all()].map((pod) => [pod.uid, pod.name, pod.sandboxes.map((s) => s.id)]);
+  assert.deepEqual(found(), [["s1", "pod-u", ["s1"]]]);
+  await pleg.refresh(u("s1"));
+  assert.deepEqual(found(), [["s1", "pod-u", ["s1"]]]);
+  view.sandboxes = [];
+  await pleg.refresh(u("s1"));
+  assert.deepEqual(found(), []);
+  await clock.advance(1000);
+  assert.deepEqual(found(), []);
+});
+
+test("one that was killed is looked at again for a while: that memory was short is found out later", async (t) => {
+  const { view, clock, events, observed, pleg } = await setUp(t, {
+    everyMs: 3_600_000,
+    view: (v) => v.show("p"),
+  });
+  events.splice(0);
+  const end = { exitCode: 137, reason: "Error", finishedAt: clock.now() };
+  Object.assign(view.containers[0]!, { state: "exited", end });
+  await pleg.refresh(u("p"));
+  await clock.advance(1000);
+  const reason = () => observed.get(u("p"))?.containers[0]?.reason;
+  assert.equal(reason(), "Error");
+  assert.deepEqual(events.splice(0), ["ContainerDied p c-p"]);
+  end.reason = "OOMKilled";
+  await clock.advance(500);
+  assert.equal(reason(), "OOMKilled");
+  assert.deepEqual(events, ["ContainerChanged p c-p"]);
+  const { calls } = view;
+  const before = calls.length;
+  await clock.advance(60_000);
+  assert.equal(calls.length, before, "and then it is known");
+});
+
+test("a relist finds pods, says what changed, and nothing when nothing did", async (t) => {
+  const { view, clock, events, state } = await setUp(t, { view: (v) => v.show("p") });
+  assert.equal(state("p"), "c-p running");
+  assert.deepEqual(events.splice(0), ["ContainerStarted p c-p", "SandboxChanged p"]);
+  await clock.advance(5000);
+  assert.deepEqual(events, []);
+  view.containers[0]!.state = "exited";
+  await clock.advance(1000);
+  assert.deepEqual(events.splice(0), ["ContainerDied p c-p"]);
+  view.hide("p");
+  await clock.advance(1000);
+  assert.deepEqual(events.splice(0), ["ContainerRemoved p c-p", "SandboxChanged p"]);
+  assert.equal(state("p"), undefined);
+});
+
+test("a container that vanishes while it runs has died, and is removed", async (t) => {
+  const { view, clock, events } = await setUp(t, { view: (v) => v.show("p") });
+  events.length = 0;
+  view.containers = [];
+  await clock.advance(1000);
+  assert.deepEqual(events, ["ContainerDied p c-p", "ContainerRemoved p c-p"]);
+});
+
+test("details are asked for once, and again when the state has changed", async (t) => {
+  const { view, clock } = await setUp(t, { view: (v) => v.show("p") });
+  const asked = () => view.calls.splice(0).filter((call) => !call.startsWith("list"));
+  assert.deepEqual(asked(), ["sandbox s-p", "container c-p"]);
+  await clock.advance(3000);
+  assert.deepEqual(asked(), []);
+  view.containers[0]!.state = "exited";
+  await clock.advance(1000);
+  assert.deepEqual(asked(), ["container c-p"]);
+});
+
+test("the message of a container is read once, when it has ended", async (t) => {
+  const asked: string[] = [];
+  const terminationMessage = async ({ id }: ContainerStatus) => {
+    asked.push(id);
+    return "bye";
+  };
+  const { view, clock, observed } = await setUp(t, { view: (v) => v.show("p"), terminationMessage });
+  const message = () => observed.get(u("p"))?.containers[0]?.message;
+  assert.deepEqual([message(), asked], ["", []]);
+  view.containers[0]!.state = "exited";
+  await clock.advance(3000);
+  assert.deepEqual([message(), asked], ["bye", ["c-p"]]);
+});
+
+test("a message that cannot be read does not hide the end of its container", async (t) => {
+  const terminationMessage = () => Promise.reject(new Error("no disk"));
+  const { state } = await setUp(t, { view: (v) => v.show("p", "exited"), terminationMessage });
+  assert.equal(state("p"), "c-p exited");
+});
+
+test("nothing is known of any pod before the first look", async (t) => {
+  const { view, clock, observed } = await setUp(t, { view: (v) => failAt(v, "list") });
+  assert.equal(observed.knows(u("p")), false);
+  view.before = () => {};
+  await clock.advance(1000);
+  assert.equal(observed.knows(u("p")), true, "there is no such pod, and that is known");
+});
+
+test("nothing is known of a pod that could not be inspected, until it can, or is gone", async (t) => {
+  const { view, clock, observed } = await setUp(t, {
+    view: (v) => {
+      for (const uid of ["p", "q", "r"]) v.show(uid);
+      v.before = (call) => {
+        if (call === "container c-p" || call === "container c-q") throw new Error("broken");
+      };
+    },
+  });
+  const known = () => ["p", "q", "r"].map((uid) => observed.knows(u(uid)));
+  assert.deepEqual(known(), [false, false, true]);
+  view.hide("q");
+  await clock.advance(1000);
+  assert.deepEqual(known(), [false, true, true]);
+  view.before = () => {};
+  await clock.advance(1000);
+  assert.deepEqual(known(), [true, true, true]);
+});
+
+test("a ready sandbox that had no address yet is looked at again", async (t) => {
+  const { view, clock, observed } = await setUp(t, {
+    view: (v) => {
+      v.show("p");
+      v.sandboxes[0]!.ip = "";
+    },
+  });
+  assert.deepEqual(observed.get(u("p"))?.sandboxes[0]?.ips, []);
+  view.sandboxes[0]!.ip = "10.0.0.7";
+  await clock.advance(1000);
+  assert.deepEqual(observed.get(u("p"))?.sandboxes[0]?.ips, ["10.0.0.7"]);
+});
+
+test("the newest is the one with the highest attempt, though the node's clock went back", async (t) => {
+  const { observed } = await setUp(t, {
+    view: (v) => {
+      v.sandboxes.push(
+        { id: "s0", uid: "p", ready: false, attempt: 0, createdAt: 900 },
+        { id: "s1", uid: "p", ready: true, attempt: 1, createdAt: 500 },
+      );
+      v.containers.push(
+        { id: "a1", uid: "p", name: "a", state: "exited", attempt: 1, createdAt: 900 },
+        { id: "a2", uid: "p", name: "a", state: "running", attempt: 2, createdAt: 500 },
+        { id: "b0", uid: "p", name: "b", state: "running", attempt: 0, createdAt: 950 },
+      );
+    },
+  });
+  const pod = observed.get(u("p"))!;
+  assert.deepEqual(
+    pod.sandboxes.map((s) => s.id),
+    ["s1", "s0"],
+  );
+  assert.deepEqual(
+    pod.containers.filter((c) => c.name === "a").map((c) => c.id),
+    ["a2", "a1"],
+  );
+});
+
+test("a container that vanishes between the list and the question is simply gone", async (t) => {
+  const { observed, isSynced, state } = await setUp(t, {
+    view: (v) => {
+      v.show("p");
+      v.show("q");
+      v.before = (call) => {
+        if (call === "container c-p") v.containers = v.containers.filter((c) => c.uid !== "p");
+        if (call === "sandbox s-q") v.hide("q");
+      };
+    },
+  });
+  assert.equal(state("p"), "");
+  assert.equal(observed.get(u("p"))?.sandboxes.length, 1);
+  assert.equal(observed.get(u("q")), undefined, "nothing of it is left");
+  assert.ok(isSynced(), "that is no failure");
+});
+
+test("a pod that cannot be inspected does not hide the others, and is tried again", async (t) => {
+  const { view, clock, state } = await setUp(t, {
+    view: (v) => {
+      v.show("bad");
+      v.show("good");
+      failAt(v, "container c-bad");
+    },
+  });
+  assert.equal(state("good"), "c-good running");
+  assert.equal(state("bad"), undefined);
+  view.before = () => {};
+  await clock.advance(1000);
+  assert.equal(state("bad"), "c-bad running");
+});
+
+test("a pod that cannot be inspected any more stays as it was last seen", async (t) => {
+  const { view, clock, state } = await setUp(t, { view: (v) => v.show("p") });
+  view.containers[0]!.state = "exited";
+  failAt(view, "container c-p");
+  await clock.advance(3000);
+  assert.equal(state("p"), "c-p running");
+});
+
+test("the first look counts when all was listed; a pod that cannot be inspected holds up no other", async (t) => {
+  const { view, clock, isSynced, state } = await setUp(t, {
+    view: (v) => {
+      v.show("p");
+      v.show("q");
+      failAt(v, "list containers");
+    },
+  });
+  assert.equal(isSynced(), false);
+  failAt(view, "container c-p");
+  await clock.advance(1000);
+  assert.equal(isSynced(), true);
+  assert.equal(state("p"), undefined, "it could not be inspected");
+  assert.equal(state("q"), "c-q running");
+  view.before = () => {};
+  await clock.advance(1000);
+  assert.equal(state("p"), "c-p running");
+});
+
+test("refresh looks at one pod, at once", async (t) => {
+  const { view, pleg, state, events } = await setUp(t);
+  view.show("p");
+  view.show("q");
+  await pleg.refresh(u("p"));
+  assert.equal(state("p"), "c-p running");
+  assert.equal(state("q"), undefined);
+  assert.deepEqual(events, ["ContainerStarted p c-p", "SandboxChanged p"]);
+  view.hide("p");
+  await pleg.refresh(u("p"));
+  assert.equal(state("p"), undefined);
+});
+
+test("those who ask during a refresh share the next one, which begins after they asked", async (t) => {
+  const { view, pleg, state } = await setUp(t);
+  const release = hold(view, "list containers of p");
+  const first = pleg.refresh(u("p"));
+  await settle();
+  view.show("p");
+  const asked = [pleg.refresh(u("p")), pleg.refresh(u("p"))];
+  await settle();
+  const lists = () => view.calls.filter((call) => call === "list containers of p").length;
+  assert.equal(lists(), 1);
+  await release();
+  await first;
+  await Promise.all(asked);
+  assert.equal(lists(), 2);
+  assert.equal(state("p"), "c-p running");
+  await pleg.refresh(u("p"));
+  assert.equal(lists(), 3, "a later one looks for itself");
+});
+
+test("a refresh that fails says so, and the next one begins anew", async (t) => {
+  const { view, pleg, state } = await setUp(t);
+  view.show("p");
+  const gate = Promise.withResolvers<void>();
+  let first = true;
+  view.before = (call) => {
+    if (call !== "list containers of p" || !first) return;
+    first = false;
+    return gate.promise;
+  };
+  const failing = pleg.refresh(u("p"));
+  const waiting = pleg.refresh(u("p"));
+  gate.reject(new Error("broken"));
+  await assert.rejects(failing, /broken/);
+  await waiting;
+  assert.equal(state("p"), "c-p running");
+});
+
+test("a relist that began before a refresh does not overwrite what the refresh found", async (t) => {
+  const { view, clock, pleg, state, events } = await setUp(t, { view: (v) => v.show("p") });
+  const release = hold(view, "list sandboxes");
+  await clock.advance(1000);
+  // The relist has its lists, from before the change, and is held up on its way back.
+  const blocked = view.before;
+  view.before = (call) => (call.endsWith("of p") ? undefined : blocked(call));
+  view.containers[0]!.state = "exited";
+  events.length = 0;
+  await pleg.refresh(u("p"));
+  assert.equal(state("p"), "c-p exited");
+  await release();
+  assert.equal(state("p"), "c-p exited");
+  assert.deepEqual(events, ["ContainerDied p c-p"]);
+});
+
+test("a relist that began before a pod was made does not take it away again", async (t) => {
+  const { view, clock, pleg, state } = await setUp(t);
+  const release = hold(view, "list sandboxes");
+  await clock.advance(1000);
+  const blocked = view.before;
+  view.before = (call) => (call.endsWith("of p") ? undefined : blocked(call));
+  view.show("p");
+  await pleg.refresh(u("p"));
+  await release();
+  assert.equal(state("p"), "c-p running");
+});
+
+for (const knownBefore of [true, false])
+  test(`a refresh that began before a relist does not bring back a pod that the relist ${knownBefore ? "took away" : "did not find"}`, async (t) => {
+    const { view, clock, pleg, state } = await setUp(t);
+    if (knownBefore) {
+      view.show("p", "exited");
+      await clock.advance(1000);
+    } else view.show("p", "exited");
+    // Held up after its lists, in an inspection that it needs because the state has changed.
+    const gate = Promise.withResolvers<void>();
+    view.containers[0]!.state = "running";
+    let held = false;
+    view.before = (call) => {
+      if (call !== "list containers of p" || held) return;
+      held = true;
+      return gate.promise;
+    };
+    const refresh = pleg.refresh(u("p"));
+    await settle();
+    view.hide("p");
+    await clock.advance(1000);
+    assert.equal(state("p"), undefined);
+    // The details are still answered to whoever asks by id: the last thing a dying container does.
+    view.show("p");
+    view.before = () => {};
+    gate.resolve();
+    await refresh;
+    assert.equal(state("p"), undefined);
+    await clock.advance(1000);
+    assert.equal(state("p"), "c-p running", "the next look decides");
+  });
+
+test("a relist asked for during a relist is made after it", async (t) => {
+  const { view, pleg, state, clock } = await setUp(t, { everyMs: 60_000 });
+  const release = hold(view, "list containers");
+  pleg.relistSoon();
+  await settle();
+  view.show("p");
+  pleg.relistSoon();
+  await release();
+  await clock.advance(10);
+  assert.equal(state("p"), "c-p running");
+});
+
+test("a relist can be asked for at any time", async (t) => {
+  const { view, pleg, state, clock } = await setUp(t, { everyMs: 60_000 });
+  view.show("p");
+  await clock.advance(1000);
+  assert.equal(state("p"), undefined);
+  pleg.relistSoon();
+  await settle();
+  assert.equal(state("p"), "c-p running");
+});
+
+test("unhealthy when no relist has succeeded for three minutes, healthy again after one", async (t) => {
+  const { view, pleg, clock } = await setUp(t, { view: (v) => failAt(v, "list", "runtime is away") });
+  await clock.advance(180_000);
+  assert.deepEqual(pleg.health(), { ok: true });
+  await clock.advance(1000);
+  const health = pleg.health();
+  assert.match(
+    health.ok ? "" : health.reason,
+    /^pleg was last seen active 181s ago; threshold is 3m0s: runtime is away$/,
+  );
+  view.before = () => {};
+  await clock.advance(1000);
+  assert.deepEqual(pleg.health(), { ok: true });
+});
+
+test("ends when told to, also in the middle of a relist", async (t) => {
+  const { view, pleg, clock, stop } = await setUp(t);
+  const release = hold(view, "list containers");
+  await clock.advance(1000);
+  stop.abort();
+  await release();
+  await pleg.done;
+  assert.equal(clock.pending, 0);
+});

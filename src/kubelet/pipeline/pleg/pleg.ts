@@ -1,0 +1,327 @@
+import { type Clock, sleep } from "../../../lib/base/clock.ts";
+import { type Component, type Health, healthy } from "../../../lib/base/component.ts";
+import { isAbort, messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import type { ContainerId, RuntimeService, SandboxId } from "../../../lib/clients/cri/cri.ts";
+import { ContainerState, type ContainerStatus } from "../../../lib/gen/runtime/v1/api_pb.js";
+import { labelContainerName, labelPodUid } from "../../../lib/model/labels.ts";
+import type { PodUid } from "../../../lib/model/pod.ts";
+import type {
+  ObservedContainer,
+  ObservedPod,
+  ObservedPods,
+  ObservedSandbox,
+} from "../../state/observed-pods.ts";
+import {
+  containerStillSo,
+  groupByPod,
+  type ListedPod,
+  mayTurnOutOom,
+  observedContainer,
+  observedSandbox,
+  type PodEvent,
+  podEvents,
+  sandboxStillSo,
+} from "./observe.ts";
+import type { PlegMetrics } from "./pleg-metrics.ts";
+import { terminationMessage } from "./termination-message.ts";
+
+type Runtime = Pick<
+  RuntimeService,
+  "listPodSandboxes" | "listContainers" | "podSandboxStatus" | "containerStatus"
+>;
+
+export interface PlegOptions {
+  runtime: Runtime;
+  observed: ObservedPods;
+  clock: Clock;
+  logger: Logger;
+  /** How long to wait between two relists, asked before each wait: short without runtime events, long with them. */
+  relistEveryMs: () => number;
+  onEvent: (event: PodEvent) => void;
+  /** Instead of reading the message that an ended container left; asked once for each. */
+  terminationMessage?: (status: ContainerStatus) => Promise<string>;
+  metrics?: PlegMetrics;
+}
+
+const unhealthyAfterMs = 3 * 60_000;
+const lookAgainMs = 500;
+
+/**
+ * The pod lifecycle event generator: finds out what the runtime has, writes it into the observed pods (nobody else
+ * does) and says what changed. A relist looks at all pods, refresh() at one.
+ */
+export class Pleg implements Component {
+  readonly name = "pleg";
+  readonly #o: PlegOptions;
+  #loop: Promise<void> = Promise.resolve();
+  #signal = AbortSignal.abort();
+  #sequence = 0;
+  /** The sequence number of the listing that a pod's entry was made from: an older listing must not overwrite it. */
+  #appliedFrom = new Map<PodUid, number>();
+  /** Pods that are looked at once more soon; each with what calls it off. */
+  #toLookAgain = new Map<PodUid, () => void>();
+  /** The last listing of everything that was applied as a whole: it also speaks for the pods that it did not find. */
+  #completeFrom = 0;
+  /** Sandboxes that no kubelet made: no label finds them, so they are listed by their id. */
+  #foreign = new Set<string>();
+  #lastRelistAt: number | undefined;
+  /** When the last relist began that the runtime answered. */
+  #listedAt: number | undefined;
+  #startedAt = 0;
+  #lastError = "";
+  #wake: (() => void) | undefined;
+  #again = false;
+  #refreshes = new Map<PodUid, { running: Promise<void>; next?: Promise<void> }>();
+  #firstRelist = Promise.withResolvers<void>();
+
+  constructor(options: PlegOptions) {
+    this.#o = options;
+  }
+
+  get done(): Promise<void> {
+    return this.#loop;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    this.#signal = signal;
+    this.#startedAt = this.#o.clock.now();
+    this.#loop = this.#run(signal);
+    const callOff = () => {
+      for (const cancel of this.#toLookAgain.values()) cancel();
+      this.#toLookAgain.clear();
+    };
+    signal.addEventListener("abort", callOff, { once: true });
+  }
+
+  /**
+   * Resolves after the first look at the runtime: before it, "nothing observed" means nothing. A pod that could not be
+   * inspected then holds up no other; who acts on a pod looks at it first.
+   */
+  get synced(): Promise<void> {
+    return this.#firstRelist.promise;
+  }
+
+  health(): Health {
+    const { clock } = this.#o;
+    const idleMs = clock.now() - (this.#lastRelistAt ?? this.#startedAt);
+    if (idleMs <= unhealthyAfterMs) return healthy;
+    const seconds = Math.round(idleMs / 1000);
+    return {
+      ok: false,
+      reason: `pleg was last seen active ${seconds}s ago; threshold is 3m0s: ${this.#lastError}`,
+    };
+  }
+
+  /** Asks for a relist of everything now. */
+  relistSoon(): void {
+    // A relist that is under way may have listed before what the caller knows of.
+    this.#again = true;
+    this.#wake?.();
+  }
+
+  /**
+   * Looks at one pod again. Resolves when what the runtime had at the time of this call, or later, is in the
+   * observed pods.
+   */
+  refresh(uid: PodUid): Promise<void> {
+    const entry = this.#refreshes.get(uid);
+    if (!entry) {
+      const running = this.#refreshOne(uid).finally(() => {
+        const current = this.#refreshes.get(uid);
+        if (current?.running === running && !current.next) this.#refreshes.delete(uid);
+      });
+      this.#refreshes.set(uid, { running });
+      return running;
+    }
+    // One that is under way may have listed before the caller's change: it takes another one, shared by all who wait.
+    entry.next ??= entry.running
+      .catch(() => {})
+      .then(() => {
+        this.#refreshes.delete(uid);
+        return this.refresh(uid);
+      });
+    return entry.next;
+  }
+
+  async #refreshOne(uid: PodUid): Promise<void> {
+    const sequence = ++this.#sequence;
+    const { runtime, clock, metrics } = this.#o;
+    const startedAt = clock.now();
+    const byLabel = { labelSelector: { [labelPodUid]: uid } };
+    const isForeign = this.#foreign.has(uid);
+    try {
+      const [sandboxes, containers] = await Promise.all([
+        runtime.listPodSandboxes(isForeign ? { id: uid } : byLabel, { signal: this.#signal }),
+        isForeign ? [] : runtime.listContainers(byLabel, { signal: this.#signal }),
+      ]);
+      await this.#apply(uid, groupByPod(sandboxes, containers).get(uid), sequence);
+    } finally {
+      metrics?.podRelisted(clock.now() - startedAt);
+    }
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#o;
+    let failing = false;
+    while (!signal.aborted) {
+      this.#again = false;
+      try {
+        await this.#measuredRelist();
+        if (failing) logger.info("Relisting works again");
+        failing = false;
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#lastError = messageOf(error);
+        if (!failing) logger.warn("Relisting the runtime's pods failed", { err: this.#lastError });
+        failing = true;
+      }
+      if (this.#again && !failing) continue;
+      const wait = failing ? 1000 : this.#o.relistEveryMs();
+      await this.#pause(clock, wait, signal);
+    }
+  }
+
+  async #pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+    const woken = new AbortController();
+    this.#wake = () => woken.abort();
+    try {
+      await sleep(clock, ms, AbortSignal.any([signal, woken.signal]));
+    } catch (error) {
+      if (!isAbort(error)) throw error;
+    } finally {
+      this.#wake = undefined;
+    }
+  }
+
+  async #measuredRelist(): Promise<void> {
+    const { clock, metrics } = this.#o;
+    const startedAt = clock.now();
+    metrics?.relistBegins(this.#listedAt === undefined ? undefined : startedAt - this.#listedAt);
+    try {
+      await this.#relist(startedAt);
+    } finally {
+      metrics?.relistEnds(clock.now() - startedAt);
+    }
+  }
+
+  async #relist(startedAt: number): Promise<void> {
+    const { runtime, observed, clock, logger } = this.#o;
+    const sequence = ++this.#sequence;
+    const [sandboxes, containers] = await Promise.all([
+      runtime.listPodSandboxes(undefined, { signal: this.#signal }),
+      runtime.listContainers(undefined, { signal: this.#signal }),
+    ]);
+    this.#listedAt = startedAt;
+    this.#o.metrics?.listed(startedAt);
+    const listed = groupByPod(sandboxes, containers);
+    this.#foreign = new Set(sandboxes.map(({ id }) => id).filter((id) => listed.has(id as PodUid)));
+    const uids = new Set([...listed.keys(), ...[...observed.all()].map((p) => p.uid)]);
+    let complete = true;
+    for (const uid of uids) {
+      try {
+        await this.#apply(uid, listed.get(uid), sequence);
+      } catch (error) {
+        // One pod that cannot be inspected must not hide the others; it is tried again at the next relist.
+        complete = false;
+        this.#lastError = messageOf(error);
+        logger.debug(2, "Inspecting a pod failed", { podUID: uid, err: this.#lastError });
+        if (this.#signal.aborted) throw error;
+      }
+    }
+    observed.looked(listed);
+    if (complete) this.#completeFrom = sequence;
+    for (const [uid, from] of this.#appliedFrom)
+      if (from <= this.#completeFrom && !observed.get(uid)) this.#appliedFrom.delete(uid);
+    this.#lastRelistAt = clock.now();
+    this.#firstRelist.resolve();
+  }
+
+  async #apply(uid: PodUid, listed: ListedPod | undefined, sequence: number): Promise<void> {
+    const { observed, onEvent, clock } = this.#o;
+    const isOld = () => (this.#appliedFrom.get(uid) ?? this.#completeFrom) > sequence;
+    if (isOld()) return;
+    const after =
+      listed &&
+      (await this.#inspect(listed, observed.get(uid)).catch((error: unknown) => {
+        observed.couldNotInspect(listed);
+        throw error;
+      }));
+    if (isOld()) return;
+    const before = observed.get(uid);
+    this.#appliedFrom.set(uid, sequence);
+    if (after) observed.set(after);
+    else observed.delete(uid);
+    for (const event of podEvents(uid, before, after)) onEvent(event);
+    if (after?.containers.some((c) => mayTurnOutOom(c, clock.now()))) this.#lookAgain(uid);
+  }
+
+  /** No event tells that a container was killed for want of memory, and the runtime may learn it later than that it ended. */
+  #lookAgain(uid: PodUid): void {
+    if (this.#toLookAgain.has(uid) || this.#signal.aborted) return;
+    const cancel = this.#o.clock.after(lookAgainMs, () => {
+      this.#toLookAgain.delete(uid);
+      if (!this.#signal.aborted) void this.refresh(uid).catch(() => {});
+    });
+    this.#toLookAgain.set(uid, cancel);
+  }
+
+  /** Asks for the details of what is new or changed since the last look, and keeps those of the rest. */
+  async #inspect(listed: ListedPod, before: ObservedPod | undefined): Promise<ObservedPod | undefined> {
+    const { runtime, clock } = this.#o;
+    const o = { signal: this.#signal };
+    const knownSandboxes = new Map<string, ObservedSandbox>(before?.sandboxes.map((s) => [s.id, s]));
+    const knownContainers = new Map<string, ObservedContainer>(before?.containers.map((c) => [c.id, c]));
+    const [sandboxes, containers] = await Promise.all([
+      Promise.all(
+        listed.sandboxes.map(async (s) => {
+          const known = knownSandboxes.get(s.id);
+          if (known && sandboxStillSo(known, s)) return known;
+          const status = (await ifThere(runtime.podSandboxStatus(s.id as SandboxId, o)))?.status;
+          return status && observedSandbox(status);
+        }),
+      ),
+      Promise.all(
+        listed.containers.map(async (c) => {
+          const known = knownContainers.get(c.id);
+          if (known && containerStillSo(known, c, clock.now())) return known;
+          const status = (await ifThere(runtime.containerStatus(c.id as ContainerId, o)))?.status;
+          if (!status) return undefined;
+          const words = await this.#lastWords(status);
+          const found = observedContainer(c.podSandboxId as SandboxId, status, words);
+          return { ...found, listedImage: c.image?.image ?? "" };
+        }),
+      ),
+    ]);
+    const pod: ObservedPod = {
+      uid: listed.uid,
+      name: listed.name,
+      namespace: listed.namespace,
+      sandboxes: sandboxes.filter((s) => s !== undefined),
+      containers: containers.filter((c) => c !== undefined),
+    };
+    return pod.sandboxes.length + pod.containers.length > 0 ? pod : undefined;
+  }
+
+  /** A message that cannot be read is no reason not to tell that the container has ended. */
+  async #lastWords(status: ContainerStatus): Promise<string> {
+    if (status.state !== ContainerState.CONTAINER_EXITED) return "";
+    try {
+      return await (this.#o.terminationMessage ?? terminationMessage)(status);
+    } catch (error) {
+      const container = status.labels[labelContainerName];
+      this.#o.logger.warn("Reading a termination message failed", { container, err: messageOf(error) });
+      return "";
+    }
+  }
+}
+
+/** What was removed between the list and the question is simply gone. */
+async function ifThere<T>(call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if ((error as { grpcCode?: string }).grpcCode === "NOT_FOUND") return undefined;
+    throw error;
+  }
+}

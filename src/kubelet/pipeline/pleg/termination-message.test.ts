@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { ContainerState, ContainerStatusSchema } from "../../../lib/gen/runtime/v1/api_pb.js";
+import {
+  annotationTerminationMessagePath,
+  annotationTerminationMessagePolicy,
+} from "../../../lib/model/labels.ts";
+import { terminationMessage } from "./termination-message.ts";
+
+const dir = await mkdtemp(join(tmpdir(), "termination-message-"));
+after(() => rm(dir, { recursive: true }));
+const file = join(dir, "message");
+const log = join(dir, "0.log");
+
+type Init = MessageInitShape<typeof ContainerStatusSchema>;
+const ended = (more: Init = {}, policy = "File", path = "/dev/termination-log") =>
+  create(ContainerStatusSchema, {
+    state: ContainerState.CONTAINER_EXITED,
+    exitCode: 1,
+    reason: "Error",
+    logPath: log,
+    mounts: [
+      { containerPath: "/data", hostPath: "/elsewhere" },
+      { containerPath: "/dev/termination-log", hostPath: file },
+    ],
+    annotations: {
+      [annotationTerminationMessagePath]: path,
+      [annotationTerminationMessagePolicy]: policy,
+    },
+    ...more,
+  });
+const fallback = (more: Init = {}) => ended(more, "FallbackToLogsOnError");
+const row = (text: string) => `2026-01-02T03:04:05.123456789Z stdout F ${text}\n`;
+const logged = row("first") + row("last words");
+
+const table: [
+  rule: string,
+  left: { file?: string | Buffer; log?: string },
+  status: ReturnType<typeof ended>,
+  message: string,
+][] = [
+  ["the file's content", { file: "bye\n" }, ended(), "bye\n"],
+  ["no file: nothing", {}, ended(), ""],
+  ["an empty file: nothing", { file: "" }, ended(), ""],
+  ["also of a container that succeeded", { file: "bye" }, ended({ exitCode: 0 }), "bye"],
+  [
+    "the last 4096 bytes",
+    { file: `${"a".repeat(4096)}${"b".repeat(4095)}c` },
+    ended(),
+    `${"b".repeat(4095)}c`,
+  ],
+  ["characters are not cut", { file: `€${"b".repeat(4095)}` }, ended(), "b".repeat(4095)],
+  ["what is no UTF-8 is replaced", { file: Buffer.from([0x61, 0xfe, 0x62]) }, ended(), "a\ufffdb"],
+  [
+    "only what the container left, not the runtime's words",
+    { file: "bye" },
+    ended({ message: "killed" }),
+    "bye",
+  ],
+  [
+    "one that runs has left nothing yet",
+    { file: "bye" },
+    ended({ state: ContainerState.CONTAINER_RUNNING }),
+    "",
+  ],
+  ["no path: nothing", { file: "bye" }, ended({}, "File", ""), ""],
+  [
+    "a path without a slash is meant from the root",
+    { file: "bye" },
+    ended({}, "File", "dev/termination-log"),
+    "bye",
+  ],
+  ["a path that is not mounted: nothing", { file: "bye" }, ended({ mounts: [] }), ""],
+  ["the log is not for File", { file: "", log: logged }, ended(), ""],
+  [
+    "FallbackToLogsOnError: the log if the file is empty",
+    { file: "", log: logged },
+    fallback(),
+    "first\nlast words\n",
+  ],
+  ["FallbackToLogsOnError: the log if there is no file", { log: logged }, fallback(), "first\nlast words\n"],
+  [
+    "FallbackToLogsOnError: the log if no path is set",
+    { log: logged },
+    ended({}, "FallbackToLogsOnError", ""),
+    "first\nlast words\n",
+  ],
+  ["FallbackToLogsOnError: the file if it has something", { file: "bye", log: logged }, fallback(), "bye"],
+  ["FallbackToLogsOnError: no log after success", { log: logged }, fallback({ exitCode: 0 }), ""],
+  [
+    "FallbackToLogsOnError: no log of what could not start",
+    { log: logged },
+    fallback({ reason: "ContainerCannotRun" }),
+    "",
+  ],
+  [
+    "FallbackToLogsOnError: the last 80 lines",
+    { log: Array.from({ length: 100 }, (_, i) => row(`${i}`)).join("") },
+    fallback(),
+    Array.from({ length: 80 }, (_, i) => `${i + 20}\n`).join(""),
+  ],
+  [
+    "FallbackToLogsOnError: the last 2048 bytes",
+    { log: row(`${"a".repeat(3000)}b`) },
+    fallback(),
+    `${"a".repeat(2046)}b\n`,
+  ],
+];
+for (const [rule, left, status, message] of table)
+  test(`termination message: ${rule}`, async () => {
+    await Promise.all([rm(file, { force: true }), rm(log, { force: true })]);
+    if (left.file !== undefined) await writeFile(file, left.file);
+    if (left.log !== undefined) await writeFile(log, left.log);
+    assert.equal(await terminationMessage(status), message);
+  });
+
+test("a log that cannot be read is told of", async () => {
+  await Promise.all([rm(file, { force: true }), rm(log, { force: true })]);
+  assert.match(
+    await terminationMessage(fallback()),
+    /^Error on reading termination message from logs: .*ENOENT/,
+  );
+});
+
+test("what is no regular file is told of, never followed and never waited for", async () => {
+  await writeFile(join(dir, "secret"), "secret");
+  const odd: [string, RegExp, () => Promise<void> | Buffer][] = [
+    ["link", /ELOOP|not a regular file/, () => symlink(join(dir, "secret"), join(dir, "link"))],
+    ["pipe", /not a regular file/, () => execFileSync("mkfifo", [join(dir, "pipe")])],
+    ["folder", /is a directory/, () => mkdir(join(dir, "folder"))],
+  ];
+  for (const [name, why, make] of odd) {
+    await make();
+    const hostPath = join(dir, name);
+    const status = fallback({ mounts: [{ containerPath: "/dev/termination-log", hostPath }] });
+    const message = await terminationMessage(status);
+    assert.ok(message.startsWith(`Error on reading termination log ${hostPath}: `), message);
+    assert.match(message, why);
+  }
+});

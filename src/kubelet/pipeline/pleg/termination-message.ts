@@ -1,0 +1,54 @@
+import { errnoOf, messageOf } from "../../../lib/base/errors.ts";
+import { lastUtf8 } from "../../../lib/base/utf8.ts";
+import { type ContainerStatus, ContainerState as State } from "../../../lib/gen/runtime/v1/api_pb.js";
+import { tailLog } from "../../../lib/host/container-log.ts";
+import { openRegularFile, readEnd } from "../../../lib/host/regular-file.ts";
+import { readContainerNotes } from "../../../lib/model/labels.ts";
+
+const mostFileBytes = 4096;
+const mostLogBytes = 2048;
+const mostLogLines = 80;
+
+/** The message that a container left at its end; "" if none, or if it has not ended. */
+export async function terminationMessage(status: ContainerStatus): Promise<string> {
+  if (status.state !== State.CONTAINER_EXITED) return "";
+  const notes = readContainerNotes(status.annotations);
+  const file = fileFor(status, notes.terminationMessagePath);
+  const message = file === undefined ? "" : await readMessage(file);
+  if (message !== "") return message;
+  const fallBack =
+    notes.terminationMessagePolicy === "FallbackToLogsOnError" &&
+    status.exitCode !== 0 &&
+    // What could not even be started has written no log.
+    status.reason !== "ContainerCannotRun";
+  return fallBack ? readLog(status.logPath) : "";
+}
+
+/** Where the file is on the node that the container sees at its termination message path. */
+function fileFor(status: ContainerStatus, path: string): string | undefined {
+  if (path === "") return undefined;
+  const absolute = path.startsWith("/") ? path : `/${path}`;
+  return status.mounts.find((mount) => mount.containerPath === absolute)?.hostPath;
+}
+
+async function readMessage(path: string): Promise<string> {
+  try {
+    const file = await openRegularFile(path, { follow: false });
+    try {
+      return lastUtf8(await readEnd(file, mostFileBytes), mostFileBytes);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT") return "";
+    return `Error on reading termination log ${path}: ${messageOf(error)}`;
+  }
+}
+
+async function readLog(path: string): Promise<string> {
+  try {
+    return await tailLog(path, { lines: mostLogLines, bytes: mostLogBytes });
+  } catch (error) {
+    return `Error on reading termination message from logs: ${messageOf(error)}`;
+  }
+}

@@ -1,0 +1,125 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type * as api from "../../../../lib/gen/runtime/v1/api_pb.js";
+import type { Container, Pod } from "../../../../lib/model/pod.ts";
+
+export type MountInit = MessageInitShape<typeof api.MountSchema>;
+export type DeviceInit = MessageInitShape<typeof api.DeviceSchema>;
+export type UserNamespaceInit = MessageInitShape<typeof api.UserNamespaceSchema>;
+
+/** What the builders must know of the node. */
+export interface NodeFacts {
+  /** The node's addresses, the preferred one first. */
+  readonly hostIps: readonly string[];
+  /** Bytes. */
+  readonly memoryCapacity: bigint;
+  readonly swapCapacity: bigint;
+  /** What downward API limits fall back to: {"cpu": "2", "memory": "8Gi"}. */
+  readonly allocatable: Readonly<Record<string, string>>;
+  readonly cgroupVersion: 1 | 2;
+  /** True if the kernel can limit swap (memsw on v1, memory.swap.max on v2). */
+  readonly swapAccounting: boolean;
+  /** Page sizes of the host as the hugetlb controller writes them: ["2MB", "1GB"]. */
+  readonly hugepageSizes: readonly string[];
+  readonly pageSize: bigint;
+  readonly selinux: boolean;
+  /** Paths to hide besides the usual ones, such as the thermal_throttle folders of the CPUs that have one. */
+  readonly extraMaskedPaths: readonly string[];
+}
+
+/** What the builders must know of the configuration. */
+export interface RuntimeSettings {
+  readonly rootDir: string;
+  readonly podLogsDir: string;
+  readonly cpuCfsQuota: boolean;
+  readonly cpuCfsQuotaPeriodUs: bigint;
+  readonly seccompDefault: boolean;
+  readonly swapBehavior: "NoSwap" | "LimitedSwap";
+  /** True: an OOM kills one process; false: the whole container (cgroup v2 only). */
+  readonly singleProcessOomKill: boolean;
+  readonly memoryThrottlingFactor: number;
+  readonly memoryReservationPolicy: "None" | "TieredReservation";
+  readonly gates: {
+    readonly podLevelResources: boolean;
+    readonly memoryQos: boolean;
+    readonly containerStopSignals: boolean;
+    /** True unless told otherwise. */
+    readonly envFiles?: boolean;
+  };
+}
+
+export interface DnsAnswer {
+  readonly servers: readonly string[];
+  readonly searches: readonly string[];
+  readonly options: readonly string[];
+}
+
+interface PodContext {
+  readonly node: NodeFacts;
+  readonly settings: RuntimeSettings;
+  /** Groups that persistent volumes ask for. */
+  readonly extraGroups?: readonly number[];
+  /** ID mappings for pods with hostUsers: false. */
+  readonly userNamespace?: UserNamespaceInit;
+  /** True if the CPU manager gave it CPUs of its own: no quota then. */
+  readonly exclusiveCpus?: boolean;
+}
+
+export interface SandboxContext extends PodContext {
+  readonly attempt: number;
+  readonly dns: DnsAnswer;
+  /** The kernel's host name for the pod; not used for pods on the host's network. */
+  readonly hostname: string;
+  readonly cgroupParent: string;
+}
+
+/** Objects that variables come from. Undefined means that there is no such object; any other trouble is thrown. */
+export interface EnvObjects {
+  configMap(namespace: string, name: string): Readonly<Record<string, string>> | undefined;
+  /** Decoded values. */
+  secret(namespace: string, name: string): Readonly<Record<string, string>> | undefined;
+}
+
+/** Newer than the published types. */
+export interface FileKeyRef {
+  readonly volumeName: string;
+  readonly path: string;
+  readonly key: string;
+  readonly optional?: boolean;
+}
+
+export interface FileKey {
+  /** Where the file is on the node. */
+  readonly path: string;
+  readonly value: string | undefined;
+}
+
+export interface ContainerContext extends PodContext {
+  /** The restart count. */
+  readonly attempt: number;
+  readonly imageRef: string;
+  /** The user that the image names; a number, a name, or neither (then it is root). */
+  readonly imageUser: ImageUser;
+  readonly podIps: readonly string[];
+  /** The file that the container's termination message goes to, in the container's folder. */
+  readonly terminationFile: string;
+  /** Variables of services, without the container's own. */
+  readonly serviceEnv?: Readonly<Record<string, string>>;
+  readonly envObjects?: EnvObjects;
+  /** A key in a file of a volume; undefined if there is no such volume. */
+  readonly fileKey?: (ref: FileKeyRef) => FileKey | undefined;
+  /** The mounts for a container's volumeMounts, in their order. `env` is for subPathExpr. */
+  readonly mountsFor?: (pod: Pod, container: Container, env: ReadonlyMap<string, string>) => MountInit[];
+  readonly devices?: readonly DeviceInit[];
+  readonly cdiDevices?: readonly string[];
+  /** From device plugins. */
+  readonly env?: ReadonlyMap<string, string>;
+  readonly mounts?: readonly MountInit[];
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** The container whose processes an ephemeral container wants to see. */
+  readonly targetContainerId?: string;
+}
+
+export interface ImageUser {
+  readonly uid?: bigint;
+  readonly username?: string;
+}

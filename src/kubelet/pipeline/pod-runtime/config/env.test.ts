@@ -1,0 +1,229 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { fakeContainer, fakePod } from "../../../../lib/model/fake-pod.ts";
+import type { Container, EnvVar } from "../../../../lib/model/pod.ts";
+import { buildEnv, expandAll } from "./env.ts";
+import { fakeContainerContext } from "./fake-context.ts";
+
+const pod = fakePod({
+  metadata: { labels: { app: "web", tier: 'a"b\n' }, annotations: { "example.com/a": "1" } },
+  spec: { nodeName: "n1", serviceAccountName: "sa" },
+});
+const objects: NonNullable<ReturnType<typeof fakeContainerContext>["envObjects"]> = {
+  configMap: (namespace, name) => (`${namespace}/${name}` === "default/cm" ? { z: "26", a: "1" } : undefined),
+  secret: (_, name) => (name === "sec" ? { password: "x" } : undefined),
+};
+const build = (container: Partial<Container>, over = {}) =>
+  Object.fromEntries(
+    buildEnv(pod, fakeContainer(container), fakeContainerContext({ envObjects: objects, ...over })),
+  );
+const one = (variable: Partial<EnvVar>, over = {}) => build({ env: [{ name: "V", ...variable }] }, over).V;
+const field = (fieldPath: string) => ({ valueFrom: { fieldRef: { fieldPath } } });
+
+describe("buildEnv", () => {
+  const serviceEnv = { WEB_HOST: "10.0.0.1", A: "service" };
+  it("expands what was declared before, then services, and nothing that comes later", () => {
+    const env = [
+      { name: "A", value: "own" },
+      { name: "B", value: "$(A) $(WEB_HOST) $(C) $$(A)" },
+      { name: "C", value: "c" },
+    ];
+    assert.equal(build({ env }, { serviceEnv }).B, "own 10.0.0.1 $(C) $(A)");
+  });
+  it("lets declared variables win over services, and envFrom lose against env", () => {
+    const envFrom = [{ configMapRef: { name: "cm" } }];
+    const env = [
+      { name: "A", value: "own" },
+      { name: "a", value: "env" },
+    ];
+    assert.deepEqual(build({ env, envFrom }, { serviceEnv }), {
+      a: "env",
+      z: "26",
+      A: "own",
+      WEB_HOST: "10.0.0.1",
+    });
+  });
+  it("is in order: envFrom by key, env as declared, services", () => {
+    const envFrom = [{ prefix: "P_", configMapRef: { name: "cm" } }, { secretRef: { name: "sec" } }];
+    const env = [
+      { name: "Y", value: "1" },
+      { name: "X", value: "2" },
+    ];
+    const names = Object.keys(build({ env, envFrom }, { serviceEnv: { S: "3" } }));
+    assert.deepEqual(names, ["P_a", "P_z", "password", "Y", "X", "S"]);
+  });
+  it("has an empty value for a variable that says nothing", () => assert.equal(one({}), ""));
+  it("takes the later of two variables of a name", () => {
+    assert.deepEqual(
+      build({
+        env: [
+          { name: "A", value: "1" },
+          { name: "A", value: "$(A)2" },
+        ],
+      }),
+      { A: "12" },
+    );
+  });
+
+  const values: [rule: string, want: string | undefined, variable: Partial<EnvVar>][] = [
+    ["a key of a config map", "1", { valueFrom: { configMapKeyRef: { name: "cm", key: "a" } } }],
+    ["a key of a secret", "x", { valueFrom: { secretKeyRef: { name: "sec", key: "password" } } }],
+    [
+      "nothing for an optional key that is not there",
+      undefined,
+      { valueFrom: { configMapKeyRef: { name: "cm", key: "no", optional: true } } },
+    ],
+    [
+      "nothing for an optional object that is not there",
+      undefined,
+      { valueFrom: { secretKeyRef: { name: "no", key: "k", optional: true } } },
+    ],
+    ["the pod's name", "web", field("metadata.name")],
+    ["the pod's uid", pod.metadata.uid, field("metadata.uid")],
+    ["a label", "web", field("metadata.labels['app']")],
+    ["an empty label that is not there", "", field("metadata.labels['constructor']")],
+    ["an annotation", "1", field("metadata.annotations['example.com/a']")],
+    ["all labels, quoted", 'app="web"\ntier="a\\"b\\n"', field("metadata.labels")],
+    ["the node", "n1", field("spec.nodeName")],
+    ["the service account", "sa", field("spec.serviceAccountName")],
+    ["the node's address", "192.0.2.10", field("status.hostIP")],
+    ["the pod's address", "10.0.0.5", field("status.podIP")],
+  ];
+  for (const [rule, want, variable] of values) it(`gives ${rule}`, () => assert.equal(one(variable), want));
+
+  it("gives one address of each family, the node's family first", () => {
+    const podIps = ["10.0.0.5", "10.0.0.6", "fd00::5"];
+    assert.equal(one(field("status.podIPs"), { podIps }), "10.0.0.5,fd00::5");
+    const node = { ...fakeContainerContext().node, hostIps: ["fd00::1"] };
+    assert.equal(one(field("status.podIPs"), { podIps, node }), "fd00::5,10.0.0.5");
+    assert.equal(one(field("status.podIP"), { podIps, node }), "fd00::5");
+  });
+
+  const errors: [rule: string, message: RegExp, container: Partial<Container>][] = [
+    ["a missing config map", /^configmap "no" not found$/, { envFrom: [{ configMapRef: { name: "no" } }] }],
+    [
+      "a missing secret",
+      /^secret "no" not found$/,
+      { env: [{ name: "V", valueFrom: { secretKeyRef: { name: "no", key: "k" } } }] },
+    ],
+    [
+      "a missing key",
+      /^couldn't find key k in Secret default\/sec$/,
+      { env: [{ name: "V", valueFrom: { secretKeyRef: { name: "sec", key: "k" } } }] },
+    ],
+    [
+      "an unknown field",
+      /^field label not supported: spec.foo$/,
+      { env: [{ name: "V", ...field("spec.foo") }] },
+    ],
+    [
+      "a subscript where none belongs",
+      /does not support subscript/,
+      { env: [{ name: "V", ...field("spec.nodeName['x']") }] },
+    ],
+  ];
+  for (const [rule, message, container] of errors) {
+    it(`fails for ${rule}`, () =>
+      assert.throws(() => build(container), { code: "CreateContainerConfigError", message }));
+  }
+  it("says that there is nobody to ask for a config map", () => {
+    const container = { envFrom: [{ configMapRef: { name: "cm" } }] };
+    assert.throws(
+      () => build(container, { envObjects: undefined }),
+      /couldn't get configMap default\/cm, no kubeClient defined/,
+    );
+  });
+  it("fails with what the resolver fails with", () => {
+    const envObjects = {
+      ...objects,
+      secret: () => {
+        throw new Error("not yet synced");
+      },
+    };
+    assert.throws(
+      () => build({ envFrom: [{ secretRef: { name: "s", optional: true } }] }, { envObjects }),
+      /not yet synced/,
+    );
+  });
+});
+
+describe("fileKeyRef", () => {
+  const files = new Map<string, string | undefined>([
+    ["a", "1"],
+    ["empty", ""],
+    ["none", undefined],
+  ]);
+  const fileKey = ({ volumeName, path, key }: { volumeName: string; path: string; key: string }) =>
+    volumeName === "v" ? { path: `/pods/v/${path}`, value: files.get(key) } : undefined;
+  const get = (ref: object, over = {}) => {
+    const fileKeyRef = { volumeName: "v", path: "env", key: "a", ...ref };
+    const variable = { name: "V", valueFrom: { fileKeyRef } as EnvVar["valueFrom"] };
+    const after = { name: "AFTER", value: "<$(V)>" };
+    return build({ env: [variable, after] }, { fileKey, ...over });
+  };
+  const missing = 'environment variable key "KEY" not found in file "/pods/v/env"';
+
+  it("is a key of a file, and others may use it", () => assert.deepEqual(get({}), { V: "1", AFTER: "<1>" }));
+  for (const key of ["none", "empty"]) {
+    it(`without a value is an error (${key})`, () =>
+      assert.throws(() => get({ key }), {
+        code: "CreateContainerConfigError",
+        message: missing.replace("KEY", key),
+      }));
+    it(`without a value is left out if it is optional (${key})`, () =>
+      assert.deepEqual(get({ key, optional: true }), { AFTER: "<$(V)>" }));
+  }
+  it("of a volume that is not there is an error, optional or not", () => {
+    const message = 'cannot find the volume "w" referenced by FileKeyRef';
+    assert.throws(() => get({ volumeName: "w", optional: true }), { message });
+    assert.throws(() => get({ volumeName: "w" }, { fileKey: undefined }), { message });
+  });
+  it("is empty with its gate off", () => {
+    const { settings } = fakeContainerContext();
+    const off = { ...settings, gates: { ...settings.gates, envFiles: false } };
+    assert.deepEqual(get({}, { settings: off }), { V: "", AFTER: "<>" });
+  });
+});
+
+describe("resourceFieldRef", () => {
+  const own: Partial<Container> = {
+    resources: { requests: { cpu: "250m" }, limits: { memory: "100Mi", "hugepages-2Mi": "4Mi" } },
+  };
+  const get = (ref: object, container = own, spec = {}) => {
+    const env = [{ name: "V", valueFrom: { resourceFieldRef: ref as { resource: string } } }];
+    const whole = fakePod({ spec: { containers: [{ ...container, env }], ...spec } });
+    return buildEnv(whole, whole.spec.containers[0]!, fakeContainerContext()).get("V");
+  };
+  const rows: [rule: string, want: string, ref: object][] = [
+    ["is in whole units", "104857600", { resource: "limits.memory", divisor: "0" }],
+    ["is in units of the divisor", "100", { resource: "limits.memory", divisor: "1Mi" }],
+    ["is rounded up", "1", { resource: "limits.memory", divisor: "1Gi" }],
+    ["counts CPU in cores", "1", { resource: "requests.cpu" }],
+    ["counts CPU in millicores if asked", "250", { resource: "requests.cpu", divisor: "1m" }],
+    ["falls back to the node for a limit", "4", { resource: "limits.cpu" }],
+    ["does not for a request", "0", { resource: "requests.memory" }],
+    ["knows huge pages", "4194304", { resource: "limits.hugepages-2Mi" }],
+    ["knows storage", "10", { resource: "limits.ephemeral-storage", divisor: "1Gi" }],
+  ];
+  for (const [rule, want, ref] of rows) it(rule, () => assert.equal(get(ref), want));
+
+  it("falls back to the pod's limit before the node's", () => {
+    assert.equal(get({ resource: "limits.cpu" }, own, { resources: { limits: { cpu: "2" } } }), "2");
+  });
+  it("asks another container by name", () => {
+    const initContainers = [fakeContainer({ resources: { limits: { cpu: "3" } } }, "i")];
+    assert.equal(get({ resource: "limits.cpu", containerName: "i" }, own, { initContainers }), "3");
+    assert.equal(get({ resource: "limits.memory", containerName: "i" }, own, { initContainers }), "0");
+    assert.throws(() => get({ resource: "limits.cpu", containerName: "none" }), /container none not found/);
+  });
+  it("refuses what it does not know", () => {
+    assert.throws(() => get({ resource: "limits.gpu" }), /Unsupported container resource : limits.gpu/);
+  });
+});
+
+describe("expandAll", () => {
+  it("fills variables into command and arguments", () => {
+    assert.deepEqual(expandAll(["$(A)", "x$(B)"], new Map([["A", "1"]])), ["1", "x$(B)"]);
+    assert.deepEqual(expandAll(undefined, new Map()), []);
+  });
+});

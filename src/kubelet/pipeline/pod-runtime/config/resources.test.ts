@@ -1,0 +1,299 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { fakeContainer, fakePod } from "../../../../lib/model/fake-pod.ts";
+import type { Container, PodSpec } from "../../../../lib/model/pod.ts";
+import type { NodeFacts, RuntimeSettings } from "./context.ts";
+import { fakeNode, fakeSettings } from "./fake-context.ts";
+import { oomScoreAdj } from "./oom-score.ts";
+import { buildContainerResources, buildOverhead, buildSandboxResources } from "./resources.ts";
+
+const mi = 1024n * 1024n;
+const gi = 1024n * mi;
+const v2: Partial<NodeFacts> = { cgroupVersion: 2, swapAccounting: true };
+const burstable: Partial<Container> = {
+  resources: { requests: { cpu: "100m", memory: "1Gi" }, limits: { memory: "2Gi" } },
+};
+
+interface Given {
+  container?: Partial<Container>;
+  spec?: Partial<PodSpec>;
+  node?: Partial<NodeFacts>;
+  settings?: Partial<RuntimeSettings>;
+  exclusiveCpus?: boolean;
+}
+
+function build({ container = {}, spec = {}, node, settings, exclusiveCpus }: Given) {
+  const pod = fakePod({ spec: { ...spec, containers: [container] } });
+  const ctx = { node: { ...fakeNode, ...node }, settings: { ...fakeSettings, ...settings }, exclusiveCpus };
+  return buildContainerResources(pod, pod.spec.containers[0]!, ctx) as Record<string, unknown>;
+}
+
+const memoryQos = { gates: { ...fakeSettings.gates, memoryQos: true } };
+
+describe("container resources", () => {
+  const rows: { rule: string; given: Given; key: string; want: unknown }[] = [
+    { rule: "without anything get the least shares", given: {}, key: "cpuShares", want: 2n },
+    { rule: "a CPU request makes shares", given: { container: burstable }, key: "cpuShares", want: 102n },
+    {
+      rule: "a limit stands in for a missing request",
+      given: { container: { resources: { limits: { cpu: "1" } } } },
+      key: "cpuShares",
+      want: 1024n,
+    },
+    {
+      rule: "a request of 0 is not missing",
+      given: { container: { resources: { requests: { cpu: "0" }, limits: { cpu: "1" } } } },
+      key: "cpuShares",
+      want: 2n,
+    },
+    {
+      rule: "a limit makes a quota",
+      given: { container: { resources: { limits: { cpu: "1500m" } } } },
+      key: "cpuQuota",
+      want: 150_000n,
+    },
+    { rule: "no limit makes none", given: {}, key: "cpuQuota", want: 0n },
+    {
+      rule: "a quota can be switched off",
+      given: { settings: { cpuCfsQuota: false } },
+      key: "cpuPeriod",
+      want: undefined,
+    },
+    {
+      rule: "exclusive CPUs have no quota",
+      given: { container: { resources: { limits: { cpu: "1" } } }, exclusiveCpus: true },
+      key: "cpuQuota",
+      want: -1n,
+    },
+    {
+      rule: "the pod's limit bounds a container without one",
+      given: { spec: { resources: { limits: { cpu: "2" } } } },
+      key: "cpuQuota",
+      want: 200_000n,
+    },
+    {
+      rule: "the pod's limit is nothing with the gate off",
+      given: {
+        spec: { resources: { limits: { cpu: "2" } } },
+        settings: { gates: { ...fakeSettings.gates, podLevelResources: false } },
+      },
+      key: "cpuQuota",
+      want: 0n,
+    },
+    { rule: "memory is limited", given: { container: burstable }, key: "memoryLimitInBytes", want: 2n * gi },
+    {
+      rule: "v1 allows no swap above memory",
+      given: { container: burstable, node: { swapAccounting: true } },
+      key: "memorySwapLimitInBytes",
+      want: 2n * gi,
+    },
+    {
+      rule: "v1 without swap accounting says nothing",
+      given: { container: burstable },
+      key: "memorySwapLimitInBytes",
+      want: undefined,
+    },
+    {
+      rule: "v2 allows no swap",
+      given: { container: burstable, node: v2 },
+      key: "unified",
+      want: { "memory.swap.max": "0" },
+    },
+    {
+      rule: "LimitedSwap allows as much of the swap as was requested of memory",
+      given: {
+        container: burstable,
+        node: { ...v2, swapCapacity: 4n * gi },
+        settings: { swapBehavior: "LimitedSwap" },
+      },
+      key: "unified",
+      want: { "memory.swap.max": String(512n * mi) },
+    },
+    {
+      rule: "LimitedSwap is not for containers whose memory is fixed",
+      given: {
+        container: { resources: { requests: { memory: "1Gi" }, limits: { memory: "1Gi" } } },
+        node: { ...v2, swapCapacity: 4n * gi },
+        settings: { swapBehavior: "LimitedSwap" },
+      },
+      key: "unified",
+      want: { "memory.swap.max": "0" },
+    },
+    {
+      rule: "LimitedSwap is not for critical pods",
+      given: {
+        container: burstable,
+        spec: { priority: 2_000_000_000 },
+        node: { ...v2, swapCapacity: 4n * gi },
+        settings: { swapBehavior: "LimitedSwap" },
+      },
+      key: "unified",
+      want: { "memory.swap.max": "0" },
+    },
+    {
+      rule: "v2 ends whole containers on OOM",
+      given: { node: { cgroupVersion: 2 }, settings: { singleProcessOomKill: false } },
+      key: "unified",
+      want: { "memory.oom.group": "1" },
+    },
+    { rule: "v1 cannot", given: { settings: { singleProcessOomKill: false } }, key: "unified", want: {} },
+    {
+      rule: "MemoryQoS slows down before the limit",
+      given: { container: burstable, node: { cgroupVersion: 2 }, settings: memoryQos },
+      key: "unified",
+      want: {
+        "memory.min": "0",
+        "memory.low": "0",
+        "memory.high": String(((gi + (gi * 9n) / 10n) / 4096n) * 4096n),
+      },
+    },
+    {
+      rule: "MemoryQoS without a limit goes by the node's memory",
+      given: {
+        container: { resources: { requests: { memory: "1Gi" } } },
+        node: { cgroupVersion: 2 },
+        settings: memoryQos,
+      },
+      key: "unified",
+      want: {
+        "memory.min": "0",
+        "memory.low": "0",
+        "memory.high": String(((gi + (6n * gi * 9n) / 10n) / 4096n) * 4096n),
+      },
+    },
+    {
+      rule: "MemoryQoS protects what is requested if memory is reserved",
+      given: {
+        container: { resources: { requests: { memory: "1Gi" }, limits: { memory: "1Gi" } } },
+        node: { cgroupVersion: 2 },
+        settings: { ...memoryQos, memoryReservationPolicy: "TieredReservation" },
+      },
+      key: "unified",
+      want: { "memory.low": String(gi) },
+    },
+    {
+      rule: "MemoryQoS is not for v1",
+      given: { container: burstable, settings: memoryQos },
+      key: "unified",
+      want: {},
+    },
+    {
+      rule: "every page size has a limit, the container's before the pod's",
+      given: {
+        container: { resources: { limits: { "hugepages-2Mi": "4Mi" } } },
+        spec: { resources: { limits: { "hugepages-2Mi": "8Mi", "hugepages-1Gi": "1Gi" } } },
+        node: { hugepageSizes: ["64KB", "2MB", "1GB"] },
+      },
+      key: "hugepageLimits",
+      want: [
+        { pageSize: "64KB", limit: 0n },
+        { pageSize: "2MB", limit: 4n * mi },
+        { pageSize: "1GB", limit: gi },
+      ],
+    },
+  ];
+  for (const { rule, given, key, want } of rows) it(rule, () => assert.deepEqual(build(given)[key], want));
+});
+
+describe("sandbox resources", () => {
+  const ctx = { node: fakeNode, settings: fakeSettings };
+  const pod = fakePod({
+    spec: {
+      containers: [{ resources: { requests: { cpu: "100m" }, limits: { cpu: "1", memory: "1Mi" } } }],
+      overhead: { cpu: "250m", memory: "10Mi" },
+    },
+  });
+  it("are the containers' without overhead", () => {
+    assert.deepEqual(buildSandboxResources(pod, ctx), {
+      cpuShares: 102n,
+      cpuQuota: 100_000n,
+      cpuPeriod: 100_000n,
+      memoryLimitInBytes: mi,
+      unified: {},
+    });
+  });
+  it("overhead is request and limit at once", () => {
+    assert.deepEqual(buildOverhead(pod, ctx), {
+      cpuShares: 256n,
+      cpuQuota: 25_000n,
+      cpuPeriod: 100_000n,
+      memoryLimitInBytes: 10n * mi,
+      unified: {},
+    });
+    assert.deepEqual(buildOverhead(fakePod(), ctx), {});
+  });
+});
+
+describe("oomScoreAdj", () => {
+  const memory = (amount: string): Partial<Container> => ({ resources: { requests: { memory: amount } } });
+  const rows: { rule: string; spec: Parameters<typeof fakePod>[0]; name?: string; want: number }[] = [
+    { rule: "BestEffort goes first", spec: {}, want: 1000 },
+    {
+      rule: "Guaranteed goes last",
+      spec: {
+        spec: {
+          containers: [
+            { resources: { requests: { cpu: "1", memory: "1Gi" }, limits: { cpu: "1", memory: "1Gi" } } },
+          ],
+        },
+      },
+      want: -997,
+    },
+    {
+      rule: "half of the memory is half of the score",
+      spec: { spec: { containers: [memory("4Gi")] } },
+      want: 500,
+    },
+    { rule: "Burstable stays before Guaranteed", spec: { spec: { containers: [memory("8Gi")] } }, want: 3 },
+    { rule: "Burstable stays after BestEffort", spec: { spec: { containers: [memory("1")] } }, want: 999 },
+    {
+      rule: "a node-critical pod is like Guaranteed",
+      spec: { spec: { priority: 2_000_001_000, priorityClassName: "system-node-critical" } },
+      want: -997,
+    },
+    {
+      rule: "so is a static one",
+      spec: {
+        metadata: { annotations: { "kubernetes.io/config.source": "file" } },
+        spec: { priorityClassName: "system-node-critical" },
+      },
+      want: -997,
+    },
+    {
+      rule: "a class without its priority is nothing",
+      spec: { spec: { priorityClassName: "system-node-critical" } },
+      want: 1000,
+    },
+    {
+      rule: "a sidecar does not go before the least of the containers",
+      spec: {
+        spec: {
+          containers: [memory("4Gi"), memory("2Gi")],
+          initContainers: [fakeContainer({ restartPolicy: "Always" }, "side")],
+        },
+      },
+      name: "side",
+      want: 750,
+    },
+    {
+      rule: "an init container does",
+      spec: { spec: { containers: [memory("4Gi")], initContainers: [fakeContainer({}, "init")] } },
+      name: "init",
+      want: 999,
+    },
+    {
+      rule: "what the pod requests beyond its containers is shared out",
+      spec: { spec: { containers: [memory("1Gi"), {}], resources: { requests: { memory: "5Gi" } } } },
+      want: 625,
+    },
+  ];
+  for (const { rule, spec, name = "c0", want } of rows) {
+    it(rule, () => {
+      const pod = fakePod(spec);
+      const container = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].find(
+        (c) => c.name === name,
+      )!;
+      assert.equal(oomScoreAdj(pod, container, 8n * gi), want);
+    });
+  }
+});

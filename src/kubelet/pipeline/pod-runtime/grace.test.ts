@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aContainer, aPod, seenContainer } from "../../../../test/builders/pods.ts";
+import {
+  annotationDeletionGracePeriod,
+  annotationTerminationGracePeriod,
+} from "../../../lib/model/labels.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
+import type { ObservedContainer } from "../../state/observed-pods.ts";
+import { graceSecondsOf } from "./grace.ts";
+
+const a = seenContainer("a");
+const created = (seconds: string, deletion?: string) =>
+  seenContainer("a", {
+    annotations: {
+      [annotationTerminationGracePeriod]: seconds,
+      ...(deletion && { [annotationDeletionGracePeriod]: deletion }),
+    },
+  });
+const probe = (terminationGracePeriodSeconds: number) => ({ terminationGracePeriodSeconds });
+const pod = (grace: number | undefined, deletion?: number) =>
+  aPod(
+    {
+      terminationGracePeriodSeconds: grace,
+      containers: [
+        aContainer("a", { startupProbe: probe(11), livenessProbe: probe(12) }),
+        aContainer("b", { startupProbe: {}, livenessProbe: {} }),
+      ],
+      initContainers: [aContainer("s", { restartPolicy: "Always", livenessProbe: probe(13) })],
+    },
+    { deletionGracePeriodSeconds: deletion },
+  );
+
+type Options = Parameters<typeof graceSecondsOf>[2];
+const table: [rule: string, pod: Pod | undefined, c: ObservedContainer, options: Options, seconds: number][] =
+  [
+    ["as the pod says", pod(40), a, {}, 40],
+    ["30 s if it says nothing", pod(undefined), a, {}, 30],
+    ["none if the pod says so", pod(0), a, {}, 0],
+    ["a deletion may shorten it", pod(40, 5), a, {}, 5],
+    ["who stops it may override both", pod(40, 5), a, { override: 7 }, 7],
+    ["who stops it may leave it none", pod(40, 5), a, { override: 0 }, 0],
+    ["never negative", pod(40), a, { override: -1 }, 0],
+    ["a startup probe may have its own", pod(40), a, { cause: "startup-probe" }, 11],
+    ["a liveness probe may have its own", pod(40), a, { cause: "liveness-probe" }, 12],
+    ["also that of a sidecar", pod(40), seenContainer("s"), { cause: "liveness-probe" }, 13],
+    ["a probe without one: as the pod says", pod(40), seenContainer("b"), { cause: "liveness-probe" }, 40],
+    ["probes do not matter for other causes", pod(40), a, { cause: "changed" }, 40],
+    ["a deletion goes before a probe", pod(40, 5), a, { cause: "liveness-probe" }, 5],
+    ["who stops it goes before a probe", pod(40), a, { cause: "liveness-probe", override: 3 }, 3],
+    ["none when all containers are restarted", pod(40, 5), a, { cause: "restart-all" }, 0],
+    ["nobody knows the pod: as it was created", undefined, created("12"), {}, 12],
+    ["nobody knows the pod, and it was being deleted", undefined, created("12", "4"), {}, 4],
+    ["nobody knows the pod, and who stops it overrides", undefined, created("12"), { override: 3 }, 3],
+    ["nobody knows anything: the shortest", undefined, a, {}, 2],
+    ["what cannot be read counts as nothing", undefined, created("soon"), {}, 2],
+  ];
+for (const [rule, of, container, options, seconds] of table)
+  test(`grace: ${rule}`, () => assert.equal(graceSecondsOf(of, container, options), seconds));

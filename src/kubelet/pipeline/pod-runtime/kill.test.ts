@@ -1,0 +1,432 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aContainer, aPod, aSandbox, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import { sleep } from "../../../lib/base/clock.ts";
+import { isAbort } from "../../../lib/base/errors.ts";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../../lib/base/logger.ts";
+import type { CallOptions, ContainerId, SandboxId } from "../../../lib/clients/cri/cri.ts";
+import { containerAnnotations } from "../../../lib/model/labels.ts";
+import type { Container, Pod } from "../../../lib/model/pod.ts";
+import type { ObservedContainer } from "../../state/observed-pods.ts";
+import { type Hooks, type KillContainerOptions, killContainer, killPod } from "./kill.ts";
+import { Stops } from "./stops.ts";
+
+const preStop = { lifecycle: { preStop: { exec: { command: ["bye"] } } } };
+const sleeping = { lifecycle: { preStop: { sleep: { seconds: 9 } } } };
+
+/** How long each container takes to end, and its hook; "never" is longer than anybody waits, "fail" is an error. */
+interface Ways {
+  stops?: Record<string, number | "never" | "fail">;
+  hooks?: Record<string, number | "never" | "fail">;
+}
+
+/** A runtime and hooks in simulated time, which note what happens at which second. */
+function setUp(ways: Ways = {}) {
+  const clock = new FakeClock();
+  const start = clock.now();
+  const said: string[] = [];
+  const hooked: Parameters<Hooks["run"]>[0][] = [];
+  const note = (what: string) => void said.push(`${(clock.now() - start) / 1000}s ${what}`);
+  const take = async (way: number | "never" | "fail" | undefined, signal?: AbortSignal) => {
+    if (way === "fail") throw new Error("does not work");
+    if (way) await sleep(clock, way === "never" ? 1e9 : way * 1000, signal);
+  };
+  const nameOf = (id: string) => id.replace(/-\d+$/, "");
+  const deps = {
+    clock,
+    logger: silentLogger,
+    stops: new Stops(),
+    events: {
+      normal: (_: Pod, reason: string, message: string, name?: string) =>
+        note(`${reason} ${name}: ${message}`),
+      warning: (_: Pod, reason: string, message: string, name?: string) =>
+        note(`${reason} ${name}! ${message}`),
+    },
+    hooks: {
+      async run(hook: Parameters<Hooks["run"]>[0]) {
+        const { name } = hook.container;
+        hooked.push(hook);
+        note(`hook of ${name}`);
+        hook.signal.addEventListener("abort", () => note(`hook of ${name} is over`));
+        await take(ways.hooks?.[name], hook.signal);
+      },
+    },
+    runtime: {
+      async stopContainer(id: ContainerId, grace: number, o?: CallOptions) {
+        note(`stop ${id} within ${grace}s`);
+        const way = ways.stops?.[nameOf(id)];
+        await take(way === "never" || (way !== "fail" && (way ?? 0) > grace) ? grace : way, o?.signal);
+        note(`${id} ended`);
+      },
+      async stopPodSandbox(id: SandboxId) {
+        note(`stop sandbox ${id}`);
+      },
+    },
+  };
+  /** What was said since, without the end of hooks and the usual events. */
+  const story = (...leaveOut: RegExp[]) =>
+    said
+      .splice(0)
+      .filter((line) => ![/is over$/, /Killing/, ...leaveOut].some((pattern) => pattern.test(line)));
+  return { clock, deps, said, story, hooked, ways };
+}
+const never = new AbortController().signal;
+
+const one = (more: Partial<Container> = {}, grace = 30) =>
+  aPod({ terminationGracePeriodSeconds: grace, containers: [aContainer("a", more)] });
+const kill = (s: ReturnType<typeof setUp>, pod: Pod | undefined, more: Partial<KillContainerOptions> = {}) =>
+  killContainer(s.deps, { pod, seen: seen([]), container: seenContainer("a"), signal: never, ...more });
+
+const budget: [rule: string, pod: Pod, ways: Ways, override: number | undefined, story: string[]][] = [
+  ["no hook: all of the grace is for the stop", one(), {}, undefined, ["0s stop a-0 within 30s"]],
+  ["never less than 2 s for the stop", one({}, 1), {}, undefined, ["0s stop a-0 within 2s"]],
+  [
+    "the hook counts against the grace",
+    one(preStop),
+    { hooks: { a: 10 } },
+    undefined,
+    ["0s hook of a", "10s stop a-0 within 20s"],
+  ],
+  [
+    "what a hook used of a second is not held against the container",
+    one(preStop),
+    { hooks: { a: 10.7 } },
+    undefined,
+    ["0s hook of a", "10.7s stop a-0 within 20s"],
+  ],
+  [
+    "2 s are left for the stop, however long the hook took",
+    one(preStop, 10),
+    { hooks: { a: 9.5 } },
+    undefined,
+    ["0s hook of a", "9.5s stop a-0 within 2s"],
+  ],
+  [
+    "a hook that fails is told of, and the container stopped",
+    one(preStop),
+    { hooks: { a: "fail" } },
+    undefined,
+    ["0s hook of a", "0s FailedPreStopHook a! PreStopHook failed", "0s stop a-0 within 30s"],
+  ],
+  ["no grace: no hook", one(preStop), {}, 0, ["0s stop a-0 within 2s"]],
+  [
+    "a second of grace: a second for the hook",
+    one(preStop),
+    { hooks: { a: "never" }, stops: { a: 1 } },
+    1,
+    ["0s hook of a", "1s stop a-0 within 2s", "2s a-0 ended", "2s FailedPreStopHook a! PreStopHook failed"],
+  ],
+  [
+    "a sleep that is cut short is no failure",
+    one(sleeping),
+    { hooks: { a: "never" } },
+    5,
+    ["0s hook of a", "5s stop a-0 within 2s"],
+  ],
+];
+for (const [rule, pod, ways, graceOverride, story] of budget)
+  test(`the grace period: ${rule}`, async () => {
+    const s = setUp(ways);
+    const killed = kill(s, pod, { graceOverride });
+    await s.clock.advance(60_000);
+    await killed;
+    const uninteresting = story.some((line) => line.endsWith("ended")) ? [] : [/ended$/];
+    assert.deepEqual(s.story(...uninteresting), story);
+    assert.deepEqual([s.deps.stops.size, s.clock.pending], [0, 0], "nothing is left behind");
+  });
+
+test("a hook that takes too long goes on beside the stop and ends with the container", async () => {
+  const s = setUp({ hooks: { a: "never" }, stops: { a: 1 } });
+  const killed = kill(s, one(preStop, 5));
+  await s.clock.advance(60_000);
+  await killed;
+  assert.deepEqual(s.said, [
+    "0s Killing a: Stopping container a",
+    "0s hook of a",
+    "5s stop a-0 within 2s",
+    "6s a-0 ended",
+    "6s FailedPreStopHook a! PreStopHook failed",
+    "6s hook of a is over",
+  ]);
+});
+
+test("users are told why", async () => {
+  const s = setUp();
+  await kill(s, one(), {
+    message: "Container a failed liveness probe, will be restarted",
+    cause: "liveness-probe",
+  });
+  assert.equal(s.said[0], "0s Killing a: Container a failed liveness probe, will be restarted");
+});
+
+test("a hook gets what it needs: pod, ports and address", async () => {
+  const s = setUp();
+  const ports = [{ name: "web", containerPort: 80 }];
+  const pod = one({ ...preStop, ports });
+  const sandboxes = [
+    aSandbox({ state: "notready", ips: ["10.0.0.8"] }),
+    aSandbox({ ips: ["10.0.0.9", "fd00::9"] }),
+  ];
+  await kill(s, pod, { seen: seen([], sandboxes) });
+  const [{ signal: _, ...hook } = assert.fail()] = s.hooked;
+  assert.deepEqual(hook, {
+    pod,
+    container: { name: "a", ports },
+    id: "a-0",
+    handler: preStop.lifecycle.preStop,
+    podIps: ["10.0.0.9", "fd00::9"],
+  });
+});
+
+test("a container of a pod that nobody knows has its hook and grace all the same", async () => {
+  const s = setUp({ hooks: { a: 4 } });
+  const ports = [{ name: "web", containerPort: 80 }];
+  const spec = aContainer("a", { ...preStop, ports });
+  const annotations = containerAnnotations(aPod({ terminationGracePeriodSeconds: 20 }), spec, 0);
+  const container = seenContainer("a", { annotations });
+  const killed = killPod(s.deps, seen([container]), undefined, { signal: never });
+  await s.clock.advance(4000);
+  await killed;
+  assert.deepEqual(s.said, [
+    "0s Killing a: Stopping container a",
+    "0s hook of a",
+    "4s stop a-0 within 16s",
+    "4s a-0 ended",
+    "4s hook of a is over",
+    "4s stop sandbox s0",
+  ]);
+  const [hook] = s.hooked;
+  assert.deepEqual(hook?.handler, preStop.lifecycle.preStop);
+  assert.deepEqual(hook?.container, { name: "a", ports });
+  const { name, namespace, uid } = hook!.pod.metadata;
+  assert.deepEqual({ name, namespace, uid }, { name: "p", namespace: "default", uid: seen([]).uid });
+});
+
+const running = (...list: string[]): ObservedContainer[] => list.map((name) => seenContainer(name));
+const sidecar = (name: string, more: Partial<Container> = {}) =>
+  aContainer(name, { restartPolicy: "Always", ...more });
+const withSidecars = (grace: number, more: Partial<Container> = {}) =>
+  aPod({
+    terminationGracePeriodSeconds: grace,
+    initContainers: [aContainer("init"), sidecar("s1", more), sidecar("s2", more)],
+    containers: [aContainer("a", more), aContainer("b")],
+  });
+
+const orders: [rule: string, pod: Pod, running: string[], ways: Ways, story: string[]][] = [
+  [
+    "regular ones together, then sidecars, last first, then the sandbox, all in one grace period",
+    withSidecars(30),
+    ["s1", "s2", "b", "a"],
+    { stops: { a: 4, b: 7, s2: 3, s1: 1 } },
+    [
+      "0s stop b-0 within 30s",
+      "0s stop a-0 within 30s",
+      "4s a-0 ended",
+      "7s b-0 ended",
+      "7s stop s2-0 within 23s",
+      "10s s2-0 ended",
+      "10s stop s1-0 within 20s",
+      "11s s1-0 ended",
+      "11s stop sandbox s0",
+    ],
+  ],
+  [
+    "hooks of sidecars run at once, with all others",
+    withSidecars(30, preStop),
+    ["s1", "s2", "a"],
+    { hooks: { a: 5, s2: 2, s1: 9 } },
+    [
+      "0s hook of s1",
+      "0s hook of s2",
+      "0s hook of a",
+      "5s stop a-0 within 25s",
+      "5s a-0 ended",
+      "5s stop s2-0 within 25s",
+      "5s s2-0 ended",
+      "9s stop s1-0 within 21s",
+      "9s s1-0 ended",
+      "9s stop sandbox s0",
+    ],
+  ],
+  [
+    "what does not end by itself leaves the sidecars the shortest grace",
+    withSidecars(10),
+    ["s1", "s2", "a"],
+    { stops: { a: "never", s2: "never", s1: "never" } },
+    [
+      "0s stop a-0 within 10s",
+      "10s a-0 ended",
+      "10s stop s1-0 within 2s",
+      "10s stop s2-0 within 2s",
+      "12s s1-0 ended",
+      "12s s2-0 ended",
+      "12s stop sandbox s0",
+    ],
+  ],
+  [
+    "without a grace nobody waits for a turn",
+    withSidecars(0, preStop),
+    ["s1", "a"],
+    { stops: { a: 1 } },
+    [
+      "0s stop s1-0 within 2s",
+      "0s stop a-0 within 2s",
+      "0s s1-0 ended",
+      "1s a-0 ended",
+      "1s stop sandbox s0",
+    ],
+  ],
+];
+for (const [rule, pod, names, ways, story] of orders)
+  test(`order of stopping: ${rule}`, async () => {
+    const s = setUp(ways);
+    const killed = killPod(s.deps, seen(running(...names)), pod, { signal: never });
+    await s.clock.advance(60_000);
+    await killed;
+    // What happens in the same second has no order.
+    assert.deepEqual(new Set(s.story()), new Set(story));
+    assert.deepEqual(s.deps.stops.size, 0);
+  });
+
+test("what ended long ago is left alone; every sandbox is stopped, for its network", async () => {
+  const s = setUp();
+  const observed = seen(
+    [seenContainer("a", { state: "exited" }), seenContainer("b", { state: "unknown" })],
+    [aSandbox(), aSandbox({ id: "s-old" as SandboxId, state: "notready" })],
+  );
+  const killed = killPod(s.deps, observed, withSidecars(5), { signal: never });
+  await s.clock.advance(1);
+  await killed;
+  assert.deepEqual(s.story(/ended$/), [
+    "0s stop b-0 within 5s",
+    "0s stop sandbox s0",
+    "0s stop sandbox s-old",
+  ]);
+});
+
+test("all is tried, whatever fails; then the first failure is told, and the next attempt has all its time", async () => {
+  const s = setUp({ stops: { a: "fail" } });
+  const attempt = () =>
+    assert.rejects(killPod(s.deps, seen(running("a", "b", "s1")), withSidecars(5), { signal: never }), {
+      code: "KillPod",
+      message: "stopping the pod: does not work",
+    });
+  const first = attempt();
+  await s.clock.advance(5000);
+  await first;
+  assert.deepEqual(s.story(/ended$/), [
+    "0s stop a-0 within 5s",
+    "0s stop b-0 within 5s",
+    "5s stop s1-0 within 2s",
+    "5s stop sandbox s0",
+  ]);
+  s.ways.stops = {};
+  const second = killPod(s.deps, seen(running("a")), withSidecars(5), { signal: never });
+  await s.clock.advance(0);
+  await second;
+  assert.deepEqual(
+    s.said,
+    ["5s stop a-0 within 5s", "5s a-0 ended", "5s stop sandbox s0"],
+    "and is not told again",
+  );
+});
+
+test("a shorter grace takes over from a stop that is under way", async () => {
+  const s = setUp({ stops: { a: "never" } });
+  const pass = new AbortController();
+  const first = assert.rejects(
+    killPod(s.deps, seen(running("a")), one({}, 30), { signal: pass.signal }),
+    isAbort,
+  );
+  await s.clock.advance(3000);
+  pass.abort();
+  await first;
+  const second = killPod(s.deps, seen(running("a")), one({}, 30), { graceSeconds: 5, signal: never });
+  await s.clock.advance(30_000);
+  await second;
+  assert.deepEqual(s.said, [
+    "0s Killing a: Stopping container a",
+    "0s stop a-0 within 30s",
+    "3s stop a-0 within 5s",
+    "8s a-0 ended",
+    "8s stop sandbox s0",
+  ]);
+});
+
+test("a pass that takes over with the same grace does not begin anew", async () => {
+  const s = setUp({ stops: { a: "never" } });
+  const pass = new AbortController();
+  const first = assert.rejects(
+    killPod(s.deps, seen(running("a")), one({}, 30), { signal: pass.signal }),
+    isAbort,
+  );
+  await s.clock.advance(10_000);
+  pass.abort();
+  await first;
+  const second = killPod(s.deps, seen(running("a")), one({}, 30), { signal: never });
+  await s.clock.advance(30_000);
+  await second;
+  assert.deepEqual(s.story(), [
+    "0s stop a-0 within 30s",
+    "10s stop a-0 within 20s",
+    "30s a-0 ended",
+    "30s stop sandbox s0",
+  ]);
+});
+
+test("a shorter grace leaves a hook what is left of it, and no hook runs twice", async () => {
+  const s = setUp({ hooks: { a: 20 }, stops: { a: "never" } });
+  const pass = new AbortController();
+  const pod = one(preStop, 30);
+  const first = assert.rejects(killPod(s.deps, seen(running("a")), pod, { signal: pass.signal }), isAbort);
+  await s.clock.advance(3000);
+  pass.abort();
+  await first;
+  const second = killPod(s.deps, seen(running("a")), pod, { graceSeconds: 4, signal: never });
+  await s.clock.advance(30_000);
+  await second;
+  assert.deepEqual(s.said, [
+    "0s Killing a: Stopping container a",
+    "0s hook of a",
+    "7s stop a-0 within 2s",
+    "9s a-0 ended",
+    "9s FailedPreStopHook a! PreStopHook failed",
+    "9s hook of a is over",
+    "9s stop sandbox s0",
+  ]);
+  assert.deepEqual([s.deps.stops.size, s.clock.pending], [0, 0]);
+});
+
+test("a shorter grace reaches a sidecar that waits for its turn", async () => {
+  const s = setUp({ stops: { a: "never", s1: "never" } });
+  const pass = new AbortController();
+  const observed = seen(running("a", "s1"));
+  const first = assert.rejects(killPod(s.deps, observed, withSidecars(30), { signal: pass.signal }), isAbort);
+  await s.clock.advance(3000);
+  pass.abort();
+  await first;
+  const second = killPod(s.deps, observed, withSidecars(30), { graceSeconds: 3, signal: never });
+  await s.clock.advance(30_000);
+  await second;
+  assert.deepEqual(s.story(), [
+    "0s stop a-0 within 30s",
+    "3s stop a-0 within 3s",
+    "6s a-0 ended",
+    "6s stop s1-0 within 2s",
+    "8s s1-0 ended",
+    "8s stop sandbox s0",
+  ]);
+});
+
+test("a container that ended while nobody looked is forgotten with its pod", async () => {
+  const s = setUp({ stops: { a: "never" } });
+  const pass = new AbortController();
+  const first = assert.rejects(kill(s, one(), { signal: pass.signal }), isAbort);
+  await s.clock.advance(1000);
+  pass.abort();
+  await first;
+  assert.equal(s.deps.stops.size, 1);
+  await killPod(s.deps, seen([seenContainer("a", { state: "exited" })]), one(), { signal: never });
+  assert.equal(s.deps.stops.size, 0);
+});

@@ -1,0 +1,120 @@
+import type { Clock } from "../../../lib/base/clock.ts";
+import { abortError, KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import type { ContainerId, RuntimeService } from "../../../lib/clients/cri/cri.ts";
+import type { Container, Lifecycle, Pod } from "../../../lib/model/pod.ts";
+import type { PodEvents } from "../../../lib/model/pod-events.ts";
+import { type ObservedContainer, type ObservedPod, runningContainers } from "../../state/observed-pods.ts";
+import { graceSecondsOf, shortestGraceSeconds } from "./grace.ts";
+import type { KillCause } from "./plan/pod-plan.ts";
+import { PreStop, settledIn } from "./pre-stop.ts";
+import { StopTurns } from "./stop-turns.ts";
+import type { Stops } from "./stops.ts";
+
+type Handler = NonNullable<Lifecycle["preStop"]>;
+
+export interface Hooks {
+  /** Rejects if the hook fails, and with an AbortError as soon as the signal is aborted. */
+  run(hook: {
+    pod: Pod;
+    container: { name: string; ports?: Container["ports"] };
+    id: ContainerId;
+    handler: Handler;
+    podIps: readonly string[];
+    signal: AbortSignal;
+  }): Promise<void>;
+}
+
+export interface KillDeps {
+  runtime: Pick<RuntimeService, "stopContainer" | "stopPodSandbox">;
+  hooks: Hooks;
+  events: PodEvents;
+  clock: Clock;
+  logger: Logger;
+  /** One for all passes of all pods. */
+  stops: Stops;
+}
+
+export interface KillContainerOptions {
+  /** Undefined if nobody knows it any more: what the container was created with counts then. */
+  pod: Pod | undefined;
+  seen: Pick<ObservedPod, "uid" | "name" | "namespace" | "sandboxes">;
+  container: Pick<ObservedContainer, "id" | "name" | "annotations">;
+  cause?: KillCause;
+  /** For users; "Stopping container x" unless told. */
+  message?: string;
+  /** Seconds that count instead of what pod and probes say. */
+  graceOverride?: number;
+  turns?: StopTurns;
+  signal: AbortSignal;
+}
+
+/**
+ * Ends one container: its preStop hook, its turn among the others, then the runtime's stop. All of it counts against
+ * one grace period, of which at least 2 s are left for the stop.
+ */
+export async function killContainer(deps: KillDeps, options: KillContainerOptions): Promise<void> {
+  const { clock, events, stops, runtime } = deps;
+  const { container, cause, graceOverride: override, signal } = options;
+  const { id, name } = container;
+  const pod = options.pod ?? formerPod(options.seen);
+  const grace = graceSecondsOf(options.pod, container, { override, cause });
+  const { stop, first } = stops.begin(options.seen.uid, id, clock.now() + grace * 1000);
+  if (first) events.normal(pod, "Killing", options.message || `Stopping container ${name}`, name);
+  try {
+    // With no time at all there is none for a hook either.
+    if (stop.endsAt > clock.now()) {
+      stop.hook ??= PreStop.begin(deps, options, pod);
+      await stop.hook?.doneBy(stop.endsAt, signal);
+    }
+    const turn = options.turns?.turnOf(name);
+    if (turn) await settledIn(clock, stop.endsAt, turn, signal);
+    if (signal.aborted) throw abortError(signal.reason);
+    const left = Math.ceil((stop.endsAt - clock.now()) / 1000);
+    await runtime.stopContainer(id, Math.max(shortestGraceSeconds, left), { signal });
+  } catch (error) {
+    if (!signal.aborted) stops.failed(id);
+    throw error;
+  }
+  stop.hook?.endWithContainer();
+  stops.ended(id);
+  options.turns?.ended(id);
+}
+
+/** Stops everything of a pod. All is tried, whatever fails; then the first failure is thrown. */
+export async function killPod(
+  deps: KillDeps,
+  seen: ObservedPod,
+  pod: Pod | undefined,
+  options: { graceSeconds?: number; signal: AbortSignal },
+): Promise<void> {
+  const { graceSeconds: graceOverride, signal } = options;
+  const running = runningContainers(seen);
+  const turns = new StopTurns(pod, running);
+  const attempts = await Promise.allSettled(
+    running.map((container) => killContainer(deps, { pod, seen, container, graceOverride, turns, signal })),
+  );
+  // The sandbox of containers that still have their time is left alone.
+  if (signal.aborted) throw abortError(signal.reason);
+  attempts.push(
+    ...(await Promise.allSettled(
+      seen.sandboxes.map((sandbox) => deps.runtime.stopPodSandbox(sandbox.id, { signal })),
+    )),
+  );
+  if (signal.aborted) throw abortError(signal.reason);
+  const failure = attempts.find((a) => a.status === "rejected")?.reason;
+  if (failure)
+    throw new KubeletError("KillPod", `stopping the pod: ${messageOf(failure)}`, { cause: failure });
+  for (const { id } of seen.containers) deps.stops.ended(id);
+}
+
+/** A pod that nobody knows any more, as far as the runtime remembers it. */
+function formerPod({ uid, name, namespace, sandboxes }: KillContainerOptions["seen"]): Pod {
+  const hostNetwork = sandboxes.some((s) => s.hostNetwork);
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { uid, name, namespace },
+    spec: { containers: [], ...(hostNetwork && { hostNetwork }) },
+  };
+}

@@ -1,0 +1,39 @@
+import type { Pod } from "../../../../lib/model/pod.ts";
+import type { ObservedPod } from "../../../state/observed-pods.ts";
+import { planCleanup } from "./cleanup.ts";
+import { planContainer, planStrays } from "./container.ts";
+import { failedInit, planInit } from "./init.ts";
+import { emptyPlan, type PlanContext, type PodPlan } from "./pod-plan.ts";
+import { planRestartAll } from "./restart-all.ts";
+import { planSandbox } from "./sandbox.ts";
+import { PodView } from "./view.ts";
+
+/** Decides what to do next for a pod that should run. Pure: the same input gives the same plan. */
+export function planPod(pod: Pod, seen: ObservedPod | undefined, context: PlanContext): PodPlan {
+  const plan = emptyPlan();
+  if (!seen) return { ...plan, createSandbox: { attempt: 0 } };
+  const view = new PodView(pod, seen, context);
+  if (planRestartAll(plan, view)) return plan;
+  planCleanup(plan, view);
+  plan.finished = reasonItIsFinished(view);
+  // The end of what still runs is for whoever ends pods: it has an order and a grace of its own.
+  if (plan.finished || planSandbox(plan, view)) return plan;
+  plan.sandbox = view.sandbox;
+  planStrays(plan, view);
+  planEphemeral(plan, view);
+  if (planInit(plan, view))
+    for (const container of pod.spec.containers) planContainer(plan, view, container, "regular");
+  return plan;
+}
+
+function reasonItIsFinished(view: PodView): string | undefined {
+  if (view.pod.spec.containers.every((c) => view.hasEnded(c, "regular"))) return "all containers have ended";
+  const failed = failedInit(view);
+  return failed && `init container ${failed.name} failed and is not restarted`;
+}
+
+/** Ephemeral containers start whatever the others do, once: not again in a new sandbox either. */
+function planEphemeral(plan: PodPlan, view: PodView): void {
+  for (const container of view.pod.spec.ephemeralContainers ?? [])
+    if (!view.newest(container.name)) plan.start.push({ container, role: "ephemeral", attempt: 0 });
+}

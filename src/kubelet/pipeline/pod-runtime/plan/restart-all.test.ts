@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { deadSandbox, done, exited, failed, quiet, testPlans } from "../../../../../test/builders/plans.ts";
+import { aContainer, aPod, seen, seenContainer } from "../../../../../test/builders/pods.ts";
+import { planPod } from "./plan-pod.ts";
+
+const all = {
+  restartPolicy: "Never",
+  restartPolicyRules: [
+    { action: "RestartAllContainers", exitCodes: { operator: "In" as const, values: [42] } },
+  ],
+};
+const pod = aPod({
+  restartPolicy: "Never",
+  initContainers: [aContainer("i"), aContainer("s", { restartPolicy: "Always" })],
+  containers: [aContainer("a", all), aContainer("b")],
+  ephemeralContainers: [{ ...aContainer("e") }],
+});
+const runs = seenContainer;
+
+testPlans([
+  [
+    "first the regular containers are stopped; ephemeral ones are left alone",
+    pod,
+    seen([exited("a", 42), runs("b"), runs("e"), runs("s"), done("i")]),
+    "kill b-0 (restart-all)",
+  ],
+  [
+    "then the sidecars",
+    pod,
+    seen([exited("a", 42), exited("b", 137), runs("e"), runs("s"), done("i")]),
+    "kill s-0 (restart-all)",
+  ],
+  [
+    "then all are removed but the one that asked for it",
+    pod,
+    seen([exited("a", 42, { attempt: 1 }), failed("a"), exited("b", 137), exited("s", 137), done("i")]),
+    "remove a-0, remove b-0, remove s-0, remove i-0",
+  ],
+  ["then that one", pod, seen([exited("a", 42), runs("e")]), "remove a-0"],
+  ["then all begins again, in the same sandbox", pod, seen([runs("e")]), "start init i#0"],
+  [
+    "another exit code does not ask for it",
+    pod,
+    seen([exited("a", 41), runs("b"), runs("e"), runs("s"), done("i")]),
+    "",
+  ],
+  [
+    "nor one of a container that runs again",
+    pod,
+    seen([runs("a", { attempt: 1 }), exited("a", 42), runs("b"), runs("e"), runs("s"), done("i")]),
+    "",
+  ],
+  [
+    "without its gate the policy of the container decides",
+    pod,
+    seen([exited("a", 42), runs("b"), runs("e"), runs("s"), done("i")]),
+    "",
+    { gates: { containerRules: true, restartAll: false } },
+  ],
+  [
+    "an init container may ask for it, also with success",
+    aPod({
+      initContainers: [
+        aContainer("s", { restartPolicy: "Always" }),
+        aContainer("i", {
+          ...all,
+          restartPolicyRules: [
+            { action: "RestartAllContainers", exitCodes: { operator: "In", values: [0] } },
+          ],
+        }),
+      ],
+    }),
+    seen([done("i"), runs("s")]),
+    "kill s-0 (restart-all)",
+  ],
+  [
+    "a sidecar may ask for it",
+    aPod({ initContainers: [aContainer("s", { ...all, restartPolicy: "Always" })] }),
+    seen([runs("a"), exited("s", 42)]),
+    "kill a-0 (restart-all)",
+  ],
+  [
+    "it comes before a sandbox that died: what has succeeded runs again too",
+    pod,
+    seen([exited("a", 42), done("b")], [deadSandbox]),
+    "remove b-0",
+  ],
+  [
+    "and the sandbox follows, as for a pod that never ran",
+    pod,
+    seen([], [deadSandbox]),
+    "kill all, sandbox 1",
+  ],
+]);
+
+test("the logs of removed containers stay, so that restarts are counted on", () => {
+  assert.equal(planPod(pod, seen([exited("a", 42)]), quiet).restartsAll, true);
+  assert.equal(planPod(pod, seen([exited("a", 41)]), quiet).restartsAll, undefined);
+});

@@ -1,0 +1,30 @@
+import { askingToRestartAll } from "../../../../lib/model/restart-policy.ts";
+import type { PodPlan } from "./pod-plan.ts";
+import { isLive, type PodView } from "./view.ts";
+
+/**
+ * A container ended in a way that restarts all containers of the pod: the regular ones are stopped, then the init
+ * containers, then they are removed, so that the pod begins again with its first init container, in the same sandbox.
+ * Those that asked for it go last: they are how the next stage, or the next agent, knows. Ephemeral ones stay.
+ */
+export function planRestartAll(plan: PodPlan, view: PodView): boolean {
+  const { pod, seen, context } = view;
+  const lastOf = (name: string) => view.last(name);
+  const asking = askingToRestartAll(pod, lastOf, context.gates).map(lastOf);
+  if (asking.length === 0) return false;
+  plan.restartsAll = true;
+  const regular = new Set(pod.spec.containers.map((c) => c.name));
+  const all = new Set([...regular, ...view.inits.map((c) => c.name)]);
+  const theirs = seen.containers.filter((c) => all.has(c.name));
+  const live = theirs.filter(isLive);
+  const first = live.filter((c) => regular.has(c.name));
+  plan.kill = (first.length > 0 ? first : live).map((container) => ({
+    container,
+    cause: "restart-all",
+    message: `Container ${container.name} will be restarted with all containers of the pod`,
+  }));
+  if (live.length > 0) return true;
+  const others = theirs.filter((c) => !asking.includes(c));
+  plan.removeContainers = others.length > 0 ? others : theirs;
+  return true;
+}

@@ -1,0 +1,160 @@
+import { deadSandbox, done, failed, sandboxOf, testPlans } from "../../../../../test/builders/plans.ts";
+import { aContainer, aPod, aSandbox, seen, seenContainer } from "../../../../../test/builders/pods.ts";
+import type { SandboxId } from "../../../../lib/clients/cri/cri.ts";
+
+const two = aPod({ containers: [aContainer("a"), aContainer("b")] });
+const never = aPod({ restartPolicy: "Never" });
+const onFailure = aPod({ restartPolicy: "OnFailure" });
+const gone = "finished: its sandbox is gone, and with restartPolicy Never it gets no other";
+
+testPlans([
+  ["nothing there: a sandbox first", two, undefined, "sandbox 0"],
+  ["nothing there but the pod's name: a sandbox first", two, seen([], []), "sandbox 0"],
+  ["an empty sandbox: all containers start in order", two, seen([]), "start regular a#0, start regular b#0"],
+  [
+    "sandbox died: a new one, with the next attempt",
+    aPod(),
+    seen([done("a")], [deadSandbox]),
+    "kill all, sandbox 1",
+  ],
+  [
+    "sandbox died while containers run: they are ended first",
+    aPod(),
+    seen([seenContainer("a")], [deadSandbox]),
+    "kill all, sandbox 1",
+  ],
+  [
+    "the sandbox is gone and containers run: they are ended first",
+    aPod(),
+    seen([seenContainer("a")], []),
+    "kill all, sandbox 0",
+  ],
+  [
+    "two ready sandboxes: both are ended",
+    aPod(),
+    seen([], [sandboxOf(1), aSandbox()]),
+    "kill all, sandbox 2",
+  ],
+  [
+    "the ready sandbox is not the newest: ended, and a new one made",
+    aPod(),
+    seen([], [sandboxOf(1, { state: "notready" }), aSandbox()]),
+    "kill all, sandbox 2",
+  ],
+  ["sandbox without an address: replaced", aPod(), seen([], [aSandbox({ ips: [] })]), "kill all, sandbox 1"],
+  [
+    "host network needs no address of its own",
+    aPod({ hostNetwork: true }),
+    seen([], [aSandbox({ ips: [], hostNetwork: true })]),
+    "start regular a#0",
+  ],
+  [
+    "network namespace changed: replaced",
+    aPod({ hostNetwork: true }),
+    seen([seenContainer("a")]),
+    "kill all, sandbox 1",
+  ],
+  [
+    "Never and it ran: no new sandbox",
+    never,
+    seen([done("a")], [deadSandbox]),
+    "finished: all containers have ended",
+  ],
+  [
+    "Never and only init containers and sidecars ran: a new sandbox",
+    aPod({
+      restartPolicy: "Never",
+      initContainers: [aContainer("i"), aContainer("side", { restartPolicy: "Always" })],
+    }),
+    seen([failed("side"), done("i")], [deadSandbox]),
+    "kill all, sandbox 1",
+  ],
+  ["Never and nothing was made yet: a new sandbox", never, seen([], [deadSandbox]), "kill all, sandbox 1"],
+  [
+    "Never and nothing was started yet: a new sandbox",
+    never,
+    seen([seenContainer("a", { state: "created" })], [deadSandbox]),
+    "kill all, sandbox 1, remove a-0",
+  ],
+  [
+    "Never and the sandbox died while containers run: they are ended, and no sandbox made",
+    never,
+    seen([seenContainer("a")], [deadSandbox]),
+    "kill all",
+  ],
+  [
+    "Never and the sandbox died before one of the containers started: none is made for it",
+    aPod({ restartPolicy: "Never", containers: [aContainer("a"), aContainer("b")] }),
+    seen([done("a")], [deadSandbox]),
+    gone,
+  ],
+  [
+    "Never and the sandbox died before all regular containers were made: no other",
+    aPod({ restartPolicy: "Never", containers: [aContainer("a"), aContainer("b")] }),
+    seen([done("a")], [deadSandbox]),
+    gone,
+  ],
+  [
+    "Never, but the container's own policy restarts it: a new sandbox",
+    aPod({ restartPolicy: "Never", containers: [aContainer("a", { restartPolicy: "Always" })] }),
+    seen([done("a")], [deadSandbox]),
+    "kill all, sandbox 1",
+  ],
+  [
+    "Never, but a container that runs has a policy of its own: a new sandbox",
+    aPod({ restartPolicy: "Never", containers: [aContainer("a", { restartPolicy: "OnFailure" })] }),
+    seen([seenContainer("a")], [deadSandbox]),
+    "kill all, sandbox 1",
+  ],
+  [
+    "Never and only a sidecar would run again: no new sandbox",
+    aPod({
+      restartPolicy: "Never",
+      initContainers: [aContainer("s", { restartPolicy: "Always" })],
+    }),
+    seen([failed("a"), done("s")], [deadSandbox]),
+    "finished: all containers have ended",
+  ],
+  [
+    "OnFailure, all succeeded: no new sandbox",
+    onFailure,
+    seen([done("a")], [deadSandbox]),
+    "finished: all containers have ended",
+  ],
+  [
+    "OnFailure, one failed: a new sandbox",
+    onFailure,
+    seen([failed("a")], [deadSandbox]),
+    "kill all, sandbox 1",
+  ],
+  [
+    "OnFailure, init done and nothing else yet: a new sandbox",
+    aPod({ restartPolicy: "OnFailure", initContainers: [aContainer("i")] }),
+    seen([done("i")], [deadSandbox]),
+    "kill all, sandbox 1",
+  ],
+  [
+    "sandboxes that were made in vain do not pile up",
+    aPod(),
+    seen(
+      [],
+      [2, 1, 0].map((attempt) => sandboxOf(attempt, { state: "notready" })),
+    ),
+    "kill all, sandbox 3, remove s1, remove s0",
+  ],
+  [
+    "an old sandbox goes with its last container",
+    aPod(),
+    seen([seenContainer("a", { sandboxId: "s1" as SandboxId, attempt: 1 })], [sandboxOf(1), deadSandbox]),
+    "remove s0",
+  ],
+  [
+    "an old sandbox stays while a dead container of it is kept",
+    aPod(),
+    seen(
+      [seenContainer("a", { sandboxId: "s1" as SandboxId, attempt: 1 }), done("a")],
+      [sandboxOf(1), deadSandbox],
+    ),
+    "",
+  ],
+]);

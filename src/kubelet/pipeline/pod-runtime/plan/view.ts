@@ -1,0 +1,93 @@
+import type { Container, Pod } from "../../../../lib/model/pod.ts";
+import {
+  isSidecar,
+  judgedExitCode,
+  type RestartDecision,
+  restartDecision,
+  restartsWhenKilled,
+} from "../../../../lib/model/restart-policy.ts";
+import { newestContainer, type ObservedContainer, type ObservedPod } from "../../../state/observed-pods.ts";
+import type { PlanContext, Role } from "./pod-plan.ts";
+
+/** A pod, what was seen of it, and what follows from the two: the questions that all rules ask. */
+export class PodView {
+  readonly pod: Pod;
+  readonly seen: ObservedPod;
+  readonly context: PlanContext;
+
+  constructor(pod: Pod, seen: ObservedPod, context: PlanContext) {
+    this.pod = pod;
+    this.seen = seen;
+    this.context = context;
+  }
+
+  get sandbox() {
+    return this.seen.sandboxes[0];
+  }
+
+  get inits(): readonly Container[] {
+    return this.pod.spec.initContainers ?? [];
+  }
+
+  /** The newest container of that name in the newest sandbox. */
+  here(name: string): ObservedContainer | undefined {
+    return this.seen.containers.find((c) => c.name === name && c.sandboxId === this.sandbox?.id);
+  }
+
+  /** The newest container of that name in any sandbox. */
+  newest(name: string): ObservedContainer | undefined {
+    return newestContainer(this.seen, name);
+  }
+
+  /** The container of that name to judge by: the one here, or, in a new sandbox, the one before. */
+  last(name: string): ObservedContainer | undefined {
+    return this.here(name) ?? this.newest(name);
+  }
+
+  /** A regular container was made in this sandbox, so all init containers are done, even if none is left to see. */
+  get begun(): boolean {
+    return this.pod.spec.containers.some((c) => this.here(c.name));
+  }
+
+  /** Where initialisation stands: the last init container that was made in this sandbox, or -1. */
+  get reached(): number {
+    return this.inits.findLastIndex((c) => this.here(c.name));
+  }
+
+  decision(container: Container, role: Role, ended: ObservedContainer): RestartDecision {
+    const code = judgedExitCode(role, ended);
+    const decision = restartDecision(this.pod, container, role, code, this.context.gates);
+    return decision === "no" && this.context.replaced(ended) ? "restart" : decision;
+  }
+
+  /** True if its last container ended and no other follows. */
+  hasEnded(container: Container, role: Role): boolean {
+    const last = this.last(container.name);
+    return last?.state === "exited" && this.decision(container, role, last) === "no";
+  }
+
+  /** True for a container of which another will follow by its own policy, now that it ended or if it is ended. */
+  runsAgain(seen: ObservedContainer): boolean {
+    const regular = this.pod.spec.containers.find((c) => c.name === seen.name);
+    const container = regular ?? this.inits.find((c) => c.name === seen.name);
+    // A sidecar only follows the others.
+    if (!container || (!regular && isSidecar(container))) return false;
+    const role = regular ? "regular" : "init";
+    if (seen.state === "created") return false;
+    if (seen.state === "exited") return this.decision(container, role, seen) !== "no";
+    return restartsWhenKilled(this.pod, container, role, this.context.gates);
+  }
+}
+
+export function initRole(container: Container): Role {
+  return isSidecar(container) ? "sidecar" : "init";
+}
+
+export function isLive({ state }: ObservedContainer): boolean {
+  return state === "running" || state === "unknown";
+}
+
+/** True for an init container that has done its work. */
+export function isDone(ended: ObservedContainer | undefined): boolean {
+  return ended?.state === "exited" && judgedExitCode("init", ended) === 0;
+}

@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { aPod, testUid } from "../../../../test/builders/pods.ts";
+import { KubeletError } from "../../../lib/base/errors.ts";
+import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
+import type { PodUid } from "../../../lib/model/pod.ts";
+import { PodFiles } from "./pod-files.ts";
+
+const pod = aPod();
+const id = (text: string) => text as ContainerId;
+const byText = (a: string, b: string) => (a < b ? -1 : 1);
+
+async function setUp(t: TestContext, mounts: (dir: string) => string[] = () => []) {
+  const dir = await mkdtemp(join(tmpdir(), "pod-files-"));
+  t.after(() => rm(dir, { recursive: true }));
+  const options = {
+    rootDir: join(dir, "root"),
+    podLogsDir: join(dir, "logs"),
+    containerLogsDir: join(dir, "links"),
+    mountPoints: () => mounts(dir),
+  };
+  const files = new PodFiles(options);
+  const logDir = join(dir, "logs", `default_p_${testUid}`);
+  return { dir, files, logDir, options, links: () => readdir(join(dir, "links")) };
+}
+
+test("a pod gets its folders, closed to others, and its logs in a folder that all may read", async (t) => {
+  const { files, logDir } = await setUp(t);
+  await files.make(pod);
+  await files.makeContainer(pod, "a");
+  await files.make(pod);
+  assert.deepEqual((await readdir(files.podDir(testUid))).toSorted(byText), ["plugins", "volumes"]);
+  assert.equal((await stat(files.podDir(testUid))).mode & 0o007, 0);
+  assert.equal((await stat(join(logDir, "a"))).mode & 0o777, 0o755);
+});
+
+test("a log has a link with the name that log collectors know", async (t) => {
+  const { dir, files, logDir, links } = await setUp(t);
+  await files.linkLog(pod, "a", 3, id("c1"));
+  await files.linkLog(pod, "a", 3, id("c1"));
+  assert.deepEqual(await links(), ["p_default_a-c1.log"]);
+  assert.equal(await readlink(join(dir, "links", "p_default_a-c1.log")), join(logDir, "a", "3.log"));
+});
+
+test("the name of a link is cut to what the file system takes", async (t) => {
+  const { files, links } = await setUp(t);
+  await files.linkLog(aPod({}, { name: "n".repeat(250) }), "a", 0, id("c1"));
+  const [name] = await links();
+  assert.equal(name?.length, 255);
+  assert.ok(name.endsWith(".log"));
+});
+
+test("the logs of a container that was removed go, rotated ones too, and those of others stay", async (t) => {
+  const { files, logDir, links } = await setUp(t);
+  await files.makeContainer(pod, "a");
+  const kept = ["1.log", "1.log.20260101-000000", "10.log"];
+  for (const name of [...kept, "0.log", "0.log.20260101-000000", "0.log.20260101-000000.gz"])
+    await writeFile(join(logDir, "a", name), "");
+  await files.linkLog(pod, "a", 0, id("c0"));
+  await files.linkLog(pod, "a", 1, id("c1"));
+  await files.dropLogs(pod.metadata, { name: "a", id: id("c0"), logPath: join(logDir, "a", "0.log") });
+  assert.deepEqual((await readdir(join(logDir, "a"))).toSorted(byText), kept.toSorted(byText));
+  assert.deepEqual(await links(), ["p_default_a-c1.log"]);
+});
+
+test("logs outside of the pod's folder are not ours to remove", async (t) => {
+  const { dir, files } = await setUp(t);
+  const elsewhere = join(dir, "precious.log");
+  await writeFile(elsewhere, "");
+  await files.dropLogs(pod.metadata, { name: "a", id: id("c0"), logPath: elsewhere });
+  await files.dropLogs(pod.metadata, { name: "a", id: id("c0"), logPath: "" });
+  assert.ok(existsSync(elsewhere));
+});
+
+test("remove takes folders, logs and links, of this pod only, and does not mind what is gone", async (t) => {
+  const { files, logDir, links } = await setUp(t);
+  const other = aPod({}, { uid: "other" as PodUid });
+  for (const one of [pod, other]) {
+    await files.make(one);
+    await files.makeContainer(one, "a");
+    await files.linkLog(one, "a", 0, id(`c-${one.metadata.uid}`));
+  }
+  await files.remove(pod.metadata);
+  assert.equal(existsSync(files.podDir(testUid)), false);
+  assert.equal(existsSync(logDir), false);
+  assert.deepEqual(await links(), ["p_default_a-c-other.log"]);
+  assert.ok(existsSync(files.podDir("other" as PodUid)));
+  await files.remove(pod.metadata);
+});
+
+test("a pod with something mounted in its folder is not removed: that would delete what is mounted", async (t) => {
+  let mounted = true;
+  const { files, logDir } = await setUp(t, (dir) =>
+    mounted ? ["/", join(dir, "root", "pods", testUid, "volumes", "v")] : ["/"],
+  );
+  await files.make(pod);
+  await assert.rejects(
+    files.remove(pod.metadata),
+    (e: KubeletError) => e.code === "Mounted" && e.message.endsWith("volumes/v"),
+  );
+  assert.ok(existsSync(files.podDir(testUid)) && existsSync(logDir));
+  mounted = false;
+  await files.remove(pod.metadata);
+  assert.equal(existsSync(files.podDir(testUid)), false);
+});
+
+test("files in a volume that nobody has taken away are somebody's data: the pod's folder stays until they are gone", async (t) => {
+  const { files } = await setUp(t);
+  await files.make(pod);
+  const volume = join(files.podDir(testUid), "volumes", "example.com~other", "data");
+  await mkdir(volume, { recursive: true });
+  await writeFile(join(volume, "precious"), "kept");
+  await writeFile(join(files.podDir(testUid), "etc-hosts"), "");
+  await assert.rejects(files.remove(pod.metadata), (e: KubeletError) => e.message.includes("precious"));
+  assert.equal(await readFile(join(volume, "precious"), "utf8"), "kept");
+  await rm(join(volume, "precious"));
+  await files.remove(pod.metadata);
+  assert.equal(existsSync(files.podDir(testUid)), false);
+});
+
+test("a mount is found though the root folder is reached by a link", async (t) => {
+  const { dir, options } = await setUp(t);
+  await mkdir(join(dir, "real"));
+  await symlink(join(dir, "real"), join(dir, "root"));
+  // The kernel knows mounts by their real path.
+  const mount = join(dir, "real", "pods", testUid, "volumes", "v");
+  const files = new PodFiles({ ...options, mountPoints: () => [mount] });
+  await files.make(pod);
+  await assert.rejects(files.remove(pod.metadata), (e: KubeletError) => e.code === "Mounted");
+  assert.ok(existsSync(join(dir, "real", "pods", testUid)));
+});
+
+test("links to the logs of pods that are gone are removed, and nothing else", async (t) => {
+  const { dir, files, links } = await setUp(t);
+  await files.make(pod);
+  await files.makeContainer(pod, "a");
+  await files.linkLog(pod, "a", 0, id("c1"));
+  const link = (name: string, target: string) => symlink(target, join(dir, "links", name));
+  await link("gone.log", join(dir, "logs", "default_gone_u", "a", "0.log"));
+  await link("foreign.log", "/elsewhere/a/0.log");
+  await link("gone.txt", join(dir, "logs", "default_gone_u", "a", "0.log"));
+  await writeFile(join(dir, "links", "file.log"), "");
+  await files.removeDeadLinks();
+  assert.deepEqual((await links()).toSorted(byText), [
+    "file.log",
+    "foreign.log",
+    "gone.txt",
+    "p_default_a-c1.log",
+  ]);
+});
+
+test("no folder for links is no trouble", async (t) => {
+  const { files } = await setUp(t);
+  await files.removeDeadLinks();
+  assert.deepEqual(await files.known(), []);
+});
+
+test("pods are known by their folder or by their logs", async (t) => {
+  const { dir, files } = await setUp(t);
+  await files.make(pod);
+  await mkdir(join(dir, "root", "pods", "only-folder"), { recursive: true });
+  await mkdir(join(dir, "logs", "ns_only-logs_u2"), { recursive: true });
+  await mkdir(join(dir, "logs", "not a pod"));
+  assert.deepEqual(
+    (await files.known()).toSorted((a, b) => (a.uid < b.uid ? -1 : 1)),
+    [
+      { uid: testUid, name: "p", namespace: "default" },
+      { uid: "only-folder", name: "", namespace: "" },
+      { uid: "u2", name: "only-logs", namespace: "ns" },
+    ],
+  );
+});
+
+test("a pod without a UID is never removed: its folder would be that of all pods", async (t) => {
+  const { files } = await setUp(t);
+  await files.make(pod);
+  await assert.rejects(files.remove({ uid: "" as PodUid, name: "", namespace: "" }), KubeletError);
+  assert.ok(existsSync(files.podDir(testUid)));
+});
+
+test("a pod whose name is too long for a log folder can be removed all the same", async (t) => {
+  const { files } = await setUp(t);
+  const long = aPod({}, { name: "n".repeat(250) });
+  await assert.rejects(files.make(long), /ENAMETOOLONG/);
+  assert.ok(existsSync(files.podDir(testUid)));
+  await files.remove(long.metadata);
+  assert.ok(!existsSync(files.podDir(testUid)));
+});

@@ -1,0 +1,142 @@
+import { readdir, readlink, realpath, rm, symlink, unlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { errnoOf, KubeletError } from "../../../lib/base/errors.ts";
+import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
+import { makeFolders } from "../../../lib/host/make-folders.ts";
+import { readMounts } from "../../../lib/host/mount-table.ts";
+import { removeEmptyTree, removeTree } from "../../../lib/host/remove-tree.ts";
+import { restartsByLogs } from "../../../lib/host/restart-logs.ts";
+import type { Pod, PodId, PodUid } from "../../../lib/model/pod.ts";
+import { containerLogPath, podDir, podLogDir } from "./config/paths.ts";
+
+export interface PodFilesOptions {
+  /** The agent's own folder: pods/<uid> lives here. */
+  rootDir: string;
+  /** Log files: <namespace>_<name>_<uid>/<container>/<attempt>.log */
+  podLogsDir: string;
+  /** One link a container, with names that log collectors know. */
+  containerLogsDir: string;
+  /** The host's mount points, unless told otherwise. */
+  mountPoints?: () => string[];
+}
+
+/** The longest file name that Linux allows, less the ".log" at its end. */
+const longestLinkName = 255 - ".log".length;
+
+/** The folders and links that the agent keeps for pods. */
+export class PodFiles {
+  readonly #o: PodFilesOptions;
+
+  constructor(options: PodFilesOptions) {
+    this.#o = options;
+  }
+
+  podDir(uid: PodUid): string {
+    return podDir(this.#o.rootDir, uid);
+  }
+
+  logDir(pod: PodId): string {
+    return podLogDir(this.#o.podLogsDir, pod);
+  }
+
+  async make(pod: Pod): Promise<void> {
+    const dir = this.podDir(pod.metadata.uid);
+    await makeFolders(dir, 0o750);
+    await makeFolders(join(dir, "volumes"), 0o750);
+    await makeFolders(join(dir, "plugins"), 0o750);
+    await makeFolders(this.logDir(pod.metadata), 0o755);
+  }
+
+  async makeContainer(pod: Pod, container: string): Promise<void> {
+    await makeFolders(join(this.logDir(pod.metadata), container), 0o755);
+  }
+
+  /** How often a container was started, by the logs that it left. */
+  restartsByLogs(pod: Pod, container: string): Promise<number> {
+    return restartsByLogs(join(this.logDir(pod.metadata), container));
+  }
+
+  async linkLog(pod: Pod, container: string, attempt: number, id: ContainerId): Promise<void> {
+    const target = join(this.logDir(pod.metadata), containerLogPath(container, attempt));
+    await makeFolders(this.#o.containerLogsDir, 0o755);
+    try {
+      await symlink(target, this.#linkOf(pod.metadata, container, id));
+    } catch (error) {
+      if (errnoOf(error) !== "EEXIST") throw error;
+    }
+  }
+
+  /** Removes the logs of a container that was removed, rotated ones too. */
+  async dropLogs(pod: PodId, container: { name: string; id: ContainerId; logPath: string }): Promise<void> {
+    await rm(this.#linkOf(pod, container.name, container.id), { force: true });
+    if (!container.logPath.startsWith(`${this.logDir(pod)}/`)) return;
+    const dir = dirname(container.logPath);
+    const file = basename(container.logPath);
+    for (const name of await list(dir))
+      if (name === file || name.startsWith(`${file}.`)) await rm(join(dir, name), { force: true });
+  }
+
+  #linkOf(pod: PodId, container: string, id: ContainerId): string {
+    const full = `${pod.name}_${pod.namespace}_${container}-${id}`;
+    return join(this.#o.containerLogsDir, `${full.slice(0, longestLinkName)}.log`);
+  }
+
+  /** Removes all that was kept for a pod. What is not there is as good as removed. */
+  async remove(pod: PodId): Promise<void> {
+    if (!pod.uid) throw new KubeletError("NoPod", "a pod without a UID has no folder of its own");
+    const dir = this.podDir(pod.uid);
+    const mounted = await this.#mountsIn(dir);
+    // To delete through a mount would delete what is mounted.
+    if (mounted.length > 0)
+      throw new KubeletError("Mounted", `${dir} still has mounts: ${mounted.join(", ")}`);
+    await rm(this.logDir(pod), { recursive: true, force: true }).catch((error) => {
+      // With such a name there never was a folder.
+      if (errnoOf(error) !== "ENAMETOOLONG") throw error;
+    });
+    await this.removeDeadLinks();
+    // Whose files are left there nobody knows: a volume that was one of ours has been emptied by its plugin.
+    await removeEmptyTree(join(dir, "volumes"));
+    await removeTree(dir);
+  }
+
+  /** The kernel names mount points by their real path, which the configured one may only lead to. */
+  async #mountsIn(dir: string): Promise<string[]> {
+    const { mountPoints = () => readMounts().map((mount) => mount.path) } = this.#o;
+    const real = await realpath(dir).catch(() => dir);
+    return mountPoints().filter((path) => path === real || path.startsWith(`${real}/`));
+  }
+
+  /** Removes the links that point to the logs of pods that are gone. */
+  async removeDeadLinks(): Promise<void> {
+    const { containerLogsDir, podLogsDir } = this.#o;
+    for (const name of await list(containerLogsDir)) {
+      if (!name.endsWith(".log")) continue;
+      const link = join(containerLogsDir, name);
+      const target = await readlink(link).catch(() => undefined);
+      if (!target?.startsWith(`${podLogsDir}/`)) continue;
+      const folder = target.split("/").slice(0, -2).join("/");
+      if ((await list(folder)).length === 0) await unlink(link).catch(() => {});
+    }
+  }
+
+  /** The pods that have a folder or logs here. */
+  async known(): Promise<PodId[]> {
+    const pods = new Map<string, PodId>();
+    for (const uid of await list(join(this.#o.rootDir, "pods")))
+      pods.set(uid, { uid: uid as PodUid, name: "", namespace: "" });
+    for (const entry of await list(this.#o.podLogsDir)) {
+      const [namespace, name, uid] = entry.split("_");
+      if (namespace && name && uid) pods.set(uid, { uid: uid as PodUid, name, namespace });
+    }
+    return [...pods.values()];
+  }
+}
+
+async function list(dir: string): Promise<string[]> {
+  try {
+    return await readdir(dir);
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return [];
+    throw error;
+  }
+}

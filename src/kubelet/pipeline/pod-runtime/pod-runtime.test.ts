@@ -1,0 +1,363 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { podRuntimeOnFake as setUp } from "../../../../test/builders/pod-runtime.ts";
+import { aContainer, aPod, testUid } from "../../../../test/builders/pods.ts";
+import { fakeImages } from "../../../../test/fake-runtime/fake-runtime.ts";
+import { isAbort, KubeletError } from "../../../lib/base/errors.ts";
+import type { Container } from "../../../lib/model/pod.ts";
+
+/** Ends when it is told to, so that no test has to wait for a grace period. */
+const busybox = (name: string, more: Partial<Container> = {}) =>
+  aContainer(name, {
+    image: fakeImages.busybox,
+    command: ["/bin/sh", "-c", "trap 'exit 0' TERM; sleep inf"],
+    ...more,
+  });
+const onePod = (...containers: Container[]) =>
+  aPod({ containers: containers.length > 0 ? containers : [busybox("a")] });
+
+const fail = (message: string) => ({ kind: "fail", code: "UNKNOWN", message }) as const;
+
+test("a pod is made: folders, cgroup, sandbox, containers in order, links to their logs", async (t) => {
+  const s = await setUp(t);
+  const pod = onePod(busybox("a"), busybox("b"));
+  assert.deepEqual(await s.sync(pod), { wakeAt: undefined, waitingFor: undefined, finished: undefined });
+  assert.deepEqual(s.names(), ["a#0 running", "b#0 running"]);
+  assert.deepEqual(s.sandboxes(), ["#0 ready"]);
+  assert.deepEqual(s.cgroups, [`make ${testUid}`]);
+  assert.deepEqual(
+    s.fake
+      .callsOf("RunPodSandbox", "CreateContainer", "StartContainer")
+      .map((c) => c.method)
+      .join(" "),
+    "RunPodSandbox CreateContainer StartContainer CreateContainer StartContainer",
+  );
+  assert.equal((await readdir(join(s.dir, "links"))).length, 2);
+  assert.ok(existsSync(join(s.dir, "logs", `default_p_${testUid}`, "a", "0.log")));
+  assert.deepEqual(s.reasons(), {});
+  const before = s.fake.calls.length;
+  await s.sync(pod);
+  assert.equal(s.fake.calls.length, before, "and a pod that runs costs nothing");
+});
+
+test("a container that ended starts again at once, then waits longer each time", async (t) => {
+  const s = await setUp(t);
+  const pod = onePod();
+  await s.sync(pod);
+  await s.exit("a", 1);
+  await s.sync(pod);
+  assert.deepEqual(s.names(), ["a#0 exited", "a#1 running"]);
+  for (const seconds of [10, 20, 40]) {
+    await s.exit("a", 1);
+    const result = await s.sync(pod);
+    assert.equal(result.wakeAt, s.clock.now() + seconds * 1000);
+    assert.match(
+      result.waitingFor ?? "",
+      new RegExp(`^back-off ${seconds}s until \\S+ before restarting a$`),
+    );
+    assert.equal(s.waiting.get("a")?.reason, "CrashLoopBackOff");
+    assert.equal(
+      s.waiting.get("a")?.message,
+      `back-off ${seconds}s restarting failed container=a pod=p_default(${testUid})`,
+    );
+    await s.clock.advance(seconds * 1000);
+    await s.sync(pod);
+    assert.deepEqual(s.reasons(), {});
+  }
+  assert.deepEqual(s.names(), ["a#3 exited", "a#4 running"], "one dead container is kept");
+});
+
+test("a container that cannot be started waits longer each time, like one that ends", async (t) => {
+  const s = await setUp(t);
+  const pod = onePod(busybox("a", { command: ["/no/such/program"] }));
+  await assert.rejects(s.sync(pod), /no such file/);
+  assert.deepEqual(s.reasons(), { a: "RunContainerError" });
+  await assert.rejects(s.sync(pod), /no such file/);
+  for (const seconds of [10, 20, 40]) {
+    const result = await s.sync(pod);
+    assert.equal(result.wakeAt, s.clock.now() + seconds * 1000);
+    assert.deepEqual(s.reasons(), { a: "CrashLoopBackOff" });
+    await s.clock.advance(seconds * 1000);
+    await assert.rejects(s.sync(pod), /no such file/);
+  }
+});
+
+test("an agent that takes over goes on with the back-off", async (t) => {
+  const s = await setUp(t);
+  const pod = onePod();
+  await s.sync(pod);
+  await s.exit("a", 1);
+  await s.sync(pod);
+  await s.exit("a", 1);
+  s.newAgent();
+  assert.equal((await s.sync(pod)).wakeAt, s.clock.now() + 10_000);
+});
+
+test("a pod that begins again waits for what its containers did lately, not for all their restarts", async (t) => {
+  const s = await setUp(t);
+  const pod = onePod();
+  await s.sync(pod);
+  for (let i = 0; i < 4; i++) {
+    await s.clock.advance(660_000);
+    await s.exit("a", 1);
+    await s.sync(pod);
+  }
+  await s.clock.advance(60_000);
+  await s.end(pod);
+  await s.release(pod);
+  const ended = s.clock.now();
+  assert.equal((await s.sync(pod)).wakeAt, ended + 10_000);
+  await s.clock.advance(10_000);
+  await s.sync(pod);
+  assert.deepEqual(s.names().at(-1), "a#5 running");
+});
+
+test("a pod that is removed and comes back waits for nothing", async (t) => {
+  const s = await setUp(t);
+  const pod = onePod();
+  await s.sync(pod);
+  await s.exit("a", 1);
+  await s.sync(pod);
+  await s.end(pod);
+  await s.release(pod);
+  await s.remove(pod);
+  await s.sync(pod);
+  assert.deepEqual(s.names(), ["a#0 running"]);
+  await s.exit("a", 1);
+  await s.sync(pod);
+  assert.deepEqual(s.names(), ["a#0 exited", "a#1 running"]);
+});
+
+const never = { imagePullPolicy: "Never" };
+const refused = { error: { code: "UNKNOWN", message: "registry says no" } } as const;
+const imageTable: [rule: string, more: Partial<Container>, reasons: string[], message: RegExp][] = [
+  ["cannot be pulled", { image: "reg.test/x:1" }, ["ErrImagePull", "ImagePullBackOff"], /registry says no/],
+  [
+    "must not be pulled",
+    { image: "reg.test/x:1", ...never },
+    ["ErrImageNeverPull", "ErrImageNeverPull"],
+    /pull policy of Never/,
+  ],
+  [
+    "has no name",
+    { image: "NOT AN IMAGE" },
+    ["InvalidImageName", "InvalidImageName"],
+    /invalid reference format/,
+  ],
+];
+for (const [rule, more, reasons, message] of imageTable)
+  test(`an image that ${rule}: the container waits, the others run`, async (t) => {
+    const s = await setUp(t, { registry: { "reg.test/x:1": refused } });
+    const pod = onePod(busybox("bad", more), busybox("good"));
+    for (const reason of reasons) {
+      await assert.rejects(s.sync(pod), (e: Error) => e instanceof KubeletError && e.code === reason);
+      assert.deepEqual(s.reasons(), { bad: reason });
+      assert.match(s.waiting.get("bad")?.message ?? "", message);
+    }
+    assert.deepEqual(s.names(), ["good#0 running"]);
+  });
+
+test("a failed pull is tried again when its back-off is over, and who asks before is told when", async (t) => {
+  const s = await setUp(t, { registry: { "reg.test/x:1": refused } });
+  const pod = onePod(busybox("a", { image: "reg.test/x:1" }));
+  const retryAt = s.clock.now() + 10_000;
+  await assert.rejects(s.sync(pod), (e: KubeletError) => e.code === "ErrImagePull");
+  await assert.rejects(
+    s.sync(pod),
+    (e: KubeletError) => e.code === "ImagePullBackOff" && e.retryAt === retryAt,
+  );
+  assert.equal(s.fake.callsOf("PullImage").length, 1);
+  s.fake.images.registry.set("reg.test/x:1", {});
+  await s.clock.advance(10_000);
+  await s.sync(pod);
+  assert.deepEqual(s.names(), ["a#0 running"]);
+  assert.deepEqual(s.reasons(), {});
+});
+
+test("a container that cannot be created: the reason is told, and the others run", async (t) => {
+  const s = await setUp(t);
+  s.fake.faults.add({ method: "CreateContainer", effect: fail("no room") });
+  const pod = onePod(busybox("a"), busybox("b"));
+  await assert.rejects(s.sync(pod), /no room/);
+  assert.deepEqual(s.reasons(), { a: "CreateContainerError" });
+  assert.deepEqual(s.names(), ["b#0 running"]);
+  await s.sync(pod);
+  assert.deepEqual(s.names(), ["a#0 running", "b#0 running"]);
+  assert.deepEqual(s.reasons(), {});
+});
+
+test("a sandbox that cannot be made is an event and an error, and is tried again", async (t) => {
+  const s = await setUp(t);
+  s.fake.faults.add({ method: "RunPodSandbox", effect: fail("no network") });
+  await assert.rejects(s.sync(onePod()), (e: KubeletError) => e.code === "CreatePodSandboxError");
+  assert.ok(s.said.includes("FailedCreatePodSandBox! Failed to create pod sandbox: no network"));
+  await s.sync(onePod());
+  assert.deepEqual(s.sandboxes(), ["#0 ready"]);
+});
+
+for (const method of ["RunPodSandbox", "CreateContainer", "StartContainer"])
+  test(`the answer to ${method} is lost: the next look finds what was done, and nothing is done twice`, async (t) => {
+    const s = await setUp(t);
+    const pod = onePod();
+    s.fake.faults.add({ method, after: true, effect: fail("answer lost") });
+    await assert.rejects(s.sync(pod), /answer lost/);
+    await s.sync(pod);
+    assert.deepEqual(s.names(), ["a#0 running"]);
+    assert.deepEqual(s.sandboxes(), ["#0 ready"]);
+    assert.deepEqual(s.reasons(), {}, "a container that runs waits for nothing");
+  });
+
+test("a container that was created and never started is replaced by one that is", async (t) => {
+  const s = await setUp(t);
+  const pod = onePod();
+  // An agent that ends between create and start leaves this behind.
+  s.fake.faults.add({ method: "StartContainer", effect: fail("killed") });
+  await assert.rejects(s.sync(pod), /killed/);
+  assert.deepEqual(s.names(), ["a#0 created"]);
+  const [leftover] = s.fake.pods.containers.keys();
+  s.newAgent();
+  await s.sync(pod);
+  assert.deepEqual(s.names(), ["a#0 running"]);
+  assert.equal(s.fake.pods.containers.has(leftover!), false);
+});
+
+test("a look that failed is made up for before anything is planned", async (t) => {
+  const s = await setUp(t);
+  const pod = onePod();
+  await s.sync(pod);
+  await s.exit("a", 1);
+  s.fake.faults.add({ method: "ListContainers", effect: fail("away") });
+  await assert.rejects(s.sync(pod), /away/);
+  assert.deepEqual(s.names(), ["a#0 exited", "a#1 running"]);
+  s.said.length = 0;
+  await s.sync(pod);
+  assert.deepEqual(s.said, [], "what runs is not started again");
+  assert.deepEqual(s.reasons(), {}, "and does not wait to be");
+  assert.equal(s.fake.callsOf("CreateContainer").length, 2);
+});
+
+test("while looks fail, nothing is done", async (t) => {
+  const s = await setUp(t);
+  s.fake.faults.add({ method: "ListContainers", times: 3, effect: fail("away") });
+  for (let i = 0; i < 3; i++) await assert.rejects(s.sync(onePod()), /away/);
+  assert.equal(s.fake.callsOf("RunPodSandbox").length, 0);
+  assert.equal(s.fake.callsOf("CreateContainer").length, 0);
+  await s.sync(onePod());
+  assert.deepEqual(s.names(), ["a#0 running"]);
+});
+
+test("a sandbox that is lost is replaced; its containers are ended first and the count goes on", async (t) => {
+  const s = await setUp(t);
+  const pod = onePod();
+  await s.sync(pod);
+  s.fake.pods.loseSandbox([...s.fake.pods.sandboxes.keys()][0]!);
+  await s.pleg.refresh(testUid);
+  await s.sync(pod);
+  assert.deepEqual(s.names(), ["a#0 exited", "a#1 running"]);
+  assert.deepEqual(s.sandboxes(), ["#0 stopped", "#1 ready"]);
+  assert.ok(s.said.includes("SandboxChanged: Pod sandbox changed, it will be killed and re-created."));
+});
+
+test("restartPolicy Never and the sandbox is lost: what still runs is ended, nothing starts", async (t) => {
+  const s = await setUp(t);
+  const pod = aPod({ restartPolicy: "Never", containers: [busybox("a")] });
+  await s.sync(pod);
+  s.fake.pods.loseSandbox([...s.fake.pods.sandboxes.keys()][0]!);
+  await s.pleg.refresh(testUid);
+  await s.sync(pod);
+  assert.deepEqual(s.names(), ["a#0 exited"]);
+  assert.deepEqual(s.sandboxes(), ["#0 stopped"]);
+});
+
+test("a leftover that the runtime refuses to remove keeps nothing else from starting", async (t) => {
+  const s = await setUp(t);
+  const pod = onePod(busybox("a"), busybox("b"));
+  s.fake.faults.add({ method: "StartContainer", effect: fail("killed") });
+  s.fake.faults.add({
+    method: "CreateContainer",
+    when: (r) => JSON.stringify(r, bigints).includes('"name":"b"'),
+    effect: fail("later"),
+  });
+  await assert.rejects(s.sync(pod));
+  assert.deepEqual(s.names(), ["a#0 created"]);
+  s.fake.faults.add({ method: "RemoveContainer", effect: fail("refused") });
+  await assert.rejects(s.sync(pod), /refused/);
+  assert.deepEqual(s.names(), ["a#0 created", "b#0 running"]);
+  await s.sync(pod);
+  assert.deepEqual(s.names(), ["a#0 running", "b#0 running"]);
+});
+
+const bigints = (_: string, value: unknown) => (typeof value === "bigint" ? String(value) : value);
+
+test("an image that changed: that container is ended and started anew, the others run on", async (t) => {
+  const s = await setUp(t, { registry: { "reg.test/new:1": { command: ["sleep", "inf"] } } });
+  await s.sync(onePod(busybox("a"), busybox("b")));
+  await s.sync(onePod(busybox("a", { image: "reg.test/new:1" }), busybox("b")));
+  assert.deepEqual(s.names(), ["a#0 exited", "a#1 running", "b#0 running"]);
+  assert.ok(s.said.includes("Killing: Container a definition changed, will be restarted"));
+});
+
+test("one container that cannot be ended does not keep others of the pod from what they need", async (t) => {
+  const s = await setUp(t, { registry: { "reg.test/new:1": { command: ["sleep", "inf"] } } });
+  await s.sync(onePod(busybox("a"), busybox("b")));
+  s.fake.faults.add({ method: "StopContainer", effect: fail("stuck") });
+  const changed = { image: "reg.test/new:1" };
+  await assert.rejects(s.sync(onePod(busybox("a", changed), busybox("b", changed))), /stuck/);
+  assert.deepEqual(s.names().filter((c) => c.endsWith("running")).length, 1, "the other was ended");
+  await s.sync(onePod(busybox("a", changed), busybox("b", changed)));
+  assert.deepEqual(
+    s.names().filter((c) => c.endsWith("running")),
+    ["a#1 running", "b#1 running"],
+  );
+});
+
+test("a wish to end takes effect between two calls, never within one that makes something", async (t) => {
+  const s = await setUp(t);
+  const pass = new AbortController();
+  const pod = onePod(busybox("a"), busybox("b"));
+  s.fake.faults.add({ method: "StartContainer", effect: { kind: "delay", ms: 5000 } });
+  const runtime = new Promise<void>((resolve) => {
+    const watch = setInterval(() => {
+      if (s.fake.callsOf("StartContainer").length === 0) return;
+      clearInterval(watch);
+      pass.abort();
+      void s.clock.advance(5000).then(resolve);
+    }, 1);
+  });
+  await assert.rejects(s.syncWith(pod, pass.signal), isAbort);
+  await runtime;
+  assert.deepEqual(s.names(), ["a#0 running"], "a was started as a whole, b not at all");
+  assert.equal(s.fake.callsOf("StartContainer")[0]?.result, "OK");
+});
+
+test("stop ends all that runs and says so; nothing of the pod is an answer too", async (t) => {
+  const s = await setUp(t);
+  const pod = onePod();
+  await s.end(pod);
+  assert.deepEqual(s.fake.callsOf("StopContainer", "StopPodSandbox"), []);
+  await s.sync(pod);
+  await s.end(pod);
+  assert.deepEqual(s.names(), ["a#0 exited"]);
+  assert.deepEqual(s.sandboxes(), ["#0 stopped"]);
+  assert.ok(s.said.includes("Killing: Stopping container a"));
+});
+
+test("remove leaves nothing, and what the runtime refuses does not keep the rest", async (t) => {
+  const s = await setUp(t);
+  const pod = onePod(busybox("a"), busybox("b"));
+  await s.sync(pod);
+  await s.end(pod);
+  s.fake.faults.add({ method: "RemoveContainer", effect: fail("refused") });
+  s.fake.faults.add({ method: "RemovePodSandbox", effect: fail("refused too") });
+  await assert.rejects(s.remove(pod), /refused/);
+  assert.equal(s.names().length, 1);
+  await s.remove(pod);
+  assert.deepEqual([s.names(), s.sandboxes()], [[], []]);
+  assert.equal(s.observed.get(testUid), undefined);
+  assert.equal(existsSync(s.files.podDir(testUid)), false);
+  assert.equal(existsSync(s.files.logDir(pod.metadata)), false);
+  assert.deepEqual(await readdir(join(s.dir, "links")), []);
+});

@@ -1,0 +1,433 @@
+import type { Clock } from "../../../lib/base/clock.ts";
+import { isAbort, KubeletError, messageOf, retryAtOf } from "../../../lib/base/errors.ts";
+import type { ConcurrencyGate } from "../../../lib/base/gate.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import type {
+  ContainerConfigInit,
+  ContainerId,
+  PodSandboxConfigInit,
+  RuntimeService,
+} from "../../../lib/clients/cri/cri.ts";
+import { formatDuration } from "../../../lib/config/duration.ts";
+import { startPriority } from "../../../lib/model/critical-pod.ts";
+import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
+import type { PodEvents } from "../../../lib/model/pod-events.ts";
+import type { StepDetails } from "../../../lib/model/pod-step.ts";
+import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
+import type { ProbeResults } from "../../state/probe-results.ts";
+import type { ReplacedContainers } from "../../state/replaced-containers.ts";
+import type { StartingContainers } from "../../state/starting-containers.ts";
+import { type Hooks, type KillDeps, killContainer, killPod } from "./kill.ts";
+import { planPod } from "./plan/plan-pod.ts";
+import { type Delay, isEmpty, type PlanContext, type PodPlan } from "./plan/pod-plan.ts";
+import type { PodFiles } from "./pod-files.ts";
+import { RestartBackoff, restartKey } from "./restart-backoff.ts";
+import { ContainerStarter } from "./start-container.ts";
+import type { StartMetrics } from "./start-metrics.ts";
+import { Stops } from "./stops.ts";
+
+/** Why a container of a pod does not run, in the words that users know from its status. */
+export interface Waiting {
+  reason: string;
+  message: string;
+}
+
+/** Where a sync tells what it is doing. */
+export interface SyncReport {
+  blockedOn(text: string, details?: StepDetails): void;
+  waiting(container: string, waiting: Waiting | undefined): void;
+}
+
+export interface EnsuredImage {
+  ref: string;
+  user: { uid?: bigint; username?: string };
+}
+
+/** What waits for its turn: a container that ran before, or something new. */
+export type StartKind = "restart" | "container" | "sandbox";
+
+export interface PodRuntimeOptions {
+  runtime: RuntimeService;
+  images: {
+    /** Resolves with what to run. Fails with a KubeletError whose code is the waiting reason. */
+    ensure(
+      pod: Pod,
+      container: Container,
+      sandbox: PodSandboxConfigInit,
+      options: { signal: AbortSignal; onPull: (waitsFor: string) => void },
+    ): Promise<EnsuredImage>;
+    forget(uid: PodUid): void;
+  };
+  requests: {
+    sandbox(pod: Pod, attempt: number): Promise<PodSandboxConfigInit>;
+    container(
+      pod: Pod,
+      container: Container,
+      made: {
+        attempt: number;
+        image: EnsuredImage;
+        podIPs: readonly string[];
+        seen?: ObservedPod;
+        signal: AbortSignal;
+      },
+    ): Promise<ContainerConfigInit>;
+    hashOf(container: Container): string;
+    runtimeHandler(pod: Pod): string;
+  };
+  cgroups: {
+    ensure(pod: Pod): Promise<void>;
+    remove(uid: PodUid): Promise<void>;
+  };
+  files: PodFiles;
+  observe: {
+    get(uid: PodUid): ObservedPod | undefined;
+    refresh(uid: PodUid): Promise<void>;
+  };
+  gate: ConcurrencyGate<StartKind>;
+  clock: Clock;
+  logger: Logger;
+  events: PodEvents;
+  hooks: Hooks;
+  metrics?: StartMetrics;
+  /** The longest a container that keeps ending has to wait. */
+  maxRestartDelayMs: number;
+  /** The first wait; it doubles from there. */
+  firstRestartDelayMs?: number;
+  probes: Pick<ProbeResults, "get">;
+  /** Written here; the status needs it too, to tell a container that is replaced from one that is done. */
+  replaced: ReplacedContainers;
+  /** Written here; for users these do not run yet. */
+  starting: StartingContainers;
+  /** A container runs with the resources that the pod has now. */
+  onStarted?: (pod: Pod, container: Container) => void;
+  gates?: PlanContext["gates"];
+  keptDead?: number;
+  keptDeadMs?: number;
+}
+
+/** The state of a pod after a sync that had nothing left to do. */
+export interface SyncResult {
+  /** When there will be something to do. */
+  wakeAt?: number;
+  /** What the pod waits for, if it does. */
+  waitingFor?: string;
+  waitsOn?: StepDetails;
+  /** Why nothing of it will run again. */
+  finished?: string;
+}
+
+/** A stage plans again after it acted; a pod that needs more stages than this in one go is looked at later. */
+const mostStages = 50;
+
+/**
+ * Makes the runtime run a pod as its spec says: plans, acts, looks, and plans again until nothing is left to do.
+ *
+ * A call that makes something is never cancelled: a runtime that is cut off in the middle of a start may keep half a
+ * container that it then cannot remove. An abort takes effect between two calls.
+ */
+export class PodRuntime {
+  readonly #o: PodRuntimeOptions;
+  readonly #restarts: RestartBackoff;
+  readonly #kill: KillDeps;
+  readonly #starter: ContainerStarter;
+  /** Pods that were looked at since they were last changed. What is known of any other may be older, or nothing. */
+  #seen = new Set<PodUid>();
+  /** By container, until when it has to wait: said already. */
+  #toldBackOff = new Map<PodUid, Map<string, number>>();
+
+  constructor(options: PodRuntimeOptions) {
+    this.#o = options;
+    this.#restarts = new RestartBackoff(options.maxRestartDelayMs, options.firstRestartDelayMs);
+    this.#kill = { ...options, stops: new Stops() };
+    this.#starter = new ContainerStarter({
+      ...options,
+      onRestart: (pod, container, ended) =>
+        this.#restarts.restarted(restartKey(pod, container), ended, options.clock.now()),
+      kill: (pod, { id, name }, signal) =>
+        killContainer(this.#kill, {
+          pod,
+          seen: options.observe.get(pod.metadata.uid) ?? { ...pod.metadata, sandboxes: [] },
+          container: { id, name, annotations: {} },
+          message: "FailedPostStartHook",
+          signal,
+        }),
+    });
+  }
+
+  async sync(pod: Pod, report: SyncReport, signal: AbortSignal): Promise<SyncResult> {
+    const { observe } = this.#o;
+    const uid = pod.metadata.uid;
+    if (!this.#seen.has(uid)) await this.#look(uid);
+    let isNew = false;
+    for (let stage = 0; stage < mostStages; stage++) {
+      signal.throwIfAborted();
+      const plan = planPod(pod, observe.get(uid), this.#context(pod));
+      const waits = this.#explain(pod, plan, report);
+      if (isEmpty(plan))
+        return {
+          wakeAt: plan.delays.reduce<number | undefined>(earliest, undefined),
+          waitingFor: waits?.waitingFor,
+          ...(waits?.waitsOn && { waitsOn: waits.waitsOn }),
+          finished: plan.finished,
+        };
+      isNew ||= plan.createSandbox !== undefined;
+      try {
+        await this.#apply(pod, plan, report, signal);
+      } catch (error) {
+        if (isNew && !isAbort(error) && !signal.aborted) this.#o.metrics?.firstSyncFailed(pod);
+        throw error;
+      } finally {
+        // Whatever was done or half done must be seen before anyone plans again.
+        await this.#look(uid);
+      }
+    }
+    return { wakeAt: this.#o.clock.now() + 1000 };
+  }
+
+  async #look(uid: PodUid): Promise<void> {
+    this.#seen.delete(uid);
+    await this.#o.observe.refresh(uid);
+    this.#seen.add(uid);
+  }
+
+  /** Ends all containers and sandboxes of a pod. Done when none of them runs. */
+  async stop(
+    uid: PodUid,
+    pod: Pod | undefined,
+    options: { graceSeconds?: number; signal: AbortSignal; report: SyncReport },
+  ): Promise<void> {
+    const { observe } = this.#o;
+    await observe.refresh(uid);
+    const seen = observe.get(uid);
+    if (!seen) return;
+    options.report.blockedOn("stopping containers", { kind: "stop" });
+    try {
+      await killPod(this.#kill, seen, pod, options);
+    } catch (error) {
+      if (pod && !options.signal.aborted)
+        this.#o.events.warning(pod, "FailedKillPod", `error killing pod: ${messageOf(error)}`);
+      throw error;
+    } finally {
+      await observe.refresh(uid);
+    }
+    const left = observe.get(uid)?.containers.filter((c) => c.state === "running");
+    if (left?.length)
+      throw new KubeletError("KillPod", `containers still run: ${left.map((c) => c.name).join(", ")}`);
+  }
+
+  /** Removes the cgroup of a pod whose containers have ended. */
+  async release(uid: PodUid): Promise<void> {
+    this.#seen.delete(uid);
+    await this.#o.cgroups.remove(uid);
+    this.#kill.stops.forget(uid);
+    this.#o.replaced.forget(uid);
+    this.#o.starting.forget(uid);
+    this.#toldBackOff.delete(uid);
+    this.#o.images.forget(uid);
+  }
+
+  /** Removes everything of a pod that has ended: containers, sandboxes, logs, folders. */
+  async remove(id: { uid: PodUid; name: string; namespace: string }, signal: AbortSignal): Promise<void> {
+    const { runtime, observe, files } = this.#o;
+    await observe.refresh(id.uid);
+    const seen = observe.get(id.uid);
+    // Not before: a pod that begins again goes on from its dead containers, and from how they ended.
+    this.#restarts.forget(`${id.uid}/`);
+    const failures: unknown[] = [];
+    const attempt = (work: Promise<void>) => work.catch((error) => void failures.push(error));
+    await Promise.all(seen?.containers.map((c) => attempt(runtime.removeContainer(c.id, { signal }))) ?? []);
+    await Promise.all(seen?.sandboxes.map((s) => attempt(runtime.removePodSandbox(s.id, { signal }))) ?? []);
+    await files.remove(id);
+    if (seen) await observe.refresh(id.uid);
+    this.#kill.stops.forget(id.uid);
+    if (failures.length > 0) throw failures[0];
+  }
+
+  /** Which containers of a pod are being stopped, until when they have time for it, and whether their hook still runs. */
+  stopping(uid: PodUid): { id: ContainerId; endsAt: number; inHook: boolean }[] {
+    return this.#kill.stops.of(uid);
+  }
+
+  /** How much is remembered: nothing when all pods are gone. */
+  get remembered() {
+    return {
+      stops: this.#kill.stops.size,
+      restarts: this.#restarts.size,
+      looks: this.#seen.size,
+      "back-offs told": this.#toldBackOff.size,
+    };
+  }
+
+  #context(pod: Pod): PlanContext {
+    const { clock, requests } = this.#o;
+    return {
+      now: clock.now(),
+      hashOf: (container) => requests.hashOf(container),
+      restartAt: (container, ended) =>
+        this.#restarts.restartAt(restartKey(pod, container), ended, clock.now(), requests.hashOf(container)),
+      probe: (kind, id) => this.#o.probes.get(kind, id),
+      replaced: (container) => this.#o.replaced.has(pod.metadata.uid, container),
+      gates: this.#o.gates,
+      keptDead: this.#o.keptDead,
+      keptDeadMs: this.#o.keptDeadMs,
+    };
+  }
+
+  /** Tells why containers wait; returns it in one line. */
+  #explain(
+    pod: Pod,
+    plan: PodPlan,
+    report: SyncReport,
+  ): Pick<SyncResult, "waitingFor" | "waitsOn"> | undefined {
+    let waits = plan.waitingFor && { waitingFor: plan.waitingFor, waitsOn: plan.waitsOn };
+    if (plan.sandbox) {
+      const waits = new Set([
+        ...plan.delays.map((d) => d.container),
+        ...plan.start.map((a) => a.container.name),
+      ]);
+      for (const { name } of allContainers(pod)) if (!waits.has(name)) report.waiting(name, undefined);
+    }
+    for (const delay of plan.delays) {
+      const container = allContainers(pod).find((c) => c.name === delay.container)!;
+      const pause = formatDuration(this.#restarts.delayMs(restartKey(pod, container)));
+      const name = `${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})`;
+      const message = `back-off ${pause} restarting failed container=${delay.container} pod=${name}`;
+      report.waiting(delay.container, { reason: "CrashLoopBackOff", message });
+      this.#sayBackOff(pod, name, delay);
+      const until = new Date(delay.until).toISOString();
+      waits = {
+        waitingFor: `back-off ${pause} until ${until} before restarting ${delay.container}`,
+        waitsOn: { kind: "backoff", ...delay },
+      };
+    }
+    return waits || undefined;
+  }
+
+  /** Once for each wait, however often the pod is looked at meanwhile. */
+  #sayBackOff(pod: Pod, name: string, { container, until }: Delay): void {
+    const { uid } = pod.metadata;
+    const told = this.#toldBackOff.get(uid) ?? new Map<string, number>();
+    this.#toldBackOff.set(uid, told);
+    if (told.get(container) === until) return;
+    told.set(container, until);
+    const message = `Back-off restarting failed container ${container} in pod ${name}`;
+    this.#o.events.warning(pod, "BackOff", message, container);
+  }
+
+  async #apply(pod: Pod, plan: PodPlan, report: SyncReport, signal: AbortSignal): Promise<void> {
+    const { observe, events } = this.#o;
+    const seen = observe.get(pod.metadata.uid);
+    for (const container of plan.replaces) this.#replace(pod.metadata.uid, container, seen);
+    if (plan.killAll && seen) {
+      report.blockedOn(`stopping: ${plan.killAll}`, { kind: "stop" });
+      if (plan.createSandbox)
+        events.normal(pod, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
+      await killPod(this.#kill, seen, pod, { signal });
+    }
+    const failures: unknown[] = [];
+    await Promise.all(
+      plan.kill.map((kill) =>
+        killContainer(this.#kill, { pod, seen: seen!, ...kill, signal }).catch(
+          (error) => void failures.push(error),
+        ),
+      ),
+    );
+    signal.throwIfAborted();
+    failures.push(...(await this.#removeLeftovers(pod, plan)));
+    if (plan.createSandbox) await this.#createSandbox(pod, plan.createSandbox.attempt, report, signal);
+    await this.#startAll(pod, plan, report, signal);
+    if (failures.length > 0) throw failures[0];
+  }
+
+  #replace(uid: PodUid, container: ObservedContainer, seen: ObservedPod | undefined): void {
+    const { name } = container;
+    const previous = seen?.containers.find((c) => c.name === name && c.state === "exited");
+    this.#o.replaced.mark(uid, container);
+    this.#restarts.replacing(uid, container, previous);
+  }
+
+  /** What cannot be removed must not keep the rest of the pod from running: it is tried again with the next sync. */
+  async #removeLeftovers(pod: Pod, plan: PodPlan): Promise<unknown[]> {
+    const { runtime, files } = this.#o;
+    const failures: unknown[] = [];
+    const attempt = (work: Promise<void>) => work.catch((error) => void failures.push(error));
+    await Promise.all(
+      plan.removeContainers.map((container) =>
+        attempt(
+          runtime
+            .removeContainer(container.id)
+            .then(() => (plan.restartsAll ? undefined : files.dropLogs(pod.metadata, container))),
+        ),
+      ),
+    );
+    await Promise.all(
+      plan.removeSandboxes.map((sandbox) =>
+        attempt(runtime.stopPodSandbox(sandbox.id).then(() => runtime.removePodSandbox(sandbox.id))),
+      ),
+    );
+    return failures;
+  }
+
+  async #createSandbox(pod: Pod, attempt: number, report: SyncReport, signal: AbortSignal): Promise<void> {
+    const { runtime, requests, cgroups, files, gate, events, metrics } = this.#o;
+    report.blockedOn("waiting for its turn to start", { kind: "turn" });
+    const create = async () => {
+      report.blockedOn("creating the sandbox", { kind: "sandbox" });
+      // In its turn too: the preparations of a whole burst would hold up the first pod of it.
+      await files.make(pod).catch((error) => {
+        events.warning(pod, "Failed", `error making pod data directories: ${messageOf(error)}`);
+        throw error;
+      });
+      await cgroups.ensure(pod).catch((error) => {
+        const message = `unable to ensure pod container exists: ${messageOf(error)}`;
+        events.warning(pod, "FailedCreatePodContainer", message);
+        throw error;
+      });
+      metrics?.podStarting(pod);
+      try {
+        const config = await requests.sandbox(pod, attempt);
+        await runtime.runPodSandbox(config, requests.runtimeHandler(pod));
+      } catch (error) {
+        if (isAbort(error) || signal.aborted) throw error;
+        metrics?.podFailed();
+        events.warning(pod, "FailedCreatePodSandBox", `Failed to create pod sandbox: ${messageOf(error)}`);
+        throw new KubeletError("CreatePodSandboxError", `creating the sandbox: ${messageOf(error)}`, {
+          cause: error,
+        });
+      }
+    };
+    await gate.run(create, { signal, priority: startPriority(pod), kind: "sandbox" });
+  }
+
+  /** Starts the planned containers in their order. One that fails does not keep the others from starting. */
+  async #startAll(pod: Pod, plan: PodPlan, report: SyncReport, signal: AbortSignal): Promise<void> {
+    const failures: unknown[] = [];
+    for (const action of plan.start) {
+      try {
+        await this.#starter.start(pod, plan.sandbox!, action, report, signal);
+        report.waiting(action.container.name, undefined);
+      } catch (error) {
+        if (isAbort(error)) throw error;
+        const reason = error instanceof KubeletError ? error.code : "RunContainerError";
+        report.waiting(action.container.name, { reason, message: messageOf(error) });
+        failures.push(error);
+      }
+    }
+    if (failures.length === 0) return;
+    const retries = failures.map(retryAtOf);
+    const soonest = retries.every((at) => at !== undefined) ? Math.min(...retries) : undefined;
+    const [first] = failures;
+    const code = first instanceof KubeletError ? first.code : "RunContainerError";
+    const retryAt = soonest && Math.min(soonest, ...plan.delays.map((d) => d.until));
+    throw new KubeletError(code, messageOf(first), { cause: first, retryAt });
+  }
+}
+
+export function allContainers(pod: Pod): Container[] {
+  const { initContainers = [], containers, ephemeralContainers = [] } = pod.spec;
+  return [...initContainers, ...containers, ...ephemeralContainers];
+}
+
+function earliest(best: number | undefined, delay: { until: number }): number {
+  return best === undefined ? delay.until : Math.min(best, delay.until);
+}

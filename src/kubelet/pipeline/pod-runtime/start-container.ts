@@ -1,0 +1,195 @@
+import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
+import { startPriority } from "../../../lib/model/critical-pod.ts";
+import { isImageReason } from "../../../lib/model/image-reasons.ts";
+import { type Container, type Pod, podRef } from "../../../lib/model/pod.ts";
+import { newestContainer, type ObservedContainer, type ObservedSandbox } from "../../state/observed-pods.ts";
+import type { StartAction } from "./plan/pod-plan.ts";
+import type { PodRuntimeOptions, SyncReport } from "./pod-runtime.ts";
+
+export interface StartContainerOptions
+  extends Pick<
+    PodRuntimeOptions,
+    | "runtime"
+    | "images"
+    | "requests"
+    | "files"
+    | "gate"
+    | "events"
+    | "observe"
+    | "clock"
+    | "logger"
+    | "hooks"
+    | "starting"
+    | "onStarted"
+    | "metrics"
+  > {
+  /** A container takes the place of one that ended. */
+  onRestart(pod: Pod, container: Container, ended: ObservedContainer): void;
+  /** Ends a container whose postStart hook failed. */
+  kill(pod: Pod, container: { id: ContainerId; name: string }, signal: AbortSignal): Promise<void>;
+}
+
+/** Brings one container up: its image, its files and request, create, start, and its postStart hook. */
+export class ContainerStarter {
+  readonly #o: StartContainerOptions;
+
+  constructor(options: StartContainerOptions) {
+    this.#o = options;
+  }
+
+  /** Fails with a KubeletError whose code is the reason that users see. */
+  async start(
+    pod: Pod,
+    sandbox: ObservedSandbox,
+    action: StartAction,
+    report: SyncReport,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { metrics } = this.#o;
+    metrics?.containerStarting(action.role);
+    try {
+      await this.#start(pod, sandbox, action, report, signal);
+    } catch (error) {
+      if (!isAbort(error)) metrics?.containerFailed(action.role, reasonOf(error) ?? "RunContainerError");
+      throw error;
+    }
+  }
+
+  async #start(
+    pod: Pod,
+    sandbox: ObservedSandbox,
+    action: StartAction,
+    report: SyncReport,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { images, requests, files, events, observe, logger } = this.#o;
+    const { container } = action;
+    const seen = observe.get(pod.metadata.uid);
+    const ended = newestContainer(seen, container.name);
+    const attempt = ended ? action.attempt : await files.restartsByLogs(pod, container.name);
+    const failed = (error: unknown, code: string) => {
+      if (isAbort(error)) return error;
+      const reason = reasonOf(error) ?? code;
+      // An image that does not come has told its own story; here only the reason is repeated.
+      const text = isImageReason(reason) ? reason : messageOf(error);
+      events.warning(pod, "Failed", `Error: ${text}`, container.name);
+      return reasonOf(error) ? error : new KubeletError(code, messageOf(error), { cause: error });
+    };
+    const sandboxConfig = await requests.sandbox(pod, sandbox.attempt);
+    const step = { kind: "image", container: container.name } as const;
+    report.blockedOn(`looking for image ${container.image}`, step);
+    const image = await images
+      .ensure(pod, container, sandboxConfig, {
+        signal,
+        onPull: (waitsFor) => report.blockedOn(waitsFor, step),
+      })
+      .catch((error) => {
+        throw failed(error, "ErrImagePull");
+      });
+    report.blockedOn(`starting container ${container.name}`, {
+      kind: "container",
+      container: container.name,
+    });
+    await files.makeContainer(pod, container.name);
+    const config = await requests
+      .container(pod, container, { attempt, image, podIPs: sandbox.ips, seen, signal })
+      .catch((error) => {
+        throw failed(error, "CreateContainerConfigError");
+      });
+    const id = await this.#o.gate.run(
+      async () => {
+        const counted = (mountFailed: boolean) => this.#countImageVolumes(config, mountFailed);
+        const id = await this.#o.runtime.createContainer(sandbox.id, config, sandboxConfig).catch((error) => {
+          counted(/(^|desc = )ImageVolumeMountFailed/.test(messageOf(error)));
+          throw failed(error, "CreateContainerError");
+        });
+        counted(false);
+        events.normal(pod, "Created", "Container created", container.name);
+        // A start that fails counts too, or a container that cannot start would never wait.
+        if (ended?.state === "exited") this.#o.onRestart(pod, container, ended);
+        if (container.lifecycle?.postStart) this.#o.starting.add(pod.metadata.uid, id);
+        try {
+          await this.#o.runtime.startContainer(id);
+        } catch (error) {
+          this.#o.starting.delete(id);
+          throw failed(error, "RunContainerError");
+        } finally {
+          // For log collectors: no reason to call a container failed that runs.
+          await files.linkLog(pod, container.name, attempt, id).catch((error) => {
+            logger.error("Cannot link the log of a container", {
+              pod: podRef(pod),
+              id,
+              err: messageOf(error),
+            });
+          });
+        }
+        return id;
+      },
+      { signal, priority: startPriority(pod), kind: ended ? "restart" : "container" },
+    );
+    if (action.role !== "ephemeral") this.#o.onStarted?.(pod, container);
+    events.normal(pod, "Started", "Container started", container.name);
+    logger.debug(2, "Container started", { pod: podRef(pod), container: container.name, id, attempt });
+    await this.#postStart(pod, container, id, sandbox, report, signal);
+  }
+
+  #countImageVolumes(
+    { mounts = [] }: { readonly mounts?: readonly { image?: unknown }[] },
+    failed: boolean,
+  ): void {
+    const volumes = mounts.filter(({ image }) => image !== undefined).length;
+    if (volumes > 0) this.#o.metrics?.imageVolumes?.(volumes, failed);
+  }
+
+  async #postStart(
+    pod: Pod,
+    container: Container,
+    id: ContainerId,
+    sandbox: ObservedSandbox,
+    report: SyncReport,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { hooks, events, starting, logger } = this.#o;
+    const handler = container.lifecycle?.postStart;
+    if (!handler) return;
+    report.blockedOn(`waiting for the postStart hook of ${container.name}`, {
+      kind: "hook",
+      container: container.name,
+    });
+    try {
+      await hooks.run({ pod, container, id, handler, podIps: sandbox.ips, signal });
+    } catch (error) {
+      // Whoever ends the pod ends it: it has not started, and does not any more.
+      if (isAbort(error)) throw error;
+      // The hook's output may hold secrets: the log of the node may have it, an event may not.
+      logger.info("postStart hook failed", {
+        pod: podRef(pod),
+        container: container.name,
+        err: messageOf(error),
+      });
+      events.warning(pod, "FailedPostStartHook", "PostStartHook failed", container.name);
+      await this.#killAfterHook(pod, container, id, signal);
+      throw new KubeletError("PostStartHookError", messageOf(error), { cause: error });
+    }
+    starting.delete(id);
+  }
+
+  async #killAfterHook(pod: Pod, { name }: Container, id: ContainerId, signal: AbortSignal): Promise<void> {
+    const { kill, observe, logger, starting } = this.#o;
+    try {
+      await kill(pod, { id, name }, signal);
+      // Its end must be seen before it counts as started.
+      await observe.refresh(pod.metadata.uid);
+    } catch (error) {
+      if (isAbort(error)) throw error;
+      const fields = { pod: podRef(pod), container: name, err: messageOf(error) };
+      logger.error("Cannot end a container whose postStart hook failed", fields);
+    }
+    starting.delete(id);
+  }
+}
+
+function reasonOf(error: unknown): string | undefined {
+  return error instanceof KubeletError && error.name === "KubeletError" ? error.code : undefined;
+}

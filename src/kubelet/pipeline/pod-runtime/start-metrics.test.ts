@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { aContainer, aPod, aSandbox, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import { abortError, KubeletError } from "../../../lib/base/errors.ts";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { ConcurrencyGate } from "../../../lib/base/gate.ts";
+import { silentLogger } from "../../../lib/base/logger.ts";
+import { metricValues } from "../../../lib/base/metric-values.ts";
+import { createMetrics } from "../../../lib/base/metrics.ts";
+import type { PodSpec } from "../../../lib/model/pod.ts";
+import type { ObservedPod } from "../../state/observed-pods.ts";
+import { ProbeResults } from "../../state/probe-results.ts";
+import { ReplacedContainers } from "../../state/replaced-containers.ts";
+import { StartingContainers } from "../../state/starting-containers.ts";
+import { PodRuntime, type PodRuntimeOptions } from "./pod-runtime.ts";
+import { createStartMetrics } from "./start-metrics.ts";
+
+type Step = "sandbox" | "pull" | "config" | "create" | "start" | "hook";
+
+/** A node on which each step of a start can be made to fail. Init containers end well at once. */
+function node(failing: Partial<Record<Step, Error>> = {}, mounts: { image?: object }[] = []) {
+  const imageVolumes: [number, boolean][] = [];
+  const metrics = createMetrics();
+  let now: ObservedPod = seen([], []);
+  const step = async (name: Step) => {
+    if (failing[name]) throw failing[name];
+  };
+  const runtime = new PodRuntime({
+    runtime: {
+      runPodSandbox: async () => {
+        await step("sandbox");
+        now = seen([], [aSandbox()]);
+      },
+      createContainer: async (_sandbox: string, config: { metadata: { name: string } }) => {
+        await step("create");
+        return config.metadata.name;
+      },
+      startContainer: async (name: string) => {
+        await step("start");
+        const state = name === "init" ? "exited" : "running";
+        now = seen([seenContainer(name, { state }), ...now.containers]);
+      },
+      stopContainer: async () => {},
+    } as unknown as PodRuntimeOptions["runtime"],
+    images: {
+      ensure: async () => {
+        await step("pull");
+        return { ref: "sha256:1", user: {} };
+      },
+      forget: () => {},
+    },
+    requests: {
+      sandbox: async () => ({}),
+      container: async (_pod, { name }) => {
+        await step("config");
+        return { metadata: { name }, mounts };
+      },
+      hashOf: () => "h",
+      runtimeHandler: () => "",
+    },
+    cgroups: { ensure: async () => {}, remove: async () => {} },
+    files: {
+      make: async () => {},
+      makeContainer: async () => {},
+      restartsByLogs: async () => 0,
+      linkLog: async () => {},
+    } as unknown as PodRuntimeOptions["files"],
+    observe: { get: () => now, refresh: async () => {} },
+    gate: new ConcurrencyGate(1),
+    clock: new FakeClock(),
+    logger: silentLogger,
+    events: { normal: () => {}, warning: () => {} },
+    hooks: { run: () => step("hook") },
+    maxRestartDelayMs: 1000,
+    replaced: new ReplacedContainers(),
+    starting: new StartingContainers(),
+    probes: new ProbeResults(),
+    metrics: {
+      ...createStartMetrics(metrics),
+      imageVolumes: (count, failed) => void imageVolumes.push([count, failed]),
+    },
+  });
+  return {
+    imageVolumes,
+    failing,
+    values: (name: string) => metricValues(metrics, `kubelet_started_${name}_total`),
+    sync: (spec: Partial<PodSpec> = {}) =>
+      runtime
+        .sync(aPod(spec), { blockedOn: () => {}, waiting: () => {} }, new AbortController().signal)
+        .catch(() => {}),
+  };
+}
+
+describe("volumes of images", () => {
+  const mountFailed = new Error("rpc error: code = Unknown desc = ImageVolumeMountFailed: no such image");
+  for (const [rule, failing, mounts, counted] of [
+    ["are counted when their container was made", {}, [{ image: {} }, {}, { image: {} }], [[2, false]]],
+    ["count as failed if that is why it was not", { create: mountFailed }, [{ image: {} }], [[1, true]]],
+    ["do not if it is not for another reason", { create: new Error("no") }, [{ image: {} }], [[1, false]]],
+    ["are nothing to containers without", {}, [{}], []],
+  ] as const)
+    it(rule, async () => {
+      const { sync, imageVolumes } = node({ ...failing }, [...mounts]);
+      await sync();
+      assert.deepEqual(imageVolumes, counted);
+    });
+});
+
+describe("started containers", () => {
+  it("are counted by their type; sidecars are init containers", async () => {
+    const { sync, values } = node();
+    await sync({
+      initContainers: [aContainer("init"), aContainer("sidecar", { restartPolicy: "Always" })],
+      containers: [aContainer("a"), aContainer("b")],
+      ephemeralContainers: [aContainer("debug") as never],
+    });
+    assert.deepEqual(await values("containers"), {
+      "container_type=init_container": 2,
+      "container_type=container": 2,
+      "container_type=ephemeral_container": 1,
+    });
+    assert.deepEqual(await values("containers_errors"), {});
+  });
+
+  const fault = new Error("broken");
+  const rows: [step: Step, error: Error, code: string][] = [
+    ["pull", new KubeletError("ImagePullBackOff", "wait"), "ImagePullBackOff"],
+    ["config", fault, "CreateContainerConfigError"],
+    ["create", fault, "CreateContainerError"],
+    ["start", fault, "RunContainerError"],
+    ["hook", fault, "PostStartHookError"],
+  ];
+  for (const [step, error, code] of rows)
+    it(`count as attempts and as ${code} if they fail at: ${step}`, async () => {
+      const { sync, values } = node({ [step]: error });
+      await sync({
+        containers: [aContainer("a", { lifecycle: { postStart: { exec: { command: ["x"] } } } })],
+      });
+      assert.deepEqual(await values("containers"), { "container_type=container": 1 });
+      assert.deepEqual(await values("containers_errors"), { [`container_type=container,code=${code}`]: 1 });
+    });
+
+  it("are no errors if the pod is to end meanwhile", async () => {
+    const { sync, values } = node({ pull: abortError() });
+    await sync();
+    assert.deepEqual(await values("containers"), { "container_type=container": 1 });
+    assert.deepEqual(await values("containers_errors"), {});
+  });
+});
+
+describe("started pods", () => {
+  const userNamespaced = { hostUsers: false };
+
+  it("count apart if they have a user namespace", async () => {
+    const { sync, values } = node();
+    await sync(userNamespaced);
+    assert.deepEqual(await values("pods"), { "": 1 });
+    assert.deepEqual(await values("user_namespaced_pods"), { "": 1 });
+    assert.deepEqual(await values("user_namespaced_pods_errors"), {});
+    const other = node();
+    await other.sync();
+    assert.deepEqual(await other.values("user_namespaced_pods"), {});
+  });
+
+  it("have failed if the sandbox cannot be made", async () => {
+    const { sync, values } = node({ sandbox: new Error("no network") });
+    await sync(userNamespaced);
+    assert.deepEqual(await values("pods"), { "": 1 });
+    assert.deepEqual(await values("pods_errors"), { "": 1 });
+    assert.deepEqual(await values("user_namespaced_pods_errors"), { "": 1 });
+  });
+
+  it("with a user namespace have also failed if a container does not start with the new sandbox, not later", async () => {
+    const { sync, values, failing } = node({ start: new Error("cannot map ids") });
+    await sync(userNamespaced);
+    assert.deepEqual(await values("pods_errors"), {});
+    assert.deepEqual(await values("user_namespaced_pods_errors"), { "": 1 });
+    failing.start = new Error("still not");
+    await sync(userNamespaced);
+    assert.deepEqual(await values("containers"), { "container_type=container": 2 });
+    assert.deepEqual(await values("user_namespaced_pods_errors"), { "": 1 });
+  });
+
+  it("without a user namespace do not count as such when they fail", async () => {
+    const { sync, values } = node({ start: new Error("broken") });
+    await sync();
+    assert.deepEqual(await values("user_namespaced_pods_errors"), {});
+  });
+});

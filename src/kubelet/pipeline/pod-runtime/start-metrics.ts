@@ -1,0 +1,71 @@
+import type { Metrics } from "../../../lib/base/metrics.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
+import type { Role } from "./plan/pod-plan.ts";
+
+export interface StartMetrics {
+  /** A container is about to be started: its back-off is over, its image may not be there yet. */
+  containerStarting(role: Role): void;
+  /** The reason is the one that users see. */
+  containerFailed(role: Role, reason: string): void;
+  /** A container with so many volumes of images was made, or could not be for want of them. */
+  imageVolumes?(count: number, mountFailed: boolean): void;
+  /** A sandbox is about to be made. */
+  podStarting(pod: Pod): void;
+  /** The sandbox could not be made. */
+  podFailed(): void;
+  /** A sync that began with a new sandbox failed, there or with a container. */
+  firstSyncFailed(pod: Pod): void;
+}
+
+const containerTypes: Record<Role, string> = {
+  init: "init_container",
+  sidecar: "init_container",
+  regular: "container",
+  ephemeral: "ephemeral_container",
+};
+
+/** What was started, under the names that dashboards know. All of them count attempts, and apart from that failures. */
+export function createStartMetrics(metrics: Metrics): StartMetrics {
+  const containers = metrics.counter({
+    name: "kubelet_started_containers_total",
+    help: "Attempts to start a container, by type of container",
+    labels: ["container_type"],
+  });
+  const containerErrors = metrics.counter({
+    name: "kubelet_started_containers_errors_total",
+    help: "Attempts to start a container that failed, by type of container and reason",
+    labels: ["container_type", "code"],
+  });
+  const pods = metrics.counter({
+    name: "kubelet_started_pods_total",
+    help: "Attempts to start a pod, which is to make its sandbox",
+  });
+  const podErrors = metrics.counter({
+    name: "kubelet_started_pods_errors_total",
+    help: "Attempts to start a pod that failed",
+  });
+  const userNamespaced = metrics.counter({
+    name: "kubelet_started_user_namespaced_pods_total",
+    help: "Attempts to start a pod that has a user namespace of its own",
+  });
+  const userNamespacedErrors = metrics.counter({
+    name: "kubelet_started_user_namespaced_pods_errors_total",
+    help: "Attempts to start a pod with a user namespace of its own that failed, be it at one of its containers",
+  });
+  return {
+    containerStarting: (role) => containers.inc({ container_type: containerTypes[role] }),
+    containerFailed: (role, code) => containerErrors.inc({ container_type: containerTypes[role], code }),
+    podStarting(pod) {
+      pods.inc();
+      if (hasUserNamespace(pod)) userNamespaced.inc();
+    },
+    podFailed: () => podErrors.inc(),
+    firstSyncFailed(pod) {
+      if (hasUserNamespace(pod)) userNamespacedErrors.inc();
+    },
+  };
+}
+
+function hasUserNamespace(pod: Pod): boolean {
+  return pod.spec.hostUsers === false;
+}

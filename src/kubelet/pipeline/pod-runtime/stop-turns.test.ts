@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aContainer, aPod, seenContainer } from "../../../../test/builders/pods.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
+import { stopsBefore } from "./stop-turns.ts";
+
+const pod = aPod({
+  initContainers: [
+    aContainer("init"),
+    aContainer("s1", { restartPolicy: "Always" }),
+    aContainer("s2", { restartPolicy: "Always" }),
+    aContainer("s3", { restartPolicy: "Always" }),
+  ],
+  containers: [aContainer("a"), aContainer("b")],
+});
+const everything = ["init", "s1", "s2", "s3", "a", "b", "debugger"];
+
+const table: [rule: string, pod: Pod | undefined, name: string, running: string[], first: string[]][] = [
+  ["regular containers wait for nobody", pod, "a", everything, []],
+  ["init containers wait for nobody", pod, "init", everything, []],
+  ["ephemeral containers wait for nobody", pod, "debugger", everything, []],
+  ["the last sidecar waits for the regular ones", pod, "s3", everything, ["a", "b"]],
+  ["the others wait for later sidecars too", pod, "s1", everything, ["s2", "s3", "a", "b"]],
+  ["only for what runs", pod, "s1", ["s1", "s3", "b"], ["s3", "b"]],
+  ["while the pod is initialized, only for later sidecars", pod, "s1", ["init", "s1", "s2"], ["s2"]],
+  ["nobody knows the pod: all at once", undefined, "s1", everything, []],
+];
+for (const [rule, of, name, running, first] of table)
+  test(`order of stopping: ${rule}`, () => {
+    const containers = running.map((one) => seenContainer(one));
+    assert.deepEqual(
+      stopsBefore(of, name, containers).map((c) => c.name),
+      first,
+    );
+  });

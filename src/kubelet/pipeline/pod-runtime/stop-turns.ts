@@ -1,0 +1,44 @@
+import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
+import { isSidecar } from "../../../lib/model/restart-policy.ts";
+
+interface Running {
+  id: ContainerId;
+  name: string;
+}
+
+/** The containers that must have ended before this one is stopped: for a sidecar the regular ones and later sidecars. */
+export function stopsBefore<C extends Running>(
+  pod: Pod | undefined,
+  name: string,
+  running: readonly C[],
+): C[] {
+  const sidecars = (pod?.spec.initContainers ?? []).filter(isSidecar).map((c) => c.name);
+  const place = sidecars.indexOf(name);
+  if (place < 0) return [];
+  const first = new Set([...(pod?.spec.containers ?? []).map((c) => c.name), ...sidecars.slice(place + 1)]);
+  return running.filter((c) => first.has(c.name));
+}
+
+/** Says when it is a container's turn to be stopped, while all of a pod is. */
+export class StopTurns {
+  readonly #pod: Pod | undefined;
+  readonly #running: readonly Running[];
+  readonly #ended = new Map<ContainerId, PromiseWithResolvers<void>>();
+
+  constructor(pod: Pod | undefined, running: readonly Running[]) {
+    this.#pod = pod;
+    this.#running = running;
+    for (const { id } of running) this.#ended.set(id, Promise.withResolvers());
+  }
+
+  /** Resolves when those have ended that go first; undefined if none does. */
+  turnOf(name: string): Promise<unknown> | undefined {
+    const first = stopsBefore(this.#pod, name, this.#running);
+    return first.length > 0 ? Promise.all(first.map((c) => this.#ended.get(c.id)?.promise)) : undefined;
+  }
+
+  ended(id: ContainerId): void {
+    this.#ended.get(id)?.resolve();
+  }
+}

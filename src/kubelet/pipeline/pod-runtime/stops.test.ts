@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
+import type { PodUid } from "../../../lib/model/pod.ts";
+import { type StopHook, Stops } from "./stops.ts";
+
+const uid = "u" as PodUid;
+const a = "a" as ContainerId;
+const hook: StopHook = {
+  failed: false,
+  running: true,
+  doneBy: async () => {},
+  endWithContainer() {},
+  end() {},
+};
+
+test("a stop that goes on keeps what was begun, and gets less time, never more", () => {
+  const stops = new Stops();
+  const { stop, first } = stops.begin(uid, a, 1000);
+  stop.hook = hook;
+  assert.equal(first, true);
+  for (const [endsAt, expected] of [
+    [2000, 1000],
+    [500, 500],
+  ] as const) {
+    const again = stops.begin(uid, a, endsAt);
+    assert.deepEqual([again.first, again.stop.endsAt, again.stop.hook], [false, expected, hook]);
+  }
+});
+
+test("a stop that failed has all its time the next time, and its hook is run again only if it failed too", () => {
+  for (const failed of [false, true]) {
+    const stops = new Stops();
+    stops.begin(uid, a, 1000).stop.hook = { ...hook, failed };
+    stops.failed(a);
+    const { stop } = stops.begin(uid, a, 5000);
+    assert.deepEqual([stop.endsAt, stop.hook === undefined], [5000, failed]);
+  }
+});
+
+test("a container that vanished while it was being stopped is forgotten with its pod", () => {
+  const stops = new Stops();
+  stops.begin(uid, a, 1000);
+  stops.failed(a);
+  stops.begin("other" as PodUid, "b" as ContainerId, 1000);
+  stops.forget(uid);
+  assert.equal(stops.size, 1);
+  assert.equal(stops.begin(uid, a, 1000).first, true);
+});

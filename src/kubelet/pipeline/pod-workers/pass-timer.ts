@@ -1,0 +1,29 @@
+import type { Clock } from "../../../lib/base/clock.ts";
+import type { PassKind, WorkerMetrics } from "./worker-metrics.ts";
+
+/** Measures the passes of one worker, each from when it was first asked for. */
+export class PassTimer {
+  readonly #clock: Clock;
+  readonly #metrics: Pick<WorkerMetrics, "passed"> | undefined;
+  #askedAt: number | undefined;
+
+  constructor(clock: Clock, metrics: Pick<WorkerMetrics, "passed"> | undefined) {
+    this.#clock = clock;
+    this.#metrics = metrics;
+  }
+
+  /** A pass is wanted, if none was already. */
+  asked(): void {
+    this.#askedAt ??= this.#clock.now();
+  }
+
+  /** A pass begins. To be called when it ends: with its kind, or with nothing if it came to no work and is still wanted. */
+  begin(): (kind: PassKind | undefined) => void {
+    const askedAt = this.#askedAt ?? this.#clock.now();
+    this.#askedAt = undefined;
+    return (kind) => {
+      if (kind) this.#metrics?.passed(kind, this.#clock.now() - askedAt);
+      else this.#askedAt = askedAt;
+    };
+  }
+}

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { aContainer, aPod } from "../../../../test/builders/pods.ts";
+import { metricValues } from "../../../lib/base/metric-values.ts";
+import { createMetrics } from "../../../lib/base/metrics.ts";
+import { annotationSource, type Pod, type PodUid } from "../../../lib/model/pod.ts";
+import { type CountedPods, createPodCounts } from "./pod-counts.ts";
+import type { WorkerPhase } from "./pod-worker.ts";
+
+const pod = (uid: string, source = "file", debuggers = 0): Pod =>
+  aPod(
+    { ephemeralContainers: Array.from({ length: debuggers }, (_, i) => aContainer(`d${i}`) as never) },
+    { uid: uid as PodUid, annotations: { [annotationSource]: source } },
+  );
+const worker = (uid: string, phase: WorkerPhase, of?: Pod) => ({
+  id: { uid: uid as PodUid },
+  phase,
+  pod: of,
+});
+
+function counts(pods: Partial<CountedPods>) {
+  const metrics = createMetrics();
+  createPodCounts(metrics, {
+    desired: () => [],
+    active: () => [],
+    mirrors: () => [],
+    workers: () => [],
+    ...pods,
+  });
+  return (name: string) => metricValues(metrics, `kubelet_${name}`);
+}
+
+it("desired and active pods are counted apart, by whether they are static; http is as static as file", async () => {
+  const pods = [pod("1"), pod("2", "http"), pod("3", "api")];
+  const values = counts({
+    desired: () => pods,
+    active: () => pods.slice(1),
+    mirrors: () => [pod("m", "api")],
+  });
+  assert.deepEqual(await values("desired_pods"), { "static=true": 2, "static=": 1 });
+  assert.deepEqual(await values("active_pods"), { "static=true": 1, "static=": 1 });
+  assert.deepEqual(await values("mirror_pods"), { "": 1 });
+});
+
+it("ephemeral containers of desired pods are counted, as long as they are desired", async () => {
+  const pods = [pod("1", "api", 2), pod("2", "api", 1), pod("3")];
+  const values = counts({ desired: () => pods });
+  assert.deepEqual(await values("managed_ephemeral_containers"), { "": 3 });
+  pods.shift();
+  assert.deepEqual(await values("managed_ephemeral_containers"), { "": 1 });
+});
+
+it("pods at work are counted by their life, by who wants them and by where they are from", async () => {
+  const wanted = [pod("1"), pod("2", "api"), pod("3", "api")];
+  let workers = [
+    worker("1", "syncing", wanted[0]),
+    worker("2", "syncing", wanted[1]),
+    worker("3", "terminated", wanted[2]),
+    worker("4", "terminating", pod("4")),
+    worker("5", "terminating", pod("5", "api")),
+    worker("6", "terminating"),
+    worker("7", "terminating"),
+  ];
+  const values = counts({ desired: () => wanted, workers: () => workers });
+  assert.deepEqual(await values("working_pods"), {
+    "lifecycle=sync,config=desired,static=true": 1,
+    "lifecycle=sync,config=desired,static=": 1,
+    "lifecycle=terminated,config=desired,static=": 1,
+    "lifecycle=terminating,config=orphan,static=true": 1,
+    "lifecycle=terminating,config=orphan,static=": 1,
+    "lifecycle=terminating,config=runtime_only,static=unknown": 2,
+  });
+  workers = [];
+  assert.deepEqual(await values("working_pods"), {}, "each look counts anew");
+});

@@ -1,0 +1,86 @@
+import type { Metrics } from "../../../lib/base/metrics.ts";
+import { isStatic, type Pod, type PodUid } from "../../../lib/model/pod.ts";
+import type { WorkerPhase } from "./pod-worker.ts";
+
+export interface CountedPods {
+  /** What the sources want. */
+  desired(): readonly Pod[];
+  /** Those of them that count when another pod asks to be let in. */
+  active(): readonly Pod[];
+  mirrors(): readonly Pod[];
+  workers(): Iterable<CountedWorker>;
+}
+
+interface CountedWorker {
+  readonly id: { readonly uid: PodUid };
+  readonly pod: Pod | undefined;
+  readonly phase: WorkerPhase;
+}
+
+const lifecycles: Record<WorkerPhase, string> = {
+  syncing: "sync",
+  terminating: "terminating",
+  terminated: "terminated",
+};
+
+/** Who knows of a pod, and where it is from. What only the runtime knows of may be from anywhere. */
+const kinds = [
+  { config: "desired", static: "true" },
+  { config: "desired", static: "" },
+  { config: "orphan", static: "true" },
+  { config: "orphan", static: "" },
+  { config: "runtime_only", static: "unknown" },
+] as const;
+
+/** How many pods there are, under the names that dashboards know; counted when somebody asks. */
+export function createPodCounts(metrics: Metrics, pods: CountedPods): void {
+  metrics.gauge({
+    name: "kubelet_desired_pods",
+    help: "Pods that this node should run; static is true if they are not from the API",
+    labels: ["static"],
+    collect: (gauge) => setByStatic(gauge, pods.desired()),
+  });
+  metrics.gauge({
+    name: "kubelet_active_pods",
+    help: "Pods that count when another one asks to be let in; static is true if they are not from the API",
+    labels: ["static"],
+    collect: (gauge) => setByStatic(gauge, pods.active()),
+  });
+  metrics.gauge({
+    name: "kubelet_mirror_pods",
+    help: "Pods that stand in the API for static pods of this node",
+    collect: (gauge) => gauge.set(pods.mirrors().length),
+  });
+  metrics.gauge({
+    name: "kubelet_managed_ephemeral_containers",
+    help: "Ephemeral containers of the pods that this node should run",
+    collect: (gauge) =>
+      gauge.set(pods.desired().reduce((sum, pod) => sum + (pod.spec.ephemeralContainers?.length ?? 0), 0)),
+  });
+  metrics.gauge({
+    name: "kubelet_working_pods",
+    help: "Pods that are being worked on: where in their life they are, whether they are desired, no longer (orphan), or known to the runtime alone, and whether they are static",
+    labels: ["lifecycle", "config", "static"],
+    collect(gauge) {
+      for (const kind of kinds)
+        for (const lifecycle of Object.values(lifecycles)) gauge.set({ lifecycle, ...kind }, 0);
+      const desired = new Set(pods.desired().map((pod) => pod.metadata.uid));
+      for (const worker of pods.workers())
+        gauge.inc({ lifecycle: lifecycles[worker.phase], ...kindOf(worker, desired) });
+    },
+  });
+}
+
+function kindOf({ id, pod }: CountedWorker, desired: ReadonlySet<PodUid>): (typeof kinds)[number] {
+  if (!pod) return { config: "runtime_only", static: "unknown" };
+  return { config: desired.has(id.uid) ? "desired" : "orphan", static: isStatic(pod) ? "true" : "" };
+}
+
+function setByStatic(
+  gauge: { set(labels: { static: string }, value: number): void },
+  pods: readonly Pod[],
+): void {
+  const count = pods.filter(isStatic).length;
+  gauge.set({ static: "true" }, count);
+  gauge.set({ static: "" }, pods.length - count);
+}

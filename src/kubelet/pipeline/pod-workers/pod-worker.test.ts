@@ -1,0 +1,480 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aPod, testUid } from "../../../../test/builders/pods.ts";
+import { KubeletError } from "../../../lib/base/errors.ts";
+import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../../lib/base/logger.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
+import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
+import type { PodWork } from "./pod-work.ts";
+import { PodWorker } from "./pod-worker.ts";
+
+type Sync = PodWork["sync"];
+
+function setUp(work: Partial<PodWork> = {}, pod: Pod = aPod()) {
+  const clock = new FakeClock();
+  const calls: string[] = [];
+  const phases: string[] = [];
+  let changes = 0;
+  const worker = new PodWorker({
+    id: { uid: testUid, name: "p", namespace: "default" },
+    pod,
+    work: {
+      sync: async () => ({}),
+      stop: async (_uid, _pod, o) => void calls.push(`stop ${o.graceSeconds ?? "as the pod says"}`),
+      release: async () => void calls.push("release"),
+      remove: async () => void calls.push("remove"),
+      hasEnded: () => false,
+      ...work,
+    },
+    clock,
+    logger: silentLogger,
+    syncEveryMs: () => 60_000,
+    mayStart: () => undefined,
+    onChange: () => changes++,
+    onPhase: (phase) => phases.push(phase),
+    onFinished: () => calls.push("finished"),
+  });
+  worker.start();
+  return { clock, worker, calls, phases, changes: () => changes };
+}
+
+/** A sync that lasts until it is told to end, and cannot be cancelled: like a start in the runtime. */
+function longSync() {
+  const end = Promise.withResolvers<{ wakeAt?: number }>();
+  const sync: Sync = () => end.promise;
+  return { sync, end };
+}
+
+for (const how of ["ends well", "fails"] as const)
+  test(`a worker that is abandoned during a sync that ${how} leaves no timer behind`, async () => {
+    const { sync, end } = longSync();
+    const { worker, clock } = setUp({ sync });
+    await settle();
+    worker.abandon();
+    if (how === "fails") end.reject(new Error("broken"));
+    else end.resolve({});
+    await worker.done;
+    assert.equal(clock.pending, 0, "an agent could not end before it");
+  });
+
+test("an unmount that hangs does not keep a worker that is abandoned", async () => {
+  let hangs = false;
+  const { worker, clock } = setUp({
+    release: (_uid, signal) =>
+      new Promise((_, reject) => {
+        signal.addEventListener("abort", () => reject(signal.reason));
+        hangs = true;
+      }),
+  });
+  await settle();
+  worker.terminate({ removed: true });
+  await settle();
+  assert.ok(hangs);
+  worker.abandon();
+  await worker.done;
+  assert.equal(clock.pending, 0);
+});
+
+test("a pod is looked at again when the sync said, or after a while", async () => {
+  let syncs = 0;
+  const { clock } = setUp({
+    sync: async () => (++syncs === 2 ? { wakeAt: clock.now() + 5000 } : {}),
+  });
+  await settle();
+  await clock.advance(60_000);
+  assert.equal(syncs, 2);
+  await clock.advance(4999);
+  assert.equal(syncs, 2);
+  await clock.advance(1);
+  assert.equal(syncs, 3);
+});
+
+test("an error that knows when to try again is believed", async () => {
+  let syncs = 0;
+  const { clock, worker } = setUp({
+    sync: async () => {
+      if (syncs++ === 0)
+        throw new KubeletError("ImagePullBackOff", "later", { retryAt: clock.now() + 40_000 });
+      return {};
+    },
+  });
+  await settle();
+  assert.equal(worker.blockedOn?.text, "later");
+  await clock.advance(39_999);
+  assert.equal(syncs, 1);
+  await clock.advance(1);
+  assert.equal(syncs, 2);
+  assert.equal(worker.blockedOn, undefined);
+});
+
+test("retries wait 500 ms, twice as long each time, and never more than 10 s", async () => {
+  const at: number[] = [];
+  const { clock } = setUp({
+    sync: async () => {
+      at.push(clock.now());
+      throw new Error("broken");
+    },
+  });
+  await clock.advance(60_000);
+  const gaps = at.slice(1).map((t, i) => t - at[i]!);
+  assert.deepEqual(gaps.slice(0, 7), [500, 1000, 2000, 4000, 8000, 10_000, 10_000]);
+});
+
+test("why a container waits is told when it changes, not each time it is looked at", async () => {
+  const { worker, changes } = setUp({
+    sync: async (_pod, report) => {
+      report.waiting("a", undefined);
+      return {};
+    },
+  });
+  await settle();
+  const before = changes();
+  worker.poke();
+  await settle();
+  assert.equal(changes() - before, 1, "the pass itself");
+});
+
+test("a pod that has done its work ends, though its sidecars run", async () => {
+  const { worker, calls } = setUp({ sync: async () => ({ finished: "all containers have ended" }) });
+  await settle();
+  assert.deepEqual([calls, worker.phase], [["stop 1", "release"], "terminated"]);
+});
+
+test("a pod of which nothing will run again has failed, unless its containers tell how it ended", async () => {
+  for (const ended of [false, true]) {
+    let asked = 0;
+    const { worker } = setUp({
+      sync: async () => ({ finished: "its sandbox is gone" }),
+      hasEnded: () => ended && asked++ > 1,
+    });
+    await settle();
+    assert.equal(worker.phase, "terminated");
+    assert.equal(worker.verdict?.reason, ended ? undefined : "SandboxLost");
+  }
+});
+
+test("what a slow runtime brings up after the pod has ended is ended too", async () => {
+  const { worker, calls } = setUp({ hasEnded: () => true });
+  await settle();
+  assert.deepEqual(calls.splice(0), ["stop 1", "release"]);
+  assert.equal(worker.phase, "terminated");
+  // The observed pods have changed.
+  worker.poke();
+  await settle();
+  assert.deepEqual(calls.splice(0), ["stop 1"]);
+  worker.terminate({ removed: true });
+  await settle();
+  assert.deepEqual(calls, ["remove", "finished"]);
+});
+
+/** Stops that end when they are aborted. */
+function longStops() {
+  const graces: (number | undefined)[] = [];
+  const stop: PodWork["stop"] = (_uid, _pod, { graceSeconds, signal }) => {
+    graces.push(graceSeconds);
+    return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  };
+  return { graces, stop };
+}
+
+const deletion = (deletionGracePeriodSeconds: number, deletionTimestamp = "2026-01-01T00:00:00Z") =>
+  aPod({ terminationGracePeriodSeconds: 30 }, { deletionGracePeriodSeconds, deletionTimestamp });
+
+for (const { rule, wishes, graces } of [
+  { rule: "nobody says how long: the pod does", wishes: [undefined], graces: [30] },
+  { rule: "shorter overrides, longer does not", wishes: [20, 60, 5], graces: [20, 5] },
+  { rule: "the first wish may be longer than the pod's own", wishes: [60, 40], graces: [60, 40] },
+  { rule: "a later wish is never longer than the pod's own", wishes: [undefined, 60], graces: [30] },
+  { rule: "0 is as good as 1, and after that nothing is shorter", wishes: [10, 0, 1], graces: [10, 1] },
+  { rule: "the same again does not begin anew", wishes: [10, 10, undefined], graces: [10] },
+])
+  test(`grace period: ${rule}`, async () => {
+    const long = longStops();
+    const { worker } = setUp({ stop: long.stop }, aPod({ terminationGracePeriodSeconds: 30 }));
+    await settle();
+    for (const graceSeconds of wishes) {
+      worker.terminate({ removed: false, graceSeconds });
+      await settle();
+    }
+    assert.deepEqual(long.graces, graces);
+  });
+
+test("a pod that is removed while it is being stopped is not stopped from the beginning", async () => {
+  const long = longStops();
+  const { worker } = setUp({ stop: long.stop });
+  await settle();
+  worker.terminate({ removed: false, graceSeconds: 10 });
+  await settle();
+  worker.terminate({ removed: true });
+  await settle();
+  assert.deepEqual(long.graces, [10]);
+});
+
+test("an update that says the pod is being deleted ends it with that grace period, and a shorter one overrides", async () => {
+  const long = longStops();
+  const { worker } = setUp({ stop: long.stop });
+  await settle();
+  worker.update(deletion(20));
+  await settle();
+  worker.update(deletion(25));
+  worker.update(deletion(3));
+  await settle();
+  assert.deepEqual(long.graces, [20, 3]);
+  assert.equal(worker.removed, false);
+});
+
+test("a pod that is already being deleted when it is first heard of is ended, not started", async () => {
+  let syncs = 0;
+  const { worker, calls } = setUp(
+    {
+      sync: async () => {
+        syncs++;
+        return {};
+      },
+      admit: () => assert.fail("nobody asks whether it may run"),
+    },
+    deletion(7),
+  );
+  await settle();
+  assert.deepEqual([syncs, calls, worker.phase], [0, ["stop 7", "release"], "terminated"]);
+});
+
+test("once a pod is to end, nothing but a shorter grace period changes it", async () => {
+  const { worker } = setUp({ stop: longStops().stop });
+  await settle();
+  worker.terminate({ removed: false });
+  const before = worker.pod;
+  worker.update(aPod({ containers: [] }));
+  await settle();
+  assert.equal(worker.pod, before);
+});
+
+test("tells when a pod begins to end and when it has ended", async () => {
+  const { worker, phases } = setUp();
+  await settle();
+  assert.deepEqual(phases, []);
+  worker.terminate({ removed: true });
+  assert.deepEqual(phases, ["terminating"]);
+  await settle();
+  assert.deepEqual(phases, ["terminating", "terminated"]);
+});
+
+const evicted: PodVerdict = { phase: "Failed", reason: "Evicted", message: "no room" };
+const refused: PodVerdict = { phase: "Failed", reason: "OutOfcpu", message: "no cpu" };
+
+test("a pod that somebody passed a verdict on ends, keeps the first one, and stays until it is removed", async () => {
+  const { worker, calls } = setUp();
+  await settle();
+  worker.terminate({ removed: false, graceSeconds: 4, verdict: evicted });
+  worker.terminate({ removed: false, verdict: refused });
+  await settle();
+  assert.deepEqual(calls.splice(0), ["stop 4", "release"]);
+  worker.update(aPod());
+  await settle();
+  assert.deepEqual([worker.verdict, worker.phase, calls], [evicted, "terminated", []]);
+  worker.terminate({ removed: true });
+  await settle();
+  assert.deepEqual(calls, ["remove", "finished"]);
+});
+
+test("a pod that has come to its own end is not judged any more", async () => {
+  let ended = false;
+  const { worker } = setUp({ hasEnded: () => ended });
+  await settle();
+  ended = true;
+  worker.terminate({ removed: false, verdict: evicted });
+  await settle();
+  assert.deepEqual([worker.verdict, worker.phase], [undefined, "terminated"]);
+});
+
+test("a pod that is refused is never synced; what the runtime has of it is stopped", async () => {
+  let asked = 0;
+  const { worker, calls } = setUp({
+    sync: async () => assert.fail("it was refused"),
+    admit: () => {
+      asked++;
+      return refused;
+    },
+  });
+  await settle();
+  worker.update(aPod());
+  await settle();
+  assert.deepEqual(calls, ["stop 1", "release"]);
+  assert.deepEqual([worker.verdict, worker.refused, worker.phase, asked], [refused, true, "terminated", 1]);
+});
+
+test("whether a pod may run is asked once, before it begins, and not if it has ended long ago", async () => {
+  let asked = 0;
+  const admit = () => {
+    asked++;
+    return undefined;
+  };
+  const { worker } = setUp({ admit });
+  await settle();
+  worker.poke();
+  await settle();
+  assert.equal(asked, 1);
+  setUp({ admit, hasEnded: () => true });
+  await settle();
+  assert.equal(asked, 1);
+});
+
+/** The deadline of the pod is its activeDeadlineSeconds after the beginning of time. */
+function withDeadline(more: Partial<PodWork> = {}, activeDeadlineSeconds?: number) {
+  const deadlineOf = ({ spec }: Pod) =>
+    spec.activeDeadlineSeconds === undefined
+      ? undefined
+      : Date.UTC(2026, 0, 1) + spec.activeDeadlineSeconds * 1000;
+  return setUp({ deadlineOf, ...more }, aPod({ activeDeadlineSeconds }));
+}
+
+test("a pod whose time is up ends as failed, no matter what else would wake it", async () => {
+  const { worker, clock, calls } = withDeadline({}, 5);
+  await clock.advance(4999);
+  assert.equal(worker.phase, "syncing");
+  await clock.advance(1);
+  assert.deepEqual(calls, ["stop 1", "release"]);
+  assert.deepEqual(worker.verdict, {
+    phase: "Failed",
+    reason: "DeadlineExceeded",
+    message: "Pod was active on the node longer than the specified deadline",
+  });
+  assert.equal(clock.pending, 0);
+});
+
+test("a worker that is abandoned leaves no timer for a deadline behind", async () => {
+  const { worker, clock } = withDeadline({}, 5);
+  await settle();
+  worker.abandon();
+  assert.equal(clock.pending, 0);
+});
+
+test("a deadline cuts off a pass that is under way", async () => {
+  const { worker, clock } = withDeadline(
+    {
+      sync: (_pod, _report, signal) =>
+        new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+    },
+    5,
+  );
+  await clock.advance(5000);
+  assert.deepEqual([worker.phase, worker.verdict?.reason], ["terminated", "DeadlineExceeded"]);
+});
+
+test("a deadline that was over before the agent came ends the pod at once, without a sync", async () => {
+  const { worker } = withDeadline({ sync: async () => assert.fail("its time was up") }, -1);
+  await settle();
+  assert.deepEqual([worker.phase, worker.verdict?.reason], ["terminated", "DeadlineExceeded"]);
+});
+
+for (const { rule, from, to, endsAt } of [
+  { rule: "added", from: undefined, to: 7, endsAt: 7000 },
+  { rule: "made shorter", from: 20, to: 7, endsAt: 7000 },
+  { rule: "made shorter than what has passed", from: 20, to: 2, endsAt: 3000 },
+])
+  test(`a deadline may be ${rule}`, async () => {
+    const { worker, clock } = withDeadline({}, from);
+    await clock.advance(3000);
+    worker.update(aPod({ activeDeadlineSeconds: to }));
+    await settle();
+    if (endsAt > 3000) {
+      await clock.advance(endsAt - 3001);
+      assert.equal(worker.phase, "syncing");
+      await clock.advance(1);
+    }
+    assert.equal(worker.verdict?.reason, "DeadlineExceeded");
+  });
+
+test("a deadline that is not yet known when the pod begins counts as soon as it is", async () => {
+  let startedAt: number | undefined;
+  const { worker, clock } = setUp({
+    sync: async () => {
+      startedAt ??= clock.now();
+      return {};
+    },
+    deadlineOf: () => startedAt && startedAt + 1000,
+  });
+  await clock.advance(999);
+  assert.equal(worker.phase, "syncing");
+  await clock.advance(1);
+  assert.equal(worker.phase, "terminated");
+});
+
+test("what happens during a pass is looked at right after it, also if the pass failed", async () => {
+  for (const how of ["resolve", "reject"] as const) {
+    let syncs = 0;
+    const first = Promise.withResolvers<{ wakeAt?: number }>();
+    const { worker, clock } = setUp({ sync: async () => (++syncs === 1 ? first.promise : {}) });
+    await settle();
+    worker.poke();
+    if (how === "resolve") first.resolve({});
+    else first.reject(new Error("broken"));
+    await settle();
+    assert.deepEqual([syncs, clock.pending], [2, 1], how);
+  }
+});
+
+test("news does not wait for the retry of a pass that failed", async () => {
+  let syncs = 0;
+  const { worker } = setUp({
+    sync: async () => {
+      syncs++;
+      throw new KubeletError("ImagePullBackOff", "later", { retryAt: Number.MAX_SAFE_INTEGER });
+    },
+  });
+  await settle();
+  worker.poke();
+  await settle();
+  assert.equal(syncs, 2);
+});
+
+test("a failure that reads differently each time is not tried again by the echo of its own status", async () => {
+  let syncs = 0;
+  const { worker, clock } = setUp({
+    sync: async () => {
+      throw new Error(`container ${++syncs} cannot be made`);
+    },
+  });
+  await settle();
+  for (let echo = 0; echo < 5; echo++) {
+    worker.update(aPod({}, { labels: { echo: String(echo) } }), "status");
+    await settle();
+  }
+  assert.equal(syncs, 1);
+  await clock.advance(500);
+  assert.equal(syncs, 2);
+  worker.update(aPod(), "spec");
+  await settle();
+  assert.equal(syncs, 3);
+});
+
+test("a status that others have changed is looked at at once in a pod that fares well", async () => {
+  let syncs = 0;
+  const { worker } = setUp({
+    sync: async () => {
+      syncs++;
+      return {};
+    },
+  });
+  await settle();
+  worker.update(aPod(), "status");
+  await settle();
+  assert.equal(syncs, 2);
+});
+
+test("a pass that is cut off is no failure to be told of", async () => {
+  const { worker } = setUp({
+    stop: async (_uid, _pod, { graceSeconds, signal }) => {
+      if (graceSeconds === 1) return;
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      throw new Error("stopping the pod: aborted");
+    },
+  });
+  await settle();
+  worker.terminate({ removed: false, graceSeconds: 10 });
+  await settle();
+  worker.terminate({ removed: false, graceSeconds: 1 });
+  await settle();
+  assert.deepEqual([worker.phase, worker.blockedOn], ["terminated", undefined]);
+});

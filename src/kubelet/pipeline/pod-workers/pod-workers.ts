@@ -1,0 +1,184 @@
+import type { Clock } from "../../../lib/base/clock.ts";
+import type { Component } from "../../../lib/base/component.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import { fullNameOf, isStatic, type Pod, type PodId, type PodUid } from "../../../lib/model/pod.ts";
+import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
+import type { PodWork, TerminateOptions } from "./pod-work.ts";
+import { PodWorker, type WorkerPhase } from "./pod-worker.ts";
+import type { WorkerMetrics } from "./worker-metrics.ts";
+
+export interface PodWorkersOptions {
+  work: PodWork;
+  clock: Clock;
+  logger: Logger;
+  syncEveryMs: () => number;
+  /** What the runtime still has of a former version of this static pod. */
+  formerVersions: (pod: Pod) => PodId[];
+  onChange: (uid: PodUid) => void;
+  /** A pod is there, begins to end, or has nothing that runs any more. */
+  onPhase?: (uid: PodUid, phase: WorkerPhase) => void;
+  /** Somebody has decided that a pod has failed. */
+  onVerdict?: (pod: Pod, verdict: PodVerdict) => void;
+  /** A pod is gone for good, with all that belonged to it. */
+  onGone: (uid: PodUid, worker: PodWorker) => void;
+  metrics?: WorkerMetrics;
+}
+
+/** One serial worker a pod UID; workers of different pods run side by side. */
+export class PodWorkers implements Component {
+  readonly name = "pod-workers";
+  readonly #o: PodWorkersOptions;
+  #workers = new Map<PodUid, PodWorker>();
+  /** Pods that were taken away and came back, with the same UID, before their worker had finished. */
+  #successors = new Map<PodUid, Pod>();
+  #held = true;
+  #stopping = false;
+  #ended = Promise.withResolvers<void>();
+
+  constructor(options: PodWorkersOptions) {
+    this.#o = options;
+  }
+
+  get done(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    signal.addEventListener("abort", () => this.#abandonAll(), { once: true });
+  }
+
+  /** Lets the workers begin. Before it, they only collect: without a first look at the runtime any start could be a second one. */
+  release(): void {
+    this.#held = false;
+    for (const worker of this.#workers.values()) worker.start();
+  }
+
+  get(uid: PodUid): PodWorker | undefined {
+    return this.#workers.get(uid);
+  }
+
+  all(): IterableIterator<PodWorker> {
+    return this.#workers.values();
+  }
+
+  /** The pod should run, with this spec; or end, if it is being deleted. */
+  update(pod: Pod, news?: "spec" | "status"): void {
+    const worker = this.#workers.get(pod.metadata.uid);
+    if (!worker) this.#add(idOf(pod), pod);
+    else {
+      if (worker.removed) this.#successors.set(pod.metadata.uid, pod);
+      // Of one that was removed and came back, a deletion is for what still ends too: it may have to end sooner.
+      worker.update(pod, news);
+    }
+  }
+
+  /** The pod should end. */
+  terminate(uid: PodUid, options: TerminateOptions): void {
+    if (options.removed) this.#successors.delete(uid);
+    this.#workers.get(uid)?.terminate(options);
+  }
+
+  /** The runtime has this pod and nobody wants it. */
+  terminateOrphan(id: PodId): void {
+    if (this.#workers.has(id.uid)) return;
+    this.#o.metrics?.orphanFound(id.uid);
+    this.#add(id, undefined);
+  }
+
+  poke(uid: PodUid): void {
+    this.#workers.get(uid)?.poke();
+  }
+
+  pokeAll(): void {
+    for (const worker of this.#workers.values()) worker.poke();
+  }
+
+  #add(id: PodId, pod: Pod | undefined): void {
+    if (this.#stopping) return;
+    const { work, clock, logger, syncEveryMs, metrics } = this.#o;
+    const worker: PodWorker = new PodWorker({
+      id,
+      pod,
+      work,
+      clock,
+      logger,
+      syncEveryMs,
+      metrics,
+      mayStart: () => this.#obstacle(worker),
+      beginsAgain: () => goesOn(this.#successors.get(id.uid)),
+      onChange: () => {
+        this.#o.onChange(id.uid);
+        if (worker.phase === "terminated") this.#pokeNamesake(worker);
+      },
+      onPhase: (phase) => this.#o.onPhase?.(id.uid, phase),
+      onVerdict: (verdict) => worker.pod && this.#o.onVerdict?.(worker.pod, verdict),
+      onFinished: () => this.#finished(worker),
+    });
+    this.#workers.set(id.uid, worker);
+    this.#o.onPhase?.(id.uid, worker.phase);
+    if (this.#held) worker.hold("waiting for a first answer of the container runtime");
+    else worker.start();
+    this.#o.onChange(id.uid);
+  }
+
+  #finished(worker: PodWorker): void {
+    const { uid } = worker.id;
+    this.#workers.delete(uid);
+    const successor = this.#successors.get(uid);
+    this.#successors.delete(uid);
+    this.#o.onGone(uid, worker);
+    if (successor) {
+      this.#o.metrics?.restarted(successor);
+      this.#add(idOf(successor), successor);
+    }
+    this.#pokeNamesake(worker);
+  }
+
+  /** A static pod that was edited has a new UID and the old name: it starts when the one before it has ended. */
+  #obstacle(worker: PodWorker): string | undefined {
+    if (!worker.pod || !isStatic(worker.pod)) return undefined;
+    for (const former of this.#o.formerVersions(worker.pod)) this.terminateOrphan(former);
+    for (const other of this.#workers.values()) {
+      if (other === worker || !sameName(other, worker)) continue;
+      if (other.begun && other.phase !== "terminated")
+        return `waiting for pod ${other.id.uid} of the same name to end`;
+    }
+    return undefined;
+  }
+
+  #pokeNamesake(worker: PodWorker): void {
+    for (const other of this.#workers.values())
+      if (other !== worker && !other.begun && sameName(other, worker)) other.poke();
+  }
+
+  #abandonAll(): void {
+    this.#stopping = true;
+    const loops = [...this.#workers.values()].map((worker) => {
+      worker.abandon();
+      return worker.done;
+    });
+    Promise.allSettled(loops).then(
+      () => this.#ended.resolve(),
+      () => this.#ended.resolve(),
+    );
+  }
+}
+
+/**
+ * True for a static pod whose restart counts go on from the containers of its former life. Where a container may not run twice, or
+ * the time of the pod is limited, nothing of the former life may be left: the pod would be over before it began.
+ */
+function goesOn(pod: Pod | undefined): boolean {
+  if (!pod || !isStatic(pod) || (pod.spec.restartPolicy ?? "Always") !== "Always") return false;
+  if (pod.spec.activeDeadlineSeconds !== undefined) return false;
+  return pod.spec.containers.every(({ restartPolicy }) => (restartPolicy ?? "Always") === "Always");
+}
+
+function idOf(pod: Pod): PodId {
+  const { uid, name, namespace } = pod.metadata;
+  return { uid, name, namespace };
+}
+
+function sameName(a: PodWorker, b: PodWorker): boolean {
+  return fullNameOf({ metadata: a.id }) === fullNameOf({ metadata: b.id });
+}

@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { StepKind } from "../../../lib/model/pod-step.ts";
+import { StepHistory } from "./step-history.ts";
+
+const step = (kind: StepKind, text: string = kind) => ({ kind, text });
+
+test("steps follow one another, each with its time and its trouble", () => {
+  const history = new StepHistory(100);
+  history.begin(step("volumes"), 100);
+  history.begin({ ...step("image", "pulling x"), container: "c" }, 130);
+  history.fail("no such image");
+  history.begin({ ...step("image", "no such image"), container: "c", until: 900 }, 200);
+  assert.deepEqual(history.records, [
+    { kind: "volumes", text: "volumes", startedAt: 100, endedAt: 130 },
+    {
+      kind: "image",
+      text: "pulling x",
+      container: "c",
+      startedAt: 130,
+      endedAt: 200,
+      error: "no such image",
+    },
+    { kind: "image", text: "no such image", container: "c", startedAt: 200, until: 900 },
+  ]);
+  assert.equal(history.current, history.records.at(-1));
+  history.end(300);
+  assert.equal(history.current, undefined);
+});
+
+test("a step that is told again goes on, with what is new of it", () => {
+  const history = new StepHistory(0);
+  history.begin({ ...step("backoff"), until: 10 }, 0);
+  history.begin({ ...step("backoff"), until: 20 }, 5);
+  assert.deepEqual(history.records, [{ kind: "backoff", text: "backoff", startedAt: 0, until: 20 }]);
+});
+
+test("what took no time is not kept, unless it failed", () => {
+  const history = new StepHistory(0);
+  history.begin(step("turn"), 0);
+  history.begin(step("sandbox"), 0);
+  history.fail("no network");
+  history.begin(step("container"), 0);
+  history.end(0);
+  assert.deepEqual(
+    history.records.map(({ kind }) => kind),
+    ["sandbox"],
+  );
+});
+
+test("only the last ones are kept, and of long texts the beginning", () => {
+  const history = new StepHistory(0);
+  for (let i = 0; i < 100; i++) history.begin(step("other", `step ${i}`), i);
+  assert.equal(history.records.length, 32);
+  assert.equal(history.records.at(-1)?.text, "step 99");
+  assert.equal(history.dropped, 68);
+  history.begin(step("other", "x".repeat(100_000)), 200);
+  history.fail("y".repeat(100_000));
+  const { text, error } = history.current!;
+  assert.ok(text.length <= 501 && error!.length <= 501);
+});
+
+test("how a pod started is what it did until it was ready the first time, also what is no longer kept", () => {
+  const history = new StepHistory(0);
+  history.begin(step("sandbox"), 10);
+  for (let i = 0; i < 100; i++) {
+    history.begin(step("image", `pull ${i}`), 100 + i);
+    history.begin(step("container", `start ${i}`), 100 + i);
+  }
+  history.begin(step("readiness"), 200);
+  history.ready(260);
+  const expected = {
+    readyAt: 260,
+    tookMs: 260,
+    steps: [
+      { kind: "sandbox", ms: 90 },
+      { kind: "container", ms: 100 },
+      { kind: "readiness", ms: 60 },
+    ],
+  };
+  assert.deepEqual(history.start, expected);
+  assert.equal(history.current?.kind, "readiness", "whoever waits says when that is over");
+  history.begin(step("container"), 300);
+  history.end(400);
+  history.ready(400);
+  assert.deepEqual(history.start, expected, "a restart is not its start");
+});
+
+test("of a pod that was found running, nobody knows how it started", () => {
+  const history = new StepHistory(0);
+  history.begin(step("admission"), 0);
+  history.ready(50);
+  assert.equal(history.start, undefined);
+  history.begin(step("container"), 60);
+  history.end(70);
+  history.ready(70);
+  assert.equal(history.start, undefined, "and a restart does not tell either");
+});
+
+test("a step costs little: far less than to write it down as JSON", () => {
+  const history = new StepHistory(0);
+  const steps = Array.from({ length: 64 }, (_, i) => ({
+    ...step("image", `pulling image ${i}`),
+    container: "c",
+  }));
+  const rounds = 2000;
+  const measure = (work: (i: number) => void) => {
+    for (let i = 0; i < rounds; i++) work(i);
+    const began = performance.now();
+    for (let i = 0; i < rounds * 10; i++) work(i);
+    return performance.now() - began;
+  };
+  let now = 0;
+  const recorded = measure((i) => history.begin(steps[i % 64]!, ++now));
+  const encoded = measure(() => JSON.stringify(history.records));
+  assert.ok(recorded < encoded, `${recorded} ms against ${encoded} ms`);
+});

@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { aContainer, aPod, testUid } from "../../../../test/builders/pods.ts";
+import { sleep } from "../../../lib/base/clock.ts";
+import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../../lib/base/logger.ts";
+import { metricValues } from "../../../lib/base/metric-values.ts";
+import { createMetrics } from "../../../lib/base/metrics.ts";
+import { annotationSeen, annotationSource, type PodId, type PodUid } from "../../../lib/model/pod.ts";
+import type { PodWork } from "./pod-work.ts";
+import { PodWorkers } from "./pod-workers.ts";
+import { createWorkerMetrics } from "./worker-metrics.ts";
+
+/** Workers whose every piece of work takes a second. */
+function setUp(work: Partial<PodWork> = {}, running: readonly string[] = []) {
+  const clock = new FakeClock();
+  const metrics = createMetrics();
+  const takesTime = () => sleep(clock, 1000);
+  const workers = new PodWorkers({
+    work: {
+      sync: async () => {
+        await takesTime();
+        return {};
+      },
+      stop: takesTime,
+      release: takesTime,
+      remove: async () => {},
+      hasEnded: () => false,
+      ...work,
+    },
+    clock,
+    logger: silentLogger,
+    syncEveryMs: () => 60_000,
+    formerVersions: () => [],
+    onChange: () => {},
+    onGone: () => {},
+    metrics: createWorkerMetrics({ metrics, runs: (uid) => running.includes(uid) }),
+  });
+  workers.release();
+  const values = (name: string) => metricValues(metrics, `kubelet_${name}`);
+  const passes = async () => {
+    const found = await values("pod_worker_duration_seconds");
+    return Object.fromEntries(
+      Object.entries(found).map(([key, value]) => [key.replace("operation_type=", ""), value]),
+    );
+  };
+  return { clock, workers, values, passes };
+}
+
+const podOf = (uid: string, name = uid, source = "file") =>
+  aPod({}, { uid: uid as PodUid, name, annotations: { [annotationSource]: source } });
+
+describe("passes", () => {
+  it("are measured by what they were for", async () => {
+    const { clock, workers, passes } = setUp();
+    const pod = aPod();
+    workers.update(pod);
+    await clock.advance(1000);
+    assert.deepEqual(await passes(), { "create,count": 1, "create,sum": 1 });
+    workers.update(pod);
+    await clock.advance(1000);
+    workers.poke(testUid);
+    await clock.advance(1000);
+    workers.terminate(testUid, { removed: true });
+    await clock.advance(2000);
+    const once = (kind: string) => ({ [`${kind},count`]: 1, [`${kind},sum`]: 1 });
+    assert.deepEqual(await passes(), {
+      ...once("create"),
+      ...once("update"),
+      ...once("sync"),
+      ...once("kill"),
+      ...once("terminated"),
+    });
+  });
+
+  it("are measured from when they were first asked for", async () => {
+    const { clock, workers, passes } = setUp();
+    workers.update(aPod());
+    await clock.advance(400);
+    workers.poke(testUid);
+    await clock.advance(300);
+    workers.poke(testUid);
+    await clock.advance(1300);
+    assert.deepEqual(await passes(), {
+      "create,count": 1,
+      "create,sum": 1,
+      "sync,count": 1,
+      "sync,sum": 1.6,
+    });
+  });
+
+  it("that fail are measured, too", async () => {
+    const { clock, workers, passes } = setUp({ sync: () => Promise.reject(new Error("broken")) });
+    workers.update(aPod());
+    await clock.advance(500);
+    assert.deepEqual(await passes(), { "create,count": 1, "sync,count": 1 });
+  });
+
+  it("of a pod that waits for another are its first one, which takes as long as it has to wait", async () => {
+    const { clock, workers, passes } = setUp();
+    workers.update(podOf("u1", "p"));
+    await clock.advance(1000);
+    workers.update(podOf("u2", "p"));
+    await settle();
+    assert.deepEqual(await passes(), { "create,count": 1, "create,sum": 1 });
+    workers.terminate("u1" as PodUid, { removed: true });
+    await clock.advance(3000);
+    assert.deepEqual(await passes(), {
+      "create,count": 2,
+      "create,sum": 3,
+      "kill,count": 1,
+      "kill,sum": 1,
+      "terminated,count": 1,
+      "terminated,sum": 1,
+    });
+  });
+
+  it("over a pod that has been released are not measured", async () => {
+    const { clock, workers, passes } = setUp();
+    workers.update(aPod());
+    await clock.advance(1000);
+    workers.terminate(testUid, { removed: false });
+    await clock.advance(2000);
+    const before = await passes();
+    assert.equal(before["terminated,count"], 1);
+    workers.poke(testUid);
+    await clock.advance(2000);
+    assert.deepEqual(await passes(), before);
+  });
+});
+
+describe("pods that begin", () => {
+  const seenAt = (ms: number) => ({ annotations: { [annotationSeen]: new Date(ms).toISOString() } });
+  const spec = { containers: [aContainer("a"), aContainer("b")], initContainers: [aContainer("i")] };
+
+  it("are measured since they were seen, and by their regular containers, once", async () => {
+    const { clock, workers, values } = setUp();
+    workers.update(aPod(spec, seenAt(clock.now() - 250)));
+    await clock.advance(1000);
+    workers.poke(testUid);
+    await clock.advance(1000);
+    assert.deepEqual(await values("pod_worker_start_duration_seconds"), { count: 1, sum: 0.25 });
+    assert.deepEqual(await values("containers_per_pod_count"), { count: 1, sum: 2 });
+  });
+
+  it("are not measured by a time that nobody wrote down", async () => {
+    const { clock, workers, values } = setUp();
+    workers.update(aPod());
+    await clock.advance(1000);
+    assert.deepEqual(await values("pod_worker_start_duration_seconds"), {});
+  });
+
+  const refusals: [reason: string, counted: string][] = [
+    ["OutOfcpu", "OutOfcpu"],
+    ["OutOfephemeral-storage", "OutOfephemeral-storage"],
+    ["OutOfexample.com/gpu", "OutOfExtendedResources"],
+    ["SysctlForbidden", "SysctlForbidden"],
+    ["NodeAffinity", "Other"],
+  ];
+  for (const [reason, counted] of refusals)
+    it(`do not if they are refused: ${reason} counts as ${counted}`, async () => {
+      const { clock, workers, values } = setUp({ admit: () => ({ phase: "Failed", reason, message: "" }) });
+      workers.update(aPod());
+      await clock.advance(5000);
+      assert.deepEqual(await values("admission_rejections_total"), { [`reason=${counted}`]: 1 });
+      assert.deepEqual(await values("containers_per_pod_count"), {});
+    });
+});
+
+for (const [source, label] of [
+  ["file", "true"],
+  ["api", ""],
+] as const)
+  it(`a pod of source ${source} that comes back with the same UID has been restarted`, async () => {
+    const { clock, workers, values } = setUp();
+    workers.update(podOf("u", "p", source));
+    await clock.advance(1000);
+    workers.terminate("u" as PodUid, { removed: true });
+    workers.update(podOf("u", "p", source));
+    assert.deepEqual(await values("restarted_pods_total"), {}, "not before it has ended");
+    await clock.advance(3000);
+    assert.deepEqual(await values("restarted_pods_total"), { [`static=${label}`]: 1 });
+  });
+
+it("what runs in the runtime and no worker knew of is an orphan; dead leftovers and known pods are not", async () => {
+  const { clock, workers, values } = setUp({}, ["u1", "known"]);
+  const id = (uid: string): PodId => ({ uid: uid as PodUid, name: uid, namespace: "default" });
+  workers.update(podOf("known"));
+  for (const uid of ["u1", "u1", "dead", "known"]) workers.terminateOrphan(id(uid));
+  await clock.advance(0);
+  assert.deepEqual(await values("orphaned_runtime_pods_total"), { "": 1 });
+});

@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { WorkerReport } from "./worker-report.ts";
+
+function setUp() {
+  const clock = new FakeClock();
+  let changes = 0;
+  const report = new WorkerReport(clock, () => changes++);
+  return { clock, report, changes: () => changes };
+}
+
+test("what fails and is tried again has been in the way since the first time", async () => {
+  const { clock, report } = setUp();
+  const first = clock.now();
+  for (let attempt = 0; attempt < 3; attempt++) {
+    report.blockedOn("creating the sandbox");
+    assert.deepEqual(report.current, { text: "creating the sandbox", since: first });
+    await clock.advance(100);
+    report.blockedOn("no network");
+    assert.deepEqual(report.current, { text: "no network", since: first + 100 });
+    await clock.advance(1000);
+  }
+  report.free();
+  report.blockedOn("no network");
+  assert.equal(report.current?.since, clock.now(), "it was out of the way in between");
+});
+
+test("the same again is no news", () => {
+  const { report, changes } = setUp();
+  for (let i = 0; i < 2; i++) {
+    report.blockedOn("x");
+    report.waiting("a", { reason: "R", message: "m" });
+    report.waiting("b", undefined);
+  }
+  assert.equal(changes(), 2);
+});
+
+test("what is said of a wait is bounded, however often the words change", () => {
+  const { report } = setUp();
+  for (let i = 0; i < 1000; i++) report.blockedOn(`attempt ${i}`);
+  assert.equal(report.current?.text, "attempt 999");
+});
+
+test("another part of the pod's life knows nothing of the one before", () => {
+  const { report } = setUp();
+  report.blockedOn("x");
+  report.waiting("a", { reason: "R", message: "m" });
+  report.clear();
+  assert.deepEqual([report.current, report.containers.size], [undefined, 0]);
+});
+
+test("a pass that fails is a wait until the next one, of the kind of what failed", () => {
+  const { clock, report } = setUp();
+  report.blockedOn("creating the sandbox", { kind: "sandbox" });
+  report.failed("no network", clock.now() + 500);
+  const [tried, waits] = report.history.records;
+  assert.deepEqual([tried?.kind, tried?.error], ["sandbox", "no network"]);
+  assert.deepEqual([waits?.kind, waits?.text, waits?.until], ["sandbox", "no network", clock.now() + 500]);
+});
+
+test("of several containers, the one that failed is named, whoever came after it", async () => {
+  const { clock, report } = setUp();
+  report.blockedOn("pulling image x", { kind: "image", container: "a" });
+  await clock.advance(10);
+  report.waiting("a", { reason: "ErrImagePull", message: "no such image" });
+  report.blockedOn("starting container b", { kind: "container", container: "b" });
+  await clock.advance(10);
+  report.failed("no such image", clock.now() + 1000);
+  assert.deepEqual(
+    report.history.records.map(({ kind, container, error }) => [kind, container, error]),
+    [
+      ["image", "a", "no such image"],
+      ["container", "b", undefined],
+      ["image", "a", "no such image"],
+    ],
+  );
+});
+
+test("what keeps a pod from being ready counts when nothing else is in the way", async () => {
+  const { clock, report } = setUp();
+  const why = { kind: "readiness", text: "waiting for the readiness probe of a", container: "a" } as const;
+  report.blockedOn("starting container a", { kind: "container" });
+  await clock.advance(10);
+  report.readiness(false, why);
+  assert.equal(report.current?.text, "starting container a");
+  const toldAt = clock.now();
+  await clock.advance(10);
+  report.free();
+  assert.deepEqual(report.current, { text: why.text, since: toldAt });
+  await clock.advance(100);
+  report.free();
+  report.readiness(false, why);
+  assert.equal(
+    report.history.current?.startedAt,
+    toldAt + 10,
+    "it is one wait, however often it is looked at",
+  );
+  await clock.advance(100);
+  report.readiness(true, undefined);
+  assert.equal(report.current, undefined);
+  assert.deepEqual(report.history.start?.steps, [
+    { kind: "container", ms: 20 },
+    { kind: "readiness", ms: 200 },
+  ]);
+});
+
+test("a pod that ends is not asked why it is not ready", () => {
+  const { report } = setUp();
+  report.readiness(false, { kind: "readiness", text: "x" });
+  report.clear();
+  assert.equal(report.current, undefined);
+  assert.equal(report.history.current, undefined);
+});

@@ -1,0 +1,96 @@
+import type { Clock } from "../../../lib/base/clock.ts";
+import type { Step, StepDetails } from "../../../lib/model/pod-step.ts";
+import type { Report, Waiting } from "./pod-work.ts";
+import { StepHistory } from "./step-history.ts";
+
+const mostObstacles = 50;
+const other: StepDetails = { kind: "other" };
+
+/** What a pod waits for, in one line for people, and by container for its status; and what it waited for before. */
+export class WorkerReport implements Report {
+  readonly history: StepHistory;
+  readonly #clock: Clock;
+  readonly #onChange: () => void;
+  #current: { text: string; since: number } | undefined;
+  /** What was in the way since the pod last had nothing to wait for, and since when. */
+  #obstacles = new Map<string, number>();
+  #containers = new Map<string, Waiting>();
+  /** Why a pod that nothing is to be done for is not ready. */
+  #unready: (Step & { since: number }) | undefined;
+  /** What went wrong in this pass, by its message. */
+  #failed = new Map<string, StepDetails>();
+
+  constructor(clock: Clock, onChange: () => void) {
+    this.#clock = clock;
+    this.#onChange = onChange;
+    this.history = new StepHistory(clock.now());
+  }
+
+  get current(): { text: string; since: number } | undefined {
+    return this.#current ?? (this.#unready && { text: this.#unready.text, since: this.#unready.since });
+  }
+
+  get containers(): ReadonlyMap<string, Waiting> {
+    return this.#containers;
+  }
+
+  blockedOn(text: string, details: StepDetails = other): void {
+    const now = this.#clock.now();
+    this.history.begin({ ...details, text }, now);
+    if (this.#current?.text === text) return;
+    // What fails and is tried again has been in the way since the first time.
+    const since = this.#obstacles.get(text) ?? now;
+    if (this.#obstacles.size >= mostObstacles) this.#obstacles.clear();
+    this.#obstacles.set(text, since);
+    this.#current = { text, since };
+    this.#onChange();
+  }
+
+  waiting(container: string, waiting: Waiting | undefined): void {
+    const known = this.#containers.get(container);
+    const step = this.history.current;
+    // Others may have their turn before the pass fails with this.
+    if (waiting && step?.container === container && waiting.reason !== "CrashLoopBackOff") {
+      this.history.fail(waiting.message);
+      this.#failed.set(waiting.message, { kind: step.kind, container });
+    }
+    if (known?.reason === waiting?.reason && known?.message === waiting?.message) return;
+    if (waiting) this.#containers.set(container, waiting);
+    else this.#containers.delete(container);
+    this.#onChange();
+  }
+
+  /** A pass has failed, and is tried again then. */
+  failed(message: string, until: number): void {
+    const step = this.history.current;
+    const { kind, container } = this.#failed.get(message) ?? step ?? other;
+    if (!this.#failed.has(message)) this.history.fail(message);
+    this.#failed.clear();
+    this.blockedOn(message, { kind, container, until });
+    this.history.fail(message);
+  }
+
+  /** Nothing is in the way. */
+  free(): void {
+    this.#obstacles.clear();
+    this.#failed.clear();
+    this.#current = undefined;
+    if (this.#unready) this.history.begin(this.#unready, this.#clock.now());
+    else this.history.end(this.#clock.now());
+  }
+
+  /** Whether the pod is ready, and if nothing but that is waited for, what keeps it from it. */
+  readiness(isReady: boolean, why: Step | undefined): void {
+    const now = this.#clock.now();
+    if (this.#unready?.text !== why?.text) this.#unready = why && { ...why, since: now };
+    if (isReady) this.history.ready(now);
+    if (!this.#current) this.free();
+  }
+
+  /** Another part of the pod's life begins: nothing of what was said holds any more. */
+  clear(): void {
+    this.#containers.clear();
+    this.#unready = undefined;
+    this.free();
+  }
+}

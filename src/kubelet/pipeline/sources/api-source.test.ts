@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { FakeApi } from "../../../../test/cluster/fake-api.ts";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../../lib/base/logger.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
+import { ApiSource } from "./api-source.ts";
+
+const podOn = (nodeName: string, name: string, more: object = {}) => ({
+  metadata: { namespace: "default", name, uid: `uid-${name}`, managedFields: [{ manager: "m" }], ...more },
+  spec: { nodeName, containers: [{ name: "c" }] },
+});
+
+async function sourceOn(t: TestContext, api: FakeApi, after = Promise.resolve()) {
+  const clock = new FakeClock();
+  const sets: Pod[][] = [];
+  const heard: string[] = [];
+  const source = new ApiSource({
+    transport: api,
+    nodeName: "n1",
+    after,
+    clock,
+    logger: silentLogger,
+    onPod: (pod) => heard.push(pod.metadata.name),
+  });
+  const stop = new AbortController();
+  t.after(async () => {
+    stop.abort();
+    await source.done;
+  });
+  await source.start(stop.signal, (pods) => sets.push(pods));
+  /** Lets everything that can happen now happen. */
+  const settle = async () => {
+    for (let i = 0; i < 20; i++) await turn();
+  };
+  return { source, sets, heard, clock, stop, settle };
+}
+const names = (pods: Pod[] | undefined) => pods?.map(({ metadata }) => metadata.name).sort();
+
+test("the pods of this node, and of no other, are told as one set when all are known", async (t) => {
+  const api = new FakeApi();
+  for (const name of ["a", "b"]) api.put("pods", podOn("n1", name));
+  api.put("pods", podOn("n2", "c"));
+  const { sets, settle } = await sourceOn(t, api);
+  await settle();
+  assert.equal(sets.length, 1);
+  assert.deepEqual(names(sets[0]), ["a", "b"]);
+  assert.deepEqual(
+    sets[0]?.map(({ kind, apiVersion, metadata }) => [kind, apiVersion, metadata.managedFields]),
+    [
+      ["Pod", "v1", undefined],
+      ["Pod", "v1", undefined],
+    ],
+  );
+});
+
+test("a node without pods is a set too; a server that is away is none", async (t) => {
+  const api = new FakeApi();
+  api.goDown();
+  const { sets, clock, settle } = await sourceOn(t, api);
+  await settle();
+  await clock.advance(10_000);
+  await settle();
+  assert.deepEqual(sets, []);
+  api.comeBack();
+  await clock.advance(30_000);
+  await settle();
+  assert.deepEqual(sets, [[]]);
+});
+
+test("nothing is asked before the node is known", async (t) => {
+  const api = new FakeApi();
+  const node = Promise.withResolvers<void>();
+  const { sets, settle } = await sourceOn(t, api, node.promise);
+  await settle();
+  assert.deepEqual([api.watches, sets], [[], []]);
+  node.resolve();
+  await settle();
+  assert.deepEqual([api.watches, sets], [["pods"], [[]]]);
+});
+
+test("what comes at once is told once, and what did not change is the same object", async (t) => {
+  const api = new FakeApi();
+  api.put("pods", podOn("n1", "a"));
+  const { sets, heard, settle } = await sourceOn(t, api);
+  await settle();
+  for (const name of ["b", "c", "d"]) api.put("pods", podOn("n1", name));
+  await settle();
+  assert.deepEqual(names(sets.at(-1)), ["a", "b", "c", "d"]);
+  assert.ok(sets.length <= 3, `${sets.length} sets`);
+  assert.equal(sets.at(-1)?.[0], sets[0]?.[0]);
+  assert.deepEqual(heard, ["a", "b", "c", "d"]);
+});
+
+test("a pod that goes is in no set any more; one that cannot be read stays as it was", async (t) => {
+  const api = new FakeApi();
+  for (const name of ["a", "b"]) api.put("pods", podOn("n1", name));
+  const { sets, settle } = await sourceOn(t, api);
+  await settle();
+  api.deletePod("a", 0);
+  api.put("pods", { ...podOn("n1", "b", { labels: { x: "1" } }), spec: { nodeName: "n1" } });
+  await settle();
+  assert.deepEqual(names(sets.at(-1)), ["b"]);
+  assert.equal(sets.at(-1)?.[0]?.metadata.labels, undefined);
+});
+
+test("a source that was stopped says nothing more", async (t) => {
+  const api = new FakeApi();
+  const { sets, stop, source, settle } = await sourceOn(t, api);
+  await settle();
+  api.put("pods", podOn("n1", "a"));
+  stop.abort();
+  await source.done;
+  await settle();
+  assert.deepEqual(sets, [[]]);
+});

@@ -1,0 +1,182 @@
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseAllDocuments,
+} from "yaml";
+import { messageOf } from "../../../lib/base/errors.ts";
+import { maxManifestBytes } from "./source.ts";
+import { kubernetesTags } from "./yaml-schema.ts";
+
+export interface DocumentProblem {
+  line?: number;
+  field?: string;
+  message: string;
+}
+
+export type Parsed =
+  | { value: unknown; lineOf(path: string): number | undefined }
+  | { problem: DocumentProblem };
+
+/** YAML costs about 60 bytes of memory and 250 ns a byte: a large one would stop the agent for seconds. */
+const maxYamlBytes = 1024 * 1024;
+const maxAliases = 100;
+const maxDepth = 1000;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** Reads one YAML or JSON document. Never throws: whatever the bytes are, they are a value or a problem. */
+export function parseDocument(bytes: Uint8Array): Parsed {
+  const text = decodeText(bytes);
+  if (typeof text !== "string") return text;
+  if (text.trim() === "") return fail("the file is empty");
+  if (bytes.length > maxYamlBytes) return parseLargeJson(text, bytes.length);
+  try {
+    return parseYaml(text);
+  } catch (error) {
+    return fail(error instanceof RangeError ? "nested too deeply" : messageOf(error));
+  }
+}
+
+function decodeText(bytes: Uint8Array): string | Parsed {
+  const zero = bytes.indexOf(0);
+  if (zero >= 0) return fail(`not a text file: byte 0x00 at offset ${zero}`);
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return fail("not a text file: it is not UTF-8");
+  }
+}
+
+function parseLargeJson(text: string, size: number): Parsed {
+  try {
+    return { value: JSON.parse(text), lineOf: () => undefined };
+  } catch (error) {
+    if (text.trimStart().startsWith("{")) return fail(messageOf(error));
+    const mib = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+    return fail(`${mib(size)} of YAML: at most ${mib(maxYamlBytes)} (JSON: ${mib(maxManifestBytes)})`);
+  }
+}
+
+function parseYaml(text: string): Parsed {
+  if (tooDeep(text)) return fail("nested too deeply");
+  const lines = new LineCounter();
+  const documents = parseAllDocuments(text, {
+    version: "1.1",
+    customTags: kubernetesTags,
+    lineCounter: lines,
+    prettyErrors: false,
+    // Its check is quadratic; ours is below.
+    uniqueKeys: false,
+    merge: true,
+    logLevel: "silent",
+  });
+  const lineAt = (offset: number) => lines.linePos(offset).line;
+  // The parser gives an empty array for an empty stream, which is not the case here.
+  const all = documents as Document.Parsed[];
+  const filled = all.filter(
+    (d) => d.errors.length > 0 || (d.contents && !(isScalar(d.contents) && d.contents.value === null)),
+  );
+  const [document, second] = filled;
+  if (!document) return fail("the file has no document");
+  const error = document.errors[0];
+  if (error) {
+    const json = fromJson(text);
+    return json ?? fail(firstLine(error.message), lineAt(error.pos[0]));
+  }
+  if (second) {
+    const line = lineAt(second.contents?.range[0] ?? second.range[0]);
+    return fail(`a second document begins here: one Pod a file`, line);
+  }
+  const repeated = repeatedKey(document.contents, "");
+  if (repeated) return fail(`duplicate key "${repeated.key}"`, lineAt(repeated.offset), repeated.path);
+  const value: unknown = document.toJS({ maxAliasCount: maxAliases });
+  return { value, lineOf: (path) => lineOf(document, path, lineAt) };
+}
+
+/** JSON that is no YAML, as with tabs for indentation. */
+function fromJson(text: string): Parsed | undefined {
+  if (!/^\s*\{/.test(text)) return undefined;
+  try {
+    return { value: JSON.parse(text), lineOf: () => undefined };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Cheap bound on nesting in flow style, before the parser recurses into it. */
+function tooDeep(text: string): boolean {
+  let depth = 0;
+  for (const char of text) {
+    if (char === "[" || char === "{") depth++;
+    else if (char === "]" || char === "}") depth = Math.max(0, depth - 1);
+    if (depth > maxDepth) return true;
+  }
+  return false;
+}
+
+function repeatedKey(
+  node: Node | null | undefined,
+  path: string,
+): { key: string; path: string; offset: number } | undefined {
+  if (isSeq(node)) {
+    for (const [i, item] of node.items.entries()) {
+      const found = repeatedKey(item as Node, `${path}[${i}]`);
+      if (found) return found;
+    }
+  } else if (isMap(node)) {
+    const seen = new Set<string>();
+    for (const pair of node.items) {
+      const key = keyText(pair.key);
+      const below = path === "" ? key : `${path}.${key}`;
+      if (seen.has(key) && key !== "<<")
+        return { key, path: below, offset: (pair.key as Node).range?.[0] ?? 0 };
+      seen.add(key);
+      const found = repeatedKey(pair.value as Node | null, below);
+      if (found) return found;
+    }
+  }
+  return undefined;
+}
+
+/** The line of a field, or of the nearest thing around it that is there. */
+function lineOf(
+  document: Document.Parsed,
+  path: string,
+  lineAt: (offset: number) => number,
+): number | undefined {
+  let node: Node | undefined | null = document.contents;
+  let offset = node?.range?.[0];
+  for (const [, name, index] of path.matchAll(/([^.[\]]+)|\[([^\]]*)\]/g)) {
+    if (isAlias(node)) node = node.resolve(document) as Node | undefined;
+    if (isSeq(node)) {
+      const item = node.items[Number(index)] as Node | undefined;
+      if (!item) break;
+      node = item;
+      offset = item.range?.[0] ?? offset;
+    } else if (isMap(node)) {
+      const key = name ?? index;
+      const pair = node.items.find((p) => keyText(p.key) === key);
+      if (!pair) break;
+      offset = (pair.key as Node).range?.[0] ?? offset;
+      node = pair.value as Node | null;
+    } else break;
+  }
+  return offset === undefined ? undefined : lineAt(offset);
+}
+
+function keyText(key: unknown): string {
+  return isScalar(key) ? String(key.value) : String(key);
+}
+
+function firstLine(text: string): string {
+  return text.split("\n", 1)[0] ?? text;
+}
+
+function fail(message: string, line?: number, field?: string): { problem: DocumentProblem } {
+  return { problem: { message, ...(line !== undefined && { line }), ...(field && { field }) } };
+}

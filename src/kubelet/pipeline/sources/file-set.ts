@@ -1,0 +1,50 @@
+import type { Pod } from "../../../lib/model/pod.ts";
+import { fullNameOf, podRef } from "../../../lib/model/pod.ts";
+import type { SourceProblem } from "./source.ts";
+
+/** What is known of one manifest file. */
+export interface FileState {
+  /** Of the state of the file that was judged last. */
+  stamp: string | undefined;
+  /** Of the bytes that were judged last. */
+  digest: string | undefined;
+  /** The pod of the last good content; stays while the file is broken. */
+  pod: Pod | undefined;
+  problems: SourceProblem[];
+  warnings: SourceProblem[];
+}
+
+export interface FileSet {
+  pods: Pod[];
+  /** Files whose pod another file has already. */
+  conflicts: SourceProblem[];
+}
+
+/** The pods of all files. Of two files with the same pod the first by name counts, whenever they were written. */
+export function podsOf(files: ReadonlyMap<string, FileState>): FileSet {
+  const set: FileSet = { pods: [], conflicts: [] };
+  const owners = new Map<string, string>();
+  for (const [file, { pod }] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (!pod) continue;
+    const name = fullNameOf(pod);
+    const sameName = owners.get(name);
+    const sameUid = owners.get(pod.metadata.uid);
+    if (sameName !== undefined) {
+      const message = `pod ${podRef(pod)} is already defined by ${sameName}: this file is not used`;
+      set.conflicts.push({ file, field: "metadata.name", message });
+    } else if (sameUid !== undefined) {
+      const message = `uid ${pod.metadata.uid} is already used by ${sameUid}: this file is not used`;
+      set.conflicts.push({ file, field: "metadata.uid", message });
+    } else {
+      owners.set(name, file);
+      owners.set(pod.metadata.uid, file);
+      set.pods.push(pod);
+    }
+  }
+  return set;
+}
+
+/** The same pods, and none of them read anew? */
+export function samePods(a: readonly Pod[] | undefined, b: readonly Pod[]): boolean {
+  return a !== undefined && a.length === b.length && a.every((pod, i) => pod === b[i]);
+}

@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type TestContext, test } from "node:test";
+import type { Clock } from "../../../lib/base/clock.ts";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { type Logger, silentLogger } from "../../../lib/base/logger.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
+import { HttpSource } from "./http-source.ts";
+
+const pollMs = 20_000;
+type Answer = (response: ServerResponse, path: string) => void;
+const body =
+  (value: unknown): Answer =>
+  (response) =>
+    response.end(typeof value === "string" ? value : JSON.stringify(value));
+const status =
+  (code: number): Answer =>
+  (response) => {
+    response.statusCode = code;
+    response.end("sorry");
+  };
+
+function pod(name: string, image: unknown = "i:1") {
+  return { apiVersion: "v1", kind: "Pod", metadata: { name }, spec: { containers: [{ name: "c", image }] } };
+}
+const list = (...items: unknown[]) => ({ apiVersion: "v1", kind: "PodList", items });
+
+/** A source that polls a server in simulated time. */
+async function sourceOn(t: TestContext, first: Answer) {
+  let answer = first;
+  const requests: IncomingHttpHeaders[] = [];
+  const server = createServer((request, response) => {
+    requests.push(request.headers);
+    answer(response, request.url ?? "");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/pods`;
+  const clock = new FakeClock();
+  let pauses = 0;
+  /** The source pauses when it has taken in an answer. */
+  const counting: Clock = {
+    now: () => clock.now(),
+    after(ms, callback) {
+      if (ms === pollMs) pauses++;
+      return clock.after(ms, callback);
+    },
+  };
+  const lines: string[] = [];
+  const logger: Logger = { ...silentLogger, error: (line) => lines.push(line.replace(url, "URL")) };
+  const emits: Pod[][] = [];
+  const source = new HttpSource({
+    url,
+    headers: { "x-token": ["a", "b"] },
+    nodeName: "n",
+    pollMs,
+    clock: counting,
+    logger,
+  });
+  const stop = new AbortController();
+  t.after(async () => {
+    stop.abort();
+    await source.done;
+    server.closeAllConnections();
+    server.close();
+  });
+  await source.start(stop.signal, (pods) => emits.push(pods));
+  const until = async (what: string, condition: () => boolean) => {
+    const due = Date.now() + 10_000;
+    while (!condition()) {
+      assert.ok(Date.now() < due, `waited in vain for ${what}`);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  };
+  const ask = async (next: Answer) => {
+    answer = next;
+    const before = requests.length;
+    await clock.advance(pollMs);
+    await until("a request", () => requests.length > before);
+  };
+  const poll = async (next: Answer) => {
+    const before = pauses;
+    await ask(next);
+    await until("the answer to be taken in", () => pauses > before);
+  };
+  await until("the first answer", () => pauses > 0);
+  return {
+    source,
+    clock,
+    emits,
+    lines,
+    requests,
+    ask,
+    poll,
+    until,
+    names: () => emits.at(-1)?.map((p) => p.metadata.name),
+  };
+}
+
+test("a Pod, or a PodList, with the headers that were asked for", async (t) => {
+  const s = await sourceOn(t, body(pod("a")));
+  assert.deepEqual(s.names(), ["a-n"]);
+  assert.equal(s.requests[0]?.["x-token"], "a, b");
+  await s.poll(body(list(pod("a"), { metadata: { name: "b" }, spec: pod("b").spec })));
+  assert.deepEqual(s.names(), ["a-n", "b-n"], "items of a list need no kind");
+  await s.poll(body(list()));
+  assert.deepEqual(s.names(), []);
+  await s.poll(
+    body("apiVersion: v1\nkind: Pod\nmetadata: {name: z}\nspec: {containers: [{name: c, image: i}]}\n"),
+  );
+  assert.deepEqual(s.names(), ["z-n"]);
+});
+
+test("an unchanged body is no news", async (t) => {
+  const s = await sourceOn(t, body(pod("a")));
+  await s.poll(body(pod("a")));
+  assert.equal(s.requests.length, 2);
+  assert.equal(s.emits.length, 1);
+});
+
+test("what is bad is told once for each change, and the last good set stands", async (t) => {
+  const s = await sourceOn(t, body(pod("a")));
+  const rows: [answer: Answer, line: string | RegExp][] = [
+    [status(500), "URL: 500 Internal Server Error"],
+    [status(404), "URL: 404 Not Found"],
+    [body(""), "URL: zero-length data received"],
+    [body(pod("a", 5)), /^URL:1: spec\.containers\[0\]\.image: expected a string, got 5/],
+    [
+      body(list(pod("ok"), pod("bad", ""))),
+      /^URL:1: items\[1\]\.spec\.containers\[0\]\.image: Required value/,
+    ],
+    [body({ ...pod("a"), kind: "Service" }), /^URL:1: kind: expected "Pod"/],
+    [body("x".repeat(10 * 1024 * 1024 + 1)), "URL: more than 10 MiB"],
+    [(response) => response.destroy(), /^URL: (socket hang up|read ECONNRESET)/],
+  ];
+  for (const [answer, line] of rows) {
+    s.lines.length = 0;
+    await s.poll(answer);
+    await s.poll(answer);
+    assert.equal(s.lines.length, 1, `${line}: ${s.lines}`);
+    if (typeof line === "string") assert.equal(s.lines[0], line);
+    else assert.match(s.lines[0] ?? "", line);
+    assert.equal(s.source.problems().length, 1);
+  }
+  assert.equal(s.emits.length, 1);
+  await s.poll(body(pod("b")));
+  assert.deepEqual(s.names(), ["b-n"]);
+  assert.deepEqual(s.source.problems(), []);
+});
+
+test("a first answer that is empty is a set without pods; a first failure is none", async (t) => {
+  const empty = await sourceOn(t, body(""));
+  assert.deepEqual(empty.emits, [[]]);
+  const failed = await sourceOn(t, status(503));
+  assert.deepEqual(failed.emits, []);
+  await failed.poll(body(pod("a")));
+  assert.deepEqual(failed.names(), ["a-n"]);
+});
+
+test("a server that does not answer is given up after 10 s", async (t) => {
+  const s = await sourceOn(t, body(pod("a")));
+  const open: ServerResponse[] = [];
+  await s.ask((response) => open.push(response));
+  await s.clock.advance(9_999);
+  assert.deepEqual(s.source.problems(), []);
+  await s.clock.advance(1);
+  await s.until("the loss of patience", () => s.source.problems().length > 0);
+  assert.deepEqual(s.lines, ["URL: no answer within 10 s"]);
+});
+
+test("a redirect is followed", async (t) => {
+  const s = await sourceOn(t, (response, path) => {
+    if (path === "/there") return body(pod("a"))(response, path);
+    response.writeHead(302, { location: "/there" }).end();
+  });
+  assert.deepEqual(s.names(), ["a-n"]);
+});

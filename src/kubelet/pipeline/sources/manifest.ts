@@ -1,0 +1,70 @@
+import type { Pod } from "../../../lib/model/pod.ts";
+import { type ManifestOrigin, makeStaticPod, type StaticPodOptions } from "../../../lib/model/static-pod.ts";
+import { parseDocument } from "./document.ts";
+import type { SourceProblem } from "./source.ts";
+
+export type Manifest =
+  | { pods: Pod[] /** Worth a word, but no reason to refuse the pod. */; warnings: SourceProblem[] }
+  | { problems: SourceProblem[] };
+
+/** The one Pod that a manifest holds. */
+export function decodeManifest(bytes: Uint8Array, options: StaticPodOptions): Manifest {
+  return decode(bytes, options, false);
+}
+
+/** A Pod, or all of a PodList: one bad pod in a list makes all of it bad. */
+export function decodeManifestOrList(bytes: Uint8Array, options: StaticPodOptions): Manifest {
+  return decode(bytes, options, true);
+}
+
+function decode(bytes: Uint8Array, options: StaticPodOptions, allowList: boolean): Manifest {
+  const file = nameOf(options.origin);
+  const parsed = parseDocument(bytes);
+  if ("problem" in parsed) return { problems: [{ file, ...parsed.problem }] };
+  const locate = (field: string, message: string): SourceProblem => {
+    const line = parsed.lineOf(field);
+    return { file, ...(line !== undefined && { line }), ...(field && { field }), message };
+  };
+
+  const items = allowList ? listItems(parsed.value) : undefined;
+  const entries: { value: unknown; at: string }[] = items
+    ? items.map((value, i) => ({ value, at: `items[${i}]` }))
+    : [{ value: parsed.value, at: "" }];
+  const pods: Pod[] = [];
+  const warnings: SourceProblem[] = [];
+  const problems: SourceProblem[] = [];
+  for (const { value, at } of entries) {
+    const result = makeStaticPod(value, options, at);
+    if ("problems" in result) {
+      problems.push(...result.problems.map(({ path, message }) => locate(path, message)));
+      continue;
+    }
+    pods.push(result.pod);
+    for (const field of result.unknownFields) warnings.push(locate(field, "unknown field, ignored"));
+  }
+  return problems.length > 0 ? { problems } : { pods, warnings };
+}
+
+function nameOf(origin: ManifestOrigin): string {
+  switch (origin.source) {
+    case "file":
+      return origin.path;
+    case "http":
+      return origin.url;
+    case "applied":
+      return origin.name;
+    default:
+      return origin satisfies never;
+  }
+}
+
+/** The items of a PodList, which do not repeat their kind. */
+function listItems(value: unknown): unknown[] | undefined {
+  const list = value as { kind?: unknown; apiVersion?: unknown; items?: unknown } | null;
+  if (typeof list !== "object" || list?.kind !== "PodList" || list.apiVersion !== "v1") return undefined;
+  if (list.items === undefined || list.items === null) return [];
+  if (!Array.isArray(list.items)) return undefined;
+  return list.items.map((item: unknown) =>
+    typeof item === "object" && item !== null ? { apiVersion: "v1", kind: "Pod", ...item } : item,
+  );
+}

@@ -1,0 +1,37 @@
+import type {
+  ContainerState,
+  ContainerStatus,
+  PodStatus,
+  ResourceRequirements,
+} from "../../../lib/model/pod.ts";
+
+/** With the fields that are newer than the published types. */
+export type ApiContainerStatus = ContainerStatus & {
+  user?: { linux: { uid: number; gid: number; supplementalGroups?: number[] } };
+  stopSignal?: string;
+};
+
+export type ApiPodStatus = Omit<
+  PodStatus,
+  "containerStatuses" | "initContainerStatuses" | "ephemeralContainerStatuses"
+> & {
+  containerStatuses?: ApiContainerStatus[];
+  initContainerStatuses?: ApiContainerStatus[];
+  ephemeralContainerStatuses?: ApiContainerStatus[];
+  allocatedResources?: Record<string, string>;
+  resources?: ResourceRequirements;
+};
+
+export type Terminated = NonNullable<ContainerState["terminated"]>;
+
+/** Times in the API have whole seconds. */
+export function isoSeconds(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+}
+
+/** A time that is not known: the API has null for it, though its types do not say so. */
+export function timeOrNull(ms: number): string {
+  return ms > 0 ? isoSeconds(ms) : noTime;
+}
+
+export const noTime = null as unknown as string;

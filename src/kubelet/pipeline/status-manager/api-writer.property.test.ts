@@ -1,0 +1,214 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../../lib/base/logger.ts";
+import { fakePod } from "../../../lib/model/fake-pod.ts";
+import type { Pod, PodStatus, PodUid } from "../../../lib/model/pod.ts";
+import { ApiStatusWriter } from "./api-writer.ts";
+import { FakePodApi, type Fault } from "./api-writer-fake-api.ts";
+import { mergeStatus } from "./api-writer-merge.ts";
+import { statusPatch } from "./api-writer-patch.ts";
+import { isFinal } from "./phase-by-states.ts";
+
+const names = ["a", "b"];
+
+const kinds = ["end", "clear", "watch", "gate", "lost", "delete", "recreate"] as const;
+const weights = { end: 3, clear: 5, watch: 2, gate: 2, lost: 1, delete: 3, recreate: 1 };
+const name = fc.constantFrom(...names);
+/** What happens, in an order that nobody chose. */
+const event = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ kind: fc.constant("status" as const), name }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant("time" as const), ms: fc.constantFrom(1, 300, 4000, 11_000) }),
+  },
+  ...kinds.map((kind) => ({
+    weight: weights[kind],
+    arbitrary: fc.record({ kind: fc.constant(kind), name }),
+  })),
+);
+const fault = fc.oneof(
+  { weight: 5, arbitrary: fc.constant<Fault | undefined>(undefined) },
+  { weight: 4, arbitrary: fc.constantFrom<Fault[]>("unheard", "unanswered", 409, 429, 500, 503) },
+);
+
+interface OnNode {
+  pod: Pod;
+  status: PodStatus;
+  couldRun: boolean;
+  isCleared: boolean;
+}
+
+test("with any faults and any doings of others: in the end the API has our statuses, none went back, none to another UID", async () => {
+  let [writes, deletions] = [0, 0];
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(event, { minLength: 5, maxLength: 40 }),
+      fc.array(fault, { minLength: 1, maxLength: 40 }),
+      async (events, faults) => {
+        const clock = new FakeClock();
+        const api = new FakePodApi();
+        const stop = new AbortController();
+        const onNode = new Map<PodUid, OnNode>();
+        const watched = new Map<PodUid, Pod>();
+        let step = 0;
+        let made = 0;
+        const podNamed = (name: string) => api.pods.get(`default/pods/${name}`);
+        const currentOf = (name: string) => {
+          const pod = podNamed(name);
+          return pod && onNode.get(pod.metadata.uid);
+        };
+        api.fault = () => faults[step++ % faults.length];
+        // An error within a request would only be tried again: what is wrong is said at the end.
+        const wrong: string[] = [];
+        const must = (holds: boolean, rule: string) => holds || wrong.push(rule);
+        api.onWrite = (before, after) => {
+          writes++;
+          const own = onNode.get(after.metadata.uid);
+          const [was, is] = [before.status?.phase, after.status?.phase];
+          must(own !== undefined, "only pods of this node are written");
+          must(!isFinal(was) || is === was, "an end is not taken back");
+          must(isFinal(was) || !isFinal(is) || own?.couldRun === false, "no end while containers could run");
+          must(numberOf(after) >= numberOf(before), "no older status after a newer one");
+          must(gates(after) === gates(before), "conditions of others stay");
+        };
+        api.onDelete = (pod) => {
+          deletions++;
+          must(pod.metadata.deletionTimestamp !== undefined, "only what is to go is deleted");
+          must(isFinal(pod.status?.phase), "what goes has ended");
+          must(onNode.get(pod.metadata.uid)?.isCleared === true, "what goes is cleared");
+        };
+        const writer = new ApiStatusWriter({
+          api,
+          clock,
+          logger: silentLogger,
+          apiPod: (pod) => watched.get(pod.metadata.uid),
+          couldRun: (uid) => onNode.get(uid)?.couldRun ?? false,
+          isCleared: (uid) => onNode.get(uid)?.isCleared ?? false,
+          random: () => 0.5,
+        });
+        await writer.start(stop.signal);
+        const create = (name: string) => {
+          const uid = `${name}-${++made}` as PodUid;
+          const pod = api.put(fakePod({ metadata: { name, uid }, status: { phase: "Pending" } }));
+          watched.set(uid, structuredClone(pod));
+          onNode.set(uid, { pod, status: { phase: "Pending" }, couldRun: true, isCleared: false });
+        };
+        const say = (own: OnNode, status: PodStatus) => {
+          own.status = status;
+          writer.set(own.pod, status);
+        };
+        const look = () => {
+          for (const uid of watched.keys()) {
+            const now = [...api.pods.values()].find((p) => p.metadata.uid === uid);
+            if (now) watched.set(uid, structuredClone(now));
+            else watched.delete(uid);
+          }
+        };
+        let count = 0;
+        for (const name of names) create(name);
+        for (const e of events) {
+          if (e.kind === "time") {
+            await clock.advance(e.ms);
+            continue;
+          }
+          const pod = podNamed(e.name);
+          const own = currentOf(e.name);
+          switch (e.kind) {
+            case "status":
+              if (own && !isFinal(own.status.phase)) say(own, statusNumber(++count, "Running"));
+              break;
+            case "end":
+              if (own && !isFinal(own.status.phase)) say(own, statusNumber(++count, "Failed"));
+              break;
+            case "clear":
+              if (!own || !isFinal(own.status.phase)) break;
+              own.isCleared = !own.couldRun;
+              own.couldRun = false;
+              writer.poke(own.pod.metadata.uid);
+              break;
+            case "watch":
+              look();
+              break;
+            case "gate":
+              if (pod)
+                api.change(pod, (p) => {
+                  const others = (p.status?.conditions ?? []).filter((c) => c.type !== "example.com/gate");
+                  const gate = { type: "example.com/gate", status: "True", message: `${++count}` };
+                  p.status = { ...p.status, conditions: [...others, gate] };
+                });
+              break;
+            case "lost":
+              if (pod && !isFinal(pod.status?.phase))
+                api.change(pod, (p) => {
+                  p.status = { ...p.status, phase: "Failed", reason: "NodeLost" };
+                });
+              break;
+            case "delete":
+              if (pod)
+                api.change(pod, (p) => {
+                  p.metadata = { ...p.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" };
+                });
+              break;
+            case "recreate":
+              api.pods.delete(`default/pods/${e.name}`);
+              create(e.name);
+              break;
+            default:
+              return e satisfies never;
+          }
+          await settle(1);
+        }
+        api.fault = () => undefined;
+        look();
+        await clock.advance(25_000);
+        look();
+        await clock.advance(11_000);
+        for (const name of names) {
+          const pod = podNamed(name);
+          const own = currentOf(name);
+          if (!pod || !own || own.status.phase === "Pending") continue;
+          const merged = mergeStatus(pod.status ?? {}, own.status, {
+            couldRun: own.couldRun,
+            now: clock.now(),
+          });
+          assert.equal(statusPatch(pod, merged), undefined, "the API has our status");
+          assert.ok(writer.isWritten(own.pod.metadata.uid));
+          assert.ok(
+            !(pod.metadata.deletionTimestamp && isFinal(own.status.phase) && own.isCleared),
+            "what is to go and has ended is gone",
+          );
+        }
+        const { length } = api.requests;
+        await clock.advance(30_000);
+        assert.equal(api.requests.length, length, "then it is quiet");
+        stop.abort();
+        await writer.done;
+        assert.deepEqual(wrong, []);
+      },
+    ),
+    { numRuns: 250 },
+  );
+  assert.ok(
+    writes > 200 && deletions > 0,
+    `${writes} writes and ${deletions} deletions are too few to show anything`,
+  );
+});
+
+function statusNumber(n: number, phase: string): PodStatus {
+  return {
+    phase,
+    podIP: `10.0.0.${n}`,
+    podIPs: [{ ip: `10.0.0.${n}` }],
+    conditions: [{ type: "Ready", status: phase === "Running" && n % 2 ? "True" : "False" }],
+  };
+}
+
+function numberOf(pod: Pod): number {
+  return Number(pod.status?.podIP?.split(".")[3] ?? 0);
+}
+
+function gates(pod: Pod): string {
+  return JSON.stringify(pod.status?.conditions?.filter((c) => c.type === "example.com/gate") ?? []);
+}

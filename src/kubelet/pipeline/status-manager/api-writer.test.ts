@@ -1,0 +1,348 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { type Logger, silentLogger } from "../../../lib/base/logger.ts";
+import { metricValues } from "../../../lib/base/metric-values.ts";
+import { createMetrics } from "../../../lib/base/metrics.ts";
+import { fakePod } from "../../../lib/model/fake-pod.ts";
+import {
+  annotationMirror,
+  annotationSource,
+  isStatic,
+  type Pod,
+  type PodStatus,
+  type PodUid,
+} from "../../../lib/model/pod.ts";
+import { ApiStatusWriter } from "./api-writer.ts";
+import { FakeApiError, FakePodApi } from "./api-writer-fake-api.ts";
+import { createApiWriterMetrics } from "./api-writer-metrics.ts";
+
+const running: PodStatus = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] };
+const failed: PodStatus = { phase: "Failed", conditions: [{ type: "Ready", status: "False" }] };
+
+async function setUp(t: { after(fn: () => void): void }) {
+  const clock = new FakeClock();
+  const api = new FakePodApi();
+  const stop = new AbortController();
+  const metrics = createMetrics();
+  /** What the watch has brought. */
+  const watched = new Map<string, Pod>();
+  const couldRun = new Set<PodUid>();
+  const cleared = new Set<PodUid>();
+  const logs: string[] = [];
+  const logger: Logger = { ...silentLogger, error: (message) => logs.push(message) };
+  const writer = new ApiStatusWriter({
+    api,
+    clock,
+    logger,
+    apiPod: (pod) => watched.get(isStatic(pod) ? "mirror" : pod.metadata.uid),
+    couldRun: (uid) => couldRun.has(uid),
+    isCleared: (uid) => cleared.has(uid),
+    metrics: createApiWriterMetrics(metrics),
+    random: () => 0,
+  });
+  const watch = (pod: Pod, as: string = pod.metadata.uid) => watched.set(as, structuredClone(pod));
+  await writer.start(stop.signal);
+  t.after(() => stop.abort());
+  return { clock, api, writer, watched, watch, couldRun, cleared, stop, metrics, logs };
+}
+
+test("a status is written with one request when the watch has the pod", async (t) => {
+  const { clock, api, writer, watch, metrics } = await setUp(t);
+  const pod = api.put(fakePod({ status: { phase: "Pending" } }));
+  watch(pod);
+  writer.set(pod, running);
+  assert.equal(writer.isWritten(pod.metadata.uid), false);
+  await clock.advance(0);
+  assert.deepEqual(api.requests, ["PATCH /api/v1/namespaces/default/pods/web/status"]);
+  assert.deepEqual(api.status(pod), running);
+  assert.equal(writer.isWritten(pod.metadata.uid), true);
+  assert.deepEqual(await metricValues(metrics, "kubelet_pod_status_sync_duration_seconds"), { count: 1 });
+});
+
+test("the same status is not written again, and the next one is a patch of the last answer", async (t) => {
+  const { clock, api, writer, watch } = await setUp(t);
+  const pod = api.put(fakePod({ status: { phase: "Pending" } }));
+  watch(pod);
+  writer.set(pod, running);
+  await clock.advance(0);
+  writer.set(pod, structuredClone(running));
+  await clock.advance(30_000);
+  assert.equal(api.requests.length, 1);
+  writer.set(pod, { ...running, podIP: "10.1.0.1" });
+  await clock.advance(0);
+  assert.deepEqual(api.patches[1]?.status, { podIP: "10.1.0.1" });
+  assert.equal(api.requests.length, 2);
+});
+
+test("while one status is on its way the newest waits, and those in between are skipped", async (t) => {
+  const { clock, api, writer, watch } = await setUp(t);
+  const pod = api.put(fakePod({ status: { phase: "Pending" } }));
+  watch(pod);
+  for (const message of ["1", "2", "3"]) writer.set(pod, { ...running, message });
+  await clock.advance(0);
+  assert.deepEqual(
+    api.patches.map((p) => p.status.message),
+    ["1", "3"],
+  );
+});
+
+test("another pod of the same name is not written to", async (t) => {
+  const { clock, api, writer, watch } = await setUp(t);
+  const pod = fakePod({ status: { phase: "Pending" } });
+  watch({ ...pod, metadata: { ...pod.metadata, resourceVersion: "1" } });
+  api.put(fakePod({ metadata: { uid: "another" as PodUid }, status: { phase: "Pending" } }));
+  writer.set(pod, running);
+  await clock.advance(0);
+  assert.equal(api.patches.length, 0);
+  assert.deepEqual(api.requests, [
+    "PATCH /api/v1/namespaces/default/pods/web/status",
+    "GET /api/v1/namespaces/default/pods/web",
+  ]);
+});
+
+test("a pod that the watch no longer has is neither written nor asked for: a node may not", async (t) => {
+  const { clock, api, writer, watch, watched } = await setUp(t);
+  const pod = api.put(fakePod({ status: { phase: "Pending" } }));
+  writer.set(pod, running);
+  await clock.advance(30_000);
+  assert.deepEqual(api.requests, []);
+  watch(pod);
+  writer.poke(pod.metadata.uid);
+  await clock.advance(0);
+  assert.equal(api.requests.length, 1);
+  watched.clear();
+  writer.set(pod, failed);
+  await clock.advance(30_000);
+  assert.equal(api.requests.length, 1);
+});
+
+test("what others wrote meanwhile is seen before it is written over", async (t) => {
+  const { clock, api, writer, watch } = await setUp(t);
+  const pod = api.put(fakePod({ status: { phase: "Pending" } }));
+  watch(pod);
+  api.change(pod, (p) => {
+    p.status = { phase: "Failed", reason: "NodeLost" };
+  });
+  writer.set(pod, running);
+  await clock.advance(0);
+  assert.equal(api.status(pod)?.phase, "Failed");
+  assert.equal(api.status(pod)?.reason, "NodeLost");
+});
+
+test("what others made of our status is put right within 10 s", async (t) => {
+  const { clock, api, writer, watch } = await setUp(t);
+  const pod = api.put(fakePod({ status: { phase: "Pending" } }));
+  watch(pod);
+  writer.set(pod, running);
+  await clock.advance(0);
+  api.change(pod, (p) => {
+    p.status = { phase: "Running", conditions: [{ type: "Ready", status: "False" }] };
+  });
+  watch(api.pods.get("default/pods/web") ?? pod);
+  await clock.advance(10_000);
+  assert.equal(api.status(pod)?.conditions?.[0]?.status, "True");
+});
+
+test("an API that does not know a field is not asked to take it again and again", async (t) => {
+  const { clock, api, writer, watch } = await setUp(t);
+  const pod = api.put(fakePod({ status: { phase: "Pending" } }));
+  watch(pod);
+  api.unknownFields = ["observedGeneration"];
+  writer.set(pod, { ...running, observedGeneration: 4 });
+  await clock.advance(60_000);
+  assert.equal(api.requests.length, 1);
+  writer.set(pod, { ...running, observedGeneration: 4, podIP: "10.1.0.1" });
+  await clock.advance(60_000);
+  assert.equal(api.requests.length, 2);
+});
+
+test("an API that changes each status it is given is written to once each 10 s", async (t) => {
+  const { clock, api, writer, watch } = await setUp(t);
+  const pod = api.put(fakePod({ status: { phase: "Pending" } }));
+  watch(pod);
+  let changes = 0;
+  api.onWrite = (_before, after) => {
+    after.status = { ...after.status, message: `${++changes}` };
+  };
+  writer.set(pod, running);
+  await clock.advance(0);
+  assert.equal(api.patches.length, 1);
+  api.change(pod, (p) => {
+    p.status = { ...p.status, reason: "Meddled" };
+  });
+  watch(api.pods.get("default/pods/web") ?? pod);
+  await clock.advance(10_000);
+  assert.equal(api.patches.length, 2);
+});
+
+test("after an outage of 60 s all statuses are there within 4 s", async (t) => {
+  const { clock, api, writer, watch } = await setUp(t);
+  api.fault = () => "unheard";
+  const pods = Array.from({ length: 20 }, (_, i) =>
+    api.put(fakePod({ metadata: { name: `p${i}`, uid: `u${i}` as PodUid }, status: { phase: "Pending" } })),
+  );
+  for (const pod of pods) {
+    watch(pod);
+    writer.set(pod, running);
+  }
+  await clock.advance(60_000);
+  assert.ok(api.requests.length < 20 * 60, `${api.requests.length} requests while nobody answers`);
+  api.fault = () => undefined;
+  await clock.advance(4000);
+  for (const pod of pods) assert.equal(api.status(pod)?.phase, "Running", pod.metadata.name);
+});
+
+test("an API that fails is logged once until it works again", async (t) => {
+  const { clock, api, writer, watch, logs } = await setUp(t);
+  const pod = api.put(fakePod({ status: { phase: "Pending" } }));
+  watch(pod);
+  api.fault = () => 500;
+  writer.set(pod, running);
+  await clock.advance(60_000);
+  assert.deepEqual(logs, ["Failed to update status for pod, will retry"]);
+  api.fault = () => undefined;
+  await clock.advance(60_000);
+  assert.ok(writer.isWritten(pod.metadata.uid));
+  assert.equal(logs.length, 1);
+});
+
+test("Retry-After is obeyed", async (t) => {
+  const { clock, api, writer, watch } = await setUp(t);
+  const pod = api.put(fakePod({ status: { phase: "Pending" } }));
+  watch(pod);
+  const request = api.request;
+  let calls = 0;
+  api.request = async (call) => {
+    if (calls++ === 0) throw new FakeApiError(429, 7000);
+    return request(call);
+  };
+  writer.set(pod, running);
+  await clock.advance(6900);
+  assert.equal(calls, 1);
+  await clock.advance(200);
+  assert.equal(api.status(pod)?.phase, "Running");
+});
+
+test("a status that the API refuses is offered again each 10 s, not at once", async (t) => {
+  const { clock, api, writer, watch } = await setUp(t);
+  const pod = api.put(fakePod({ status: { phase: "Pending" } }));
+  watch(pod);
+  api.fault = () => 422;
+  writer.set(pod, running);
+  await clock.advance(9000);
+  assert.equal(api.requests.length, 1);
+  api.fault = () => undefined;
+  await clock.advance(1000);
+  assert.equal(api.status(pod)?.phase, "Running");
+});
+
+test("a pod is deleted only when it is to go, has ended in the API, and nothing of it is left", async (t) => {
+  const { clock, api, writer, watch, couldRun, cleared } = await setUp(t);
+  const deleted: (number | undefined)[] = [];
+  api.onDelete = (_pod, { gracePeriodSeconds }) => deleted.push(gracePeriodSeconds);
+  const pod = api.put(
+    fakePod({ metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" }, status: { phase: "Running" } }),
+  );
+  const { uid } = pod.metadata;
+  watch(pod);
+  couldRun.add(uid);
+  writer.set(pod, failed);
+  await clock.advance(20_000);
+  assert.equal(api.status(pod)?.phase, "Running", "containers could still run");
+  couldRun.delete(uid);
+  writer.poke(uid);
+  await clock.advance(0);
+  assert.equal(api.status(pod)?.phase, "Failed");
+  await clock.advance(20_000);
+  assert.deepEqual(deleted, [], "volumes are still there");
+  cleared.add(uid);
+  writer.poke(uid);
+  await clock.advance(0);
+  assert.deepEqual(deleted, [0]);
+  const { length } = api.requests;
+  await clock.advance(60_000);
+  assert.equal(api.requests.length, length, "nothing is left to do");
+});
+
+test("a pod that nobody wants to delete stays, though it has ended", async (t) => {
+  const { clock, api, writer, watch, cleared } = await setUp(t);
+  const pod = api.put(fakePod({ status: { phase: "Running" } }));
+  watch(pod);
+  cleared.add(pod.metadata.uid);
+  writer.set(pod, failed);
+  await clock.advance(20_000);
+  assert.equal(api.status(pod)?.phase, "Failed");
+});
+
+test("a deletion whose answer was lost is not repeated on the next pod of the name", async (t) => {
+  const { clock, api, writer, watch, cleared } = await setUp(t);
+  const pod = api.put(
+    fakePod({ metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" }, status: { phase: "Failed" } }),
+  );
+  watch(pod);
+  cleared.add(pod.metadata.uid);
+  api.fault = (call) => (call.method === "DELETE" ? "unanswered" : undefined);
+  writer.set(pod, failed);
+  await clock.advance(0);
+  assert.equal(api.pods.size, 0);
+  api.fault = () => undefined;
+  api.put(fakePod({ metadata: { uid: "next" as PodUid }, status: { phase: "Pending" } }));
+  await clock.advance(60_000);
+  assert.equal(api.status(pod)?.phase, "Pending");
+});
+
+test("the status of a static pod goes to its mirror, to each new one, and the mirror is not deleted", async (t) => {
+  const { clock, api, writer, watched, watch, cleared } = await setUp(t);
+  const pod = fakePod({ metadata: { annotations: { [annotationSource]: "file" } } });
+  const mirror = (uid: string) =>
+    api.put(
+      fakePod({
+        metadata: {
+          uid: uid as PodUid,
+          annotations: { [annotationSource]: "file", [annotationMirror]: "h" },
+          deletionTimestamp: "2026-01-01T00:00:00Z",
+        },
+        status: { phase: "Pending" },
+      }),
+    );
+  cleared.add(pod.metadata.uid);
+  writer.set(pod, failed);
+  await clock.advance(20_000);
+  assert.deepEqual(api.requests, [], "there is no mirror yet");
+  watch(mirror("m1"), "mirror");
+  writer.poke(pod.metadata.uid);
+  await clock.advance(0);
+  assert.deepEqual(api.patches[0]?.metadata.uid, "m1");
+  watched.delete("mirror");
+  watch(mirror("m2"), "mirror");
+  await clock.advance(20_000);
+  assert.deepEqual(
+    api.patches.map((p) => p.metadata.uid),
+    ["m1", "m2"],
+  );
+  assert.equal(api.pods.size, 1);
+});
+
+test("a pod that is forgotten is not written any more, and an abort ends all workers", async (t) => {
+  const { clock, api, writer, watch, stop } = await setUp(t);
+  const [a, b] = ["a", "b"].map((name) => {
+    const pod = api.put(fakePod({ metadata: { name, uid: name as PodUid }, status: { phase: "Pending" } }));
+    watch(pod);
+    return pod;
+  }) as [Pod, Pod];
+  api.fault = () => "unheard";
+  writer.set(a, running);
+  writer.set(b, running);
+  await clock.advance(1000);
+  writer.forget(a.metadata.uid);
+  api.fault = () => undefined;
+  await clock.advance(10_000);
+  assert.deepEqual([api.status(a)?.phase, api.status(b)?.phase], ["Pending", "Running"]);
+  api.fault = () => "unheard";
+  writer.set(b, failed);
+  await clock.advance(0);
+  stop.abort();
+  await writer.done;
+  assert.equal(clock.pending, 0);
+});

@@ -1,0 +1,297 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aContainer, aPod, aSandbox, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import type { Pod, PodCondition } from "../../../lib/model/pod.ts";
+import type { ObservedContainer, ObservedPod, ObservedSandbox } from "../../state/observed-pods.ts";
+import type { ApiPodStatus } from "./api-types.ts";
+import { at, iso, probed, statusOf } from "./fake-input.ts";
+import { defaultStatusGates, type StatusInput } from "./status-input.ts";
+
+const run = (more: Partial<ObservedContainer> = {}) => seenContainer("a", { startedAt: at, ...more });
+const ended = (exitCode: number) => run({ state: "exited", exitCode, finishedAt: at + 1000 });
+const inits = aPod({ initContainers: [aContainer("i")] });
+const init = (more: Partial<ObservedContainer> = {}) => seenContainer("i", more);
+const sidecar = aPod({ initContainers: [aContainer("s", { restartPolicy: "Always" })] });
+const never = aPod({ restartPolicy: "Never" });
+
+/** A pod of the API with conditions of others. */
+function fromApi(spec: Partial<Pod["spec"]>, conditions: [type: string, status: string][]): Pod {
+  return {
+    ...aPod(spec, { annotations: {} }),
+    status: {
+      conditions: conditions.map(([type, status]) => ({ type, status, lastTransitionTime: iso(at - 1000) })),
+    },
+  };
+}
+
+/** Conditions as "status reason: message". */
+function conditionsOf(status: ApiPodStatus): Record<string, string> {
+  return Object.fromEntries(
+    status.conditions!.map((c) => [c.type, `${c.status} ${c.reason ?? ""}: ${c.message ?? ""}`]),
+  );
+}
+const yes = "True : ";
+const no = "False : ";
+const notReady = (...names: string[]) =>
+  `False ContainersNotReady: containers with unready status: [${names.join(" ")}]`;
+const notInitialized = (...names: string[]) =>
+  `False ContainersNotInitialized: containers with incomplete status: [${names.join(" ")}]`;
+const gated = { readinessGates: [{ conditionType: "example.com/lb" }, { conditionType: "example.com/b" }] };
+
+const table: [
+  rule: string,
+  pod: Pod,
+  observed: ObservedPod | undefined,
+  expected: Record<string, string | undefined>,
+  more?: Partial<StatusInput>,
+][] = [
+  [
+    "nothing there",
+    aPod(),
+    undefined,
+    {
+      PodReadyToStartContainers: no,
+      Initialized: yes,
+      Ready: notReady("a"),
+      ContainersReady: notReady("a"),
+      PodScheduled: yes,
+      AllContainersRestarting: undefined,
+      DisruptionTarget: undefined,
+    },
+  ],
+  [
+    "all run",
+    aPod(),
+    seen([run()]),
+    { PodReadyToStartContainers: yes, Initialized: yes, Ready: yes, ContainersReady: yes },
+  ],
+  [
+    "unready ones in the order of the spec, sidecars first",
+    aPod({
+      initContainers: [aContainer("i"), aContainer("s", { restartPolicy: "Always" })],
+      containers: [aContainer("z"), aContainer("a")],
+    }),
+    seen([]),
+    { Ready: notReady("s", "z", "a"), Initialized: notInitialized("i", "s") },
+  ],
+  ["an init container runs", inits, seen([init()]), { Initialized: notInitialized("i") }],
+  ["an init container is missing", inits, seen([]), { Initialized: notInitialized("i") }],
+  [
+    "an init container failed",
+    inits,
+    seen([init({ state: "exited", exitCode: 1 })]),
+    { Initialized: notInitialized("i") },
+  ],
+  ["an init container is done", inits, seen([init({ state: "exited" })]), { Initialized: yes }],
+  ["a sidecar runs", sidecar, seen([seenContainer("s")]), { Initialized: yes, Ready: notReady("a") }],
+  [
+    "a sidecar has not passed its startup probe",
+    aPod({ initContainers: [aContainer("s", { restartPolicy: "Always", startupProbe: {} })] }),
+    seen([seenContainer("s")]),
+    { Initialized: notInitialized("s") },
+  ],
+  [
+    "a sidecar has started and is not ready",
+    aPod({ initContainers: [aContainer("s", { restartPolicy: "Always", readinessProbe: {} })] }),
+    seen([seenContainer("s"), run()]),
+    { Initialized: yes, Ready: notReady("s") },
+    probed({ "readiness s-0": "failure" }),
+  ],
+  [
+    "a sidecar ended after all ran",
+    sidecar,
+    seen([run(), seenContainer("s", { state: "exited" })]),
+    { Initialized: yes, Ready: notReady("s") },
+  ],
+  [
+    "a pod that was initialized stays so",
+    inits,
+    seen([init({ attempt: 1 })]),
+    { Initialized: yes },
+    { before: statusOf(inits, seen([init({ state: "exited" })])) },
+  ],
+  [
+    "succeeded",
+    never,
+    seen([ended(0)], [aSandbox({ state: "notready" })]),
+    {
+      PodReadyToStartContainers: no,
+      Initialized: "True PodCompleted: ",
+      Ready: "False PodCompleted: ",
+      ContainersReady: "False PodCompleted: ",
+    },
+  ],
+  [
+    "failed",
+    never,
+    seen([ended(1)]),
+    { Initialized: yes, Ready: "False PodFailed: ", ContainersReady: "False PodFailed: " },
+  ],
+  // Readiness gates.
+  [
+    "a readiness gate has no condition, another is closed",
+    fromApi(gated, [["example.com/b", "Unknown"]]),
+    seen([run()]),
+    {
+      ContainersReady: yes,
+      Ready:
+        'False ReadinessGatesNotReady: corresponding condition of pod readiness gate "example.com/lb" does not exist., the status of pod readiness gate "example.com/b" is not "True", but Unknown',
+      "example.com/b": "Unknown : ",
+    },
+  ],
+  [
+    "all readiness gates are open",
+    fromApi(gated, [
+      ["example.com/lb", "True"],
+      ["example.com/b", "True"],
+    ]),
+    seen([run()]),
+    { Ready: yes, "example.com/lb": yes },
+  ],
+  [
+    "open readiness gates do not make up for containers",
+    fromApi(gated, [
+      ["example.com/lb", "True"],
+      ["example.com/b", "True"],
+    ]),
+    seen([]),
+    { Ready: notReady("a") },
+  ],
+  // The restart of all containers.
+  [
+    "a pod that could be restarted as a whole, and is not",
+    aPod({ containers: [restartsAll()] }),
+    seen([run()]),
+    { AllContainersRestarting: no },
+  ],
+  [
+    "a container asks for the restart of all",
+    aPod({ containers: [restartsAll()] }),
+    seen([ended(42)]),
+    {
+      AllContainersRestarting: "True RestartAllContainersStarted: container exited with restart policy rule",
+    },
+  ],
+  [
+    "the restart of all is not told without its gate",
+    aPod({ containers: [restartsAll()] }),
+    seen([ended(42)]),
+    { AllContainersRestarting: undefined },
+    { gates: { ...defaultStatusGates, restart: { containerRules: true, restartAll: false } } },
+  ],
+];
+for (const [rule, pod, observed, expected, more] of table)
+  test(`conditions: ${rule}`, () => {
+    const found = conditionsOf(statusOf(pod, observed, more));
+    assert.deepEqual(Object.fromEntries(Object.keys(expected).map((type) => [type, found[type]])), expected);
+  });
+
+function restartsAll() {
+  const exitCodes = { operator: "In" as const, values: [42] };
+  return aContainer("a", { restartPolicyRules: [{ action: "RestartAllContainers", exitCodes }] });
+}
+
+const sandboxes: [
+  rule: string,
+  sandboxes: Partial<ObservedSandbox>[],
+  hostNetwork: boolean,
+  expected: string,
+][] = [
+  ["none", [], false, no],
+  ["ready", [{}], false, yes],
+  ["not ready", [{ state: "notready" }], false, no],
+  ["no address", [{ ips: [] }], false, no],
+  ["not on the node's network", [{}], true, no],
+  ["on the node's network", [{ ips: [], hostNetwork: true }], true, yes],
+  ["on the node's network against its wish", [{ ips: [], hostNetwork: true }], false, no],
+  ["a former one is still ready", [{ attempt: 1 }, {}], false, no],
+  ["the newest is not ready", [{ attempt: 1, state: "notready" }, {}], false, no],
+  ["a former one has ended", [{ attempt: 1 }, { state: "notready" }], false, yes],
+];
+for (const [rule, list, hostNetwork, expected] of sandboxes)
+  test(`PodReadyToStartContainers, sandbox: ${rule}`, () => {
+    const status = statusOf(aPod({ hostNetwork }), seen([], list.map(aSandbox)));
+    assert.equal(conditionsOf(status).PodReadyToStartContainers, expected);
+  });
+
+test("conditions come in the order of the reference, those of others first; all with a probe time of null", () => {
+  const pod = fromApi({ containers: [restartsAll()] }, [
+    ["PodScheduled", "True"],
+    ["example.com/lb", "False"],
+    ["Ready", "False"],
+  ]);
+  const { conditions } = statusOf(pod, seen([run()]));
+  assert.deepEqual(
+    conditions?.map((c) => c.type),
+    [
+      "example.com/lb",
+      "PodReadyToStartContainers",
+      "Initialized",
+      "Ready",
+      "ContainersReady",
+      "PodScheduled",
+      "AllContainersRestarting",
+    ],
+  );
+  assert.deepEqual(new Set(conditions?.slice(1).map((c) => c.lastProbeTime)), new Set([null]));
+  assert.deepEqual(conditions?.[0], pod.status?.conditions?.[1], "as its owner wrote it");
+});
+
+test("a condition keeps the time of its last change, and so does one that only gets another reason", () => {
+  const first = statusOf(aPod(), seen([run()]), { now: at });
+  const later = statusOf(aPod(), seen([run()]), { now: at + 60_000, before: first });
+  assert.deepEqual(later.conditions, first.conditions);
+  const died = statusOf(never, seen([ended(1)]), { now: at + 90_000, before: later });
+  const gone = statusOf(never, undefined, { now: at + 99_000, before: died });
+  const time = (status: ApiPodStatus, type: string) =>
+    status.conditions?.find((c) => c.type === type)?.lastTransitionTime;
+  assert.equal(time(died, "Ready"), iso(at + 90_000));
+  assert.equal(time(gone, "Ready"), iso(at + 90_000));
+  assert.equal(time(gone, "PodScheduled"), iso(at));
+});
+
+test("conditions carry the generation that they speak of; a static pod has none", () => {
+  const [one] = statusOf(aPod({}, { generation: 3 }), undefined).conditions!;
+  assert.equal(one?.observedGeneration, 3);
+  assert.equal("observedGeneration" in statusOf(aPod(), undefined).conditions![0]!, false);
+});
+
+const disruption: Pick<PodCondition, "type" | "status" | "reason" | "message"> = {
+  type: "DisruptionTarget",
+  status: "True",
+  reason: "TerminationByKubelet",
+  message: "The node was low on resource: memory.",
+};
+test("a verdict's condition is set, in the place of the same one from others, and stays", () => {
+  const pod = fromApi({}, [
+    ["DisruptionTarget", "False"],
+    ["example.com/lb", "True"],
+  ]);
+  const verdict = { phase: "Failed", reason: "Evicted", message: "low", conditions: [disruption] } as const;
+  const judged = statusOf(pod, seen([run()]), { verdict: { ...verdict, conditions: [disruption] } });
+  assert.deepEqual(judged.conditions?.slice(0, 2), [
+    { ...disruption, lastProbeTime: null, lastTransitionTime: iso(at + 5000) },
+    pod.status?.conditions?.[1],
+  ]);
+  const later = statusOf(pod, seen([ended(137)]), { before: judged, now: at + 60_000 });
+  assert.deepEqual(later.conditions?.[0], judged.conditions?.[0]);
+  assert.deepEqual([later.phase, later.reason, later.message], ["Failed", "Evicted", "low"]);
+});
+
+test("a resize that is not done is a condition, with the generation that asks for it, as long as the pod lives", () => {
+  const resize = { reason: "Infeasible", message: "not here", generation: 3, at: at + 4000 };
+  const pod = fromApi({}, []);
+  const [first] = statusOf(pod, seen([run()]), { resize }).conditions!;
+  assert.deepEqual(first, {
+    ...{ type: "PodResizePending", status: "True", reason: "Infeasible", message: "not here" },
+    ...{ observedGeneration: 3, lastProbeTime: iso(at + 4000), lastTransitionTime: iso(at + 4000) },
+  });
+  const before = { conditions: [{ ...first!, lastTransitionTime: iso(at) }] };
+  const [later] = statusOf(pod, seen([run()]), { resize: { ...resize, generation: 4 }, before }).conditions!;
+  assert.deepEqual([later?.observedGeneration, later?.lastTransitionTime], [4, iso(at)]);
+  const ended = statusOf(pod, seen([]), { resize, workerPhase: "terminated" }).conditions!;
+  assert.equal(
+    ended.some(({ type }) => type === "PodResizePending"),
+    false,
+  );
+});

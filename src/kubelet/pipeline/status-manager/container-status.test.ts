@@ -1,0 +1,573 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aContainer, aPod, aSandbox, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
+import type { Container, ContainerState, Pod } from "../../../lib/model/pod.ts";
+import type { ObservedContainer } from "../../state/observed-pods.ts";
+import type { ProbeOutcome } from "../../state/probe-results.ts";
+import type { ApiContainerStatus, ApiPodStatus } from "./api-types.ts";
+import { at, iso, probed, statusOf } from "./fake-input.ts";
+import { defaultStatusGates, type StatusInput } from "./status-input.ts";
+
+const waits = (reason: string, message = "why", name = "a") => new Map([[name, { reason, message }]]);
+const run = (more: Partial<ObservedContainer> = {}) => seenContainer("a", { startedAt: at, ...more });
+const ended = (exitCode: number, more: Partial<ObservedContainer> = {}) =>
+  seenContainer("a", { state: "exited", exitCode, startedAt: at, finishedAt: at + 1000, ...more });
+const terminated = (
+  exitCode: number,
+  id = "a-0",
+  reason = exitCode === 0 ? "Completed" : "Error",
+): ContainerState => ({
+  terminated: {
+    exitCode,
+    reason,
+    startedAt: iso(at),
+    finishedAt: iso(at + 1000),
+    containerID: `containerd://${id}`,
+  },
+});
+const unknownEnd = (message: string, reason = "ContainerStatusUnknown") => ({
+  terminated: { exitCode: 137, reason, message, startedAt: null, finishedAt: null },
+});
+const lost = () => ({
+  terminated: { ...unknownEnd(notLocated).terminated, containerID: "containerd://a-0" },
+});
+const notLocated = "The container could not be located when the pod was terminated";
+const usedToRun =
+  "The container could not be located when the pod was deleted.  The container used to be Running";
+const running = { running: { startedAt: iso(at) } };
+const creating = { waiting: { reason: "ContainerCreating" } };
+
+const never = aPod({ restartPolicy: "Never" });
+const onFailure = aPod({ restartPolicy: "OnFailure" });
+const deleted = aPod({}, { deletionTimestamp: iso(at) });
+const was = (pod: Pod, containers: ObservedContainer[], more: Partial<StatusInput> = {}) => ({
+  before: statusOf(pod, seen(containers), more),
+});
+const other = { id: "other" as ContainerId };
+
+type Row = [
+  rule: string,
+  pod: Pod,
+  containers: ObservedContainer[],
+  more: Partial<StatusInput>,
+  expected: Partial<Record<keyof ApiContainerStatus, unknown>>,
+];
+const table: Row[] = [
+  [
+    "not made yet",
+    aPod(),
+    [],
+    {},
+    {
+      state: creating,
+      lastState: {},
+      ready: false,
+      started: false,
+      restartCount: 0,
+      image: "busybox:1",
+      imageID: "",
+      containerID: undefined,
+      resources: undefined,
+    },
+  ],
+  [
+    "not made, and the worker knows why",
+    aPod(),
+    [],
+    { waiting: waits("ErrImagePull") },
+    { state: { waiting: { reason: "ErrImagePull", message: "why" } }, lastState: {} },
+  ],
+  ["made, not started", aPod(), [run({ state: "created" })], {}, { state: creating, ready: false }],
+  [
+    "made, and would not start",
+    aPod(),
+    [run({ state: "created" })],
+    { waiting: waits("RunContainerError") },
+    { state: { waiting: { reason: "RunContainerError", message: "why" } } },
+  ],
+  [
+    "runs",
+    aPod(),
+    [run()],
+    {},
+    {
+      state: running,
+      lastState: {},
+      ready: true,
+      started: true,
+      containerID: "containerd://a-0",
+      imageID: "sha256:1",
+      resources: {},
+    },
+  ],
+  [
+    "runs: what it waited for before is over",
+    aPod(),
+    [run()],
+    { waiting: waits("ErrImagePull") },
+    { state: running },
+  ],
+  [
+    "runs again",
+    aPod(),
+    [run({ attempt: 2 }), ended(1, { attempt: 1 }), ended(0)],
+    {},
+    { state: running, lastState: terminated(1, "a-1"), restartCount: 2 },
+  ],
+  ["succeeded", never, [ended(0)], {}, { state: terminated(0), lastState: {}, ready: false, started: false }],
+  ["failed", never, [ended(3)], {}, { state: terminated(3) }],
+  [
+    "killed for memory",
+    never,
+    [ended(137, { reason: "OOMKilled" })],
+    {},
+    { state: terminated(137, "a-0", "OOMKilled") },
+  ],
+  [
+    "could not be started: the runtime's reason is told",
+    never,
+    [ended(128, { reason: "StartError" })],
+    {},
+    { state: terminated(128, "a-0", "StartError") },
+  ],
+  [
+    "failed twice",
+    aPod(),
+    [ended(3, { attempt: 1 }), ended(2)],
+    {},
+    { state: terminated(3, "a-1"), lastState: terminated(2), restartCount: 1 },
+  ],
+  [
+    "waits to be restarted: what ended is what was last",
+    aPod(),
+    [ended(3, { attempt: 1 }), ended(2)],
+    { waiting: waits("CrashLoopBackOff") },
+    {
+      state: { waiting: { reason: "CrashLoopBackOff", message: "why" } },
+      lastState: terminated(3, "a-1"),
+      restartCount: 1,
+    },
+  ],
+  [
+    "is not to be restarted: it does not wait",
+    never,
+    [ended(3)],
+    { waiting: waits("x") },
+    { state: terminated(3) },
+  ],
+  [
+    "succeeded with OnFailure: it does not wait",
+    onFailure,
+    [ended(0)],
+    { waiting: waits("x") },
+    { state: terminated(0) },
+  ],
+  [
+    "of a deleted pod: it does not wait",
+    deleted,
+    [ended(3)],
+    { waiting: waits("x") },
+    { state: terminated(3) },
+  ],
+  [
+    "of a pod that is being ended: it does not wait",
+    aPod(),
+    [ended(3)],
+    { waiting: waits("x"), workerPhase: "terminating" },
+    { state: terminated(3) },
+  ],
+  [
+    "being restarted",
+    aPod(),
+    [run({ state: "created", attempt: 1 }), ended(2)],
+    {},
+    { state: creating, lastState: terminated(2), restartCount: 1 },
+  ],
+  // what the runtime has lost
+  [
+    "ran and is gone: it counts as ended, and as restarted",
+    aPod(),
+    [],
+    was(aPod(), [run()]),
+    { state: creating, lastState: unknownEnd(usedToRun), restartCount: 1, ready: false, started: false },
+  ],
+  [
+    "ran in a deleted pod and is gone: it is not restarted",
+    deleted,
+    [],
+    was(deleted, [run()]),
+    { lastState: unknownEnd(usedToRun), restartCount: 0 },
+  ],
+  [
+    "ran after a crash and is gone: the crash is what is known",
+    aPod(),
+    [],
+    was(aPod(), [run({ attempt: 1 }), ended(2)]),
+    { state: creating, lastState: terminated(2), restartCount: 1 },
+  ],
+  [
+    "had ended and is gone: it has still ended",
+    never,
+    [],
+    was(never, [ended(3)]),
+    { state: terminated(3), imageID: "sha256:1", restartCount: 0 },
+  ],
+  [
+    "waited and is gone: it waits",
+    aPod(),
+    [],
+    was(aPod(), [ended(3)], { waiting: waits("CrashLoopBackOff") }),
+    { state: creating, lastState: terminated(3), restartCount: 0 },
+  ],
+  [
+    "runs, and its former ones were cleaned up: their end is still known",
+    aPod(),
+    [run({ attempt: 1 })],
+    was(aPod(), [run({ attempt: 1 }), ended(2)]),
+    { state: running, lastState: terminated(2), restartCount: 1 },
+  ],
+  [
+    "runs again, and the one before is gone already: its end is still known",
+    aPod(),
+    [run({ attempt: 1 })],
+    was(aPod(), [ended(2)]),
+    { state: running, lastState: terminated(2), restartCount: 1 },
+  ],
+  [
+    "runs again in a runtime that counts from 0: the count goes on",
+    aPod(),
+    [run(other)],
+    was(aPod(), [ended(2, { attempt: 4 })]),
+    { state: running, lastState: terminated(2, "a-4"), restartCount: 5 },
+  ],
+  ["the count never falls", aPod(), [run(other)], was(aPod(), [run({ attempt: 4 })]), { restartCount: 4 }],
+  [
+    "ended, waited, is to be restarted: its end is not told twice",
+    aPod(),
+    [ended(3)],
+    was(aPod(), [ended(3)], { waiting: waits("CrashLoopBackOff") }),
+    { state: terminated(3), lastState: {} },
+  ],
+  [
+    "ran, and the runtime does not know how it is",
+    aPod(),
+    [run({ state: "unknown" })],
+    was(aPod(), [run()]),
+    { state: lost(), ready: false, started: false, restartCount: 0 },
+  ],
+  [
+    "ran, and the runtime still does not know how it is",
+    aPod(),
+    [run({ state: "unknown" })],
+    { before: statusOf(aPod(), seen([run({ state: "unknown" })]), was(aPod(), [run()])) },
+    { state: lost(), restartCount: 0 },
+  ],
+  ["the runtime never knew how it is", aPod(), [run({ state: "unknown" })], {}, { state: creating }],
+];
+for (const [rule, pod, containers, more, expected] of table)
+  test(`container status: ${rule}`, () => {
+    const [status] = statusOf(pod, seen(containers), more).containerStatuses!;
+    assert.deepEqual(pick(status, expected), expected);
+  });
+
+function pick(status: ApiContainerStatus | undefined, wanted: object): object {
+  return Object.fromEntries(
+    Object.keys(wanted).map((key) => [key, status?.[key as keyof ApiContainerStatus]]),
+  );
+}
+
+// Init containers, and what the others wait for meanwhile.
+const inits = aPod({ initContainers: [aContainer("i")] });
+const sidecar = aPod({ initContainers: [aContainer("s", { restartPolicy: "Always" })] });
+const init = (more: Partial<ObservedContainer> = {}) => seenContainer("i", more);
+const initTable: [
+  rule: string,
+  pod: Pod,
+  containers: ObservedContainer[],
+  init: [ready: boolean, started: boolean, state: string],
+][] = [
+  ["is not there", inits, [], [false, false, "PodInitializing"]],
+  ["runs", inits, [init()], [false, true, "running"]],
+  ["is done", inits, [init({ state: "exited" })], [true, false, "Completed"]],
+  ["failed", inits, [init({ state: "exited", exitCode: 1 })], [false, false, "Error"]],
+  ["is gone, in a pod that has got beyond it", inits, [run()], [true, false, "Completed"]],
+  ["is a sidecar that runs", sidecar, [seenContainer("s")], [true, true, "running"]],
+  ["is a sidecar that is missing", sidecar, [], [false, false, "PodInitializing"]],
+  [
+    "is a sidecar that is gone, in a pod that has got beyond it",
+    sidecar,
+    [run()],
+    [false, false, "PodInitializing"],
+  ],
+  [
+    "is a sidecar that ended",
+    sidecar,
+    [seenContainer("s", { state: "exited" }), run()],
+    [false, false, "Completed"],
+  ],
+];
+for (const [rule, pod, containers, expected] of initTable)
+  test(`init container that ${rule}`, () => {
+    const [one] = statusOf(pod, seen(containers)).initContainerStatuses!;
+    const state = one?.state?.terminated?.reason ?? one?.state?.waiting?.reason ?? "running";
+    assert.deepEqual([one?.ready, one?.started, state], expected);
+  });
+
+test("in a pod with init containers all wait with PodInitializing", () => {
+  const [status] = statusOf(inits, seen([init()])).containerStatuses!;
+  assert.deepEqual(status?.state, { waiting: { reason: "PodInitializing" } });
+});
+
+test("an init container that failed waits with the worker's reason; one that is done does not", () => {
+  const waiting = waits("CrashLoopBackOff", "why", "i");
+  const state = (more: Partial<ObservedContainer>) =>
+    statusOf(inits, seen([init({ state: "exited", ...more })]), { waiting }).initContainerStatuses?.[0]
+      ?.state;
+  assert.equal(state({ exitCode: 1 })?.waiting?.reason, "CrashLoopBackOff");
+  assert.equal(state({})?.terminated?.exitCode, 0);
+});
+
+test("an init container that is gone is told to be done, and since when is not known", () => {
+  const [one] = statusOf(inits, seen([run()])).initContainerStatuses!;
+  assert.deepEqual(one?.state?.terminated, {
+    exitCode: 0,
+    reason: "Completed",
+    message:
+      "Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally",
+    startedAt: null,
+    finishedAt: null,
+  });
+});
+
+test("an ephemeral container has a status, and is neither ready nor started", () => {
+  const pod = aPod({ ephemeralContainers: [{ name: "e", image: "busybox:1" }] });
+  const status = statusOf(pod, seen([seenContainer("e"), run()]));
+  const [one] = status.ephemeralContainerStatuses!;
+  assert.deepEqual([one?.name, one?.ready, one?.started], ["e", false, undefined]);
+  assert.ok(one?.state?.running);
+  assert.equal(status.conditions?.find((c) => c.type === "Ready")?.status, "True");
+});
+
+// Probes.
+const probes = { startupProbe: {}, readinessProbe: {} };
+const probedTable: [
+  rule: string,
+  container: Partial<Container>,
+  results: Record<string, ProbeOutcome>,
+  before: { started: boolean; ready: boolean; containerID?: string } | undefined,
+  expected: [started: boolean, ready: boolean],
+][] = [
+  ["none", {}, {}, undefined, [true, true]],
+  ["startup has no result", { startupProbe: {} }, {}, undefined, [false, false]],
+  ["startup is unknown", { startupProbe: {} }, { startup: "unknown" }, undefined, [false, false]],
+  ["startup failed", { startupProbe: {} }, { startup: "failure" }, undefined, [false, false]],
+  ["startup passed", { startupProbe: {} }, { startup: "success" }, undefined, [true, true]],
+  ["readiness has no result", { readinessProbe: {} }, {}, undefined, [true, false]],
+  ["readiness is unknown", { readinessProbe: {} }, { readiness: "unknown" }, undefined, [true, false]],
+  ["readiness failed", { readinessProbe: {} }, { readiness: "failure" }, undefined, [true, false]],
+  [
+    "readiness without a probe, known as failed from a status before its startup",
+    { startupProbe: {} },
+    { startup: "success", readiness: "failure" },
+    { started: false, ready: false },
+    [true, true],
+  ],
+  ["readiness passed", { readinessProbe: {} }, { readiness: "success" }, undefined, [true, true]],
+  ["readiness counts only after startup", probes, { readiness: "success" }, undefined, [false, false]],
+  ["liveness has no say in it", { livenessProbe: {} }, { liveness: "failure" }, undefined, [true, true]],
+  ["no results, was started and ready", probes, {}, { started: true, ready: true }, [true, true]],
+  [
+    "unknown, was started and ready",
+    probes,
+    { startup: "unknown", readiness: "unknown" },
+    { started: true, ready: true },
+    [true, true],
+  ],
+  ["no results, was started only", probes, {}, { started: true, ready: false }, [true, false]],
+  ["no results, was neither", probes, {}, { started: false, ready: false }, [false, false]],
+  ["failed, was ready", probes, { readiness: "failure" }, { started: true, ready: true }, [true, false]],
+  [
+    "startup failed, was ready",
+    probes,
+    { startup: "failure" },
+    { started: true, ready: true },
+    [false, false],
+  ],
+  [
+    "no results, another container was ready",
+    probes,
+    {},
+    { started: true, ready: true, containerID: "containerd://old" },
+    [false, false],
+  ],
+];
+for (const [rule, spec, results, former, expected] of probedTable)
+  for (const kind of ["regular", "sidecar"] as const)
+    test(`probes of a ${kind} container: ${rule}`, () => {
+      const key = kind === "regular" ? "containerStatuses" : "initContainerStatuses";
+      const name = kind === "regular" ? "a" : "s";
+      const pod =
+        kind === "regular"
+          ? aPod({ containers: [aContainer("a", spec)] })
+          : aPod({ initContainers: [aContainer("s", { ...spec, restartPolicy: "Always" })] });
+      const before: ApiPodStatus | undefined = former && {
+        [key]: [
+          { name, containerID: `containerd://${name}-0`, image: "", imageID: "", restartCount: 0, ...former },
+        ],
+      };
+      const outcomes = Object.fromEntries(Object.entries(results).map(([k, o]) => [`${k} ${name}-0`, o]));
+      const [status] = statusOf(pod, seen([seenContainer(name)]), { before, ...probed(outcomes) })[key]!;
+      assert.deepEqual([status?.started, status?.ready], expected);
+    });
+
+test("a container that does not run is not ready, whatever its probes said", () => {
+  const results = probed({ "startup a-0": "success", "readiness a-0": "success" });
+  const [status] = statusOf(aPod(), seen([ended(0)]), results).containerStatuses!;
+  assert.deepEqual([status?.started, status?.ready], [false, false]);
+});
+
+// Details.
+test("a termination message is cut to the container's share of 12 KiB, and not within a character", () => {
+  const message = `x${"é".repeat(8000)}`;
+  const two = aPod({ restartPolicy: "Never", containers: [aContainer("a"), aContainer("b")] });
+  const told = (pod: Pod) =>
+    statusOf(pod, seen([ended(1, { message })])).containerStatuses?.[0]?.state?.terminated?.message ?? "";
+  assert.equal(told(never), `x${"é".repeat(6143)}`);
+  assert.equal(told(two), `x${"é".repeat(3071)}`);
+});
+
+test("who a container runs as is told if the runtime tells", () => {
+  const userOf = (user: ObservedContainer["user"]) =>
+    statusOf(aPod(), seen([run(user ? { user } : {})])).containerStatuses?.[0]?.user;
+  assert.equal(userOf(undefined), undefined);
+  assert.deepEqual(userOf({ uid: 1, gid: 2, supplementalGroups: [] }), { linux: { uid: 1, gid: 2 } });
+  assert.deepEqual(userOf({ uid: 1, gid: 2, supplementalGroups: [2, 3] }), {
+    linux: { uid: 1, gid: 2, supplementalGroups: [2, 3] },
+  });
+});
+
+test("a stop signal is told only with the gate ContainerStopSignals", () => {
+  const observed = seen([run({ stopSignal: "SIGUSR1" })]);
+  assert.equal(statusOf(aPod(), observed).containerStatuses?.[0]?.stopSignal, undefined);
+  const gates = { ...defaultStatusGates, stopSignals: true };
+  assert.equal(statusOf(aPod(), observed, { gates }).containerStatuses?.[0]?.stopSignal, "SIGUSR1");
+});
+
+const mountTable: [rule: string, mount: object, runtimeCan: boolean, expected: object][] = [
+  ["writable", {}, true, {}],
+  ["writable, said so", { readOnly: false }, true, {}],
+  ["read-only", { readOnly: true }, true, { readOnly: true, recursiveReadOnly: "Disabled" }],
+  [
+    "read-only below too",
+    { readOnly: true, recursiveReadOnly: "Enabled" },
+    true,
+    { readOnly: true, recursiveReadOnly: "Enabled" },
+  ],
+  [
+    "read-only below if possible, and it is",
+    { readOnly: true, recursiveReadOnly: "IfPossible" },
+    true,
+    { readOnly: true, recursiveReadOnly: "Enabled" },
+  ],
+  [
+    "read-only below if possible, and it is not",
+    { readOnly: true, recursiveReadOnly: "IfPossible" },
+    false,
+    { readOnly: true, recursiveReadOnly: "Disabled" },
+  ],
+  [
+    "read-only below, and mounts come in from the host",
+    { readOnly: true, recursiveReadOnly: "IfPossible", mountPropagation: "HostToContainer" },
+    true,
+    { readOnly: true, recursiveReadOnly: "Disabled" },
+  ],
+];
+for (const [rule, mount, recursiveReadOnly, expected] of mountTable)
+  for (const [when, containers] of [
+    ["before it is made", []],
+    ["when it runs", [run()]],
+  ] as const)
+    test(`mounts of a container, ${when}: ${rule}`, () => {
+      const volumeMounts = [{ name: "v", mountPath: "/v", subPath: "s", ...mount }];
+      const pod = aPod({ containers: [aContainer("a", { volumeMounts })] });
+      const [status] = statusOf(pod, seen([...containers]), { recursiveReadOnly }).containerStatuses!;
+      assert.deepEqual(status?.volumeMounts, [{ name: "v", mountPath: "/v", ...expected }]);
+    });
+
+// The restart of all containers.
+const all = aPod({
+  restartPolicy: "Never",
+  containers: [
+    aContainer("a", {
+      restartPolicy: "Never",
+      restartPolicyRules: [{ action: "RestartAllContainers", exitCodes: { operator: "In", values: [42] } }],
+    }),
+    aContainer("b"),
+  ],
+});
+test("all containers are restarted: each that is removed waits, once counted, and the pod runs on", () => {
+  const b = seenContainer("b");
+  const before = statusOf(all, seen([run(), b]));
+  const exited = statusOf(all, seen([ended(42), b]), { before });
+  assert.deepEqual([exited.phase, restarting(exited)], ["Running", "True"]);
+  const removed = statusOf(all, seen([ended(42)]), { before: exited });
+  const again = statusOf(all, seen([ended(42)]), { before: removed });
+  assert.deepEqual(again.containerStatuses?.[1], removed.containerStatuses?.[1]);
+  const message = "The container is removed because RestartAllContainers in place";
+  assert.deepEqual(pick(removed.containerStatuses?.[1], { state: 0, lastState: 0, restartCount: 0 }), {
+    state: { waiting: { reason: "RestartingAllContainers", message } },
+    lastState: unknownEnd(message, "RestartingAllContainers"),
+    restartCount: 1,
+  });
+  const cleared = statusOf(all, seen([]), { before: removed });
+  assert.deepEqual([cleared.phase, restarting(cleared)], ["Running", "False"]);
+  const anew = statusOf(all, seen([run({ attempt: 1 }), seenContainer("b", { attempt: 1 })]), {
+    before: cleared,
+  });
+  assert.deepEqual(
+    anew.containerStatuses?.map((c) => [c.restartCount, c.lastState?.terminated?.reason]),
+    [
+      [1, "RestartingAllContainers"],
+      [1, "RestartingAllContainers"],
+    ],
+  );
+  assert.deepEqual([anew.phase, restarting(anew)], ["Running", "False"]);
+});
+
+function restarting(status: ApiPodStatus): string | undefined {
+  return status.conditions?.find((c) => c.type === "AllContainersRestarting")?.status;
+}
+
+test("one that was ended for another to take its place is not done, whatever its exit code", () => {
+  const pod = aPod({ restartPolicy: "OnFailure" });
+  const ended = seen([seenContainer("a", { state: "exited", exitCode: 0 })]);
+  assert.equal(statusOf(pod, ended).phase, "Succeeded");
+  const status = statusOf(pod, ended, { replaced: () => true });
+  assert.equal(status.phase, "Running");
+  const [container] = status.containerStatuses ?? [];
+  assert.deepEqual(container?.state, { waiting: { reason: "ContainerCreating" } });
+  assert.equal(container?.lastState?.terminated?.exitCode, 0);
+  const made = seen([
+    seenContainer("a", { attempt: 1, state: "created" }),
+    seenContainer("a", { state: "exited", exitCode: 0 }),
+  ]);
+  assert.equal(statusOf(pod, made, { replaced: (c) => c.id === "a-0" }).phase, "Running");
+  const done = seen([
+    seenContainer("a", { attempt: 1, state: "exited", exitCode: 0 }),
+    seenContainer("a", { state: "exited", exitCode: 0 }),
+  ]);
+  assert.equal(statusOf(pod, done, { replaced: (c) => c.id === "a-0" }).phase, "Succeeded");
+});
+
+test("an init container that was to be replaced and did its work is done, unless its sandbox is lost", () => {
+  const pod = aPod({ initContainers: [aContainer("i")] });
+  const containers = [seenContainer("a"), seenContainer("i", { state: "exited", exitCode: 0 })];
+  const replaced = (c: { name: string }) => c.name === "i";
+  const here = statusOf(pod, seen(containers), { replaced });
+  assert.equal(here.phase, "Running");
+  assert.equal(here.initContainerStatuses?.[0]?.state?.terminated?.exitCode, 0);
+  const lost = statusOf(pod, seen(containers.slice(1), [aSandbox({ state: "notready" })]), { replaced });
+  assert.equal(lost.phase, "Pending");
+  assert.deepEqual(lost.initContainerStatuses?.[0]?.state, { waiting: { reason: "PodInitializing" } });
+});

@@ -1,0 +1,245 @@
+import type { Container, ContainerState, VolumeMount } from "../../../lib/model/pod.ts";
+import { type ContainerRole, judgedExitCode, restartDecision } from "../../../lib/model/restart-policy.ts";
+import { newestContainer, type ObservedContainer } from "../../state/observed-pods.ts";
+import type { ApiContainerStatus, Terminated } from "./api-types.ts";
+import {
+  doneLongAgo,
+  messageShare,
+  removedForRestartOfAll,
+  type StateOptions,
+  stateOf,
+  unseenEnd,
+  vanished,
+} from "./container-state.ts";
+import { startedAndReady } from "./probed.ts";
+import { containerResources } from "./resources.ts";
+import type { StatusInput } from "./status-input.ts";
+
+/** The status of one container, from the runtime, from what was known of it before, and from its worker and probes. */
+export function containerStatus(
+  container: Container,
+  role: ContainerRole,
+  before: ApiContainerStatus | undefined,
+  input: StatusInput,
+  restartingAll: boolean,
+): ApiContainerStatus {
+  const o = stateOptions(input);
+  const last = newestContainer(input.seen, container.name);
+  let status = last
+    ? fromRuntime(container, last, before, input, o, restartingAll)
+    : fromMemory(container, role, before, input, o, restartingAll);
+  const why =
+    input.waiting.get(container.name) ??
+    (isReplaced(last, input) ? { reason: o.startingReason, message: undefined } : undefined);
+  if (why && willRun(container, role, last, status, input)) {
+    // What ended is now what was before; what is, is the wait for the next one.
+    status = {
+      ...(last ? status : notThere(container, before, input, o)),
+      state: { waiting: { reason: why.reason, ...(why.message !== undefined && { message: why.message }) } },
+      lastState: status.state?.terminated ? status.state : status.lastState,
+      restartCount: status.restartCount,
+    };
+  }
+  const { started, ready } = startedAndReady(container, role, status, before, input.probe);
+  return { ...status, ready, ...(started === undefined ? {} : { started }) };
+}
+
+function stateOptions({ pod, runtimeName }: StatusInput): StateOptions {
+  const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
+  return {
+    runtimeName,
+    messageBytes: messageShare(containers.length + initContainers.length + ephemeralContainers.length),
+    startingReason: initContainers.length > 0 ? "PodInitializing" : "ContainerCreating",
+  };
+}
+
+/** True if it was ended for another to take its place: it is not done, whatever its exit code. */
+export function isReplaced(last: ObservedContainer | undefined, { replaced }: StatusInput): boolean {
+  return last?.state === "exited" && replaced?.(last) === true;
+}
+
+/** True if the container is to be started by and by: then what it waits for is of interest. */
+function willRun(
+  container: Container,
+  role: ContainerRole,
+  last: ObservedContainer | undefined,
+  status: ApiContainerStatus,
+  input: StatusInput,
+): boolean {
+  const { pod, workerPhase, gates } = input;
+  if (pod.metadata.deletionTimestamp || workerPhase !== "syncing") return false;
+  if (!last) return role !== "init" || !status.state?.terminated;
+  if (last.state === "running") return false;
+  if (last.state !== "exited") return true;
+  if (isReplaced(last, input)) return role !== "init" || !isDoneHere(last, input);
+  return restartDecision(pod, container, role, last.exitCode, gates.restart) !== "no";
+}
+
+/** True if an init container has done its work in the sandbox that is in use, also if another was to take its place. */
+function isDoneHere(last: ObservedContainer, { seen }: StatusInput): boolean {
+  const [newest] = seen?.sandboxes ?? [];
+  return newest?.state === "ready" && last.sandboxId === newest.id && judgedExitCode("init", last) === 0;
+}
+
+function fromRuntime(
+  container: Container,
+  last: ObservedContainer,
+  before: ApiContainerStatus | undefined,
+  { seen, gates, recursiveReadOnly, actuated }: StatusInput,
+  o: StateOptions,
+  restartingAll: boolean,
+): ApiContainerStatus {
+  const containerID = `${o.runtimeName}://${last.id}`;
+  const lost = unclearEnd(last, before, containerID, restartingAll);
+  const mounts = mountStatuses(container, recursiveReadOnly);
+  const groups = last.user?.supplementalGroups ?? [];
+  const requests = container.resources?.requests;
+  return {
+    name: container.name,
+    state: lost ? { terminated: lost } : stateOf(last, o),
+    lastState: formerState(
+      seen?.containers.find((c) => c.name === last.name && c !== last && c.state === "exited"),
+      before,
+      containerID,
+      o,
+    ),
+    ready: false,
+    restartCount: restartCount(last, before, containerID),
+    image: last.image || (container.image ?? ""),
+    imageID: last.imageRef,
+    containerID,
+    ...(requests && Object.keys(requests).length > 0 ? { allocatedResources: requests } : {}),
+    resources: containerResources(
+      container,
+      last,
+      before?.containerID === containerID ? before : undefined,
+      actuated?.(container.name),
+    ),
+    ...(mounts.length > 0 ? { volumeMounts: mounts } : {}),
+    ...(last.user
+      ? {
+          user: {
+            linux: {
+              uid: last.user.uid,
+              gid: last.user.gid,
+              ...(groups.length > 0 ? { supplementalGroups: [...groups] } : {}),
+            },
+          },
+        }
+      : {}),
+    ...(gates.stopSignals && last.stopSignal ? { stopSignal: last.stopSignal } : {}),
+  };
+}
+
+/** It ran, and now the runtime itself does not know what became of it: ended, for all that can be said. */
+function unclearEnd(
+  last: ObservedContainer,
+  before: ApiContainerStatus | undefined,
+  containerID: string,
+  restartingAll: boolean,
+): Terminated | undefined {
+  if (last.state !== "unknown" || before?.containerID !== containerID) return undefined;
+  if (before.state?.running) return { ...unseenEnd(restartingAll), containerID };
+  // Once told to have ended, it has ended, also while its successor waits.
+  const told = before.state?.terminated ?? before.lastState?.terminated;
+  return told?.containerID === containerID ? told : undefined;
+}
+
+/** The runtime keeps the end of the one before, until it is cleaned up; then what was told of it is still true. */
+function formerState(
+  former: ObservedContainer | undefined,
+  before: ApiContainerStatus | undefined,
+  containerID: string,
+  o: StateOptions,
+): ContainerState {
+  if (former) return stateOf(former, o);
+  const known =
+    before?.containerID !== containerID && before?.state?.terminated
+      ? before.state.terminated
+      : before?.lastState?.terminated;
+  return known && known.containerID !== containerID ? { terminated: known } : {};
+}
+
+/** The count never falls, also not when the runtime has forgotten those before. */
+function restartCount(
+  last: ObservedContainer,
+  before: ApiContainerStatus | undefined,
+  containerID: string,
+): number {
+  const told = before?.restartCount ?? 0;
+  const isNext =
+    last.state === "running" && before?.state?.terminated !== undefined && before.containerID !== containerID;
+  return isNext && told >= last.attempt ? told + 1 : Math.max(told, last.attempt);
+}
+
+function notThere(
+  container: Container,
+  before: ApiContainerStatus | undefined,
+  { recursiveReadOnly }: StatusInput,
+  o: StateOptions,
+): ApiContainerStatus {
+  const mounts = mountStatuses(container, recursiveReadOnly);
+  return {
+    name: container.name,
+    state: { waiting: { reason: o.startingReason } },
+    lastState: before?.lastState ?? {},
+    ready: false,
+    restartCount: before?.restartCount ?? 0,
+    image: container.image ?? "",
+    imageID: "",
+    ...(mounts.length > 0 ? { volumeMounts: mounts } : {}),
+  };
+}
+
+/** The runtime has no container of that name: not yet, or not any more. */
+function fromMemory(
+  container: Container,
+  role: ContainerRole,
+  before: ApiContainerStatus | undefined,
+  input: StatusInput,
+  o: StateOptions,
+  restartingAll: boolean,
+): ApiContainerStatus {
+  const { pod, seen } = input;
+  const status = notThere(container, before, input, o);
+  const { waiting, last } = removedForRestartOfAll();
+  if (before?.state?.waiting?.reason === waiting.reason) return { ...status, state: { waiting } };
+  if (restartingAll && before && !before.state?.waiting) {
+    return {
+      ...status,
+      state: { waiting },
+      lastState: { terminated: last },
+      restartCount: before.restartCount + 1,
+    };
+  }
+  if (before?.state?.terminated) return { ...before };
+  // A regular container is only ever made when the init containers are through.
+  const isPast = pod.spec.containers.some((c) => {
+    const regular = newestContainer(seen, c.name);
+    return regular !== undefined && regular.state !== "unknown";
+  });
+  if (role === "init" && isPast && !restartingAll) return { ...status, state: { terminated: doneLongAgo() } };
+  if (before?.state?.running && !status.lastState?.terminated) {
+    status.lastState = { terminated: vanished() };
+    if (!pod.metadata.deletionTimestamp) status.restartCount++;
+  }
+  return status;
+}
+
+function mountStatuses(
+  container: Container,
+  recursiveReadOnly: boolean,
+): NonNullable<ApiContainerStatus["volumeMounts"]> {
+  return (container.volumeMounts ?? []).map((mount) => ({
+    name: mount.name,
+    mountPath: mount.mountPath,
+    ...(mount.readOnly
+      ? { readOnly: true, recursiveReadOnly: isRecursive(mount, recursiveReadOnly) ? "Enabled" : "Disabled" }
+      : {}),
+  }));
+}
+
+function isRecursive({ recursiveReadOnly, mountPropagation }: VolumeMount, runtimeCan: boolean): boolean {
+  if (mountPropagation && mountPropagation !== "None") return false;
+  return runtimeCan && (recursiveReadOnly === "Enabled" || recursiveReadOnly === "IfPossible");
+}

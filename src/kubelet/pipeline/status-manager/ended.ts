@@ -1,0 +1,49 @@
+import type { Pod } from "../../../lib/model/pod.ts";
+import { isSidecar } from "../../../lib/model/restart-policy.ts";
+import type { ApiContainerStatus } from "./api-types.ts";
+import { unseenEnd } from "./container-state.ts";
+
+/**
+ * The containers of a pod that is over. One whose end was not seen counts as failed: nobody can say that it did well.
+ * Those that never had a reason to start keep waiting.
+ */
+export function settleEnded(
+  pod: Pod,
+  statuses: { containers: ApiContainerStatus[]; inits: ApiContainerStatus[] },
+  before: readonly ApiContainerStatus[] = [],
+): { containers: ApiContainerStatus[]; inits: ApiContainerStatus[] } {
+  const { containers, inits } = statuses;
+  const begun = Math.max(inits.findLastIndex(hasBegun) + 1, 1);
+  return {
+    containers: before.some(hasBegun) || wasInitialized(pod, statuses) ? containers.map(ended) : containers,
+    inits: inits.map((status, i) => (i < begun ? ended(status) : status)),
+  };
+}
+
+function ended(status: ApiContainerStatus): ApiContainerStatus {
+  if (status.state?.terminated) return status;
+  const { started, ...rest } = status;
+  return {
+    ...rest,
+    state: { terminated: unseenEnd(false) },
+    ready: false,
+    ...(started === undefined ? {} : { started: false }),
+  };
+}
+
+function hasBegun({ state, lastState }: ApiContainerStatus): boolean {
+  return !state?.waiting || lastState?.terminated !== undefined;
+}
+
+/** True unless there is no sign that a regular container could ever have started. */
+function wasInitialized(
+  pod: Pod,
+  { containers, inits }: { containers: ApiContainerStatus[]; inits: ApiContainerStatus[] },
+): boolean {
+  const specs = pod.spec.initContainers ?? [];
+  if (specs.length === 0 || containers.some(hasBegun)) return true;
+  const [spec, status] = [specs.at(-1), inits.at(-1)];
+  if (!spec || !status) return false;
+  if (isSidecar(spec)) return status.state?.running !== undefined && status.started === true;
+  return [status.state, status.lastState].some((s) => s?.terminated?.exitCode === 0);
+}

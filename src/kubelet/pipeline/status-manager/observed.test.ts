@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { comparable, observed } from "../../../../test/builders/observed-status.ts";
+import { aSandbox, seenContainer } from "../../../../test/builders/pods.ts";
+import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
+import type { Pod, PodStatus } from "../../../lib/model/pod.ts";
+import type { ObservedContainer, ObservedPod, ObservedSandbox } from "../../state/observed-pods.ts";
+import type { ApiPodStatus } from "./api-types.ts";
+import { at, probed, statusOf } from "./fake-input.ts";
+import type { StatusInput } from "./status-input.ts";
+
+const image = {
+  image: "docker.io/library/busybox:1.35",
+  imageRef: "sha256:1862240eb6cba965714d49a042aca6f15430f5df5af13dceb631c626ea5764d7",
+};
+const root = { uid: 0, gid: 0, supplementalGroups: [0] };
+const user = { uid: 1000, gid: 0, supplementalGroups: [0, 2000, 3000] };
+
+function there(
+  pod: Pod,
+  containers: ObservedContainer[],
+  sandbox: Partial<ObservedSandbox> = {},
+): ObservedPod {
+  const { uid, name, namespace } = pod.metadata;
+  return { uid, name, namespace, sandboxes: [aSandbox(sandbox)], containers };
+}
+function running(name: string, more: Partial<ObservedContainer>): ObservedContainer {
+  return seenContainer(name, { ...image, startedAt: at, ...more });
+}
+function ended(name: string, more: Partial<ObservedContainer>): ObservedContainer {
+  return running(name, { state: "exited", reason: "Completed", finishedAt: at + 1000, ...more });
+}
+
+function assertAsObserved(found: ApiPodStatus, expected: PodStatus): void {
+  assert.deepEqual(comparable(found), comparable(expected));
+}
+
+test("status as observed: an init container that is done, and a probed container that runs", () => {
+  const { pod, status } = observed("running");
+  const seen = there(pod, [
+    running("c", {
+      user: root,
+      resources: { milliCpuLimit: 100, milliCpuRequest: 10, memoryLimit: 32 << 20 },
+    }),
+    ended("i", { user: root, resources: { milliCpuRequest: 2 } }),
+  ]);
+  assertAsObserved(statusOf(pod, seen, more({ "readiness c-0": "success" })), status);
+});
+
+test("status as observed: a sidecar, volumes, users, and the limits of the pod's cgroup once the API knows it runs", () => {
+  const { pod, status } = observed("full");
+  const seen = there(pod, [
+    running("app", {
+      user,
+      resources: { milliCpuLimit: 200, milliCpuRequest: 50, memoryLimit: 64 << 20 },
+    }),
+    running("side", { user, resources: { milliCpuRequest: 2 } }),
+    ended("init", { user }),
+  ]);
+  const passed = more({ "startup side-0": "success", "readiness app-0": "success" });
+  const before = statusOf(pod, seen, passed);
+  const known: Pod = { ...pod, status: before };
+  // No quota: the init containers have no limit. Version 1 of cgroups writes "no limit" as a number of bytes.
+  const podCgroup = {
+    cpuShares: 51n,
+    cpuQuotaUs: -1n,
+    cpuPeriodUs: 100_000n,
+    memoryLimit: 9_223_372_036_854_771_712n,
+  };
+  assertAsObserved(statusOf(known, seen, { ...passed, before, podCgroup }), status);
+});
+
+test("status as observed: a container that crashes, and one whose image cannot be had", () => {
+  const { pod, status } = observed("crash");
+  const bad = status.containerStatuses?.find((c) => c.name === "bad")?.state?.waiting;
+  const crashed = (attempt: number) =>
+    ended("c", { attempt, exitCode: 1, reason: "Error", user: root, id: `c-${attempt}` as ContainerId });
+  const waiting = new Map([["bad", { reason: "ImagePullBackOff", message: bad?.message ?? "" }]]);
+  assertAsObserved(statusOf(pod, there(pod, [crashed(2), crashed(1)]), { ...more(), waiting }), status);
+});
+
+test("status as observed: a pod on the node's network that failed", () => {
+  const { pod, status } = observed("hostnet");
+  const seen = there(pod, [ended("c", { exitCode: 3, reason: "Error", user: root })], {
+    state: "notready",
+    ips: [],
+    hostNetwork: true,
+  });
+  assertAsObserved(statusOf(pod, seen, more()), status);
+});
+
+function more(results: Parameters<typeof probed>[0] = {}): Partial<StatusInput> {
+  return { hostIPs: ["192.0.2.10"], ...probed(results) };
+}

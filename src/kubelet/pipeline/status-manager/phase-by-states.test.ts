@@ -1,0 +1,320 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aContainer, aPod, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import type { SandboxId } from "../../../lib/clients/cri/cri.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
+import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
+import { at, probed, statusOf } from "./fake-input.ts";
+import type { PodPhase } from "./phase-by-states.ts";
+import type { StatusInput } from "./status-input.ts";
+
+const policies = ["Always", "OnFailure", "Never"] as const;
+type Policy = (typeof policies)[number];
+const two = (restartPolicy: Policy) =>
+  aPod({ restartPolicy, containers: [aContainer("a"), aContainer("b")] });
+const withInit = (restartPolicy: Policy) => aPod({ restartPolicy, initContainers: [aContainer("i")] });
+const withSidecar = (restartPolicy: Policy) =>
+  aPod({ restartPolicy, initContainers: [aContainer("s", { restartPolicy: "Always" })] });
+const withEphemeral = (restartPolicy: Policy): Pod => ({
+  ...aPod({ restartPolicy, ephemeralContainers: [{ name: "e", image: "busybox:1" }] }),
+});
+const ruled = (action: string) =>
+  aContainer("a", {
+    restartPolicy: "Never",
+    restartPolicyRules: [{ action, exitCodes: { operator: "In", values: [42] } }],
+  });
+const run = (name: string, more = {}) => seenContainer(name, more);
+const done = (name: string, more = {}) => seenContainer(name, { state: "exited", ...more });
+const failed = (name: string, more = {}) => seenContainer(name, { state: "exited", exitCode: 1, ...more });
+const made = (name: string, more = {}) => seenContainer(name, { state: "created", ...more });
+
+type Row = [
+  rule: string,
+  pod: (policy: Policy) => Pod,
+  containers: ObservedContainer[] | undefined,
+  phases: [always: PodPhase, onFailure: PodPhase, never: PodPhase],
+];
+const all = (phase: PodPhase): [PodPhase, PodPhase, PodPhase] => [phase, phase, phase];
+const table: Row[] = [
+  ["nothing there", two, undefined, all("Pending")],
+  ["only a sandbox", two, [], all("Pending")],
+  ["all run", two, [run("a"), run("b")], all("Running")],
+  ["one is missing", two, [run("a")], all("Pending")],
+  ["one is made and not started", two, [run("a"), made("b")], all("Pending")],
+  ["one ended, one is missing", two, [failed("a")], all("Pending")],
+  ["one runs, one succeeded", two, [run("a"), done("b")], all("Running")],
+  ["one runs, one failed", two, [run("a"), failed("b")], all("Running")],
+  ["all succeeded", two, [done("a"), done("b")], ["Running", "Succeeded", "Succeeded"]],
+  ["all failed", two, [failed("a"), failed("b")], ["Running", "Running", "Failed"]],
+  ["one failed, one succeeded", two, [failed("a"), done("b")], ["Running", "Running", "Failed"]],
+  [
+    "failed before, succeeded now",
+    two,
+    [done("a", { attempt: 1 }), failed("a"), done("b")],
+    ["Running", "Succeeded", "Succeeded"],
+  ],
+  ["being restarted", two, [made("a", { attempt: 1 }), failed("a"), run("b")], all("Running")],
+  [
+    "state unknown, and nobody knows of a run",
+    two,
+    [run("a", { state: "unknown" }), run("b")],
+    all("Pending"),
+  ],
+  // init containers
+  ["init: not there", withInit, [], all("Pending")],
+  ["init: runs", withInit, [run("i")], all("Pending")],
+  ["init: done, the rest not yet", withInit, [done("i")], all("Pending")],
+  ["init: failed", withInit, [failed("i")], ["Pending", "Pending", "Failed"]],
+  [
+    "init: made again after a failure",
+    withInit,
+    [made("i", { attempt: 1 }), failed("i")],
+    ["Pending", "Pending", "Failed"],
+  ],
+  ["init: done, the rest runs", withInit, [done("i"), run("a")], all("Running")],
+  ["init: done, the rest too", withInit, [done("i"), done("a")], ["Running", "Succeeded", "Succeeded"]],
+  ["init: dead one is gone, the rest runs", withInit, [run("a")], all("Running")],
+  [
+    "init: runs again in a new sandbox",
+    withInit,
+    [run("i", { attempt: 1, sandboxId: "s1" as SandboxId }), failed("a"), done("i")],
+    all("Pending"),
+  ],
+  // sidecars
+  ["sidecar: not there", withSidecar, [], all("Pending")],
+  ["sidecar: runs, the rest not yet", withSidecar, [run("s")], all("Pending")],
+  ["sidecar: runs, the rest too", withSidecar, [run("s"), run("a")], all("Running")],
+  ["sidecar: ended, the rest runs", withSidecar, [failed("s"), run("a")], all("Running")],
+  ["sidecar: still runs, the rest succeeded", withSidecar, [run("s"), done("a")], all("Running")],
+  ["sidecar: still runs, the rest failed", withSidecar, [run("s"), failed("a")], all("Running")],
+  [
+    "sidecar: ended badly, the rest succeeded",
+    withSidecar,
+    [failed("s"), done("a")],
+    ["Running", "Succeeded", "Succeeded"],
+  ],
+  [
+    "sidecar: ended, the rest failed",
+    withSidecar,
+    [done("s"), failed("a")],
+    ["Running", "Running", "Failed"],
+  ],
+];
+table.push(
+  [
+    "sidecar: has not passed its startup probe",
+    (restartPolicy) =>
+      aPod({
+        restartPolicy,
+        initContainers: [aContainer("s", { restartPolicy: "Always", startupProbe: {} })],
+      }),
+    [run("s")],
+    all("Pending"),
+  ],
+  [
+    "sidecar: starts again, the rest runs",
+    (restartPolicy) =>
+      aPod({
+        restartPolicy,
+        initContainers: [aContainer("s", { restartPolicy: "Always", startupProbe: {} })],
+      }),
+    [run("s", { attempt: 1 }), failed("s"), run("a")],
+    all("Running"),
+  ],
+  // containers with a policy of their own
+  [
+    "own policy Never, failed",
+    (restartPolicy) => aPod({ restartPolicy, containers: [aContainer("a", { restartPolicy: "Never" })] }),
+    [failed("a")],
+    all("Failed"),
+  ],
+  [
+    "own policy Never, succeeded",
+    (restartPolicy) => aPod({ restartPolicy, containers: [aContainer("a", { restartPolicy: "Never" })] }),
+    [done("a")],
+    all("Succeeded"),
+  ],
+  [
+    "own policy Always, succeeded",
+    (restartPolicy) => aPod({ restartPolicy, containers: [aContainer("a", { restartPolicy: "Always" })] }),
+    [done("a")],
+    all("Running"),
+  ],
+  [
+    "a rule wants a restart after this code",
+    (restartPolicy) => aPod({ restartPolicy, containers: [ruled("Restart")] }),
+    [failed("a", { exitCode: 42 })],
+    all("Running"),
+  ],
+  [
+    "a rule wants a restart after another code",
+    (restartPolicy) => aPod({ restartPolicy, containers: [ruled("Restart")] }),
+    [failed("a")],
+    all("Failed"),
+  ],
+  [
+    "a rule wants all to be restarted",
+    (restartPolicy) =>
+      aPod({ restartPolicy: restartPolicy, containers: [ruled("RestartAllContainers"), aContainer("b")] }),
+    [failed("a", { exitCode: 42 }), done("b")],
+    all("Running"),
+  ],
+  [
+    "init with own policy OnFailure, failed",
+    (restartPolicy) =>
+      aPod({ restartPolicy, initContainers: [aContainer("i", { restartPolicy: "OnFailure" })] }),
+    [failed("i")],
+    all("Pending"),
+  ],
+  // ephemeral containers
+  ["an ephemeral container runs, the rest is not there", withEphemeral, [run("e")], all("Pending")],
+  [
+    "an ephemeral container runs, the rest succeeded",
+    withEphemeral,
+    [run("e"), done("a")],
+    ["Running", "Succeeded", "Succeeded"],
+  ],
+  ["an ephemeral container failed, the rest runs", withEphemeral, [failed("e"), run("a")], all("Running")],
+);
+for (const [rule, pod, containers, phases] of table)
+  policies.forEach((policy, i) => {
+    const observed: ObservedPod | undefined = containers && seen(containers);
+    test(`phase (${policy}): ${rule}`, () => assert.equal(statusOf(pod(policy), observed).phase, phases[i]));
+  });
+
+/** A pod that the API knows: only such a pod is over when its containers were ended by us. */
+const fromApi = (restartPolicy: Policy) => {
+  const pod = two(restartPolicy);
+  return { ...pod, metadata: { ...pod.metadata, annotations: {} } };
+};
+const both = (a: ObservedContainer, b: ObservedContainer) => seen([a, b]);
+const verdict = { phase: "Failed", reason: "Evicted", message: "The node was low on resource" } as const;
+const sidecarAsks = aPod({
+  restartPolicy: "Never",
+  initContainers: [
+    { ...ruled("RestartAllContainers"), name: "s", restartPolicy: "Always" as const },
+    aContainer("i"),
+  ],
+});
+const memory: [
+  rule: string,
+  pod: Pod,
+  observed: ObservedPod | undefined,
+  more: Partial<StatusInput>,
+  phase: PodPhase,
+][] = [
+  [
+    "stopped on demand, all ended well",
+    fromApi("Always"),
+    both(done("a"), done("b")),
+    { workerPhase: "terminating" },
+    "Succeeded",
+  ],
+  [
+    "stopped on demand, one ended badly",
+    fromApi("Always"),
+    both(done("a"), failed("b")),
+    { workerPhase: "terminating" },
+    "Failed",
+  ],
+  [
+    "being stopped, one still runs",
+    fromApi("Always"),
+    both(done("a"), run("b")),
+    { workerPhase: "terminating" },
+    "Running",
+  ],
+  [
+    "a static pod is not over because we stopped it",
+    two("Always"),
+    both(done("a"), done("b")),
+    { workerPhase: "terminated" },
+    "Running",
+  ],
+  ["over before it began", fromApi("Always"), undefined, { workerPhase: "terminated" }, "Failed"],
+  ["a verdict comes before what runs", two("Always"), both(run("a"), run("b")), { verdict }, "Failed"],
+  [
+    "a verdict comes too late for one that succeeded",
+    two("Never"),
+    both(done("a"), done("b")),
+    { verdict, before: { phase: "Succeeded" } },
+    "Succeeded",
+  ],
+  [
+    "Succeeded is final",
+    two("Never"),
+    both(run("a"), run("b")),
+    { before: { phase: "Succeeded" } },
+    "Succeeded",
+  ],
+  ["Failed is final", two("Never"), undefined, { before: { phase: "Failed" } }, "Failed"],
+  [
+    "what the API has for final is final",
+    { ...fromApi("Always"), status: { phase: "Failed" } },
+    both(run("a"), run("b")),
+    {},
+    "Failed",
+  ],
+  [
+    "a startup probe of a sidecar has passed",
+    aPod({ initContainers: [aContainer("s", { restartPolicy: "Always", startupProbe: {} })] }),
+    seen([run("s"), run("a", { startedAt: at })]),
+    probed({ "startup s-0": "success" }),
+    "Running",
+  ],
+  [
+    "waits for its restart",
+    two("Always"),
+    both(failed("a"), run("b")),
+    { waiting: new Map([["a", { reason: "CrashLoopBackOff", message: "" }]]) },
+    "Running",
+  ],
+  [
+    "nothing runs, one waits for its restart after a success",
+    two("Always"),
+    both(done("a"), done("b")),
+    { waiting: new Map([["a", { reason: "CrashLoopBackOff", message: "" }]]) },
+    "Running",
+  ],
+  ...(["done", "killed"] as const).map((how): (typeof memory)[number] => [
+    `a sidecar restarts all: the regular container, ${how}, is to run again`,
+    sidecarAsks,
+    seen([
+      how === "done" ? done("a") : failed("a", { exitCode: 137 }),
+      failed("s", { exitCode: 42 }),
+      done("i"),
+    ]),
+    { before: { phase: "Running" } },
+    "Running",
+  ]),
+  [
+    "a sidecar restarts all: an init container that was killed for it is to run again",
+    sidecarAsks,
+    seen([failed("i", { exitCode: 137 }), failed("s", { exitCode: 42 })]),
+    { before: { phase: "Pending" } },
+    "Pending",
+  ],
+  [
+    "the asking sidecar of a pod that is ended restarts nothing",
+    { ...sidecarAsks, metadata: { ...sidecarAsks.metadata, annotations: {} } },
+    seen([failed("a"), failed("s", { exitCode: 42 }), done("i")]),
+    { before: { phase: "Running" }, workerPhase: "terminating" },
+    "Failed",
+  ],
+  [
+    "ran, and is gone: to be run again",
+    aPod({ restartPolicy: "Always" }),
+    undefined,
+    { before: statusOf(aPod(), seen([run("a")])) },
+    "Running",
+  ],
+  [
+    "ran, and is gone: not to be run twice",
+    aPod({ restartPolicy: "Never" }),
+    undefined,
+    { before: statusOf(aPod({ restartPolicy: "Never" }), seen([run("a")])) },
+    "Failed",
+  ],
+];
+for (const [rule, pod, observed, more, phase] of memory)
+  test(`phase: ${rule}`, () => assert.equal(statusOf(pod, observed, more).phase, phase));

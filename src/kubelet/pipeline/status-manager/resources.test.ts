@@ -1,0 +1,201 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aContainer, aPod, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import type { Pod, ResourceRequirements } from "../../../lib/model/pod.ts";
+import type { ObservedContainer } from "../../state/observed-pods.ts";
+import type { ApiPodStatus } from "./api-types.ts";
+import { statusOf } from "./fake-input.ts";
+import { defaultStatusGates, type PodCgroupValues, type StatusInput } from "./status-input.ts";
+
+type Actual = NonNullable<ObservedContainer["resources"]>;
+const withResources = (resources: ResourceRequirements) =>
+  aPod({ containers: [aContainer("a", { resources })] });
+const runs = (resources?: Actual) => seenContainer("a", resources ? { resources } : {});
+const asked: ResourceRequirements = {
+  limits: { cpu: "1", memory: "64Mi", "example.com/x": "1" },
+  requests: { cpu: "500m", memory: "32Mi", "example.com/x": "1" },
+};
+const told = (resources: ResourceRequirements, id = "containerd://a-0"): ApiPodStatus => ({
+  containerStatuses: [
+    {
+      name: "a",
+      containerID: id,
+      image: "",
+      imageID: "",
+      ready: true,
+      restartCount: 0,
+      state: { running: {} },
+      resources,
+    },
+  ],
+});
+
+const table: [
+  rule: string,
+  spec: ResourceRequirements,
+  container: ObservedContainer,
+  before: ApiPodStatus | undefined,
+  expected: ResourceRequirements,
+][] = [
+  ["nothing asked for", {}, runs({ milliCpuRequest: 2 }), undefined, {}],
+  ["the runtime tells nothing", asked, runs(), undefined, asked],
+  [
+    "the runtime tells what holds",
+    asked,
+    runs({ milliCpuLimit: 800, milliCpuRequest: 400, memoryLimit: 128 << 20 }),
+    undefined,
+    {
+      limits: { cpu: "800m", memory: "128Mi", "example.com/x": "1" },
+      requests: { cpu: "400m", memory: "32Mi", "example.com/x": "1" },
+    },
+  ],
+  [
+    "one that does not run has what was asked for",
+    asked,
+    seenContainer("a", { state: "exited", resources: { milliCpuLimit: 800 } }),
+    undefined,
+    asked,
+  ],
+  [
+    "too little CPU to be told from the least",
+    { limits: { cpu: "5m" }, requests: { cpu: "1m" } },
+    runs({ milliCpuLimit: 10, milliCpuRequest: 2 }),
+    undefined,
+    { limits: { cpu: "5m" }, requests: { cpu: "1m" } },
+  ],
+  [
+    "more CPU than the least, though little was asked for",
+    { limits: { cpu: "5m" }, requests: { cpu: "1m" } },
+    runs({ milliCpuLimit: 11, milliCpuRequest: 3 }),
+    undefined,
+    { limits: { cpu: "11m" }, requests: { cpu: "3m" } },
+  ],
+  [
+    "a request that was not asked for is told if it is more than the least",
+    { requests: { memory: "32Mi" } },
+    runs({ milliCpuRequest: 100 }),
+    undefined,
+    { requests: { memory: "32Mi", cpu: "100m" } },
+  ],
+  [
+    "what the runtime does not tell now is what was told",
+    asked,
+    runs({ milliCpuRequest: 500 }),
+    told({ limits: { cpu: "2", memory: "1Gi" }, requests: { memory: "16Mi" } }),
+    {
+      limits: { cpu: "2", memory: "1Gi", "example.com/x": "1" },
+      requests: { ...asked.requests, memory: "16Mi" },
+    },
+  ],
+  [
+    "what was told of another container does not count",
+    asked,
+    runs(),
+    told({ limits: { cpu: "2" } }, "containerd://old"),
+    asked,
+  ],
+];
+for (const [rule, spec, container, before, expected] of table)
+  test(`resources of a container: ${rule}`, () => {
+    const [status] = statusOf(withResources(spec), seen([container]), { before }).containerStatuses!;
+    assert.deepEqual(status?.resources, expected);
+    assert.deepEqual(status?.allocatedResources, spec.requests);
+  });
+
+test("resources of a container: the memory request is the one that it was started with", () => {
+  const actuated = () => ({ requests: { memory: "24Mi" } });
+  const [status] = statusOf(withResources(asked), seen([runs()]), { actuated }).containerStatuses!;
+  assert.deepEqual(status?.resources?.requests, { ...asked.requests, memory: "24Mi" });
+  assert.deepEqual(status?.allocatedResources, asked.requests);
+});
+
+test("a status does not share its resources with the spec", () => {
+  const pod = withResources(structuredClone(asked));
+  statusOf(pod, seen([runs({ milliCpuLimit: 800 })]));
+  assert.deepEqual(pod.spec.containers[0]?.resources, asked);
+});
+
+const two = (a: ResourceRequirements, b: ResourceRequirements, more: Partial<Pod["spec"]> = {}): Pod =>
+  aPod({ containers: [aContainer("a", { resources: a }), aContainer("b", { resources: b })], ...more });
+const apiRuns = (pod: Pod): Pod => ({
+  ...pod,
+  metadata: { ...pod.metadata, annotations: {} },
+  status: { phase: "Running" },
+});
+const cgroup: PodCgroupValues = {
+  cpuShares: 1024n,
+  cpuQuotaUs: 200_000n,
+  cpuPeriodUs: 100_000n,
+  memoryLimit: 128n << 20n,
+};
+const simple = two({ limits: { memory: "64Mi" }, requests: { cpu: "0.5", memory: "32Mi" } }, {});
+const podTable: [
+  rule: string,
+  pod: Pod,
+  more: Partial<StatusInput>,
+  resources: ResourceRequirements,
+  allocated: object | undefined,
+][] = [
+  ["nothing asked for", aPod(), {}, {}, undefined],
+  [
+    "the sum of what its containers ask for",
+    two(
+      { requests: { cpu: "500m", memory: "1Gi" } },
+      { requests: { cpu: "700m" }, limits: { memory: "1000M" } },
+    ),
+    {},
+    { limits: { memory: "1G" }, requests: { cpu: "1200m", memory: "1Gi" } },
+    { cpu: "1200m", memory: "1Gi" },
+  ],
+  [
+    "what the pod itself asks for",
+    two({ requests: { cpu: "1" } }, {}, { resources: { requests: { cpu: "2" }, limits: { cpu: "3" } } }),
+    {},
+    { limits: { cpu: "3" }, requests: { cpu: "2" } },
+    { cpu: "2" },
+  ],
+  [
+    "what the API does not know to run has what it asks for",
+    simple,
+    { podCgroup: cgroup },
+    { limits: { memory: "64Mi" }, requests: { cpu: "500m", memory: "32Mi" } },
+    { cpu: "500m", memory: "32Mi" },
+  ],
+  [
+    "what runs has what its cgroup says",
+    apiRuns(simple),
+    { podCgroup: cgroup },
+    { limits: { cpu: "2", memory: "128Mi" }, requests: { cpu: "1", memory: "32Mi" } },
+    { cpu: "500m", memory: "32Mi" },
+  ],
+  [
+    "what the cgroup does not say is what was told",
+    apiRuns(simple),
+    {
+      podCgroup: { cpuShares: 2n },
+      before: {
+        phase: "Running",
+        resources: { limits: { cpu: "7" }, requests: { cpu: "8", memory: "9Mi" } },
+      },
+    },
+    { limits: { cpu: "7" }, requests: { memory: "9Mi" } },
+    { cpu: "500m", memory: "32Mi" },
+  ],
+  [
+    "a cgroup that cannot be read",
+    apiRuns(simple),
+    {},
+    { limits: { memory: "64Mi" }, requests: { cpu: "500m", memory: "32Mi" } },
+    { cpu: "500m", memory: "32Mi" },
+  ],
+];
+for (const [rule, pod, more, resources, allocated] of podTable)
+  test(`resources of a pod: ${rule}`, () => {
+    const status = statusOf(pod, undefined, more);
+    assert.deepEqual([status.resources, status.allocatedResources], [resources, allocated]);
+  });
+
+test("resources of a pod are not told without the gate InPlacePodLevelResourcesVerticalScaling", () => {
+  const status = statusOf(simple, undefined, { gates: { ...defaultStatusGates, podLevelStatus: false } });
+  assert.equal("resources" in status || "allocatedResources" in status, false);
+});

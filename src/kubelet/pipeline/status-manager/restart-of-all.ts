@@ -1,0 +1,36 @@
+import type { Container, Pod } from "../../../lib/model/pod.ts";
+import { restartsAll } from "../../../lib/model/restart-policy.ts";
+import { newestContainer, type ObservedPod } from "../../state/observed-pods.ts";
+import type { ApiPodStatus } from "./api-types.ts";
+import type { StatusGates } from "./status-input.ts";
+
+export const conditionRestartingAll = "AllContainersRestarting";
+
+function containersOf(pod: Pod): Container[] {
+  return [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+}
+
+/** True if the end of a container may make all of the pod start again. */
+export function couldRestartAll(pod: Pod, { restart }: StatusGates): boolean {
+  if (!restart.containerRules || !restart.restartAll) return false;
+  return containersOf(pod).some((c) =>
+    c.restartPolicyRules?.some((r) => r.action === "RestartAllContainers"),
+  );
+}
+
+/** True from the end that asks for it until the containers are gone; once begun, it does not depend on that one any more. */
+export function isRestartingAll(
+  pod: Pod,
+  seen: ObservedPod | undefined,
+  before: ApiPodStatus | undefined,
+  gates: StatusGates,
+): boolean {
+  if (!couldRestartAll(pod, gates)) return false;
+  if (before?.conditions?.some((c) => c.type === conditionRestartingAll && c.status === "True")) return true;
+  return restartsAll(pod, (name) => newestContainer(seen, name), gates.restart);
+}
+
+/** All containers of before are removed: the pod is as new. */
+export function isCleared(pod: Pod, seen: ObservedPod | undefined): boolean {
+  return containersOf(pod).every((c) => newestContainer(seen, c.name) === undefined);
+}

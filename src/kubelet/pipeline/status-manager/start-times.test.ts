@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { createMetrics } from "../../../lib/base/metrics.ts";
+import { fakePod } from "../../../lib/model/fake-pod.ts";
+import type { Pod, PodSpec, PodStatus } from "../../../lib/model/pod.ts";
+import { covered, StartTimes } from "./start-times.ts";
+
+const created = Date.parse("2026-01-01T00:00:00Z");
+const started = { name: "c", state: { running: { startedAt: "2026-01-01T00:00:09Z" } } };
+
+function bench(initMs = 0) {
+  const clock = new FakeClock(created);
+  const metrics = createMetrics();
+  const times = new StartTimes({ metrics, clock, initMs: () => initMs });
+  const pod = (status: unknown, spec: Partial<PodSpec> = {}): Pod => ({
+    ...fakePod({
+      metadata: { creationTimestamp: "2026-01-01T00:00:00Z" },
+      spec: { containers: [{ name: "c" }], ...spec } as never,
+    }),
+    status: status as PodStatus,
+  });
+  /** Sums of what was counted; undefined if nothing was. */
+  const told = async () => {
+    const text = await metrics.registry.metrics();
+    const value = (name: string) => {
+      const count = Number(new RegExp(`^${name}_count (\\S+)$`, "m").exec(text)?.[1]);
+      return count === 0 ? undefined : Number(new RegExp(`^${name}_sum (\\S+)$`, "m").exec(text)?.[1]);
+    };
+    return [
+      value("kubelet_pod_start_total_duration_seconds"),
+      value("kubelet_pod_start_sli_duration_seconds"),
+    ];
+  };
+  const first = async () => {
+    const name = "kubelet_first_network_pod_start_sli_duration_seconds";
+    return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(await metrics.registry.metrics())?.[1]);
+  };
+  return { clock, times, pod, told, first };
+}
+
+describe("how long a pod takes to start", () => {
+  it("from its creation to when all containers are seen to run; without pulls and init containers", async () => {
+    const { clock, times, pod, told, first } = bench(1500);
+    const web = pod({ phase: "Pending" });
+    times.seen(web);
+    const done = times.pulling(web.metadata.uid);
+    await clock.advance(4000);
+    done();
+    await clock.advance(6000);
+    times.seen(pod({ phase: "Pending", startTime: "x", containerStatuses: [{ name: "c", state: {} }] }));
+    assert.deepEqual(await told(), [undefined, undefined]);
+    times.seen(pod({ phase: "Running", startTime: "x", containerStatuses: [started] }));
+    await clock.advance(60_000);
+    times.seen(pod({ phase: "Running", startTime: "x", containerStatuses: [started] }));
+    assert.deepEqual(await told(), [10, 4.5]);
+    assert.equal(await first(), 4.5);
+  });
+
+  const running = { phase: "Running", startTime: "x", containerStatuses: [started] };
+  const rows: [string, unknown, Partial<PodSpec>, (number | undefined)[]][] = [
+    ["one that had begun before it was seen does not count", { startTime: "x" }, {}, [undefined, undefined]],
+    [
+      "one that found no place at first does not count",
+      { conditions: [{ type: "PodScheduled", status: "False" }] },
+      {},
+      [undefined, undefined],
+    ],
+    [
+      "one with state counts as a whole only",
+      {},
+      { volumes: [{ name: "v", hostPath: { path: "/x" } }] },
+      [2, undefined],
+    ],
+    ["files of the API are no state", {}, { volumes: [{ name: "v", secret: { secretName: "s" } }] }, [2, 2]],
+  ];
+  for (const [name, before, spec, expected] of rows)
+    it(name, async () => {
+      const { clock, times, pod, told } = bench();
+      times.seen(pod(before, spec));
+      await clock.advance(2000);
+      times.seen(pod(running, spec));
+      assert.deepEqual(await told(), expected);
+    });
+
+  it("one that ended, or is gone, does not count", async () => {
+    for (const end of ["Failed", "gone"]) {
+      const { times, pod, told } = bench();
+      times.seen(pod({}));
+      if (end === "gone") times.gone(pod({}).metadata.uid);
+      else times.seen(pod({ phase: "Failed" }));
+      times.seen(pod(running));
+      assert.deepEqual(await told(), [undefined, undefined]);
+    }
+  });
+});
+
+it("time that is in several spans counts once", () => {
+  const spans = (...all: [number, number][]) => all.map(([from, to]) => ({ from, to }));
+  assert.equal(covered([]), 0);
+  assert.equal(covered(spans([0, 5], [10, 12])), 7);
+  assert.equal(covered(spans([3, 8], [0, 5], [4, 6])), 8);
+});

@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aContainer, aPod, aSandbox, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
+import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
+import { ProbeResults } from "../../state/probe-results.ts";
+import { at, iso, statusOf } from "./fake-input.ts";
+import { type StatusDetails, StatusManager } from "./status-manager.ts";
+
+const details: StatusDetails = { waiting: new Map(), workerPhase: "syncing" };
+const run = (more: Partial<ObservedContainer> = {}) => seenContainer("a", { startedAt: at, ...more });
+const ended = (exitCode: number) => run({ state: "exited", exitCode });
+const { uid } = aPod().metadata;
+
+function manager() {
+  const clock = { time: at, now: () => clock.time, after: () => () => {} };
+  const world: { observed: ObservedPod | undefined; knows: boolean } = { observed: undefined, knows: true };
+  const changes: string[] = [];
+  const errors: unknown[] = [];
+  const probes = new ProbeResults();
+  const logger = {
+    debug: () => {},
+    info: () => {},
+    warn: () => {},
+    error: (_: string, fields?: Record<string, unknown>) => errors.push(fields?.err),
+  };
+  const statuses = new StatusManager({
+    clock,
+    observed: { get: () => world.observed, knows: () => world.knows },
+    probes,
+    hostIPs: () => [],
+    runtimeName: () => "containerd",
+    onChange: (changed) => changes.push(changed),
+    logger: logger as never,
+  });
+  return { clock, statuses, changes, world, probes, errors };
+}
+
+test("changes are told, and only changes", () => {
+  const { clock, statuses, changes, world } = manager();
+  const pod = aPod();
+  statuses.refresh(pod, details);
+  clock.time += 1000;
+  statuses.refresh(pod, details);
+  assert.equal(changes.length, 1);
+  world.observed = seen([run()]);
+  statuses.refresh(pod, details);
+  assert.equal(changes.length, 2);
+  statuses.forget(uid);
+  statuses.forget(uid);
+  assert.equal(changes.length, 3);
+  assert.deepEqual([statuses.get(uid), statuses.activeSince(uid)], [undefined, undefined]);
+});
+
+test("a pod starts when it is first seen; after a restart of the agent it is active since its oldest sandbox", () => {
+  const first = manager();
+  first.statuses.refresh(aPod(), details);
+  first.clock.time += 60_000;
+  first.statuses.refresh(aPod(), details);
+  assert.equal(first.statuses.get(uid)?.startTime, iso(at));
+  assert.equal(first.statuses.activeSince(uid), at);
+
+  const second = manager();
+  second.world.observed = seen(
+    [run()],
+    [aSandbox({ createdAt: at - 5000 }), aSandbox({ createdAt: at - 60_000 })],
+  );
+  second.statuses.refresh(aPod(), details);
+  assert.equal(second.statuses.activeSince(uid), at - 60_000);
+  assert.equal(second.statuses.get(uid)?.startTime, iso(at), "a static pod of which no status is known");
+  second.statuses.forget(uid);
+  second.statuses.refresh(aPod({}, { annotations: {} }), details);
+  assert.equal(second.statuses.get(uid)?.startTime, iso(at - 60_000), "a pod of the API");
+});
+
+for (const when of ["with the first status", "later"] as const)
+  test(`the times of a mirror hold for what has not changed; it is known ${when}`, () => {
+    const pod = aPod({ containers: [aContainer("a", { readinessProbe: {} })] });
+    const then = at - 90_000;
+    const ready = { probe: () => "success" as const };
+    const mirror = statusOf(pod, seen([run()]), { ...ready, startTime: then, now: then, hostIPs: [] });
+    const { statuses, world, probes, changes } = manager();
+    probes.set({ uid, id: "a-0" as ContainerId, kind: "readiness", outcome: "success" });
+    world.observed = seen([run()]);
+    statuses.refresh(pod, when === "later" ? details : { ...details, mirror });
+    if (when === "later") statuses.refresh(pod, { ...details, mirror });
+    assert.deepEqual(statuses.get(uid), mirror);
+    assert.equal(statuses.activeSince(uid), then);
+    statuses.refresh(pod, { ...details, mirror: { ...mirror, startTime: iso(at) } });
+    assert.deepEqual(statuses.get(uid), mirror, "once");
+    assert.equal(changes.length, when === "later" ? 2 : 1);
+    const failed = { ...mirror, phase: "Failed" };
+    statuses.forget(uid);
+    statuses.refresh(pod, { ...details, mirror: failed });
+    assert.equal(statuses.get(uid)?.phase, "Running", "nothing but its times");
+  });
+
+test("after a restart of the agent a pod is what the status before says, until a probe says else", () => {
+  const pod = aPod({ containers: [aContainer("a", { startupProbe: {}, readinessProbe: {} })] });
+  const ready = { probe: () => "success" as const };
+  const before = statusOf(pod, seen([run()]), { ...ready, startTime: at - 90_000, hostIPs: [] });
+  const { statuses, world, probes } = manager();
+  world.observed = seen([run()]);
+  statuses.refresh(pod, { ...details, before });
+  assert.deepEqual(statuses.get(uid), before, "nothing has changed");
+  const id = "a-0" as ContainerId;
+  probes.set({ uid, id, kind: "readiness", outcome: "unknown" });
+  statuses.refresh(pod, details);
+  assert.deepEqual(statuses.get(uid), before, "a probe that has come to nothing yet says nothing");
+  probes.set({ uid, id, kind: "readiness", outcome: "failure" });
+  statuses.refresh(pod, details);
+  assert.equal(statuses.get(uid)?.containerStatuses?.[0]?.ready, false);
+});
+
+test("the status of a pod from the API is the one before, that in a manifest is not", () => {
+  const { statuses } = manager();
+  const status = { phase: "Failed", startTime: iso(at - 90_000) };
+  statuses.refresh({ ...aPod({}, { annotations: {} }), status }, details);
+  assert.deepEqual([statuses.get(uid)?.phase, statuses.activeSince(uid)], ["Failed", at - 90_000]);
+  statuses.forget(uid);
+  statuses.refresh({ ...aPod(), status }, details);
+  assert.deepEqual([statuses.get(uid)?.phase, statuses.activeSince(uid)], ["Pending", at]);
+});
+
+test("while the runtime was not looked at, a status stays what it was, and nothing is said of a pod without one", () => {
+  const { statuses, world, changes } = manager();
+  const pod = aPod({ restartPolicy: "Never" });
+  world.knows = false;
+  statuses.refresh(pod, details);
+  assert.equal(statuses.get(uid), undefined);
+  const before = statusOf(pod, seen([run()]), { hostIPs: [] });
+  statuses.refresh(pod, { ...details, before });
+  assert.deepEqual([statuses.get(uid), statuses.activeSince(uid), changes], [before, at, []]);
+  world.knows = true;
+  world.observed = seen([run()]);
+  statuses.refresh(pod, details);
+  assert.deepEqual([statuses.get(uid), changes], [before, []]);
+});
+
+test("a container that was over for good does not come back: the status stays as it was", () => {
+  const { statuses, world, errors } = manager();
+  const pod = aPod({ restartPolicy: "OnFailure", containers: [aContainer("a"), aContainer("b")] });
+  world.observed = seen([ended(0), seenContainer("b")]);
+  statuses.refresh(pod, details);
+  const before = statuses.get(uid);
+  world.observed = seen([run({ attempt: 1 }), ended(0), seenContainer("b")]);
+  statuses.refresh(pod, details);
+  assert.equal(statuses.get(uid), before);
+  assert.deepEqual(errors, ["terminated container a attempted illegal transition to non-terminated state"]);
+  world.observed = seen([ended(0), seenContainer("b", { state: "exited", exitCode: 1 })]);
+  statuses.refresh(pod, details);
+  world.observed = seen([ended(0), seenContainer("b", { attempt: 1 })]);
+  statuses.refresh(pod, details);
+  assert.equal(errors.length, 1, "one that failed may be restarted");
+});
+
+test("an init container that succeeded in a pod that is never restarted does not come back", () => {
+  const { statuses, world, errors } = manager();
+  const pod = aPod({ restartPolicy: "Never", initContainers: [aContainer("i")] });
+  world.observed = seen([seenContainer("i", { state: "exited" })]);
+  statuses.refresh(pod, details);
+  world.observed = seen([seenContainer("i", { attempt: 1 })]);
+  statuses.refresh(pod, details);
+  assert.deepEqual(errors, [
+    "terminated init container i attempted illegal transition to non-terminated state",
+  ]);
+});

@@ -1,0 +1,161 @@
+import type { Clock } from "../../../lib/base/clock.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
+import {
+  isStatic,
+  type Pod,
+  type PodStatus,
+  type PodUid,
+  type ResourceRequirements,
+} from "../../../lib/model/pod.ts";
+import type { ObservedPod } from "../../state/observed-pods.ts";
+import type { ProbeKind, ProbeOutcome } from "../../state/probe-results.ts";
+import type { ReplacedContainers } from "../../state/replaced-containers.ts";
+import { podStatus } from "./status.ts";
+import {
+  defaultStatusGates,
+  type PendingResize,
+  type PodCgroupValues,
+  type StatusGates,
+  type StatusInput,
+} from "./status-input.ts";
+import type { StatusMetrics } from "./status-metrics.ts";
+import { withTimesOf } from "./times-of.ts";
+import { illegalChange } from "./transitions.ts";
+
+export interface StatusManagerOptions {
+  clock: Clock;
+  /** `knows` is false while "nothing observed" means nothing: until then a status stays what it was. */
+  observed: { get(uid: PodUid): ObservedPod | undefined; knows?(uid: PodUid): boolean };
+  probes: { get(kind: ProbeKind, id: ContainerId, pod: Pod): ProbeOutcome | undefined };
+  replaced?: Pick<ReplacedContainers, "has">;
+  hostIPs: () => readonly string[];
+  runtimeName: () => string;
+  onChange: (uid: PodUid) => void;
+  logger?: Logger;
+  /** Whether the runtime can make mounts below a read-only mount read-only too, for this pod. */
+  recursiveReadOnly?: (pod: Pod) => boolean;
+  podCgroup?: (pod: Pod) => PodCgroupValues | undefined;
+  /** What pods were given, and what they asked for since. */
+  allocation?: {
+    pending(uid: PodUid): PendingResize | undefined;
+    actuated(uid: PodUid, container: string): ResourceRequirements | undefined;
+  };
+  gates?: StatusGates;
+  metrics?: StatusMetrics;
+}
+
+/** What the pod's worker knows. */
+export interface StatusDetails extends Pick<StatusInput, "waiting" | "workerPhase" | "verdict" | "refused"> {
+  /** A status from before this agent started, as an API has it for the pod or its mirror. */
+  before?: PodStatus;
+  /**
+   * Of a static pod, as soon as there is one: what its mirror says. The times in it hold for what has not changed; nothing
+   * else of it counts. Used once: from then on it says what was written here.
+   */
+  mirror?: PodStatus;
+}
+
+interface Entry {
+  startTime: number;
+  /** When the pod came to this node: its deadline counts from then. */
+  activeSince: number;
+  /** It has the times of its mirror. */
+  mirrored: boolean;
+  status: PodStatus;
+}
+
+/** Keeps the status of each pod. Nobody else makes or changes one. */
+export class StatusManager {
+  readonly #o: StatusManagerOptions;
+  #entries = new Map<PodUid, Entry>();
+
+  constructor(options: StatusManagerOptions) {
+    this.#o = options;
+  }
+
+  get(uid: PodUid): PodStatus | undefined {
+    return this.#entries.get(uid)?.status;
+  }
+
+  /** When the pod came to this node, in milliseconds: its deadline counts from then. */
+  activeSince(uid: PodUid): number | undefined {
+    return this.#entries.get(uid)?.activeSince;
+  }
+
+  /** Makes the status anew from what is known now. */
+  refresh(pod: Pod, details: StatusDetails): void {
+    const { clock, observed, probes, hostIPs, runtimeName, gates = defaultStatusGates } = this.#o;
+    const { uid } = pod.metadata;
+    const now = clock.now();
+    const entry = this.#entries.get(uid);
+    const seen = observed.get(uid);
+    const before = entry?.status ?? details.before ?? (isStatic(pod) ? undefined : pod.status);
+    if (observed.knows?.(uid) === false) {
+      if (!entry && before?.phase)
+        this.#entries.set(uid, { ...startsOf(pod, before, seen, now), mirrored: false, status: before });
+      return;
+    }
+    const mirror = entry?.mirrored ? undefined : details.mirror;
+    const starts = entry && !mirror?.startTime ? entry : startsOf(pod, mirror ?? before, seen, now);
+    const podCgroup = this.#o.podCgroup?.(pod);
+    const resize = this.#o.allocation?.pending(uid);
+    const made = podStatus({
+      pod,
+      seen,
+      waiting: details.waiting,
+      workerPhase: details.workerPhase,
+      ...(details.verdict ? { verdict: details.verdict } : {}),
+      ...(details.refused ? { refused: true } : {}),
+      probe: (kind, id) => probes.get(kind, id, pod),
+      replaced: (container) => this.#o.replaced?.has(uid, container) ?? false,
+      hostIPs: hostIPs(),
+      runtimeName: runtimeName(),
+      startTime: starts.startTime,
+      now,
+      before,
+      recursiveReadOnly: this.#o.recursiveReadOnly?.(pod) ?? false,
+      ...(podCgroup ? { podCgroup } : {}),
+      ...(resize ? { resize } : {}),
+      actuated: (container) => this.#o.allocation?.actuated(uid, container),
+      gates,
+    });
+    const status = withTimesOf(mirror, made);
+    const problem = illegalChange(pod, before, status, gates);
+    if (problem && entry) {
+      this.#o.logger?.error("The new status of a pod is not possible: the old one stays", {
+        podUID: uid,
+        err: problem,
+      });
+      return;
+    }
+    this.#o.metrics?.containersChanged(before, status);
+    if (entry?.status.phase === "Pending" && status.phase === "Running") this.#o.metrics?.podRuns(pod, now);
+    const { startTime, activeSince } = starts;
+    const mirrored = entry?.mirrored || mirror !== undefined;
+    this.#entries.set(uid, { startTime, activeSince, mirrored, status });
+    if (JSON.stringify(entry?.status) !== JSON.stringify(status)) this.#o.onChange(uid);
+  }
+
+  forget(uid: PodUid): void {
+    if (this.#entries.delete(uid)) this.#o.onChange(uid);
+  }
+}
+
+/**
+ * After a restart of the agent a pod started when its status says. Of a static pod that has none the start is that of the
+ * agent; it is active since its oldest sandbox was created.
+ */
+function startsOf(
+  pod: Pod,
+  before: PodStatus | undefined,
+  seen: ObservedPod | undefined,
+  now: number,
+): Pick<Entry, "startTime" | "activeSince"> {
+  const activeSince = startOf(before) ?? seen?.sandboxes.at(-1)?.createdAt ?? now;
+  return { activeSince, startTime: startOf(before) ?? (isStatic(pod) ? now : activeSince) };
+}
+
+function startOf(status: PodStatus | undefined): number | undefined {
+  return status?.startTime ? Date.parse(status.startTime) : undefined;
+}

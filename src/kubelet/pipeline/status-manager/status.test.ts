@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aContainer, aPod, aSandbox, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import type { SandboxId } from "../../../lib/clients/cri/cri.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
+import type { ObservedContainer, ObservedSandbox } from "../../state/observed-pods.ts";
+import type { ApiContainerStatus } from "./api-types.ts";
+import { at, iso, statusOf } from "./fake-input.ts";
+import type { StatusInput } from "./status-input.ts";
+
+const before = (ip: string) => ({ before: { podIPs: [{ ip }] } });
+const addressTable: [
+  rule: string,
+  hostNetwork: boolean,
+  sandboxes: Partial<ObservedSandbox>[],
+  more: Partial<StatusInput>,
+  podIPs: string[] | undefined,
+][] = [
+  ["no sandbox", false, [], {}, undefined],
+  ["its own", false, [{ ips: ["10.0.0.9", "fd00::9"] }], {}, ["10.0.0.9", "fd00::9"]],
+  ["the family of the node first", false, [{ ips: ["fd00::9", "10.0.0.9"] }], {}, ["10.0.0.9", "fd00::9"]],
+  [
+    "the family of the node first: IPv6",
+    false,
+    [{ ips: ["10.0.0.9", "fd00::9"] }],
+    { hostIPs: ["2001:db8::1"] },
+    ["fd00::9", "10.0.0.9"],
+  ],
+  [
+    "one of each family",
+    false,
+    [{ ips: ["10.0.0.9", "10.0.0.8", "fd00::9", "fd00::8"] }],
+    {},
+    ["10.0.0.9", "fd00::9"],
+  ],
+  ["the node's", true, [{ ips: [], hostNetwork: true }], {}, ["192.0.2.1", "2001:db8::1"]],
+  ["the node's, before there is a sandbox", true, [], {}, ["192.0.2.1", "2001:db8::1"]],
+  ["the node's: one of each family", true, [], { hostIPs: ["192.0.2.1", "192.0.2.2"] }, ["192.0.2.1"]],
+  ["a pod that has ended keeps its own", false, [{ state: "notready" }], before("10.0.0.9"), ["10.0.0.9"]],
+  ["a pod without sandboxes keeps its own", false, [], before("10.0.0.9"), ["10.0.0.9"]],
+  ["a new sandbox has a new one", false, [{ ips: ["10.0.0.8"] }], before("10.0.0.9"), ["10.0.0.8"]],
+  ["that of a former sandbox is not told", false, [{ state: "notready", attempt: 1 }, {}], {}, undefined],
+];
+for (const [rule, hostNetwork, list, more, podIPs] of addressTable)
+  test(`addresses of a pod: ${rule}`, () => {
+    const status = statusOf(aPod({ hostNetwork }), seen([], list.map(aSandbox)), more);
+    assert.deepEqual(
+      status.podIPs,
+      podIPs?.map((ip) => ({ ip })),
+    );
+    assert.equal(status.podIP, podIPs?.[0]);
+  });
+
+test("addresses of the node", () => {
+  const status = statusOf(aPod(), undefined);
+  assert.deepEqual(status.hostIPs, [{ ip: "192.0.2.1" }, { ip: "2001:db8::1" }]);
+  assert.equal(status.hostIP, "192.0.2.1");
+  assert.equal("hostIP" in statusOf(aPod(), undefined, { hostIPs: [] }), false);
+});
+
+test("container statuses are sorted by name, those of init containers as in the spec", () => {
+  const pod = aPod({
+    initContainers: [aContainer("z"), aContainer("i")],
+    containers: [aContainer("b"), aContainer("a")],
+    ephemeralContainers: [
+      { name: "y", image: "" },
+      { name: "x", image: "" },
+    ],
+  });
+  const status = statusOf(pod, seen([]));
+  assert.deepEqual(
+    [status.containerStatuses, status.initContainerStatuses, status.ephemeralContainerStatuses].map((list) =>
+      list?.map((c) => c.name),
+    ),
+    [
+      ["a", "b"],
+      ["z", "i"],
+      ["x", "y"],
+    ],
+  );
+});
+
+test("a reason stays as long as the phase that it explains", () => {
+  const known = { phase: "Pending", reason: "Slow", message: "very" };
+  const pending = statusOf(aPod(), undefined, { before: known });
+  assert.deepEqual([pending.reason, pending.message], ["Slow", "very"]);
+  const running = statusOf(aPod(), seen([seenContainer("a")]), { before: known });
+  assert.deepEqual(["reason" in running, "message" in running], [false, false]);
+});
+
+const lost = [aSandbox({ id: "s1" as SandboxId, attempt: 1 }), aSandbox({ state: "notready" })];
+const former = (name: string) => seenContainer(name, { state: "exited", exitCode: 137 });
+const inNew = (name: string, more: Partial<ObservedContainer>) =>
+  seenContainer(name, { sandboxId: "s1" as SandboxId, attempt: 1, ...more });
+const afterRunning: [rule: string, inits: string[], seen: ObservedContainer[], phase: string][] = [
+  [
+    "init containers run again in a new sandbox",
+    ["i"],
+    [inNew("i", {}), former("a"), former("i")],
+    "Pending",
+  ],
+  [
+    "they are about to run again",
+    ["i"],
+    [inNew("i", { state: "created" }), former("a"), seenContainer("i", { state: "exited" })],
+    "Pending",
+  ],
+  ["they have run again", ["i"], [inNew("a", {}), inNew("i", { state: "exited" }), former("a")], "Running"],
+  ["a pod without init containers runs on", [], [], "Running"],
+];
+for (const [rule, inits, containers, phase] of afterRunning)
+  test(`the phase of a pod that was Running: ${rule}`, () => {
+    const pod = aPod({ initContainers: inits.map((name) => aContainer(name)) });
+    const before = { phase: "Running" };
+    assert.equal(statusOf(pod, seen(containers, lost), { before }).phase, phase);
+  });
+
+test("a verdict says why; the first one stays", () => {
+  const verdict = { phase: "Failed", reason: "DeadlineExceeded", message: "too long" } as const;
+  const judged = statusOf(aPod(), seen([seenContainer("a")]), { verdict });
+  assert.deepEqual([judged.phase, judged.reason, judged.message], ["Failed", "DeadlineExceeded", "too long"]);
+  const later = statusOf(aPod(), undefined, {
+    verdict: { phase: "Failed", reason: "Evicted", message: "low" },
+    before: judged,
+  });
+  assert.deepEqual([later.reason, later.message], ["DeadlineExceeded", "too long"]);
+});
+
+test("a pod that was refused has nothing but the verdict", () => {
+  const verdict = { phase: "Failed", reason: "OutOfcpu", message: "Pod was rejected: no cpu" } as const;
+  const pod = aPod({}, { generation: 2 });
+  assert.deepEqual(statusOf(pod, undefined, { verdict, refused: true }), {
+    observedGeneration: 2,
+    ...verdict,
+    startTime: iso(at),
+    qosClass: "BestEffort",
+  });
+});
+
+test("the generation that was observed never falls", () => {
+  const generation = (now: number | undefined, was: number | undefined) =>
+    statusOf(aPod({}, now ? { generation: now } : {}), undefined, {
+      before: was ? { observedGeneration: was } : {},
+    }).observedGeneration;
+  assert.deepEqual([generation(2, 1), generation(1, 2), generation(undefined, undefined)], [2, 2, undefined]);
+});
+
+// A pod that is over.
+const api = (spec: Partial<Pod["spec"]>) => aPod(spec, { annotations: {} });
+const stateOf = (status: ApiContainerStatus) =>
+  status.state?.terminated?.reason ?? Object.keys(status.state ?? {})[0];
+const done = (name: string, exitCode = 0) => seenContainer(name, { state: "exited", exitCode });
+const inits = [aContainer("i"), aContainer("j")];
+const overTable: [
+  rule: string,
+  pod: Pod,
+  containers: ObservedContainer[],
+  inits: string[] | undefined,
+  containersAre: string[],
+][] = [
+  ["an end that was seen is told", api({}), [done("a", 1)], undefined, ["Error"]],
+  ["one that never started counts as failed", api({}), [], undefined, ["ContainerStatusUnknown"]],
+  [
+    "not initialized: what could not have started waits",
+    api({ initContainers: inits }),
+    [done("i", 1)],
+    ["Error", "waiting"],
+    ["waiting"],
+  ],
+  [
+    "not initialized: the first init container counts as begun",
+    api({ initContainers: inits }),
+    [],
+    ["ContainerStatusUnknown", "waiting"],
+    ["waiting"],
+  ],
+  [
+    "initialized: what did not start counts as failed",
+    api({ initContainers: inits }),
+    [done("i"), done("j")],
+    ["Completed", "Completed"],
+    ["ContainerStatusUnknown"],
+  ],
+  [
+    "a sidecar whose end was not seen, after all ran",
+    api({ initContainers: [aContainer("s", { restartPolicy: "Always" })] }),
+    [done("a")],
+    ["ContainerStatusUnknown"],
+    ["Completed"],
+  ],
+];
+for (const [rule, pod, containers, initsAre, containersAre] of overTable)
+  test(`a pod that is over: ${rule}`, () => {
+    const status = statusOf(pod, seen(containers), { workerPhase: "terminated" });
+    assert.deepEqual(status.initContainerStatuses?.map(stateOf), initsAre);
+    assert.deepEqual(status.containerStatuses?.map(stateOf), containersAre);
+  });
+
+test("a pod that is over: an end that nobody saw is told as such", () => {
+  const [status] = statusOf(api({}), undefined, { workerPhase: "terminated" }).containerStatuses!;
+  assert.deepEqual(status?.state?.terminated, {
+    exitCode: 137,
+    reason: "ContainerStatusUnknown",
+    message: "The container could not be located when the pod was terminated",
+    startedAt: null,
+    finishedAt: null,
+  });
+});

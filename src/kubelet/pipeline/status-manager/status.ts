@@ -1,0 +1,125 @@
+import { type Container, isStatic } from "../../../lib/model/pod.ts";
+import { podQos } from "../../../lib/model/qos.ts";
+import { type ContainerRole, isSidecar } from "../../../lib/model/restart-policy.ts";
+import { addresses } from "./addresses.ts";
+import { type ApiContainerStatus, type ApiPodStatus, isoSeconds } from "./api-types.ts";
+import { podConditions } from "./conditions.ts";
+import { containerStatus, isReplaced } from "./container-status.ts";
+import { settleEnded } from "./ended.ts";
+import { isFinal, type PodPhase, phaseByStates } from "./phase-by-states.ts";
+import { podResources } from "./resources.ts";
+import { isRestartingAll } from "./restart-of-all.ts";
+import type { StatusInput } from "./status-input.ts";
+
+/** The status of a pod as the API has it. Pure. */
+export function podStatus(input: StatusInput): ApiPodStatus {
+  const { pod, seen, before, gates } = input;
+  if (input.refused && input.verdict) return refusedStatus(input);
+  const isOver = input.workerPhase !== "syncing" || input.verdict !== undefined || isFinal(before?.phase);
+  return fullStatus(input, !isOver && isRestartingAll(pod, seen, before, gates));
+}
+
+function fullStatus(input: StatusInput, restartingAll: boolean): ApiPodStatus {
+  const { pod, before } = input;
+  const statusOf = (container: Container, role: ContainerRole, old: ApiContainerStatus[] | undefined) =>
+    containerStatus(
+      container,
+      role,
+      old?.find((s) => s.name === container.name),
+      input,
+      restartingAll,
+    );
+  let containers = pod.spec.containers.map((c) => statusOf(c, "regular", before?.containerStatuses));
+  let inits = (pod.spec.initContainers ?? []).map((c) =>
+    statusOf(c, isSidecar(c) ? "sidecar" : "init", before?.initContainerStatuses),
+  );
+  const ephemeral = (pod.spec.ephemeralContainers ?? []).map((c) =>
+    statusOf(c as Container, "ephemeral", before?.ephemeralContainerStatuses),
+  );
+  if (input.workerPhase === "terminated")
+    ({ containers, inits } = settleEnded(pod, { containers, inits }, before?.containerStatuses));
+  const told = toldPhase(input, containers, inits, restartingAll);
+  const statuses = [...inits, ...containers];
+  return {
+    ...generationOf(input),
+    ...told,
+    conditions: podConditions(input, { phase: told.phase, statuses, restartingAll }),
+    ...addresses(input),
+    startTime: isoSeconds(input.startTime),
+    ...(inits.length > 0 ? { initContainerStatuses: inits } : {}),
+    containerStatuses: containers.sort(byName),
+    ...(ephemeral.length > 0 ? { ephemeralContainerStatuses: ephemeral.sort(byName) } : {}),
+    qosClass: podQos(pod),
+    ...podResources(input),
+  };
+}
+
+/** The status of a pod that was never worked on. */
+function refusedStatus(input: StatusInput): ApiPodStatus {
+  const { phase, reason, message } = input.verdict!;
+  return {
+    ...generationOf(input),
+    phase,
+    reason,
+    message,
+    startTime: isoSeconds(input.startTime),
+    qosClass: podQos(input.pod),
+  };
+}
+
+function generationOf({ pod, before }: StatusInput): { observedGeneration?: number } {
+  const generation = Math.max(pod.metadata.generation ?? 0, before?.observedGeneration ?? 0);
+  return generation > 0 ? { observedGeneration: generation } : {};
+}
+
+/**
+ * The phase, and why. A pod that has ended stays ended, with the reason that was given then; a verdict comes before what
+ * the containers did.
+ */
+function toldPhase(
+  input: StatusInput,
+  containers: ApiContainerStatus[],
+  inits: ApiContainerStatus[],
+  restartingAll: boolean,
+): { phase: PodPhase; reason?: string; message?: string } {
+  const { pod, before, verdict, workerPhase, gates } = input;
+  const old = [isStatic(pod) ? undefined : pod.status, before].find((s) => isFinal(s?.phase)) ?? before;
+  const reasons = (from: { reason?: string; message?: string } | undefined) => ({
+    ...(from?.reason ? { reason: from.reason } : {}),
+    ...(from?.message ? { message: from.message } : {}),
+  });
+  if (old && isFinal(old.phase)) return { phase: old.phase, ...reasons(old) };
+  if (verdict) return { phase: verdict.phase, ...reasons(verdict) };
+  const found = phaseByStates(pod, {
+    containers,
+    inits,
+    ending: workerPhase !== "syncing",
+    initialized: hasBegun(input),
+    restartingAll,
+    // Not only the newest: while the next one is being made, the phase goes by the one before it.
+    replaced: (name, containerID) =>
+      input.seen?.containers.some(
+        (c) => c.name === name && containerID?.endsWith(`://${c.id}`) && isReplaced(c, input),
+      ) ?? false,
+    gates: gates.restart,
+  });
+  // Whatever did not get to an end by itself did not do what it was for.
+  const isOver = workerPhase === "terminated" && !isStatic(pod) && !isFinal(found);
+  // Only init containers that run again, in a new sandbox, make a pod that has run one that has not.
+  const stays = found === "Pending" && old?.phase === "Running" && !pod.spec.initContainers?.length;
+  const phase = isOver ? "Failed" : stays ? "Running" : found;
+  return { phase, ...(phase === old?.phase ? reasons(old) : {}) };
+}
+
+/** True if a regular container was made in the sandbox that is in use. */
+function hasBegun({ pod, seen }: StatusInput): boolean {
+  const [newest] = seen?.sandboxes ?? [];
+  if (newest?.state !== "ready") return false;
+  return pod.spec.containers.some((c) =>
+    seen?.containers.some((s) => s.name === c.name && s.sandboxId === newest.id),
+  );
+}
+
+function byName(a: ApiContainerStatus, b: ApiContainerStatus): number {
+  return a.name < b.name ? -1 : 1;
+}

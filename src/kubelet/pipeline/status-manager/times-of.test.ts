@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { PodStatus } from "../../../lib/model/pod.ts";
+import { withTimesOf } from "./times-of.ts";
+
+const at = (type: string, status: "True" | "False", lastTransitionTime: string) => ({
+  type,
+  status,
+  lastTransitionTime,
+});
+
+test("what is still as the mirror says has been so since the mirror says, all else since now", () => {
+  const own: PodStatus = {
+    startTime: "2026-01-02T00:00:00Z",
+    conditions: [at("Ready", "True", "now"), at("Initialized", "True", "now"), at("Other", "True", "now")],
+  };
+  const before: PodStatus = {
+    startTime: "2026-01-01T00:00:00Z",
+    conditions: [at("Ready", "False", "then"), at("Initialized", "True", "then")],
+  };
+  assert.deepEqual(withTimesOf(before, own), {
+    startTime: "2026-01-01T00:00:00Z",
+    conditions: [at("Ready", "True", "now"), at("Initialized", "True", "then"), at("Other", "True", "now")],
+  });
+  assert.equal(withTimesOf(undefined, own), own);
+});

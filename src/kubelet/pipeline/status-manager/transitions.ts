@@ -1,0 +1,37 @@
+import type { Container, Pod } from "../../../lib/model/pod.ts";
+import { type ContainerRole, isSidecar, restartDecision } from "../../../lib/model/restart-policy.ts";
+import type { ApiContainerStatus, ApiPodStatus } from "./api-types.ts";
+import { couldRestartAll } from "./restart-of-all.ts";
+import type { StatusGates } from "./status-input.ts";
+
+/** What is wrong with a new status: a container that was over for good and is not any more. Undefined if nothing is. */
+export function illegalChange(
+  pod: Pod,
+  before: ApiPodStatus | undefined,
+  after: ApiPodStatus,
+  gates: StatusGates,
+): string | undefined {
+  const policy = pod.spec.restartPolicy ?? "Always";
+  if (!before || policy === "Always" || couldRestartAll(pod, gates)) return undefined;
+  const revived = (
+    containers: readonly Container[],
+    role: ContainerRole,
+    old: readonly ApiContainerStatus[] = [],
+    now: readonly ApiContainerStatus[] = [],
+  ) =>
+    containers.find((container) => {
+      const end = old.find((s) => s.name === container.name)?.state?.terminated;
+      if (!end || restartDecision(pod, container, role, end.exitCode, gates.restart) !== "no") return false;
+      const status = now.find((s) => s.name === container.name);
+      return status !== undefined && !status.state?.terminated;
+    });
+  const regular = revived(pod.spec.containers, "regular", before.containerStatuses, after.containerStatuses);
+  if (regular)
+    return `terminated container ${regular.name} attempted illegal transition to non-terminated state`;
+  // With OnFailure a new sandbox runs the init containers again, those that succeeded too.
+  if (policy !== "Never") return undefined;
+  const inits = (pod.spec.initContainers ?? []).filter((c) => !isSidecar(c));
+  const init = revived(inits, "init", before.initContainerStatuses, after.initContainerStatuses);
+  if (!init) return undefined;
+  return `terminated init container ${init.name} attempted illegal transition to non-terminated state`;
+}

@@ -1,0 +1,274 @@
+import assert from "node:assert/strict";
+import { chmod, mkdtemp, rename, rm } from "node:fs/promises";
+import { createServer, type Server } from "node:net";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import { eventually } from "../../../test/contracts/eventually.ts";
+import { FakeClock, settle } from "../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../lib/base/logger.ts";
+import { createMetrics } from "../../lib/base/metrics.ts";
+import type { PluginChannel } from "../../lib/clients/plugin-rpc/plugin-channel.ts";
+import type { PluginHandler } from "./plugin-handler.ts";
+import { PluginManager } from "./plugin-manager.ts";
+import { registerPlugin } from "./register-plugin.ts";
+
+const never = new AbortController().signal;
+
+interface Answers {
+  info?: { type?: string; name?: string; endpoint?: string; supportedVersions?: string[] };
+  notify?: Error;
+}
+
+/** A plugin without a socket: what it is asked is noted in `told`. */
+function channel(answers: Answers, told: unknown[]): PluginChannel {
+  return {
+    connected: async () => {},
+    close: () => void told.push("closed"),
+    call: (async (method: { name: string }, request: unknown) => {
+      if (method.name === "GetInfo")
+        return { type: "CSIPlugin", name: "p", endpoint: "", supportedVersions: ["1.0.0"], ...answers.info };
+      told.push(request);
+      if (answers.notify) throw answers.notify;
+      return {};
+    }) as unknown as PluginChannel["call"],
+  };
+}
+
+function handler(log: string[], more: Partial<PluginHandler> = {}): PluginHandler {
+  return {
+    validate: ({ name }) => void log.push(`validate ${name}`),
+    register: async ({ name, endpoint }) => void log.push(`register ${name} ${endpoint}`),
+    deregister: async ({ name }) => void log.push(`deregister ${name}`),
+    ...more,
+  };
+}
+
+const fails = (message: string) => () => {
+  throw new Error(message);
+};
+
+describe("one registration", () => {
+  const refused = (error: string) => [{ pluginRegistered: false, error }, "closed"];
+  const cases: {
+    rule: string;
+    answers?: Answers;
+    more?: Partial<PluginHandler>;
+    error?: string;
+    told: unknown[];
+    log: string[];
+  }[] = [
+    {
+      rule: "tells a plugin that it is used, by the socket that it named itself from unless it names another",
+      told: [{ pluginRegistered: true, error: "" }, "closed"],
+      log: ["validate p", "register p /reg/p.sock"],
+    },
+    {
+      rule: "takes the endpoint that the plugin names",
+      answers: { info: { endpoint: "/csi.sock" } },
+      told: [{ pluginRegistered: true, error: "" }, "closed"],
+      log: ["validate p", "register p /csi.sock"],
+    },
+    {
+      rule: "refuses a type that nobody handles",
+      answers: { info: { type: "Magic" } },
+      error: "RegisterPlugin error -- no handler registered for plugin type: Magic at socket /reg/p.sock",
+      told: refused(
+        "RegisterPlugin error -- no handler registered for plugin type: Magic at socket /reg/p.sock",
+      ),
+      log: [],
+    },
+    {
+      rule: "refuses what is not valid",
+      more: { validate: fails("too old") },
+      error: "RegisterPlugin error -- plugin validation failed with err: too old",
+      told: refused("RegisterPlugin error -- plugin validation failed with err: too old"),
+      log: [],
+    },
+    {
+      rule: "tells the plugin why it could not be taken",
+      more: { register: async () => fails("no node")() },
+      error: "RegisterPlugin error -- plugin registration failed with err: no node",
+      told: refused("RegisterPlugin error -- plugin registration failed with err: no node"),
+      log: ["validate p"],
+    },
+    {
+      rule: "takes a plugin out again that cannot be told that it is in",
+      answers: { notify: new Error("gone") },
+      error: "RegisterPlugin error -- failed to send registration status at socket /reg/p.sock, err: gone",
+      told: [{ pluginRegistered: true, error: "" }, "closed"],
+      log: ["validate p", "register p /reg/p.sock", "deregister p"],
+    },
+  ];
+  for (const { rule, answers = {}, more, error, told, log } of cases)
+    it(rule, async () => {
+      const heard: unknown[] = [];
+      const done: string[] = [];
+      const handlers = { CSIPlugin: handler(done, more) };
+      const work = registerPlugin("/reg/p.sock", handlers, () => channel(answers, heard), never);
+      if (error) await assert.rejects(work, { message: error });
+      else await work;
+      assert.deepEqual(heard, told);
+      assert.deepEqual(done, log);
+    });
+});
+
+describe("the plugin manager", () => {
+  let dir: string;
+  let log: string[];
+  let clock: FakeClock;
+  let abort: AbortController;
+  const servers: Server[] = [];
+
+  const listen = async (name: string) => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(join(dir, name), resolve));
+    servers.push(server);
+    return server;
+  };
+  const start = async (more: Partial<PluginHandler> = {}, answers: Answers = {}) => {
+    const metrics = createMetrics();
+    const manager = new PluginManager({
+      dir,
+      handlers: { CSIPlugin: handler(log, more) },
+      clock,
+      logger: silentLogger,
+      metrics,
+      open: () => channel(answers, []),
+    });
+    await manager.start(abort.signal);
+    return { manager, metrics };
+  };
+  const logged = (count: number) => eventually(() => (log.length >= count ? log : undefined), 5000);
+
+  beforeEach(async () => {
+    dir = await mkdtemp("/tmp/plugins-");
+    log = [];
+    clock = new FakeClock();
+    abort = new AbortController();
+  });
+  afterEach(async () => {
+    abort.abort();
+    for (const server of servers.splice(0)) server.close();
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  it("registers a plugin whose socket comes, and deregisters it when the socket goes", async () => {
+    const { metrics } = await start();
+    const server = await listen("p.sock");
+    await logged(2);
+    const shown = await metrics.registry.metrics();
+    assert.match(
+      shown,
+      /plugin_manager_total_plugins\{socket_path="[^"]+p\.sock",state="actual_state_of_world"\} 1/,
+    );
+    server.close();
+    await logged(3);
+    assert.deepEqual(log, ["validate p", `register p ${join(dir, "p.sock")}`, "deregister p"]);
+  });
+
+  it("registers a plugin anew whose socket was replaced", async () => {
+    await start();
+    await listen("p.sock");
+    await logged(2);
+    await listen(".next.sock");
+    await rename(join(dir, ".next.sock"), join(dir, "p.sock"));
+    await logged(5);
+    const again = ["validate p", `register p ${join(dir, "p.sock")}`];
+    assert.deepEqual(log, [...again, "deregister p", ...again]);
+  });
+
+  it("leaves a plugin alone that sets the mode of its socket after it made it", async () => {
+    await start();
+    await listen("p.sock");
+    await logged(2);
+    await chmod(join(dir, "p.sock"), 0o600);
+    await listen("q.sock"); // by now the folder is looked at again
+    await logged(4);
+    assert.equal(log.includes("deregister p"), false);
+  });
+
+  it("takes a plugin that has moved out of its former place before it lets it in at the new one", async () => {
+    const left = Promise.withResolvers<void>();
+    const deregister = async () => {
+      log.push("leaving");
+      await left.promise;
+      log.push("left");
+    };
+    await start({ deregister });
+    await listen("p.sock");
+    await logged(2);
+    await rename(join(dir, "p.sock"), join(dir, "q.sock"));
+    await logged(3);
+    await settle(20);
+    left.resolve();
+    await logged(6);
+    assert.deepEqual(log.slice(2), ["leaving", "left", "validate p", `register p ${join(dir, "q.sock")}`]);
+  });
+
+  it("tries a plugin again that it could not register, after half a second, then after one", async () => {
+    let tries = 0;
+    const register = async () => {
+      tries++;
+      throw new Error("not yet");
+    };
+    await listen("p.sock");
+    await start({ register });
+    await eventually(() => (tries === 1 ? true : undefined));
+    await clock.advance(499);
+    assert.equal(tries, 1);
+    await clock.advance(1);
+    assert.equal(tries, 2);
+    await clock.advance(999);
+    assert.equal(tries, 2);
+    await clock.advance(1);
+    assert.equal(tries, 3);
+  });
+
+  it("tries all that failed at once when whatever they failed for may be over", async () => {
+    let tries = 0;
+    const register = async () => {
+      tries++;
+      if (tries < 8) throw new Error("no API");
+    };
+    await listen("p.sock");
+    const { manager } = await start({ register });
+    await eventually(() => (tries === 1 ? true : undefined));
+    await clock.advance(40_000);
+    assert.equal(tries, 7, "the next one would be 32 s later");
+    manager.retry();
+    await eventually(() => (tries === 8 ? true : undefined));
+    manager.retry();
+    await clock.advance(200_000);
+    assert.equal(tries, 8, "it is registered");
+  });
+
+  it("does not let one that hangs hold up another, and gives it up when its socket goes", async () => {
+    const register: PluginHandler["register"] = ({ endpoint }, signal) => {
+      log.push(`begin ${endpoint.slice(dir.length + 1)}`);
+      if (!endpoint.endsWith("stuck.sock")) return Promise.resolve();
+      return new Promise((_, reject) => {
+        signal.addEventListener("abort", () => {
+          log.push("given up");
+          reject(signal.reason);
+        });
+      });
+    };
+    await start({ register, validate: () => {} });
+    const stuck = await listen("stuck.sock");
+    await logged(1);
+    await listen("good.sock");
+    await logged(2);
+    stuck.close();
+    await logged(3);
+    assert.deepEqual(log, ["begin stuck.sock", "begin good.sock", "given up"]);
+  });
+
+  it("leaves plugins registered when it ends", async () => {
+    const { manager } = await start();
+    await listen("p.sock");
+    await logged(2);
+    abort.abort();
+    await manager.done;
+    assert.equal(log.includes("deregister p"), false);
+  });
+});

@@ -1,0 +1,95 @@
+import { KubeletError, messageOf } from "../../lib/base/errors.ts";
+import type { OpenPlugin, PluginChannel } from "../../lib/clients/plugin-rpc/plugin-channel.ts";
+import { Registration } from "../../lib/gen/pluginregistration/v1/api_pb.js";
+import type { Plugin, PluginHandler, PluginHandlers } from "./plugin-handler.ts";
+
+const connectTimeoutMs = 10_000;
+const infoTimeoutMs = 1_000;
+const notifyTimeoutMs = 5_000;
+
+export interface Registered {
+  readonly plugin: Plugin;
+  readonly handler: PluginHandler;
+}
+
+/** Asks who is at the socket, hands it to the handler of its type, and tells it how that went. */
+export async function registerPlugin(
+  socketPath: string,
+  handlers: PluginHandlers,
+  open: OpenPlugin,
+  signal: AbortSignal,
+): Promise<Registered> {
+  const channel = open(socketPath);
+  try {
+    return await exchange(channel, socketPath, handlers, signal);
+  } finally {
+    channel.close();
+  }
+}
+
+async function exchange(
+  channel: PluginChannel,
+  socketPath: string,
+  handlers: PluginHandlers,
+  signal: AbortSignal,
+): Promise<Registered> {
+  const { method } = Registration;
+  const notify = async (pluginRegistered: boolean, error: string) => {
+    const limits = { timeoutMs: notifyTimeoutMs, signal };
+    await channel.call(method.notifyRegistrationStatus, { pluginRegistered, error }, limits);
+  };
+  /** The plugin hears the reason; if it does not, that is what is told instead. */
+  const refuse = async (reason: string, cause?: unknown): Promise<never> => {
+    await step(`failed to send error at socket ${socketPath}, err`, () => notify(false, problem(reason)));
+    throw failure(reason, cause);
+  };
+
+  await step(`dial failed at socket ${socketPath}, err`, () =>
+    channel.connected({ timeoutMs: connectTimeoutMs, signal }),
+  );
+  const info = await step(`failed to get plugin info using RPC GetInfo at socket ${socketPath}, err`, () =>
+    channel.call(method.getInfo, {}, { timeoutMs: infoTimeoutMs, signal }),
+  );
+  const handler = (handlers as Record<string, PluginHandler | undefined>)[info.type];
+  if (!handler) return refuse(`no handler registered for plugin type: ${info.type} at socket ${socketPath}`);
+  const plugin: Plugin = {
+    name: info.name,
+    endpoint: info.endpoint || socketPath,
+    versions: info.supportedVersions,
+  };
+  try {
+    handler.validate(plugin);
+  } catch (error) {
+    return refuse(`plugin validation failed with err: ${messageOf(error)}`);
+  }
+  try {
+    await handler.register(plugin, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    return refuse(`plugin registration failed with err: ${messageOf(error)}`, error);
+  }
+  try {
+    await step(`failed to send registration status at socket ${socketPath}, err`, () => notify(true, ""));
+  } catch (error) {
+    // A plugin that does not know that it is used would ask again: we begin anew, too.
+    await handler.deregister(plugin);
+    throw error;
+  }
+  return { plugin, handler };
+}
+
+async function step<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw failure(`${what}: ${messageOf(error)}`, error);
+  }
+}
+
+function problem(reason: string): string {
+  return `RegisterPlugin error -- ${reason}`;
+}
+
+function failure(reason: string, cause?: unknown): KubeletError {
+  return new KubeletError("PluginRegistration", problem(reason), { cause });
+}

@@ -1,0 +1,134 @@
+import { isCritical } from "../../../lib/model/critical-pod.ts";
+import { isStatic, type Pod, podRef } from "../../../lib/model/pod.ts";
+import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
+import { hasPodLevelResources } from "../../../lib/model/resources.ts";
+import { needsAppArmor } from "./app-armor.ts";
+import { requiredFeatures } from "./declared-features.ts";
+import { takenHostPort } from "./host-ports.ts";
+import { matchesNode, type NodeIdentity, nodeMismatch } from "./node-affinity.ts";
+import {
+  type FitContext,
+  type Insufficient,
+  insufficientMessage,
+  insufficientResources,
+} from "./resources-fit.ts";
+import { forbiddenSysctl, type SysctlAllowlist } from "./sysctls.ts";
+import { type Taint, taintText, untoleratedTaint } from "./taints.ts";
+
+/** What the node is and has, for deciding whether a pod may run here. */
+export interface AdmissionContext extends FitContext {
+  readonly node: NodeIdentity;
+  readonly taints?: readonly Taint[];
+  readonly sysctls: SysctlAllowlist;
+  /** True if the runtime can do supplementalGroupsPolicy: Strict. */
+  readonly supplementalGroupsPolicy: boolean;
+  /** What the node declares to schedulers; undefined if it declares nothing, and then nothing is required of it. */
+  readonly declaredFeatures?: readonly string[] | undefined;
+  /** True if the kernel enforces AppArmor profiles. */
+  readonly appArmor: boolean;
+}
+
+interface Refusal {
+  readonly reason: string;
+  readonly message: string;
+  readonly detail?: string;
+}
+
+const os = "linux";
+const osLabel = "kubernetes.io/os";
+
+/** Undefined if the pod may run here. The first reason against it decides. */
+export function refusalOf(pod: Pod, ctx: AdmissionContext): Refusal | undefined {
+  const { declaredFeatures } = ctx;
+  const missing =
+    declaredFeatures && requiredFeatures(pod).filter((name) => !declaredFeatures.includes(name));
+  if (missing && missing.length > 0) {
+    const message = `Pod requires node features that are not available: ${missing.join(", ")}`;
+    return { reason: "PodFeatureUnsupported", message };
+  }
+  const sysctl = forbiddenSysctl(pod, ctx.sysctls);
+  if (sysctl) return { reason: "SysctlForbidden", message: sysctl };
+  const refusal = wrongKindOfNode(pod, ctx) ?? doesNotFit(pod, ctx);
+  if (refusal) return refusal;
+  // A pod that already ran here is not asked again.
+  if (needsAppArmor(pod) && !ctx.appArmor && (pod.status?.phase ?? "Pending") === "Pending") {
+    const message = "Cannot enforce AppArmor: AppArmor is not enabled on the host";
+    return { reason: "AppArmor", message };
+  }
+  if (hasPodLevelResources(pod) && !ctx.podLevelResources) {
+    const message = "PodLevelResources feature gate is disabled";
+    return { reason: "PodLevelResourcesNotSupported", message };
+  }
+  return undefined;
+}
+
+/** As `refusalOf`, in the form that the pod's status takes. */
+export function admitPod(pod: Pod, ctx: AdmissionContext): PodVerdict | undefined {
+  const refusal = refusalOf(pod, ctx);
+  if (!refusal) return undefined;
+  return { phase: "Failed", ...refusal, message: `Pod was rejected: ${refusal.message}` };
+}
+
+function wrongKindOfNode(pod: Pod, ctx: AdmissionContext): Refusal | undefined {
+  const wanted = pod.metadata.labels?.[osLabel];
+  if (wanted !== undefined && wanted !== os)
+    return {
+      reason: "PodOSSelectorNodeLabelDoesNotMatch",
+      message: `Failed to admit pod as the \`${osLabel}\` label doesn't match node label`,
+    };
+  if (pod.spec.os && pod.spec.os.name !== os)
+    return {
+      reason: "PodOSNotSupported",
+      message: "Failed to admit pod as the OS field doesn't match node OS",
+    };
+  if (pod.spec.securityContext?.supplementalGroupsPolicy === "Strict" && !ctx.supplementalGroupsPolicy)
+    return {
+      reason: "SupplementalGroupsPolicyNotSupported",
+      message: "SupplementalGroupsPolicy=Strict is not supported in this node",
+    };
+  return undefined;
+}
+
+function doesNotFit(pod: Pod, ctx: AdmissionContext): Refusal | undefined {
+  // Others have to make room for a critical pod; one that would not fit on an empty node cannot be helped.
+  const critical = isCritical(pod);
+  const [missing] = insufficientResources(pod, critical ? { ...ctx, others: [] } : ctx);
+  if (missing && critical) return { reason: "UnexpectedAdmissionError", message: noRoomFor(missing) };
+  if (missing) return { reason: `OutOf${missing.resource}`, message: insufficientMessage(missing) };
+  if (!matchesNode(pod, ctx.node))
+    return predicate(
+      "NodeAffinity",
+      "node(s) didn't match Pod's node affinity/selector",
+      nodeMismatch(pod, ctx.node),
+    );
+  if (pod.spec.nodeName && pod.spec.nodeName !== ctx.node.name)
+    return predicate(
+      "NodeName",
+      "node(s) didn't match the requested node name",
+      `nodeName ${pod.spec.nodeName}: the node is ${ctx.node.name}`,
+    );
+  const taken = takenHostPort(pod, ctx.others);
+  if (taken)
+    return predicate(
+      "NodePorts",
+      "node(s) didn't have free ports for the requested pod ports",
+      `hostPort ${taken.port}/${taken.protocol} is used by pod ${podRef(taken.by)}`,
+    );
+  const taint = isStatic(pod) ? undefined : untoleratedTaint(pod, ctx.taints ?? []);
+  if (taint)
+    return predicate(
+      "TaintToleration",
+      "node(s) had taints that the pod didn't tolerate",
+      `taint ${taintText(taint)}`,
+    );
+  return undefined;
+}
+
+function noRoomFor({ resource, requested, capacity }: Insufficient): string {
+  const lack = `no set of running pods found to reclaim resources: [(res: ${resource}, q: ${requested - capacity}), ]`;
+  return `Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to preempt: ${lack}`;
+}
+
+function predicate(reason: string, why: string, detail: string): Refusal {
+  return { reason, message: `Predicate ${reason} failed: ${why}`, detail };
+}

@@ -1,0 +1,27 @@
+import {
+  matchesLabels,
+  matchesTerms,
+  type NodeIdentity,
+  unmetLabels,
+  unmetTerms,
+} from "../../../lib/model/node-selector.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
+
+export type { NodeIdentity };
+
+/** True if this is a node that the pod's nodeSelector and required node affinity allow. */
+export function matchesNode(pod: Pod, node: NodeIdentity): boolean {
+  const { nodeSelector, affinity } = pod.spec;
+  if (!matchesLabels(nodeSelector, node.labels)) return false;
+  const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  return !required || matchesTerms(required.nodeSelectorTerms ?? [], node);
+}
+
+/** Why this is no node for the pod; to be called if it is none. */
+export function nodeMismatch(pod: Pod, node: NodeIdentity): string {
+  const { nodeSelector, affinity } = pod.spec;
+  const unmet = unmetLabels(nodeSelector, node.labels);
+  if (unmet !== undefined) return `nodeSelector ${unmet}`;
+  const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  return `required node affinity ${unmetTerms(required?.nodeSelectorTerms ?? [], node)}`;
+}

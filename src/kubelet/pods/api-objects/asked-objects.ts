@@ -1,0 +1,41 @@
+import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
+import type { RawObject } from "../../../lib/clients/kube/watch-stream.ts";
+import { type ApiObject, objectPath, toApiObject } from "./api-object.ts";
+import type { ObjectStore } from "./object-store.ts";
+import type { ObjectRef } from "./objects-of.ts";
+
+const requestMs = 10_000;
+
+export type ObjectApi = Pick<KubeTransport, "request" | "stream">;
+
+/** `fresh`: the newest there is. Without it the server may answer from memory. */
+export async function askFor(
+  api: Pick<ObjectApi, "request">,
+  ref: ObjectRef,
+  { fresh, signal }: { fresh: boolean; signal?: AbortSignal },
+): Promise<ApiObject> {
+  const raw = await api.request<RawObject>({
+    method: "GET",
+    path: objectPath(ref),
+    query: fresh ? {} : { resourceVersion: "0" },
+    timeoutMs: requestMs,
+    signal,
+  });
+  return toApiObject(ref.kind, raw);
+}
+
+/** Asks the API each time. Whether a pod refers to the object is not looked at. */
+export class AskedObjects implements ObjectStore {
+  readonly #api: ObjectApi;
+
+  constructor(api: ObjectApi) {
+    this.#api = api;
+  }
+
+  refer(): void {}
+  drop(): void {}
+
+  get(ref: ObjectRef, signal: AbortSignal): Promise<ApiObject> {
+    return askFor(this.#api, ref, { fresh: true, signal });
+  }
+}

@@ -1,0 +1,158 @@
+import { type Clock, sleep } from "../../../lib/base/clock.ts";
+import { KubeApiError, TransportError } from "../../../lib/clients/kube/api-error.ts";
+import type { KubeRequest, KubeStreamRequest } from "../../../lib/clients/kube/transport-interface.ts";
+
+export interface FakeObject {
+  metadata: { namespace: string; name: string; uid: string; resourceVersion: string };
+  immutable?: boolean;
+  type?: string;
+  data?: Record<string, string>;
+}
+
+interface Written {
+  version: number;
+  path: string;
+  type: "ADDED" | "MODIFIED" | "DELETED";
+  object: FakeObject;
+}
+
+/** For tests: objects of the API in memory, listed and watched by name, with all that was asked of it. */
+export class FakeObjectApi {
+  readonly asked: string[] = [];
+  /** What goes wrong with a request, if anything. */
+  fault: (path: string) => Error | undefined = () => undefined;
+  /** How long an answer takes. */
+  delayMs: () => number = () => 0;
+  /** How many writes a server that may answer from memory is behind. */
+  lag: () => number = () => 0;
+  /** What a watch sends instead of its events, once. */
+  garbage: string | undefined;
+  readonly #clock: Clock;
+  readonly #history: Written[] = [];
+  readonly #wakes = new Set<() => void>();
+  readonly #watching: string[] = [];
+  #uids = 0;
+  #cuts = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Paths of objects that are being watched now, in order. */
+  get watching(): string[] {
+    return [...this.#watching].sort((a, b) => (a < b ? -1 : 1));
+  }
+
+  get version(): number {
+    return this.#history.length + 1;
+  }
+
+  /** `path`: "secrets/default/x". */
+  put(path: string, more: Omit<FakeObject, "metadata"> = {}): string {
+    const before = this.at(path, this.version);
+    const uid = before?.metadata.uid ?? `uid-${++this.#uids}`;
+    return this.#write(path, before ? "MODIFIED" : "ADDED", uid, more);
+  }
+
+  delete(path: string): void {
+    const before = this.at(path, this.version);
+    if (before) this.#write(path, "DELETED", before.metadata.uid, {});
+  }
+
+  /** The object as it was then. */
+  at(path: string, version: number): FakeObject | undefined {
+    const last = this.#history.findLast((event) => event.path === path && event.version <= version);
+    return last?.type === "DELETED" ? undefined : last?.object;
+  }
+
+  async request<T>(call: KubeRequest): Promise<T> {
+    const { path, single } = this.#target(call.path, call.query?.fieldSelector);
+    const fromMemory = call.query?.resourceVersion === "0";
+    this.asked.push(`${single ? "GET" : "LIST"} ${path}${fromMemory ? " from memory" : ""}`);
+    await this.#answerTime(call.signal);
+    const fault = this.fault(path);
+    if (fault) throw fault;
+    const version = Math.max(1, this.version - (fromMemory ? this.lag() : 0));
+    const object = structuredClone(this.at(path, version));
+    if (!single) {
+      const items = object ? [object] : [];
+      return { metadata: { resourceVersion: String(version) }, items } as T;
+    }
+    if (object) return object as T;
+    const [resource, , name] = path.split("/");
+    throw new KubeApiError({ status: 404, reason: "NotFound", message: `${resource} "${name}" not found` });
+  }
+
+  async stream(call: KubeStreamRequest): Promise<AsyncIterable<Uint8Array>> {
+    const { path } = this.#target(call.path, call.query?.fieldSelector);
+    this.asked.push(`WATCH ${path}`);
+    await this.#answerTime(call.signal);
+    const fault = this.fault(path);
+    if (fault) throw fault;
+    return this.#events(path, Number(call.query?.resourceVersion), call.signal);
+  }
+
+  /** Cuts all watches. */
+  cut(): void {
+    this.#cuts++;
+    this.#wake();
+  }
+
+  async *#events(path: string, from: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    let sent = from;
+    const cuts = this.#cuts;
+    this.#watching.push(path);
+    try {
+      while (!signal.aborted) {
+        if (cuts !== this.#cuts) throw new TransportError("connection reset");
+        const news = this.#history.filter((event) => event.path === path && event.version > sent);
+        for (const { version, type, object } of news) {
+          const line = this.garbage ?? JSON.stringify({ type, object });
+          this.garbage = undefined;
+          yield Buffer.from(`${line}\n`);
+          sent = version;
+        }
+        if (news.length === 0) await this.#news(signal);
+      }
+    } finally {
+      this.#watching.splice(this.#watching.indexOf(path), 1);
+    }
+  }
+
+  #news(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        this.#wakes.delete(wake);
+        signal.removeEventListener("abort", wake);
+        resolve();
+      };
+      this.#wakes.add(wake);
+      signal.addEventListener("abort", wake, { once: true });
+    });
+  }
+
+  #target(path: string, selector: unknown): { path: string; single: boolean } {
+    const [, namespace, resource, name] =
+      /^\/api\/v1\/namespaces\/([^/]+)\/([^/]+)(?:\/([^/]+))?$/.exec(path) ?? [];
+    const selected = /^metadata\.name=(.+)$/.exec(String(selector))?.[1];
+    return { path: `${resource}/${namespace}/${name ?? selected}`, single: name !== undefined };
+  }
+
+  #write(path: string, type: Written["type"], uid: string, more: Omit<FakeObject, "metadata">): string {
+    const [, namespace = "", name = ""] = path.split("/");
+    const version = this.version + 1;
+    const metadata = { namespace, name, uid, resourceVersion: String(version) };
+    this.#history.push({ version, path, type, object: { metadata, ...more } });
+    this.#wake();
+    return metadata.resourceVersion;
+  }
+
+  #wake(): void {
+    for (const wake of [...this.#wakes]) wake();
+  }
+
+  async #answerTime(signal: AbortSignal | undefined): Promise<void> {
+    const ms = this.delayMs();
+    if (ms > 0) await sleep(this.#clock, ms, signal);
+  }
+}

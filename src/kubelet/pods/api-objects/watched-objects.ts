@@ -1,0 +1,174 @@
+import type { Clock } from "../../../lib/base/clock.ts";
+import { KubeletError } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import { inRounds } from "../../../lib/base/rounds.ts";
+import { within } from "../../../lib/clients/kube/deadline.ts";
+import type { Change } from "../../../lib/clients/kube/store.ts";
+import { type ApiObject, notFound, notRegistered } from "./api-object.ts";
+import type { ObjectApi } from "./asked-objects.ts";
+import type { ObjectChange, ObjectStore } from "./object-store.ts";
+import { ObjectWatch } from "./object-watch.ts";
+import { type ObjectRef, refKey } from "./objects-of.ts";
+
+export interface WatchedObjectsOptions {
+  api: ObjectApi;
+  clock: Clock;
+  logger: Logger;
+  /** How long a look at an object waits for its first list. */
+  firstListMs: number;
+  /** A watch that nobody has asked for so long, and whose changes matter to nobody, is ended. */
+  idleMs: number;
+  isLive: (key: string) => boolean;
+  onChange: (change: ObjectChange) => void;
+}
+
+interface Entry {
+  readonly ref: ObjectRef;
+  askedAt: number;
+  watch: ObjectWatch | undefined;
+  /** An immutable object needs no watch. */
+  final: ApiObject | undefined;
+  /** Somebody has asked, and was told something. */
+  told: boolean;
+}
+
+const lookForIdleMs = 60_000;
+
+/** Keeps each object that is referred to up to date by a watch of its own. */
+export class WatchedObjects implements ObjectStore {
+  readonly #o: WatchedObjectsOptions;
+  readonly #entries = new Map<string, Entry>();
+  readonly #running = new Set<Promise<void>>();
+  #state: "new" | "running" | "ended" = "new";
+  #idleLoop: Promise<void> = Promise.resolve();
+
+  constructor(options: WatchedObjectsOptions) {
+    this.#o = options;
+  }
+
+  /** The objects that are being watched, for tests and for whoever wants to see. */
+  get watched(): string[] {
+    return [...this.#entries].filter(([, entry]) => entry.watch).map(([key]) => key);
+  }
+
+  get done(): Promise<unknown> {
+    return this.#idleLoop.then(() => Promise.all(this.#running));
+  }
+
+  start(signal: AbortSignal): void {
+    this.#state = "running";
+    for (const entry of this.#entries.values()) this.#watch(entry);
+    signal.addEventListener("abort", () => this.#endAll(), { once: true });
+    const { clock } = this.#o;
+    const round = async () => this.#endIdle();
+    this.#idleLoop = inRounds(round, { clock, everyMs: lookForIdleMs, signal, onError: () => {} });
+  }
+
+  refer(ref: ObjectRef): void {
+    const key = refKey(ref);
+    if (this.#entries.has(key)) return;
+    const entry: Entry = {
+      ref,
+      askedAt: this.#o.clock.now(),
+      watch: undefined,
+      final: undefined,
+      told: false,
+    };
+    this.#entries.set(key, entry);
+    this.#watch(entry);
+  }
+
+  drop(ref: ObjectRef): void {
+    const key = refKey(ref);
+    const entry = this.#entries.get(key);
+    this.#entries.delete(key);
+    entry?.watch?.end();
+  }
+
+  async get(ref: ObjectRef, signal: AbortSignal): Promise<ApiObject> {
+    for (;;) {
+      signal.throwIfAborted();
+      const entry = this.#entries.get(refKey(ref));
+      if (!entry) throw notRegistered(ref);
+      entry.askedAt = this.#o.clock.now();
+      if (entry.final) return entry.final;
+      const watch = this.#watch(entry);
+      if (watch && !(await this.#firstList(entry, watch, signal))) continue;
+      entry.told = true;
+      const object = watch?.current ?? entry.final;
+      if (object) return object;
+      throw watch ? notFound(ref) : this.#notInTime(ref);
+    }
+  }
+
+  /** The entry's watch, begun if there is none; undefined before the start and after the end. */
+  #watch(entry: Entry): ObjectWatch | undefined {
+    if (entry.watch || entry.final || this.#state !== "running") return entry.watch;
+    const { api, clock, logger } = this.#o;
+    const watch = new ObjectWatch(entry.ref, {
+      api,
+      clock,
+      logger,
+      onChange: (change) => this.#changed(entry, change),
+    });
+    entry.watch = watch;
+    const run = watch.run().finally(() => this.#running.delete(run));
+    this.#running.add(run);
+    return watch;
+  }
+
+  /** False if the watch ended meanwhile: then there is another, or an object that needs none, or nobody wants it. */
+  async #firstList(entry: Entry, watch: ObjectWatch, signal: AbortSignal): Promise<boolean> {
+    if (watch.hasSynced) return true;
+    const { clock, firstListMs: ms } = this.#o;
+    const either = AbortSignal.any([signal, watch.ended]);
+    const late = () => {
+      entry.told = true;
+      return this.#notInTime(entry.ref);
+    };
+    try {
+      await within({ clock, ms, signal: either, late }, () => watch.synced);
+      return true;
+    } catch (error) {
+      if (watch.ended.aborted && !signal.aborted) return false;
+      throw error;
+    }
+  }
+
+  #notInTime({ kind }: ObjectRef): KubeletError {
+    const what = kind.toLowerCase();
+    return new KubeletError("NotSynced", `failed to sync ${what} cache: timed out waiting for the condition`);
+  }
+
+  #changed(entry: Entry, change: Change<ApiObject>): void {
+    const { kind, namespace, name } = entry.ref;
+    if (change.type === "deleted") return this.#o.onChange({ kind, namespace, name });
+    const { object } = change;
+    if (object.immutable) {
+      entry.final = object;
+      entry.watch?.end();
+      entry.watch = undefined;
+    }
+    // Nobody has another one yet, and whoever has asked is about to get this one.
+    if (entry.told) this.#o.onChange({ kind, namespace, name, object });
+  }
+
+  #endIdle(): void {
+    const { clock, idleMs, isLive, logger } = this.#o;
+    for (const [key, entry] of this.#entries) {
+      // Work that a busy server has begun for the first list would be lost.
+      if (!entry.watch?.hasSynced || clock.now() - entry.askedAt <= idleMs || isLive(key)) continue;
+      entry.watch.end();
+      entry.watch = undefined;
+      logger.debug(4, "Nobody asks for an object: its watch has ended", { object: key });
+    }
+  }
+
+  #endAll(): void {
+    this.#state = "ended";
+    for (const entry of this.#entries.values()) {
+      entry.watch?.end();
+      entry.watch = undefined;
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import { randomUUID } from "node:crypto";
+import type { Pod } from "../../../lib/model/pod.ts";
+
+export type EventType = "Normal" | "Warning";
+
+export interface ObjectReference {
+  kind: string;
+  namespace?: string;
+  name: string;
+  uid?: string;
+  apiVersion: string;
+  resourceVersion?: string;
+  fieldPath?: string;
+}
+
+/** An event in the form of the API, core/v1. */
+export interface ApiEvent {
+  apiVersion: "v1";
+  kind: "Event";
+  metadata: { name: string; namespace: string };
+  involvedObject: ObjectReference;
+  reason: string;
+  message: string;
+  source: { component: string; host: string };
+  firstTimestamp: string;
+  lastTimestamp: string;
+  count: number;
+  type: EventType;
+  reportingComponent: string;
+  reportingInstance: string;
+}
+
+const component = "kubelet";
+
+/** The pod, or one of its containers. */
+export function podReference(pod: Pod, container?: string): ObjectReference {
+  const { namespace, name, uid, resourceVersion } = pod.metadata;
+  return {
+    kind: "Pod",
+    namespace,
+    name,
+    uid,
+    apiVersion: "v1",
+    ...(resourceVersion ? { resourceVersion } : {}),
+    ...(container !== undefined ? { fieldPath: fieldPath(pod, container) } : {}),
+  };
+}
+
+export function nodeReference(name: string): ObjectReference {
+  return { kind: "Node", name, apiVersion: "v1" };
+}
+
+function fieldPath({ spec }: Pod, name: string): string {
+  const lists = ["containers", "initContainers", "ephemeralContainers"] as const;
+  const list = lists.find((l) => spec[l]?.some((c) => c.name === name));
+  return list ? `spec.${list}{${name}}` : `implicitly required container ${name}`;
+}
+
+export interface EventParts {
+  about: ObjectReference;
+  type: EventType;
+  reason: string;
+  message: string;
+  nodeName: string;
+  /** Nanoseconds since the epoch; no two events have the same. */
+  at: bigint;
+}
+
+export function makeEvent({ about, type, reason, message, nodeName, at }: EventParts): ApiEvent {
+  const time = isoSeconds(at);
+  return {
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: { name: eventName(about.name, at), namespace: about.namespace || "default" },
+    involvedObject: about,
+    reason,
+    message,
+    source: { component, host: nodeName },
+    firstTimestamp: time,
+    lastTimestamp: time,
+    count: 1,
+    type,
+    reportingComponent: component,
+    reportingInstance: nodeName,
+  };
+}
+
+/** The name of what it is about and the time; where that makes no valid name, something else that is unique. */
+export function eventName(about: string, at: bigint): string {
+  const name = `${about}.${at.toString(16)}`;
+  const label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+  return name.length <= 253 && new RegExp(`^${label}(\\.${label})*$`).test(name) ? name : randomUUID();
+}
+
+/** Times in the API have whole seconds. */
+function isoSeconds(at: bigint): string {
+  return new Date(Number(at / 1_000_000n)).toISOString().replace(/\.\d+Z$/, "Z");
+}

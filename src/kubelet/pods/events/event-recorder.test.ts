@@ -1,0 +1,243 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../../lib/base/logger.ts";
+import { KubeApiError } from "../../../lib/clients/kube/api-error.ts";
+import type { KubeRequest } from "../../../lib/clients/kube/transport-interface.ts";
+import { fakePod } from "../../../lib/model/fake-pod.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
+import { type ApiEvent, eventName } from "./event-object.ts";
+import { type EventDrop, EventRecorder, type EventRecorderOptions } from "./event-recorder.ts";
+
+type Answer = "ok" | "unheard" | number | Error;
+
+async function setUp(t: { after(fn: () => void): void }, more: Partial<EventRecorderOptions> = {}) {
+  const clock = new FakeClock();
+  const stop = new AbortController();
+  const calls: KubeRequest[] = [];
+  const drops: EventDrop[] = [];
+  const server = { answer: (_call: KubeRequest): Answer => "ok" };
+  const recorder = new EventRecorder({
+    api: {
+      request: async <T>(call: KubeRequest): Promise<T> => {
+        calls.push(call);
+        const answer = server.answer(call);
+        if (answer === "unheard") throw new Error("connection refused");
+        if (answer instanceof Error) throw answer;
+        if (answer !== "ok") throw Object.assign(new Error(`answer ${answer}`), { status: answer });
+        return {} as T;
+      },
+    },
+    clock,
+    logger: silentLogger,
+    nodeName: "node-1",
+    perSecond: 50,
+    burst: 100,
+    random: () => 0.5,
+    onDrop: (why) => drops.push(why),
+    ...more,
+  });
+  await recorder.start(stop.signal);
+  t.after(() => stop.abort());
+  const bodies = () => calls.map((c) => c.body as ApiEvent);
+  return { clock, stop, calls, bodies, drops, server, recorder };
+}
+
+const pod: Pod = fakePod({
+  metadata: { resourceVersion: "227" },
+  spec: { containers: [{ name: "c" }], initContainers: [{ name: "i", image: "x" }] },
+});
+
+test("an event about a container is as the reference writes it", async (t) => {
+  const { clock, calls, recorder } = await setUp(t);
+  recorder.normal(pod, "Created", "Container created", "c");
+  await clock.advance(0);
+  const name = `web.${(BigInt(clock.now()) * 1_000_000n).toString(16)}`;
+  assert.equal(calls[0]?.path, "/api/v1/namespaces/default/events");
+  assert.deepEqual(calls[0]?.body, {
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: { name, namespace: "default" },
+    involvedObject: {
+      kind: "Pod",
+      namespace: "default",
+      name: "web",
+      uid: "11111111-2222-3333-4444-555555555555",
+      apiVersion: "v1",
+      resourceVersion: "227",
+      fieldPath: "spec.containers{c}",
+    },
+    reason: "Created",
+    message: "Container created",
+    source: { component: "kubelet", host: "node-1" },
+    firstTimestamp: "2026-01-01T00:00:00Z",
+    lastTimestamp: "2026-01-01T00:00:00Z",
+    count: 1,
+    type: "Normal",
+    reportingComponent: "kubelet",
+    reportingInstance: "node-1",
+  });
+});
+
+test("an event about the node has no namespace in its reference and is kept in default", async (t) => {
+  const { clock, bodies, recorder } = await setUp(t);
+  recorder.node.normal("Starting", "Starting kubelet.");
+  await clock.advance(0);
+  const [event] = bodies();
+  assert.deepEqual(event?.involvedObject, { kind: "Node", name: "node-1", apiVersion: "v1" });
+  assert.equal(event?.metadata.namespace, "default");
+});
+
+test("a UID that is injected is the one the event carries", async (t) => {
+  const { clock, bodies, recorder } = await setUp(t, { uidFor: () => "of-the-mirror" });
+  recorder.warning(pod, "Failed", "m", "i");
+  await clock.advance(0);
+  assert.equal(bodies()[0]?.involvedObject.uid, "of-the-mirror");
+  assert.equal(bodies()[0]?.involvedObject.fieldPath, "spec.initContainers{i}");
+});
+
+test("the same again is a patch of count, time and message; when the event is gone, it is told anew", async (t) => {
+  const { clock, calls, bodies, server, recorder } = await setUp(t);
+  recorder.normal(pod, "Pulled", "m", "c");
+  await clock.advance(5000);
+  recorder.normal(pod, "Pulled", "m", "c");
+  await clock.advance(0);
+  assert.equal(calls[1]?.method, "PATCH");
+  assert.ok(calls[1]?.path.startsWith("/api/v1/namespaces/default/events/web."));
+  assert.deepEqual(calls[1]?.body, { count: 2, lastTimestamp: "2026-01-01T00:00:05Z", message: "m" });
+  server.answer = (call) => (call.method === "PATCH" ? 404 : "ok");
+  recorder.normal(pod, "Pulled", "m", "c");
+  await clock.advance(0);
+  assert.deepEqual(
+    calls.map((c) => c.method),
+    ["POST", "PATCH", "PATCH", "POST"],
+  );
+  assert.equal(bodies()[3]?.count, 3);
+});
+
+test("two events within a millisecond have different names", async (t) => {
+  const { clock, bodies, recorder } = await setUp(t);
+  recorder.normal(pod, "Created", "m", "c");
+  recorder.normal(pod, "Started", "m", "c");
+  await clock.advance(0);
+  assert.notEqual(bodies()[0]?.metadata.name, bodies()[1]?.metadata.name);
+});
+
+test("while nobody answers, what happens again is counted, and one request tells all of it afterwards", async (t) => {
+  const { clock, calls, bodies, server, recorder } = await setUp(t);
+  server.answer = () => "unheard";
+  recorder.normal(pod, "Created", "m", "c");
+  await clock.advance(0);
+  for (let i = 0; i < 3; i++) recorder.warning(pod, "BackOff", "m", "c");
+  await clock.advance(60_000);
+  server.answer = () => "ok";
+  calls.length = 0;
+  await clock.advance(10_000);
+  assert.deepEqual(
+    bodies().map((e) => [e.reason, e.count]),
+    [
+      ["Created", 1],
+      ["BackOff", 3],
+    ],
+  );
+});
+
+test("what happens again while its event is tried again is told with it", async (t) => {
+  const { clock, calls, bodies, server, recorder } = await setUp(t);
+  server.answer = () => (calls.length === 1 ? "unheard" : "ok");
+  recorder.warning(pod, "BackOff", "m", "c");
+  await clock.advance(1000);
+  recorder.warning(pod, "BackOff", "m", "c");
+  await clock.advance(20_000);
+  assert.deepEqual(
+    bodies().map((e) => e.count),
+    [1, 2],
+  );
+});
+
+test("an event is tried 12 times, 10 s apart, then the next has its turn", async (t) => {
+  const { clock, calls, drops, server, recorder } = await setUp(t);
+  server.answer = (call) => ((call.body as ApiEvent).reason === "Lost" ? "unheard" : "ok");
+  recorder.normal(pod, "Lost", "m");
+  recorder.normal(pod, "Next", "m");
+  await clock.advance(5000 + 10 * 10_000 - 1);
+  assert.equal(calls.length, 11);
+  await clock.advance(1);
+  assert.equal(calls.length, 13);
+  assert.deepEqual(drops, ["unsent"]);
+});
+
+const refusals: [number, EventDrop[], number][] = [
+  [403, ["refused"], 1],
+  [409, [], 1],
+  [500, [], 2],
+  [429, [], 2],
+];
+for (const [status, dropped, requests] of refusals)
+  test(`after an answer of ${status} there are ${requests} requests and ${dropped.length} drops`, async (t) => {
+    const { clock, calls, drops, server, recorder } = await setUp(t);
+    server.answer = () => (calls.length === 1 ? status : "ok");
+    recorder.normal(pod, "Created", "m");
+    await clock.advance(30_000);
+    assert.deepEqual([drops, calls.length], [dropped, requests]);
+  });
+
+const ending = "unable to create new content in namespace n because it is being terminated";
+for (const [status, message, cause, warnings] of [
+  [403, `events "e" is forbidden: ${ending}`, "NamespaceTerminating", []],
+  [404, 'namespaces "n" not found', undefined, []],
+  [403, 'events is forbidden: User "u" cannot create', undefined, ["API server rejected event"]],
+] as const)
+  test(`"${message}" is ${warnings.length > 0 ? "a" : "no"} warning`, async (t) => {
+    const lines: string[] = [];
+    const logger = { ...silentLogger, warn: (line: string) => void lines.push(line) };
+    const { clock, drops, server, recorder } = await setUp(t, { logger });
+    const details = { causes: cause ? [{ reason: cause }] : [] };
+    server.answer = () => new KubeApiError({ status, reason: "R", message, details });
+    recorder.normal(pod, "Killing", "m");
+    await clock.advance(1000);
+    assert.deepEqual(lines, warnings);
+    assert.deepEqual(drops, ["refused"]);
+  });
+
+test("at most 1,000 events wait, and those about one object are limited", async (t) => {
+  const { clock, calls, drops, server, recorder } = await setUp(t, { perSecond: 0 });
+  server.answer = () => "unheard";
+  for (let i = 0; i < 1005; i++) {
+    const { metadata } = pod;
+    recorder.normal({ ...pod, metadata: { ...metadata, name: `p${i}` } }, "Created", "m");
+  }
+  assert.deepEqual(drops, ["queue", "queue", "queue", "queue", "queue"]);
+  drops.length = 0;
+  for (let i = 0; i < 30; i++) recorder.normal(pod, "Created", `m${i % 2}`);
+  assert.equal(drops.filter((d) => d === "spam").length, 5);
+  assert.equal(calls.length, 0, "whoever tells does not send");
+  await clock.advance(0);
+  assert.equal(calls.length, 1, "one at a time");
+});
+
+test("no more a second than configured, after a burst", async (t) => {
+  const { clock, calls, recorder } = await setUp(t, { perSecond: 2, burst: 3 });
+  for (let i = 0; i < 8; i++) recorder.normal(pod, `Reason${i}`, "m");
+  await clock.advance(0);
+  assert.equal(calls.length, 3);
+  await clock.advance(1000);
+  assert.equal(calls.length, 5);
+});
+
+test("an abort ends the sender, waiting or not", async (t) => {
+  for (const isBusy of [false, true]) {
+    const { clock, stop, server, recorder } = await setUp(t);
+    server.answer = () => "unheard";
+    if (isBusy) recorder.normal(pod, "Created", "m");
+    await clock.advance(0);
+    stop.abort();
+    await recorder.done;
+    assert.equal(clock.pending, 0);
+  }
+});
+
+test("a name that is not valid for an event is replaced", () => {
+  assert.equal(eventName("web", 255n), "web.ff");
+  assert.match(eventName("Node_1", 255n), /^[0-9a-f-]{36}$/);
+});

@@ -1,0 +1,204 @@
+import { type Clock, sleep } from "../../../lib/base/clock.ts";
+import type { Component } from "../../../lib/base/component.ts";
+import { httpStatusOf, messageOf, retryAfterOf } from "../../../lib/base/errors.ts";
+import { failureLog } from "../../../lib/base/failure-log.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import { RateLimit } from "../../../lib/base/rate-limit.ts";
+import { KubeApiError } from "../../../lib/clients/kube/api-error.ts";
+import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
+import type { PodEvents } from "../../../lib/model/pod-events.ts";
+import { EventCorrelator } from "./correlator.ts";
+import {
+  type ApiEvent,
+  type EventType,
+  makeEvent,
+  nodeReference,
+  type ObjectReference,
+  podReference,
+} from "./event-object.ts";
+import { Recent } from "./recent.ts";
+
+/** Why an event was not sent: too many about the object, too many wait, or the API did not take it. */
+export type EventDrop = "spam" | "queue" | "refused" | "unsent";
+
+export interface EventRecorderOptions {
+  api: Pick<KubeTransport, "request">;
+  clock: Clock;
+  logger: Logger;
+  nodeName: string;
+  /** eventRecordQPS and eventBurst; 0 a second means no limit. */
+  perSecond: number;
+  burst: number;
+  /**
+   * The UID that events about a pod carry. Without it the pod's own, which for a static pod is the hash that its mirror has
+   * as an annotation: `kubectl describe` of a mirror asks for events with that one.
+   */
+  uidFor?: (pod: Pod) => string;
+  onDrop?: (why: EventDrop) => void;
+  /** From 0 to 1. */
+  random?: () => number;
+}
+
+export interface NodeEventSink {
+  normal(reason: string, message: string): void;
+  warning(reason: string, message: string): void;
+}
+
+const queueLimit = 1000;
+const tries = 12;
+const retryMs = 10_000;
+const requestMs = 10_000;
+
+/** Tells users through the API what happens to pods and to the node. Whoever tells never waits. */
+export class EventRecorder implements Component, PodEvents {
+  readonly name = "event-recorder";
+  readonly #o: EventRecorderOptions;
+  readonly #rate: RateLimit;
+  #correlator = new EventCorrelator();
+  /** By what is one event in the API: what happens again while it waits is one request. */
+  #queue = new Map<string, ApiEvent>();
+  /** Events that the API has. */
+  #inApi = new Recent<true>(4096);
+  #lastAt = 0n;
+  #wake: () => void = () => {};
+  #loop: Promise<void> = Promise.resolve();
+
+  constructor(options: EventRecorderOptions) {
+    this.#o = options;
+    this.#rate = new RateLimit(options.perSecond, options.burst, options.clock);
+  }
+
+  /** Events about the node. */
+  readonly node: NodeEventSink = {
+    normal: (reason, message) => this.#record(nodeReference(this.#o.nodeName), "Normal", reason, message),
+    warning: (reason, message) => this.#record(nodeReference(this.#o.nodeName), "Warning", reason, message),
+  };
+
+  get done(): Promise<void> {
+    return this.#loop;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    this.#loop = this.#run(signal);
+  }
+
+  normal(pod: Pod, reason: string, message: string, container?: string): void {
+    this.#record(this.#about(pod, container), "Normal", reason, message);
+  }
+
+  warning(pod: Pod, reason: string, message: string, container?: string): void {
+    this.#record(this.#about(pod, container), "Warning", reason, message);
+  }
+
+  #about(pod: Pod, container: string | undefined): ObjectReference {
+    const about = podReference(pod, container);
+    return this.#o.uidFor ? { ...about, uid: this.#o.uidFor(pod) } : about;
+  }
+
+  #record(about: ObjectReference, type: EventType, reason: string, message: string): void {
+    const { clock, nodeName } = this.#o;
+    const now = BigInt(Math.floor(clock.now())) * 1_000_000n;
+    // Names are made of times: two events within a millisecond have different ones.
+    const at = now > this.#lastAt ? now : this.#lastAt + 1n;
+    this.#lastAt = at;
+    const told = this.#correlator.add(makeEvent({ about, type, reason, message, nodeName, at }), at);
+    if (!told) return this.#drop("spam");
+    if (!this.#queue.has(told.key) && this.#queue.size >= queueLimit) return this.#drop("queue");
+    this.#queue.set(told.key, told.event);
+    this.#wake();
+  }
+
+  #drop(why: EventDrop): void {
+    this.#o.onDrop?.(why);
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const onAbort = () => this.#wake();
+    signal.addEventListener("abort", onAbort, { once: true });
+    while (!signal.aborted) {
+      const [next] = this.#queue;
+      if (next) {
+        const [key] = next;
+        await this.#send(key, signal).catch((error: unknown) => {
+          if (!signal.aborted) this.#o.logger.error("An event was not sent", { err: messageOf(error) });
+        });
+      } else
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+    }
+    signal.removeEventListener("abort", onAbort);
+  }
+
+  /** Nothing is sent past an event that finds nobody: the order stays, and an API that comes back is not stormed. */
+  async #send(key: string, signal: AbortSignal): Promise<void> {
+    const { clock, logger, random = Math.random } = this.#o;
+    let event = this.#queue.get(key);
+    for (let attempt = 1; event; attempt++) {
+      await this.#rate.take(signal);
+      // It may have happened again meanwhile.
+      event = this.#queue.get(key) ?? event;
+      this.#queue.delete(key);
+      try {
+        await this.#write(key, event, signal);
+        this.#inApi.set(key, true);
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        const fields = { reason: event.reason, event: event.metadata.name, err: messageOf(error) };
+        if (isRefusal(error) || attempt >= tries) {
+          if (isOfEndingNamespace(error))
+            logger.debug(2, "Event of a terminating namespace was dropped", fields);
+          else failureLog(logger, "warn", error)("API server rejected event", fields);
+          return this.#drop(isRefusal(error) ? "refused" : "unsent");
+        }
+        failureLog(logger, 2, error)("Failed to send event, will retry", fields);
+        const delay = attempt === 1 ? retryMs * random() : retryMs;
+        await sleep(clock, Math.max(delay, retryAfterOf(error) ?? 0), signal);
+      }
+    }
+  }
+
+  async #write(key: string, event: ApiEvent, signal: AbortSignal): Promise<void> {
+    const path = `/api/v1/namespaces/${encodeURIComponent(event.metadata.namespace)}/events`;
+    const common = { signal, timeoutMs: requestMs };
+    if (this.#inApi.get(key)) {
+      try {
+        const { count, lastTimestamp, message } = event;
+        await this.#o.api.request({
+          ...common,
+          method: "PATCH",
+          path: `${path}/${encodeURIComponent(event.metadata.name)}`,
+          contentType: "application/strategic-merge-patch+json",
+          body: { count, lastTimestamp, message },
+        });
+        return;
+      } catch (error) {
+        // Events live for an hour or so: this one is told anew.
+        if (httpStatusOf(error) !== 404) throw error;
+      }
+    }
+    try {
+      await this.#o.api.request({ ...common, method: "POST", path, body: event });
+    } catch (error) {
+      // An earlier attempt was heard, only its answer was lost.
+      if (httpStatusOf(error) !== 409) throw error;
+    }
+  }
+}
+
+/** Whatever is in the namespace goes with it: that is no failure. */
+function isOfEndingNamespace(error: unknown): boolean {
+  if (!(error instanceof KubeApiError)) return false;
+  const { status, details, message } = error;
+  if (status === 403)
+    return details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") ?? false;
+  return status === 404 && /^namespaces "[^"]*" not found/.test(message);
+}
+
+/** An answer that the same request would get again. */
+function isRefusal(error: unknown): boolean {
+  const status = httpStatusOf(error);
+  return status !== undefined && status >= 400 && status < 500 && status !== 429;
+}

@@ -1,0 +1,121 @@
+import type { Clock } from "../../../lib/base/clock.ts";
+import type { Component } from "../../../lib/base/component.ts";
+import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import { inRounds } from "../../../lib/base/rounds.ts";
+import type { Tracer } from "../../../lib/base/tracing/tracer.ts";
+import type { ContainerId, RuntimeService, SandboxId } from "../../../lib/clients/cri/cri.ts";
+import type { PodId, PodUid } from "../../../lib/model/pod.ts";
+import type { ObservedPod } from "../../state/observed-pods.ts";
+import {
+  type ContainerGcPolicy,
+  type DeadContainer,
+  type PodStanding,
+  planContainerGc,
+} from "./container-plan.ts";
+import type { NodeEvents } from "./node-events.ts";
+
+export interface ContainerGcOptions {
+  runtime: Pick<RuntimeService, "stopContainer" | "removeContainer" | "stopPodSandbox" | "removePodSandbox">;
+  observed: () => Iterable<ObservedPod>;
+  standing: (uid: PodUid) => PodStanding;
+  /** Removes the logs of a container that was removed. */
+  dropLogs: (pod: PodId, container: { name: string; id: ContainerId; logPath: string }) => Promise<void>;
+  /** Has the runtime looked at again after something was removed. */
+  refresh: (uid: PodUid) => Promise<void>;
+  policy: ContainerGcPolicy;
+  clock: Clock;
+  logger: Logger;
+  events: NodeEvents;
+  tracer?: Tracer | undefined;
+}
+
+const everyMs = 60_000;
+const graceSeconds = 30;
+
+/** Removes dead containers and sandboxes that nobody needs any more, as the policy says. */
+export class ContainerGc implements Component {
+  readonly name = "container-gc";
+  readonly #o: ContainerGcOptions;
+  #loop: Promise<void> = Promise.resolve();
+
+  constructor(options: ContainerGcOptions) {
+    this.#o = options;
+  }
+
+  get done(): Promise<void> {
+    return this.#loop;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const { clock, events, logger } = this.#o;
+    this.#loop = inRounds(() => this.collect({ signal }), {
+      clock,
+      everyMs,
+      signal,
+      onError: (error) => {
+        logger.warn("Container garbage collection failed", { err: messageOf(error) });
+        events.warning("ContainerGCFailed", messageOf(error));
+      },
+    });
+  }
+
+  /** With `clearEnded`, for when room is needed: also what is kept of pods that have ended. */
+  collect(options: { signal?: AbortSignal; clearEnded?: boolean } = {}): Promise<void> {
+    const { tracer } = this.#o;
+    const work = () => this.#collect(options);
+    return tracer ? tracer.run("Containers/GarbageCollect", {}, work) : work();
+  }
+
+  async #collect({ signal, clearEnded }: { signal?: AbortSignal; clearEnded?: boolean }): Promise<void> {
+    const { observed, standing, policy, clock, runtime, refresh } = this.#o;
+    const plan = planContainerGc({ pods: observed(), standing, now: clock.now(), clearEnded }, policy);
+    const failures: string[] = [];
+    const changed = new Set<PodUid>();
+    const stillHeld = new Set<SandboxId>();
+    const attempt = async (pod: ObservedPod, what: string, work: () => Promise<unknown>) => {
+      signal?.throwIfAborted();
+      changed.add(pod.uid);
+      try {
+        await work();
+        return true;
+      } catch (error) {
+        if (isAbort(error)) throw error;
+        failures.push(`${what}: ${messageOf(error)}`);
+        return false;
+      }
+    };
+    try {
+      for (const dead of plan.containers) {
+        const { pod, container } = dead;
+        const done = await attempt(pod, `container ${container.id}`, () => this.#remove(dead, signal));
+        if (!done) stillHeld.add(container.sandboxId);
+      }
+      for (const { pod, sandbox } of plan.sandboxes) {
+        if (stillHeld.has(sandbox.id)) continue;
+        await attempt(pod, `sandbox ${sandbox.id}`, async () => {
+          await runtime.stopPodSandbox(sandbox.id, { signal });
+          await runtime.removePodSandbox(sandbox.id, { signal });
+        });
+      }
+    } finally {
+      await Promise.allSettled([...changed].map((uid) => refresh(uid)));
+    }
+    if (failures.length > 0)
+      throw new KubeletError("ContainerGC", `cannot be removed: ${failures.join("; ")}`);
+  }
+
+  async #remove({ pod, container }: DeadContainer, signal: AbortSignal | undefined): Promise<void> {
+    const { runtime, dropLogs, logger } = this.#o;
+    // It may run for all that anyone knows.
+    if (container.state === "unknown") await runtime.stopContainer(container.id, graceSeconds, { signal });
+    await runtime.removeContainer(container.id, { signal });
+    logger.debug(2, "Removed a dead container", {
+      pod: `${pod.namespace}/${pod.name}`,
+      podUID: pod.uid,
+      container: container.name,
+      id: container.id,
+    });
+    await dropLogs(pod, container);
+  }
+}

@@ -1,0 +1,223 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { create } from "@bufbuild/protobuf";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../../lib/base/logger.ts";
+import { createMetrics } from "../../../lib/base/metrics.ts";
+import { CriError } from "../../../lib/clients/cri/cri-error.ts";
+import {
+  ContainerSchema,
+  ContainerStatusResponseSchema,
+  ImageFsInfoResponseSchema,
+  ImageSchema,
+  StatusResponseSchema,
+} from "../../../lib/gen/runtime/v1/api_pb.js";
+import { ImageGc } from "./image-gc.ts";
+import type { ImageGcPolicy } from "./image-plan.ts";
+
+const minute = 60_000;
+
+/** A disk of 1000 bytes; the images take 10 each, other things the rest of what is used. */
+function setUp(policy: Partial<ImageGcPolicy> = {}) {
+  const clock = new FakeClock();
+  const metrics = createMetrics();
+  const world = {
+    images: new Set(["a", "b", "c", "d"]),
+    pinned: new Set<string>(),
+    containers: [] as { id: string; image: string; mounts?: string[] }[],
+    sandboxImage: "",
+    otherBytes: 0,
+    capacity: 1000,
+    stuck: new Set<string>(),
+    runtimeDown: false,
+  };
+  const removed: string[] = [];
+  const events: string[] = [];
+  const gc = new ImageGc({
+    images: {
+      listImages: async () => {
+        if (world.runtimeDown) throw new Error("connection refused");
+        return [...world.images].map((id) =>
+          create(ImageSchema, { id, size: 10n, repoDigests: [`r@${id}`], pinned: world.pinned.has(id) }),
+        );
+      },
+      imageStatus: async ({ image = "" }) => create(ImageSchema, { id: image.replace(":1", "") }),
+      removeImage: async ({ image = "" }) => {
+        if (world.stuck.has(image)) throw new Error("image is stuck");
+        removed.push(image);
+        world.images.delete(image);
+      },
+      imageFsInfo: async () =>
+        create(ImageFsInfoResponseSchema, { imageFilesystems: [{ fsId: { mountpoint: "/images" } }] }),
+    },
+    runtime: {
+      listContainers: async () =>
+        world.containers.map(({ id, image }) => create(ContainerSchema, { id, imageRef: image })),
+      containerStatus: async (id) => {
+        const mounts = world.containers.find((c) => c.id === id)?.mounts;
+        if (!mounts) throw new CriError("NOT_FOUND", "ContainerStatus", "gone");
+        return create(ContainerStatusResponseSchema, {
+          status: { mounts: mounts.map((image) => ({ image: { image } })) },
+        });
+      },
+      status: async () =>
+        create(StatusResponseSchema, {
+          info: { config: JSON.stringify({ sandboxImage: world.sandboxImage }) },
+        }),
+    },
+    policy: { highPercent: 90, lowPercent: 80, minAgeMs: 2 * minute, maxAgeMs: 0, ...policy },
+    clock,
+    logger: silentLogger,
+    events: { warning: (reason, message) => events.push(`${reason}: ${message}`) },
+    metrics,
+    spaceAt: async (path) => {
+      assert.equal(path, "/images");
+      const used = world.otherBytes + world.images.size * 10;
+      return { capacity: world.capacity, available: Math.max(0, world.capacity - used) };
+    },
+  });
+  const stop = new AbortController();
+  return { clock, metrics, world, removed, events, gc, stop };
+}
+
+test("below the high mark no image goes", async () => {
+  const { gc, clock, removed } = setUp();
+  await gc.collect();
+  await clock.advance(10 * minute);
+  await gc.collect();
+  assert.deepEqual(removed, []);
+});
+
+test("from it on images go, least recently used first", async () => {
+  const { gc, clock, world, removed, metrics } = setUp();
+  world.containers = [{ id: "1", image: "a" }];
+  await gc.collect();
+  world.containers = [];
+  await clock.advance(5 * minute);
+  world.otherBytes = 850;
+  await gc.collect();
+  assert.deepEqual(removed, [], "89 % is not 90 %");
+  world.otherBytes = 860;
+  await assert.rejects(gc.collect(), /freed 40 bytes/);
+  assert.deepEqual(removed, ["b", "c", "d", "a"], "what was used last goes last");
+  assert.match(
+    await metrics.registry.metrics(),
+    /^kubelet_image_garbage_collected_total\{reason="space"\} 4$/m,
+  );
+});
+
+test("images go until the low mark is reached, and no more", async () => {
+  const { gc, clock, world, removed } = setUp({ highPercent: 80, lowPercent: 78 });
+  await gc.collect();
+  await clock.advance(5 * minute);
+  world.otherBytes = 760;
+  await gc.collect();
+  assert.deepEqual(removed, ["a", "b"]);
+});
+
+const protectedTable: [rule: string, world: Partial<ReturnType<typeof setUp>["world"]>][] = [
+  ["used by a container, running or not", { containers: [{ id: "1", image: "b" }] }],
+  ["used by a container that names its digest", { containers: [{ id: "1", image: "r@b" }] }],
+  ["mounted as a volume", { containers: [{ id: "1", image: "x", mounts: ["b"] }] }],
+  ["pinned by the runtime", { pinned: new Set(["b"]) }],
+  ["used for sandboxes", { sandboxImage: "b:1" }],
+];
+for (const [rule, protection] of protectedTable)
+  test(`an image stays if it is ${rule}`, async () => {
+    const { gc, clock, world, removed } = setUp();
+    Object.assign(world, protection);
+    await gc.collect();
+    await clock.advance(5 * minute);
+    await gc.deleteUnused();
+    assert.deepEqual(removed, ["a", "c", "d"]);
+  });
+
+test("an image that just came stays; all that nobody uses can be removed later, and the bytes are told", async () => {
+  const { gc, clock, removed, world } = setUp();
+  assert.equal(await gc.deleteUnused(), 0);
+  await clock.advance(2 * minute - 1);
+  assert.equal(await gc.deleteUnused(), 0);
+  world.images.add("new");
+  await clock.advance(1);
+  assert.equal(await gc.deleteUnused(), 40);
+  assert.deepEqual(removed, ["a", "b", "c", "d"]);
+});
+
+test("not enough room after all that can go is gone: the user is told", async () => {
+  const { gc, clock, world, events } = setUp();
+  await gc.collect();
+  await clock.advance(5 * minute);
+  world.otherBytes = 960;
+  const message =
+    "Insufficient free disk space on the node's image filesystem (100% of 1000 B used). Failed to free sufficient space by deleting unused images (freed 40 bytes). Investigate disk usage, as it could be used by active images, logs, volumes, or other data.";
+  await assert.rejects(gc.collect(), { message });
+  assert.deepEqual(events, [`FreeDiskSpaceFailed: ${message}`]);
+});
+
+test("one that cannot be removed does not keep the others", async () => {
+  const { gc, clock, world, removed } = setUp();
+  await gc.collect();
+  await clock.advance(5 * minute);
+  world.stuck.add("a");
+  await assert.rejects(
+    gc.deleteUnused(),
+    /freed 30 bytes space with errors in image deletion: a: image is stuck/,
+  );
+  assert.deepEqual(removed, ["b", "c", "d"]);
+});
+
+test("a disk without a size: the user is told, and nothing goes", async () => {
+  const { gc, world, events, removed } = setUp();
+  world.capacity = 0;
+  await assert.rejects(gc.collect(), /invalid capacity 0/);
+  assert.deepEqual(events, ["InvalidDiskCapacity: invalid capacity 0 on image filesystem"]);
+  assert.deepEqual(removed, []);
+});
+
+test("with a maximum age, what was not used for so long goes, counted from the agent's start", async () => {
+  const { gc, clock, world, removed, metrics, stop } = setUp({ maxAgeMs: 30 * minute });
+  world.containers = [{ id: "1", image: "a", mounts: [] }];
+  await gc.start(stop.signal);
+  await clock.advance(30 * minute);
+  assert.deepEqual(removed, []);
+  world.containers = [];
+  await clock.advance(5 * minute);
+  assert.deepEqual(removed, ["b", "c", "d"]);
+  await clock.advance(30 * minute);
+  assert.deepEqual(removed, ["b", "c", "d", "a"]);
+  assert.match(
+    await metrics.registry.metrics(),
+    /^kubelet_image_garbage_collected_total\{reason="age"\} 4$/m,
+  );
+  stop.abort();
+  await gc.done;
+});
+
+test("it runs at once and every 5 minutes; only a second failure in a row is told", async () => {
+  const { gc, clock, world, events, stop } = setUp();
+  world.runtimeDown = true;
+  await gc.start(stop.signal);
+  await clock.advance(5 * minute - 1);
+  assert.deepEqual(events, []);
+  await clock.advance(1);
+  assert.deepEqual(events, ["ImageGCFailed: connection refused"]);
+  world.runtimeDown = false;
+  await clock.advance(5 * minute);
+  world.runtimeDown = true;
+  await clock.advance(5 * minute);
+  assert.equal(events.length, 1);
+  stop.abort();
+  await gc.done;
+  assert.equal(clock.pending, 0);
+});
+
+test("switched off (100 % and no maximum age) it removes nothing, but knows what is old when room is needed", async () => {
+  const { gc, clock, world, removed, stop } = setUp({ highPercent: 100, lowPercent: 80 });
+  world.otherBytes = 1000;
+  await gc.start(stop.signal);
+  await clock.advance(6 * minute);
+  assert.deepEqual(removed, []);
+  assert.equal(await gc.deleteUnused(), 40);
+  stop.abort();
+  await gc.done;
+});

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { create } from "@bufbuild/protobuf";
+import { ImageSchema } from "../../../lib/gen/runtime/v1/api_pb.js";
+import {
+  evictionOrder,
+  formatBytes,
+  type ImageGcPolicy,
+  oldEnough,
+  type Shortage,
+  shortageOf,
+  unusedTooLong,
+} from "./image-plan.ts";
+import { type ImageRecord, updateRecords } from "./image-records.ts";
+
+const policy: ImageGcPolicy = { highPercent: 85, lowPercent: 80, minAgeMs: 100, maxAgeMs: 0 };
+const record = (id: string, more: Partial<ImageRecord> = {}): ImageRecord => ({
+  id,
+  size: 1,
+  pinned: false,
+  used: false,
+  firstSeen: 0,
+  lastUsed: 0,
+  ...more,
+});
+const ids = (records: readonly ImageRecord[]) => records.map((r) => r.id).join(" ");
+
+const orders: [rule: string, records: ImageRecord[], order: string][] = [
+  ["what is used stays", [record("a", { used: true }), record("b")], "b"],
+  ["what is pinned stays", [record("a", { pinned: true }), record("b")], "b"],
+  [
+    "least recently used first",
+    [record("a", { lastUsed: 2 }), record("b", { lastUsed: 1 }), record("c")],
+    "c b a",
+  ],
+  [
+    "then the one that came first",
+    [record("a", { lastUsed: 1, firstSeen: 9 }), record("b", { lastUsed: 1, firstSeen: 8 })],
+    "b a",
+  ],
+];
+for (const [rule, records, order] of orders)
+  test(`which image goes first: ${rule}`, () => assert.equal(ids(evictionOrder(records)), order));
+
+const ages: [rule: string, maxAgeMs: number, now: number, lastUsed: number, goes: boolean][] = [
+  ["never, without a maximum", 0, 1_000_000, 0, false],
+  ["not when it was used lately", 100, 1000, 900, false],
+  ["when its last use is longer ago", 100, 1000, 899, true],
+  ["when it was not used since the agent started", 100, 1000, 0, true],
+  ["not before the agent has run for so long: uses before its start are not known", 100, 500 + 100, 0, false],
+  ["but then it does", 100, 500 + 101, 0, true],
+];
+for (const [rule, maxAgeMs, now, lastUsed, goes] of ages)
+  test(`an image goes because of its age: ${rule}`, () => {
+    const found = unusedTooLong(
+      [record("a", { lastUsed })],
+      { ...policy, maxAgeMs },
+      { now, startedAt: 500 },
+    );
+    assert.equal(found.length === 1, goes);
+  });
+
+test("an image that just came is not removed for room", () => {
+  const order = [record("new", { firstSeen: 901 }), record("old", { firstSeen: 900 })];
+  assert.equal(ids(oldEnough(order, policy, 1000)), "old");
+});
+
+const shortages: [rule: string, available: number, shortage: Shortage | undefined][] = [
+  ["below the high mark nothing is done", 16, undefined],
+  ["at the high mark, down to the low one", 15, { usedPercent: 85, bytesToFree: 5 }],
+  ["parts of a percent count as used", 15.9, { usedPercent: 85, bytesToFree: 20 - 15.9 }],
+  ["full", 0, { usedPercent: 100, bytesToFree: 20 }],
+  ["more free than there is", 200, undefined],
+];
+for (const [rule, available, shortage] of shortages)
+  test(`room on a disk of 100: ${rule}`, () =>
+    assert.deepEqual(shortageOf({ capacity: 100, available }, policy), shortage));
+
+const sizes: [bytes: number, text: string][] = [
+  [0, "0 B"],
+  [1023, "1023 B"],
+  [1024, "1.0 KiB"],
+  [1536 * 1024, "1.5 MiB"],
+  [20 * 1024 ** 3, "20.0 GiB"],
+  [3 * 1024 ** 5, "3072.0 TiB"],
+];
+for (const [bytes, text] of sizes)
+  test(`${bytes} bytes are ${text}`, () => assert.equal(formatBytes(bytes), text));
+
+test("records: when an image was first seen and last used; those that are gone are forgotten", () => {
+  const image = (id: string) => create(ImageSchema, { id, size: 5n });
+  const usedNow = new Set(["a"]);
+  const look = (before: ReadonlyMap<string, ImageRecord>, all: string[], now: number) =>
+    updateRecords(before, all.map(image), ({ id }) => usedNow.has(id), now);
+  let records = look(new Map(), ["a", "b"], 100);
+  usedNow.clear();
+  records = look(records, ["a", "b", "c"], 200);
+  assert.deepEqual(
+    [...records.values()],
+    [
+      record("a", { size: 5, firstSeen: 100, lastUsed: 100 }),
+      record("b", { size: 5, firstSeen: 100 }),
+      record("c", { size: 5, firstSeen: 200 }),
+    ],
+  );
+  records = look(records, ["c"], 300);
+  records = look(records, ["a", "c"], 400);
+  assert.deepEqual(records.get("a"), record("a", { size: 5, firstSeen: 400 }));
+});

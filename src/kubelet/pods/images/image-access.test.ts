@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { create } from "@bufbuild/protobuf";
+import { aContainer, aPod } from "../../../../test/builders/pods.ts";
+import { abortError, isAbort, type KubeletError } from "../../../lib/base/errors.ts";
+import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
+import { metricValues } from "../../../lib/base/metric-values.ts";
+import { createMetrics } from "../../../lib/base/metrics.ts";
+import { CriError } from "../../../lib/clients/cri/cri-error.ts";
+import { ImageSchema } from "../../../lib/gen/runtime/v1/api_pb.js";
+import { ImageManager } from "./image-manager.ts";
+import type { TrackedCredential } from "./tracked-credential.ts";
+
+const own: TrackedCredential = {
+  username: "own",
+  password: "p",
+  source: { kind: "secret", uid: "u", namespace: "default", name: "s" },
+};
+
+function setUp(o: { present: boolean; mustPull?: boolean; parallel?: number }) {
+  const calls: string[] = [];
+  const events: string[] = [];
+  const metrics = createMetrics();
+  const stop = new AbortController();
+  const registry = { pull: async (_user: string, _signal?: AbortSignal): Promise<void> => {} };
+  let isPresent = o.present;
+  const manager = new ImageManager({
+    images: {
+      imageStatus: async () => (isPresent ? create(ImageSchema, { id: "id-x" }) : undefined),
+      pullImage: async (_image, auth, _sandbox, options) => {
+        calls.push(`pull as ${auth?.username ?? "nobody"} ${Object.keys(auth ?? {})}`);
+        await registry.pull(auth?.username ?? "", options?.signal);
+        isPresent = true;
+        return "ref-x";
+      },
+    },
+    clock: new FakeClock(),
+    parallelPulls: o.parallel ?? 2,
+    pullsPerSecond: 0,
+    pullBurst: 1,
+    events: {
+      normal: (_pod, reason, message) => events.push(`${reason}: ${message}`),
+      warning: (_pod, reason, message) => events.push(`${reason}! ${message}`),
+    },
+    credentials: async () => {
+      calls.push("credentials");
+      return [{ username: "node", password: "p" }, own];
+    },
+    records: {
+      mustPull: async ({ image, imageRef }, credentials) => {
+        calls.push(`may ${image} ${imageRef}`);
+        await credentials();
+        return o.mustPull ?? false;
+      },
+      begin: async (image) => void calls.push(`begin ${image}`),
+      pulled: async ({ image, imageRef }, credential) =>
+        void calls.push(`pulled ${image} ${imageRef} as ${credential?.username}`),
+      ended: async (image, how) => void calls.push(`${how} ${image}`),
+    },
+    metrics,
+  });
+  const ensure = (policy: string) =>
+    manager
+      .ensure(
+        aPod(),
+        aContainer("a", { image: "x", imagePullPolicy: policy }),
+        {},
+        { signal: stop.signal, onPull: () => {} },
+      )
+      .then(
+        (image) => image.ref,
+        (error: KubeletError) => {
+          if (isAbort(error)) throw error;
+          return error.code;
+        },
+      );
+  const counted = () => metricValues(metrics, "kubelet_image_manager_ensure_image_requests_total");
+  return { calls, events, ensure, counted, registry, stop };
+}
+
+const pulls = ["begin x", "pull as node username,password", "pulled x id-x as node"];
+const table: [
+  policy: string,
+  present: boolean,
+  mustPull: boolean,
+  outcome: string,
+  calls: string[],
+  counted: string,
+][] = [
+  ["IfNotPresent", true, false, "id-x", ["may x id-x", "credentials"], "true,pull_required=false"],
+  ["IfNotPresent", true, true, "ref-x", ["may x id-x", "credentials", ...pulls], "true,pull_required=true"],
+  ["IfNotPresent", false, true, "ref-x", ["credentials", ...pulls], "false,pull_required=true"],
+  ["Never", true, false, "id-x", ["may x id-x", "credentials"], "true,pull_required=false"],
+  ["Never", true, true, "ErrImageNeverPull", ["may x id-x", "credentials"], "true,pull_required=true"],
+  ["Never", false, true, "ErrImageNeverPull", [], "false,pull_required=unknown"],
+  ["Always", true, false, "ref-x", ["credentials", ...pulls], "unknown,pull_required=true"],
+];
+for (const [policy, present, mustPull, outcome, expected, counts] of table)
+  test(`${policy}, ${present ? "present" : "absent"}, ${mustPull ? "not " : ""}for this pod: ${outcome}; credentials are looked up once`, async () => {
+    const { calls, ensure, counted } = setUp({ present, mustPull });
+    assert.equal(await ensure(policy), outcome);
+    assert.deepEqual(calls, expected);
+    assert.deepEqual(await counted(), {
+      [`pull_policy=${policy.toLowerCase()},present_locally=${counts}`]: 1,
+    });
+  });
+
+test("who may not use an image is told the same as if it were not here", async () => {
+  const said = async (present: boolean) => {
+    const { events, ensure } = setUp({ present, mustPull: true });
+    await ensure("Never");
+    return events;
+  };
+  assert.deepEqual(await said(true), [
+    'ErrImageNeverPull! Container image "x" is not present with pull policy of Never',
+  ]);
+  assert.deepEqual(await said(true), await said(false));
+});
+
+test("who may use an image is told so", async () => {
+  const { events, ensure } = setUp({ present: true });
+  await ensure("IfNotPresent");
+  assert.deepEqual(events, [
+    'Pulled: Container image "x" already present on machine and can be accessed by the pod',
+  ]);
+});
+
+test("the credential that was let in is recorded", async () => {
+  const { calls, ensure, registry } = setUp({ present: false });
+  registry.pull = async (user) => {
+    if (user === "node") throw new Error("401");
+  };
+  await ensure("IfNotPresent");
+  assert.equal(calls.at(-1), "pulled x id-x as own");
+});
+
+const ends: [rule: string, error: Error, how: string][] = [
+  ["the registry refuses", new CriError("UNKNOWN", "PullImage", "401"), "failed x"],
+  ["the runtime is gone", new CriError("UNAVAILABLE", "PullImage", "connection reset"), "unknown x"],
+  ["the runtime does not answer", new CriError("DEADLINE_EXCEEDED", "PullImage", "too late"), "unknown x"],
+  ["the pod is gone", abortError(), "unknown x"],
+];
+for (const [rule, error, how] of ends)
+  test(`a pull that ends because ${rule} is recorded as ${how}`, async () => {
+    const { calls, ensure, registry } = setUp({ present: false });
+    // The second credential does not make the first forgotten.
+    registry.pull = async (user) => {
+      throw user === "node" ? error : new CriError("UNKNOWN", "PullImage", "401");
+    };
+    await ensure("IfNotPresent").catch((thrown) => assert.ok(isAbort(thrown)));
+    assert.equal(calls.at(-1), how);
+  });
+
+test("a pull that was still waiting for its turn was not begun; nor one that is held back", async () => {
+  const { calls, ensure, registry, stop } = setUp({ present: false, parallel: 1 });
+  const end = Promise.withResolvers<void>();
+  registry.pull = () => end.promise;
+  const first = ensure("IfNotPresent");
+  const second = assert.rejects(ensure("IfNotPresent"), isAbort);
+  await settle();
+  stop.abort();
+  await second;
+  end.reject(new Error("no"));
+  assert.equal(await first, "ErrImagePull");
+  assert.deepEqual(
+    calls.filter((call) => !call.startsWith("pull as") && call !== "credentials"),
+    ["begin x", "failed x"],
+  );
+});

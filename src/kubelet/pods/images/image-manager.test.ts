@@ -1,0 +1,359 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { create } from "@bufbuild/protobuf";
+import { aContainer, aPod } from "../../../../test/builders/pods.ts";
+import { abortError, isAbort, KubeletError } from "../../../lib/base/errors.ts";
+import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
+import { createMetrics } from "../../../lib/base/metrics.ts";
+import type { ImageSpecInit } from "../../../lib/clients/cri/cri.ts";
+import { CriError } from "../../../lib/clients/cri/cri-error.ts";
+import { ImageSchema } from "../../../lib/gen/runtime/v1/api_pb.js";
+import type { Pod, PodUid } from "../../../lib/model/pod.ts";
+import { ImageManager, type ImageManagerOptions } from "./image-manager.ts";
+
+function setUp(options: Partial<ImageManagerOptions> = {}, present: string[] = []) {
+  const clock = new FakeClock();
+  const store = new Set(present);
+  const calls: string[] = [];
+  const specs: ImageSpecInit[] = [];
+  const auths: string[] = [];
+  const waits = new Map<string, string>();
+  const said: string[] = [];
+  const registry = { pull: async (_image: string, _signal?: AbortSignal): Promise<void> => {} };
+  const images = new ImageManager({
+    images: {
+      imageStatus: async ({ image = "" }) =>
+        store.has(image)
+          ? create(ImageSchema, { id: `id of ${image}`, uid: { value: 7n }, size: 1234n })
+          : undefined,
+      pullImage: async (spec, auth, _sandbox, o) => {
+        const { image = "" } = spec;
+        calls.push(image);
+        specs.push(spec);
+        auths.push(auth?.username ?? "");
+        await registry.pull(image, o?.signal);
+        store.add(image);
+        return `ref of ${image}`;
+      },
+    },
+    clock,
+    parallelPulls: 2,
+    pullsPerSecond: 0,
+    pullBurst: 1,
+    events: {
+      normal: (_pod, reason, message, container) => said.push(`${reason}(${container}): ${message}`),
+      warning: (_pod, reason, message, container) => said.push(`${reason}(${container})! ${message}`),
+    },
+    ...options,
+  });
+  const stop = new AbortController();
+  const ensure = (image: string, policy = "IfNotPresent", pod: Pod = aPod()) =>
+    images.ensure(
+      pod,
+      aContainer("a", { image, imagePullPolicy: policy }),
+      {},
+      { signal: stop.signal, onPull: (wait) => waits.set(image, wait) },
+    );
+  return { clock, images, store, calls, specs, auths, waits, said, registry, ensure, stop };
+}
+
+const code = (expected: string) => (error: unknown) =>
+  error instanceof KubeletError && error.code === expected;
+const fails = async () => {
+  throw new Error("no route to registry");
+};
+
+const policyTable: [policy: string, present: boolean, outcome: string, pulls: number][] = [
+  ["IfNotPresent", true, "id of x:1", 0],
+  ["IfNotPresent", false, "ref of x:1", 1],
+  ["Always", true, "ref of x:1", 1],
+  ["Always", false, "ref of x:1", 1],
+  ["Never", true, "id of x:1", 0],
+  ["Never", false, "ErrImageNeverPull", 0],
+];
+for (const [policy, present, outcome, pulls] of policyTable)
+  test(`${policy}, image ${present ? "present" : "absent"}: ${outcome}`, async () => {
+    const { ensure, calls } = setUp({}, present ? ["x:1"] : []);
+    const result = await ensure("x:1", policy).then(
+      (image) => image.ref,
+      (error: KubeletError) => error.code,
+    );
+    assert.equal(result, outcome);
+    assert.equal(calls.length, pulls);
+  });
+
+test("the user that the image names comes along, also after a pull", async () => {
+  const { ensure } = setUp();
+  assert.equal((await ensure("x:1")).user.uid, 7n);
+  assert.equal((await ensure("x:1")).user.uid, 7n);
+});
+
+test("an image without a tag means latest", async () => {
+  const { ensure, calls } = setUp();
+  await ensure("x");
+  assert.deepEqual(calls, ["x:latest"]);
+});
+
+test("events tell what happened, and which container it is about", async () => {
+  const { ensure, said, registry, clock } = setUp();
+  registry.pull = async () => void (await clock.advance(1500));
+  await ensure("x:1");
+  await ensure("x:1");
+  assert.deepEqual(said.splice(0), [
+    'Pulling(a): Pulling image "x:1"',
+    'Pulled(a): Successfully pulled image "x:1" in 1.5s (1.5s including waiting). Image size: 1234 bytes.',
+    'Pulled(a): Container image "x:1" already present on machine',
+  ]);
+  registry.pull = fails;
+  await assert.rejects(ensure("y:1"), code("ErrImagePull"));
+  await assert.rejects(ensure("y:1"), code("ImagePullBackOff"));
+  await assert.rejects(ensure("z:1", "Never"), code("ErrImageNeverPull"));
+  assert.deepEqual(said, [
+    'Pulling(a): Pulling image "y:1"',
+    'Failed(a)! Failed to pull image "y:1": no route to registry',
+    'BackOff(a): Back-off pulling image "y:1"',
+    'ErrImageNeverPull(a)! Container image "z:1" is not present with pull policy of Never',
+  ]);
+});
+
+test("events name the image as the pod does, the runtime gets the tag that is meant", async () => {
+  const { ensure, said, calls } = setUp();
+  await ensure("x");
+  assert.deepEqual(calls, ["x:latest"]);
+  assert.equal(said[0], 'Pulling(a): Pulling image "x"');
+});
+
+test("the time of a pull is told without and with the wait before it", async () => {
+  const { ensure, said, registry, clock } = setUp({ parallelPulls: 1 });
+  registry.pull = async () => void (await clock.advance(700));
+  await Promise.all([ensure("a:1"), ensure("b:1")]);
+  assert.deepEqual(
+    said.filter((line) => line.startsWith("Pulled")).map((line) => /in (.*)\. Image/.exec(line)?.[1]),
+    ["700ms (700ms including waiting)", "700ms (1.4s including waiting)"],
+  );
+});
+
+const failureTable: [said: unknown, reason: string, message: string][] = [
+  [new Error("boom"), "ErrImagePull", "boom"],
+  [
+    new CriError("UNKNOWN", "PullImage", "RegistryUnavailable: 503 from the proxy"),
+    "RegistryUnavailable",
+    "image pull failed for x:1 because the registry is unavailable: 503 from the proxy",
+  ],
+  [
+    new CriError("UNKNOWN", "PullImage", "SignatureValidationFailed"),
+    "SignatureValidationFailed",
+    "image pull failed for x:1 because the signature validation failed",
+  ],
+  [
+    new CriError("NOT_FOUND", "PullImage", "no such tag"),
+    "ErrImagePull",
+    "rpc error: code = NotFound desc = no such tag",
+  ],
+];
+for (const [said, reason, message] of failureTable)
+  test(`a pull that fails with "${(said as Error).message}": ${reason}, also during the back-off`, async () => {
+    const { ensure, registry } = setUp();
+    registry.pull = async () => {
+      throw said;
+    };
+    await assert.rejects(
+      ensure("x:1"),
+      (e: KubeletError) => code(reason)(e) && e.message === message && e.retryAt === undefined,
+    );
+    await assert.rejects(ensure("x:1"), (e: KubeletError) => {
+      assert.equal(e.message, `Back-off pulling image "x:1": ${reason}: ${message}`);
+      return e.code === "ImagePullBackOff";
+    });
+  });
+
+test("the runtime is told the pod's annotations, and the handler where images are kept by it", async () => {
+  for (const [runtimeHandler, expected] of [
+    [undefined, undefined],
+    [() => "kata", "kata"],
+  ] as const) {
+    const { ensure, specs } = setUp({ runtimeHandler });
+    await ensure("x:1", "Always", aPod({}, { annotations: { a: "b" } }));
+    assert.deepEqual(specs[0], { image: "x:1", annotations: { a: "b" }, runtimeHandler: expected });
+  }
+});
+
+const credentialTable: [
+  rule: string,
+  credentials: string[],
+  right: string,
+  outcome: string,
+  tried: string[],
+][] = [
+  ["none: pulled without", [], "", "ref of x:1", [""]],
+  ["the first fits: no other is tried", ["a", "b"], "a", "ref of x:1", ["a"]],
+  ["the next is tried when one is refused", ["a", "b"], "b", "ref of x:1", ["a", "b"]],
+  ["none fits: what the registry said to each", ["a", "b"], "c", "[a refused, b refused]", ["a", "b"]],
+];
+for (const [rule, users, right, outcome, tried] of credentialTable)
+  test(`credentials: ${rule}`, async () => {
+    const asked: string[] = [];
+    const { ensure, registry, auths } = setUp({
+      credentials: async (pod, image) => {
+        asked.push(`${pod.metadata.name} ${image}`);
+        return users.map((username) => ({ username, password: "" }));
+      },
+    });
+    registry.pull = async () => {
+      const user = auths.at(-1) ?? "";
+      if (user !== right) throw new Error(`${user} refused`);
+    };
+    const result = await ensure("x:1").then(
+      (image) => image.ref,
+      (error: KubeletError) => error.message,
+    );
+    assert.equal(result, outcome);
+    assert.deepEqual(auths, tried);
+    assert.deepEqual(asked, ["p x:1"]);
+  });
+
+test("credentials are not looked up for an image that is there, nor during the back-off", async () => {
+  let asked = 0;
+  const credentials = async () => {
+    asked++;
+    return [];
+  };
+  const { ensure, registry } = setUp({ credentials }, ["x:1"]);
+  await ensure("x:1");
+  assert.equal(asked, 0);
+  registry.pull = fails;
+  await assert.rejects(ensure("y:1"), code("ErrImagePull"));
+  await assert.rejects(ensure("y:1"), code("ImagePullBackOff"));
+  assert.equal(asked, 1);
+});
+
+test("two pods that want the same image at once pull it twice: each with its own credentials", async () => {
+  const { ensure, calls } = setUp();
+  await Promise.all([ensure("x:1"), ensure("x:1", "IfNotPresent", aPod({}, { uid: "other" as PodUid }))]);
+  assert.deepEqual(calls, ["x:1", "x:1"]);
+});
+
+test("each wish for an image is counted, by what came of it; pulls by size", async () => {
+  const metrics = createMetrics();
+  const { ensure } = setUp({ metrics });
+  await ensure("x:1");
+  await ensure("x:1");
+  await ensure("x:1", "Always");
+  await assert.rejects(ensure("y:1", "Never"));
+  await assert.rejects(ensure("No Name"));
+  const text = await metrics.registry.metrics();
+  const count = (labels: string) =>
+    new RegExp(`^kubelet_image_manager_ensure_image_requests_total\\{${labels}\\} (\\d+)$`, "m").exec(
+      text,
+    )?.[1];
+  assert.equal(count('pull_policy="ifnotpresent",present_locally="false",pull_required="true"'), "1");
+  assert.equal(count('pull_policy="ifnotpresent",present_locally="true",pull_required="false"'), "1");
+  assert.equal(count('pull_policy="always",present_locally="unknown",pull_required="true"'), "1");
+  assert.equal(count('pull_policy="never",present_locally="false",pull_required="unknown"'), "1");
+  assert.equal(count('pull_policy="ifnotpresent",present_locally="unknown",pull_required="unknown"'), "1");
+  assert.match(text, /^kubelet_image_pull_duration_seconds_count\{image_size_in_bytes="0-10MB"\} 2$/m);
+});
+
+test("a pull says what it waits for: others, the rate, the registry", async () => {
+  const { ensure, registry, clock, waits } = setUp({ parallelPulls: 1, pullsPerSecond: 1, pullBurst: 1 });
+  const end = Promise.withResolvers<void>();
+  registry.pull = () => end.promise;
+  const all = [ensure("a:1"), ensure("b:1")];
+  await settle();
+  assert.equal(waits.get("a:1"), "pulling image a:1");
+  assert.equal(waits.get("b:1"), "pulling image b:1: waiting for other pulls");
+  end.resolve();
+  await settle();
+  assert.equal(waits.get("b:1"), "pulling image b:1: waiting for the pull rate (registryPullQPS)");
+  await clock.advance(1000);
+  assert.equal(waits.get("b:1"), "pulling image b:1");
+  await Promise.all(all);
+});
+
+test("the image of a volume is the pod's matter, and no container's", async () => {
+  const { images, said, stop } = setUp();
+  const options = { signal: stop.signal, onPull() {} };
+  await images.ensure(aPod(), { image: "i:1", imagePullPolicy: "Always" }, {}, options);
+  assert.ok(said.length > 0 && said.every((line) => line.includes("(undefined)")), said.join("\n"));
+});
+
+test("no name: InvalidImageName, and the runtime is not asked", async () => {
+  const { ensure, said } = setUp();
+  await assert.rejects(ensure("No Name"), code("InvalidImageName"));
+  assert.equal(
+    said[0],
+    'InspectFailed(a)! Failed to apply default image tag "No Name": couldn\'t parse image name "No Name": invalid reference format: repository name (library/No Name) must be lowercase',
+  );
+});
+
+test("a runtime that cannot be asked: ImageInspectError", async () => {
+  const { ensure } = setUp({
+    images: { imageStatus: fails, pullImage: async () => "" },
+  });
+  await assert.rejects(ensure("x:1"), code("ImageInspectError"));
+});
+
+test("after a failed pull the next waits, 10 s doubling to 5 min; the last error is told again", async () => {
+  const { ensure, registry, clock, calls } = setUp();
+  registry.pull = fails;
+  for (const seconds of [10, 20, 40, 80, 160, 300, 300]) {
+    await assert.rejects(ensure("x:1"), code("ErrImagePull"));
+    const retryAt = clock.now() + seconds * 1000;
+    await clock.advance(seconds * 1000 - 1);
+    await assert.rejects(ensure("x:1"), (e: KubeletError) => {
+      assert.equal(e.message, 'Back-off pulling image "x:1": ErrImagePull: no route to registry');
+      return e.code === "ImagePullBackOff" && e.retryAt === retryAt;
+    });
+    await clock.advance(1);
+  }
+  assert.equal(calls.length, 7);
+  registry.pull = async () => {};
+  await ensure("x:1");
+});
+
+test("each pod waits for itself; one that is gone has no past", async () => {
+  const { ensure, registry, images } = setUp();
+  const other = aPod({}, { uid: "other" as PodUid });
+  registry.pull = fails;
+  await assert.rejects(ensure("x:1"), code("ErrImagePull"));
+  await assert.rejects(ensure("x:1", "IfNotPresent", other), code("ErrImagePull"));
+  images.forget(aPod().metadata.uid);
+  await assert.rejects(ensure("x:1"), code("ErrImagePull"));
+  await assert.rejects(ensure("x:1", "IfNotPresent", other), code("ImagePullBackOff"));
+});
+
+test("a pull that is aborted is no failure of the image", async () => {
+  const { ensure, registry, stop } = setUp();
+  registry.pull = (_image, signal) =>
+    new Promise((_, reject) => signal?.addEventListener("abort", () => reject(abortError())));
+  const pulled = ensure("x:1");
+  await settle();
+  stop.abort();
+  await assert.rejects(pulled, isAbort);
+  registry.pull = async () => {};
+});
+
+test("no more pulls at once than allowed, the next when one ends", async () => {
+  const { ensure, registry, calls } = setUp();
+  const ends: (() => void)[] = [];
+  registry.pull = () => new Promise((resolve) => ends.push(resolve));
+  const all = ["a:1", "b:1", "c:1"].map((image) => ensure(image));
+  await settle();
+  assert.deepEqual(calls, ["a:1", "b:1"]);
+  ends[1]!();
+  await settle();
+  assert.deepEqual(calls, ["a:1", "b:1", "c:1"]);
+  for (const end of ends) end();
+  await Promise.all(all);
+});
+
+test("no more pulls a second than allowed", async () => {
+  const { ensure, calls, clock } = setUp({ pullsPerSecond: 1, pullBurst: 1, parallelPulls: 5 });
+  const all = ["a:1", "b:1", "c:1"].map((image) => ensure(image));
+  await settle();
+  assert.equal(calls.length, 1);
+  await clock.advance(1000);
+  assert.equal(calls.length, 2);
+  await clock.advance(1000);
+  await Promise.all(all);
+});

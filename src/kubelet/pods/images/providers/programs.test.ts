@@ -1,0 +1,140 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { aPod } from "../../../../../test/builders/pods.ts";
+import { systemClock } from "../../../../lib/base/clock.ts";
+import { type Logger, silentLogger } from "../../../../lib/base/logger.ts";
+import { CredentialProviders } from "./credential-providers.ts";
+import { loadProviders } from "./load-providers.ts";
+import { runProgram } from "./run-program.ts";
+
+let dir = "";
+before(async () => {
+  dir = await mkdtemp(join(tmpdir(), "programs-"));
+});
+after(() => rm(dir, { recursive: true, force: true }));
+
+const script = (name: string, ...lines: string[]) =>
+  writeFile(join(dir, name), ["#!/bin/sh", ...lines, ""].join("\n"), { mode: 0o755 });
+
+const response = (version: string, password: string) =>
+  `{"kind":"CredentialProviderResponse","apiVersion":"credentialprovider.kubelet.k8s.io/${version}","cacheKeyType":"Registry","cacheDuration":"5m","auth":{"*.r.io":{"username":"u","password":"${password}"}}}`;
+
+test("programs from the configuration to the credential, for each version", async () => {
+  for (const version of ["v1", "v1beta1", "v1alpha1"]) {
+    const name = `p-${version}`;
+    await script(
+      name,
+      `cat > "${join(dir, name)}.request.$$"`,
+      `echo run >> "${join(dir, name)}.runs"`,
+      "echo 'all is well' >&2",
+      `echo '${response(version, "'$1.$SUFFIX.$HOME'")}'`,
+    );
+    const configPath = join(dir, `${version}.yaml`);
+    await writeFile(
+      configPath,
+      [
+        `apiVersion: kubelet.config.k8s.io/${version}`,
+        "kind: CredentialProviderConfig",
+        "providers:",
+        `- name: ${name}`,
+        "  matchImages: ['*.r.io']",
+        "  defaultCacheDuration: 1m",
+        `  apiVersion: credentialprovider.kubelet.k8s.io/${version}`,
+        "  args: [arg]",
+        "  env: [{ name: SUFFIX, value: env }]",
+      ].join("\n"),
+    );
+    const providers = new CredentialProviders({
+      loaded: await loadProviders({ configPath, binDir: dir }, { tokens: true }),
+      clock: systemClock,
+      logger: silentLogger,
+      environment: () => ({ PATH: process.env.PATH, HOME: "/home", SUFFIX: "node" }),
+    });
+    const wanted = ["eu.r.io/team/app", "eu.r.io/team/app", "us.r.io/app", "r.io/app"];
+    const found = await Promise.all(wanted.map((image) => providers.lookup(aPod(), image)));
+    const credential = { username: "u", password: "arg.env./home" };
+    assert.deepEqual(found, [[credential], [credential], [credential], []]);
+    assert.deepEqual(await providers.lookup(aPod(), "eu.r.io/other"), [credential]);
+    const runs = await readFile(join(dir, `${name}.runs`), "utf8");
+    assert.equal(runs, "run\nrun\n");
+    const requests = (await readdir(dir)).filter((file) => file.startsWith(`${name}.request.`));
+    const told = await Promise.all(
+      requests.map(async (file) => JSON.parse(await readFile(join(dir, file), "utf8"))),
+    );
+    const request = {
+      kind: "CredentialProviderRequest",
+      apiVersion: `credentialprovider.kubelet.k8s.io/${version}`,
+    };
+    told.sort((a, b) => (a.image < b.image ? -1 : 1));
+    assert.deepEqual(told, [
+      { ...request, image: "eu.r.io/team/app" },
+      { ...request, image: "us.r.io/app" },
+    ]);
+  }
+});
+
+test("a program that fails: its complaint is logged, what it wrote is not", async () => {
+  await script("fails", "echo hunter2", "echo 'no network' >&2", "exit 3");
+  const lines: string[] = [];
+  const logger: Logger = { ...silentLogger, error: (...words) => void lines.push(JSON.stringify(words)) };
+  const providers = new CredentialProviders({
+    loaded: {
+      hash: "",
+      providers: [
+        {
+          name: "fails",
+          path: join(dir, "fails"),
+          matchImages: ["r.io"],
+          defaultCacheMs: 0,
+          apiVersion: "credentialprovider.kubelet.k8s.io/v1",
+          args: [],
+          env: [],
+          tokens: undefined,
+        },
+      ],
+    },
+    clock: systemClock,
+    logger,
+  });
+  assert.deepEqual(await providers.lookup(aPod(), "r.io/app"), []);
+  assert.match(lines.join(), /plugin fails for image r.io\/app: exit status 3: no network/);
+  assert.doesNotMatch(lines.join(), /hunter2/);
+});
+
+const env = { PATH: process.env.PATH };
+const run = (name: string, timeoutMs = 60_000, input = "") =>
+  runProgram({ path: join(dir, name), args: [], env, input, clock: systemClock, timeoutMs });
+
+test("a program that does not end is ended, with all that it started", async () => {
+  await script("hangs", 'sleep 300 & echo $! > "$0.pid"; echo waiting >&2; wait');
+  await assert.rejects(run("hangs", 300), /^Error: did not end within 0.3 s: waiting$/);
+  const pid = Number(await readFile(join(dir, "hangs.pid"), "utf8"));
+  const isGone = async () => {
+    const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "gone");
+    return stat === "gone" || / [ZX] /.test(stat);
+  };
+  const until = Date.now() + 10_000;
+  while (!(await isGone())) {
+    assert.ok(Date.now() < until, `process ${pid} lives on`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+});
+
+test("a program need not read what it is told, however much", async () => {
+  await script("deaf", "exec 0<&-; echo ok");
+  assert.equal(await run("deaf", 60_000, "x".repeat(1024 * 1024)), "ok\n");
+});
+
+test("a program that writes without end is ended", async () => {
+  await script("loud", "yes hunter2");
+  await assert.rejects(run("loud"), /^Error: wrote more than 1048576 bytes$/);
+});
+
+test("what cannot be run says why", async () => {
+  await writeFile(join(dir, "text"), "no program", { mode: 0o644 });
+  await assert.rejects(run("text"), /EACCES/);
+  await assert.rejects(run("none"), /ENOENT/);
+});

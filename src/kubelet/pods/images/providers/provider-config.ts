@@ -1,0 +1,84 @@
+import { decodeValue, isObject } from "../../../../lib/config/decode.ts";
+import { type ConfigDocument, parseDocument } from "../../../../lib/config/document.ts";
+import { type Problem, showProblem } from "../../../../lib/config/problems.ts";
+import {
+  bool,
+  duration,
+  list,
+  nullable,
+  object,
+  plain,
+  string,
+  type ValueOf,
+} from "../../../../lib/config/schema.ts";
+
+const group = "kubelet.config.k8s.io";
+const kind = "CredentialProviderConfig";
+
+const tokenAttributes = object({
+  serviceAccountTokenAudience: plain(string),
+  cacheType: plain(string),
+  requireServiceAccount: nullable(bool),
+  requiredServiceAccountAnnotationKeys: plain(list(string)),
+  optionalServiceAccountAnnotationKeys: plain(list(string)),
+});
+
+const commonFields = {
+  name: plain(string),
+  matchImages: plain(list(string)),
+  defaultCacheDuration: nullable(duration),
+  apiVersion: plain(string),
+  args: plain(list(string)),
+  env: plain(list(object({ name: plain(string), value: plain(string) }))),
+} as const;
+const fieldsWithTokens = { ...commonFields, tokenAttributes: nullable(tokenAttributes) } as const;
+
+/** What each version of the file may say of a provider. */
+const versions: Record<string, typeof commonFields | typeof fieldsWithTokens> = {
+  [`${group}/v1`]: fieldsWithTokens,
+  [`${group}/v1beta1`]: commonFields,
+  [`${group}/v1alpha1`]: commonFields,
+};
+
+type Partially<T> = { [N in keyof T]?: T[N] };
+export type RawTokenAttributes = Partially<ValueOf<typeof tokenAttributes>>;
+export type RawProvider = Partially<Omit<ValueOf<{ kind: "object"; fields: typeof commonFields }>, "env">> & {
+  env?: { name?: string; value?: string }[];
+  tokenAttributes?: RawTokenAttributes;
+};
+
+export interface DecodedProviders {
+  readonly providers: readonly RawProvider[];
+  /** Each with the file and line that it is about. */
+  readonly problems: readonly string[];
+  /** "file:line: field: message" for a problem with the provider at this index. */
+  readonly show: (problem: Problem) => string;
+}
+
+/** Reads one file strictly: an unknown field or a value of the wrong type is a problem, and all of them are found. */
+export function decodeProviders(text: string, file: string): DecodedProviders {
+  const document = parseDocument(text, file);
+  const show = (problem: Problem) =>
+    showProblem({ ...problem, origin: problem.origin ?? document.origins.find(problem.path) ?? file });
+  const problems = [...document.problems];
+  const providers = problems.length > 0 ? [] : decodeDocument(document, problems);
+  return { providers, problems: problems.map(show), show };
+}
+
+function decodeDocument({ value }: ConfigDocument, problems: Problem[]): RawProvider[] {
+  if (!isObject(value)) {
+    problems.push({ path: [], message: "must be an object" });
+    return [];
+  }
+  const { apiVersion, kind: saidKind, ...rest } = value;
+  if (saidKind !== kind) problems.push({ path: ["kind"], message: `must be ${JSON.stringify(kind)}` });
+  const fields = typeof apiVersion === "string" ? versions[apiVersion] : undefined;
+  if (!fields) {
+    const choices = Object.keys(versions).join(", ");
+    problems.push({ path: ["apiVersion"], message: `must be one of ${choices}` });
+    return [];
+  }
+  const type = object({ providers: plain(list(object(fields))) });
+  const decoded = decodeValue(type, rest, [], problems) as { providers?: RawProvider[] } | undefined;
+  return decoded?.providers ?? [];
+}

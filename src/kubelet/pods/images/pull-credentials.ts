@@ -1,0 +1,88 @@
+import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
+import type { PodEvents } from "../../../lib/model/pod-events.ts";
+import { type DockerConfig, parseDockerCfg, parseDockerConfigJson } from "./docker-config.ts";
+import { repositoryOf } from "./image-name.ts";
+import { Keyring } from "./keyring.ts";
+import type { CredentialSource, TrackedCredential } from "./tracked-credential.ts";
+
+/** What pulling needs of a secret; values are base64, as the API sends them. */
+export interface PullSecret {
+  metadata?: { readonly uid?: string };
+  type?: string;
+  data?: Readonly<Record<string, string>>;
+}
+
+export interface PullCredentialsOptions {
+  /** Undefined if there is no such secret, or no way to ask for it. */
+  secret: (namespace: string, name: string, signal: AbortSignal) => Promise<PullSecret | undefined>;
+  node: { read(): Promise<DockerConfig> };
+  /** The node's credential programs, if it has any. */
+  providers?: { lookup(pod: Pod, repository: string, signal?: AbortSignal): Promise<TrackedCredential[]> };
+  events: PodEvents;
+}
+
+const forms = [
+  { type: "kubernetes.io/dockerconfigjson", key: ".dockerconfigjson", parse: parseDockerConfigJson },
+  { type: "kubernetes.io/dockercfg", key: ".dockercfg", parse: parseDockerCfg },
+];
+
+/** What to say to a registry when a pod pulls: what the pod's secrets give, then the node's own, then what programs give. */
+export class PullCredentials {
+  readonly #o: PullCredentialsOptions;
+
+  constructor(options: PullCredentialsOptions) {
+    this.#o = options;
+  }
+
+  /** The credentials to try, in this order. None means: pull without. */
+  async credentials(pod: Pod, image: string, signal: AbortSignal): Promise<TrackedCredential[]> {
+    const repository = repositoryOf(image);
+    if (!repository) return [];
+    const ofPod = await this.#ofSecrets(pod, signal);
+    const ofNode = new Keyring();
+    ofNode.add(await this.#o.node.read());
+    const ofPrograms = (await this.#o.providers?.lookup(pod, repository, signal)) ?? [];
+    return [...ofPod.lookup(repository), ...ofNode.lookup(repository), ...ofPrograms];
+  }
+
+  async #ofSecrets(pod: Pod, signal: AbortSignal): Promise<Keyring> {
+    const { namespace } = pod.metadata;
+    const keyring = new Keyring();
+    const missing: string[] = [];
+    for (const { name } of pod.spec.imagePullSecrets ?? []) {
+      if (!name) continue;
+      const secret = await this.#o.secret(namespace, name, signal).catch((error) => {
+        if (isAbort(error)) throw error;
+      });
+      if (!secret) {
+        missing.push(name);
+        continue;
+      }
+      const uid = secret.metadata?.uid ?? "";
+      const source: CredentialSource = { kind: "secret", uid, namespace, name };
+      for (const config of configOf(secret, `${namespace}/${name}`)) keyring.add(config, source);
+    }
+    if (missing.length > 0)
+      this.#o.events.warning(
+        pod,
+        "FailedToRetrieveImagePullSecret",
+        `Unable to retrieve some image pull secrets (${missing.join(", ")}); attempting to pull the image may not succeed.`,
+      );
+    return keyring;
+  }
+}
+
+/** Secrets of other types are not ours to read. */
+function configOf(secret: PullSecret, name: string): DockerConfig[] {
+  for (const { type, key, parse } of forms) {
+    const data = secret.data?.[key];
+    if (secret.type !== type || !data) continue;
+    try {
+      return [parse(Buffer.from(data, "base64").toString("utf8"))];
+    } catch (error) {
+      throw new KubeletError("ErrImagePull", `pull secret ${name}: ${messageOf(error)}`, { cause: error });
+    }
+  }
+  return [];
+}

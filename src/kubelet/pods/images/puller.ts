@@ -1,0 +1,84 @@
+import type { Clock } from "../../../lib/base/clock.ts";
+import { isAbort, KubeletError } from "../../../lib/base/errors.ts";
+import { ConcurrencyGate } from "../../../lib/base/gate.ts";
+import { RateLimit } from "../../../lib/base/rate-limit.ts";
+import type { ImageService, ImageSpecInit, PodSandboxConfigInit } from "../../../lib/clients/cri/cri.ts";
+import { pullErrorText } from "./pull-error.ts";
+import type { TrackedCredential } from "./tracked-credential.ts";
+
+/** What a pull waits for: others before it, the allowed rate, or the registry. */
+export type PullWait = "queue" | "rate" | "pull";
+
+export interface PullerOptions {
+  images: Pick<ImageService, "pullImage">;
+  clock: Clock;
+  /** How many pulls may be under way at once; 1 is one after the other, in the order they came. */
+  parallelPulls: number;
+  pullsPerSecond: number;
+  pullBurst: number;
+}
+
+export interface PullRequest {
+  image: ImageSpecInit;
+  sandbox: PodSandboxConfigInit;
+  /** Tried in this order; without any, the runtime pulls without. */
+  credentials: readonly TrackedCredential[];
+  signal: AbortSignal;
+  onPull: (waitsFor: PullWait) => void;
+  /** Called before the runtime is asked. */
+  begin?: () => Promise<void>;
+}
+
+export interface Pulled {
+  ref: string;
+  /** The one that was let in, if there were any. */
+  credential: TrackedCredential | undefined;
+  /** How long the registry and the runtime took, without the wait before. */
+  tookMs: number;
+}
+
+/** Passes pulls on to the runtime, no more at once and no faster than allowed. */
+export class Puller {
+  readonly #o: PullerOptions;
+  readonly #gate: ConcurrencyGate;
+  readonly #rate: RateLimit;
+
+  constructor(options: PullerOptions) {
+    this.#o = options;
+    this.#gate = new ConcurrencyGate(options.parallelPulls);
+    this.#rate = new RateLimit(options.pullsPerSecond, options.pullBurst, options.clock);
+  }
+
+  async pull(request: PullRequest): Promise<Pulled> {
+    const { signal, onPull } = request;
+    onPull("queue");
+    return this.#gate.run(
+      async () => {
+        onPull("rate");
+        await this.#rate.take(signal);
+        onPull("pull");
+        await request.begin?.();
+        const startedAt = this.#o.clock.now();
+        const pulled = await this.#try(request);
+        return { ...pulled, tookMs: this.#o.clock.now() - startedAt };
+      },
+      { signal },
+    );
+  }
+
+  async #try({ image, sandbox, credentials, signal }: PullRequest): Promise<Omit<Pulled, "tookMs">> {
+    const errors: unknown[] = [];
+    for (const credential of credentials.length > 0 ? credentials : [undefined]) {
+      const auth = credential && { username: credential.username, password: credential.password };
+      try {
+        const ref = await this.#o.images.pullImage(image, auth, sandbox, { signal });
+        if (ref) return { ref, credential };
+        errors.push(new Error(`imageRef of image "${image.image}" is not set`));
+      } catch (error) {
+        if (isAbort(error)) throw error;
+        errors.push(error);
+      }
+    }
+    throw new KubeletError("ErrImagePull", pullErrorText(errors), { cause: new AggregateError(errors) });
+  }
+}

@@ -1,0 +1,134 @@
+import { isObject } from "../../../../lib/config/decode.ts";
+
+/** Where a credential came from that an image was pulled with. */
+export interface PullAccount {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface PullSecretRecord extends PullAccount {
+  readonly credentialHash: string;
+}
+
+/** Who may use an image by the name that it was pulled by. */
+export interface PullAccess {
+  readonly kubernetesSecrets?: readonly PullSecretRecord[];
+  readonly kubernetesServiceAccounts?: readonly PullAccount[];
+  /** Every pod: the node's own credentials were enough, or none were needed. */
+  readonly nodePodsAccessible?: boolean;
+}
+
+/** That a pull of this image was begun. */
+export interface PullIntent {
+  readonly image: string;
+}
+
+/** That an image was pulled by this agent, by which names, and with what. */
+export interface PulledRecord {
+  /** Milliseconds since the epoch. */
+  readonly updatedAt: number;
+  readonly imageRef: string;
+  /** By the name in the pod, without tag and digest. A name that is not here has to be pulled again to be used. */
+  readonly access: ReadonlyMap<string, PullAccess>;
+}
+
+const group = "kubelet.config.k8s.io";
+export const currentVersion = `${group}/v1beta1`;
+const versions = [currentVersion, `${group}/v1alpha1`];
+
+export interface Decoded<T> {
+  readonly value: T;
+  /** False if it has to be written again in the version of today. */
+  readonly isCurrent: boolean;
+}
+
+export function encodeIntent({ image }: PullIntent): string {
+  return `${JSON.stringify({ kind: "ImagePullIntent", apiVersion: currentVersion, image })}\n`;
+}
+
+export function encodeRecord({ updatedAt, imageRef, access }: PulledRecord): string {
+  const names = [...access].sort(([a], [b]) => (a < b ? -1 : 1));
+  const record = {
+    kind: "ImagePulledRecord",
+    apiVersion: currentVersion,
+    lastUpdatedTime: `${new Date(updatedAt).toISOString().slice(0, 19)}Z`,
+    imageRef,
+    ...(names.length > 0 && { credentialMapping: Object.fromEntries(names) }),
+  };
+  return `${JSON.stringify(record)}\n`;
+}
+
+export function decodeIntent(text: string): Decoded<PullIntent> {
+  const { value, isCurrent } = decode(text, "ImagePullIntent", ["image"]);
+  return { value: { image: textOf(value.image, "image") }, isCurrent };
+}
+
+export function decodeRecord(text: string): Decoded<PulledRecord> {
+  const fields = ["lastUpdatedTime", "imageRef", "credentialMapping"];
+  const { value, isCurrent } = decode(text, "ImagePulledRecord", fields);
+  const { lastUpdatedTime, imageRef, credentialMapping = {} } = value;
+  // A record that does not say when it was written is an old one.
+  const updatedAt =
+    lastUpdatedTime === null ? 0 : Date.parse(textOf(lastUpdatedTime, "lastUpdatedTime") || "1970-01-01");
+  if (Number.isNaN(updatedAt)) throw new Error("lastUpdatedTime is not a time");
+  const access = new Map<string, PullAccess>();
+  for (const [name, entry] of Object.entries(objectOf(credentialMapping ?? {}, "credentialMapping")))
+    access.set(name, decodeAccess(entry));
+  return { value: { updatedAt, imageRef: textOf(imageRef, "imageRef"), access }, isCurrent };
+}
+
+function decode(text: string, kind: string, fields: readonly string[]): Decoded<Record<string, unknown>> {
+  const document = objectOf(JSON.parse(text), "the document");
+  const { kind: saidKind, apiVersion, ...value } = document;
+  if (saidKind !== kind) throw new Error(`kind is not ${kind}`);
+  if (typeof apiVersion !== "string" || !versions.includes(apiVersion))
+    throw new Error(`apiVersion is not one of ${versions.join(", ")}`);
+  onlyFields(value, fields);
+  return { value, isCurrent: apiVersion === currentVersion };
+}
+
+function decodeAccess(value: unknown): PullAccess {
+  const entry = objectOf(value, "credentialMapping");
+  onlyFields(entry, ["kubernetesSecrets", "kubernetesServiceAccounts", "nodePodsAccessible"]);
+  const secrets = listOf(entry.kubernetesSecrets).map((secret) => ({
+    ...decodeAccount(secret, ["credentialHash"]),
+    credentialHash: textOf(secret.credentialHash, "credentialHash"),
+  }));
+  const accounts = listOf(entry.kubernetesServiceAccounts).map((account) => decodeAccount(account, []));
+  const everyPod = entry.nodePodsAccessible ?? false;
+  if (typeof everyPod !== "boolean") throw new Error("nodePodsAccessible is not true or false");
+  return {
+    ...(secrets.length > 0 && { kubernetesSecrets: secrets }),
+    ...(accounts.length > 0 && { kubernetesServiceAccounts: accounts }),
+    ...(everyPod && { nodePodsAccessible: true }),
+  };
+}
+
+function decodeAccount(value: Record<string, unknown>, more: readonly string[]): PullAccount {
+  onlyFields(value, ["uid", "namespace", "name", ...more]);
+  const { uid, namespace, name } = value;
+  return { uid: textOf(uid, "uid"), namespace: textOf(namespace, "namespace"), name: textOf(name, "name") };
+}
+
+function objectOf(value: unknown, what: string): Record<string, unknown> {
+  if (!isObject(value)) throw new Error(`${what} is not an object`);
+  return value;
+}
+
+function listOf(value: unknown): Record<string, unknown>[] {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) throw new Error("credentials are not a list");
+  return value.map((item) => objectOf(item, "a credential"));
+}
+
+function textOf(value: unknown, what: string): string {
+  if (value === undefined || value === null) return "";
+  if (typeof value !== "string") throw new Error(`${what} is not a string`);
+  return value;
+}
+
+function onlyFields(value: Record<string, unknown>, known: readonly string[]): void {
+  const unknown = Object.keys(value).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new Error(`${unknown} is not a known field`);
+}

@@ -1,0 +1,330 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { create } from "@bufbuild/protobuf";
+import { seededRandom } from "../../../../../test/faults/seeded-random.ts";
+import { FakeClock } from "../../../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../../../lib/base/logger.ts";
+import { metricValues } from "../../../../lib/base/metric-values.ts";
+import { createMetrics } from "../../../../lib/base/metrics.ts";
+import { ImageSchema } from "../../../../lib/gen/runtime/v1/api_pb.js";
+import type { TrackedCredential } from "../tracked-credential.ts";
+import { PullRecords } from "./pull-records.ts";
+import { recordFileName } from "./record-files.ts";
+import { verificationPolicy } from "./verification-policy.ts";
+
+let base = "";
+let dirs = 0;
+before(async () => {
+  base = await mkdtemp(join(tmpdir(), "records-"));
+});
+after(() => rm(base, { recursive: true, force: true }));
+
+const secret = (name: string, password = name): TrackedCredential => ({
+  username: "u",
+  password,
+  source: { kind: "secret", uid: `uid-${name}`, namespace: "default", name },
+});
+
+interface Image {
+  id: string;
+  tags?: string[];
+}
+
+/** Each call of `begin` is another life of the agent, on the same disk. */
+function setUp(policy = "NeverVerifyPreloadedImages") {
+  const rootDir = join(base, String(++dirs));
+  const clock = new FakeClock();
+  const runtime = { images: [] as Image[], fails: false };
+  const begin = async () => {
+    const metrics = createMetrics();
+    const stop = new AbortController();
+    const records = new PullRecords({
+      rootDir,
+      policy: verificationPolicy(policy, ["r.io/free"]),
+      images: {
+        listImages: async () => {
+          if (runtime.fails) throw new Error("no runtime");
+          return runtime.images.map(({ id, tags = [] }) => create(ImageSchema, { id, repoTags: tags }));
+        },
+      },
+      clock,
+      logger: silentLogger,
+      metrics,
+      expected: { intents: 4, pulled: 4 },
+    });
+    await records.start(stop.signal);
+    const mustPull = (image: string, imageRef: string, ...credentials: TrackedCredential[]) =>
+      records.mustPull({ image, imageRef }, async () => credentials);
+    const pull = async (image: string, imageRef: string, credential?: TrackedCredential) => {
+      await records.begin(image);
+      await records.pulled({ image, imageRef }, credential);
+    };
+    return { records, metrics, stop, mustPull, pull };
+  };
+  const files = async (folder: "pulling" | "pulled") => readdir(join(rootDir, "image_manager", folder));
+  return { rootDir, clock, runtime, begin, files };
+}
+
+test("an image that was always there is for all; one that was pulled is for those who can show how", async () => {
+  const { begin } = setUp();
+  const { mustPull, pull } = await begin();
+  assert.equal(await mustPull("r.io/a:1", "id-a"), false);
+  await pull("r.io/a:1", "id-a", secret("s"));
+  assert.equal(await mustPull("r.io/a:1", "id-a"), true);
+  assert.equal(await mustPull("r.io/a:2", "id-a", secret("s")), false);
+  assert.equal(await mustPull("r.io/a:1", "id-a", secret("other")), true);
+  assert.equal(await mustPull("r.io/b:1", "id-a", secret("s")), true, "another name of the image");
+  await pull("r.io/a:1", "id-a");
+  assert.equal(await mustPull("r.io/a:1", "id-a"), false);
+});
+
+test("what a pod can show is asked for only if it matters", async () => {
+  const { begin } = setUp();
+  const { records, pull } = await begin();
+  const never = () => assert.fail("asked");
+  assert.equal(await records.mustPull({ image: "r.io/a", imageRef: "id-a" }, never), false);
+  await pull("r.io/a", "id-a");
+  assert.equal(await records.mustPull({ image: "r.io/a", imageRef: "id-a" }, never), false);
+  assert.equal(await records.mustPull({ image: "r.io/b", imageRef: "id-a" }, never), true);
+  await pull("r.io/c", "id-c", secret("s"));
+  const refused = async () => Promise.reject(new Error("no API"));
+  await assert.rejects(records.mustPull({ image: "r.io/c", imageRef: "id-c" }, refused), /no API/);
+});
+
+test("a secret that is known keeps its right when its credential is renewed, and the credential has it in any secret", async () => {
+  const { begin } = setUp();
+  const first = await begin();
+  await first.pull("r.io/a", "id-a", secret("s", "old"));
+  assert.equal(await first.mustPull("r.io/a", "id-a", secret("s", "new")), false);
+  const { mustPull } = await begin();
+  assert.equal(await mustPull("r.io/a", "id-a", secret("t", "new")), false);
+  assert.equal(await mustPull("r.io/a", "id-a", secret("v", "old")), true);
+});
+
+test("all is known in the next life", async () => {
+  const { begin, files } = setUp();
+  const first = await begin();
+  await first.pull("r.io/a:1", "id-a", secret("s"));
+  await first.pull("r.io/b:1", "id-b");
+  assert.deepEqual(await files("pulling"), []);
+  const { mustPull } = await begin();
+  assert.equal(await mustPull("r.io/a:1", "id-a"), true);
+  assert.equal(await mustPull("r.io/a:1", "id-a", secret("s")), false);
+  assert.equal(await mustPull("r.io/b:1", "id-b"), false);
+});
+
+test("files are named by the hash of what they are about, and only root may read them", async () => {
+  const { begin, rootDir } = setUp();
+  const { records } = await begin();
+  await records.begin("busybox");
+  const folder = join(rootDir, "image_manager", "pulling");
+  const name = "sha256-9d75f0d7c398df565d7ac04c6819b62d6d8f9560f5eb4672596ecd8f7e96ae91";
+  assert.deepEqual(await readdir(folder), [name]);
+  const path = join(folder, name);
+  assert.equal((await stat(path)).mode & 0o777, 0o600);
+  assert.equal((await stat(folder)).mode & 0o777, 0o700);
+  assert.equal(JSON.parse(await readFile(path, "utf8")).image, "busybox");
+});
+
+const endTable: [rule: string, how: ("failed" | "unknown")[], left: number, must: boolean][] = [
+  ["failed: as if it had not been begun", ["failed"], 0, false],
+  ["unknown: the image may have come of it", ["unknown"], 1, true],
+  ["one of two failed: the other goes on", ["failed"], 1, true],
+  ["unknown, then failed: the first is still not known", ["unknown", "failed"], 1, true],
+];
+for (const [rule, how, left, must] of endTable)
+  test(`a pull that did not succeed, ${rule}`, async () => {
+    const { begin, files } = setUp();
+    const { records, mustPull } = await begin();
+    const two = rule.startsWith("one of two");
+    for (const end of two ? ["", ...how] : how) {
+      await records.begin("r.io/a");
+      if (end !== "") await records.ended("r.io/a", end as "failed");
+    }
+    assert.equal((await files("pulling")).length, left);
+    assert.equal(await mustPull("r.io/a", "id-a", secret("s")), must);
+    assert.equal(await mustPull("r.io/a:latest", "id-a", secret("s")), must, "the same by another name");
+  });
+
+const lives: [rule: string, present: Image[], runtimeFails: boolean, left: number][] = [
+  ["the image has come", [{ id: "id-a", tags: ["docker.io/library/a:latest"] }], false, 0],
+  ["the image is not here yet", [], false, 1],
+  ["nobody can tell", [{ id: "id-a", tags: ["docker.io/library/a:latest"] }], true, 1],
+];
+for (const [rule, present, fails, left] of lives)
+  test(`killed during a pull, ${rule}: nobody gets the image unseen, until somebody has pulled it`, async () => {
+    const { begin, files, runtime } = setUp();
+    await (await begin()).records.begin("a");
+    Object.assign(runtime, { images: present, fails });
+    const { mustPull, pull } = await begin();
+    assert.equal((await files("pulling")).length, left);
+    for (const name of ["a", "a:latest", "docker.io/library/a"])
+      assert.equal(await mustPull(name, "id-a", secret("s")), true, name);
+    await pull("a", "id-a", secret("s"));
+    assert.equal(await mustPull("a", "id-a", secret("s")), false);
+    assert.deepEqual(await files("pulling"), []);
+  });
+
+test("killed while a file is written: the draft is nothing, and goes", async () => {
+  const { begin, files, rootDir } = setUp();
+  const first = await begin();
+  await first.pull("r.io/a", "id-a", secret("s"));
+  const draft = join(rootDir, "image_manager", "pulled", `${recordFileName("id-a")}.tmp`);
+  await writeFile(draft, '{"kind":"ImageP');
+  const { mustPull } = await begin();
+  assert.equal(await mustPull("r.io/a", "id-a", secret("s")), false);
+  assert.deepEqual(await files("pulled"), [recordFileName("id-a")]);
+});
+
+test("a record that cannot be read gives nobody a right, until the image is pulled again", async () => {
+  const { begin, rootDir } = setUp();
+  for (const folder of ["pulled", "pulling"]) {
+    await mkdir(join(rootDir, "image_manager", folder), { recursive: true });
+    const subject = folder === "pulled" ? "id-a" : "r.io/b";
+    await writeFile(join(rootDir, "image_manager", folder, recordFileName(subject)), "{");
+  }
+  const { mustPull, pull } = await begin();
+  assert.equal(await mustPull("r.io/a", "id-a", secret("s")), true);
+  assert.equal(await mustPull("r.io/b", "id-b", secret("s")), true);
+  assert.equal(await mustPull("r.io/c", "id-c"), false);
+  await pull("r.io/a", "id-a", secret("s"));
+  assert.equal(await mustPull("r.io/a", "id-a", secret("s")), false);
+});
+
+test("records of an older version are read and written anew", async () => {
+  const { begin, rootDir } = setUp();
+  const path = join(rootDir, "image_manager", "pulled", recordFileName("id-a"));
+  await mkdir(join(rootDir, "image_manager", "pulled"), { recursive: true });
+  const apiVersion = "kubelet.config.k8s.io/v1alpha1";
+  const credentialMapping = { "r.io/a": { nodePodsAccessible: true } };
+  const record = {
+    kind: "ImagePulledRecord",
+    apiVersion,
+    lastUpdatedTime: "2026-01-01T00:00:00Z",
+    imageRef: "id-a",
+    credentialMapping,
+  };
+  await writeFile(path, JSON.stringify(record));
+  const { mustPull } = await begin();
+  assert.equal(await mustPull("r.io/a", "id-a"), false);
+  const now = JSON.parse(await readFile(path, "utf8"));
+  assert.deepEqual(now, { ...record, apiVersion: "kubelet.config.k8s.io/v1beta1" });
+});
+
+test("records go with their images, but not those that came after the images were listed", async () => {
+  const { begin, files, clock } = setUp();
+  const { records, pull } = await begin();
+  await pull("r.io/a", "id-a");
+  await pull("r.io/b", "id-b");
+  await clock.advance(1000);
+  const until = clock.now();
+  await pull("r.io/c", "id-c");
+  await records.prune(["id-a"], until);
+  assert.deepEqual(new Set(await files("pulled")), new Set(["id-a", "id-c"].map(recordFileName)));
+});
+
+test("images that are gone are looked for every 5 minutes", async () => {
+  const { begin, files, clock, runtime } = setUp();
+  const { pull, stop, records } = await begin();
+  runtime.images = [{ id: "id-a" }];
+  await pull("r.io/a", "id-a");
+  await pull("r.io/b", "id-b");
+  await clock.advance(4 * 60_000);
+  assert.equal((await files("pulled")).length, 2);
+  await clock.advance(2 * 60_000);
+  while ((await files("pulled")).length > 1) await clock.advance(0);
+  assert.deepEqual(await files("pulled"), [recordFileName("id-a")]);
+  stop.abort();
+  await records.done;
+});
+
+test("checks and records are counted", async () => {
+  const { begin } = setUp();
+  const { mustPull, pull, metrics, records } = await begin();
+  await mustPull("r.io/a", "id-a");
+  await pull("r.io/a", "id-a", secret("s"));
+  await mustPull("r.io/a", "id-a", secret("s"));
+  await mustPull("r.io/a", "id-a");
+  await assert.rejects(
+    records.mustPull({ image: "r.io/a", imageRef: "id-a" }, () => Promise.reject(new Error())),
+  );
+  await records.begin("r.io/b");
+  const name = "kubelet_imagemanager_image_mustpull_checks_total";
+  assert.deepEqual(await metricValues(metrics, name), {
+    "result=credentialPolicyAllowed": 1,
+    "result=credentialRecordFound": 1,
+    "result=mustAuthenticate": 1,
+    "result=error": 1,
+  });
+  const gauges = {
+    ondisk_pullintents: 1,
+    ondisk_pulledrecords: 1,
+    inmemory_pullintents_usage_percent: 25,
+    inmemory_pulledrecords_usage_percent: 25,
+  };
+  for (const [gauge, value] of Object.entries(gauges))
+    assert.deepEqual(await metricValues(metrics, `kubelet_imagemanager_${gauge}`), { "": value });
+});
+
+test("a disk that cannot be written to: no pull without a note of it", async () => {
+  const { begin, rootDir } = setUp();
+  const { records } = await begin();
+  await rm(join(rootDir, "image_manager"), { recursive: true });
+  await writeFile(join(rootDir, "image_manager"), "");
+  await assert.rejects(
+    records.begin("r.io/a"),
+    /^KubeletError: Failed to record image pull intent for container image "r.io\/a": ENOTDIR/,
+  );
+  await assert.rejects(begin(), /records of image pulls in .* cannot be used: ENOTDIR/);
+});
+
+test("a pull that could not be recorded stays begun, so that its image does not pass for one that was always here", async () => {
+  const { begin, rootDir, files } = setUp();
+  const { mustPull, pull } = await begin();
+  const folder = join(rootDir, "image_manager", "pulled");
+  await rm(folder, { recursive: true });
+  await writeFile(folder, "");
+  await pull("r.io/a", "id-a", secret("s"));
+  assert.deepEqual(await files("pulling"), [recordFileName("r.io/a")]);
+  assert.equal(await mustPull("r.io/a", "id-a", secret("s")), true);
+  await rm(folder);
+  assert.equal(await (await begin()).mustPull("r.io/a", "id-a", secret("s")), true);
+});
+
+test("kill -9 at any moment: every image that came is known to be ours, and no file is broken", async () => {
+  const { below } = seededRandom(7);
+  const writer = fileURLToPath(new URL("./record-writer-for-tests.ts", import.meta.url));
+  for (let round = 0; round < 6; round++) {
+    const { rootDir, begin, files } = setUp();
+    const child = spawn(process.execPath, [writer, rootDir], { stdio: ["ignore", "pipe", "inherit"] });
+    let output = "";
+    const enough = 5 + below(60);
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+      if (output.split("\n").length > enough) child.kill("SIGKILL");
+    });
+    await new Promise((resolve) => child.once("close", resolve));
+    const came = output.split("\n").slice(0, -1);
+    assert.ok(came.length >= enough);
+    const { mustPull, metrics } = await begin();
+    for (const n of came) {
+      assert.equal(
+        await mustPull(`r.io/i${n}`, `id-${n}`),
+        true,
+        `image ${n} passes for one that was always here`,
+      );
+      const again = await mustPull(`r.io/i${n}`, `id-${n}`, secret("s"));
+      const begun = (await files("pulling")).includes(recordFileName(`r.io/i${n}`));
+      assert.equal(again, begun, `image ${n} was recorded, or its pull is known to have begun`);
+    }
+    assert.equal(
+      (await metricValues(metrics, "kubelet_imagemanager_image_mustpull_checks_total"))["result=error"],
+      undefined,
+    );
+  }
+});

@@ -1,0 +1,242 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { gunzipSync } from "node:zlib";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../../lib/base/logger.ts";
+import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
+import { CriError } from "../../../lib/clients/cri/cri-error.ts";
+import { compressFile } from "./compress.ts";
+import { type LoggingContainer, LogRotation, type LogRotationOptions } from "./log-rotation.ts";
+
+const everyMs = 10_000;
+
+/** Files are real, time is not. Each container has a folder's file, which its "runtime" opens anew when told. */
+async function setUp(t: TestContext, options: Partial<LogRotationOptions> = {}) {
+  const dir = mkdtempSync(join(tmpdir(), "logs-"));
+  const clock = new FakeClock(new Date(2026, 0, 1, 12, 0, 0).getTime());
+  const running: LoggingContainer[] = [];
+  const warnings: string[] = [];
+  const runtime = {
+    reopened: [] as string[],
+    reopen: async (id: ContainerId): Promise<void> => writeFileSync(join(dir, `${id}.log`), ""),
+  };
+  const rotation = new LogRotation({
+    runtime: {
+      reopenContainerLog: async (id) => {
+        runtime.reopened.push(id);
+        await runtime.reopen(id);
+      },
+    },
+    running: () => running,
+    maxBytes: 10,
+    maxFiles: 3,
+    workers: 1,
+    everyMs,
+    clock,
+    logger: { ...silentLogger, warn: (_message, fields) => warnings.push(String(fields?.err)) },
+    ...options,
+  });
+  const stop = new AbortController();
+  t.after(async () => {
+    stop.abort();
+    await rotation.done;
+    rmSync(dir, { recursive: true });
+  });
+  return {
+    dir,
+    clock,
+    runtime,
+    rotation,
+    warnings,
+    running,
+    path: (name: string) => join(dir, name),
+    write: (name: string, text: string) => writeFileSync(join(dir, name), text),
+    run: (id: string) => running.push({ id: id as ContainerId, logPath: join(dir, `${id}.log`) }),
+    files: () => readdirSync(dir).sort((a, b) => (a < b ? -1 : 1)),
+    start: () => rotation.start(stop.signal),
+    stop,
+    /** Lets the next round come, and waits for real files until what it does is done. */
+    async round(check: () => void): Promise<void> {
+      await clock.advance(everyMs);
+      await eventually(check);
+    },
+  };
+}
+
+async function eventually(check: () => void): Promise<void> {
+  const until = Date.now() + 5000;
+  for (;;) {
+    try {
+      return check();
+    } catch (error) {
+      if (Date.now() > until) throw error;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+}
+
+test("a log of the size is put aside, and the runtime begins a new one; a smaller one stays", async (t) => {
+  const { write, run, start, files, runtime, path } = await setUp(t);
+  write("a.log", "0123456789");
+  write("b.log", "012345678");
+  run("a");
+  run("b");
+  await start();
+  await eventually(() => assert.deepEqual(files(), ["a.log", "a.log.20260101-120000", "b.log"]));
+  assert.equal(readFileSync(path("a.log.20260101-120000"), "utf8"), "0123456789");
+  await eventually(() => assert.deepEqual(runtime.reopened, ["a"]));
+});
+
+test("what was put aside before is compressed, and the oldest goes", async (t) => {
+  const { write, run, start, files, round, path } = await setUp(t);
+  run("a");
+  write("a.log", "first  log");
+  await start();
+  await eventually(() => assert.deepEqual(files(), ["a.log", "a.log.20260101-120000"]));
+  write("a.log", "second log");
+  await round(() =>
+    assert.deepEqual(files(), ["a.log", "a.log.20260101-120000.gz", "a.log.20260101-120010"]),
+  );
+  assert.equal(gunzipSync(readFileSync(path("a.log.20260101-120000.gz"))).toString(), "first  log");
+  write("a.log", "third  log");
+  await round(() =>
+    assert.deepEqual(files(), ["a.log", "a.log.20260101-120010.gz", "a.log.20260101-120020"]),
+  );
+});
+
+test("a runtime that does not begin a new log: the old one is put back, said once, tried again", async (t) => {
+  const { write, run, start, files, round, path, runtime, warnings } = await setUp(t);
+  const reopen = runtime.reopen;
+  runtime.reopen = async () => {
+    throw new Error("no such task");
+  };
+  run("a");
+  write("a.log", "0123456789");
+  await start();
+  await eventually(() => assert.deepEqual(warnings, ["no such task"]));
+  assert.deepEqual(files(), ["a.log"]);
+  assert.equal(readFileSync(path("a.log"), "utf8"), "0123456789");
+  await round(() => assert.equal(runtime.reopened.length, 2));
+  await eventually(() => assert.deepEqual(files(), ["a.log"]));
+  assert.equal(warnings.length, 1);
+  runtime.reopen = reopen;
+  await round(() => assert.deepEqual(files(), ["a.log", "a.log.20260101-120020"]));
+});
+
+test("a log that somebody removed is begun anew", async (t) => {
+  const { run, start, files, runtime } = await setUp(t);
+  run("a");
+  await start();
+  await eventually(() => assert.deepEqual(files(), ["a.log"]));
+  assert.deepEqual(runtime.reopened, ["a"]);
+});
+
+test("a container that was removed meanwhile is no trouble", async (t) => {
+  const { run, start, runtime, warnings, rotation, stop } = await setUp(t);
+  runtime.reopen = async () => {
+    throw new CriError("NOT_FOUND", "ReopenContainerLog", "no such container");
+  };
+  run("a");
+  await start();
+  await eventually(() => assert.deepEqual(runtime.reopened, ["a"]));
+  stop.abort();
+  await rotation.done;
+  assert.deepEqual(warnings, []);
+});
+
+test("a container that does not run any more is left alone", async (t) => {
+  const { write, run, start, files, round, running, runtime } = await setUp(t);
+  run("a");
+  run("b");
+  write("a.log", "");
+  write("b.log", "0123456789");
+  await start();
+  await eventually(() => assert.deepEqual(runtime.reopened, ["b"]));
+  running.splice(0, 1);
+  write("a.log", "0123456789");
+  write("b.log", "0123456789");
+  await round(() => assert.deepEqual(runtime.reopened, ["b", "b"]));
+  assert.equal(files().filter((name) => name.startsWith("a.")).length, 1);
+});
+
+test("two in one second: nothing is overwritten", async (t) => {
+  const { write, run, start, files, path, runtime, warnings, round } = await setUp(t);
+  run("a");
+  run("b");
+  write("a.log", "0123456789");
+  write("b.log", "0123456789");
+  write("a.log.20260101-120000", "earlier");
+  await start();
+  await eventually(() => assert.deepEqual(runtime.reopened, ["b"]));
+  assert.equal(gunzipSync(readFileSync(path("a.log.20260101-120000.gz"))).toString(), "earlier");
+  assert.equal(readFileSync(path("a.log"), "utf8"), "0123456789");
+  await round(() => assert.ok(files().includes("a.log.20260101-120010")));
+  assert.deepEqual(warnings, []);
+});
+
+test("no more logs are worked on at once than allowed, and each only once", async (t) => {
+  const { write, run, start, round, runtime, clock } = await setUp(t, { workers: 2 });
+  const ends: (() => void)[] = [];
+  const { reopen } = runtime;
+  runtime.reopen = async (id) => {
+    await new Promise<void>((resolve) => ends.push(resolve));
+    await reopen(id);
+  };
+  for (const id of ["a", "b", "c"]) {
+    run(id);
+    write(`${id}.log`, "0123456789");
+  }
+  await start();
+  await eventually(() => assert.equal(ends.length, 2));
+  await clock.advance(5 * everyMs);
+  assert.deepEqual(new Set(runtime.reopened), new Set(["a", "b"]));
+  assert.equal(ends.length, 2);
+  ends[0]!();
+  await round(() => assert.ok(runtime.reopened.includes("c")));
+  for (const end of ends) end();
+});
+
+test("a negative size: never", async (t) => {
+  const { write, run, start, files, clock, rotation } = await setUp(t, { maxBytes: -1 });
+  run("a");
+  write("a.log", "0123456789");
+  await start();
+  await rotation.done;
+  assert.equal(clock.pending, 0);
+  assert.deepEqual(files(), ["a.log"]);
+});
+
+test("it is done when what it does to files is done", async (t) => {
+  const { write, run, start, runtime, rotation, stop, files } = await setUp(t);
+  const end = Promise.withResolvers<void>();
+  runtime.reopen = () => end.promise;
+  run("a");
+  write("a.log", "0123456789");
+  await start();
+  await eventually(() => assert.equal(runtime.reopened.length, 1));
+  stop.abort();
+  let isDone = false;
+  const done = rotation.done.then(() => {
+    isDone = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(isDone, false);
+  end.resolve();
+  await done;
+  assert.deepEqual(files(), ["a.log.20260101-120000"]);
+});
+
+test("a compressed file has the rights of the one before; a compression that fails leaves that", async (t) => {
+  const { write, path } = await setUp(t);
+  write("x", "content");
+  const { mode } = statSync(path("x"));
+  await assert.rejects(compressFile(path("x"), AbortSignal.abort()));
+  assert.deepEqual([existsSync(path("x")), existsSync(path("x.tmp"))], [true, false]);
+  await compressFile(path("x"));
+  assert.deepEqual([existsSync(path("x")), existsSync(path("x.tmp"))], [false, false]);
+  assert.equal(statSync(path("x.gz")).mode, mode);
+  assert.equal(gunzipSync(readFileSync(path("x.gz"))).toString(), "content");
+});

@@ -1,0 +1,208 @@
+import { Backoff } from "../../../lib/base/backoff.ts";
+import { type Clock, sleep } from "../../../lib/base/clock.ts";
+import type { Component } from "../../../lib/base/component.ts";
+import { httpStatusOf, KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import { failureLog } from "../../../lib/base/failure-log.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
+import { fullNameOf, type Pod, type PodFullName, podRef } from "../../../lib/model/pod.ts";
+import { isMirrorOf, type MirrorStep, mirrorOf, type OwnerNode, planMirrors } from "./mirror-plan.ts";
+
+export interface MirrorPodsOptions {
+  api: Pick<KubeTransport, "request">;
+  clock: Clock;
+  logger: Logger;
+  /** The static pods that run here; those that are ending need no mirror made any more. */
+  staticPods: () => readonly Pod[];
+  /** Pods of the API that are mirrors, as last watched. */
+  mirrors: () => readonly Pod[];
+  /** Undefined while the node is not registered or is being deleted: no mirror is made then. */
+  node: () => OwnerNode | undefined;
+  /** Every source has told its pods. Before that, a mirror without a pod is no orphan. */
+  areSourcesReady: () => boolean;
+  /** A static pod of this name is still ending here: its mirror shows how. */
+  isEnding: (name: PodFullName) => boolean;
+}
+
+const everyMs = 10_000;
+const requestMs = 10_000;
+/** How long to wait for the watch to bring what was just made. */
+const unseenMs = 5000;
+
+/** Keeps a pod in the API for each static pod, so that users and the scheduler see it. */
+export class MirrorPods implements Component {
+  readonly name = "mirror-pods";
+  readonly #o: MirrorPodsOptions;
+  #backoff = new Backoff({ initialMs: 1000, maxMs: 30_000, resetMs: 60_000 });
+  /** Made, and not seen in the watch so far. */
+  #made = new Map<PodFullName, { pod: Pod; at: number }>();
+  /** Mirrors that were deleted and that the watch may still show. */
+  #deleted = new Set<string>();
+  /** Mirrors of pods that have ended: of no use to a pod that begins again with the same UID. */
+  #ended = new Set<string>();
+  #pokes = 0;
+  #wake: () => void = () => {};
+  #loop: Promise<void> = Promise.resolve();
+
+  constructor(options: MirrorPodsOptions) {
+    this.#o = options;
+  }
+
+  get done(): Promise<void> {
+    return this.#loop;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    this.#loop = this.#run(signal);
+  }
+
+  /** Pods, mirrors or the node have changed. */
+  poke(): void {
+    this.#pokes++;
+    this.#wake();
+  }
+
+  /** The static pod of this name has ended. If it begins again, that is another pod in the API. */
+  podEnded(name: PodFullName): void {
+    for (const mirror of this.#o.mirrors())
+      if (fullNameOf(mirror) === name) this.#ended.add(mirror.metadata.uid);
+    this.poke();
+  }
+
+  /** The API was away and is back: what failed meanwhile need not wait any longer. */
+  tryAgain(): void {
+    this.#backoff.forget("");
+    this.poke();
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const pokes = this.#pokes;
+      const nextMs = await this.#round(signal);
+      if (this.#pokes !== pokes || signal.aborted) continue;
+      const awake = new AbortController();
+      this.#wake = () => awake.abort();
+      await sleep(this.#o.clock, nextMs, AbortSignal.any([signal, awake.signal])).catch(() => {});
+    }
+  }
+
+  /** Does what is to be done now, and says when to look again. */
+  async #round(signal: AbortSignal): Promise<number> {
+    const { clock, logger } = this.#o;
+    let nextMs = everyMs;
+    for (const step of this.#plan()) {
+      const target = step.kind === "delete" ? step.mirror : step.pod;
+      const name = fullNameOf(target);
+      const now = clock.now();
+      const waitMs = (this.#backoff.readyAt(name, now) ?? 0) - now;
+      if (waitMs > 0) {
+        nextMs = Math.min(nextMs, waitMs);
+        continue;
+      }
+      try {
+        await this.#act(step, signal);
+        this.#backoff.succeeded(name);
+      } catch (error) {
+        if (signal.aborted) break;
+        failureLog(
+          logger,
+          "warn",
+          error,
+        )("Failed to update mirror pod", {
+          pod: podRef(target),
+          step: step.kind,
+          err: messageOf(error),
+        });
+        nextMs = Math.min(nextMs, this.#backoff.failed(name, clock.now()));
+      }
+    }
+    return nextMs;
+  }
+
+  #plan(): MirrorStep[] {
+    const { clock, staticPods, mirrors, node, areSourcesReady, isEnding } = this.#o;
+    const watched = mirrors();
+    for (const uids of [this.#deleted, this.#ended])
+      for (const uid of uids) if (!watched.some((m) => m.metadata.uid === uid)) uids.delete(uid);
+    const seen = watched.filter((m) => !this.#deleted.has(m.metadata.uid));
+    const names = new Set(seen.map(fullNameOf));
+    for (const [name, { at }] of this.#made)
+      if (names.has(name) || clock.now() - at >= unseenMs) this.#made.delete(name);
+    const steps = planMirrors(staticPods(), seen, this.#ended);
+    return steps.filter((step) => {
+      if (step.kind === "delete") return areSourcesReady() && !isEnding(fullNameOf(step.mirror));
+      const made = this.#made.get(fullNameOf(step.pod))?.pod;
+      const isMade = made?.metadata.uid === step.pod.metadata.uid;
+      return step.kind === "replace" || (!isMade && node() !== undefined);
+    });
+  }
+
+  async #act(step: MirrorStep, signal: AbortSignal): Promise<void> {
+    switch (step.kind) {
+      case "delete":
+        return this.#delete(step.mirror, signal);
+      case "replace":
+        await this.#delete(step.mirror, signal);
+        return this.#create(step.pod, signal);
+      case "create":
+        return this.#create(step.pod, signal);
+      default:
+        return step satisfies never;
+    }
+  }
+
+  async #create(pod: Pod, signal: AbortSignal): Promise<void> {
+    const { api, clock, logger } = this.#o;
+    const node = this.#o.node();
+    if (!node) return;
+    try {
+      await api.request({
+        method: "POST",
+        path: podsPath(pod),
+        body: mirrorOf(pod, node),
+        signal,
+        timeoutMs: requestMs,
+      });
+      logger.info("A mirror pod was created", { pod: podRef(pod) });
+    } catch (error) {
+      if (httpStatusOf(error) !== 409) throw error;
+      await this.#mustBeOurs(pod, error, signal);
+    }
+    this.#made.set(fullNameOf(pod), { pod, at: clock.now() });
+  }
+
+  /** There is a pod of the name: our mirror, if only the answer was lost or the watch is late, or somebody else's pod. */
+  async #mustBeOurs(pod: Pod, cause: unknown, signal: AbortSignal): Promise<void> {
+    const { api } = this.#o;
+    const found = await api.request<Pod>({ method: "GET", path: podPath(pod), signal, timeoutMs: requestMs });
+    if (isMirrorOf(found, pod)) return;
+    throw new KubeletError("MirrorPod", `another pod has the name ${podRef(pod)}`, { cause });
+  }
+
+  async #delete(mirror: Pod, signal: AbortSignal): Promise<void> {
+    const { uid } = mirror.metadata;
+    try {
+      await this.#o.api.request({
+        method: "DELETE",
+        path: podPath(mirror),
+        body: { apiVersion: "v1", kind: "DeleteOptions", gracePeriodSeconds: 0, preconditions: { uid } },
+        signal,
+        timeoutMs: requestMs,
+      });
+      this.#o.logger.info("A mirror pod was deleted", { pod: podRef(mirror), podUID: uid });
+    } catch (error) {
+      // It is gone, or there is another of the name already.
+      const status = httpStatusOf(error);
+      if (status !== 404 && status !== 409) throw error;
+    }
+    this.#deleted.add(uid);
+  }
+}
+
+function podsPath({ metadata: { namespace } }: Pod): string {
+  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
+}
+
+function podPath(pod: Pod): string {
+  return `${podsPath(pod)}/${encodeURIComponent(pod.metadata.name)}`;
+}

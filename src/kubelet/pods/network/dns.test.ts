@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { fakePod } from "../../../lib/model/fake-pod.ts";
+import type { PodSpec } from "../../../lib/model/pod.ts";
+import { type DnsSettings, podDns } from "./dns.ts";
+import { type DnsConfig, parseResolvConf } from "./resolv-conf.ts";
+
+const host: DnsConfig = { servers: ["192.0.2.53"], searches: ["example.com"], options: ["timeout:1"] };
+const settings: DnsSettings = {
+  clusterDns: ["10.96.0.10"],
+  clusterDomain: "cluster.local",
+  host,
+  nodeIps: ["192.0.2.10"],
+};
+const cluster: DnsConfig = {
+  servers: ["10.96.0.10"],
+  searches: ["default.svc.cluster.local", "svc.cluster.local", "cluster.local", "example.com"],
+  options: ["ndots:5"],
+};
+const of = (spec: Partial<PodSpec>, over: Partial<DnsSettings> = {}) =>
+  podDns(fakePod({ spec: spec as object }), { ...settings, ...over });
+
+describe("podDns", () => {
+  const rows: [rule: string, want: DnsConfig, spec: Partial<PodSpec>, over?: Partial<DnsSettings>][] = [
+    ["ClusterFirst asks the cluster's server only", cluster, { dnsPolicy: "ClusterFirst" }],
+    [
+      "ClusterFirst on the host's network is the node's",
+      host,
+      { dnsPolicy: "ClusterFirst", hostNetwork: true },
+    ],
+    [
+      "ClusterFirstWithHostNet is the cluster's there too",
+      cluster,
+      { dnsPolicy: "ClusterFirstWithHostNet", hostNetwork: true },
+    ],
+    ["Default is the node's", host, { dnsPolicy: "Default" }],
+    ["None is nothing", { servers: [], searches: [], options: [] }, { dnsPolicy: "None" }],
+    [
+      "None takes all from dnsConfig",
+      { servers: ["1.1.1.1"], searches: ["a"], options: ["ndots:2", "edns0"] },
+      {
+        dnsPolicy: "None",
+        dnsConfig: {
+          nameservers: ["1.1.1.1"],
+          searches: ["a"],
+          options: [{ name: "ndots", value: "2" }, { name: "edns0" }],
+        },
+      },
+    ],
+    [
+      "dnsConfig adds servers and searches once, and replaces options",
+      { servers: ["192.0.2.53", "1.1.1.1"], searches: ["example.com", "a"], options: ["timeout:9"] },
+      {
+        dnsPolicy: "Default",
+        dnsConfig: {
+          nameservers: ["192.0.2.53", "1.1.1.1"],
+          searches: ["example.com", "a"],
+          options: [{ name: "timeout", value: "9" }],
+        },
+      },
+    ],
+    [
+      "no cluster domain leaves the node's searches",
+      { ...cluster, searches: ["example.com"] },
+      { dnsPolicy: "ClusterFirst" },
+      { clusterDomain: "" },
+    ],
+    [
+      "an empty resolvConf turns lookups off",
+      { servers: ["127.0.0.1", "::1"], searches: ["."], options: [] },
+      { dnsPolicy: "Default" },
+      { host: undefined, nodeIps: ["192.0.2.10", "fd00::1"] },
+    ],
+    [
+      "an empty resolvConf is no matter to the cluster's DNS",
+      { ...cluster, searches: cluster.searches.slice(0, 3) },
+      { dnsPolicy: "ClusterFirst" },
+      { host: undefined },
+    ],
+  ];
+  for (const [rule, want, spec, over] of rows) {
+    it(rule, () => {
+      const { config, notices } = of(spec, over);
+      assert.deepEqual(config, want);
+      assert.deepEqual(notices, []);
+    });
+  }
+
+  it("falls back to the node's without a cluster server, and says so of node and pod", () => {
+    const { config, notices } = of({ dnsPolicy: "ClusterFirst" }, { clusterDns: [] });
+    assert.deepEqual(config, host);
+    assert.deepEqual(
+      notices.map((n) => [n.about, n.reason]),
+      [
+        ["node", "MissingClusterDNS"],
+        ["pod", "MissingClusterDNS"],
+      ],
+    );
+    assert.match(
+      notices[1]!.message,
+      /^pod: "web_default\(.*\)"\. kubelet does not have ClusterDNS IP configured/,
+    );
+  });
+  it("keeps three servers", () => {
+    const { config, notices } = of({ dnsPolicy: "None", dnsConfig: { nameservers: ["1", "2", "3", "4"] } });
+    assert.deepEqual(config.servers, ["1", "2", "3"]);
+    assert.match(notices[0]!.message, /applied nameserver line is: 1 2 3$/);
+  });
+  it("keeps 32 searches", () => {
+    const searches = Array.from({ length: 40 }, (_, i) => `s${i}`);
+    assert.deepEqual(
+      of({ dnsPolicy: "None", dnsConfig: { searches } }).config.searches,
+      searches.slice(0, 32),
+    );
+  });
+  it("drops a search that is too long to be a domain", () => {
+    const { config, notices } = of({
+      dnsPolicy: "None",
+      dnsConfig: { searches: ["a", "b".repeat(254), "c"] },
+    });
+    assert.deepEqual(config.searches, ["a", "c"]);
+    assert.equal(notices[0]?.reason, "DNSConfigForming");
+  });
+  it("is within the limits for any searches, and says when it left one out", () => {
+    const search = fc.integer({ min: 1, max: 300 }).map((n) => "x".repeat(n));
+    fc.assert(
+      fc.property(fc.uniqueArray(search, { maxLength: 40 }), (searches) => {
+        const { config, notices } = of({ dnsPolicy: "None", dnsConfig: { searches } });
+        assert.ok(config.searches.length <= 32 && config.searches.join(" ").length <= 2048);
+        assert.equal(notices.length > 0, config.searches.length < searches.length);
+      }),
+    );
+  });
+});
+
+describe("parseResolvConf", () => {
+  const rows: [rule: string, text: string, want: DnsConfig][] = [
+    [
+      "servers add up",
+      "nameserver 1.1.1.1\nnameserver 2.2.2.2 # x",
+      { servers: ["1.1.1.1", "2.2.2.2"], searches: [], options: [] },
+    ],
+    [
+      "the last search line counts, dots at the end do not",
+      "search a b.\nsearch c. .",
+      { servers: [], searches: ["c"], options: [] },
+    ],
+    [
+      "an option replaces one of its name",
+      "options ndots:5 a\noptions ndots:2",
+      { servers: [], searches: [], options: ["ndots:2", "a"] },
+    ],
+    [
+      "comments, empty lines and others are skipped",
+      "# nameserver 1.1.1.1\n\n  \ndomain x\n",
+      { servers: [], searches: [], options: [] },
+    ],
+  ];
+  for (const [rule, text, want] of rows) it(rule, () => assert.deepEqual(parseResolvConf(text), want));
+  it("a server line without a server is an error", () =>
+    assert.throws(() => parseResolvConf("nameserver\n"), /nameserver list is empty/));
+});

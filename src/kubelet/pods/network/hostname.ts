@@ -1,0 +1,67 @@
+import { KubeletError } from "../../../lib/base/errors.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
+
+/** The kernel keeps 64 bytes, one of them the end mark; a whole domain name may use the 64th too. */
+const longestHostname = 63;
+const longestFqdn = 64;
+const dnsLabel = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
+export interface PodHostname {
+  readonly hostname: string;
+  /** "" if the pod has no subdomain. */
+  readonly domain: string;
+}
+
+/** The pod's short name and its domain under the cluster's. `overrides` is false if spec.hostnameOverride does not count. */
+export function podHostname(pod: Pod, clusterDomain: string, overrides = true): PodHostname {
+  const { hostname, hostnameOverride, subdomain } = pod.spec;
+  if (overrides && hostnameOverride != null) {
+    check("HostnameOverride", "DNS subdomain", hostnameOverride, isSubdomain(hostnameOverride));
+    return { hostname: shorten(pod, hostnameOverride), domain: "" };
+  }
+  if (hostname) check("Hostname", "DNS label", hostname, dnsLabel.test(hostname));
+  if (subdomain) check("Subdomain", "DNS label", subdomain, dnsLabel.test(subdomain));
+  return {
+    hostname: shorten(pod, hostname || pod.metadata.name),
+    domain: subdomain ? `${subdomain}.${pod.metadata.namespace}.svc.${clusterDomain}` : "",
+  };
+}
+
+/** What `hostname` prints inside the pod. */
+export function kernelHostname({ hostname, domain }: PodHostname, asFqdn: boolean | undefined): string {
+  if (!asFqdn || domain === "") return hostname;
+  const fqdn = `${hostname}.${domain}`;
+  if (fqdn.length > longestFqdn) {
+    throw new KubeletError(
+      "ConfigPodSandboxError",
+      `failed to construct FQDN from pod hostname and cluster domain, FQDN ${fqdn} is too long ` +
+        `(${longestFqdn} characters is the max, ${fqdn.length} characters requested)`,
+    );
+  }
+  return fqdn;
+}
+
+function shorten(pod: Pod, hostname: string): string {
+  if (hostname.length <= longestHostname) return hostname;
+  const cut = hostname.slice(0, longestHostname).replace(/[-.]+$/, "");
+  if (cut === "") {
+    throw new KubeletError(
+      "ConfigPodSandboxError",
+      `hostname for pod "${pod.metadata.name}" was invalid: "${hostname}"`,
+    );
+  }
+  return cut;
+}
+
+function isSubdomain(text: string): boolean {
+  return text.length <= 253 && text.split(".").every((part) => dnsLabel.test(part));
+}
+
+function check(field: string, kind: string, value: string, valid: boolean): void {
+  if (valid) return;
+  throw new KubeletError(
+    "ConfigPodSandboxError",
+    `pod ${field} "${value}" is not a valid ${kind}: use lower case letters, digits and "-", ` +
+      "and begin and end with a letter or digit",
+  );
+}

@@ -1,0 +1,32 @@
+import { KubeletError } from "../../../lib/base/errors.ts";
+
+export interface DnsConfig {
+  readonly servers: readonly string[];
+  readonly searches: readonly string[];
+  readonly options: readonly string[];
+}
+
+export const emptyDns: DnsConfig = { servers: [], searches: [], options: [] };
+
+/** Servers add up, the last search line counts, an option replaces an earlier one of its name. */
+export function parseResolvConf(text: string): DnsConfig {
+  const servers: string[] = [];
+  let searches: string[] = [];
+  const options = new Map<string, string>();
+  for (const line of text.split("\n")) {
+    const [keyword, ...words] = line.trim().split(/\s+/);
+    switch (keyword) {
+      case "nameserver":
+        if (words[0] === undefined) throw new KubeletError("ResolvConf", "nameserver list is empty");
+        servers.push(words[0]);
+        break;
+      case "search":
+        searches = words.filter((word) => word !== ".").map((word) => word.replace(/\.$/, ""));
+        break;
+      case "options":
+        for (const option of words) options.set(option.split(":")[0] ?? option, option);
+        break;
+    }
+  }
+  return { servers, searches, options: [...options.values()] };
+}

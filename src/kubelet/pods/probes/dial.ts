@@ -1,0 +1,68 @@
+import { connect, isIPv6, type Socket } from "node:net";
+import { errnoOf, messageOf } from "../../../lib/base/errors.ts";
+
+export interface Address {
+  host: string;
+  port: number;
+}
+
+/** "10.0.0.1:80", "[fd00::1]:80" */
+export function hostPort({ host, port }: Address): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** A connection of its own for each probe. It stays half open when the peer closes: how it ends is for `hangUp` to say. */
+export function dial({ host, port }: Address): Socket {
+  const socket = connect({
+    host,
+    port,
+    allowHalfOpen: true,
+    noDelay: true,
+    ...(isIPv6(host) && { family: 6 }),
+  });
+  // Whoever dials listens too; this one keeps a late error from ending the process.
+  socket.on("error", () => {});
+  return socket;
+}
+
+/**
+ * Ends the connection for good. With a reset, unless the peer has closed it already: whoever closes first keeps a port and
+ * a conntrack entry for a minute, and probes are many.
+ */
+export function hangUp(socket: Socket): void {
+  if (socket.destroyed) return;
+  if (socket.connecting || socket.readableEnded) socket.destroy();
+  else socket.resetAndDestroy();
+}
+
+const words: Record<string, string> = {
+  ECONNREFUSED: "connection refused",
+  ECONNRESET: "connection reset by peer",
+  EHOSTUNREACH: "no route to host",
+  EHOSTDOWN: "host is down",
+  ENETUNREACH: "network is unreachable",
+  ETIMEDOUT: "connection timed out",
+  EADDRNOTAVAIL: "cannot assign requested address",
+  EPIPE: "broken pipe",
+  EACCES: "permission denied",
+  EPERM: "operation not permitted",
+  EINVAL: "invalid argument",
+  EMFILE: "too many open files",
+};
+
+/** The errno in the words that users and their alerts know. */
+export function errnoWords(error: unknown): string {
+  return words[errnoOf(error) ?? ""] ?? messageOf(error);
+}
+
+/** Why no connection came about: "dial tcp 10.0.0.1:80: connect: connection refused". */
+export function dialFailure(address: Address, error: unknown): string {
+  // Several addresses of one name were tried: the first says enough.
+  const first = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
+  const { syscall } = first as { syscall?: string };
+  if (syscall === "getaddrinfo") {
+    const why = errnoOf(first) === "ENOTFOUND" ? "no such host" : messageOf(first);
+    return `dial tcp: lookup ${address.host}: ${why}`;
+  }
+  return `dial tcp ${hostPort(address)}: ${syscall ?? "connect"}: ${errnoWords(first)}`;
+}

@@ -1,0 +1,164 @@
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../../lib/base/logger.ts";
+import { createMetrics } from "../../../lib/base/metrics.ts";
+import type { ContainerId, SandboxId } from "../../../lib/clients/cri/cri.ts";
+import { fakePod } from "../../../lib/model/fake-pod.ts";
+import type { Container, Pod, PodSpec } from "../../../lib/model/pod.ts";
+import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
+import { type ProbeKind, type ProbeNews, ProbeResults } from "../../state/probe-results.ts";
+import { failure, type ProbeAnswer, success } from "./probe-answer.ts";
+import { ProbeManager, type ProbeManagerOptions } from "./probe-manager.ts";
+import type { Probe, ProbeRequest } from "./prober.ts";
+
+/** A probe with the defaults of the API. */
+export const probe = (parts: Partial<Probe> = {}): Probe => ({
+  tcpSocket: { port: 80 },
+  timeoutSeconds: 1,
+  periodSeconds: 10,
+  successThreshold: 1,
+  failureThreshold: 3,
+  ...parts,
+});
+
+/** A pod whose probe manager runs. */
+export async function probed(
+  ...[spec, options]: ConstructorParameters<typeof ProbedPod>
+): Promise<ProbedPod> {
+  const pod = new ProbedPod(spec, options);
+  await pod.begin();
+  return pod;
+}
+
+const sandboxId = "s1" as SandboxId;
+
+/** One pod, its probe manager and a runtime that shows what a test says, in simulated time. */
+export class ProbedPod {
+  readonly clock = new FakeClock(1_000_000);
+  readonly results = new ProbeResults();
+  readonly metrics = createMetrics();
+  readonly news: string[] = [];
+  readonly events: string[] = [];
+  /** What was asked: "12.5 liveness c0#1", with seconds since the beginning. */
+  readonly asked: string[] = [];
+  readonly pod: Pod;
+  readonly manager: ProbeManager;
+  readonly stop = new AbortController();
+  /** What the container says; by default all is well. */
+  answer: (kind: ProbeKind, request: ProbeRequest) => ProbeAnswer | Promise<ProbeAnswer> = () => success();
+  #containers = new Map<string, ObservedContainer>();
+  readonly #zero = this.clock.now();
+
+  constructor(
+    spec: Partial<Omit<PodSpec, "containers">> & { containers: Partial<Container>[] },
+    options: Partial<ProbeManagerOptions> = {},
+  ) {
+    this.pod = fakePod({ spec });
+    this.results.onChange((n) => this.news.push(this.#line(n)));
+    this.manager = new ProbeManager({
+      clock: this.clock,
+      logger: silentLogger,
+      metrics: this.metrics,
+      results: this.results,
+      observed: { get: () => this.#observed() },
+      runtime: { execSync: () => Promise.reject(new Error("not in this test")) },
+      events: {
+        normal: () => {},
+        warning: (_pod, reason, message, container) => this.events.push(`${reason} ${container}: ${message}`),
+      },
+      hostIps: () => ["192.0.2.1"],
+      random: () => 0.5,
+      prober: async (request) => {
+        const kind = kindOf(request);
+        this.asked.push(`${this.#seconds()} ${kind} ${request.id}`);
+        return this.answer(kind, request);
+      },
+      ...options,
+    });
+  }
+
+  get uid() {
+    return this.pod.metadata.uid;
+  }
+
+  async begin(): Promise<void> {
+    await this.manager.start(this.stop.signal);
+    this.manager.watch(this.pod);
+  }
+
+  /** The newest container of that name is now this; "c0#2" is the second c0. */
+  shows(id: string, state: ObservedContainer["state"], parts: Partial<ObservedContainer> = {}): void {
+    const name = id.split("#")[0] ?? id;
+    this.#containers.set(name, {
+      id: id as ContainerId,
+      name,
+      sandboxId,
+      state,
+      attempt: 0,
+      hash: "",
+      image: "",
+      imageRef: "",
+      createdAt: this.clock.now(),
+      startedAt: state === "created" ? 0 : this.clock.now(),
+      finishedAt: 0,
+      exitCode: 0,
+      reason: "",
+      message: "",
+      logPath: "",
+      annotations: {},
+      ...parts,
+    });
+    this.manager.observed(this.uid);
+  }
+
+  loses(name: string): void {
+    this.#containers.delete(name);
+    this.manager.observed(this.uid);
+  }
+
+  /** Fails while `failing` says so. */
+  failsWhile(failing: (kind: ProbeKind) => boolean): void {
+    this.answer = (kind) => (failing(kind) ? failure("sick") : success());
+  }
+
+  result(kind: ProbeKind, id: string): string | undefined {
+    return this.results.get(kind, id as ContainerId);
+  }
+
+  /** What was asked since the last time. */
+  taken(): string[] {
+    return this.asked.splice(0);
+  }
+
+  #observed(): ObservedPod {
+    return {
+      uid: this.uid,
+      name: "web",
+      namespace: "default",
+      sandboxes: [
+        {
+          id: sandboxId,
+          state: "ready",
+          attempt: 0,
+          createdAt: 0,
+          ips: ["10.0.0.7", "fd00::7"],
+          hostNetwork: false,
+          annotations: {},
+        },
+      ],
+      containers: [...this.#containers.values()],
+    };
+  }
+
+  #seconds(): number {
+    return (this.clock.now() - this.#zero) / 1000;
+  }
+
+  #line({ kind, id, outcome }: ProbeNews): string {
+    return `${this.#seconds()} ${kind} ${id} ${outcome}`;
+  }
+}
+
+function kindOf({ container, probe }: ProbeRequest): ProbeKind {
+  if (container.startupProbe === probe) return "startup";
+  return container.livenessProbe === probe ? "liveness" : "readiness";
+}

@@ -1,0 +1,170 @@
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect as connectHttp2,
+  type IncomingHttpHeaders,
+} from "node:http2";
+import type { Socket } from "node:net";
+import { messageOf } from "../../../lib/base/errors.ts";
+import { formatDuration } from "../../../lib/config/duration.ts";
+import { withDeadline } from "./deadline.ts";
+import { type Address, dial, hangUp, hostPort } from "./dial.ts";
+import { grpcCodeName } from "./grpc-code.ts";
+import { healthRequest, healthStatus } from "./health-message.ts";
+import {
+  failure,
+  maxOutputBytes,
+  type ProbeAnswer,
+  type ProbeLimits,
+  success,
+  userAgent,
+} from "./probe-answer.ts";
+
+export interface GrpcTarget extends Address {
+  service: string;
+}
+
+/** A connection that was refused is tried again while there is time: the server may be about to listen. */
+const reconnectMs = 1000;
+
+/**
+ * Calls grpc.health.v1.Health/Check. Over node:http2 and not with a gRPC client: one call on one connection needs no
+ * channel, and the socket stays ours to close.
+ */
+export function probeGrpc(target: GrpcTarget, limits: ProbeLimits): Promise<ProbeAnswer> {
+  const within = formatDuration(limits.timeoutMs);
+  let connected = false;
+  const late = () =>
+    connected
+      ? failure(`timeout: health rpc did not complete within ${within}`)
+      : failure(
+          `timeout: failed to connect service "${hostPort(target)}" within ${within}: context deadline exceeded`,
+        );
+  return withDeadline(limits, late, ({ finish }) => {
+    let ended = false;
+    let drop = () => {};
+    const attempt = () => {
+      const call = new HealthCall(target, {
+        connected: () => {
+          connected = true;
+        },
+        answered: finish,
+        lost: (error) => {
+          if (ended) return;
+          drop();
+          if (connected) return finish(rpcFailure("Unavailable", messageOf(error)));
+          drop = limits.clock.after(reconnectMs, attempt);
+        },
+      });
+      drop = () => call.close();
+    };
+    attempt();
+    return () => {
+      ended = true;
+      drop();
+    };
+  });
+}
+
+function rpcFailure(code: string, description: string): ProbeAnswer {
+  return failure(`error: health rpc probe failed: rpc error: code = ${code} desc = ${description}`);
+}
+
+interface CallEvents {
+  /** The server speaks HTTP/2. */
+  connected(): void;
+  answered(answer: ProbeAnswer): void;
+  lost(error: unknown): void;
+}
+
+class HealthCall {
+  readonly #session: ClientHttp2Session;
+  readonly #wire: Socket;
+
+  constructor(target: GrpcTarget, events: CallEvents) {
+    const wire = dial(target);
+    this.#wire = wire;
+    this.#session = connectHttp2(`http://${hostPort(target)}`, { createConnection: () => wire });
+    let isLost = false;
+    // Told by up to three events, and more of them while it is being closed.
+    const lost = (error: unknown) => {
+      if (isLost) return;
+      isLost = true;
+      events.lost(error);
+    };
+    this.#session.on("error", lost);
+    this.#session.once("close", () => lost(new Error("connection closed")));
+    this.#session.once("remoteSettings", () => {
+      events.connected();
+      const stream = this.#session.request({
+        ":method": "POST",
+        ":scheme": "http",
+        ":path": "/grpc.health.v1.Health/Check",
+        "content-type": "application/grpc",
+        "user-agent": userAgent,
+        te: "trailers",
+      });
+      stream.on("error", lost);
+      readAnswer(stream, events.answered);
+      stream.end(healthRequest(target.service));
+    });
+  }
+
+  close(): void {
+    hangUp(this.#wire);
+    this.#session.destroy();
+  }
+}
+
+function readAnswer(stream: ClientHttp2Stream, answered: (answer: ProbeAnswer) => void): void {
+  const parts: Buffer[] = [];
+  let size = 0;
+  let fields: IncomingHttpHeaders & { ":status"?: number } = {};
+  stream.once("response", (headers) => {
+    fields = { ...headers };
+  });
+  stream.once("trailers", (trailers) => {
+    fields = { ...fields, ...trailers };
+  });
+  stream.on("data", (part: Buffer) => {
+    size += part.length;
+    if (size <= maxOutputBytes) parts.push(part);
+  });
+  // Whatever ended it; an error was told before.
+  stream.once("close", () => answered(judge(fields, Buffer.concat(parts))));
+}
+
+function judge(fields: IncomingHttpHeaders & { ":status"?: number }, body: Buffer): ProbeAnswer {
+  const status = fields["grpc-status"];
+  if (status === undefined && (fields[":status"] ?? 200) === 200)
+    return rpcFailure("Internal", "server closed the stream without sending trailers");
+  if (status === undefined)
+    return rpcFailure(
+      "Unknown",
+      `unexpected HTTP status code received from server: ${fields[":status"] ?? 0}`,
+    );
+  const code = grpcCodeName(Number(status));
+  const description = decode(String(fields["grpc-message"] ?? ""));
+  if (code === "Unimplemented")
+    return failure(
+      `error: this server does not implement the grpc health protocol (grpc.health.v1.Health): ${description}`,
+    );
+  if (code !== "OK") return rpcFailure(code, description);
+  try {
+    const serving = healthStatus(body);
+    return serving === "SERVING"
+      ? success("service healthy")
+      : failure(`service unhealthy (responded with "${serving}")`);
+  } catch (error) {
+    return rpcFailure("Internal", messageOf(error));
+  }
+}
+
+/** gRPC sends messages percent-encoded; what is not is shown as it came. */
+function decode(message: string): string {
+  try {
+    return decodeURIComponent(message);
+  } catch {
+    return message;
+  }
+}

@@ -1,0 +1,297 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import type { IncomingMessage, RequestListener } from "node:http";
+import { describe, it, type TestContext } from "node:test";
+import { systemClock } from "../../../lib/base/clock.ts";
+import { isAbort } from "../../../lib/base/errors.ts";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { probeHttp } from "./http-probe.ts";
+import { type HttpGet, httpRequest } from "./http-request.ts";
+import {
+  closedPort,
+  type LoopbackServer,
+  serveHttp,
+  serveHttps,
+  serveTcp,
+  timeWaitsTo,
+} from "./loopback-server.ts";
+import type { ProbeAnswer } from "./probe-answer.ts";
+
+const pem = readFileSync(new URL("../../../../test/fixtures/probes/self-signed.pem", import.meta.url));
+
+async function server(t: TestContext, made: Promise<LoopbackServer>): Promise<LoopbackServer> {
+  const it = await made;
+  t.after(() => it.close());
+  return it;
+}
+
+function probe(
+  port: number,
+  get: Partial<HttpGet> = {},
+  { clock = systemClock, signal = new AbortController().signal, timeoutMs = 10_000, host = "127.0.0.1" } = {},
+): Promise<ProbeAnswer> {
+  return probeHttp(httpRequest({ port, path: "/", scheme: "HTTP", ...get }, {}, host), {
+    clock,
+    timeoutMs,
+    signal,
+  });
+}
+
+const answering =
+  (status: number, body = "", headers: Record<string, string> = {}): RequestListener =>
+  (_, response) => {
+    response.writeHead(status, headers).end(body);
+  };
+
+describe("an HTTP probe", () => {
+  const failed = (status: number) => ({
+    kind: "failure" as const,
+    output: `HTTP probe failed with statuscode: ${status}`,
+  });
+  const table: [rule: string, status: number, body: string, answer: ProbeAnswer][] = [
+    ["200 is success, with the body", 200, "fine", { kind: "success", output: "fine" }],
+    ["204 is success", 204, "", { kind: "success", output: "" }],
+    ["299 is success", 299, "", { kind: "success", output: "" }],
+    [
+      "302 to nowhere is a warning",
+      302,
+      "moved",
+      { kind: "warning", output: "Probe terminated redirects, Response body: moved" },
+    ],
+    ["399 is a warning", 399, "", { kind: "warning", output: "Probe terminated redirects, Response body: " }],
+    ["400 is failure, without the body", 400, "secret", failed(400)],
+    ["404 is failure", 404, "", failed(404)],
+    ["503 is failure", 503, "", failed(503)],
+  ];
+  for (const [rule, status, body, answer] of table)
+    it(rule, async (t) => {
+      const { port } = await server(t, serveHttp(answering(status, body)));
+      assert.deepEqual(await probe(port), answer);
+    });
+
+  it("101 is failure", async (t) => {
+    const { port } = await server(
+      t,
+      serveTcp((socket) => socket.end("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\n\r\n")),
+    );
+    assert.deepEqual(await probe(port), failed(101));
+  });
+
+  it("sends a plain GET on a connection of its own", async (t) => {
+    let seen: IncomingMessage | undefined;
+    const { port } = await server(
+      t,
+      serveHttp((request, response) => {
+        seen = request;
+        response.end();
+      }),
+    );
+    await probe(port, {
+      path: "/x?y",
+      httpHeaders: [
+        { name: "X-Many", value: "1" },
+        { name: "x-many", value: "2" },
+      ],
+    });
+    assert.equal(seen?.method, "GET");
+    assert.equal(seen?.url, "/x?y");
+    assert.deepEqual(seen?.headers, {
+      host: `127.0.0.1:${port}`,
+      "user-agent": "kube-probe/1.36",
+      accept: "*/*",
+      "x-many": "1, 2",
+      connection: "close",
+    });
+  });
+
+  it("sends headers in UTF-8", async (t) => {
+    let seen: string | undefined;
+    const { port } = await server(
+      t,
+      serveHttp((request, response) => {
+        seen = Buffer.from(String(request.headers["x-a"]), "latin1").toString();
+        response.end();
+      }),
+    );
+    await probe(port, { httpHeaders: [{ name: "X-A", value: "Grüße €" }] });
+    assert.equal(seen, "Grüße €");
+  });
+
+  it("is not made with headers that cannot be sent", async (t) => {
+    const it = await server(t, serveHttp(answering(200)));
+    const answer = await probe(it.port, { httpHeaders: [{ name: "X-A", value: "a\r\nb" }] });
+    assert.equal(answer.kind, "error");
+    assert.equal(it.open.size, 0);
+  });
+
+  it("follows redirects within the host and carries its headers along", async (t) => {
+    const seen: string[] = [];
+    const { port } = await server(
+      t,
+      serveHttp((request, response) => {
+        seen.push(`${request.url} ${request.headers.host} ${request.headers["x-a"]}`);
+        if (request.url === "/b") response.end("here");
+        else response.writeHead(307, { location: "/b" }).end();
+      }),
+    );
+    const httpHeaders = [
+      { name: "X-A", value: "1" },
+      { name: "Host", value: "web.example" },
+    ];
+    assert.deepEqual(await probe(port, { path: "/a", httpHeaders }), { kind: "success", output: "here" });
+    assert.deepEqual(seen, ["/a web.example 1", "/b web.example 1"]);
+  });
+
+  it("takes a redirect to another host as success with a warning", async (t) => {
+    const { port } = await server(t, serveHttp(answering(302, "away", { location: "http://127.0.0.2/" })));
+    assert.deepEqual(await probe(port), {
+      kind: "warning",
+      output: "Probe terminated redirects, Response body: away",
+    });
+  });
+
+  it("gives up after ten redirects", async (t) => {
+    let requests = 0;
+    const { port } = await server(
+      t,
+      serveHttp((_, response) => {
+        requests++;
+        response.writeHead(302, { location: "/again" }).end();
+      }),
+    );
+    assert.deepEqual(await probe(port), {
+      kind: "failure",
+      output: `Get "http://127.0.0.1:${port}/again": stopped after 10 redirects`,
+    });
+    assert.equal(requests, 10);
+  });
+
+  it("takes any certificate", async (t) => {
+    const { port } = await server(t, serveHttps(pem, answering(200, "safe")));
+    assert.deepEqual(await probe(port, { scheme: "HTTPS" }), { kind: "success", output: "safe" });
+  });
+
+  it("says so if a server speaks HTTP where HTTPS was expected", async (t) => {
+    const { port } = await server(t, serveHttp(answering(200)));
+    assert.deepEqual(await probe(port, { scheme: "HTTPS" }), {
+      kind: "failure",
+      output: `Get "https://127.0.0.1:${port}/": http: server gave HTTP response to HTTPS client`,
+    });
+  });
+
+  it("works with IPv6", async (t) => {
+    const { port } = await server(t, serveHttp(answering(200), "::1"));
+    assert.equal((await probe(port, {}, { host: "::1" })).kind, "success");
+  });
+
+  it("fails if nobody listens", async () => {
+    const port = await closedPort();
+    assert.deepEqual(await probe(port), {
+      kind: "failure",
+      output: `Get "http://127.0.0.1:${port}/": dial tcp 127.0.0.1:${port}: connect: connection refused`,
+    });
+  });
+
+  it("fails if the server hangs up without an answer", async (t) => {
+    const { port } = await server(
+      t,
+      serveTcp((socket) => void socket.once("data", () => socket.end())),
+    );
+    assert.deepEqual(await probe(port), { kind: "failure", output: `Get "http://127.0.0.1:${port}/": EOF` });
+  });
+
+  it("fails if the server resets the connection", async (t) => {
+    const { port } = await server(
+      t,
+      serveTcp((socket) => void socket.once("data", () => socket.resetAndDestroy())),
+    );
+    const answer = await probe(port);
+    assert.match(
+      answer.kind === "failure" ? answer.output : "",
+      /^Get "[^"]+": read tcp 127\.0\.0\.1:\d+->127\.0\.0\.1:\d+: read: connection reset by peer$/,
+    );
+  });
+
+  it("fails when the server has not answered in time, and lets go of it", async (t) => {
+    const clock = new FakeClock();
+    const asked = Promise.withResolvers<void>();
+    const it = await server(
+      t,
+      serveHttp(() => asked.resolve()),
+    );
+    const answer = probe(it.port, {}, { clock, timeoutMs: 1000 });
+    await asked.promise;
+    await clock.advance(999);
+    assert.equal(it.open.size, 1);
+    await clock.advance(1);
+    assert.deepEqual(await answer, {
+      kind: "failure",
+      output: `Get "http://127.0.0.1:${it.port}/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`,
+    });
+    await allClosed(it);
+    assert.equal(clock.pending, 0);
+  });
+
+  it("counts a body that does not come in time as no answer at all", async (t) => {
+    const clock = new FakeClock();
+    const it = await server(
+      t,
+      serveHttp((_, response) => {
+        response.writeHead(200, { "content-length": "10" });
+        response.write("half");
+      }),
+    );
+    const answer = probe(it.port, {}, { clock, timeoutMs: 1000 });
+    const settled = answer.then(() => true);
+    // Whatever moment the head arrives at, time passes only after it.
+    await until(() => it.open.values().next().value?.bytesWritten ?? 0);
+    while (!(await Promise.race([settled, clock.advance(500).then(() => false)])));
+    const { kind, ...rest } = await answer;
+    assert.equal(kind, "error");
+    assert.deepEqual(rest, {
+      state: "failure",
+      message: "context deadline exceeded (Client.Timeout or context cancellation while reading body)",
+    });
+  });
+
+  it("reads 10 KiB and no more", async (t) => {
+    const it = await server(
+      t,
+      serveHttp((_, response) => {
+        response.write("x".repeat(20_000)); // and never ends
+      }),
+    );
+    const answer = await probe(it.port);
+    assert.deepEqual(answer, { kind: "success", output: "x".repeat(10_240) });
+    await allClosed(it);
+  });
+
+  it("can be called off", async (t) => {
+    const call = new AbortController();
+    const it = await server(
+      t,
+      serveHttp(() => call.abort()),
+    );
+    await assert.rejects(probe(it.port, {}, { signal: call.signal }), isAbort);
+    await allClosed(it);
+  });
+
+  for (const scheme of ["HTTP", "HTTPS"] as const)
+    it(`leaves no connection behind, and none in TIME_WAIT (${scheme})`, async (t) => {
+      const it = await server(
+        t,
+        scheme === "HTTP" ? serveHttp(answering(200, "ok")) : serveHttps(pem, answering(200, "ok")),
+      );
+      for (let i = 0; i < 20; i++) assert.equal((await probe(it.port, { scheme })).kind, "success");
+      await allClosed(it);
+      assert.equal(timeWaitsTo(it.port), 0);
+    });
+});
+
+async function until(condition: () => unknown): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+function allClosed(it: LoopbackServer): Promise<void> {
+  return until(() => it.open.size === 0);
+}

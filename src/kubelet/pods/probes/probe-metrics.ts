@@ -1,0 +1,56 @@
+import type { Metrics } from "../../../lib/base/metrics.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
+import type { ProbeKind } from "../../state/probe-results.ts";
+
+/** What metrics and events call a kind of probe. */
+export const kindNames = {
+  startup: "Startup",
+  liveness: "Liveness",
+  readiness: "Readiness",
+} as const satisfies Record<ProbeKind, string>;
+
+export interface ProbeMetrics {
+  /** Counts one probe; how long it took is of interest only when it succeeded. */
+  record(of: Probed, outcome: "success" | "failure", seconds: number): void;
+  /** Nothing of it is shown any more. */
+  remove(of: Probed): void;
+}
+
+export interface Probed {
+  pod: Pod;
+  container: string;
+  kind: ProbeKind;
+}
+
+const results = { success: "successful", failure: "failed" } as const;
+
+export function probeMetrics(metrics: Metrics): ProbeMetrics {
+  const total = metrics.counter({
+    name: "prober_probe_total",
+    help: "Cumulative number of a liveness, readiness or startup probe for a container by result.",
+    labels: ["probe_type", "result", "container", "pod", "namespace", "pod_uid"],
+  });
+  const duration = metrics.histogram({
+    name: "prober_probe_duration_seconds",
+    help: "Duration in seconds for a probe response.",
+    labels: ["probe_type", "container", "pod", "namespace"],
+  });
+  return {
+    record(of, outcome, seconds) {
+      const labels = labelsOf(of);
+      total.inc({ ...labels, pod_uid: of.pod.metadata.uid, result: results[outcome] });
+      if (outcome === "success") duration.observe(labels, seconds);
+    },
+    remove(of) {
+      const labels = labelsOf(of);
+      for (const result of Object.values(results))
+        total.remove({ ...labels, pod_uid: of.pod.metadata.uid, result });
+      duration.remove(labels);
+    },
+  };
+}
+
+function labelsOf({ pod, container, kind }: Probed) {
+  const { name, namespace } = pod.metadata;
+  return { probe_type: kindNames[kind], container, pod: name, namespace };
+}

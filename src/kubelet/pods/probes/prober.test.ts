@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { create } from "@bufbuild/protobuf";
+import { systemClock } from "../../../lib/base/clock.ts";
+import type { ContainerId, RuntimeService } from "../../../lib/clients/cri/cri.ts";
+import { ExecSyncResponseSchema } from "../../../lib/gen/runtime/v1/api_pb.js";
+import { fakeContainer } from "../../../lib/model/fake-pod.ts";
+import { serveHttp } from "./loopback-server.ts";
+import { createProber, type Probe } from "./prober.ts";
+
+const refusing: RuntimeService["execSync"] = () => Promise.reject(new Error("no runtime"));
+
+function ask(
+  probe: Probe,
+  {
+    execSync = refusing,
+    podIp = "127.0.0.1" as string | undefined,
+    ports = [{}] as { name?: string; containerPort: number }[],
+  } = {},
+) {
+  const prober = createProber({ clock: systemClock, runtime: { execSync } });
+  return prober({
+    probe: { timeoutSeconds: 5, ...probe },
+    container: fakeContainer({ ports, env: [{ name: "A", value: "1" }] }),
+    id: "c1" as ContainerId,
+    podIp,
+    signal: new AbortController().signal,
+  });
+}
+
+describe("the prober", () => {
+  it("tries three times if a probe cannot be made", async () => {
+    let calls = 0;
+    const answer = await ask(
+      { exec: { command: ["true"] } },
+      {
+        execSync: () => {
+          calls++;
+          return Promise.reject(new Error(`no runtime ${calls}`));
+        },
+      },
+    );
+    assert.equal(calls, 3);
+    assert.deepEqual(answer, { kind: "error", state: "unknown", message: "no runtime 3" });
+  });
+
+  it("takes the first answer, good or bad", async () => {
+    const commands: string[][] = [];
+    const answer = await ask(
+      { exec: { command: ["test", "$(A)"] } },
+      {
+        execSync: (_id, command) => {
+          commands.push(command);
+          if (commands.length === 1) return Promise.reject(new Error("no runtime"));
+          return Promise.resolve(create(ExecSyncResponseSchema, { exitCode: 1, stderr: Buffer.from("no") }));
+        },
+      },
+    );
+    assert.deepEqual(answer, { kind: "failure", output: "no" });
+    assert.deepEqual(commands, [
+      ["test", "1"],
+      ["test", "1"],
+    ]);
+  });
+
+  it("finds ports by name", async (t) => {
+    const server = await serveHttp((_, response) => response.end("ok"));
+    t.after(() => server.close());
+    const ports = [{ name: "web", containerPort: server.port }];
+    assert.equal((await ask({ tcpSocket: { port: "web" } }, { ports })).kind, "success");
+    assert.deepEqual(await ask({ httpGet: { port: "web" } }, { ports }), { kind: "success", output: "ok" });
+  });
+
+  const errors: [rule: string, probe: Probe, podIp: string | undefined, message: RegExp][] = [
+    ["a port without a number", { tcpSocket: { port: "web" } }, "127.0.0.1", /no port with the name "web"/],
+    ["a pod without an address", { tcpSocket: { port: 80 } }, undefined, /address of the pod is not known/],
+    [
+      "a pod without an address, by gRPC",
+      { grpc: { port: 80 } },
+      undefined,
+      /address of the pod is not known/,
+    ],
+    [
+      "a pod without an address, by HTTP",
+      { httpGet: { port: 80 } },
+      undefined,
+      /address of the pod is not known/,
+    ],
+    ["a probe without a way to ask", {}, "127.0.0.1", /missing probe handler/],
+  ];
+  for (const [rule, probe, podIp, message] of errors)
+    it(`cannot ask ${rule}`, async () => {
+      // "" stands for none: a default would take the place of undefined.
+      const answer = await ask(probe, { podIp: podIp ?? "", ports: [] });
+      assert.equal(answer.kind, "error");
+      assert.match(answer.kind === "error" ? answer.message : "", message);
+    });
+
+  it("asks the named host if the pod has no address", async (t) => {
+    const server = await serveHttp((_, response) => response.end());
+    t.after(() => server.close());
+    const answer = await ask({ tcpSocket: { port: server.port, host: "127.0.0.1" } }, { podIp: "" });
+    assert.equal(answer.kind, "success");
+  });
+});

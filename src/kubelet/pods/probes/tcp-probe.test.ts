@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type Clock, systemClock } from "../../../lib/base/clock.ts";
+import { isAbort } from "../../../lib/base/errors.ts";
+import { dialFailure } from "./dial.ts";
+import { closedPort, serveTcp, timeWaitsTo } from "./loopback-server.ts";
+import { probeTcp } from "./tcp-probe.ts";
+
+const limits = (clock: Clock = systemClock, signal = new AbortController().signal) => ({
+  clock,
+  timeoutMs: 1000,
+  signal,
+});
+
+describe("a TCP probe", () => {
+  for (const host of ["127.0.0.1", "::1", "localhost"])
+    it(`succeeds if somebody listens on ${host}, and hangs up`, async (t) => {
+      const met = Promise.withResolvers<void>();
+      const server = await serveTcp((socket) => void socket.once("close", () => met.resolve()), host);
+      t.after(() => server.close());
+      assert.deepEqual(await probeTcp({ host, port: server.port }, limits()), {
+        kind: "success",
+        output: "",
+      });
+      await met.promise;
+      assert.equal(timeWaitsTo(server.port), 0);
+    });
+
+  it("fails if nobody listens", async () => {
+    const port = await closedPort();
+    assert.deepEqual(await probeTcp({ host: "127.0.0.1", port }, limits()), {
+      kind: "failure",
+      output: `dial tcp 127.0.0.1:${port}: connect: connection refused`,
+    });
+  });
+
+  it("fails when there is no answer in time", async () => {
+    // Time is up before the kernel could have said anything.
+    const clock: Clock = {
+      now: () => 0,
+      after: (_ms, callback) => {
+        queueMicrotask(callback);
+        return () => {};
+      },
+    };
+    const port = await closedPort();
+    assert.deepEqual(await probeTcp({ host: "127.0.0.1", port }, limits(clock)), {
+      kind: "failure",
+      output: `dial tcp 127.0.0.1:${port}: i/o timeout`,
+    });
+  });
+
+  it("can be called off", async () => {
+    const call = new AbortController();
+    const answer = probeTcp({ host: "127.0.0.1", port: 1 }, limits(systemClock, call.signal));
+    call.abort();
+    await assert.rejects(answer, isAbort);
+  });
+});
+
+describe("why no connection came about", () => {
+  const failed = (code: string, syscall = "connect") => Object.assign(new Error(code), { code, syscall });
+  const address = { host: "fd00::1", port: 80 };
+  const table: [rule: string, error: Error, text: string][] = [
+    ["is said in known words", failed("EHOSTUNREACH"), "dial tcp [fd00::1]:80: connect: no route to host"],
+    ["is said as it came otherwise", failed("EODD"), "dial tcp [fd00::1]:80: connect: EODD"],
+    [
+      "is said of the first address of several",
+      new AggregateError([failed("ECONNREFUSED"), failed("ENETUNREACH")]),
+      "dial tcp [fd00::1]:80: connect: connection refused",
+    ],
+    ["may be the name", failed("ENOTFOUND", "getaddrinfo"), "dial tcp: lookup fd00::1: no such host"],
+  ];
+  for (const [rule, error, text] of table) it(rule, () => assert.equal(dialFailure(address, error), text));
+});

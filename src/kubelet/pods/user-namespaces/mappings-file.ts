@@ -1,0 +1,82 @@
+import { open, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { errnoOf, KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import { makeFolders } from "../../../lib/host/make-folders.ts";
+
+const fileName = "userns";
+
+interface IdMapping {
+  hostId: number;
+  containerId: number;
+  length: number;
+}
+
+/** IDs from `first` on are 0 and up in the pod; the same for users and groups. */
+export interface Mappings {
+  readonly first: number;
+  readonly length: number;
+}
+
+/** Undefined if the pod has none on record. */
+export async function readMappings(podDir: string): Promise<Mappings | undefined> {
+  try {
+    const text = await readFile(join(podDir, fileName), "utf8");
+    return text === "" ? undefined : parseMappings(text);
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return undefined;
+    throw error;
+  }
+}
+
+export function parseMappings(text: string): Mappings {
+  const complain = (message: string, cause?: unknown) =>
+    new KubeletError("UserNamespaces", message, { cause });
+  let parsed: { uidMappings?: IdMapping[]; gidMappings?: IdMapping[] } | null;
+  try {
+    parsed = JSON.parse(text) as typeof parsed;
+  } catch (error) {
+    throw complain(`invalid user namespace mappings file: ${messageOf(error)}`, error);
+  }
+  const [uids = [], gids = []] = [parsed?.uidMappings, parsed?.gidMappings];
+  const [users, groups] = [uids[0], gids[0]];
+  if (!users || uids.length !== 1)
+    throw complain("invalid user namespace configuration: no more than one mapping allowed.");
+  if (!groups || gids.length !== 1 || !same(users, groups))
+    throw complain("invalid user namespace configuration: GID and UID mapping should be identical");
+  if (users.containerId !== 0) throw complain("invalid user namespace configuration: UID 0 must be mapped");
+  if (!Number.isSafeInteger(users.hostId) || !Number.isSafeInteger(users.length))
+    throw complain("invalid user namespace configuration: IDs must be numbers");
+  return { first: users.hostId, length: users.length };
+}
+
+function same(a: IdMapping, b: IdMapping): boolean {
+  return a.hostId === b.hostId && a.containerId === b.containerId && a.length === b.length;
+}
+
+/**
+ * On disk before anybody uses the IDs: after a power cut the same IDs must not be given to another pod while files of
+ * this one are still there.
+ */
+export async function writeMappings(podDir: string, { first, length }: Mappings): Promise<void> {
+  const mappings: IdMapping[] = [{ hostId: first, containerId: 0, length }];
+  await makeFolders(podDir, 0o750);
+  const path = join(podDir, fileName);
+  const draft = join(podDir, `.${fileName}.tmp`);
+  await synced(draft, "w", JSON.stringify({ uidMappings: mappings, gidMappings: mappings }));
+  await rename(draft, path);
+  await synced(podDir, "r");
+}
+
+async function synced(path: string, flags: "r" | "w", content?: string): Promise<void> {
+  const handle = await open(path, flags, 0o600);
+  try {
+    if (content !== undefined) await handle.writeFile(content);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+export async function removeMappings(podDir: string): Promise<void> {
+  await rm(join(podDir, fileName), { force: true });
+}

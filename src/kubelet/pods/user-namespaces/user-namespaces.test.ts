@@ -1,0 +1,232 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import fc from "fast-check";
+import type { PodUid } from "../../../lib/model/pod.ts";
+import { IdRanges } from "./id-ranges.ts";
+import { parseMappings } from "./mappings-file.ts";
+import { parseSubordinateIds, podIdRange, type UserDatabase } from "./subordinate-ids.ts";
+import { requireUserNamespaces, UserNamespaces, type UserNamespacesOptions } from "./user-namespaces.ts";
+
+const uid = (name: string) => name as PodUid;
+const part = 65_536;
+const nobody: UserDatabase = { hasUser: async () => false, getsubids: async () => assert.fail("asked") };
+const some = (output: string | undefined, gids = output): UserDatabase => ({
+  hasUser: async (name) => name === "kubelet",
+  getsubids: async ([first]) => (first === "-g" ? gids : output),
+});
+
+describe("podIdRange", () => {
+  it("is all but the first part without a kubelet user", async () =>
+    assert.deepEqual(await podIdRange(part, nobody), { first: part, length: 2 ** 32 - part }));
+  it("is all but the first part without getsubids", async () =>
+    assert.deepEqual(await podIdRange(2 * part, some(undefined)), {
+      first: 2 * part,
+      length: 2 ** 32 - 2 * part,
+    }));
+  it("is what is set aside for the user", async () =>
+    assert.deepEqual(await podIdRange(part, some("0: kubelet 65536 7208960\n")), {
+      first: part,
+      length: 7_208_960,
+    }));
+  it("has to be the same for users and groups", async () =>
+    assert.rejects(
+      podIdRange(part, some("0: kubelet 65536 65536\n", "0: kubelet 131072 65536\n")),
+      /mismatched subuids and subgids for user "kubelet"/,
+    ));
+  it("is an error if getsubids fails", async () =>
+    assert.rejects(
+      podIdRange(part, {
+        hasUser: async () => true,
+        getsubids: () => Promise.reject(new Error("no answer")),
+      }),
+      /error retrieving additional uids for user "kubelet": no answer/,
+    ));
+  for (const output of [
+    "",
+    "0: kubelet 1 2\n1: kubelet 3 4\n",
+    "0: kubelet 65536",
+    "0: kubelet x 65536",
+    "0: kubelet 1 4294967296",
+  ])
+    it(`is not ${JSON.stringify(output)}`, () =>
+      assert.throws(() => parseSubordinateIds(output), /getsubids/));
+});
+
+describe("IdRanges", () => {
+  const bad: [rule: string, options: ConstructorParameters<typeof IdRanges>[0], message: RegExp][] = [
+    [
+      "IDs of a pod come in whole parts",
+      { range: { first: part, length: part }, idsPerPod: 1000, maxPods: 1 },
+      /length 1000 is not a multiple of 65536/,
+    ],
+    [
+      "root of the host is never a pod's",
+      { range: { first: 0, length: 10 * part }, idsPerPod: part, maxPods: 1 },
+      /ID 0 must be greater or equal to 65536/,
+    ],
+    [
+      "the first ID begins a part",
+      { range: { first: part + 1, length: part }, idsPerPod: part, maxPods: 1 },
+      /assigned ID 65537 is not a multiple/,
+    ],
+    [
+      "the range ends with a part",
+      { range: { first: part, length: part + 1 }, idsPerPod: part, maxPods: 1 },
+      /length 65537 is not a multiple/,
+    ],
+    [
+      "there is a part for each pod",
+      { range: { first: part, length: part }, idsPerPod: part, maxPods: 2 },
+      /not enough to support 2 pods/,
+    ],
+  ];
+  for (const [rule, options, message] of bad)
+    it(rule, () => assert.throws(() => new IdRanges(options), { message }));
+
+  const small = () => new IdRanges({ range: { first: part, length: 3 * part }, idsPerPod: part, maxPods: 3 });
+  it("a pod keeps its part", () => {
+    const ranges = small();
+    assert.equal(ranges.allocate(uid("a")), ranges.allocate(uid("a")));
+  });
+  it("there is an end", () => {
+    const ranges = small();
+    for (const name of ["a", "b", "c"]) ranges.allocate(uid(name));
+    assert.throws(() => ranges.allocate(uid("d")), /could not find an empty slot/);
+    ranges.release(uid("b"));
+    assert.equal(ranges.allocate(uid("d")), 2 * part);
+  });
+  it("what was given back is used last", () => {
+    const ranges = small();
+    const first = ranges.allocate(uid("a"));
+    ranges.release(uid("a"));
+    assert.notEqual(ranges.allocate(uid("b")), first);
+  });
+  it("no two pods ever share an ID", () => {
+    const step = fc.record({ pod: fc.integer({ min: 0, max: 6 }), take: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const ranges = small();
+        for (const { pod, take } of steps) {
+          try {
+            if (take) ranges.allocate(uid(String(pod)));
+            else ranges.release(uid(String(pod)));
+          } catch (error) {
+            assert.equal(ranges.uids().length, 3, String(error));
+          }
+          const firsts = ranges.uids().map((name) => ranges.of(name)!);
+          assert.equal(new Set(firsts).size, firsts.length);
+          assert.ok(firsts.every((first) => first >= part && first % part === 0 && first < 4 * part));
+        }
+      }),
+    );
+  });
+});
+
+describe("parseMappings", () => {
+  const mapping = { hostId: part, containerId: 0, length: part };
+  const text = (uidMappings: unknown, gidMappings: unknown = uidMappings) =>
+    JSON.stringify({ uidMappings, gidMappings });
+  it("reads what other kubelets wrote", () =>
+    assert.deepEqual(
+      parseMappings(
+        '{"uidMappings":[{"hostId":65536,"containerId":0,"length":65536}],"gidMappings":[{"hostId":65536,"containerId":0,"length":65536}]}',
+      ),
+      { first: part, length: part },
+    ));
+  for (const [rule, content, message] of [
+    ["what is no JSON", "{", /invalid user namespace mappings file/],
+    ["null", "null", /no more than one mapping/],
+    ["two mappings", text([mapping, mapping]), /no more than one mapping/],
+    ["users other than groups", text([mapping], [{ ...mapping, hostId: 2 * part }]), /should be identical/],
+    ["a pod without root", text([{ ...mapping, containerId: 1 }]), /UID 0 must be mapped/],
+    ["IDs that are no numbers", text([{ ...mapping, hostId: "65536" }]), /must be numbers/],
+  ] as const)
+    it(`refuses ${rule}`, () => assert.throws(() => parseMappings(content), { message }));
+});
+
+describe("UserNamespaces", () => {
+  async function setUp(t: TestContext, over: Partial<UserNamespacesOptions> = {}) {
+    const podsDir = await mkdtemp(join(tmpdir(), "userns-"));
+    t.after(() => rm(podsDir, { recursive: true }));
+    const make = () => new UserNamespaces({ podsDir, maxPods: 110, users: nobody, ...over });
+    return { podsDir, make };
+  }
+  it("writes down what it gives, and knows it after a restart", async (t) => {
+    const { podsDir, make } = await setUp(t);
+    const first = make();
+    const a = await first.mappingsFor(uid("a"));
+    const b = await first.mappingsFor(uid("b"));
+    assert.notEqual(a.first, b.first);
+    assert.deepEqual(JSON.parse(await readFile(join(podsDir, "a", "userns"), "utf8")), {
+      uidMappings: [{ hostId: a.first, containerId: 0, length: part }],
+      gidMappings: [{ hostId: a.first, containerId: 0, length: part }],
+    });
+    const second = make();
+    assert.deepEqual(await second.mappingsFor(uid("b")), b);
+    const c = await second.mappingsFor(uid("c"));
+    assert.ok(c.first !== a.first && c.first !== b.first);
+  });
+  it("takes IDs back, and forgets the record", async (t) => {
+    const { podsDir, make } = await setUp(t, {
+      users: some("0: kubelet 65536 65536\n"),
+      maxPods: 1,
+    });
+    const namespaces = make();
+    const a = await namespaces.mappingsFor(uid("a"));
+    await assert.rejects(namespaces.mappingsFor(uid("b")), /empty slot/);
+    await namespaces.release(uid("a"));
+    await assert.rejects(readFile(join(podsDir, "a", "userns")), { code: "ENOENT" });
+    assert.deepEqual(await namespaces.mappingsFor(uid("b")), a);
+  });
+  it("takes the IDs of pods back that nobody knows", async (t) => {
+    const { make } = await setUp(t);
+    const before = make();
+    const [a, b] = [await before.mappingsFor(uid("a")), await before.mappingsFor(uid("b"))];
+    const namespaces = make();
+    await namespaces.releaseOthers((name) => name === "b");
+    assert.deepEqual(await namespaces.mappingsFor(uid("b")), b);
+    assert.deepEqual(await namespaces.mappingsFor(uid("c")), a, "a's are free");
+  });
+  it("gives as many IDs as configured", async (t) => {
+    const { make } = await setUp(t, { idsPerPod: 2 * part });
+    assert.deepEqual(await make().mappingsFor(uid("a")), { first: 2 * part, length: 2 * part });
+  });
+  it("does not start on a record that it cannot trust", async (t) => {
+    const { podsDir, make } = await setUp(t);
+    await mkdir(join(podsDir, "a"));
+    await writeFile(join(podsDir, "a", "userns"), "{}");
+    await assert.rejects(make().start(), /record pod mappings for existing pod "a": invalid user namespace/);
+    const namespaces = make();
+    await assert.rejects(namespaces.mappingsFor(uid("b")), /existing pod "a"/);
+    await namespaces.release(uid("b"));
+    await namespaces.release(uid("a"));
+    assert.ok(await namespaces.mappingsFor(uid("b")), "with the end of that pod all is well again");
+  });
+});
+
+describe("requireUserNamespaces", () => {
+  const handlers = [
+    { name: "", userNamespaces: true },
+    { name: "kata", userNamespaces: false },
+  ];
+  it("is content with a handler that has them", () => requireUserNamespaces("", handlers));
+  for (const [rule, handler, known, message] of [
+    [
+      "an old runtime",
+      "",
+      [],
+      /^can't set `spec.hostUsers: false`, runtime does not support user namespaces$/,
+    ],
+    [
+      "a handler without",
+      "kata",
+      handlers,
+      /^can't set `spec.hostUsers: false`, RuntimeClass handler "kata" does not support user namespaces$/,
+    ],
+    ["an unknown handler", "x", handlers, /does not support user namespaces: the handler "x" is not known$/],
+  ] as const)
+    it(`names ${rule}`, () => assert.throws(() => requireUserNamespaces(handler, known), { message }));
+});

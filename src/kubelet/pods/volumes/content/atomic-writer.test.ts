@@ -1,0 +1,200 @@
+import assert from "node:assert/strict";
+import { lstatSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
+import * as fs from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { systemClock } from "../../../../lib/base/clock.ts";
+import { FakeClock } from "../../../../lib/base/fake-clock.ts";
+import { type FileCalls, writeAtomically } from "./atomic-writer.ts";
+import { CrashingCalls } from "./fake-file-calls.ts";
+import { filesOf, modeOf, ownFolder, payloadOf, rootOf } from "./fake-volume-folder.ts";
+
+const clock = systemClock;
+
+describe("atomic writer", () => {
+  it("puts files into a folder with a time in its name, and shows them by links", async (t) => {
+    const dir = ownFolder(t);
+    const at = new FakeClock(Date.UTC(2026, 0, 31, 9, 5, 0));
+    assert.equal(
+      await writeAtomically(dir, payloadOf({ a: "1", "b/c": "2", "b/d/e": "3" }), { clock: at }),
+      true,
+    );
+    assert.deepEqual(rootOf(dir), ["..<time>", "..data -> ..<time>", "a -> ..data/a", "b -> ..data/b"]);
+    assert.match(readlinkSync(join(dir, "..data")), /^\.\.2026_01_31_09_05_00\.\d+$/);
+    assert.equal(readFileSync(join(dir, "b/d/e"), "utf8"), "3");
+  });
+
+  it("touches nothing when all is as it should be", async (t) => {
+    const dir = ownFolder(t);
+    const payload = payloadOf({ a: "1", "b/c": "2" });
+    await writeAtomically(dir, payload, { clock });
+    const before = readlinkSync(join(dir, "..data"));
+    const changedAt = lstatSync(dir).ctimeMs;
+    const calls = new CrashingCalls(-1);
+    assert.equal(await writeAtomically(dir, payload, { clock, files: calls.calls }), false);
+    assert.equal(calls.count, 0);
+    assert.equal(readlinkSync(join(dir, "..data")), before);
+    assert.equal(lstatSync(dir).ctimeMs, changedAt);
+  });
+
+  it("says where it could not write", async (t) => {
+    const dir = ownFolder(t);
+    const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+    const files = { ...fs, writeFile: () => Promise.reject(full) } as FileCalls;
+    await assert.rejects(writeAtomically(dir, payloadOf({ a: "1" }), { clock, files }), {
+      message: `ENOSPC: no space left on device, write '${dir}'`,
+      code: "ENOSPC",
+    });
+    assert.deepEqual(rootOf(dir), []);
+  });
+
+  const updates: [string, Record<string, string>, Record<string, string>, string[]][] = [
+    ["another content", { a: "1" }, { a: "2" }, ["a -> ..data/a"]],
+    ["the same length", { a: "12" }, { a: "21" }, ["a -> ..data/a"]],
+    ["a file more", { a: "1" }, { a: "1", b: "2" }, ["a -> ..data/a", "b -> ..data/b"]],
+    ["a file less", { a: "1", b: "2" }, { a: "1" }, ["a -> ..data/a"]],
+    ["a file less in a folder", { "a/b": "1", "a/c": "2" }, { "a/b": "1" }, ["a -> ..data/a"]],
+    ["a file that becomes a folder", { a: "1" }, { "a/b": "1" }, ["a -> ..data/a"]],
+    ["a folder that becomes a file", { "a/b": "1" }, { a: "1" }, ["a -> ..data/a"]],
+    ["no file any more", { a: "1", "b/c": "2" }, {}, []],
+    ["an empty file", { a: "1" }, { a: "" }, ["a -> ..data/a"]],
+  ];
+  for (const [what, before, after, links] of updates)
+    it(`writes ${what}, and nothing of the former files is left`, async (t) => {
+      const dir = ownFolder(t);
+      await writeAtomically(dir, payloadOf(before), { clock });
+      assert.equal(await writeAtomically(dir, payloadOf(after), { clock }), true);
+      assert.deepEqual(rootOf(dir), ["..<time>", "..data -> ..<time>", ...links]);
+      assert.deepEqual(filesOf(dir), after);
+    });
+
+  it("leaves folders alone that others are mounted on", async (t) => {
+    const dir = ownFolder(t);
+    mkdirSync(join(dir, "inner"));
+    mkdirSync(join(dir, "a"));
+    await writeAtomically(dir, payloadOf({ a: "1", b: "2" }), { clock });
+    await writeAtomically(dir, payloadOf({ b: "3" }), { clock });
+    assert.deepEqual(rootOf(dir), ["..<time>", "..data -> ..<time>", "a", "b -> ..data/b", "inner"]);
+  });
+
+  it("writes anew when the data was damaged", async (t) => {
+    const dir = ownFolder(t);
+    await writeAtomically(dir, payloadOf({ a: "1", b: "2" }), { clock });
+    writeFileSync(join(dir, "..data", "a"), "");
+    assert.equal(await writeAtomically(dir, payloadOf({ a: "1", b: "2" }), { clock }), true);
+    assert.deepEqual(filesOf(dir), { a: "1", b: "2" });
+  });
+
+  for (const target of ["/etc", "../elsewhere", "..2026_01_01_00_00_00.1", "."])
+    it(`does not believe a ..data that leads to ${target}`, async (t) => {
+      const dir = ownFolder(t);
+      symlinkSync(target, join(dir, "..data"));
+      assert.equal(await writeAtomically(dir, payloadOf({ a: "1" }), { clock }), true);
+      assert.deepEqual(rootOf(dir), ["..<time>", "..data -> ..<time>", "a -> ..data/a"]);
+    });
+
+  describe("modes and owners", () => {
+    const isRoot = process.getuid?.() === 0;
+
+    it("are those that are asked for, whatever the umask", async (t) => {
+      const former = process.umask(0o077);
+      t.after(() => process.umask(former));
+      const dir = ownFolder(t);
+      const payload = new Map([
+        ["a", { data: Buffer.from("1"), mode: 0o400 }],
+        ["b/c", { data: Buffer.from("1"), mode: 0o777 }],
+      ]);
+      await writeAtomically(dir, payload, { clock });
+      const data = join(dir, readlinkSync(join(dir, "..data")));
+      const modes = ["", "a", "b", "b/c"].map((path) => modeOf(join(data, path)));
+      assert.deepEqual(modes, ["755", "400", "755", "777"]);
+    });
+
+    it("let the fsGroup read all, and give it what is made later", { skip: !isRoot }, async (t) => {
+      const dir = ownFolder(t);
+      const payload = new Map([["b/c", { data: Buffer.from("1"), mode: 0o600, user: 1234 }]]);
+      await writeAtomically(dir, payload, { clock, fsGroup: 4321 });
+      const data = join(dir, readlinkSync(join(dir, "..data")));
+      const seen = ["", "b", "b/c"].map((path) => {
+        const { uid, gid } = lstatSync(join(data, path));
+        return [modeOf(join(data, path)), uid, gid];
+      });
+      assert.deepEqual(seen, [
+        ["2755", 0, 4321],
+        ["2755", 0, 4321],
+        ["640", 1234, 4321],
+      ]);
+      assert.equal(modeOf(dir), "2750");
+      assert.equal(lstatSync(join(dir, "b")).uid, 1234);
+    });
+  });
+
+  describe("faults", () => {
+    const faults = ["mkdir", "writeFile", "chmod", "symlink", "rename"] as const;
+    for (const name of faults)
+      it(`a failed ${name} leaves the files as they were, and nothing else`, async (t) => {
+        const dir = ownFolder(t);
+        await writeAtomically(dir, payloadOf({ a: "1" }), { clock });
+        const full = Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
+        const files: FileCalls = { ...fs, [name]: () => Promise.reject(full) };
+        await assert.rejects(writeAtomically(dir, payloadOf({ a: "2" }), { clock, files }), full);
+        assert.deepEqual(rootOf(dir), ["..<time>", "..data -> ..<time>", "a -> ..data/a"]);
+        assert.deepEqual(filesOf(dir), { a: "1" });
+        assert.equal(await writeAtomically(dir, payloadOf({ a: "2" }), { clock }), true);
+        assert.deepEqual(filesOf(dir), { a: "2" });
+      });
+  });
+
+  const someFiles = fc.dictionary(
+    fc.constantFrom("a", "b", "c", "d/a", "d/b", "e/f/g"),
+    fc.constantFrom("", "one", "two", "x".repeat(5000)),
+    { noNullPrototype: true },
+  );
+
+  it("killed at any call: the former files or the new ones, and the next write leaves nothing behind", async (t) => {
+    const killed = fc.asyncProperty(
+      someFiles,
+      fc.array(fc.tuple(someFiles, fc.nat(30)), { minLength: 1, maxLength: 4 }),
+      someFiles,
+      async (first, writes, last) => {
+        const dir = ownFolder(t);
+        await writeAtomically(dir, payloadOf(first), { clock });
+        for (const [wanted, crashAt] of writes) {
+          const former = filesOf(dir);
+          const { calls } = new CrashingCalls(crashAt);
+          const done = await writeAtomically(dir, payloadOf(wanted), { clock, files: calls }).then(
+            () => true,
+            () => false,
+          );
+          const seen = filesOf(dir);
+          if (done) assert.deepEqual(seen, sorted(wanted));
+          else
+            assert.ok(
+              [former, sorted(wanted)].some((files) => isSame(seen, files)),
+              JSON.stringify(seen),
+            );
+        }
+        await writeAtomically(dir, payloadOf(last), { clock });
+        assert.deepEqual(filesOf(dir), sorted(last));
+        const links = [...new Set(Object.keys(last).map((path) => path.split("/")[0] ?? ""))].sort((a, b) =>
+          a < b ? -1 : 1,
+        );
+        assert.deepEqual(rootOf(dir), [
+          "..<time>",
+          "..data -> ..<time>",
+          ...links.map((name) => `${name} -> ..data/${name}`),
+        ]);
+      },
+    );
+    await fc.assert(killed, { numRuns: 150, seed: 5 });
+  });
+});
+
+function sorted(files: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(files).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}

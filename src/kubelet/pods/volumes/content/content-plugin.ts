@@ -1,0 +1,94 @@
+import type { Clock } from "../../../../lib/base/clock.ts";
+import { messageOf } from "../../../../lib/base/errors.ts";
+import type { Logger } from "../../../../lib/base/logger.ts";
+import type { TmpfsOptions } from "../../../../lib/host/mounts.ts";
+import type { Pod } from "../../../../lib/model/pod.ts";
+import { amountsOf, wholeOf } from "../../../../lib/model/resources.ts";
+import { memoryVolumeSize } from "../empty-dir/memory-size.ts";
+import type { PodVolumePlace, SetUp, VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
+import { type FileCalls, writeAtomically } from "./atomic-writer.ts";
+import { memoryFiles } from "./memory-files.ts";
+import { nestedMountPoints } from "./nested-mounts.ts";
+import type { ContentFile } from "./payload.ts";
+import {
+  type ContentMounts,
+  foundPlace,
+  makeMountPoints,
+  makePlace,
+  type PlaceKind,
+  removePlace,
+} from "./volume-place.ts";
+
+export interface ContentHost {
+  readonly mounts: ContentMounts;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** What the node has to give, by resource. */
+  readonly allocatable: () => Readonly<Record<string, string>>;
+  /** The PodLevelResources gate. */
+  readonly podLevelResources?: boolean;
+  /** For tests. */
+  readonly files?: FileCalls;
+}
+
+/** One type of volume whose files are written by us. */
+export interface ContentType extends PlaceKind {
+  readonly name: string;
+  handles(spec: VolumeSpec): boolean;
+  files(request: SetUp): Promise<Map<string, ContentFile>>;
+  onTornDown?(place: PodVolumePlace): void;
+}
+
+/** Files that follow something, kept as it says: each setUp writes if anything is different, and else touches nothing. */
+export function contentPlugin(type: ContentType, host: ContentHost): VolumePlugin {
+  return {
+    name: type.name,
+    follows: true,
+    handles: (spec) => type.handles(spec),
+    uniqueName: (pod, spec) => `${type.name}/${pod.metadata.uid}-${spec.name}`,
+    async setUp(request) {
+      // All that may be missing is asked for before anything is made: no half a volume is left when it is not there.
+      const files = await type.files(request);
+      request.signal.throwIfAborted();
+      await put(type, host, request, files);
+    },
+    async tearDown(place) {
+      await removePlace(host.mounts, place.dir);
+      type.onTornDown?.(place);
+    },
+  };
+}
+
+async function put(
+  type: ContentType,
+  host: ContentHost,
+  { dir, pod, spec, fsGroup }: SetUp,
+  files: Map<string, ContentFile>,
+): Promise<void> {
+  const { mounts, clock, logger } = host;
+  const found = await foundPlace(mounts, dir, type);
+  const isNew = found === undefined;
+  try {
+    if (isNew) await makePlace(mounts, dir, type.medium, () => tmpfsOf(pod, host));
+    await makeMountPoints(dir, nestedMountPoints(pod, spec.name));
+    const calls = host.files ?? ((found ?? type.medium) === "memory" ? memoryFiles : undefined);
+    await writeAtomically(dir, files, { clock, fsGroup, ...(calls && { files: calls }) });
+  } catch (error) {
+    // What a pod has already stays as it was.
+    if (isNew) await removePlace(mounts, dir).catch((e: unknown) => notRemoved(logger, dir, e));
+    throw error;
+  }
+}
+
+/** As large as what the pod may use, and not to be swapped out: secrets do not go to a disk. */
+function tmpfsOf(pod: Pod, { allocatable, podLevelResources }: ContentHost): TmpfsOptions {
+  const memory = wholeOf(amountsOf(allocatable()), "memory");
+  return { size: memoryVolumeSize(pod, undefined, memory, podLevelResources), noSwap: true };
+}
+
+function notRemoved(logger: Logger, dir: string, error: unknown): void {
+  logger.warn("A volume that could not be set up is left behind", {
+    volume: dir,
+    err: messageOf(error),
+  });
+}

@@ -1,0 +1,374 @@
+import assert from "node:assert/strict";
+import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import * as fs from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { hostMounts } from "../../../../lib/host/mounts.ts";
+import type { fakePod } from "../../../../lib/model/fake-pod.ts";
+import type { Volume } from "../../../../lib/model/pod.ts";
+import { FakeContentNode, podWith } from "./fake-content.ts";
+import { filesOf, modeOf, ownFolder } from "./fake-volume-folder.ts";
+
+const isRoot = process.getuid?.() === 0;
+const secret: Volume = { name: "v", secret: { secretName: "s", defaultMode: 0o644 } };
+const configMap: Volume = { name: "v", configMap: { name: "c", defaultMode: 0o644 } };
+const projected = (...sources: NonNullable<NonNullable<Volume["projected"]>["sources"]>): Volume => ({
+  name: "v",
+  projected: { sources, defaultMode: 0o644 },
+});
+
+describe("content of volumes", () => {
+  const node = (t: { after(fn: () => void): void }, more = {}) => {
+    const made = new FakeContentNode(ownFolder(t), more);
+    made.objects.secret("s", { user: "me", password: "old" });
+    made.objects.configMap("c", { data: { a: "text" }, binaryData: { b: "AAE=" } });
+    return made;
+  };
+
+  const shown: [string, Volume, Record<string, string>][] = [
+    ["a secret", secret, { password: "old", user: "me" }],
+    ["a config map, text and bytes", configMap, { a: "text", b: "\0\x01" }],
+    [
+      "items under paths of their own",
+      { name: "v", secret: { secretName: "s", items: [{ key: "user", path: "db/login" }] } },
+      { "db/login": "me" },
+    ],
+    ["an optional secret that is missing", { name: "v", secret: { secretName: "x", optional: true } }, {}],
+    [
+      "an optional key that is missing",
+      {
+        name: "v",
+        configMap: {
+          name: "c",
+          optional: true,
+          items: [
+            { key: "x", path: "x" },
+            { key: "a", path: "y" },
+          ],
+        },
+      },
+      { y: "text" },
+    ],
+    [
+      "what the pod is",
+      {
+        name: "v",
+        downwardAPI: {
+          items: [
+            { path: "name", fieldRef: { fieldPath: "metadata.name" } },
+            { path: "labels", fieldRef: { fieldPath: "metadata.labels" } },
+            { path: "one", fieldRef: { fieldPath: "metadata.annotations['example.com/A']" } },
+            { path: "cpu", resourceFieldRef: { containerName: "c0", resource: "limits.cpu", divisor: "1m" } },
+            {
+              path: "mem",
+              resourceFieldRef: { containerName: "c0", resource: "limits.memory", divisor: "1Mi" },
+            },
+            { path: "req", resourceFieldRef: { containerName: "c0", resource: "requests.memory" } },
+          ],
+        },
+      },
+      { cpu: "250", labels: 'a="1"\nb="x\\ny"', mem: "1024", name: "web", one: "yes", req: "0" },
+    ],
+    [
+      "all kinds together, the later ones over the earlier ones",
+      projected(
+        { secret: { name: "s" } },
+        { configMap: { name: "c", items: [{ key: "a", path: "user" }] } },
+        { downwardAPI: { items: [{ path: "ns", fieldRef: { fieldPath: "metadata.namespace" } }] } },
+        { serviceAccountToken: { path: "token", audience: "vault", expirationSeconds: 600 } },
+      ),
+      { ns: "default", password: "old", token: "token", user: "text" },
+    ],
+  ];
+  for (const [what, volume, files] of shown)
+    it(`shows ${what}`, async (t) => {
+      const n = node(t);
+      const pod = podWith(volume, {
+        metadata: { labels: { b: "x\ny", a: "1" }, annotations: { "example.com/A": "yes" } },
+        spec: { containers: [{ resources: { limits: { cpu: "250m" } } }] },
+      });
+      const request = n.request(volume, { pod });
+      await n.pluginFor(volume).setUp(request);
+      assert.deepEqual(filesOf(request.dir), files);
+    });
+
+  const missing: [string, Volume, string][] = [
+    ["a secret", { name: "v", secret: { secretName: "x" } }, 'secret "x" not found'],
+    ["a config map", { name: "v", configMap: { name: "x" } }, 'configmap "x" not found'],
+    [
+      "a key of a secret",
+      { name: "v", secret: { secretName: "s", items: [{ key: "x", path: "x" }] } },
+      "references non-existent secret key: x",
+    ],
+    [
+      "a key of a config map",
+      { name: "v", configMap: { name: "c", items: [{ key: "x", path: "x" }] } },
+      "configmap references non-existent config key: x",
+    ],
+    [
+      "several things",
+      projected({ secret: { name: "x" } }, { configMap: { name: "y" } }, { secret: { name: "s" } }),
+      '[secret "x" not found, configmap "y" not found]',
+    ],
+    [
+      "a field",
+      { name: "v", downwardAPI: { items: [{ path: "ip", fieldRef: { fieldPath: "status.podIP" } }] } },
+      "unsupported fieldPath: status.podIP",
+    ],
+    [
+      "a container",
+      {
+        name: "v",
+        downwardAPI: {
+          items: [{ path: "x", resourceFieldRef: { containerName: "x", resource: "limits.cpu" } }],
+        },
+      },
+      "container x not found",
+    ],
+    [
+      "trust bundles",
+      projected({ clusterTrustBundle: { name: "x", path: "ca.pem" } }),
+      "ClusterTrustBundle projection is not supported in static kubelet mode",
+    ],
+    [
+      "a source that we do not have",
+      projected({ podCertificate: {} } as never),
+      "projected volumes with a podCertificate are not supported",
+    ],
+    [
+      "a safe path",
+      { name: "v", secret: { secretName: "s", items: [{ key: "user", path: "../../etc/cron.d/x" }] } },
+      "invalid path: must not contain '..': ../../etc/cron.d/x",
+    ],
+  ];
+  for (const [what, volume, message] of missing)
+    it(`says that ${what} is missing, and makes nothing`, async (t) => {
+      const n = node(t);
+      const request = n.request(volume);
+      await assert.rejects(n.pluginFor(volume).setUp(request), { message });
+      assert.equal(existsSync(request.dir), false);
+      assert.equal(n.mounts.mounted.size, 0);
+    });
+
+  it("has only config maps on disk, and the others in memory, as large as the pod may grow", async (t) => {
+    const n = node(t);
+    for (const volume of [secret, projected(), configMap, { name: "v", downwardAPI: {} }]) {
+      const containers = [{ resources: { limits: { memory: "64Mi" } } }];
+      await n.pluginFor(volume).setUp(n.request(volume, { pod: podWith(volume, { spec: { containers } }) }));
+    }
+    const dirs = [...n.mounts.mounted].map(([dir, options]) => [dir.split("/").at(-2), options]);
+    const options = { size: 64n * 1024n * 1024n, noSwap: true };
+    assert.deepEqual(dirs, [
+      ["kubernetes.io~secret", options],
+      ["kubernetes.io~projected", options],
+      ["kubernetes.io~downward-api", options],
+    ]);
+  });
+
+  const labels: Volume = {
+    name: "v",
+    downwardAPI: { items: [{ path: "labels", fieldRef: { fieldPath: "metadata.labels" } }] },
+  };
+  const labelled = (text: string) => podWith(labels, { metadata: { labels: { a: text } } });
+
+  it("goes on with a downwardAPI volume that an earlier version made on disk", async (t) => {
+    const n = node(t);
+    const request = n.request(labels, { pod: labelled("old") });
+    await n.pluginFor(labels).setUp(request);
+    n.mounts.mounted.clear(); // what is left is what it made: a folder, content, a mark
+    await n.pluginFor(labels).setUp({ ...request, pod: labelled("new") });
+    assert.deepEqual(filesOf(request.dir), { labels: 'a="new"' });
+    assert.equal(n.mounts.mounted.size, 0);
+    await n.pluginFor(labels).tearDown(request, request.signal);
+    assert.equal(existsSync(request.dir), false);
+  });
+
+  it("mounts a downwardAPI volume again whose memory a reboot has emptied", async (t) => {
+    const n = node(t);
+    const request = n.request(labels, { pod: labelled("x") });
+    await n.pluginFor(labels).setUp(request);
+    n.mounts.mounted.clear();
+    for (const name of readdirSync(request.dir)) rmSync(join(request.dir, name), { recursive: true });
+    await n.pluginFor(labels).setUp(request);
+    assert.deepEqual([...n.mounts.mounted.keys()], [request.dir]);
+    assert.deepEqual(filesOf(request.dir), { labels: 'a="x"' });
+  });
+
+  it("follows the object, and writes nothing when it is the same", async (t) => {
+    const n = node(t);
+    const plugin = n.pluginFor(secret);
+    const request = n.request(secret);
+    await plugin.setUp(request);
+    const link = readlinkSync(join(request.dir, "..data"));
+    await plugin.setUp(request);
+    assert.equal(readlinkSync(join(request.dir, "..data")), link);
+    n.objects.secret("s", { password: "new" });
+    await plugin.setUp(request);
+    assert.deepEqual(filesOf(request.dir), { password: "new" });
+    assert.equal(n.mounts.calls.length, 1);
+  });
+
+  it("keeps what the pod has when the object is gone or the disk is full", async (t) => {
+    let full = false;
+    const files = {
+      ...fs,
+      writeFile: async (...args: Parameters<typeof fs.writeFile>) => {
+        if (full) throw Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
+        return fs.writeFile(...args);
+      },
+    };
+    const n = node(t, { files });
+    const plugin = n.pluginFor(secret);
+    const request = n.request(secret);
+    await plugin.setUp(request);
+    n.objects.secret("s", { password: "new" });
+    full = true;
+    await assert.rejects(plugin.setUp(request), /ENOSPC/);
+    n.objects.all.clear();
+    await assert.rejects(plugin.setUp(request), /not found/);
+    assert.deepEqual(filesOf(request.dir), { password: "old", user: "me" });
+    full = false;
+    n.objects.secret("s", { password: "new" });
+    await plugin.setUp(request);
+    assert.deepEqual(filesOf(request.dir), { password: "new" });
+  });
+
+  for (const [what, fault] of [
+    ["disk", { writeFile: () => Promise.reject(new Error("ENOSPC")) }],
+    ["mount", undefined],
+  ] as const)
+    it(`leaves nothing of a volume that could not be made (${what})`, async (t) => {
+      const n = node(t, fault && { files: { ...fs, ...fault } });
+      if (!fault) n.mounts.mountFault = new Error("mount: EPERM");
+      const request = n.request(secret);
+      await assert.rejects(n.pluginFor(secret).setUp(request), fault ? /ENOSPC/ : /EPERM/);
+      assert.equal(n.mounts.mounted.size, 0);
+      assert.equal(filesOf(request.dir), undefined);
+      assert.equal(existsSync(request.dir), false);
+    });
+
+  it("never writes a secret to a folder that is not in memory", async (t) => {
+    const n = node(t);
+    n.mounts.mountFault = new Error("mount: ENOMEM");
+    const request = n.request(secret);
+    for (let i = 0; i < 2; i++) await assert.rejects(n.pluginFor(secret).setUp(request), /ENOMEM/);
+    assert.equal(existsSync(request.dir), false);
+  });
+
+  it("marks a volume that is made, and takes all of it away", async (t) => {
+    const n = node(t);
+    const volume = projected({ serviceAccountToken: { path: "token" } });
+    const plugin = n.pluginFor(volume);
+    const request = n.request(volume);
+    await plugin.setUp(request);
+    const mark = join(n.root, "pods", request.podUid, "plugins/kubernetes.io~empty-dir/wrapped_v/ready");
+    assert.ok(existsSync(mark));
+    await plugin.tearDown(request, request.signal);
+    assert.deepEqual([existsSync(mark), existsSync(request.dir), n.mounts.mounted.size], [false, false, 0]);
+    assert.deepEqual(n.tokens.forgotten, [request.podUid]);
+    await plugin.tearDown(request, request.signal);
+  });
+
+  it("asks for the token of the pod's account", async (t) => {
+    const n = node(t);
+    const volume = projected({
+      serviceAccountToken: { path: "t", audience: "vault", expirationSeconds: 600 },
+    });
+    const request = n.request(volume);
+    await n.pluginFor(volume).setUp(request);
+    assert.deepEqual(n.tokens.asked, [[request.podUid, { audiences: ["vault"], expirationSeconds: 600 }]]);
+  });
+
+  const owners: [string, Parameters<typeof fakePod>[0], number | undefined, [string, number, number]][] = [
+    ["nobody in particular", {}, undefined, ["644", 0, 0]],
+    ["the group", {}, 777, ["640", 0, 777]],
+    [
+      "the user of all containers",
+      { spec: { securityContext: { runAsUser: 55 } } },
+      undefined,
+      ["600", 55, 0],
+    ],
+    [
+      "nobody in particular, if the users differ",
+      {
+        spec: {
+          securityContext: { runAsUser: 55 },
+          containers: [{}, { securityContext: { runAsUser: 56 } }],
+        },
+      },
+      undefined,
+      ["644", 0, 0],
+    ],
+    [
+      "nobody in particular, if one says no user",
+      { spec: { containers: [{ securityContext: { runAsUser: 55 } }, {}] } },
+      undefined,
+      ["644", 0, 0],
+    ],
+  ];
+  for (const [what, parts, fsGroup, expected] of owners)
+    it(`gives a token to ${what}`, { skip: !isRoot }, async (t) => {
+      const n = node(t);
+      const volume = projected({ serviceAccountToken: { path: "token" } });
+      const request = n.request(volume, { pod: podWith(volume, parts), fsGroup });
+      await n.pluginFor(volume).setUp(request);
+      const path = join(request.dir, "..data", "token");
+      const { uid, gid } = lstatSync(path);
+      assert.deepEqual([modeOf(path), uid, gid], expected);
+    });
+
+  it("uses the mode of an item before that of the volume", async (t) => {
+    const n = node(t);
+    const items = [
+      { key: "user", path: "a", mode: 0o400 },
+      { key: "user", path: "b" },
+    ];
+    const volume: Volume = { name: "v", secret: { secretName: "s", defaultMode: 0o440, items } };
+    const request = n.request(volume);
+    await n.pluginFor(volume).setUp(request);
+    const modes = ["a", "b"].map((name) => modeOf(join(request.dir, "..data", name)));
+    assert.deepEqual(modes, ["400", "440"]);
+  });
+
+  it("makes folders for volumes that are mounted inside of it", async (t) => {
+    const n = node(t);
+    const volumeMounts = [
+      { name: "v", mountPath: "/etc/app" },
+      { name: "w", mountPath: "/etc/app/cache/" },
+      { name: "x", mountPath: "/etc/app/cache/deep" },
+      { name: "y", mountPath: "/etc/apple" },
+    ];
+    const request = n.request(secret, {
+      pod: podWith(secret, { spec: { containers: [{ volumeMounts }] } }),
+    });
+    await n.pluginFor(secret).setUp(request);
+    await n.pluginFor(secret).setUp(request);
+    const names = readdirSync(request.dir).filter((name) => !name.startsWith(".."));
+    assert.deepEqual(names, ["cache", "password", "user"]);
+    assert.deepEqual(readdirSync(join(request.dir, "cache")), []);
+  });
+
+  it("on a real tmpfs: mounted once, the same mount after another agent looked at it, gone in the end", {
+    skip: !isRoot,
+  }, async (t) => {
+    // Registered before the folder, which cannot be removed while it is mounted.
+    let dir = "";
+    t.after(() => hostMounts.unmount(dir));
+    const n = node(t, { mounts: hostMounts });
+    const request = n.request(secret);
+    dir = request.dir;
+    await n.pluginFor(secret).setUp(request);
+    const mounted = await hostMounts.at(request.dir);
+    assert.equal(mounted?.fsType, "tmpfs");
+    const { dev } = lstatSync(request.dir);
+    n.objects.secret("s", { password: "new" });
+    const other = new FakeContentNode(n.root, { mounts: hostMounts, objects: n.objects.source });
+    await other.pluginFor(secret).setUp(request);
+    assert.equal(lstatSync(request.dir).dev, dev);
+    assert.equal(hostMounts.list().filter(({ path }) => path === request.dir).length, 1);
+    assert.equal(readFileSync(join(request.dir, "password"), "utf8"), "new");
+    await other.pluginFor(secret).tearDown(request, request.signal);
+    assert.equal(await hostMounts.isMountPoint(request.dir), false);
+    assert.equal(existsSync(request.dir), false);
+  });
+});

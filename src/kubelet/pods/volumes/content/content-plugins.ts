@@ -1,0 +1,96 @@
+import type { Pod } from "../../../../lib/model/pod.ts";
+import type { SetUp, VolumePlugin } from "../volume-plugin.ts";
+import { commonUser } from "./common-user.ts";
+import { type ContentHost, contentPlugin } from "./content-plugin.ts";
+import { downwardFiles } from "./downward-files.ts";
+import { type ContentObjects, configMapFiles, secretFiles } from "./object-files.ts";
+import { projectedFiles } from "./projected-files.ts";
+import type { ServiceAccountTokens } from "./tokens/service-account-tokens.ts";
+import type { TrustBundles } from "./trust-bundles/cluster-trust-bundles.ts";
+
+export interface ContentOptions extends ContentHost {
+  readonly objects: ContentObjects;
+  readonly tokens: Pick<ServiceAccountTokens, "get" | "forget">;
+  /** None: no node without an API server has them, nor one with the gate ClusterTrustBundleProjection off. */
+  readonly trustBundles?: TrustBundles | undefined;
+}
+
+const readable = 0o644;
+
+/** The volumes whose files we write: secret, configMap, downwardAPI, projected. */
+export function contentPlugins(options: ContentOptions): VolumePlugin[] {
+  return [secret(options), configMap(options), downwardApi(options), projected(options)];
+}
+
+function secret(o: ContentOptions): VolumePlugin {
+  return contentPlugin(
+    {
+      name: "kubernetes.io/secret",
+      medium: "memory",
+      handles: ({ volume }) => volume.secret !== undefined,
+      files: async ({ pod, spec, signal }) => {
+        const { secretName = "", items, optional, defaultMode = readable } = spec.volume.secret ?? {};
+        const { namespace } = pod.metadata;
+        return secretFiles(o.objects, {
+          namespace,
+          name: secretName,
+          items,
+          optional,
+          mode: defaultMode,
+          signal,
+        });
+      },
+    },
+    o,
+  );
+}
+
+function configMap(o: ContentOptions): VolumePlugin {
+  return contentPlugin(
+    {
+      name: "kubernetes.io/configmap",
+      medium: "disk",
+      handles: ({ volume }) => volume.configMap !== undefined,
+      files: async ({ pod, spec, signal }) => {
+        const { name = "", items, optional, defaultMode = readable } = spec.volume.configMap ?? {};
+        const { namespace } = pod.metadata;
+        return configMapFiles(o.objects, { namespace, name, items, optional, mode: defaultMode, signal });
+      },
+    },
+    o,
+  );
+}
+
+function downwardApi(o: ContentOptions): VolumePlugin {
+  return contentPlugin(
+    {
+      name: "kubernetes.io/downward-api",
+      medium: "memory",
+      keepsDisk: true,
+      handles: ({ volume }) => volume.downwardAPI !== undefined,
+      files: async ({ pod, spec }) => {
+        const { items, defaultMode = readable } = spec.volume.downwardAPI ?? {};
+        return downwardFiles(items, { pod, allocatable: o.allocatable() }, defaultMode);
+      },
+    },
+    o,
+  );
+}
+
+function projected(o: ContentOptions): VolumePlugin {
+  return contentPlugin(
+    {
+      name: "kubernetes.io/projected",
+      medium: "memory",
+      handles: ({ volume }) => volume.projected !== undefined,
+      files: (request) => projectedFiles({ ...o, trustBundles: o.trustBundles }, projectionOf(request)),
+      onTornDown: ({ podUid }) => o.tokens.forget(podUid),
+    },
+    o,
+  );
+}
+
+function projectionOf({ pod, spec, fsGroup, signal }: SetUp) {
+  const { sources = [], defaultMode = readable } = spec.volume.projected ?? {};
+  return { pod: pod as Pod, sources, mode: defaultMode, user: commonUser(pod), fsGroup, signal };
+}

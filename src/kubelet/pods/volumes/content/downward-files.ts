@@ -1,0 +1,95 @@
+import { joinErrors, KubeletError } from "../../../../lib/base/errors.ts";
+import { formatMap, resourceFieldText } from "../../../../lib/model/downward-api.ts";
+import type { Pod, Volume } from "../../../../lib/model/pod.ts";
+import { amountsOf, type ResourceAmounts } from "../../../../lib/model/resources.ts";
+import { qualifiedName } from "../../../../lib/model/validation/names.ts";
+import type { ContentFile } from "./payload.ts";
+
+export type DownwardItem = NonNullable<NonNullable<Volume["downwardAPI"]>["items"]>[number];
+
+export interface DownwardFacts {
+  readonly pod: Pod;
+  /** What the node has to give: the limit of a container that has none. */
+  readonly allocatable: Readonly<Record<string, string>>;
+}
+
+/** What the pod is told of itself in files. */
+export function downwardFiles(
+  items: readonly DownwardItem[] | undefined,
+  facts: DownwardFacts,
+  mode: number,
+): Map<string, ContentFile> {
+  const files = new Map<string, ContentFile>();
+  const errors: unknown[] = [];
+  for (const item of items ?? []) {
+    try {
+      files.set(item.path, { data: Buffer.from(textOf(item, facts)), mode: item.mode ?? mode });
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw joinErrors(errors);
+  return files;
+}
+
+function textOf({ fieldRef, resourceFieldRef }: DownwardItem, facts: DownwardFacts): string {
+  if (fieldRef) return fieldText(fieldRef.fieldPath, facts.pod);
+  return resourceFieldRef ? resourceText(resourceFieldRef, facts) : "";
+}
+
+/** Fewer fields than a variable may ask for: those that are known before the pod has a status. */
+function fieldText(fieldPath: string, { metadata }: Pod): string {
+  const subscripted = /^(.+?)\['(.*)'\]$/s.exec(fieldPath);
+  if (subscripted) return entryText(fieldPath, subscripted[1] ?? "", subscripted[2] ?? "", metadata);
+  switch (fieldPath) {
+    case "metadata.annotations":
+      return formatMap(metadata.annotations);
+    case "metadata.labels":
+      return formatMap(metadata.labels);
+    case "metadata.name":
+      return metadata.name;
+    case "metadata.namespace":
+      return metadata.namespace;
+    case "metadata.uid":
+      return metadata.uid;
+    default:
+      throw new KubeletError("DownwardApi", `unsupported fieldPath: ${fieldPath}`);
+  }
+}
+
+function entryText(fieldPath: string, path: string, key: string, metadata: Pod["metadata"]): string {
+  const isAnnotation = path === "metadata.annotations";
+  if (!isAnnotation && path !== "metadata.labels")
+    throw new KubeletError("DownwardApi", `fieldPath "${fieldPath}" does not support subscript`);
+  const complaint = qualifiedName(isAnnotation ? key.toLowerCase() : key);
+  if (complaint) throw new KubeletError("DownwardApi", `invalid key subscript in ${fieldPath}: ${complaint}`);
+  const map = (isAnnotation ? metadata.annotations : metadata.labels) ?? {};
+  return Object.hasOwn(map, key) ? (map[key] ?? "") : "";
+}
+
+type ResourceRef = NonNullable<DownwardItem["resourceFieldRef"]>;
+
+function resourceText(ref: ResourceRef, { pod, allocatable }: DownwardFacts): string {
+  const { containerName = "" } = ref;
+  const container = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].find(
+    ({ name }) => name === containerName,
+  );
+  if (!container) throw new KubeletError("DownwardApi", `container ${containerName} not found`);
+  const { requests, limits } = container.resources ?? {};
+  const text = resourceFieldText(ref, {
+    requests: amountsOf(requests),
+    limits: limitsOf(limits, amountsOf(allocatable)),
+  });
+  if (text === undefined)
+    throw new KubeletError("DownwardApi", `unsupported container resource : ${ref.resource}`);
+  return text;
+}
+
+function limitsOf(own: Readonly<Record<string, string>> | undefined, most: ResourceAmounts): ResourceAmounts {
+  const limits = amountsOf(own);
+  for (const name of ["cpu", "memory", "ephemeral-storage"]) {
+    const amount = most.get(name);
+    if (!limits.get(name) && amount !== undefined) limits.set(name, amount);
+  }
+  return limits;
+}

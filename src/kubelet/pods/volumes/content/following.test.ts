@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { fakePod } from "../../../../lib/model/fake-pod.ts";
+import type { PodUid } from "../../../../lib/model/pod.ts";
+import { type FollowedRef, podsFollowing, volumesFollowing } from "./following.ts";
+
+const pod = fakePod({
+  spec: {
+    volumes: [
+      { name: "secret", secret: { secretName: "x" } },
+      { name: "config", configMap: { name: "x" } },
+      {
+        name: "both",
+        projected: { sources: [{ secret: { name: "x" } }, { configMap: { name: "x" } }] },
+      },
+      { name: "trust", projected: { sources: [{ clusterTrustBundle: { name: "x", path: "ca" } }] } },
+      { name: "empty", emptyDir: {} },
+    ],
+  },
+});
+
+describe("volumes that follow", () => {
+  const cases: [string, FollowedRef, string[]][] = [
+    ["a secret", { kind: "Secret", namespace: "default", name: "x" }, ["secret", "both"]],
+    ["a config map", { kind: "ConfigMap", namespace: "default", name: "x" }, ["config", "both"]],
+    ["an object of another namespace", { kind: "Secret", namespace: "other", name: "x" }, []],
+    ["an object of another name", { kind: "Secret", namespace: "default", name: "y" }, []],
+    ["trust bundles", { kind: "ClusterTrustBundle" }, ["trust"]],
+  ];
+  for (const [what, ref, volumes] of cases)
+    it(what, () => {
+      assert.deepEqual(volumesFollowing(pod, ref), volumes);
+      const other = fakePod({ metadata: { uid: "other" as PodUid } });
+      assert.deepEqual(podsFollowing([other, pod], ref), volumes.length > 0 ? [pod.metadata.uid] : []);
+    });
+});

@@ -1,0 +1,32 @@
+import type { Pod, PodUid, Volume } from "../../../../lib/model/pod.ts";
+
+/** Something that files of volumes are made of, and that changes by itself. */
+export type FollowedRef =
+  | { readonly kind: "ConfigMap" | "Secret"; readonly namespace: string; readonly name: string }
+  /** Whichever it is: volumes may choose them by labels. */
+  | { readonly kind: "ClusterTrustBundle" };
+
+/** Names of the pod's volumes that are to be set up again when this has changed. */
+export function volumesFollowing({ metadata, spec }: Pod, ref: FollowedRef): string[] {
+  if (ref.kind !== "ClusterTrustBundle" && ref.namespace !== metadata.namespace) return [];
+  return (spec.volumes ?? []).filter((volume) => follows(volume, ref)).map(({ name }) => name);
+}
+
+/** Those of these pods that have such a volume. */
+export function podsFollowing(pods: Iterable<Pod>, ref: FollowedRef): PodUid[] {
+  return [...pods].filter((pod) => volumesFollowing(pod, ref).length > 0).map(({ metadata }) => metadata.uid);
+}
+
+function follows({ secret, configMap, projected }: Volume, ref: FollowedRef): boolean {
+  const sources = projected?.sources ?? [];
+  switch (ref.kind) {
+    case "Secret":
+      return secret?.secretName === ref.name || sources.some((source) => source.secret?.name === ref.name);
+    case "ConfigMap":
+      return configMap?.name === ref.name || sources.some((source) => source.configMap?.name === ref.name);
+    case "ClusterTrustBundle":
+      return sources.some((source) => source.clusterTrustBundle !== undefined);
+    default:
+      return ref satisfies never;
+  }
+}

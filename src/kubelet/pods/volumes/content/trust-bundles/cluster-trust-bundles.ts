@@ -1,0 +1,186 @@
+import { type Clock, sleep } from "../../../../../lib/base/clock.ts";
+import { type Component, type Health, healthy } from "../../../../../lib/base/component.ts";
+import { httpStatusOf, KubeletError, messageOf } from "../../../../../lib/base/errors.ts";
+import type { Logger } from "../../../../../lib/base/logger.ts";
+import { ListWatch } from "../../../../../lib/clients/kube/list-watch.ts";
+import type { KubeTransport } from "../../../../../lib/clients/kube/transport-interface.ts";
+import type { RawObject } from "../../../../../lib/clients/kube/watch-stream.ts";
+import { type LabelSelector, labelMatcher } from "./label-selector.ts";
+import { trustAnchors } from "./trust-anchors.ts";
+
+/** Certificates to trust, as PEM. `optional`: nothing found is an empty text and not an error. */
+export interface TrustBundles {
+  byName(name: string, optional: boolean, signal: AbortSignal): Promise<string>;
+  bySigner(
+    signerName: string,
+    selector: LabelSelector | undefined,
+    optional: boolean,
+    signal: AbortSignal,
+  ): Promise<string>;
+}
+
+interface Bundle {
+  readonly name: string;
+  readonly signerName: string;
+  readonly labels: Readonly<Record<string, string>> | undefined;
+  readonly pem: string;
+}
+
+export interface ClusterTrustBundlesOptions {
+  api: Pick<KubeTransport, "request" | "stream">;
+  clock: Clock;
+  logger: Logger;
+}
+
+const group = "/apis/certificates.k8s.io";
+const versions = ["v1beta1", "v1alpha1"] as const;
+const firstListMs = 10_000;
+const requestMs = 10_000;
+const askAgainMs = 60_000;
+
+/** The cluster's trust bundles. Nothing is asked for before the first pod wants one. */
+export class ClusterTrustBundles implements TrustBundles, Component {
+  readonly name = "cluster-trust-bundles";
+  readonly #o: ClusterTrustBundlesOptions;
+  readonly #listeners = new Set<() => void>();
+  #signal: AbortSignal = AbortSignal.abort();
+  #watch: Promise<ListWatch<Bundle>> | undefined;
+  #running: ListWatch<Bundle> | undefined;
+  #askAgainAt: number | undefined;
+
+  constructor(options: ClusterTrustBundlesOptions) {
+    this.#o = options;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    this.#signal = signal;
+  }
+
+  get done(): Promise<void> {
+    return this.#running?.done ?? Promise.resolve();
+  }
+
+  health(): Health {
+    return this.#running?.health() ?? healthy;
+  }
+
+  async byName(name: string, optional: boolean, signal: AbortSignal): Promise<string> {
+    const bundle = (await this.#bundles(signal)).store.get("", name);
+    if (bundle) return trustAnchors([bundle.pem]);
+    if (optional) return "";
+    const message = `clustertrustbundle.certificates.k8s.io "${name}" not found`;
+    throw new KubeletError("TrustBundle", `while getting ClusterTrustBundle: ${message}`);
+  }
+
+  async bySigner(
+    signerName: string,
+    selector: LabelSelector | undefined,
+    optional: boolean,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const matches = labelMatcher(selector);
+    const bundles = (await this.#bundles(signal)).store.list();
+    const found = bundles.filter((bundle) => bundle.signerName === signerName && matches(bundle.labels));
+    if (found.length > 0) return trustAnchors(found.map((bundle) => bundle.pem));
+    if (optional) return "";
+    const message = "combination of signerName and labelSelector matched zero ClusterTrustBundles";
+    throw new KubeletError("TrustBundle", message);
+  }
+
+  /** Some bundle has changed. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async #bundles(signal: AbortSignal): Promise<ListWatch<Bundle>> {
+    // A server that does not have them may get them; but not each pod asks it anew.
+    if (this.#askAgainAt !== undefined && this.#o.clock.now() >= this.#askAgainAt) {
+      this.#askAgainAt = undefined;
+      this.#watch = undefined;
+    }
+    this.#watch ??= this.#begin();
+    const watch = await this.#watch;
+    if (!watch.hasSynced) await this.#firstList(watch, signal);
+    if (!watch.hasSynced)
+      throw new KubeletError("TrustBundle", "ClusterTrustBundle informer has not yet synced");
+    return watch;
+  }
+
+  async #firstList(watch: ListWatch<Bundle>, signal: AbortSignal): Promise<void> {
+    const waited = new AbortController();
+    const deadline = sleep(this.#o.clock, firstListMs, AbortSignal.any([signal, waited.signal]));
+    try {
+      await Promise.race([watch.synced, deadline]);
+    } finally {
+      waited.abort();
+      deadline.catch(() => {});
+    }
+  }
+
+  async #begin(): Promise<ListWatch<Bundle>> {
+    const version = await this.#version().catch((error: unknown) => {
+      this.#watch = undefined;
+      throw new KubeletError(
+        "TrustBundle",
+        `failed to ensure informer manager for ClusterTrustBundles: ${messageOf(error)}`,
+        { cause: error },
+      );
+    });
+    if (!version) {
+      this.#askAgainAt = this.#o.clock.now() + askAgainMs;
+      throw trustBundlesUnsupported();
+    }
+    const watch = new ListWatch<Bundle>({
+      name: "clustertrustbundles",
+      path: `${group}/${version}/clustertrustbundles`,
+      transport: this.#o.api,
+      clock: this.#o.clock,
+      logger: this.#o.logger,
+      transform: toBundle,
+      onBatch: () => {
+        for (const listener of [...this.#listeners]) listener();
+      },
+    });
+    this.#running = watch;
+    await watch.start(this.#signal);
+    return watch;
+  }
+
+  async #version(): Promise<string | undefined> {
+    for (const version of versions) {
+      const found = await this.#o.api
+        .request<{ resources?: readonly { name?: string }[] }>({
+          method: "GET",
+          path: `${group}/${version}`,
+          timeoutMs: requestMs,
+        })
+        .catch((error: unknown) => {
+          if (httpStatusOf(error) === 404) return undefined;
+          throw error;
+        });
+      if (found?.resources?.some(({ name }) => name === "clustertrustbundles")) return version;
+    }
+    return undefined;
+  }
+}
+
+export function trustBundlesUnsupported(): KubeletError {
+  return new KubeletError(
+    "TrustBundle",
+    "ClusterTrustBundle projection is not supported in static kubelet mode",
+  );
+}
+
+function toBundle(raw: RawObject): Bundle {
+  const { metadata, spec } = raw as {
+    metadata?: { name?: unknown; labels?: Readonly<Record<string, string>> };
+    spec?: { signerName?: unknown; trustBundle?: unknown };
+  };
+  return {
+    name: String(metadata?.name ?? ""),
+    signerName: String(spec?.signerName ?? ""),
+    labels: metadata?.labels,
+    pem: String(spec?.trustBundle ?? ""),
+  };
+}

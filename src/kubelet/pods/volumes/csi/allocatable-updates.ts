@@ -1,0 +1,75 @@
+import type { Clock } from "../../../../lib/base/clock.ts";
+import { messageOf } from "../../../../lib/base/errors.ts";
+import type { Logger } from "../../../../lib/base/logger.ts";
+import type { CsiDrivers } from "./csi-drivers.ts";
+import type { CsiNodeInfo } from "./csi-node.ts";
+import type { DriverStore } from "./driver-store.ts";
+
+export interface AllocatableUpdatesOptions {
+  readonly drivers: DriverStore;
+  readonly objects: CsiDrivers;
+  readonly node: CsiNodeInfo;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Asks drivers again how many volumes they take here, as often as their CSIDriver object wants it. */
+export class AllocatableUpdates {
+  readonly #o: AllocatableUpdatesOptions;
+  readonly #timers = new Map<string, { readonly periodMs: number; readonly cancel: () => void }>();
+  #signal = AbortSignal.abort();
+
+  constructor(options: AllocatableUpdatesOptions) {
+    this.#o = options;
+  }
+
+  start(signal: AbortSignal): void {
+    this.#signal = signal;
+    const stop = this.#o.objects.onChange((driver) => this.changed(driver));
+    signal.addEventListener("abort", () => {
+      stop();
+      for (const driver of this.#timers.keys()) this.#end(driver);
+    });
+  }
+
+  /** The driver has come or gone, or its object has changed. */
+  changed(driver: string): void {
+    const { drivers, objects } = this.#o;
+    const seconds = drivers.get(driver)
+      ? objects.known(driver)?.nodeAllocatableUpdatePeriodSeconds
+      : undefined;
+    const periodMs = (seconds ?? 0) * 1000;
+    if (this.#timers.get(driver)?.periodMs === periodMs) return;
+    this.#end(driver);
+    if (periodMs > 0) this.#later(driver, periodMs);
+  }
+
+  /** The cluster found that no more volumes fit, which the driver's count should have told. */
+  async refresh(driver: string, signal: AbortSignal): Promise<void> {
+    const { drivers, node, logger } = this.#o;
+    try {
+      await node.update(driver, await drivers.client(driver).nodeInfo(signal), signal);
+    } catch (error) {
+      if (!signal.aborted)
+        logger.warn("The count of volumes that a CSI driver takes cannot be updated", {
+          driver,
+          err: messageOf(error),
+        });
+    }
+  }
+
+  #later(driver: string, periodMs: number): void {
+    if (this.#signal.aborted) return;
+    const cancel = this.#o.clock.after(periodMs, () => {
+      void this.refresh(driver, this.#signal).finally(() => {
+        if (this.#timers.get(driver)?.cancel === cancel) this.#later(driver, periodMs);
+      });
+    });
+    this.#timers.set(driver, { periodMs, cancel });
+  }
+
+  #end(driver: string): void {
+    this.#timers.get(driver)?.cancel();
+    this.#timers.delete(driver);
+  }
+}

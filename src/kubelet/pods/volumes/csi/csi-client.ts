@@ -1,0 +1,226 @@
+import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import type { Clock } from "../../../../lib/base/clock.ts";
+import { isAbort } from "../../../../lib/base/errors.ts";
+import type { PluginChannel } from "../../../../lib/clients/plugin-rpc/plugin-channel.ts";
+import { codeWord, rpcCodeOf } from "../../../../lib/clients/plugin-rpc/rpc-error.ts";
+import {
+  Node,
+  type NodeGetVolumeStatsResponse,
+  NodeServiceCapability_RPC_Type as Rpc,
+  type VolumeCapability_AccessMode_Mode,
+} from "../../../../lib/gen/csi/v1/csi_pb.js";
+import { accessModeFor } from "./access-mode.ts";
+import { callFailure } from "./csi-failure.ts";
+import type { CsiMetrics } from "./csi-metrics.ts";
+import type { Texts } from "./source.ts";
+
+/** How long a driver may take for one call. */
+export const csiTimeoutMs = 120_000;
+
+export interface DriverNodeInfo {
+  readonly nodeId: string;
+  /** 0: the driver does not say. */
+  readonly maxVolumes: bigint;
+  readonly topology: Texts;
+}
+
+export interface DriverCapabilities {
+  readonly stages: boolean;
+  readonly stats: boolean;
+  readonly expands: boolean;
+  readonly condition: boolean;
+  readonly singleNodeMultiWriter: boolean;
+  /** The driver gives the files to the group itself. */
+  readonly mountGroup: boolean;
+}
+
+/** What the volume is to be: a device, or a file system. */
+export type Shape =
+  | { readonly kind: "block" }
+  | {
+      readonly kind: "mount";
+      readonly fsType: string;
+      readonly options: readonly string[];
+      readonly group: number | undefined;
+    };
+
+interface VolumeCall {
+  readonly handle: string;
+  readonly accessMode: string;
+  readonly shape: Shape;
+  readonly capabilities: DriverCapabilities;
+  readonly secrets: Texts;
+}
+
+export interface StageCall extends VolumeCall {
+  readonly stagingPath: string;
+  readonly publishContext: Texts;
+  readonly volumeContext: Texts;
+}
+
+export interface PublishCall extends Omit<StageCall, "stagingPath"> {
+  readonly stagingPath: string | undefined;
+  readonly targetPath: string;
+  readonly readOnly: boolean;
+}
+
+export interface ExpandCall extends VolumeCall {
+  readonly volumePath: string;
+  readonly stagingPath: string | undefined;
+  readonly bytes: bigint;
+}
+
+/** The node service of one driver. Calls that change something throw a CsiFailure, which says whether the driver is done. */
+export class CsiClient {
+  readonly driver: string;
+  readonly #channel: PluginChannel;
+  readonly #clock: Clock;
+  readonly #metrics: CsiMetrics;
+
+  constructor(driver: string, channel: PluginChannel, clock: Clock, metrics: CsiMetrics) {
+    this.driver = driver;
+    this.#channel = channel;
+    this.#clock = clock;
+    this.#metrics = metrics;
+  }
+
+  async nodeInfo(signal: AbortSignal): Promise<DriverNodeInfo> {
+    const info = await this.#call(Node.method.nodeGetInfo, {}, signal);
+    return {
+      nodeId: info.nodeId,
+      maxVolumes: info.maxVolumesPerNode,
+      topology: info.accessibleTopology?.segments ?? {},
+    };
+  }
+
+  async capabilities(signal: AbortSignal): Promise<DriverCapabilities> {
+    const answer = await this.#call(Node.method.nodeGetCapabilities, {}, signal);
+    const types = new Set(answer.capabilities.map(({ type }) => type.case && type.value.type));
+    return {
+      stages: types.has(Rpc.STAGE_UNSTAGE_VOLUME),
+      stats: types.has(Rpc.GET_VOLUME_STATS),
+      expands: types.has(Rpc.EXPAND_VOLUME),
+      condition: types.has(Rpc.VOLUME_CONDITION),
+      singleNodeMultiWriter: types.has(Rpc.SINGLE_NODE_MULTI_WRITER),
+      mountGroup: types.has(Rpc.VOLUME_MOUNT_GROUP),
+    };
+  }
+
+  stage(call: StageCall, signal: AbortSignal): Promise<void> {
+    return this.#change(
+      Node.method.nodeStageVolume,
+      {
+        volumeId: call.handle,
+        stagingTargetPath: call.stagingPath,
+        publishContext: { ...call.publishContext },
+        volumeCapability: capability(call),
+        secrets: { ...call.secrets },
+        volumeContext: { ...call.volumeContext },
+      },
+      signal,
+    );
+  }
+
+  publish(call: PublishCall, signal: AbortSignal): Promise<void> {
+    return this.#change(
+      Node.method.nodePublishVolume,
+      {
+        volumeId: call.handle,
+        targetPath: call.targetPath,
+        stagingTargetPath: call.stagingPath ?? "",
+        publishContext: { ...call.publishContext },
+        volumeCapability: capability(call),
+        readonly: call.readOnly,
+        secrets: { ...call.secrets },
+        volumeContext: { ...call.volumeContext },
+      },
+      signal,
+    );
+  }
+
+  unpublish(volumeId: string, targetPath: string, signal: AbortSignal): Promise<void> {
+    return this.#change(Node.method.nodeUnpublishVolume, { volumeId, targetPath }, signal);
+  }
+
+  unstage(volumeId: string, stagingTargetPath: string, signal: AbortSignal): Promise<void> {
+    return this.#change(Node.method.nodeUnstageVolume, { volumeId, stagingTargetPath }, signal);
+  }
+
+  expand(call: ExpandCall, signal: AbortSignal): Promise<void> {
+    return this.#change(
+      Node.method.nodeExpandVolume,
+      {
+        volumeId: call.handle,
+        volumePath: call.volumePath,
+        stagingTargetPath: call.stagingPath ?? "",
+        capacityRange: { requiredBytes: call.bytes },
+        volumeCapability: capability(call),
+        secrets: { ...call.secrets },
+      },
+      signal,
+    );
+  }
+
+  stats(volumeId: string, volumePath: string, signal: AbortSignal): Promise<NodeGetVolumeStatsResponse> {
+    return this.#call(Node.method.nodeGetVolumeStats, { volumeId, volumePath }, signal);
+  }
+
+  close(): void {
+    this.#channel.close();
+  }
+
+  async #change<I extends DescMessage>(
+    method: DescMethodUnary<I, DescMessage>,
+    request: MessageInitShape<I>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    try {
+      await this.#call(method, request, signal);
+    } catch (error) {
+      throw isAbort(error) ? error : callFailure(error);
+    }
+  }
+
+  async #call<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    request: MessageInitShape<I>,
+    signal: AbortSignal,
+  ): Promise<MessageShape<O>> {
+    const began = this.#clock.now();
+    let code = "OK";
+    try {
+      return await this.#channel.call(method, request, { timeoutMs: csiTimeoutMs, signal });
+    } catch (error) {
+      const grpcCode = rpcCodeOf(error);
+      code = grpcCode ? codeWord(grpcCode) : isAbort(error) ? "Canceled" : "unknown-non-grpc";
+      throw error;
+    } finally {
+      const path = `/${method.parent.typeName}/${method.name}`;
+      this.#metrics.called(this.driver, path, code, (this.#clock.now() - began) / 1000);
+    }
+  }
+}
+
+interface CapabilityInit {
+  accessMode: { mode: VolumeCapability_AccessMode_Mode };
+  accessType:
+    | { case: "block"; value: object }
+    | { case: "mount"; value: { fsType: string; mountFlags: string[]; volumeMountGroup: string } };
+}
+
+function capability({ accessMode, shape, capabilities }: VolumeCall): CapabilityInit {
+  return {
+    accessMode: { mode: accessModeFor(accessMode, capabilities.singleNodeMultiWriter) },
+    accessType:
+      shape.kind === "block"
+        ? { case: "block", value: {} }
+        : {
+            case: "mount",
+            value: {
+              fsType: shape.fsType,
+              mountFlags: [...shape.options],
+              volumeMountGroup: shape.group === undefined ? "" : String(shape.group),
+            },
+          },
+  };
+}

@@ -1,0 +1,104 @@
+import type { Clock } from "../../../../lib/base/clock.ts";
+import type { Component, Health } from "../../../../lib/base/component.ts";
+import { abortError } from "../../../../lib/base/errors.ts";
+import type { Logger } from "../../../../lib/base/logger.ts";
+import { ListWatch } from "../../../../lib/clients/kube/list-watch.ts";
+import type { KubeTransport } from "../../../../lib/clients/kube/transport-interface.ts";
+
+/** The spec of a CSIDriver object: how the cluster wants the driver to be used. */
+export interface CsiDriverSpec {
+  readonly attachRequired?: boolean;
+  readonly podInfoOnMount?: boolean;
+  readonly volumeLifecycleModes?: readonly string[];
+  readonly fsGroupPolicy?: "ReadWriteOnceWithFSType" | "File" | "None";
+  readonly tokenRequests?: readonly { readonly audience?: string; readonly expirationSeconds?: number }[];
+  readonly requiresRepublish?: boolean;
+  readonly serviceAccountTokenInSecrets?: boolean;
+  readonly nodeAllocatableUpdatePeriodSeconds?: number;
+}
+
+/** The CSIDriver objects of the cluster. A driver need not have one. */
+export interface CsiDrivers {
+  /** Waits until the objects are known. */
+  get(driver: string, signal: AbortSignal): Promise<CsiDriverSpec | undefined>;
+  /** By what is known now. */
+  known(driver: string): CsiDriverSpec | undefined;
+  onChange(listener: (driver: string) => void): () => void;
+}
+
+export interface CsiDriverObjectsOptions {
+  readonly transport: Pick<KubeTransport, "request" | "stream">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface Kept {
+  readonly name: string;
+  readonly spec: CsiDriverSpec;
+}
+
+/** Follows the CSIDriver objects by watch. */
+export class CsiDriverObjects implements CsiDrivers, Component {
+  readonly name = "csi-drivers";
+  readonly #watch: ListWatch<Kept>;
+  readonly #byName = new Map<string, CsiDriverSpec>();
+  readonly #listeners = new Set<(driver: string) => void>();
+
+  constructor({ transport, clock, logger }: CsiDriverObjectsOptions) {
+    this.#watch = new ListWatch<Kept>({
+      name: "csidrivers",
+      path: "/apis/storage.k8s.io/v1/csidrivers",
+      transport,
+      clock,
+      logger,
+      transform: (raw) => ({
+        name: String(raw.metadata?.name ?? ""),
+        spec: (raw.spec ?? {}) as CsiDriverSpec,
+      }),
+      onChange: (change) => {
+        const { name, spec } = change.object;
+        if (change.type === "deleted") this.#byName.delete(name);
+        else this.#byName.set(name, spec);
+        for (const listener of [...this.#listeners]) listener(name);
+      },
+    });
+  }
+
+  start(signal: AbortSignal): Promise<void> {
+    return this.#watch.start(signal);
+  }
+
+  get done(): Promise<void> {
+    return this.#watch.done;
+  }
+
+  health(): Health {
+    return this.#watch.health();
+  }
+
+  async get(driver: string, signal: AbortSignal): Promise<CsiDriverSpec | undefined> {
+    if (!this.#watch.hasSynced) await orAbort(this.#watch.synced, signal);
+    return this.#byName.get(driver);
+  }
+
+  known(driver: string): CsiDriverSpec | undefined {
+    return this.#byName.get(driver);
+  }
+
+  onChange(listener: (driver: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}
+
+function orAbort(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(abortError(signal.reason));
+    if (signal.aborted) return onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    void promise.then(() => {
+      signal.removeEventListener("abort", onAbort);
+      resolve();
+    });
+  });
+}

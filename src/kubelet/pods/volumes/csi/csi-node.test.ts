@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { StorageApi } from "../../../../../test/csi/storage-api.ts";
+import { FakeClock, settle } from "../../../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../../../lib/base/logger.ts";
+import { CsiNode } from "./csi-node.ts";
+import { type CsiNodeObject, type NodeMeta, nodePatchFor, nodePatchWithout } from "./csi-node-plan.ts";
+
+const node = "/api/v1/nodes/n1";
+const own = "/apis/storage.k8s.io/v1/csinodes/n1";
+const migrated = "storage.alpha.kubernetes.io/migrated-plugins";
+const info = { nodeId: "id-1", maxVolumes: 0n, topology: {} };
+const never = new AbortController().signal;
+
+function bench() {
+  const api = new StorageApi();
+  const clock = new FakeClock();
+  const csiNode = new CsiNode({ transport: api, nodeName: "n1", clock, logger: silentLogger });
+  const drivers = () => api.get<CsiNodeObject>(own)?.spec.drivers?.map(({ name }) => name);
+  return { api, clock, csiNode, drivers };
+}
+
+describe("the CSINode object", () => {
+  it("is made as soon as the node is there, and belongs to it; until then the node is not well", async () => {
+    const { api, clock, csiNode } = bench();
+    await csiNode.start(never);
+    assert.deepEqual(csiNode.health(), { ok: false, reason: "CSINode is not yet initialized" });
+    await clock.advance(5000);
+    assert.match(
+      JSON.stringify(csiNode.health()),
+      /failed to initialize CSINode: .*nodes \\"n1\\" not found/,
+    );
+    api.put(node, { metadata: { name: "n1", uid: "u1" } });
+    await clock.advance(5000);
+    assert.deepEqual(csiNode.health(), { ok: true });
+    const { metadata, spec } = api.get<CsiNodeObject>(own)!;
+    assert.deepEqual(metadata.ownerReferences, [{ apiVersion: "v1", kind: "Node", name: "n1", uid: "u1" }]);
+    assert.deepEqual(spec, { drivers: [] });
+    assert.equal(
+      metadata.annotations?.[migrated],
+      "kubernetes.io/aws-ebs,kubernetes.io/azure-disk,kubernetes.io/azure-file,kubernetes.io/cinder,kubernetes.io/gce-pd,kubernetes.io/portworx-volume,kubernetes.io/vsphere-volume",
+    );
+  });
+
+  it("of a former node of the same name is replaced", async () => {
+    const { api, clock, csiNode } = bench();
+    api.put(node, { metadata: { name: "n1", uid: "new" } });
+    const ownerReferences = [{ kind: "Node", name: "n1", uid: "old", apiVersion: "v1" }];
+    api.put(own, {
+      metadata: { name: "n1", ownerReferences },
+      spec: { drivers: [{ name: "x", nodeID: "y" }] },
+    });
+    const installed = csiNode.install("d", info, never);
+    await clock.advance(1000);
+    await installed;
+    const { metadata, spec } = api.get<CsiNodeObject>(own)!;
+    assert.equal(metadata.ownerReferences?.[0]?.uid, "new");
+    assert.deepEqual(spec.drivers, [{ name: "d", nodeID: "id-1", topologyKeys: [] }]);
+  });
+
+  it("keeps the drivers that others wrote, and is written only when something changes", async () => {
+    const { api, csiNode, drivers } = bench();
+    api.put(node, { metadata: { name: "n1", uid: "u1" } });
+    await csiNode.install("a", info, never);
+    await csiNode.install("b", info, never);
+    assert.deepEqual(drivers(), ["a", "b"]);
+    const before = api.requests.length;
+    await csiNode.install("a", info, never);
+    const writes = api.requests.slice(before).filter((request) => !request.startsWith("GET"));
+    assert.deepEqual(writes, []);
+    await csiNode.install("a", { ...info, maxVolumes: 3n }, never);
+    assert.deepEqual(drivers(), ["b", "a"]);
+    await csiNode.uninstall("b", never);
+    assert.deepEqual(drivers(), ["a"]);
+    const { annotations } = api.get<NodeMeta>(node)!.metadata;
+    assert.equal(annotations?.["csi.volume.kubernetes.io/nodeid"], '{"a":"id-1"}');
+  });
+
+  it("can be left while another one waits for the API, and then holds up nobody", async () => {
+    const { api, clock, csiNode, drivers } = bench();
+    api.put(node, { metadata: { name: "n1", uid: "u1" } });
+    const request = api.request.bind(api);
+    const free = Promise.withResolvers<void>();
+    api.request = async (call) => {
+      await free.promise;
+      return request(call);
+    };
+    const life = new AbortController();
+    await csiNode.start(life.signal);
+    const leaving = new AbortController();
+    const left = csiNode.install("left", info, leaving.signal);
+    const stays = csiNode.install("stays", info, never);
+    leaving.abort();
+    await assert.rejects(left, { name: "AbortError" });
+    free.resolve();
+    await stays;
+    await clock.advance(0);
+    assert.deepEqual(drivers(), ["stays"]);
+    life.abort();
+    await csiNode.done;
+  });
+
+  it("is tried four times, and then whoever asked for it is told", async () => {
+    const { api, clock, csiNode } = bench();
+    api.failing = 500;
+    const failed = assert.rejects(csiNode.install("a", info, never), {
+      message:
+        "error updating Node object with CSI driver node info: error updating node: timed out waiting for the condition; caused by: the server is not well",
+    });
+    await clock.advance(1000);
+    await failed;
+    assert.equal(api.requests.length, 4);
+  });
+
+  it("does not take a driver that has no name for the node", async () => {
+    const { csiNode } = bench();
+    await assert.rejects(
+      csiNode.install("a", { ...info, nodeId: "" }, never),
+      /driverNodeID must not be empty/,
+    );
+    await settle();
+  });
+});
+
+describe("the patch of the node", () => {
+  const meta = (labels: Record<string, string>, ids?: string): NodeMeta => ({
+    metadata: {
+      name: "n1",
+      uid: "u1",
+      labels,
+      ...(ids && { annotations: { "csi.volume.kubernetes.io/nodeid": ids } }),
+    },
+  });
+  const there = { nodeId: "id", maxVolumes: 0n, topology: { zone: "z" } };
+
+  it("says where the driver says that the node is, and is left out if the node says so", () => {
+    assert.deepEqual(nodePatchFor(meta({}), "d", there), {
+      metadata: { annotations: { "csi.volume.kubernetes.io/nodeid": '{"d":"id"}' }, labels: { zone: "z" } },
+    });
+    assert.equal(nodePatchFor(meta({ zone: "z" }, '{"d":"id"}'), "d", there), undefined);
+  });
+  it("is refused if the node is elsewhere", () => {
+    assert.throws(() => nodePatchFor(meta({ zone: "other" }), "d", there), {
+      message:
+        'detected topology value collision: driver reported "zone":"z" but existing label is "zone":"other"',
+    });
+  });
+  it("takes the last driver's name away with the annotation", () => {
+    const key = "csi.volume.kubernetes.io/nodeid";
+    assert.deepEqual(nodePatchWithout(meta({}, '{"d":"id"}'), "d"), {
+      metadata: { annotations: { [key]: null } },
+    });
+    assert.deepEqual(nodePatchWithout(meta({}, '{"b":"2","d":"id"}'), "d"), {
+      metadata: { annotations: { [key]: '{"b":"2"}' } },
+    });
+    assert.equal(nodePatchWithout(meta({}), "d"), undefined);
+  });
+});

@@ -1,0 +1,243 @@
+import { type Clock, sleep } from "../../../../lib/base/clock.ts";
+import { type Component, type Health, healthy } from "../../../../lib/base/component.ts";
+import { httpStatusOf, isAbort, KubeletError, messageOf } from "../../../../lib/base/errors.ts";
+import { failureLog } from "../../../../lib/base/failure-log.ts";
+import type { Logger } from "../../../../lib/base/logger.ts";
+import { orAbort } from "../../../../lib/clients/kube/deadline.ts";
+import type { KubeTransport } from "../../../../lib/clients/kube/transport-interface.ts";
+import type { DriverNodeInfo } from "./csi-client.ts";
+import {
+  type CsiNodeObject,
+  isOwnedBy,
+  type NodeMeta,
+  newCsiNode,
+  nodePatchFor,
+  nodePatchWithout,
+  withDriver,
+  withMigration,
+  withoutDriver,
+} from "./csi-node-plan.ts";
+
+const requestTimeoutMs = 10_000;
+/** Conflicts with other writers pass at once; what does not is the caller's to try again. */
+const retryAfterMs = [10, 50, 250];
+const initialRetryMs = { first: 100, most: 4_000 };
+
+export interface CsiNodeOptions {
+  readonly transport: Pick<KubeTransport, "request" | "onBack">;
+  readonly nodeName: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The object is there: as far as it goes, the node is ready. */
+  readonly onReady?: () => void;
+}
+
+/** Tells the cluster which drivers this node has: in its CSINode object, and in labels and an annotation of its Node. */
+export interface CsiNodeInfo {
+  install(driver: string, info: DriverNodeInfo, signal: AbortSignal): Promise<void>;
+  /** Only the CSINode object: what a driver says later of how many volumes it takes. */
+  update(driver: string, info: DriverNodeInfo, signal: AbortSignal): Promise<void>;
+  uninstall(driver: string, signal: AbortSignal): Promise<void>;
+}
+
+/**
+ * The node is not to be called ready before its CSINode object is there (see health): the scheduler would take it for a
+ * node without drivers.
+ */
+export class CsiNode implements CsiNodeInfo, Component {
+  readonly name = "csi-node";
+  readonly #o: CsiNodeOptions;
+  readonly #own: string;
+  readonly #node: string;
+  #loop: Promise<void> = Promise.resolve();
+  #trouble: string | undefined = "CSINode is not yet initialized";
+  #attempted = false;
+  /** One change at a time: two that read the same version would conflict. */
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor(options: CsiNodeOptions) {
+    this.#o = options;
+    const name = encodeURIComponent(options.nodeName);
+    this.#own = `/apis/storage.k8s.io/v1/csinodes/${name}`;
+    this.#node = `/api/v1/nodes/${name}`;
+  }
+
+  get done(): Promise<void> {
+    return this.#loop;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    this.#loop = this.#initialize(signal);
+  }
+
+  health(): Health {
+    return this.#trouble === undefined ? healthy : { ok: false, reason: this.#trouble };
+  }
+
+  /** Whether the object was looked for since the start, with whatever result. */
+  get attempted(): boolean {
+    return this.#attempted;
+  }
+
+  async install(driver: string, info: DriverNodeInfo, signal: AbortSignal): Promise<void> {
+    if (!info.nodeId) {
+      const message = "error adding CSI driver node info: driverNodeID must not be empty";
+      throw new KubeletError("CsiNode", message);
+    }
+    await this.#inTurn(
+      "error updating Node object with CSI driver node info: error updating node",
+      signal,
+      async () => {
+        const patch = nodePatchFor(await this.#getNode(signal), driver, info);
+        if (patch) await this.#patchNode(patch, signal);
+      },
+    );
+    await this.update(driver, info, signal);
+  }
+
+  async update(driver: string, info: DriverNodeInfo, signal: AbortSignal): Promise<void> {
+    const what = "error updating CSINode object with CSI driver node info: error updating CSINode";
+    await this.#inTurn(what, signal, async () => {
+      const object = await this.#ensure(await this.#getNode(signal), signal);
+      const wanted = withDriver(object, driver, info);
+      if (wanted) await this.#put(wanted, signal);
+    });
+  }
+
+  async uninstall(driver: string, signal: AbortSignal): Promise<void> {
+    await this.#inTurn(
+      "error uninstalling CSI driver from CSINode object error updating CSINode",
+      signal,
+      async () => {
+        const object = await this.#find(signal);
+        const wanted = object && withoutDriver(object, driver);
+        if (wanted) await this.#put(wanted, signal);
+      },
+    );
+    await this.#inTurn(
+      "error removing CSI driver node info from Node object error updating node",
+      signal,
+      async () => {
+        const patch = nodePatchWithout(await this.#getNode(signal), driver);
+        if (patch) await this.#patchNode(patch, signal);
+      },
+    );
+  }
+
+  async #initialize(signal: AbortSignal): Promise<void> {
+    const { clock, logger, transport, onReady } = this.#o;
+    for (
+      let waitMs = initialRetryMs.first;
+      !signal.aborted;
+      waitMs = Math.min(2 * waitMs, initialRetryMs.most)
+    ) {
+      try {
+        await this.#inTurn("error updating CSINode annotation", signal, async () => {
+          const object = await this.#ensure(await this.#getNode(signal), signal);
+          const wanted = withMigration(object);
+          if (wanted) await this.#put(wanted, signal);
+        });
+        this.#trouble = undefined;
+        this.#attempted = true;
+        return onReady?.();
+      } catch (error) {
+        if (isAbort(error)) return;
+        this.#attempted = true;
+        this.#trouble = `failed to initialize CSINode: ${messageOf(error)}`;
+        failureLog(logger, 2, error)("Failed to initialize CSINode", { err: messageOf(error) });
+      }
+      const back = new AbortController();
+      const stopListening = transport.onBack?.(() => back.abort());
+      await sleep(clock, waitMs, AbortSignal.any([signal, back.signal])).catch(() => {});
+      stopListening?.();
+    }
+  }
+
+  /** Whoever does not want to wait for its turn any longer leaves the queue. */
+  async #inTurn(what: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+    const before = this.#turn;
+    const ended = Promise.withResolvers<void>();
+    this.#turn = before.then(() => ended.promise);
+    try {
+      await orAbort(before, signal);
+      await this.#attempts(what, signal, work);
+    } finally {
+      ended.resolve();
+    }
+  }
+
+  async #attempts(what: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+    const problems: string[] = [];
+    for (const waitMs of [...retryAfterMs, undefined]) {
+      signal.throwIfAborted();
+      try {
+        return await work();
+      } catch (error) {
+        if (signal.aborted) throw error;
+        problems.push(messageOf(error));
+        if (waitMs === undefined) {
+          const causes = [...new Set(problems)].join(", ");
+          throw new KubeletError(
+            "CsiNode",
+            `${what}: timed out waiting for the condition; caused by: ${causes}`,
+            {
+              cause: error,
+            },
+          );
+        }
+      }
+      await sleep(this.#o.clock, waitMs, signal);
+    }
+  }
+
+  /** The object, made if there is none; one of a former node of the same name goes, and the next attempt makes ours. */
+  async #ensure(node: NodeMeta, signal: AbortSignal): Promise<CsiNodeObject> {
+    const object = await this.#find(signal);
+    if (!object) {
+      const path = this.#own.slice(0, this.#own.lastIndexOf("/"));
+      return this.#request("POST", path, signal, newCsiNode(node));
+    }
+    if (isOwnedBy(object, node)) return object;
+    await this.#request("DELETE", this.#own, signal);
+    const message = `CSINode "${node.metadata.name}" was owned by different node, deleted it`;
+    throw new KubeletError("CsiNode", message);
+  }
+
+  async #find(signal: AbortSignal): Promise<CsiNodeObject | undefined> {
+    try {
+      return await this.#request<CsiNodeObject>("GET", this.#own, signal);
+    } catch (error) {
+      if (httpStatusOf(error) === 404) return undefined;
+      throw error;
+    }
+  }
+
+  #put(object: CsiNodeObject, signal: AbortSignal): Promise<CsiNodeObject> {
+    const body = { apiVersion: "storage.k8s.io/v1", kind: "CSINode", ...object };
+    return this.#request("PUT", this.#own, signal, body);
+  }
+
+  #getNode(signal: AbortSignal): Promise<NodeMeta> {
+    return this.#request("GET", this.#node, signal);
+  }
+
+  async #patchNode(body: object, signal: AbortSignal): Promise<void> {
+    await this.#o.transport.request({
+      method: "PATCH",
+      path: `${this.#node}/status`,
+      body,
+      contentType: "application/strategic-merge-patch+json",
+      signal,
+      timeoutMs: requestTimeoutMs,
+    });
+  }
+
+  #request<T>(
+    method: "GET" | "POST" | "PUT" | "DELETE",
+    path: string,
+    signal: AbortSignal,
+    body?: object,
+  ): Promise<T> {
+    return this.#o.transport.request<T>({ method, path, body, signal, timeoutMs: requestTimeoutMs });
+  }
+}

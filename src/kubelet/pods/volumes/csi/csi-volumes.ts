@@ -1,0 +1,85 @@
+import type { Clock } from "../../../../lib/base/clock.ts";
+import type { Component } from "../../../../lib/base/component.ts";
+import type { Logger } from "../../../../lib/base/logger.ts";
+import type { Metrics } from "../../../../lib/base/metrics.ts";
+import type { KubeTransport } from "../../../../lib/clients/kube/transport-interface.ts";
+import type { PodEvents } from "../../../../lib/model/pod-events.ts";
+import { kubeVolumeApi } from "../persistent/volume-api.ts";
+import { VolumeExpander } from "../persistent/volume-expander.ts";
+import type { VolumePlugin } from "../volume-plugin.ts";
+import { AllocatableUpdates } from "./allocatable-updates.ts";
+import { Attachments } from "./attachments.ts";
+import { CsiDriverObjects } from "./csi-drivers.ts";
+import { createCsiMetrics } from "./csi-metrics.ts";
+import type { CsiNeeds } from "./csi-needs.ts";
+import { CsiNode } from "./csi-node.ts";
+import { csiPlugin } from "./csi-plugin.ts";
+import { DriverStore } from "./driver-store.ts";
+import { kubeSecrets } from "./kube-secrets.ts";
+import { CsiRegistration } from "./registration.ts";
+
+export interface CsiVolumesOptions
+  extends Pick<
+    CsiNeeds,
+    "rootDir" | "nodeName" | "tokens" | "mounts" | "answers" | "ownership" | "volumeHealth" | "logger"
+  > {
+  readonly transport: Pick<KubeTransport, "request" | "stream" | "onBack">;
+  readonly events: PodEvents;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** A driver has come or gone: volumes that wait for it can be tried at once. */
+  readonly onDriver?: (driver: string) => void;
+  /** The node has its CSINode object. */
+  readonly onReady?: () => void;
+}
+
+/** All that a node of a cluster needs for CSI volumes, put together. */
+export interface CsiVolumes {
+  readonly plugin: VolumePlugin;
+  /** The handler of plugins of type CSIPlugin. */
+  readonly registration: CsiRegistration;
+  /** The node is not ready before this one is well. */
+  readonly node: CsiNode;
+  /** To be started, in this order. */
+  readonly components: readonly Component[];
+}
+
+export function csiVolumes(options: CsiVolumesOptions): CsiVolumes {
+  const { transport, nodeName, clock, logger, events, metrics, onDriver, onReady } = options;
+  const drivers = new DriverStore();
+  const objects = new CsiDriverObjects({ transport, clock, logger });
+  const node = new CsiNode({ transport, nodeName, clock, logger, ...(onReady && { onReady }) });
+  const updates = new AllocatableUpdates({ drivers, objects, node, clock, logger });
+  let signal = AbortSignal.abort();
+  const attachments = new Attachments({
+    transport,
+    nodeName,
+    objects,
+    clock,
+    onExhausted: (driver) => void updates.refresh(driver, signal),
+  });
+  const registration = new CsiRegistration({
+    drivers,
+    node,
+    clock,
+    logger,
+    metrics: createCsiMetrics(metrics),
+    onChange: (driver) => {
+      updates.changed(driver);
+      onDriver?.(driver);
+    },
+  });
+  const expander = new VolumeExpander({ api: kubeVolumeApi(transport), events, clock, logger });
+  const secrets = kubeSecrets(transport);
+  const plugin = csiPlugin({ ...options, drivers, objects, attachments, secrets, expander });
+  const counts: Component = {
+    name: "csi-volume-counts",
+    start: async (life) => {
+      signal = life;
+      updates.start(life);
+    },
+    done: Promise.resolve(),
+  };
+  return { plugin, registration, node, components: [objects, node, counts] };
+}

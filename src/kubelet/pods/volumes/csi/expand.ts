@@ -1,0 +1,74 @@
+import { isAbort, messageOf } from "../../../../lib/base/errors.ts";
+import { wholeUnits } from "../../../../lib/model/quantity.ts";
+import { ExpansionError } from "../persistent/volume-expander.ts";
+import type { VolumeSpec } from "../volume-plugin.ts";
+import type { Shape } from "./csi-client.ts";
+import { codeOf, isFinished } from "./csi-failure.ts";
+import type { CsiNeeds } from "./csi-needs.ts";
+import { accessModeOf, type PersistentCsiSource, persistentSourceOf, type Texts } from "./source.ts";
+
+export interface ExpandRequest {
+  readonly spec: VolumeSpec;
+  /** Where the volume is for a pod. */
+  readonly volumePath: string;
+  readonly stagingPath: string;
+  /** A quantity: "2Gi". */
+  readonly size: string;
+}
+
+const infeasible = new Set(["INVALID_ARGUMENT", "OUT_OF_RANGE", "NOT_FOUND"]);
+
+/** Has the driver grow the file system or the device on this node. Throws an ExpansionError. */
+export async function expandVolume(
+  needs: CsiNeeds,
+  request: ExpandRequest,
+  signal: AbortSignal,
+): Promise<void> {
+  const { spec, volumePath, stagingPath, size } = request;
+  const source = persistentSourceOf(spec);
+  if (!source) throw new ExpansionError("failed", "Expander.NodeExpand failed to get CSI persistent source");
+  const { client, capabilities, secrets } = await prepared(needs, source, signal);
+  if (!capabilities.expands) {
+    const message = `NodeExpand is not supported by the CSI driver ${source.driver}`;
+    throw new ExpansionError("not-supported", message);
+  }
+  const shape: Shape =
+    spec.persistent?.mode === "Block"
+      ? { kind: "block" }
+      : { kind: "mount", fsType: source.fsType, options: source.mountOptions, group: undefined };
+  const { handle } = source;
+  const accessMode = accessModeOf(source);
+  const bytes = wholeUnits(size);
+  try {
+    const call = { handle, accessMode, shape, capabilities, secrets, volumePath, stagingPath, bytes };
+    await client.expand(call, signal);
+  } catch (error) {
+    if (isAbort(error)) throw error;
+    throw inWords(error);
+  }
+}
+
+/** A driver that is away, or a secret that is, says nothing of the size: what was begun before may still go on. */
+async function prepared(needs: CsiNeeds, source: PersistentCsiSource, signal: AbortSignal) {
+  try {
+    const client = needs.drivers.client(source.driver);
+    const capabilities = await client.capabilities(signal);
+    const secrets: Texts = source.expandSecret ? await needs.secrets.get(source.expandSecret, signal) : {};
+    return { client, capabilities, secrets };
+  } catch (error) {
+    if (isAbort(error)) throw error;
+    throw new ExpansionError("uncertain", `${failed} : ${messageOf(error)}`, { cause: error });
+  }
+}
+
+const failed = "Expander.NodeExpand failed to expand the volume";
+
+function inWords(error: unknown): ExpansionError {
+  const code = codeOf(error) ?? "";
+  const text = messageOf(error);
+  if (code === "FAILED_PRECONDITION")
+    return new ExpansionError("in-use", `${failed} : ${text}`, { cause: error });
+  if (infeasible.has(code)) return new ExpansionError("infeasible", `${failed} ${text}`, { cause: error });
+  const kind = isFinished(error) ? "failed" : "uncertain";
+  return new ExpansionError(kind, `${failed} : ${text}`, { cause: error });
+}

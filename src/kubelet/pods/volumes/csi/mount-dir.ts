@@ -1,0 +1,29 @@
+import { rmdir } from "node:fs/promises";
+import { dirname } from "node:path";
+import { errnoOf, KubeletError, messageOf } from "../../../../lib/base/errors.ts";
+import { csiText } from "./csi-failure.ts";
+import type { MountPoints } from "./csi-needs.ts";
+import { removeVolumeData } from "./volume-data.ts";
+
+/**
+ * Removes the mount path, what is noted of the volume beside it, and the folder of both. Never what is below a mount, and never
+ * anything else that somebody put there. True if all is gone.
+ */
+export async function removeMountDir(mounts: MountPoints, mountPath: string): Promise<boolean> {
+  if (await mounts.isMountPoint(mountPath)) return false;
+  const dir = dirname(mountPath);
+  await removeDir(mountPath);
+  await removeVolumeData(dir);
+  await removeDir(dir);
+  return true;
+}
+
+export async function removeDir(path: string): Promise<void> {
+  try {
+    await rmdir(path);
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT") return;
+    const message = csiText(`failed to remove dir [${path}]: ${messageOf(error)}`);
+    throw new KubeletError("CsiVolume", message, { cause: error });
+  }
+}

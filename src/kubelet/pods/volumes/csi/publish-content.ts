@@ -1,0 +1,83 @@
+import { messageOf } from "../../../../lib/base/errors.ts";
+import type { Pod } from "../../../../lib/model/pod.ts";
+import type { CsiDriverSpec } from "./csi-drivers.ts";
+import { csiText, transient } from "./csi-failure.ts";
+import type { CsiNeeds, PodToken } from "./csi-needs.ts";
+import type { CsiSource, Texts } from "./source.ts";
+
+/** What is told to the driver with NodePublishVolume, beside the volume's own attributes. */
+export interface PublishContent {
+  readonly volumeContext: Texts;
+  readonly secrets: Texts;
+}
+
+/** The attributes of the volume, the pod's name if the driver wants it, its tokens, and the secret that the volume names. */
+export async function publishContent(
+  needs: Pick<CsiNeeds, "secrets" | "tokens">,
+  pod: Pod,
+  source: CsiSource,
+  driver: CsiDriverSpec | undefined,
+  signal: AbortSignal,
+): Promise<PublishContent> {
+  const tokens = await tokenAttributes(needs, pod, driver, signal);
+  const inSecrets = driver?.serviceAccountTokenInSecrets === true;
+  return {
+    volumeContext: {
+      ...source.attributes,
+      ...(driver?.podInfoOnMount && podAttributes(pod, source.mode === "Ephemeral")),
+      ...(!inSecrets && tokens),
+    },
+    secrets: { ...(await secretValues(needs, source, signal)), ...(inSecrets && tokens) },
+  };
+}
+
+export function podAttributes(pod: Pod, isEphemeral: boolean): Texts {
+  const { name, namespace, uid } = pod.metadata;
+  return {
+    "csi.storage.k8s.io/pod.name": name,
+    "csi.storage.k8s.io/pod.namespace": namespace,
+    "csi.storage.k8s.io/pod.uid": uid,
+    "csi.storage.k8s.io/serviceAccount.name": pod.spec.serviceAccountName ?? "",
+    "csi.storage.k8s.io/ephemeral": String(isEphemeral),
+  };
+}
+
+async function secretValues(
+  { secrets }: Pick<CsiNeeds, "secrets">,
+  { publishSecret }: CsiSource,
+  signal: AbortSignal,
+): Promise<Texts> {
+  if (!publishSecret) return {};
+  try {
+    return await secrets.get(publishSecret, signal);
+  } catch (error) {
+    const { namespace, name } = publishSecret;
+    throw transient(`fetching NodePublishSecretRef ${namespace}/${name} failed: ${messageOf(error)}`, error);
+  }
+}
+
+async function tokenAttributes(
+  { tokens }: Pick<CsiNeeds, "tokens">,
+  pod: Pod,
+  driver: CsiDriverSpec | undefined,
+  signal: AbortSignal,
+): Promise<Texts> {
+  const requests = driver?.tokenRequests ?? [];
+  if (requests.length === 0) return {};
+  try {
+    if (!tokens) throw new Error("ServiceAccountTokenGetter is nil");
+    const byAudience: [string, PodToken][] = [];
+    for (const { audience = "", expirationSeconds } of requests) {
+      const audiences = audience ? [audience] : [];
+      const { token, expirationTimestamp } = await tokens.get(pod, { audiences, expirationSeconds }, signal);
+      byAudience.push([audience, { token, expirationTimestamp }]);
+    }
+    byAudience.sort(([a], [b]) => (a < b ? -1 : 1));
+    return { "csi.storage.k8s.io/serviceAccount.tokens": JSON.stringify(Object.fromEntries(byAudience)) };
+  } catch (error) {
+    signal.throwIfAborted();
+    // The misspelling is what users search for.
+    const what = "mounter.SetUpAt failed to get service accoount token attributes";
+    throw transient(csiText(`${what}: ${messageOf(error)}`), error);
+  }
+}

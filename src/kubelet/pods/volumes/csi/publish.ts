@@ -1,0 +1,149 @@
+import { messageOf } from "../../../../lib/base/errors.ts";
+import type { PodVolumePlace, SetUp } from "../volume-plugin.ts";
+import { CsiFailure, csiText, final, isFinished, transient } from "./csi-failure.ts";
+import type { CsiNeeds } from "./csi-needs.ts";
+import { fsGroupPolicyOf, givesToGroup, refusedMode } from "./driver-rules.ts";
+import { isKept, noteCompleted, noteUndoing } from "./kept.ts";
+import { removeDir, removeMountDir } from "./mount-dir.ts";
+import { attachmentName, globalMountDir, mountPathIn } from "./names.ts";
+import { publishContent } from "./publish-content.ts";
+import { accessModeOf, type CsiSource, csiSourceOf, folderName, handleOf, type Texts } from "./source.ts";
+import { loadVolumeData, saveVolumeData } from "./volume-data.ts";
+
+/** Has the driver publish the volume to a pod. May be called again: for drivers that want to be, and after any failure. */
+export async function publishVolume(needs: CsiNeeds, request: SetUp): Promise<void> {
+  const { pod, spec, dir, fsGroup, signal } = request;
+  const source = csiSourceOf(spec, pod.metadata.namespace);
+  if (!source) throw final("volume source not found in volume.Spec");
+  const client = clientFor(needs, source.driver, "mounter.SetUpAt failed to get CSI client");
+  const driver = await needs.objects.get(source.driver, signal);
+  const refused = refusedMode(source.driver, driver, source.mode);
+  if (refused) throw transient(csiText(`mounter.SetupAt failed to check volume lifecycle mode: ${refused}`));
+  const policy = fsGroupPolicyOf(driver);
+  if (!policy) {
+    const why = csiText("expected valid fsGroupPolicy, received nil value or empty string");
+    throw transient(csiText(`mounter.SetupAt failed to check fsGroup policy: ${why}`));
+  }
+  const capabilities = await client.capabilities(signal).catch((error) => {
+    signal.throwIfAborted();
+    const what = "mounter.SetUpAt failed to check for STAGE_UNSTAGE_VOLUME capability";
+    throw transient(csiText(`${what}: ${messageOf(error)}`), error);
+  });
+  const handle = handleOf(source, pod, spec);
+  const publishContext = await contextOf(needs, source, signal);
+  const { volumeContext, secrets } = await publishContent(needs, pod, source, driver, signal);
+
+  const targetPath = mountPathIn(dir);
+  await saveVolumeData(dir, {
+    specVolID: folderName(spec),
+    volumeHandle: handle,
+    driverName: source.driver,
+    nodeName: needs.nodeName,
+    volumeLifecycleMode: source.mode,
+    attachmentID: attachmentName(handle, source.driver, needs.nodeName),
+  });
+  try {
+    await client.publish(
+      {
+        handle,
+        accessMode: accessModeOf(source),
+        shape: {
+          kind: "mount",
+          fsType: source.fsType,
+          options: source.mode === "Persistent" ? source.mountOptions : [],
+          group: capabilities.mountGroup ? fsGroup : undefined,
+        },
+        capabilities,
+        secrets,
+        stagingPath: stagingPathFor(needs, source, capabilities.stages),
+        targetPath,
+        readOnly: source.readOnly,
+        publishContext,
+        volumeContext,
+      },
+      signal,
+    );
+  } catch (error) {
+    // A pod may be looking at what an earlier call has mounted: that stays.
+    if (isFinished(error))
+      await removeMountDir(needs.mounts, targetPath).catch((reason: unknown) =>
+        needs.logger.warn("The folder of a volume cannot be removed", {
+          path: targetPath,
+          err: messageOf(reason),
+        }),
+      );
+    throw error;
+  }
+  try {
+    if (!capabilities.mountGroup && givesToGroup(source, fsGroup, policy))
+      await needs.ownership.apply(targetPath, { ...request, fsGroup });
+  } catch (error) {
+    // It is mounted, and has to be unmounted, but no pod can use it so.
+    throw new CsiFailure("uncertain", `applyFSGroup failed for vol ${handle}: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+  await noteCompleted(dir);
+}
+
+/** True if a former agent has seen the volume published, and nothing happened to it since. */
+export async function isPublished(
+  needs: CsiNeeds,
+  request: Pick<SetUp, "pod" | "spec" | "dir">,
+): Promise<boolean> {
+  const { pod, spec, dir } = request;
+  const source = csiSourceOf(spec, pod.metadata.namespace);
+  return source !== undefined && isKept(needs, dir, mountPathIn(dir), handleOf(source, pod, spec));
+}
+
+export async function unpublishVolume(
+  needs: CsiNeeds,
+  place: PodVolumePlace,
+  signal: AbortSignal,
+): Promise<void> {
+  const targetPath = mountPathIn(place.dir);
+  const data = await loadVolumeData(place.dir);
+  if (!data) {
+    // It is noted before the driver is asked: without a note there is nothing to undo.
+    if (await needs.mounts.isMountPoint(targetPath))
+      throw transient(csiText(`unmounter failed to load volume data file [${targetPath}]: no such file`));
+    await removeDir(targetPath);
+    return removeDir(place.dir);
+  }
+  const client = clientFor(needs, data.driverName, "Unmounter.TearDownAt failed to get CSI client");
+  await noteUndoing(place.dir, data);
+  try {
+    await client.unpublish(data.volumeHandle, targetPath, signal);
+  } catch (error) {
+    throw new CsiFailure("uncertain", csiText(`Unmounter.TearDownAt failed: ${messageOf(error)}`), {
+      cause: error,
+    });
+  }
+  // Drivers are to remove the path themselves; not all do.
+  if (await removeMountDir(needs.mounts, targetPath)) return;
+  throw transient(csiText(`Unmounter.TearDownAt failed: [${targetPath}] is still mounted`));
+}
+
+export function clientFor({ drivers }: CsiNeeds, driver: string, what: string) {
+  try {
+    return drivers.client(driver);
+  } catch (error) {
+    throw transient(csiText(`${what}: ${messageOf(error)}`), error);
+  }
+}
+
+function stagingPathFor(needs: CsiNeeds, source: CsiSource, stages: boolean): string | undefined {
+  if (source.mode === "Ephemeral" || !stages) return undefined;
+  return globalMountDir(needs.rootDir, source.driver, source.handle);
+}
+
+async function contextOf({ attachments }: CsiNeeds, source: CsiSource, signal: AbortSignal): Promise<Texts> {
+  if (source.mode === "Ephemeral") return {};
+  try {
+    return await attachments.publishContext(source, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    const message = `mounter.SetUpAt failed to fetch publishContext: ${messageOf(error)}`;
+    throw transient(csiText(message), error);
+  }
+}

@@ -1,0 +1,80 @@
+import { readdir } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { errnoOf } from "../../../../lib/base/errors.ts";
+import type { PodVolumePlace, VolumeSpec } from "../volume-plugin.ts";
+import { blockPlaces, csiPluginName, globalMountDir } from "./names.ts";
+import { loadVolumeData, type VolumeData } from "./volume-data.ts";
+
+/** True for the place of a device: `<root>/pods/<uid>/volumeDevices/…`. */
+export function isBlockPlace({ podUid, dir }: PodVolumePlace): boolean {
+  return dir.includes(`/pods/${podUid}/volumeDevices/`);
+}
+
+/** What is noted of the volume at this place. */
+export function dataAt(rootDir: string, place: PodVolumePlace): Promise<VolumeData | undefined> {
+  if (!isBlockPlace(place)) return loadVolumeData(place.dir);
+  return loadVolumeData(blockPlaces(rootDir, basename(place.dir), place.podUid).data);
+}
+
+/** As much of the volume as is needed to find its device and to undo it. */
+export async function reconstructVolume(
+  rootDir: string,
+  place: PodVolumePlace,
+): Promise<VolumeSpec | undefined> {
+  const data = await dataAt(rootDir, place);
+  if (!data) return undefined;
+  const { driverName: driver, volumeHandle } = data;
+  const name = data.specVolID ?? basename(place.dir);
+  if (data.volumeLifecycleMode === "Ephemeral")
+    return { name, volume: { name, csi: { driver } }, readOnly: false };
+  return persistentSpec(name, driver, volumeHandle, isBlockPlace(place) ? "Block" : "Filesystem");
+}
+
+export interface StagedVolume {
+  readonly dir: string;
+  readonly spec: VolumeSpec;
+}
+
+/** Volumes that are staged, or may be, by what is noted of them. */
+export async function stagedVolumes(rootDir: string): Promise<StagedVolume[]> {
+  const base = join(rootDir, "plugins", csiPluginName);
+  const staged: StagedVolume[] = [];
+  for (const driver of await list(base)) {
+    if (driver === "volumeDevices") continue;
+    for (const volume of await list(join(base, driver))) {
+      const data = await loadVolumeData(join(base, driver, volume)).catch(() => undefined);
+      if (!data) continue;
+      const { driverName, volumeHandle } = data;
+      const dir = globalMountDir(rootDir, driverName, volumeHandle);
+      const spec = persistentSpec(volumeHandle, driverName, volumeHandle, "Filesystem");
+      if (dir === join(base, driver, volume, "globalmount")) staged.push({ dir, spec });
+    }
+  }
+  return staged;
+}
+
+function persistentSpec(
+  name: string,
+  driver: string,
+  volumeHandle: string,
+  mode: "Filesystem" | "Block",
+): VolumeSpec {
+  return {
+    name,
+    volume: { name },
+    readOnly: false,
+    persistent: {
+      volumeName: name,
+      spec: { csi: { driver, volumeHandle }, volumeMode: mode },
+      claim: { namespace: "", name: "", uid: "" },
+      mode,
+    },
+  };
+}
+
+async function list(dir: string): Promise<string[]> {
+  return readdir(dir).catch((error) => {
+    if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return [];
+    throw error;
+  });
+}

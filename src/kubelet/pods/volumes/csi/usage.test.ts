@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import {
+  NodeGetVolumeStatsResponseSchema,
+  VolumeUsage_Unit as Unit,
+} from "../../../../lib/gen/csi/v1/csi_pb.js";
+import type { CsiNeeds } from "./csi-needs.ts";
+import { volumeUsage } from "./usage.ts";
+import type { VolumeData } from "./volume-data.ts";
+
+type Response = MessageInitShape<typeof NodeGetVolumeStatsResponseSchema>;
+
+function measure(volumeHealth: boolean, condition: boolean, response: Response) {
+  const client = {
+    capabilities: async () => ({ stats: true, condition }),
+    stats: async () => create(NodeGetVolumeStatsResponseSchema, response),
+  };
+  const needs = { drivers: { client: () => client }, volumeHealth } as unknown as CsiNeeds;
+  const data = { driverName: "d", volumeHandle: "v" } as VolumeData;
+  return volumeUsage(needs, data, "/mnt", AbortSignal.timeout(1000));
+}
+
+const usage = [{ unit: Unit.BYTES, available: 1n, total: 3n, used: 2n }];
+const measured = { availableBytes: 1, capacityBytes: 3, usedBytes: 2 };
+const volumeCondition = { abnormal: true, message: "disk is gone" };
+
+describe("usage of a CSI volume", () => {
+  for (const [volumeHealth, condition, response, expected] of [
+    [true, true, { usage, volumeCondition }, { ...measured, healthy: false, message: "disk is gone" }],
+    [true, true, { usage, volumeCondition: { abnormal: false } }, { ...measured, healthy: true }],
+    [true, true, { usage }, { ...measured, healthy: true }],
+    [true, true, { volumeCondition }, { healthy: false, message: "disk is gone" }],
+    [true, false, { usage, volumeCondition }, measured],
+    [false, true, { usage, volumeCondition }, measured],
+    [false, true, { volumeCondition }, undefined],
+    [true, false, {}, undefined],
+  ] as const) {
+    const has = Object.keys(response).join(" and ") || "nothing";
+    it(`gate ${volumeHealth}, capability ${condition}, driver reports ${has}`, async () => {
+      assert.deepEqual(await measure(volumeHealth, condition, response as Response), expected);
+    });
+  }
+});

@@ -1,0 +1,34 @@
+import { VolumeUsage_Unit as Unit } from "../../../../lib/gen/csi/v1/csi_pb.js";
+import type { VolumeUsage } from "../volume-plugin.ts";
+import type { CsiNeeds } from "./csi-needs.ts";
+import type { VolumeData } from "./volume-data.ts";
+
+/** Asks the driver how full the volume is; undefined if it cannot tell. */
+export async function volumeUsage(
+  needs: CsiNeeds,
+  data: VolumeData,
+  volumePath: string,
+  signal: AbortSignal,
+): Promise<VolumeUsage | undefined> {
+  const client = needs.drivers.client(data.driverName);
+  const capabilities = await client.capabilities(signal);
+  if (!capabilities.stats) return undefined;
+  const answer = await client.stats(data.volumeHandle, volumePath, signal);
+  const reportsHealth = needs.volumeHealth && capabilities.condition;
+  if (!reportsHealth && answer.usage.length === 0) return undefined;
+  let usage: VolumeUsage = {};
+  for (const { unit, available, total, used } of answer.usage) {
+    if (unit === Unit.BYTES)
+      usage = {
+        ...usage,
+        availableBytes: Number(available),
+        capacityBytes: Number(total),
+        usedBytes: Number(used),
+      };
+    else if (unit === Unit.INODES)
+      usage = { ...usage, inodesFree: Number(available), inodes: Number(total), inodesUsed: Number(used) };
+  }
+  if (!reportsHealth) return usage;
+  const { abnormal = false, message = "" } = answer.volumeCondition ?? {};
+  return { ...usage, healthy: !abnormal, ...(abnormal && { message }) };
+}

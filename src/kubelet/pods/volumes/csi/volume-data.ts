@@ -1,0 +1,73 @@
+import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { errnoOf, KubeletError, messageOf } from "../../../../lib/base/errors.ts";
+import { csiText } from "./csi-failure.ts";
+
+const fileName = "vol_data.json";
+
+/** What is noted beside a volume, so that whoever finds it can undo it. */
+export interface VolumeData {
+  readonly specVolID?: string;
+  readonly volumeHandle: string;
+  readonly driverName: string;
+  readonly nodeName?: string;
+  readonly attachmentID?: string;
+  readonly volumeLifecycleMode?: string;
+  /** "true" once the driver has said that it is done. Who does not know the key loses nothing but a repetition. */
+  readonly completed?: string;
+}
+
+/** The folder is made if need be. After a crash there is the former text or the new one. */
+export async function saveVolumeData(dir: string, data: VolumeData): Promise<void> {
+  const path = join(dir, fileName);
+  const text = `${JSON.stringify(
+    data,
+    Object.keys(data).sort((a, b) => (a < b ? -1 : 1)),
+  )}\n`;
+  try {
+    await mkdir(dir, { recursive: true, mode: 0o750 });
+    const file = await open(`${path}.tmp`, "w", 0o644);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(`${path}.tmp`, path);
+  } catch (error) {
+    await rm(`${path}.tmp`, { force: true }).catch(() => {});
+    const message = csiText(`failed to save volume data file ${path}: ${messageOf(error)}`);
+    throw new KubeletError("CsiVolumeData", message, { cause: error });
+  }
+}
+
+/** Undefined if there is none. */
+export async function loadVolumeData(dir: string): Promise<VolumeData | undefined> {
+  const path = join(dir, fileName);
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT") return undefined;
+    const message = csiText(`failed to open volume data file [${path}]: ${messageOf(error)}`);
+    throw new KubeletError("CsiVolumeData", message, { cause: error });
+  }
+  try {
+    const data: unknown = JSON.parse(text);
+    if (isVolumeData(data)) return data;
+    throw new Error("no volumeHandle or driverName");
+  } catch (error) {
+    const message = csiText(`failed to parse volume data file [${path}]: ${messageOf(error)}`);
+    throw new KubeletError("CsiVolumeData", message, { cause: error });
+  }
+}
+
+export async function removeVolumeData(dir: string): Promise<void> {
+  await rm(join(dir, fileName), { force: true });
+  await rm(join(dir, `${fileName}.tmp`), { force: true });
+}
+
+function isVolumeData(data: unknown): data is VolumeData {
+  const { volumeHandle, driverName } = (data ?? {}) as Record<string, unknown>;
+  return typeof volumeHandle === "string" && typeof driverName === "string";
+}

@@ -1,0 +1,120 @@
+import { chmod, stat, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { errnoOf, KubeletError } from "../../../../lib/base/errors.ts";
+import { makeFolders } from "../../../../lib/host/make-folders.ts";
+import type { Mounts } from "../../../../lib/host/mounts.ts";
+import { removeTree } from "../../../../lib/host/remove-tree.ts";
+import type { Pod } from "../../../../lib/model/pod.ts";
+import type { OwnershipRequest } from "../mounts/ownership.ts";
+import type { PodVolumePlace, SetUp, VolumePlugin } from "../volume-plugin.ts";
+import { isHugePages, pageSizeFor, pageSizeOfMedium, pageSizeOfOptions } from "./huge-pages.ts";
+import { memoryVolumeSize } from "./memory-size.ts";
+
+export interface EmptyDirOptions {
+  readonly mounts: Pick<Mounts, "mountTmpfs" | "mount" | "unmount" | "at">;
+  /** Bytes that all pods together may use. */
+  readonly allocatableMemory: () => bigint;
+  /** The PodLevelResources gate. */
+  readonly podLevelResources?: boolean;
+  readonly applyFsGroup: (request: OwnershipRequest) => Promise<void>;
+}
+
+const folderMode = 0o777;
+
+/** A folder that begins empty and ends with its pod: on the node's disk, in memory, or in huge pages. */
+export function emptyDirPlugin(o: EmptyDirOptions): VolumePlugin {
+  return {
+    name: "kubernetes.io/empty-dir",
+    handles: ({ volume, persistent }) => !persistent && volume.emptyDir !== undefined,
+    uniqueName: (pod: Pod, spec) => `kubernetes.io/empty-dir/${pod.metadata.uid}-${spec.name}`,
+
+    async setUp(request) {
+      const { dir, pod, spec, fsGroup, signal } = request;
+      const medium = spec.volume.emptyDir?.medium ?? "";
+      const mounted = await o.mounts.at(dir);
+      if (await isReady(dir)) {
+        if (medium === "Memory" && mounted) return;
+        if (medium === "" && (await exists(dir))) return;
+      }
+      await makeFolder(dir, mounted !== undefined);
+      if (medium === "Memory") await mountMemory(request, mounted?.fsType);
+      else if (isHugePages(medium)) await mountHugePages(request, medium, mounted);
+      else if (medium !== "") throw new KubeletError("Volume", `unknown storage medium "${medium}"`);
+      await o.applyFsGroup({ pod, dir, fsGroup, policy: undefined, readOnly: false, signal });
+      await setReady(dir);
+    },
+
+    async tearDown({ dir }) {
+      // First: a volume that is half removed must not be taken for a whole one.
+      await removeTree(metaDirOf(dir));
+      const mounted = await o.mounts.at(dir);
+      if (mounted) await o.mounts.unmount(dir);
+      await removeTree(dir);
+    },
+
+    reconstruct: async ({ dir }: PodVolumePlace) => {
+      const name = basename(dir);
+      return { name, volume: { name, emptyDir: {} }, readOnly: false };
+    },
+  };
+
+  async function mountMemory({ dir, pod, spec }: SetUp, mounted: string | undefined): Promise<void> {
+    if (mounted === "tmpfs") return;
+    const size = memoryVolumeSize(
+      pod,
+      spec.volume.emptyDir?.sizeLimit,
+      o.allocatableMemory(),
+      o.podLevelResources,
+    );
+    await o.mounts.mountTmpfs(dir, { size, noSwap: true });
+  }
+
+  async function mountHugePages(
+    { dir, pod }: SetUp,
+    medium: string,
+    mounted: { fsType: string; options: readonly string[] } | undefined,
+  ): Promise<void> {
+    if (mounted?.fsType === "hugetlbfs") {
+      const wanted = pageSizeOfMedium(medium);
+      const found = pageSizeOfOptions(mounted.options);
+      if (wanted === undefined || wanted === found) return;
+      throw new KubeletError(
+        "Volume",
+        `pod ${pod.metadata.uid}: mounted dir ${dir} pagesize '${found ?? "unknown"}' and requested medium size '${wanted}' differ`,
+      );
+    }
+    await o.mounts.mount("nodev", dir, "hugetlbfs", [`pagesize=${pageSizeFor(medium, pod)}`]);
+  }
+}
+
+/** Says beside the volume that it is whole: `<pod>/plugins/kubernetes.io~empty-dir/<name>/ready`. */
+function metaDirOf(dir: string): string {
+  const plugin = dirname(dir);
+  return join(dirname(dirname(plugin)), "plugins", basename(plugin), basename(dir));
+}
+
+function isReady(dir: string): Promise<boolean> {
+  return exists(join(metaDirOf(dir), "ready"));
+}
+
+async function setReady(dir: string): Promise<void> {
+  const meta = metaDirOf(dir);
+  await makeFolders(meta, 0o750);
+  await writeFile(join(meta, "ready"), "");
+}
+
+async function makeFolder(dir: string, mounted: boolean): Promise<void> {
+  if (mounted) return;
+  await makeFolders(dir, 0o755);
+  await chmod(dir, folderMode); // whatever the umask
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT") return false;
+    throw error;
+  }
+}

@@ -1,0 +1,45 @@
+import { KubeletError } from "../../../../lib/base/errors.ts";
+import type { Pod } from "../../../../lib/model/pod.ts";
+import { hugepageBytes } from "../../../../lib/model/resources.ts";
+
+const prefix = "HugePages-";
+
+export function isHugePages(medium: string): boolean {
+  return medium === "HugePages" || medium.startsWith(prefix);
+}
+
+/** The page size that a medium names, in bytes; undefined for "HugePages", which names none. */
+export function pageSizeOfMedium(medium: string): bigint | undefined {
+  if (medium === "HugePages") return undefined;
+  const bytes = hugepageBytes(`hugepages-${medium.slice(prefix.length)}`);
+  if (bytes === undefined) throw new KubeletError("Volume", `unknown storage medium "${medium}"`);
+  return bytes;
+}
+
+/** The page size to mount with: that of the medium if the pod asks for such pages, or else the only one that it asks for. */
+export function pageSizeFor(medium: string, pod: Pod): bigint {
+  const wanted = pageSizeOfMedium(medium);
+  const containers = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])];
+  const lists = [pod.spec.resources?.requests, ...containers.map((c) => c.resources?.requests)];
+  const names = lists.flatMap((list) => Object.keys(list ?? {}));
+  const asked = new Set(names.map(hugepageBytes).filter((bytes) => bytes !== undefined));
+  if (wanted === undefined && asked.size > 1)
+    throw new KubeletError(
+      "Volume",
+      `medium: ${medium} can't be used if container requests multiple huge page sizes`,
+    );
+  const size = wanted === undefined ? [...asked][0] : asked.has(wanted) ? wanted : undefined;
+  if (size === undefined)
+    throw new KubeletError(
+      "Volume",
+      `medium ${medium}: hugePages storage requested, but there is no resource request for huge pages`,
+    );
+  return size;
+}
+
+/** From the mount options of a hugetlbfs: "pagesize=2M". */
+export function pageSizeOfOptions(options: readonly string[]): bigint | undefined {
+  const text = options.find((option) => option.startsWith("pagesize="))?.slice("pagesize=".length);
+  if (text === undefined) return undefined;
+  return hugepageBytes(`hugepages-${text.endsWith("i") ? text : `${text}i`}`);
+}

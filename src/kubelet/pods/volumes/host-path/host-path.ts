@@ -1,0 +1,65 @@
+import type { Stats } from "node:fs";
+import { open, stat } from "node:fs/promises";
+import { KubeletError } from "../../../../lib/base/errors.ts";
+import type { HangGuard } from "../../../../lib/host/hang-guard.ts";
+import { makeFolders } from "../../../../lib/host/make-folders.ts";
+import type { VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
+
+interface HostPathSource {
+  readonly path: string;
+  readonly type?: string;
+}
+
+export interface HostPathOptions {
+  /** The path may be on a server that does not answer. */
+  readonly guard: Pick<HangGuard, "run">;
+}
+
+/** A file or folder of the node. Containers get it as it is: nothing is mounted here, and nothing cleaned up. */
+export function hostPathPlugin({ guard }: HostPathOptions): VolumePlugin {
+  return {
+    name: "kubernetes.io/host-path",
+    handles: (spec) => sourceOf(spec) !== undefined,
+    uniqueName: (pod, spec) => `kubernetes.io/host-path/${pod.metadata.uid}-${spec.name}`,
+    hasFolder: false,
+    hostPath: (spec) => sourceOf(spec)?.path ?? "",
+    async setUp({ spec }) {
+      const { path, type = "" } = sourceOf(spec)!;
+      if (path.split("/").includes(".."))
+        throw new KubeletError("Volume", `invalid HostPath \`${path}\`: must not contain '..'`);
+      if (type !== "") await guard.run(path, () => checkType(path, type));
+    },
+    async tearDown() {},
+  };
+}
+
+function sourceOf({ volume, persistent }: VolumeSpec): HostPathSource | undefined {
+  return persistent ? persistent.spec.hostPath : volume.hostPath;
+}
+
+const kinds: Record<string, { is: (found: Stats) => boolean; called: string }> = {
+  Directory: { is: (found) => found.isDirectory(), called: "a directory" },
+  File: { is: (found) => found.isFile(), called: "a file" },
+  Socket: { is: (found) => found.isSocket(), called: "a socket file" },
+  CharDevice: { is: (found) => found.isCharacterDevice(), called: "a character device" },
+  BlockDevice: { is: (found) => found.isBlockDevice(), called: "a block device" },
+};
+
+/** Makes the path if the type says so and it is not there, and refuses it if it is something else. */
+async function checkType(path: string, type: string): Promise<void> {
+  const kind = kinds[type.replace(/OrCreate$/, "")];
+  if (!kind || (type.endsWith("OrCreate") && !/^(Directory|File)/.test(type)))
+    throw new KubeletError("Volume", `${type} is an invalid volume type`);
+  const found = await stat(path).catch(() => undefined);
+  if (!found && type === "DirectoryOrCreate") {
+    await makeFolders(path, 0o755);
+    return;
+  }
+  if (!found && type === "FileOrCreate") {
+    const file = await open(path, "a", 0o644);
+    await file.close();
+    return;
+  }
+  if (!found || !kind.is(found))
+    throw new KubeletError("Volume", `hostPath type check failed: ${path} is not ${kind.called}`);
+}

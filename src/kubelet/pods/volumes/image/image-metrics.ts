@@ -1,0 +1,27 @@
+import type { Metrics } from "../../../../lib/base/metrics.ts";
+
+export interface ImageVolumeMetrics {
+  /** A container with so many image volumes was asked for, and the runtime could or could not mount them. */
+  created(volumes: number, mountFailed: boolean): void;
+}
+
+export function imageVolumeMetrics(metrics: Metrics): ImageVolumeMetrics {
+  const requested = metrics.counter({
+    name: "kubelet_image_volume_requested_total",
+    help: "Number of requested image volumes.",
+  });
+  const succeeded = metrics.counter({
+    name: "kubelet_image_volume_mounted_succeed_total",
+    help: "Number of successful image volume mounts.",
+  });
+  const failed = metrics.counter({
+    name: "kubelet_image_volume_mounted_errors_total",
+    help: "Number of failed image volume mounts.",
+  });
+  return {
+    created(volumes, mountFailed) {
+      requested.inc(volumes);
+      (mountFailed ? failed : succeeded).inc(volumes);
+    },
+  };
+}

@@ -1,0 +1,123 @@
+import { type Clock, sleep } from "../../../../lib/base/clock.ts";
+import { KubeletError, messageOf } from "../../../../lib/base/errors.ts";
+import type { Commands } from "../tools/run-command.ts";
+import { devicePattern, type IscsiDisk } from "./iscsi-disk.ts";
+import { type Chap, Iscsiadm } from "./iscsiadm.ts";
+import type { ScsiDevices } from "./scsi-devices.ts";
+
+const mostAttempts = 5;
+/** After so many, two paths are enough. */
+const fewAttempts = 2;
+const enoughPaths = 2;
+const deviceSeconds = 30;
+const multipathSeconds = 10;
+
+export interface AttachNeeds {
+  readonly commands: Commands;
+  readonly devices: ScsiDevices;
+  readonly clock: Clock;
+}
+
+/** Logs in to the target on all of its portals and waits for the disk. Returns its device, or the multipath device of all paths. */
+export async function attachDisk(
+  needs: AttachNeeds,
+  disk: IscsiDisk,
+  chap: Chap,
+  signal: AbortSignal,
+): Promise<string> {
+  const { commands, devices, clock } = needs;
+  const iscsiadm = new Iscsiadm(commands, signal);
+  const transport = await iscsiadm.transportOf(disk.InitIface);
+  if (disk.InitiatorName) await iscsiadm.cloneIface(disk);
+  const paths = new Map<string, string>();
+  let last: unknown;
+  for (let attempt = 1; attempt <= mostAttempts; attempt++) {
+    for (const portal of disk.Portals) {
+      if (paths.has(portal)) continue;
+      try {
+        paths.set(portal, await attachPath(needs, iscsiadm, disk, portal, chap, transport, signal));
+      } catch (error) {
+        signal.throwIfAborted();
+        last = error;
+      }
+    }
+    if (paths.size === 0) {
+      if (disk.InitiatorName) await iscsiadm.run("-m", "iface", "-I", disk.Iface, "-o", "delete");
+      throw failure(`failed to get any path for iscsi disk, last err seen:\n${messageOf(last)}`, last);
+    }
+    if (paths.size === disk.Portals.length) break;
+    if (paths.size >= enoughPaths && attempt >= fewAttempts) break;
+  }
+  const found = [...paths.values()];
+  const seconds = disk.Portals.length > 1 ? multipathSeconds : 1;
+  const multipath = await until(clock, seconds, signal, async () => {
+    for (const path of found) {
+      const device = await devices.multipathOf(path);
+      if (device) return device;
+    }
+    return undefined;
+  });
+  return multipath ?? found[0]!;
+}
+
+async function attachPath(
+  { devices, clock }: AttachNeeds,
+  iscsiadm: Iscsiadm,
+  disk: IscsiDisk,
+  portal: string,
+  chap: Chap,
+  transport: string,
+  signal: AbortSignal,
+): Promise<string> {
+  let host = (await devices.portalHosts(disk.Iqn)).get(portal);
+  if (host === undefined) {
+    await iscsiadm.login(disk, portal, chap);
+    host = (await devices.portalHosts(disk.Iqn)).get(portal);
+    if (host === undefined)
+      throw failure(`Could not get SCSI host number for portal ${portal} after logging in`);
+  }
+  await devices.scan(host, Number(disk.Lun));
+  const pattern = devicePattern(disk, portal, transport);
+  const device = await until(clock, deviceSeconds, signal, () => devices.find(pattern));
+  if (device) return device;
+  const path = `/dev/disk/by-path/${pattern}`;
+  throw failure(`Timed out waiting for device at path ${path} after ${deviceSeconds}s`);
+}
+
+/** Asks each second, so many times. */
+async function until<T>(
+  clock: Clock,
+  times: number,
+  signal: AbortSignal,
+  ask: () => Promise<T | undefined>,
+): Promise<T | undefined> {
+  for (let i = 1; ; i++) {
+    const answer = await ask();
+    if (answer !== undefined || i >= times) return answer;
+    await sleep(clock, 1000, signal);
+  }
+}
+
+/** Takes the disk out of the kernel, and ends the session if no other disk of the target is in use. */
+export async function detachDisk(
+  { commands, devices }: AttachNeeds,
+  disk: IscsiDisk,
+  isTargetBusy: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const names = await devices.disksOf(disk.Iqn, Number(disk.Lun));
+  const maps = new Set<string>();
+  for (const name of names) {
+    const map = await devices.multipathOf(`/dev/${name}`);
+    if (map) maps.add(map);
+  }
+  // What fails here is mended by the logout, or by nobody.
+  for (const map of maps)
+    await commands.run("multipath", ["-f", map], { timeoutMs: 60_000, signal }).catch(() => {});
+  for (const name of names) await devices.remove(name).catch(() => {});
+  if (!isTargetBusy) await new Iscsiadm(commands, signal).logout(disk);
+}
+
+function failure(message: string, cause?: unknown): KubeletError {
+  return new KubeletError("Iscsi", message, { cause });
+}

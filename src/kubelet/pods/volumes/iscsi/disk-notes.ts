@@ -1,0 +1,59 @@
+import { readdir, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { errnoOf } from "../../../../lib/base/errors.ts";
+import { makeFolders } from "../../../../lib/host/make-folders.ts";
+import { diskFromDir, type IscsiDisk, pluginDir } from "./iscsi-disk.ts";
+
+const fileName = "iscsi.json";
+
+/** Notes beside the mount what has to be known to detach the disk. While it is mounted, the mount is over the note. */
+export async function saveDisk(dir: string, disk: IscsiDisk): Promise<void> {
+  await makeFolders(dir, 0o750);
+  const path = join(dir, fileName);
+  await writeFile(`${path}.tmp`, `${JSON.stringify({ ...disk, MetricsProvider: null })}\n`);
+  await rename(`${path}.tmp`, path);
+}
+
+export async function loadDisk(dir: string): Promise<IscsiDisk | undefined> {
+  try {
+    const disk = JSON.parse(await readFile(join(dir, fileName), "utf8")) as Partial<IscsiDisk>;
+    if (disk.Iqn && disk.Portals?.length) return disk as IscsiDisk;
+  } catch {
+    // Torn, or of another version: the folder's name tells most of it.
+  }
+  return diskFromDir(dir, "");
+}
+
+export async function removeDiskDir(dir: string): Promise<void> {
+  for (const name of [fileName, `${fileName}.tmp`]) await rm(join(dir, name), { force: true });
+  await rmdir(dir).catch((error) => {
+    if (errnoOf(error) !== "ENOENT") throw error;
+  });
+}
+
+/** Folders of all disks that have, or may have, a mount for the node. */
+export async function diskDirs(
+  rootDir: string,
+  mode: "Filesystem" | "Block" = "Filesystem",
+): Promise<string[]> {
+  const base = pluginDir(rootDir, mode);
+  const ifaces = (await list(base)).filter((name) => name.startsWith("iface-"));
+  const dirs = ifaces.map(async (iface) =>
+    (await list(join(base, iface))).map((name) => join(base, iface, name)),
+  );
+  return (await Promise.all(dirs)).flat();
+}
+
+/** How many disks of the target have a folder on this node. */
+export async function disksInUse(rootDir: string, { Portals, Iqn }: IscsiDisk): Promise<number> {
+  const prefix = `${Portals[0]}-${Iqn}`;
+  const dirs = [...(await diskDirs(rootDir)), ...(await diskDirs(rootDir, "Block"))];
+  return dirs.filter((dir) => basename(dir).startsWith(prefix)).length;
+}
+
+async function list(dir: string): Promise<string[]> {
+  return readdir(dir).catch((error) => {
+    if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return [];
+    throw error;
+  });
+}

@@ -1,0 +1,278 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import { FakeClock, settle } from "../../../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../../../lib/base/logger.ts";
+import type { MountPoint } from "../../../../lib/host/mount-table.ts";
+import { fakePod } from "../../../../lib/model/fake-pod.ts";
+import type { PodUid } from "../../../../lib/model/pod.ts";
+import { FakeCommands } from "../tools/fake-commands.ts";
+import type { SetUp, VolumeSpec } from "../volume-plugin.ts";
+import { diskFromDir } from "./iscsi-disk.ts";
+import { iscsiPlugin } from "./iscsi-plugin.ts";
+import { type ScsiDevices, scsiDevices } from "./scsi-devices.ts";
+
+const never = new AbortController().signal;
+const iqn = "iqn.2001-04.com.example:disk";
+const shown =
+  "# BEGIN RECORD 2.1\niface.iscsi_ifacename = default\niface.transport_name = tcp\niface.ipaddress = <empty>\n# END RECORD\n";
+
+function volume(more: object = {}, mode: "Filesystem" | "Block" = "Filesystem"): VolumeSpec {
+  return {
+    name: "pv",
+    volume: { name: "data" },
+    readOnly: false,
+    persistent: {
+      volumeName: "pv",
+      spec: { iscsi: { targetPortal: "192.0.2.1", iqn, lun: 3, ...more } },
+      claim: { namespace: "default", name: "c", uid: "u" },
+      mode,
+    },
+  };
+}
+
+describe("an iscsi volume", () => {
+  let root: string;
+  let clock: FakeClock;
+  let hosts: Map<string, number>;
+  let log: string[];
+  /** All of one file system. */
+  let mounted: Set<string>;
+  const pod = fakePod();
+
+  const bench = (answers: FakeCommands["answers"] = {}, more: Partial<ScsiDevices> = {}) => {
+    const login = { effect: () => hosts.set("192.0.2.1:3260", 7) };
+    const commands = new FakeCommands({
+      ...answers,
+      "iscsiadm -m iface -I default -o show": { output: shown },
+      [`iscsiadm -m node -p 192.0.2.1:3260 -T ${iqn} -I default --login`]: login,
+    });
+    const devices: ScsiDevices = {
+      portalHosts: async () => hosts,
+      scan: async (host, lun) => void log.push(`scan ${host} ${lun}`),
+      find: async (pattern) => `/dev/disk/by-path/${pattern}`,
+      multipathOf: async () => undefined,
+      disksOf: async () => ["sdx"],
+      remove: async (disk) => void log.push(`remove ${disk}`),
+      ...more,
+    };
+    const plugin = iscsiPlugin({
+      rootDir: root,
+      commands,
+      devices,
+      clock,
+      run: async (file, args) => {
+        log.push([file, ...args].join(" "));
+        return { code: file === "blkid" ? 2 : 0, stdout: "", stderr: "" };
+      },
+      mounts: {
+        mount: async (source, dir, fsType) => {
+          mounted.add(dir);
+          log.push(`mount ${fsType} ${source}`);
+        },
+        bind: async (source, dir) => {
+          mounted.add(dir);
+          log.push(`bind ${source}`);
+        },
+        unmount: async (dir) => void mounted.delete(dir),
+        isMountPoint: async (dir) => mounted.has(dir),
+        list: () => [...mounted].map((path) => ({ path, device: "8:1", root: "/" }) as MountPoint),
+      },
+      secrets: {
+        get: async () => ({ "node.session.auth.username": "me", "node.session.auth.password": "pw" }),
+      },
+      ownership: { apply: async (_path, { fsGroup }) => void log.push(`group ${fsGroup}`) },
+      logger: silentLogger,
+    });
+    return { plugin, commands };
+  };
+
+  beforeEach(async () => {
+    root = await mkdtemp("/tmp/iscsi-");
+    clock = new FakeClock();
+    hosts = new Map();
+    log = [];
+    mounted = new Set();
+  });
+  afterEach(() => rm(root, { recursive: true, force: true }));
+
+  it("is logged in to, made a file system on, mounted once for the node, bound to the pod, and all back", async () => {
+    const { plugin, commands } = bench();
+    const spec = volume();
+    const dir = plugin.device!.deviceDir(spec);
+    assert.equal(dir, join(root, `plugins/kubernetes.io/iscsi/iface-default/192.0.2.1:3260-${iqn}-lun-3`));
+    await plugin.device!.waitForAttach(pod, spec, never);
+    const portal = "-p 192.0.2.1:3260";
+    const discovery = `iscsiadm -m discoverydb -t sendtargets ${portal} -I default`;
+    const node = `iscsiadm -m node ${portal} -T ${iqn}`;
+    assert.deepEqual(commands.lines, [
+      "iscsiadm -m iface -I default -o show",
+      `${discovery} -o new`,
+      `${discovery} --discover`,
+      `${node} -I default -o update -n node.session.scan -v manual`,
+      `${node} -I default --login`,
+      `${node} -o update -n node.startup -v manual`,
+    ]);
+    const note = JSON.parse(await readFile(join(dir, "iscsi.json"), "utf8"));
+    assert.deepEqual([note.Iqn, note.Lun, note.Portals], [iqn, "3", ["192.0.2.1:3260"]]);
+    await plugin.device!.mountDevice(pod, spec, dir, undefined, never);
+    const device = `/dev/disk/by-path/ip-192.0.2.1:3260-iscsi-${iqn}-lun-3`;
+    const podDir = join(root, "pods/p1/volumes/kubernetes.io~iscsi/pv");
+    const request: SetUp = {
+      pod,
+      podUid: pod.metadata.uid,
+      dir: podDir,
+      spec,
+      fsGroup: 99,
+      fsGroupChangePolicy: undefined,
+      deviceDir: dir,
+      signal: never,
+    };
+    await plugin.setUp(request);
+    assert.deepEqual(log, [
+      "scan 7 3",
+      `blkid -p -s TYPE -s PTTYPE -o export ${device}`,
+      `mkfs.ext4 -F -m0 ${device}`,
+      `mount ext4 ${device}`,
+      `bind ${dir}`,
+      "group 99",
+    ]);
+    const found = await plugin.reconstruct?.(request);
+    assert.equal(found && plugin.device!.deviceDir(found), dir);
+    assert.equal(found && plugin.uniqueName(pod, found), plugin.uniqueName(pod, spec));
+    assert.deepEqual(
+      (await plugin.device!.found!()).map((device) => device.dir),
+      [dir],
+    );
+    await assert.rejects(plugin.device!.unmountDevice(dir, never), /is still mounted by other references/);
+    await plugin.tearDown(request, never);
+    commands.lines.length = 0;
+    await plugin.device!.unmountDevice(dir, never);
+    assert.deepEqual(commands.lines, [`${node} --logout -I default`, `${node} -o delete -I default`]);
+    assert.equal(log.at(-1), "remove sdx");
+    assert.deepEqual([existsSync(dir), existsSync(podDir), mounted.size], [false, false, 0]);
+  });
+
+  it("stays logged in to as long as another disk of the target is in use", async () => {
+    const { plugin, commands } = bench();
+    const dir = plugin.device!.deviceDir(volume());
+    for (const lun of [3, 4]) await plugin.device!.waitForAttach(pod, volume({ lun }), never);
+    commands.lines.length = 0;
+    await plugin.device!.unmountDevice(dir, never);
+    assert.deepEqual(commands.lines, []);
+    await plugin.device!.unmountDevice(plugin.device!.deviceDir(volume({ lun: 4 })), never);
+    assert.equal(commands.lines.length, 2);
+  });
+
+  it("uses the CHAP values of its secret", async () => {
+    const { plugin, commands } = bench();
+    await plugin.device!.waitForAttach(
+      pod,
+      volume({ chapAuthSession: true, secretRef: { name: "s" } }),
+      never,
+    );
+    const set = commands.lines
+      .filter((line) => line.includes("node.session.auth"))
+      .map((line) => line.split(" -n ")[1]);
+    assert.deepEqual(set, [
+      "node.session.auth.authmethod -v CHAP",
+      "node.session.auth.username -v me",
+      "node.session.auth.password -v pw",
+    ]);
+  });
+
+  it("with an initiator name has an interface of its own, a copy of the configured one", async () => {
+    const { plugin, commands } = bench();
+    hosts.set("192.0.2.1:3260", 7);
+    await plugin.device!.waitForAttach(pod, volume({ initiatorName: "iqn.me" }), never);
+    const iface = "iscsiadm -m iface -I 192.0.2.1:3260:pv -o";
+    assert.deepEqual(commands.lines.slice(2), [
+      `${iface} new`,
+      `${iface} update -n iface.initiatorname -v iqn.me`,
+      `${iface} update -n iface.transport_name -v tcp`,
+    ]);
+  });
+
+  it("that no portal has is told, with the last reason", async () => {
+    const { plugin } = bench({
+      "iscsiadm -m discoverydb -t sendtargets -p 192.0.2.1:3260 -I default --discover": {
+        code: 8,
+        output: "timed out",
+      },
+    });
+    await assert.rejects(plugin.device!.waitForAttach(pod, volume(), never), {
+      message:
+        "failed to get any path for iscsi disk, last err seen:\niscsi: failed to sendtargets to portal 192.0.2.1:3260 output: timed out, err exit status 8",
+    });
+  });
+
+  it("waits half a minute for the disk", async () => {
+    let asked = 0;
+    const { plugin } = bench({}, { find: async () => void asked++ as undefined });
+    const failed = assert.rejects(
+      plugin.device!.waitForAttach(pod, volume(), never),
+      /Timed out waiting for device at path/,
+    );
+    await settle();
+    await clock.advance(30_000);
+    await failed;
+    assert.equal(asked, 30);
+  });
+
+  it("over several portals is the multipath device", async () => {
+    hosts.set("192.0.2.1:3260", 7).set("192.0.2.2:3260", 8);
+    const { plugin } = bench({}, { multipathOf: async () => "/dev/dm-4" });
+    const block = volume({ portals: ["192.0.2.2"] }, "Block");
+    const place = { podUid: "p1" as PodUid, dir: join(root, "pods/p1/volumeDevices/kubernetes.io~iscsi/pv") };
+    assert.equal(await plugin.block!.map(pod, block, place, never), "/dev/dm-4");
+    const base = join(root, "plugins/kubernetes.io/iscsi/volumeDevices/iface-default");
+    assert.equal(existsSync(join(base, `192.0.2.1:3260-${iqn}-lun-3`, "p1")), true);
+    await plugin.block!.unmap(place, never);
+    assert.equal(existsSync(join(base, `192.0.2.1:3260-${iqn}-lun-3`)), false);
+    await plugin.block!.unmap(place, never);
+  });
+
+  it("of which nothing but the folder is left can be told by its name", () => {
+    const disk = diskFromDir(`/r/iface-eth0/[fd00::1]:3260-${iqn}-lun-12`, "pv");
+    assert.deepEqual(
+      [disk?.Iface, disk?.Portals, disk?.Iqn, disk?.Lun],
+      ["eth0", ["[fd00::1]:3260"], iqn, "12"],
+    );
+    assert.equal(diskFromDir("/r/other", "pv"), undefined);
+  });
+
+  it("is found by what the kernel tells of its sessions", async () => {
+    const session = join(root, "sys/class/iscsi_host/host7/device/session1");
+    const connection = join(session, "connection1:0/iscsi_connection/connection1:0");
+    await mkdir(join(session, "iscsi_session/session1"), { recursive: true });
+    await mkdir(connection, { recursive: true });
+    await writeFile(join(session, "iscsi_session/session1/targetname"), `${iqn}\n`);
+    const facts = {
+      address: "10.0.0.1",
+      port: "3260",
+      persistent_address: "fd00::1",
+      persistent_port: "3261",
+    };
+    for (const [name, value] of Object.entries(facts)) await writeFile(join(connection, name), `${value}\n`);
+    await mkdir(join(session, "target7:0:0/7:0:0:3/block/sdx"), { recursive: true });
+    await mkdir(join(root, "sys/block/dm-2/slaves/sdx"), { recursive: true });
+    await mkdir(join(root, "dev/disk/by-path"), { recursive: true });
+    await writeFile(join(root, "dev/sdx"), "");
+    await symlink("../../sdx", join(root, "dev/disk/by-path/pci-0000-ip-10.0.0.1:3260-iscsi-x-lun-3"));
+    const devices = scsiDevices(join(root, "sys"), join(root, "dev"));
+    assert.deepEqual(
+      [...(await devices.portalHosts(iqn))],
+      [
+        ["10.0.0.1:3260", 7],
+        ["[fd00::1]:3261", 7],
+      ],
+    );
+    assert.deepEqual([...(await devices.portalHosts("iqn.other"))], []);
+    assert.deepEqual(await devices.disksOf(iqn, 3), ["sdx"]);
+    const device = await devices.find("pci-*-ip-10.0.0.1:3260-iscsi-x-lun-3");
+    assert.equal(device, join(root, "dev/disk/by-path/pci-0000-ip-10.0.0.1:3260-iscsi-x-lun-3"));
+    assert.equal(await devices.multipathOf(device ?? ""), join(root, "dev/dm-2"));
+  });
+});

@@ -1,0 +1,225 @@
+import { readdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { errnoOf, KubeletError, messageOf } from "../../../../lib/base/errors.ts";
+import type { Logger } from "../../../../lib/base/logger.ts";
+import { makeFolders } from "../../../../lib/host/make-folders.ts";
+import type { Mounts } from "../../../../lib/host/mounts.ts";
+import type { Pod } from "../../../../lib/model/pod.ts";
+import { formatAndMount, type RunProgram } from "../local/format-and-mount.ts";
+import { refuseWhileMounted } from "../tools/mount-references.ts";
+import type {
+  BlockPlugin,
+  DevicePlugin,
+  PodVolumePlace,
+  SetUp,
+  VolumePlugin,
+  VolumeSpec,
+} from "../volume-plugin.ts";
+import { type AttachNeeds, attachDisk, detachDisk } from "./attach.ts";
+import { diskDirs, disksInUse, loadDisk, removeDiskDir, saveDisk } from "./disk-notes.ts";
+import {
+  diskDir,
+  diskOf,
+  type IscsiDisk,
+  iscsiPluginName,
+  iscsiSourceOf,
+  pluginDir,
+  specFromDir,
+  uniqueDiskName,
+} from "./iscsi-disk.ts";
+import type { Chap } from "./iscsiadm.ts";
+import { KeyedTurns } from "./keyed-turns.ts";
+
+export interface IscsiOptions extends AttachNeeds {
+  readonly rootDir: string;
+  readonly mounts: Pick<Mounts, "mount" | "bind" | "unmount" | "isMountPoint" | "list">;
+  readonly run: RunProgram;
+  readonly secrets: {
+    get(
+      ref: { namespace: string; name: string },
+      signal: AbortSignal,
+    ): Promise<Readonly<Record<string, string>>>;
+  };
+  readonly ownership: {
+    apply(
+      path: string,
+      request: Pick<SetUp, "pod" | "fsGroupChangePolicy" | "signal"> & { readonly fsGroup: number },
+    ): Promise<void>;
+  };
+  readonly logger: Logger;
+}
+
+/** Disks behind iSCSI targets, by iscsiadm. */
+export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
+  const { rootDir, mounts, run, secrets, ownership, logger } = options;
+  /** Volumes of one target log in and out one after the other. */
+  const turns = new KeyedTurns();
+  /** The device of each disk that was attached, by its folder. */
+  const devices = new Map<string, string>();
+  const modeOf = (spec: VolumeSpec) => spec.persistent?.mode ?? "Filesystem";
+
+  const attach = async (pod: Pod, spec: VolumeSpec, signal: AbortSignal): Promise<string> => {
+    const disk = diskOf(spec);
+    const dir = diskDir(rootDir, disk, modeOf(spec));
+    const chap = await chapOf(secrets, pod, spec, signal);
+    return turns.run(disk.Iqn, async () => {
+      const device = await attachDisk(options, disk, chap, signal);
+      devices.set(dir, device);
+      // Under a mount it could not be written, and is there already.
+      if (!(await mounts.isMountPoint(dir))) await saveDisk(dir, disk);
+      return device;
+    });
+  };
+  const detach = async (dir: string, signal: AbortSignal): Promise<void> => {
+    const disk = await loadDisk(dir);
+    if (!disk) throw new KubeletError("Iscsi", `iscsi detach disk: malformatted mnt path: ${dir}`);
+    await turns.run(disk.Iqn, async () => {
+      try {
+        await detachDisk(options, disk, (await disksInUse(rootDir, disk)) > 1, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        throw new KubeletError("Iscsi", `iscsi: failed to detach disk: ${dir}\nError: ${messageOf(error)}`, {
+          cause: error,
+        });
+      }
+      devices.delete(dir);
+      await removeDiskDir(dir);
+    });
+  };
+
+  const device: DevicePlugin = {
+    async waitForAttach(pod, spec, signal, verified) {
+      await verified?.();
+      if (modeOf(spec) === "Filesystem") await attach(pod, spec, signal);
+    },
+    deviceDir: (spec) => diskDir(rootDir, diskOf(spec), "Filesystem"),
+    async mountDevice(pod, spec, dir, _fsGroup, signal) {
+      if (await mounts.isMountPoint(dir)) return;
+      const disk = devices.get(dir) ?? (await attach(pod, spec, signal));
+      const fsType = iscsiSourceOf(spec)?.fsType || "ext4";
+      const mountOptions: string[] = [
+        ...(spec.persistent?.spec.mountOptions ?? []),
+        ...(spec.readOnly ? ["ro"] : []),
+      ];
+      await formatAndMount({ run, mounts }, disk, dir, fsType, mountOptions, signal);
+    },
+    async unmountDevice(dir, signal) {
+      if (!(await exists(dir))) return;
+      refuseWhileMounted(mounts.list(), dir, rootDir);
+      await mounts.unmount(dir);
+      await detach(dir, signal);
+    },
+    async found() {
+      const dirs = await diskDirs(rootDir);
+      return dirs.flatMap((dir) => {
+        const spec = specFromDir(dir, basename(dir));
+        return spec ? [{ unique: uniqueDiskName(spec), dir, spec }] : [];
+      });
+    },
+  };
+
+  const block: BlockPlugin = {
+    async map(pod, spec, place, signal) {
+      const path = await attach(pod, spec, signal);
+      await writeFile(join(diskDir(rootDir, diskOf(spec), "Block"), place.podUid), "");
+      return path;
+    },
+    async unmap(place, signal) {
+      const dir = await blockDirOf(rootDir, place);
+      if (!dir) return;
+      await rm(join(dir, place.podUid), { force: true });
+      const users = (await readdir(dir)).filter((name) => !name.startsWith("iscsi.json"));
+      if (users.length === 0) await detach(dir, signal);
+    },
+  };
+
+  return {
+    name: iscsiPluginName,
+    handles: (spec) => iscsiSourceOf(spec) !== undefined,
+    uniqueName: (_pod, spec) => uniqueDiskName(spec),
+    async setUp(request) {
+      const { spec, dir, deviceDir, fsGroup } = request;
+      if (await mounts.isMountPoint(dir)) return;
+      await makeFolders(dir, 0o750);
+      const source = deviceDir ?? diskDir(rootDir, diskOf(spec), "Filesystem");
+      try {
+        const mountOptions: string[] = spec.persistent?.spec.mountOptions ?? [];
+        await mounts.bind(source, dir, { readOnly: spec.readOnly, options: mountOptions });
+      } catch (error) {
+        await mounts
+          .unmount(dir)
+          .then(() => rmdir(dir))
+          .catch(() => {});
+        throw error;
+      }
+      if (spec.readOnly || fsGroup === undefined) return;
+      await ownership.apply(dir, { ...request, fsGroup }).catch((error: unknown) => {
+        request.signal.throwIfAborted();
+        logger.warn("The files of a volume cannot be given to their group", {
+          path: dir,
+          err: messageOf(error),
+        });
+      });
+    },
+    async tearDown({ dir }) {
+      await mounts.unmount(dir);
+      await rmdir(dir).catch((error) => {
+        if (errnoOf(error) !== "ENOENT") throw error;
+      });
+    },
+    device,
+    block,
+    // Which disk a pod's folder is of is told by the mount table alone.
+    async reconstruct({ dir }) {
+      const table = mounts.list();
+      const own = table.findLast(({ path }) => path === dir);
+      const base = `${pluginDir(rootDir, "Filesystem")}/`;
+      const disk = own && table.find(({ device, path }) => device === own.device && path.startsWith(base));
+      return disk && specFromDir(disk.path, basename(dir));
+    },
+  };
+}
+
+async function chapOf(
+  secrets: IscsiOptions["secrets"],
+  pod: Pod,
+  spec: VolumeSpec,
+  signal: AbortSignal,
+): Promise<Chap> {
+  const {
+    chapAuthDiscovery: discovery = false,
+    chapAuthSession: session = false,
+    secretRef,
+  } = iscsiSourceOf(spec) ?? {};
+  const name = secretRef?.name;
+  if (!(discovery || session) || !name) return { discovery, session, values: {} };
+  const namespace = secretRef.namespace || pod.metadata.namespace;
+  try {
+    return { discovery, session, values: await secrets.get({ namespace, name }, signal) };
+  } catch (error) {
+    signal.throwIfAborted();
+    const message = `couldn't get secret ${namespace}/${name} error: ${messageOf(error)}`;
+    throw new KubeletError("Iscsi", message, { cause: error });
+  }
+}
+
+/** The disk that the pod has a device of, by the note of its name. */
+async function blockDirOf(rootDir: string, { podUid, dir }: PodVolumePlace): Promise<string | undefined> {
+  const base = pluginDir(rootDir, "Block");
+  const list = (path: string) => readdir(path).catch(() => [] as string[]);
+  for (const iface of await list(base))
+    for (const name of await list(join(base, iface))) {
+      const candidate = join(base, iface, name);
+      const disk: IscsiDisk | undefined = await loadDisk(candidate);
+      if (disk?.VolName !== basename(dir) && disk?.VolName !== "") continue;
+      if (await exists(join(candidate, podUid))) return candidate;
+    }
+  return undefined;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,140 @@
+import { KubeletError } from "../../../../lib/base/errors.ts";
+import { type CommandResult, type Commands, exitText } from "../tools/run-command.ts";
+import type { IscsiDisk } from "./iscsi-disk.ts";
+
+const timeoutMs = 120_000;
+/** Exit codes of iscsiadm. */
+const sessionExists = 15;
+const nothingToDo = [2, 21];
+
+export interface Chap {
+  readonly discovery: boolean;
+  readonly session: boolean;
+  readonly values: Readonly<Record<string, string>>;
+}
+
+const keys = ["username", "password", "username_in", "password_in"];
+
+/** iscsiadm, by what is wanted of it. Values of secrets are on its command line, as it knows no other way, and in no log. */
+export class Iscsiadm {
+  readonly #commands: Commands;
+  readonly #signal: AbortSignal;
+
+  constructor(commands: Commands, signal: AbortSignal) {
+    this.#commands = commands;
+    this.#signal = signal;
+  }
+
+  run(...args: string[]): Promise<CommandResult> {
+    return this.#commands.run("iscsiadm", args, { timeoutMs, signal: this.#signal });
+  }
+
+  /** What the interface is carried by: "tcp", or the name of a driver. */
+  async transportOf(iface: string): Promise<string> {
+    const shown = await this.run("-m", "iface", "-I", iface, "-o", "show");
+    if (shown.code !== 0) throw failure(`iscsi: could not read iface ${iface} error: ${shown.output}`);
+    const transport = /^iface\.transport_name = (.*)$/m.exec(shown.output)?.[1];
+    if (transport === undefined) throw failure(`could not parse iface file for ${iface}`);
+    return transport === "<empty>" ? "tcp" : transport;
+  }
+
+  /** Makes the volume's own interface of the configured one, with the initiator name that the volume wants. */
+  async cloneIface({ InitIface: from, Iface: to, InitiatorName: name }: IscsiDisk): Promise<void> {
+    if (from === to) throw failure(`iscsi: cannot clone iface with same name: ${from}`);
+    const shown = await this.run("-m", "iface", "-I", from, "-o", "show");
+    if (shown.code !== 0)
+      throw failure(`iscsi: failed to show iface records: ${shown.output} (${exitText(shown)})`);
+    const settings = [...ifaceSettings(shown.output), ["iface.initiatorname", name] as const];
+    const made = await this.run("-m", "iface", "-I", to, "-o", "new");
+    if (made.code !== 0 && made.code !== sessionExists)
+      throw failure(`iscsi: failed to create new iface: ${made.output} (${exitText(made)})`);
+    for (const [key, value] of new Map([...settings].sort(([a], [b]) => (a < b ? -1 : 1)))) {
+      const done = await this.run("-m", "iface", "-I", to, "-o", "update", "-n", key, "-v", value);
+      if (done.code === 0) continue;
+      await this.run("-m", "iface", "-I", to, "-o", "delete");
+      const words = `${done.output} (${exitText(done)}). iface(${from}) will be used`;
+      throw failure(`iscsi: failed to update iface records: ${words}`);
+    }
+  }
+
+  async login({ Iqn, Iface }: IscsiDisk, portal: string, chap: Chap): Promise<void> {
+    const discovery = ["-m", "discoverydb", "-t", "sendtargets", "-p", portal, "-I", Iface];
+    const node = ["-m", "node", "-p", portal, "-T", Iqn, "-I", Iface];
+    await this.run(...discovery, "-o", "new");
+    if (chap.discovery) await this.#setChap(discovery, "discovery.sendtargets.auth", chap, "discoverydb");
+    const found = await this.run(...discovery, "--discover");
+    if (found.code !== 0) {
+      await this.run(...discovery, "-o", "delete");
+      throw failure(
+        `iscsi: failed to sendtargets to portal ${portal} output: ${found.output}, err ${exitText(found)}`,
+      );
+    }
+    // Otherwise the kernel would find all disks of the target, also those that are not for this node.
+    await this.run(...node, "-o", "update", "-n", "node.session.scan", "-v", "manual");
+    if (chap.session) await this.#setChap(node, "node.session.auth", chap, "node session");
+    const done = await this.run(...node, "--login");
+    if (done.code !== 0) {
+      await this.run("-m", "node", "-p", portal, "-I", Iface, "-T", Iqn, "-o", "delete");
+      throw failure(`iscsi: failed to attach disk: Error: ${done.output} (${exitText(done)})`);
+    }
+    // A machine that starts again must not wait for it.
+    await this.run(
+      "-m",
+      "node",
+      "-p",
+      portal,
+      "-T",
+      Iqn,
+      "-o",
+      "update",
+      "-n",
+      "node.startup",
+      "-v",
+      "manual",
+    );
+  }
+
+  async logout({ Portals, Iqn, Iface, InitiatorName, VolName }: IscsiDisk): Promise<void> {
+    for (const portal of new Set(Portals)) {
+      const node = ["-m", "node", "-p", portal, "-T", Iqn];
+      await this.#done([...node, "--logout", "-I", Iface]);
+      await this.#done([...node, "-o", "delete", "-I", Iface]);
+    }
+    if (InitiatorName && Iface === `${Portals[0]}:${VolName}`)
+      await this.#done(["-m", "iface", "-I", Iface, "-o", "delete"]);
+  }
+
+  async #done(args: string[]): Promise<void> {
+    const result = await this.run(...args);
+    if (result.code === 0 || nothingToDo.includes(result.code ?? 0)) return;
+    throw failure(`failed to finish detachISCSIDisk, err: ${exitText(result)}: ${result.output}`);
+  }
+
+  async #setChap(what: readonly string[], prefix: string, chap: Chap, name: string): Promise<void> {
+    const set = async (key: string, value: string) => {
+      const done = await this.run(...what, "-o", "update", "-n", key, "-v", value);
+      if (done.code !== 0)
+        throw failure(`iscsi: failed to update ${name} key "${key}" error: ${done.output}`);
+    };
+    await set(`${prefix}.authmethod`, "CHAP");
+    for (const key of keys.map((word) => `${prefix}.${word}`)) {
+      const value = chap.values[key];
+      if (value) await set(key, value);
+    }
+  }
+}
+
+/** Settings that have a value; the name of an interface cannot be changed. */
+function ifaceSettings(shown: string): (readonly [string, string])[] {
+  return shown.split("\n").flatMap((line) => {
+    if (!line.startsWith("iface.") || line.includes("<empty>")) return [];
+    const [key = "", sign, value = "", ...more] = line.trim().split(/\s+/);
+    if (sign !== "=" || value === "" || more.length > 0)
+      throw failure(`iscsi: failed to parse iface records: error: invalid iface setting: ${line}`);
+    return key === "iface.iscsi_ifacename" ? [] : [[key, value] as const];
+  });
+}
+
+function failure(message: string): KubeletError {
+  return new KubeletError("Iscsi", message);
+}

@@ -1,0 +1,114 @@
+import { lstat, readdir, readFile, realpath, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { errnoOf } from "../../../../lib/base/errors.ts";
+
+/** What the kernel tells of SCSI hosts and disks, and takes. */
+export interface ScsiDevices {
+  /** Portals of the target that are logged in to, and the SCSI host of each. */
+  portalHosts(iqn: string): Promise<ReadonlyMap<string, number>>;
+  /** Has the kernel look for this one disk, and no other of the target. */
+  scan(host: number, lun: number): Promise<void>;
+  /** The device at this name below /dev/disk/by-path, `*` standing for anything. */
+  find(pattern: string): Promise<string | undefined>;
+  /** The multipath device that the disk is part of. */
+  multipathOf(device: string): Promise<string | undefined>;
+  /** Names of the disks ("sda") that are this LUN of the target. */
+  disksOf(iqn: string, lun: number): Promise<string[]>;
+  remove(disk: string): Promise<void>;
+}
+
+export function scsiDevices(sysDir = "/sys", devDir = "/dev"): ScsiDevices {
+  return {
+    async portalHosts(iqn) {
+      const hosts = new Map<string, number>();
+      for (const { host, session } of await sessionsOf(sysDir, iqn)) {
+        for (const name of await list(session)) {
+          if (!name.startsWith("connection")) continue;
+          const connection = join(session, name, "iscsi_connection", name);
+          const read = (file: string) => text(join(connection, file));
+          const [address, port] = [await read("address"), await read("port")];
+          const [kept, keptPort] = [await read("persistent_address"), await read("persistent_port")];
+          if ([address, port, kept, keptPort].includes(undefined)) continue;
+          hosts.set(`${bracketed(address!)}:${port}`, host);
+          hosts.set(`${bracketed(kept!)}:${keptPort}`, host);
+        }
+      }
+      return hosts;
+    },
+    scan: (host, lun) => writeFile(join(sysDir, `class/scsi_host/host${host}/scan`), `0 0 ${lun}`),
+    async find(pattern) {
+      const byPath = join(devDir, "disk/by-path");
+      const [head = "", tail] = pattern.split("*");
+      const isIt = (name: string) =>
+        tail === undefined ? name === pattern : name.startsWith(head) && name.endsWith(tail);
+      const name = (await list(byPath)).sort((a, b) => (a < b ? -1 : 1)).find(isIt);
+      return name && join(byPath, name);
+    },
+    async multipathOf(device) {
+      if (basename(device).startsWith("dm-")) return device;
+      const real = await realpath(device).catch(() => undefined);
+      if (real === undefined || dirname(real) !== devDir) return undefined;
+      for (const name of await list(join(sysDir, "block"))) {
+        if (!name.startsWith("dm-")) continue;
+        if (await exists(join(sysDir, "block", name, "slaves", basename(real)))) return join(devDir, name);
+      }
+      return undefined;
+    },
+    async disksOf(iqn, lun) {
+      const disks: string[] = [];
+      for (const { host, session } of await sessionsOf(sysDir, iqn)) {
+        const [disk] = await list(join(session, `target${host}:0:0`, `${host}:0:0:${lun}`, "block"));
+        if (disk) disks.push(disk);
+      }
+      return disks;
+    },
+    async remove(disk) {
+      await writeFile(join(sysDir, "block", disk, "device/delete"), "1", { flag: "r+" }).catch((error) => {
+        if (errnoOf(error) !== "ENOENT") throw error;
+      });
+    },
+  };
+}
+
+async function sessionsOf(sysDir: string, iqn: string): Promise<{ host: number; session: string }[]> {
+  const sessions: { host: number; session: string }[] = [];
+  const hosts = join(sysDir, "class/iscsi_host");
+  for (const hostName of await list(hosts)) {
+    const host = /^host(\d+)$/.exec(hostName)?.[1];
+    if (host === undefined) continue;
+    const device = join(hosts, hostName, "device");
+    for (const name of await list(device)) {
+      if (!name.startsWith("session")) continue;
+      const session = join(device, name);
+      if ((await text(join(session, "iscsi_session", name, "targetname"))) === iqn)
+        sessions.push({ host: Number(host), session });
+    }
+  }
+  return sessions;
+}
+
+function bracketed(address: string): string {
+  return address.includes(":") ? `[${address}]` : address;
+}
+
+async function list(dir: string): Promise<string[]> {
+  return readdir(dir).catch((error) => {
+    if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return [];
+    throw error;
+  });
+}
+
+/** A session that ends while we look is none. */
+async function text(path: string): Promise<string | undefined> {
+  return readFile(path, "utf8").then(
+    (content) => content.trim(),
+    () => undefined,
+  );
+}
+
+async function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,176 @@
+import { readdir, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { errnoOf, KubeletError } from "../../../../lib/base/errors.ts";
+import type { HangGuard } from "../../../../lib/host/hang-guard.ts";
+import { makeFolders } from "../../../../lib/host/make-folders.ts";
+import { mountReferences } from "../../../../lib/host/mount-table.ts";
+import type { Mounts } from "../../../../lib/host/mounts.ts";
+import { removeEntry } from "../../../../lib/host/remove-tree.ts";
+import type { PodEvents } from "../../../../lib/model/pod-events.ts";
+import type { OwnershipRequest } from "../mounts/ownership.ts";
+import type { DevicePlugin, SetUp, VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
+import { formatAndMount, type RunProgram, runProgram } from "./format-and-mount.ts";
+
+export interface LocalVolumeOptions {
+  readonly rootDir: string;
+  readonly mounts: Pick<Mounts, "mount" | "bind" | "unmount" | "at" | "list">;
+  readonly events: PodEvents;
+  readonly applyFsGroup: (request: OwnershipRequest) => Promise<void>;
+  readonly run?: RunProgram;
+  /** The path may be on a server that does not answer. */
+  readonly guard: Pick<HangGuard, "run">;
+}
+
+interface LocalSource {
+  readonly path: string;
+  readonly fsType?: string;
+}
+
+const pluginName = "kubernetes.io/local-volume";
+
+/** A folder or a disk of this node, by a PersistentVolume. */
+export function localPlugin(o: LocalVolumeOptions): VolumePlugin {
+  const devicesDir = join(o.rootDir, "plugins", pluginName, "mounts");
+  const device = localDevice(o, devicesDir);
+  return {
+    name: pluginName,
+    handles: (spec) => sourceOf(spec) !== undefined,
+    uniqueName: (_pod, spec) => `${pluginName}/${spec.name}`,
+    device,
+    relabels: (spec) => !spec.readOnly,
+
+    async setUp(request) {
+      const { dir, spec } = request;
+      const { path } = sourceOf(spec)!;
+      if (path.split("/").includes(".."))
+        throw new KubeletError("Volume", `invalid path: ${path} must not contain '..'`);
+      if (await o.mounts.at(dir)) return;
+      const source =
+        (await o.guard.run(path, () => kindOf(path))) === "folder" ? path : device.deviceDir(spec);
+      const others = podMountsOf(source);
+      if (others.length > 0) await warnOfOtherGroup(request, source);
+      await makeFolders(dir, 0o750);
+      try {
+        await o.mounts.bind(source, dir, {
+          readOnly: spec.readOnly,
+          options: spec.persistent?.spec.mountOptions ?? [],
+        });
+      } catch (error) {
+        await removeEntry(dir);
+        throw error;
+      }
+      // The first one who uses it says whose files these are.
+      if (!spec.readOnly && others.length === 0) await own(request);
+    },
+
+    async tearDown({ dir }) {
+      await o.mounts.unmount(dir);
+      await removeEntry(dir);
+    },
+
+    block: {
+      async map(_pod, spec) {
+        return sourceOf(spec)!.path;
+      },
+      async unmap() {},
+      globalMapDir: (name) => join(o.rootDir, "plugins", "kubernetes.io", pluginName, "volumeDevices", name),
+    },
+
+    async reconstruct({ dir }) {
+      const name = basename(dir);
+      const path = mountReferences(o.mounts.list(), dir).some((ref) => ref.startsWith(`${devicesDir}/`))
+        ? ((await o.mounts.at(dir))?.source ?? "")
+        : "";
+      return specOf(name, path);
+    },
+  };
+
+  function own({ pod, dir, fsGroup, fsGroupChangePolicy, signal }: SetUp): Promise<void> {
+    return o.applyFsGroup({ pod, dir, fsGroup, policy: fsGroupChangePolicy, readOnly: false, signal });
+  }
+
+  /** Where pods have this folder already. It need not be a mount point itself. */
+  function podMountsOf(source: string): string[] {
+    const pods = `${join(o.rootDir, "pods")}/`;
+    const table = o.mounts.list();
+    const at = table.filter(
+      (m) => source === m.path || source.startsWith(`${m.path === "/" ? "" : m.path}/`),
+    );
+    const holder = at.reduce((best, m) => (best && best.path.length > m.path.length ? best : m), at[0]);
+    if (!holder) return [];
+    const within = source.slice(holder.path === "/" ? 0 : holder.path.length);
+    const root = `${holder.root === "/" ? "" : holder.root}${within}` || "/";
+    return table
+      .filter((m) => m.device === holder.device && m.root === root && m.path.startsWith(pods))
+      .map((m) => m.path);
+  }
+
+  async function warnOfOtherGroup({ pod, spec, fsGroup }: SetUp, source: string): Promise<void> {
+    if (fsGroup === undefined) return;
+    const { gid } = await stat(source);
+    if (gid === fsGroup) return;
+    o.events.warning(
+      pod,
+      "AlreadyMountedVolume",
+      `The requested fsGroup is ${fsGroup}, but the volume ${spec.name} has GID ${gid}. The volume may not be shareable.`,
+    );
+  }
+}
+
+/** What can be known of a volume by its folder. */
+function specOf(name: string, path: string): VolumeSpec {
+  const claim = { namespace: "", name: "", uid: "" };
+  const persistent = { volumeName: name, spec: { local: { path } }, claim, mode: "Filesystem" as const };
+  return { name, volume: { name }, readOnly: false, persistent };
+}
+
+function sourceOf({ persistent }: VolumeSpec): LocalSource | undefined {
+  return persistent?.spec.local;
+}
+
+function localDevice(o: LocalVolumeOptions, devicesDir: string): DevicePlugin {
+  return {
+    attachable: () => false,
+    async waitForAttach() {},
+    async found() {
+      const names = await readdir(devicesDir).catch(() => []);
+      return names.map((name) => ({
+        unique: `${pluginName}/${name}`,
+        dir: join(devicesDir, name),
+        spec: specOf(name, ""),
+      }));
+    },
+    deviceDir: (spec) => join(devicesDir, spec.name),
+    async mountDevice(_pod, spec, dir, _fsGroup, signal) {
+      const { path, fsType = "ext4" } = sourceOf(spec)!;
+      if ((await o.guard.run(path, () => kindOf(path))) === "folder" || (await o.mounts.at(dir))) return;
+      await makeFolders(dir, 0o750);
+      const options = [...(spec.readOnly ? ["ro"] : []), ...(spec.persistent?.spec.mountOptions ?? [])];
+      const tools = { run: o.run ?? runProgram, mounts: o.mounts };
+      try {
+        await formatAndMount(tools, path, dir, fsType, options, signal);
+      } catch (error) {
+        await removeEntry(dir);
+        throw new KubeletError(
+          "Volume",
+          `local: failed to mount device ${path} at ${dir} (fstype: ${fsType}), error ${(error as Error).message}`,
+          { cause: error },
+        );
+      }
+    },
+    async unmountDevice(dir) {
+      await o.mounts.unmount(dir);
+      await removeEntry(dir);
+    },
+  };
+}
+
+async function kindOf(path: string): Promise<"folder" | "device"> {
+  const found = await stat(path).catch((error) => {
+    if (errnoOf(error) === "ENOENT") throw new KubeletError("Volume", `path "${path}" does not exist`);
+    throw error;
+  });
+  if (found.isDirectory()) return "folder";
+  if (found.isBlockDevice()) return "device";
+  throw new KubeletError("Volume", "only directory and block device are supported");
+}

@@ -1,0 +1,82 @@
+import { lstat, open, realpath, rm, symlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { errnoOf } from "../../../../lib/base/errors.ts";
+import { attachLoopDevice, detachLoopDevice } from "../../../../lib/host/loop-devices.ts";
+import { makeFolders } from "../../../../lib/host/make-folders.ts";
+import type { Mounts } from "../../../../lib/host/mounts.ts";
+import { removeEntry } from "../../../../lib/host/remove-tree.ts";
+import type { VolumeRecord } from "./volume-state.ts";
+
+export interface BlockMapsOptions {
+  readonly mounts: Pick<Mounts, "bind" | "unmount" | "isMountPoint">;
+  /** Loop devices that hold on to a device, so that its name cannot come to mean another one. */
+  readonly locks?: { attach(path: string): Promise<unknown>; detach(path: string): Promise<void> };
+}
+
+const loopLocks = { attach: attachLoopDevice, detach: detachLoopDevice };
+
+/** How a block device is handed to a pod: a link in its folder, and a bind mount in that of the plugin, which all pods share. */
+export class BlockMaps {
+  readonly #o: BlockMapsOptions;
+
+  constructor(options: BlockMapsOptions) {
+    this.#o = options;
+  }
+
+  async map(record: Pick<VolumeRecord, "dir" | "name" | "podUid" | "plugin">, device: string): Promise<void> {
+    const target = await realpath(device);
+    const global = globalPath(record);
+    if (global !== undefined) {
+      await this.#bind(target, global);
+      await (this.#o.locks ?? loopLocks).attach(global);
+    }
+    await makeFolders(dirname(record.dir), 0o750);
+    await rm(record.dir, { force: true }); // after a reboot the same device can have another name
+    await symlink(target, record.dir);
+  }
+
+  async unmap(record: Pick<VolumeRecord, "dir" | "name" | "podUid" | "plugin">): Promise<void> {
+    await rm(record.dir, { force: true });
+    const global = globalPath(record);
+    if (global === undefined) return;
+    if (await exists(global)) {
+      await (this.#o.locks ?? loopLocks).detach(global);
+      await this.#o.mounts.unmount(global);
+      await removeEntry(global);
+    }
+    await removeEntry(dirname(global)).catch((error) => {
+      if (errnoOf(error) !== "ENOTEMPTY") throw error; // other pods use it too
+    });
+  }
+
+  async #bind(device: string, path: string): Promise<void> {
+    await makeFolders(dirname(path), 0o750);
+    if (await this.#o.mounts.isMountPoint(path)) return;
+    await (await open(path, "a", 0o640)).close();
+    try {
+      await this.#o.mounts.bind(device, path);
+    } catch (error) {
+      await removeEntry(path);
+      throw error;
+    }
+  }
+}
+
+function globalPath({
+  plugin,
+  name,
+  podUid,
+}: Pick<VolumeRecord, "plugin" | "name" | "podUid">): string | undefined {
+  const dir = plugin.block?.globalMapDir?.(name);
+  return dir === undefined ? undefined : join(dir, podUid);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    (error) => {
+      if (errnoOf(error) === "ENOENT") return false;
+      throw error;
+    },
+  );
+}

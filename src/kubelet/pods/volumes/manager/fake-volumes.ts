@@ -1,0 +1,172 @@
+import type { Clock } from "../../../../lib/base/clock.ts";
+import { sleep } from "../../../../lib/base/clock.ts";
+import { silentLogger } from "../../../../lib/base/logger.ts";
+import { createMetrics } from "../../../../lib/base/metrics.ts";
+import { fakePod } from "../../../../lib/model/fake-pod.ts";
+import type { Pod, PodUid, Volume } from "../../../../lib/model/pod.ts";
+import type { VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
+import type { FoundVolume } from "./found-volumes.ts";
+import { type OperationsOptions, VolumeOperations } from "./operations.ts";
+import { VolumeManager, type VolumeManagerOptions } from "./volume-manager.ts";
+
+/** How the next calls for a volume behave. */
+export interface Behaviour {
+  /** This many calls fail. */
+  failures?: number;
+  /** Calls do not return until this is taken away. */
+  hangs?: boolean;
+  /** Calls that hang end when they are aborted. */
+  obeysAbort?: boolean;
+}
+
+/** A machine for tests in simulated time: what is mounted outlives the manager, as on a real one. */
+export class FakeVolumeHost {
+  readonly #clock: Clock;
+  readonly mounted = new Map<string, FoundVolume & { spec: VolumeSpec | undefined }>();
+  readonly devices = new Set<string>();
+  readonly behaviour = new Map<string, Behaviour>();
+  readonly calls: string[] = [];
+  readonly times: number[] = [];
+  readonly events: string[] = [];
+  /** Rules that were broken. */
+  readonly broken: string[] = [];
+  readonly #running = new Set<string>();
+  /** Calls of a manager that was killed come to nothing. */
+  #life = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** "own": one for each pod; "shared": one for all pods with the claim, with a mount for the node. */
+  plugin(kind: "own" | "shared", over: Partial<VolumePlugin> = {}): VolumePlugin {
+    const name = `fake/${kind}`;
+    const uniqueName = (pod: Pod, spec: VolumeSpec) =>
+      kind === "own" ? `${name}/${pod.metadata.uid}-${spec.name}` : `${name}/${spec.name}`;
+    const uniqueOf = (dir: string) => {
+      const parts = dir.split("/");
+      return kind === "own" ? `${name}/${parts.at(-4)}-${parts.at(-1)}` : `${name}/${parts.at(-1)}`;
+    };
+    return {
+      name,
+      handles: (spec) => (kind === "shared") === (spec.persistent !== undefined),
+      uniqueName,
+      setUp: ({ pod, podUid, dir, spec, signal }) =>
+        this.#call("setUp", uniqueName(pod, spec), signal, () => {
+          if (kind === "shared" && !this.devices.has(`/devices/${spec.name}`))
+            this.broken.push(`${dir} is set up without its device`);
+          this.mounted.set(dir, { podUid, dir, spec, kind: "mount", plugin: name, name: spec.name });
+        }),
+      tearDown: ({ dir }, signal) =>
+        this.#call("tearDown", uniqueOf(dir), signal, () => {
+          this.mounted.delete(dir);
+        }),
+      reconstruct: async ({ dir }) => this.mounted.get(dir)?.spec,
+      ...(kind === "shared" && {
+        device: {
+          waitForAttach: async () => {},
+          found: async () =>
+            [...this.devices].map((dir) => {
+              const claimName = dir.split("/pv-").at(-1)!;
+              const spec = claimSpec({ name: "", persistentVolumeClaim: { claimName } });
+              return { unique: `${name}/${spec.name}`, dir, spec };
+            }),
+          deviceDir: (spec) => `/devices/${spec.name}`,
+          mountDevice: (pod, spec, dir, _group, signal) =>
+            this.#call("mountDevice", uniqueName(pod, spec), signal, () => {
+              this.devices.add(dir);
+            }),
+          unmountDevice: (dir, signal) =>
+            this.#call("unmountDevice", `${name}/${dir.split("/").at(-1)}`, signal, () => {
+              if ([...this.mounted.values()].some((m) => m.plugin === name && dir.endsWith(`/${m.name}`)))
+                this.broken.push(`${dir} is unmounted while pods use it`);
+              this.devices.delete(dir);
+            }),
+        },
+      }),
+      ...over,
+    };
+  }
+
+  async #call(what: string, unique: string, signal: AbortSignal, effect: () => void): Promise<void> {
+    const life = this.#life;
+    this.calls.push(`${what} ${unique}`);
+    this.times.push(this.#clock.now());
+    if (this.#running.has(unique)) this.broken.push(`two calls at once for ${unique}`);
+    this.#running.add(unique);
+    try {
+      const now = () => this.behaviour.get(unique) ?? {};
+      while (now().hangs && life === this.#life) {
+        if (now().obeysAbort && signal.aborted) throw new Error("aborted");
+        await sleep(this.#clock, 100);
+      }
+      await sleep(this.#clock, 10);
+      if (life !== this.#life) return await new Promise(() => {});
+      const mine = now();
+      if ((mine.failures ?? 0) > 0) {
+        mine.failures = (mine.failures ?? 0) - 1;
+        if (what === "setUp" && mine.failures % 2 === 0) effect(); // done, but the answer was lost
+        throw new Error(`${what} is out of order`);
+      }
+      effect();
+    } finally {
+      if (life === this.#life) this.#running.delete(unique);
+    }
+  }
+
+  /** The agent is killed: what it was doing stops where it is. */
+  kill(): void {
+    this.#life++;
+    this.#running.clear();
+  }
+
+  get #recorder() {
+    const note = (_pod: Pod, reason: string, message: string) => this.events.push(`${reason}: ${message}`);
+    return { normal: note, warning: note };
+  }
+
+  operations(over: Partial<OperationsOptions> = {}): VolumeOperations {
+    return new VolumeOperations({
+      events: this.#recorder,
+      blockMaps: { map: async () => {}, unmap: async () => {} },
+      cleanSubPaths: async () => {},
+      ...over,
+    });
+  }
+
+  manager(over: Partial<VolumeManagerOptions> = {}): VolumeManager {
+    const events = this.#recorder;
+    return new VolumeManager({
+      rootDir: "/root",
+      plugins: [this.plugin("own"), this.plugin("shared")],
+      operations: this.operations(),
+      clock: this.#clock,
+      logger: silentLogger,
+      events,
+      metrics: createMetrics(),
+      find: async () => [...this.mounted.values()],
+      resolveClaim: async (_pod, volume) => ({ spec: claimSpec(volume) }),
+      ...over,
+    });
+  }
+}
+
+export function claimSpec(volume: Volume): VolumeSpec {
+  const name = `pv-${volume.persistentVolumeClaim?.claimName}`;
+  const claim = { namespace: "default", name: volume.persistentVolumeClaim?.claimName ?? "", uid: "c" };
+  const persistent = { volumeName: name, spec: {}, claim, mode: "Filesystem" as const };
+  return { name, volume, persistent, readOnly: false };
+}
+
+/** A pod with these volumes of its own, and these claims. */
+export function podWithVolumes(uid: string, own: readonly string[], claims: readonly string[] = []): Pod {
+  const volumes: Volume[] = [
+    ...own.map((name) => ({ name, emptyDir: {} })),
+    ...claims.map((claimName) => ({ name: `claim-${claimName}`, persistentVolumeClaim: { claimName } })),
+  ];
+  const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/${name}` }));
+  return fakePod({
+    metadata: { uid: uid as PodUid, name: uid },
+    spec: { volumes, containers: [{ volumeMounts }] },
+  });
+}

@@ -1,0 +1,155 @@
+import { dirname } from "node:path";
+import { KubeletError } from "../../../../lib/base/errors.ts";
+import type { Pod, PodUid } from "../../../../lib/model/pod.ts";
+import type { PodEvents } from "../../../../lib/model/pod-events.ts";
+import type { SetUp } from "../volume-plugin.ts";
+import type { BlockMaps } from "./block-maps.ts";
+import { inStep } from "./step-error.ts";
+import type { DeviceRecord, VolumeRecord, Wanted } from "./volume-state.ts";
+
+export interface OperationsOptions {
+  readonly events: PodEvents;
+  readonly blockMaps: Pick<BlockMaps, "map" | "unmap">;
+  /** Takes away what containers had of parts of the volume. */
+  readonly cleanSubPaths: (uid: PodUid, volume: string) => Promise<void>;
+  /** Makes the folder of a pod's volumes, before a plugin makes its own below with another mode. */
+  readonly makeFolder?: (dir: string) => Promise<void>;
+  /** Removes the folder of a plugin in a pod's folder once its last volume is gone. */
+  readonly removeIfEmpty?: (dir: string) => Promise<void>;
+  /** Resolves when the cluster says that the volume is attached to this node and knows that it is in use; throws why not. */
+  readonly verifyAttached?: ((unique: string, signal: AbortSignal) => Promise<void>) | undefined;
+  /** Why a PersistentVolume may not be used on this node, by its nodeAffinity. */
+  readonly refusedByAffinity?: ((nodeAffinity: unknown) => string | undefined) | undefined;
+}
+
+/** Told to whoever keeps the state, the moment that it changes. */
+export interface DeviceChanges {
+  device(unique: string): DeviceRecord | undefined;
+  setDevice(device: DeviceRecord): void;
+  /** True if another pod has it too. */
+  usedElsewhere(record: VolumeRecord): boolean;
+}
+
+/** The steps in which volumes come and go. Each can be repeated at any time. */
+export class VolumeOperations {
+  readonly #o: OperationsOptions;
+
+  constructor(options: OperationsOptions) {
+    this.#o = options;
+  }
+
+  async mount(
+    record: VolumeRecord,
+    wanted: Wanted,
+    changes: DeviceChanges,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { plugin, kind } = record;
+    const { pod, spec } = wanted;
+    const verb = kind === "block" ? "MapVolume" : "MountVolume";
+    const last = kind === "block" ? "MapVolume.SetUpDevice failed" : "MountVolume.SetUp failed";
+    await inStep(`${verb}.NodeAffinity check failed`, async () => this.#checkAffinity(wanted));
+    await inStep(last, async () => checkOnePodOnly(record, wanted, changes));
+    const device = plugin.device?.applies?.(spec) === false ? undefined : plugin.device;
+    const { podUid, dir, unique } = record;
+    const isKept = record.actual === "uncertain" && (await plugin.isKept?.(pod, spec, { podUid, dir }));
+    if (device && !isKept && device.attachable?.(spec) !== false) {
+      // What this agent has mounted already is attached.
+      const verified = async () =>
+        record.actual === "mounted" ? undefined : this.#o.verifyAttached?.(unique, signal);
+      await inStep(`${verb}.WaitForAttach failed`, () => device.waitForAttach(pod, spec, signal, verified));
+    }
+    if (kind === "block") return this.#map(record, wanted, signal);
+    const group = fsGroupOf(pod);
+    const deviceDir = device?.deviceDir(spec);
+    if (device && deviceDir !== undefined && changes.device(record.unique)?.state !== "mounted") {
+      const entry: DeviceRecord = {
+        unique: record.unique,
+        plugin,
+        dir: deviceDir,
+        spec,
+        state: "uncertain",
+        held: false,
+        failure: undefined,
+      };
+      changes.setDevice(entry); // before: a call that is cut short may have done it
+      if (!isKept)
+        await inStep("MountVolume.MountDevice failed", () =>
+          device.mountDevice(pod, spec, deviceDir, group.fsGroup, signal),
+        );
+      entry.state = "mounted";
+    }
+    const request: SetUp = { podUid, dir, pod, spec, ...group, deviceDir, signal };
+    await inStep(last, async () => {
+      if (record.actual !== "mounted") await this.#o.makeFolder?.(dirname(dirname(dir)));
+      await plugin.setUp(request);
+    });
+  }
+
+  async unmount(record: VolumeRecord, signal: AbortSignal): Promise<void> {
+    const { plugin, kind, podUid, dir, name } = record;
+    const place = { podUid, dir };
+    if (kind === "block") {
+      await inStep("UnmapVolume.UnmapBlockVolume failed", () => this.#o.blockMaps.unmap(record));
+      await inStep("UnmapVolume.UnmapPodDevice failed", async () => plugin.block?.unmap(place, signal));
+    } else {
+      await inStep("error cleaning subPath mounts", () => this.#o.cleanSubPaths(podUid, name));
+      await inStep("UnmountVolume.TearDown failed", () => plugin.tearDown(place, signal));
+    }
+    await this.#o.removeIfEmpty?.(dirname(dir));
+  }
+
+  async unmountDevice(device: DeviceRecord, signal: AbortSignal): Promise<void> {
+    await inStep("UnmountDevice failed", async () => device.plugin.device?.unmountDevice(device.dir, signal));
+  }
+
+  async #map(record: VolumeRecord, { pod, spec }: Wanted, signal: AbortSignal): Promise<void> {
+    const { plugin, podUid, dir } = record;
+    const { block } = plugin;
+    if (!block)
+      await inStep("MapVolume.FindMapperPluginBySpec failed", async () => {
+        throw new KubeletError("Volume", "no volume plugin matched");
+      });
+    const device = await inStep("MapVolume.MapPodDevice failed", async () =>
+      block!.map(pod, spec, { podUid, dir }, signal),
+    );
+    if (device === "")
+      await inStep("MapVolume failed", async () => {
+        throw new KubeletError("Volume", "device path of the volume is empty");
+      });
+    const again = record.actual === "mounted";
+    await inStep("MapVolume.MapBlockVolume failed", () => this.#o.blockMaps.map(record, device));
+    if (again) return;
+    const globalDir = block!.globalMapDir?.(record.name);
+    for (const detail of [globalDir && `globalMapPath "${globalDir}"`, `volumeMapPath "${dirname(dir)}"`])
+      if (detail)
+        this.#o.events.normal(
+          pod,
+          "SuccessfulMountVolume",
+          `MapVolume.MapPodDevice succeeded for volume "${record.name}" ${detail}`,
+        );
+  }
+
+  #checkAffinity({ spec }: Wanted): void {
+    const affinity = spec.persistent?.spec.nodeAffinity;
+    const refusal = affinity === undefined ? undefined : this.#o.refusedByAffinity?.(affinity);
+    if (refusal !== undefined) throw new KubeletError("Volume", refusal);
+  }
+}
+
+function checkOnePodOnly(record: VolumeRecord, { spec }: Wanted, changes: DeviceChanges): void {
+  const modes: string[] = spec.persistent?.spec.accessModes ?? [];
+  if (modes.length !== 1 || modes[0] !== "ReadWriteOncePod" || !changes.usedElsewhere(record)) return;
+  throw new KubeletError(
+    "Volume",
+    "volume uses the ReadWriteOncePod access mode and is already in use by another pod",
+  );
+}
+
+function fsGroupOf(pod: Pod): Pick<SetUp, "fsGroup" | "fsGroupChangePolicy"> {
+  const { fsGroup, fsGroupChangePolicy } = pod.spec.securityContext ?? {};
+  return {
+    fsGroup: fsGroup ?? undefined,
+    fsGroupChangePolicy: fsGroupChangePolicy as SetUp["fsGroupChangePolicy"],
+  };
+}

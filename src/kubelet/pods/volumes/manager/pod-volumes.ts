@@ -1,0 +1,40 @@
+import type { Pod, Volume } from "../../../../lib/model/pod.ts";
+import type { VolumeSpec } from "../volume-plugin.ts";
+import type { VolumeKind } from "./layout.ts";
+
+export interface UsedVolume {
+  readonly name: string;
+  /** Undefined if the pod has no volume of that name. */
+  readonly volume: Volume | undefined;
+  readonly kind: VolumeKind;
+}
+
+/** The volumes that any container of the pod mounts or has as a device; others are never set up. */
+export function usedVolumes(pod: Pod): UsedVolume[] {
+  const { containers, initContainers = [], ephemeralContainers = [], volumes = [] } = pod.spec;
+  const kinds = new Map<string, VolumeKind>();
+  for (const container of [...initContainers, ...containers, ...ephemeralContainers]) {
+    for (const { name } of container.volumeDevices ?? []) kinds.set(name, "block");
+    for (const { name } of container.volumeMounts ?? []) kinds.set(name, "mount");
+  }
+  return [...kinds].map(([name, kind]) => ({ name, kind, volume: volumes.find((v) => v.name === name) }));
+}
+
+/** True if what is behind it has to be looked up. */
+export function isClaim(volume: Volume): boolean {
+  return volume.persistentVolumeClaim !== undefined || volume.ephemeral !== undefined;
+}
+
+/** Types that containers can only read: what they would write would be lost with the next update. */
+const readOnlySources = ["secret", "configMap", "downwardAPI", "projected", "image"];
+
+export function inlineSpec(volume: Volume): VolumeSpec {
+  const sources = Object.entries(
+    volume as unknown as Record<string, { readOnly?: boolean } | string | undefined>,
+  );
+  const readOnly = sources.some(
+    ([name, source]) =>
+      readOnlySources.includes(name) || (typeof source === "object" && source?.readOnly === true),
+  );
+  return { name: volume.name, volume, readOnly };
+}

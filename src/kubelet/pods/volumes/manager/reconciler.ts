@@ -1,0 +1,337 @@
+import type { Clock } from "../../../../lib/base/clock.ts";
+import { messageOf } from "../../../../lib/base/errors.ts";
+import type { Logger } from "../../../../lib/base/logger.ts";
+import type { Metrics } from "../../../../lib/base/metrics.ts";
+import type { Pod, PodUid } from "../../../../lib/model/pod.ts";
+import type { PodEvents } from "../../../../lib/model/pod-events.ts";
+import type { VolumePlugin } from "../volume-plugin.ts";
+import { type FoundVolume, findVolumes } from "./found-volumes.ts";
+import { volumeDir } from "./layout.ts";
+import type { DeviceChanges, VolumeOperations } from "./operations.ts";
+import { eventMessage, StepError } from "./step-error.ts";
+import { driverOf, type VolumeMetrics, volumeMetrics } from "./volume-metrics.ts";
+import { planVolumes } from "./volume-plan.ts";
+import {
+  type DeviceRecord,
+  failed,
+  isGone,
+  type Operation,
+  type VolumeRecord,
+  volumeKey,
+} from "./volume-state.ts";
+
+export interface ReconcilerOptions {
+  readonly rootDir: string;
+  readonly plugins: readonly VolumePlugin[];
+  readonly operations: VolumeOperations;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly events: PodEvents;
+  readonly metrics: Metrics;
+  /** What is on disk at the start, unless told otherwise. */
+  readonly find?: (rootDir: string) => Promise<FoundVolume[]>;
+}
+
+export interface ReconcilerHooks {
+  /** Before each pass; returns when it wants the next one, at the latest. */
+  before(now: number): number | undefined;
+  after(): void;
+  /** A safety net, each minute: all that matters wakes the reconciler by itself. */
+  tick(): void;
+  forgotten(record: VolumeRecord): void;
+  changed(uid: PodUid, change: VolumeChange): void;
+}
+
+/** What became of an operation. Updated: it was there before, and its content may be another now. */
+export type VolumeChange = "came" | "updated" | "went" | "failed";
+
+interface Running {
+  readonly operation: Operation;
+  readonly abort: AbortController;
+  readonly ended: Promise<void>;
+}
+
+const tickMs = 60_000;
+const stopLimitMs = 2_000;
+
+/**
+ * Brings what is there to what is wanted: all volumes at once, but one thing at a time for each unique name. It sleeps while there
+ * is nothing to do.
+ */
+export class Reconciler {
+  readonly #o: ReconcilerOptions;
+  readonly #hooks: ReconcilerHooks;
+  readonly #metrics: VolumeMetrics;
+  readonly records = new Map<string, VolumeRecord>();
+  readonly devices = new Map<string, DeviceRecord>();
+  /** By unique name, and by the key of the volume. */
+  readonly #busy = new Map<string, Running>();
+  #stopped = false;
+  #scheduled = false;
+  #tickAt = 0;
+  #cancelTimer = () => {};
+
+  constructor(options: ReconcilerOptions, hooks: ReconcilerHooks) {
+    this.#o = options;
+    this.#hooks = hooks;
+    this.#metrics = volumeMetrics(options.metrics, () => this.#counts());
+  }
+
+  recordsOf(uid: PodUid): VolumeRecord[] {
+    return [...this.records.values()].filter((record) => record.podUid === uid);
+  }
+
+  isBusy(record: VolumeRecord): boolean {
+    return this.#busy.has(record.key);
+  }
+
+  /** Nobody wants it any more. A mount that is under way is cut short. */
+  unwant(record: VolumeRecord): void {
+    record.held = false;
+    if (!record.wanted && !record.failure) return;
+    record.wanted = undefined;
+    record.failure = undefined;
+    const running = this.#busy.get(record.key);
+    if (running?.operation.kind === "mount") running.abort.abort();
+  }
+
+  /** Something has changed: there is a pass soon. */
+  wake(): void {
+    if (this.#scheduled || this.#stopped) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      if (!this.#stopped) this.#pass();
+    });
+  }
+
+  #pass(): void {
+    const now = this.#o.clock.now();
+    if (now >= this.#tickAt) {
+      this.#tickAt = now + tickMs;
+      this.#hooks.tick();
+    }
+    for (const record of this.records.values())
+      if (isGone(record) && !this.#busy.has(record.key)) this.#forget(record);
+    const retryAt = this.#hooks.before(now) ?? Number.POSITIVE_INFINITY;
+    const plan = planVolumes(this.records.values(), this.devices.values(), new Set(this.#busy.keys()), now);
+    for (const operation of plan.start) this.#begin(operation);
+    this.#cancelTimer();
+    const next = Math.min(plan.wakeAt ?? Number.POSITIVE_INFINITY, retryAt, this.#tickAt);
+    this.#cancelTimer = this.#o.clock.after(next - now, () => this.wake());
+    this.#hooks.after();
+  }
+
+  #forget(record: VolumeRecord): void {
+    this.records.delete(record.key);
+    this.#hooks.forgotten(record);
+  }
+
+  #begin(operation: Operation): void {
+    const abort = new AbortController();
+    const keys = [operation.unique, ...("record" in operation ? [operation.record.key] : [])];
+    const ended = this.#run(operation, abort.signal).then((change) => {
+      for (const key of keys) this.#busy.delete(key);
+      if ("record" in operation) this.#hooks.changed(operation.record.podUid, change);
+      this.wake();
+    });
+    for (const key of keys) this.#busy.set(key, { operation, abort, ended });
+  }
+
+  async #run(operation: Operation, signal: AbortSignal): Promise<VolumeChange> {
+    const began = this.#o.clock.now();
+    const { operations } = this.#o;
+    switch (operation.kind) {
+      case "mount": {
+        const { record } = operation;
+        const wanted = record.wanted!;
+        const asked = record.asked;
+        const first = record.actual !== "mounted";
+        const error = await caught(operations.mount(record, wanted, this.#changes, signal));
+        this.#measure(record, record.kind === "block" ? "map_volume" : "volume_mount", began, error);
+        if (!error) {
+          record.actual = "mounted";
+          record.done = asked;
+          record.failure = undefined;
+          if (first) this.#metrics.mounted(metricName(record), (this.#o.clock.now() - wanted.since) / 1000);
+        } else {
+          if (first) record.actual = "uncertain";
+          if (record.wanted && !signal.aborted) this.#mountFailed(record, wanted.pod, error);
+        }
+        return error ? "failed" : first ? "came" : "updated";
+      }
+      case "unmount": {
+        const { record } = operation;
+        const error = await caught(operations.unmount(record, signal));
+        this.#measure(record, record.kind === "block" ? "unmap_volume" : "volume_unmount", began, error);
+        if (!record.spec) this.#metrics.forceCleaned(!error);
+        record.actual = error ? "uncertain" : "none";
+        record.failure = error && !signal.aborted ? this.#failure(record, error) : undefined;
+        return error ? "failed" : "went";
+      }
+      case "unmount-device": {
+        const { device } = operation;
+        const error = await caught(operations.unmountDevice(device, signal));
+        this.#measure(device, "unmount_device", began, error);
+        if (!error) this.devices.delete(device.unique);
+        else {
+          device.state = "uncertain";
+          device.failure = this.#failure(device, error);
+        }
+        return error ? "failed" : "went";
+      }
+      default:
+        return operation satisfies never;
+    }
+  }
+
+  #mountFailed(record: VolumeRecord, pod: Pod, error: StepError): void {
+    record.failure = this.#failure(record, error);
+    const reason = record.kind === "block" ? "FailedMapVolume" : "FailedMount";
+    this.#o.events.warning(pod, reason, eventMessage(error.step, record.name, error.message));
+  }
+
+  #failure(what: VolumeRecord | DeviceRecord, error: StepError): VolumeRecord["failure"] {
+    const failure = failed(what.failure, error.step, error.message, this.#o.clock.now());
+    const pod = "podUid" in what ? { podUID: what.podUid } : {};
+    this.#o.logger.warn(error.step, {
+      volume: what.unique,
+      ...pod,
+      error: error.message,
+      retryInMs: failure.delayMs,
+    });
+    return failure;
+  }
+
+  #measure(what: VolumeRecord | DeviceRecord, name: string, began: number, error: unknown): void {
+    const migrated = what.spec?.migrated ?? false;
+    const seconds = (this.#o.clock.now() - began) / 1000;
+    this.#metrics.operation({ plugin: metricName(what), migrated, name, ok: !error }, seconds);
+  }
+
+  readonly #changes: DeviceChanges = {
+    device: (unique) => this.devices.get(unique),
+    setDevice: (device) => this.devices.set(device.unique, device),
+    usedElsewhere: (record) =>
+      [...this.records.values()].some(
+        (other) =>
+          other.unique === record.unique && other.podUid !== record.podUid && other.actual !== "none",
+      ),
+  };
+
+  /** Makes sense of what is on disk. It is left as it is until its pod is known to live or to be gone. */
+  async reconstruct(): Promise<void> {
+    const { rootDir, logger, plugins, find = findVolumes } = this.#o;
+    const found = await find(rootDir).catch((error) => {
+      logger.error("cannot look for volumes on disk", { rootDir, error: messageOf(error) });
+      return [];
+    });
+    await Promise.all(
+      found.map(async ({ podUid, kind, plugin: pluginName, name, dir }) => {
+        const plugin = plugins.find((candidate) => candidate.name === pluginName);
+        this.#metrics.reconstructed(plugin !== undefined);
+        if (!plugin) {
+          logger.warn("a volume on disk is of an unknown type and is left alone", { volume: dir });
+          return;
+        }
+        const record = this.record(podUid, kind, plugin, name);
+        if (record.wanted || record.actual !== "none") return;
+        record.actual = "uncertain";
+        record.held = true;
+        const spec = await caughtValue(async () => plugin.reconstruct?.({ podUid, dir: record.dir }));
+        if (!spec || record.wanted) return;
+        record.spec = spec;
+        const pod = { metadata: { uid: podUid } } as Pod;
+        record.unique = plugin.uniqueName(pod, spec);
+        const device = plugin.device?.applies?.(spec) === false ? undefined : plugin.device;
+        if (device && kind === "mount")
+          this.#found({ plugin, unique: record.unique, dir: device.deviceDir(spec), spec, held: false });
+      }),
+    );
+    for (const plugin of plugins)
+      for (const device of (await caughtValue(async () => plugin.device?.found?.())) ?? [])
+        this.#found({ ...device, plugin, held: true });
+  }
+
+  #found(device: Omit<DeviceRecord, "state" | "failure">): void {
+    if (this.devices.has(device.unique)) return;
+    this.devices.set(device.unique, { ...device, state: "uncertain", failure: undefined });
+  }
+
+  /** All pods are known now: mounts of the node that none of them has can go. */
+  letGoOfDevices(): void {
+    for (const device of this.devices.values()) {
+      // A volume that nobody could make sense of may be a user of it.
+      const unclear = [...this.records.values()].some(
+        (r) => r.plugin === device.plugin && !r.spec && !isGone(r),
+      );
+      if (!unclear) device.held = false;
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancelTimer();
+    const running = [...new Set(this.#busy.values())];
+    for (const { abort } of running) abort.abort();
+    const late = Promise.withResolvers<void>();
+    const cancel = this.#o.clock.after(stopLimitMs, late.resolve);
+    await Promise.race([Promise.all(running.map(({ ended }) => ended)), late.promise]);
+    cancel();
+  }
+
+  record(uid: PodUid, kind: VolumeRecord["kind"], plugin: VolumePlugin, name: string): VolumeRecord {
+    const key = volumeKey(uid, kind, plugin.name, name);
+    const known = this.records.get(key);
+    if (known) return known;
+    const record: VolumeRecord = {
+      key,
+      podUid: uid,
+      name,
+      plugin,
+      kind,
+      dir: volumeDir(this.#o.rootDir, uid, kind, plugin.name, name),
+      unique: key,
+      wanted: undefined,
+      actual: "none",
+      held: false,
+      asked: 0,
+      done: 0,
+      failure: undefined,
+      spec: undefined,
+    };
+    this.records.set(key, record);
+    return record;
+  }
+
+  *#counts(): Generator<{ plugin: string; state: "desired_state_of_world" | "actual_state_of_world" }> {
+    for (const record of this.records.values()) {
+      const plugin = metricName(record);
+      if (record.wanted) yield { plugin, state: "desired_state_of_world" };
+      if (record.actual === "mounted") yield { plugin, state: "actual_state_of_world" };
+    }
+  }
+}
+
+/** CSI volumes are counted by their driver. */
+function metricName({ plugin, spec }: Pick<VolumeRecord, "plugin" | "spec">): string {
+  const driver = driverOf(spec);
+  return driver && plugin.name === "kubernetes.io/csi" ? `${plugin.name}:${driver}` : plugin.name;
+}
+
+async function caught(work: Promise<void>): Promise<StepError | undefined> {
+  try {
+    await work;
+    return undefined;
+  } catch (error) {
+    return error instanceof StepError ? error : new StepError("failed", error);
+  }
+}
+
+async function caughtValue<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,557 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { KubeletError } from "../../../../lib/base/errors.ts";
+import { FakeClock } from "../../../../lib/base/fake-clock.ts";
+import { createMetrics } from "../../../../lib/base/metrics.ts";
+import type { Pod, PodUid, Volume } from "../../../../lib/model/pod.ts";
+import { claimSpec, FakeVolumeHost, podWithVolumes } from "./fake-volumes.ts";
+import type { VolumeManager, VolumeManagerOptions } from "./volume-manager.ts";
+
+const never = new AbortController().signal;
+
+async function started(over: Partial<VolumeManagerOptions> | ((host: FakeVolumeHost) => object) = {}) {
+  const clock = new FakeClock();
+  const host = new FakeVolumeHost(clock);
+  const manager = host.manager(typeof over === "function" ? over(host) : over);
+  await manager.start(never);
+  return { clock, host, manager };
+}
+
+/** What becomes of a wait, for looking at it without waiting. */
+function outcome(wait: Promise<void>): { done: boolean | undefined; error: Error | undefined } {
+  const seen: { done: boolean | undefined; error: Error | undefined } = { done: undefined, error: undefined };
+  wait.then(
+    () => (seen.done = true),
+    (error) => (seen.error = error),
+  );
+  return seen;
+}
+
+const uid = "a" as PodUid;
+const byText = (a: string, b: string) => (a < b ? -1 : 1);
+
+describe("waiting for the volumes of a pod", () => {
+  test("a pod without volumes waits for nothing", async () => {
+    const { manager } = await started();
+    await manager.waitFor(podWithVolumes("a", []), never);
+  });
+
+  test("all volumes are set up at once, and the wait ends when the last is there", async () => {
+    const { clock, host, manager } = await started();
+    const seen = outcome(manager.waitFor(podWithVolumes("a", ["x", "y", "z"], ["c"]), never));
+    await clock.advance(9);
+    assert.equal(seen.done, undefined);
+    assert.equal(host.calls.length, 4);
+    await clock.advance(11); // the claim takes two steps
+    assert.equal(seen.done, true);
+    assert.deepEqual([...host.mounted.keys()].sort(byText), [
+      "/root/pods/a/volumes/fake~own/x",
+      "/root/pods/a/volumes/fake~own/y",
+      "/root/pods/a/volumes/fake~own/z",
+      "/root/pods/a/volumes/fake~shared/pv-c",
+    ]);
+    assert.deepEqual(manager.inUse(), ["fake/shared/pv-c"]);
+  });
+
+  test("after 2 min 3 s it ends with what is missing and why; the event has the words that users know", async () => {
+    const { clock, host, manager } = await started((host) => ({
+      plugins: [
+        host.plugin("own", {
+          setUp: async ({ spec }) => {
+            if (spec.name === "data") throw new KubeletError("NotFound", 'secret "s" not found');
+          },
+        }),
+      ],
+    }));
+    const seen = outcome(manager.waitFor(podWithVolumes("a", ["other", "data"]), never));
+    await clock.advance(1_000);
+    assert.deepEqual(manager.waiting(uid), ['waiting for volume data: secret "s" not found']);
+    assert.equal(
+      host.events[0],
+      'FailedMount: MountVolume.SetUp failed for volume "data" : secret "s" not found',
+    );
+    await clock.advance(121_999);
+    assert.equal(Object.values(seen).some(Boolean), false);
+    await clock.advance(1);
+    assert.equal(
+      seen.error?.message,
+      'unmounted volumes=[data]: MountVolume.SetUp failed for volume "data": secret "s" not found',
+    );
+  });
+
+  test("a claim that cannot be used ends the wait at once, with an event", async () => {
+    const { clock, host, manager } = await started({
+      resolveClaim: async () => {
+        throw new Error("error processing PVC default/c: PVC is not bound");
+      },
+    });
+    const seen = outcome(manager.waitFor(podWithVolumes("a", ["x"], ["c"]), never));
+    await clock.advance(20);
+    const processed = "failed to process volumes=[claim-c]: error processing PVC default/c: PVC is not bound";
+    assert.equal(seen.error?.message, `unmounted volumes=[claim-c x], ${processed}`);
+    const lists = `unmounted volumes=[claim-c x], unattached volumes=[], ${processed}`;
+    assert.deepEqual(host.events, [`FailedMount: Unable to attach or mount volumes: ${lists}`]);
+  });
+
+  test("a claim that is bound later is found by the next wait", async () => {
+    let bound = false;
+    const { clock, manager } = await started({
+      resolveClaim: async (_pod, volume) => {
+        if (!bound) throw new Error("PVC is not bound");
+        return { spec: claimSpec(volume) };
+      },
+    });
+    const pod = podWithVolumes("a", [], ["c"]);
+    const first = outcome(manager.waitFor(pod, never));
+    await clock.advance(10);
+    assert.match(first.error?.message ?? "", /not bound/);
+    bound = true;
+    const second = outcome(manager.waitFor(pod, never));
+    await clock.advance(30);
+    assert.equal(second.done, true);
+  });
+
+  test("a block volume cannot be mounted, nor a file system passed as a device", async () => {
+    const { clock, manager } = await started({
+      resolveClaim: async (_pod, volume) => {
+        const spec = claimSpec(volume);
+        return { spec: { ...spec, persistent: { ...spec.persistent!, mode: "Block" } } };
+      },
+    });
+    const seen = outcome(manager.waitFor(podWithVolumes("a", [], ["c"]), never));
+    await clock.advance(1);
+    assert.match(
+      seen.error?.message ?? "",
+      /volume claim-c has volumeMode Block, but is specified in volumeMounts$/,
+    );
+  });
+
+  test("a volume of a type that nobody knows is told", async () => {
+    const { clock, manager } = await started({ plugins: [] });
+    const seen = outcome(manager.waitFor(podWithVolumes("a", ["x"]), never));
+    await clock.advance(1);
+    assert.match(seen.error?.message ?? "", /for volume "x" err=no volume plugin matched$/);
+  });
+
+  test("an abort ends the wait, and mounting goes on", async () => {
+    const { clock, host, manager } = await started();
+    const abort = new AbortController();
+    const seen = outcome(manager.waitFor(podWithVolumes("a", ["x"]), abort.signal));
+    await clock.advance(1);
+    abort.abort();
+    await clock.advance(20);
+    assert.equal(seen.error?.name, "AbortError");
+    assert.equal(seen.error?.message, "unmounted volumes=[x]: aborted");
+    assert.equal(host.mounted.size, 1);
+  });
+});
+
+describe("failures", () => {
+  test("are tried again after 500 ms, then twice as long each time, up to 2 min 2 s", async () => {
+    const { clock, host, manager } = await started();
+    host.behaviour.set("fake/own/a-x", { failures: 1_000 });
+    manager.register(podWithVolumes("a", ["x"]));
+    await clock.advance(500_000);
+    const pauses = host.times.slice(1).map((time, i) => (time - host.times[i]! - 10) / 1000);
+    assert.deepEqual(pauses, [0.5, 1, 2, 4, 8, 16, 32, 64, 122, 122, 122]);
+  });
+
+  test("a call that hangs holds up its own volume only, and the pod can still go once it ends", async () => {
+    const { clock, host, manager } = await started();
+    host.behaviour.set("fake/own/a-x", { hangs: true });
+    const stuck = outcome(manager.waitFor(podWithVolumes("a", ["x", "y"]), never));
+    const other = outcome(manager.waitFor(podWithVolumes("b", ["x"]), never));
+    await clock.advance(20);
+    assert.equal(other.done, true);
+    assert.equal(stuck.done, undefined);
+    assert.deepEqual(manager.waiting(uid), ["waiting for volume x"]);
+    const gone = outcome(manager.release(uid, never));
+    await clock.advance(1_000);
+    assert.equal(gone.done, undefined);
+    assert.equal(host.mounted.has("/root/pods/a/volumes/fake~own/y"), false);
+    host.behaviour.get("fake/own/a-x")!.hangs = false;
+    await clock.advance(1_000);
+    assert.equal(gone.done, true);
+    assert.equal(manager.hasVolumes(uid), false);
+  });
+
+  test("a pod that goes cuts short a mount that is under way", async () => {
+    const { clock, host, manager } = await started();
+    host.behaviour.set("fake/own/a-x", { hangs: true, obeysAbort: true });
+    manager.register(podWithVolumes("a", ["x"]));
+    await clock.advance(200);
+    const gone = outcome(manager.release(uid, never));
+    host.behaviour.delete("fake/own/a-x");
+    await clock.advance(200);
+    assert.equal(gone.done, true);
+    assert.deepEqual(host.calls, ["setUp fake/own/a-x", "tearDown fake/own/a-x"]);
+    assert.deepEqual(host.events, []);
+  });
+
+  test("a tear-down that fails is tried again, without an event", async () => {
+    const { clock, host, manager } = await started();
+    manager.register(podWithVolumes("a", ["x"]));
+    await clock.advance(20);
+    host.behaviour.set("fake/own/a-x", { failures: 2 });
+    const gone = outcome(manager.release(uid, never));
+    await clock.advance(600);
+    assert.equal(gone.done, undefined);
+    await clock.advance(2_000);
+    assert.equal(gone.done, true);
+    assert.deepEqual(host.events, []);
+  });
+
+  test("a release that takes too long says what is still mounted", async () => {
+    const { clock, host, manager } = await started();
+    manager.register(podWithVolumes("a", ["x"]));
+    await clock.advance(20);
+    host.behaviour.set("fake/own/a-x", { failures: 1_000 });
+    const gone = outcome(manager.release(uid, never));
+    await clock.advance(123_000);
+    assert.equal(gone.error?.message, "mounted volumes=[fake/own/a-x]: tearDown is out of order");
+  });
+});
+
+describe("volumes that pods share", () => {
+  test("have one mount for the node, which goes with the last pod", async () => {
+    const { clock, host, manager } = await started();
+    for (const name of ["a", "b"]) manager.register(podWithVolumes(name, [], ["c"]));
+    await clock.advance(100);
+    assert.equal(host.calls.filter((call) => call.startsWith("mountDevice")).length, 1);
+    await Promise.all([manager.release(uid, never), clock.advance(100)]);
+    assert.deepEqual([...host.devices], ["/devices/pv-c"]);
+    await Promise.all([manager.release("b" as PodUid, never), clock.advance(100)]);
+    assert.equal(host.devices.size, 0);
+    assert.deepEqual(host.broken, []);
+    assert.deepEqual(manager.inUse(), []);
+  });
+
+  test("with ReadWriteOncePod have one pod at a time", async () => {
+    const { clock, host, manager } = await started({
+      resolveClaim: async (_pod, volume) => {
+        const spec = claimSpec(volume);
+        const persistent = { ...spec.persistent!, spec: { accessModes: ["ReadWriteOncePod"] } };
+        return { spec: { ...spec, persistent } };
+      },
+    });
+    manager.register(podWithVolumes("a", [], ["c"]));
+    await clock.advance(50);
+    const second = outcome(manager.waitFor(podWithVolumes("b", [], ["c"]), never));
+    await clock.advance(50);
+    assert.equal(
+      host.events[0],
+      'FailedMount: MountVolume.SetUp failed for volume "pv-c" : volume uses the ReadWriteOncePod access mode and is already in use by another pod',
+    );
+    await Promise.all([manager.release(uid, never), clock.advance(3_000)]);
+    assert.equal(second.done, true);
+  });
+});
+
+describe("volumes that follow something", () => {
+  const following = (host: FakeVolumeHost) => ({ plugins: [host.plugin("own", { follows: true })] });
+
+  test("are set up again when it changed, when the pod changed, and once a minute with a sync; not with each sync", async () => {
+    const { clock, host, manager } = await started(following);
+    const pod = podWithVolumes("a", ["x"]);
+    const calls = async (act: () => void) => {
+      const before = host.calls.length;
+      act();
+      await clock.advance(50);
+      return host.calls.length - before;
+    };
+    assert.equal(await calls(() => manager.register(pod)), 1);
+    assert.equal(await calls(() => manager.register(pod)), 0);
+    const { metadata, spec } = pod;
+    const changes: [string, Partial<Pod>, number][] = [
+      ["nothing but another object", {}, 0],
+      ["its status", { status: { phase: "Running" } as Pod["status"] }, 0],
+      ["the version that goes with it", { metadata: { ...metadata, resourceVersion: "9" } }, 0],
+      ["a label", { metadata: { ...metadata, labels: { a: "1" } } }, 1],
+      ["an annotation", { metadata: { ...metadata, labels: { a: "1" }, annotations: { b: "2" } } }, 1],
+      ["its spec", { spec: { ...spec, hostname: "other" } }, 1],
+    ];
+    for (const [what, change, times] of changes)
+      assert.equal(await calls(() => manager.register({ ...structuredClone(pod), ...change })), times, what);
+    assert.equal(await calls(() => manager.changed([uid])), 1);
+    assert.equal(await calls(() => manager.changed(["other" as PodUid])), 0);
+    await clock.advance(60_000);
+    assert.equal(await calls(() => manager.register(pod)), 1);
+  });
+
+  test("a change during a set-up leads to one more", async () => {
+    const { clock, host, manager } = await started(following);
+    manager.register(podWithVolumes("a", ["x"]));
+    await clock.advance(5);
+    manager.changed([uid]);
+    manager.changed([uid]);
+    await clock.advance(100);
+    assert.equal(host.calls.length, 2);
+  });
+
+  test("a change ends the back-off: what was missing may be there now", async () => {
+    const { clock, host, manager } = await started(following);
+    host.behaviour.set("fake/own/a-x", { failures: 8 });
+    const seen = outcome(manager.waitFor(podWithVolumes("a", ["x"]), never));
+    await clock.advance(70_000);
+    host.behaviour.delete("fake/own/a-x");
+    manager.changed([uid]);
+    await clock.advance(20);
+    assert.equal(seen.done, true);
+  });
+
+  test("an update that fails is told, and the volume stays in use", async () => {
+    const { clock, host, manager } = await started(following);
+    const pod = podWithVolumes("a", ["x"]);
+    await Promise.all([manager.waitFor(pod, never), clock.advance(50)]);
+    host.behaviour.set("fake/own/a-x", { failures: 1 });
+    manager.changed([uid]);
+    await clock.advance(50);
+    assert.match(host.events[0] ?? "", /^FailedMount: /);
+    await manager.waitFor(pod, never);
+    assert.deepEqual(manager.waiting(uid), []);
+  });
+});
+
+test("a claim that has grown is seen, however often its pod is synced", async () => {
+  let size = "1Gi";
+  const seen: (string | undefined)[] = [];
+  const { clock, manager } = await started((host) => ({
+    plugins: [
+      host.plugin("shared", {
+        device: undefined,
+        setUp: async ({ spec }) => void seen.push(spec.persistent?.spec.capacity?.storage),
+      }),
+    ],
+    resolveClaim: async (_pod: unknown, volume: Volume) => {
+      const spec = claimSpec(volume);
+      return { spec: { ...spec, persistent: { ...spec.persistent, spec: { capacity: { storage: size } } } } };
+    },
+  }));
+  const pod = podWithVolumes("a", [], ["c"]);
+  await manager.waitFor(pod, never);
+  size = "2Gi";
+  for (let second = 0; second < 10; second++) {
+    manager.register(pod);
+    await clock.advance(1_000);
+  }
+  assert.deepEqual(seen, ["1Gi", "2Gi"]);
+});
+
+describe("volumes that a controller attaches", () => {
+  test("are said to be in use before anybody asks whether they are attached, and mounted only then", async () => {
+    const said: string[] = [];
+    const asked: string[] = [];
+    const answer = Promise.withResolvers<void>();
+    const { clock, host, manager } = await started((host) => ({
+      onInUse: () => said.push(manager.inUse()?.join() ?? "?"),
+      plugins: [
+        host.plugin("shared", {
+          device: {
+            ...host.plugin("shared").device!,
+            waitForAttach: async (_pod, _spec, _signal, verified) => verified?.(),
+          },
+        }),
+      ],
+      operations: host.operations({
+        verifyAttached: (unique) => {
+          asked.push(`${unique} after ${said.join()}`);
+          return answer.promise;
+        },
+      }),
+    }));
+    manager.register(podWithVolumes("a", [], ["c"]));
+    await clock.advance(5_000);
+    assert.deepEqual(asked, ["fake/shared/pv-c after fake/shared/pv-c"]);
+    assert.deepEqual(host.calls, []);
+    answer.resolve();
+    await clock.advance(1_000);
+    assert.equal(host.mounted.size, 1);
+    const gone = manager.release(uid, never);
+    await clock.advance(1_000);
+    await gone;
+    assert.deepEqual(said, ["fake/shared/pv-c", ""]);
+  });
+
+  for (const isExhausted of [true, false])
+    test(`of which the node takes ${isExhausted ? "no more: the pod is refused" : "more: the pod waits on"}`, async () => {
+      const { clock, manager } = await started((host) => ({
+        plugins: [
+          host.plugin("shared", {
+            device: {
+              ...host.plugin("shared").device!,
+              waitForAttach: async () => {
+                throw new Error("no room");
+              },
+              isExhausted: async () => isExhausted,
+            },
+          }),
+        ],
+      }));
+      const seen = outcome(manager.waitFor(podWithVolumes("a", [], ["c"]), never));
+      await clock.advance(122_999);
+      assert.equal(Object.values(seen).some(Boolean), false);
+      await clock.advance(1);
+      const { code, message } = seen.error as KubeletError;
+      const why =
+        'unmounted volumes=[claim-c], unattached volumes=[claim-c]: MountVolume.WaitForAttach failed for volume "pv-c": no room';
+      assert.deepEqual(
+        [code, message],
+        isExhausted
+          ? [
+              "VolumeAttachmentLimitExceeded",
+              `Node has reached its volume attachment limit, rejecting pod. ${why}`,
+            ]
+          : ["UnmountedVolumes", why],
+      );
+    });
+
+  test("are in use as far as is known only after the disk was looked at", async () => {
+    const host = new FakeVolumeHost(new FakeClock());
+    const manager = host.manager();
+    assert.equal(manager.inUse(), undefined);
+    await manager.start(never);
+    assert.deepEqual(manager.inUse(), []);
+  });
+});
+
+describe("after a restart", () => {
+  test("what a plugin knows to be whole is neither asked for nor mounted for the node again", async () => {
+    const clock = new FakeClock();
+    const host = new FakeVolumeHost(clock);
+    const whole = (isKept: boolean) => ({
+      plugins: [host.plugin("shared", { isKept: async () => isKept })],
+    });
+    const pod = podWithVolumes("a", [], ["c"]);
+    const first = host.manager(whole(false));
+    await first.start(never);
+    first.register(pod);
+    await clock.advance(1_000);
+    for (const [isKept, calls] of [
+      [true, ["setUp fake/shared/pv-c"]],
+      [false, ["mountDevice fake/shared/pv-c", "setUp fake/shared/pv-c"]],
+    ] as const) {
+      host.kill();
+      host.calls.length = 0;
+      const next = host.manager(whole(isKept));
+      await next.start(never);
+      next.register(pod);
+      await clock.advance(1_000);
+      assert.deepEqual(host.calls, calls);
+      assert.equal(next.mounted(uid, "claim-c")?.folder, "pv-c");
+    }
+    assert.deepEqual(host.broken, []);
+  });
+
+  async function restarted(over: Partial<VolumeManagerOptions> = {}) {
+    const clock = new FakeClock();
+    const host = new FakeVolumeHost(clock);
+    const stop = new AbortController();
+    const first = host.manager();
+    await first.start(stop.signal);
+    first.register(podWithVolumes("a", ["x"], ["c"]));
+    await clock.advance(50);
+    stop.abort();
+    host.kill();
+    host.calls.length = 0;
+    const second = host.manager(over);
+    await second.start(never);
+    return { clock, host, manager: second };
+  }
+
+  test("what is on disk is left alone until its pod is known to live or to be gone", async () => {
+    let ready = false;
+    const { clock, host, manager } = await restarted({ ready: () => ready, phaseOf: () => undefined });
+    await clock.advance(600_000);
+    assert.deepEqual(host.calls, []);
+    assert.equal(manager.hasVolumes(uid), true);
+    assert.deepEqual(manager.inUse(), ["fake/shared/pv-c"]);
+    ready = true;
+    manager.poke();
+    await clock.advance(100);
+    assert.equal(host.mounted.size, 0);
+    assert.equal(host.devices.size, 0);
+  });
+
+  test("the safety tick finds pods that went without a word", async () => {
+    const { clock, host } = await restarted({ ready: () => true, phaseOf: () => "terminated" });
+    await clock.advance(100);
+    assert.equal(host.mounted.size, 0);
+  });
+
+  test("a pod that is being ended keeps its volumes", async () => {
+    const { clock, host } = await restarted({ ready: () => true, phaseOf: () => "terminating" });
+    await clock.advance(600_000);
+    assert.deepEqual(host.calls, []);
+  });
+
+  test("a pod that lives on has its volumes set up once more, and not taken away first", async () => {
+    const { clock, host, manager } = await restarted({ ready: () => true, phaseOf: () => "syncing" });
+    await Promise.all([manager.waitFor(podWithVolumes("a", ["x"], ["c"]), never), clock.advance(50)]);
+    assert.deepEqual(host.calls.sort(byText), [
+      "mountDevice fake/shared/pv-c",
+      "setUp fake/own/a-x",
+      "setUp fake/shared/pv-c",
+    ]);
+  });
+
+  test("a release takes away what a former agent mounted", async () => {
+    const { clock, host, manager } = await restarted();
+    await Promise.all([manager.release(uid, never), clock.advance(100)]);
+    assert.equal(host.mounted.size, 0);
+    await clock.advance(100);
+    assert.equal(host.devices.size, 0);
+  });
+});
+
+test("while there is nothing to do, only the safety tick is set", async () => {
+  const { clock, host, manager } = await started();
+  await Promise.all([manager.waitFor(podWithVolumes("a", ["x"]), never), clock.advance(50)]);
+  assert.equal(clock.pending, 1);
+  const before = host.calls.length;
+  await clock.advance(3_600_000);
+  assert.equal(host.calls.length, before);
+});
+
+test("metrics count volumes and how their operations ended", async () => {
+  const metrics = createMetrics();
+  const { clock, host, manager } = await started({ metrics });
+  host.behaviour.set("fake/own/a-x", { failures: 1 });
+  manager.register(podWithVolumes("a", ["x", "y"]));
+  await clock.advance(20);
+  const text = await metrics.registry.metrics();
+  for (const line of [
+    'volume_manager_total_volumes{plugin_name="fake/own",state="desired_state_of_world"} 2',
+    'volume_manager_total_volumes{plugin_name="fake/own",state="actual_state_of_world"} 1',
+    'storage_operation_duration_seconds_count{migrated="false",operation_name="volume_mount",status="fail-unknown",volume_plugin="fake/own"} 1',
+    'storage_operation_duration_seconds_count{migrated="false",operation_name="volume_mount",status="success",volume_plugin="fake/own"} 1',
+    'volume_operation_total_seconds_count{operation_name="overall_volume_mount",plugin_name="fake/own"} 1',
+  ])
+    assert.ok(text.includes(line), line);
+});
+
+test("it ends when told to, also while a call hangs", async () => {
+  const clock = new FakeClock();
+  const host = new FakeVolumeHost(clock);
+  const manager: VolumeManager = host.manager();
+  const stop = new AbortController();
+  await manager.start(stop.signal);
+  host.behaviour.set("fake/own/a-x", { hangs: true });
+  manager.register(podWithVolumes("a", ["x"]));
+  await clock.advance(100);
+  stop.abort();
+  await clock.advance(2_000);
+  await manager.done;
+});
+
+test("groups that persistent volumes ask for are added to those of the pod", async () => {
+  const { clock, manager } = await started({
+    resolveClaim: async (_pod, volume) => ({
+      spec: claimSpec(volume),
+      gid: volume.persistentVolumeClaim?.claimName,
+    }),
+  });
+  const pod = podWithVolumes("a", [], ["1000", "2000", "no-number"]);
+  pod.spec.securityContext = { supplementalGroups: [2000] };
+  await Promise.all([manager.waitFor(pod, never), clock.advance(50)]);
+  assert.deepEqual(manager.extraGroups(pod), [1000]);
+});

@@ -1,0 +1,135 @@
+import type { Clock } from "../../../../lib/base/clock.ts";
+import { deviceBytes } from "../../../../lib/host/device-size.ts";
+import { diskUsage, filesystemSpace } from "../../../../lib/host/disk-usage.ts";
+import type { HangGuard } from "../../../../lib/host/hang-guard.ts";
+import type { Mounts } from "../../../../lib/host/mounts.ts";
+import type { PodUid } from "../../../../lib/model/pod.ts";
+import type { VolumeUsage } from "../volume-plugin.ts";
+import type { MountedVolume } from "./volume-manager.ts";
+import { driverOf } from "./volume-metrics.ts";
+
+export interface VolumeStatsOptions {
+  readonly clock: Clock;
+  readonly mountedVolumes: (uid: PodUid) => readonly MountedVolume[];
+  readonly mounts: Pick<Mounts, "at">;
+  readonly guard: Pick<HangGuard, "run">;
+  /** How old an answer may be: volumeStatsAggPeriod. */
+  readonly maxAgeMs: number;
+  readonly measured?: (source: string, seconds: number) => void;
+  /** A volume was measured and is not healthy. */
+  readonly onAbnormal?: (uid: PodUid, volume: string, message: string) => void;
+}
+
+export interface VolumeStat extends VolumeUsage {
+  readonly name: string;
+  readonly claim: { readonly namespace: string; readonly name: string } | undefined;
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+}
+
+interface Cached {
+  readonly at: number;
+  readonly stats: Promise<readonly VolumeStat[]>;
+}
+
+/** A volume that does not answer by then is told as it was last known to be; its answer counts when it comes. */
+const patienceMs = 1_000;
+
+/**
+ * What volumes take and have, looked at no more often than needed and without a child process. One that hangs holds up neither the
+ * others of its pod nor whoever asks.
+ */
+export class VolumeStats {
+  readonly #o: VolumeStatsOptions;
+  readonly #cache = new Map<PodUid, Cached>();
+  readonly #known = new Map<PodUid, Map<string, VolumeStat>>();
+  /** Places that are being measured, by a call that may hang. */
+  readonly #running = new Set<string>();
+
+  constructor(options: VolumeStatsOptions) {
+    this.#o = options;
+  }
+
+  /** Of all volumes of the pod that can be measured; one that cannot be right now is left out. */
+  stats(uid: PodUid): Promise<readonly VolumeStat[]> {
+    const now = this.#o.clock.now();
+    // Nobody says when a pod goes that has no volume.
+    if (this.#o.mountedVolumes(uid).length === 0) return Promise.resolve([]);
+    const known = this.#cache.get(uid);
+    if (known && now - known.at < this.#o.maxAgeMs) return known.stats;
+    const stats = this.#measure(uid, now);
+    this.#cache.set(uid, { at: now, stats });
+    return stats;
+  }
+
+  /** How many pods are remembered. */
+  get size(): number {
+    return Math.max(this.#cache.size, this.#known.size);
+  }
+
+  forget(uid: PodUid): void {
+    this.#cache.delete(uid);
+    this.#known.delete(uid);
+  }
+
+  async #measure(uid: PodUid, time: number): Promise<readonly VolumeStat[]> {
+    const known = this.#known.get(uid) ?? new Map<string, VolumeStat>();
+    this.#known.set(uid, known);
+    const all = await Promise.all(
+      this.#o.mountedVolumes(uid).map(async (volume) => {
+        const { name, dir } = volume;
+        if (this.#running.has(dir)) return known.get(name);
+        this.#running.add(dir);
+        const measuring = this.#usage(uid, volume)
+          .catch(() => undefined)
+          .then((usage) => {
+            this.#running.delete(dir);
+            const claim = volume.spec.persistent?.claim.name ? volume.spec.persistent.claim : undefined;
+            if (usage) known.set(name, { ...usage, name, claim, time });
+            else known.delete(name);
+            if (usage?.healthy === false) this.#o.onAbnormal?.(uid, name, usage.message ?? "");
+          });
+        await this.#patiently(measuring);
+        return known.get(name);
+      }),
+    );
+    return all.filter((stat) => stat !== undefined);
+  }
+
+  async #patiently(work: Promise<void>): Promise<void> {
+    const late = Promise.withResolvers<void>();
+    const cancel = this.#o.clock.after(patienceMs, late.resolve);
+    await Promise.race([work, late.promise]);
+    cancel();
+  }
+
+  async #usage(uid: PodUid, volume: MountedVolume): Promise<VolumeUsage | undefined> {
+    const { plugin, spec, path, dir, kind } = volume;
+    const { guard, mounts } = this.#o;
+    if (plugin.stats)
+      return this.#timed(driverOf(spec) ?? plugin.name, () => {
+        const signal = AbortSignal.timeout(30_000);
+        return plugin.stats!({ podUid: uid, dir }, spec, signal);
+      });
+    // What is on a device is its user's alone: only its size is known.
+    if (kind === "block")
+      return this.#timed("block", async () => ({ capacityBytes: await deviceBytes(path) }));
+    // hostPath and images: what is there belongs to the node.
+    if (plugin.hasFolder === false) return undefined;
+    if (await mounts.at(path))
+      return this.#timed("statfs", () => guard.run(path, () => filesystemSpace(path)));
+    return this.#timed("du", async () => {
+      const { bytes, inodes: inodesUsed } = await diskUsage(path);
+      return { ...(await filesystemSpace(path)), usedBytes: bytes, inodesUsed };
+    });
+  }
+
+  async #timed<T>(source: string, work: () => Promise<T>): Promise<T> {
+    const began = this.#o.clock.now();
+    try {
+      return await work();
+    } finally {
+      this.#o.measured?.(source, (this.#o.clock.now() - began) / 1000);
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import type { Clock } from "../../../../lib/base/clock.ts";
+import { KubeletError, messageOf } from "../../../../lib/base/errors.ts";
+import type { Pod, PodUid, Volume } from "../../../../lib/model/pod.ts";
+import { toCsi } from "../migration/translate.ts";
+import type { VolumeSpec } from "../volume-plugin.ts";
+import { inlineSpec, isClaim, type UsedVolume, usedVolumes } from "./pod-volumes.ts";
+import { type Failure, failed } from "./volume-state.ts";
+
+export interface ResolvedVolume {
+  readonly spec: VolumeSpec;
+  /** The group that a PersistentVolume asks for in its annotation. */
+  readonly gid?: string | undefined;
+}
+
+/** Finds out what a claim is bound to. What it throws is told to users as it is. */
+export type ResolveClaim = (pod: Pod, volume: Volume, signal: AbortSignal) => Promise<ResolvedVolume>;
+
+/** A name that containers of the pod use, and what it led to. */
+export interface Use extends UsedVolume {
+  resolved: (ResolvedVolume & { readonly key: string }) | undefined;
+  resolvedAt: number;
+  resolving: boolean;
+  /** The last attempt; a former one may have succeeded. */
+  failure: Failure | undefined;
+}
+
+export interface WantedPod {
+  pod: Pod;
+  readonly since: number;
+  readonly uses: Map<string, Use>;
+  readonly abort: AbortController;
+}
+
+export interface WantedPodsOptions {
+  readonly clock: Clock;
+  readonly resolveClaim: ResolveClaim | undefined;
+  /** Returns the key under which it is kept. What it throws is a failure to process the volume. */
+  readonly take: (entry: WantedPod, use: Use, found: ResolvedVolume) => string;
+  readonly onChange: (uid: PodUid) => void;
+}
+
+/**
+ * A claim may have grown: it is looked up with each sync of its pod, which comes each minute or so. A pod that is synced again and
+ * again, as while its containers start, does not ask each time.
+ */
+const lookAgainMs = 5_000;
+
+/** The pods that want volumes, and what their volumes turn out to be. */
+export class WantedPods {
+  readonly #o: WantedPodsOptions;
+  readonly #pods = new Map<PodUid, WantedPod>();
+
+  constructor(options: WantedPodsOptions) {
+    this.#o = options;
+  }
+
+  get(uid: PodUid): WantedPod | undefined {
+    return this.#pods.get(uid);
+  }
+
+  all(): Iterable<WantedPod> {
+    return this.#pods.values();
+  }
+
+  want(pod: Pod): WantedPod {
+    const { uid } = pod.metadata;
+    const now = this.#o.clock.now();
+    const entry = this.#pods.get(uid) ?? { pod, since: now, uses: new Map(), abort: new AbortController() };
+    entry.pod = pod;
+    this.#pods.set(uid, entry);
+    for (const used of usedVolumes(pod)) {
+      const use = entry.uses.get(used.name) ?? {
+        ...used,
+        resolved: undefined,
+        resolvedAt: 0,
+        resolving: false,
+        failure: undefined,
+      };
+      entry.uses.set(used.name, use);
+      if (!use.resolved || (isClaim(use.volume!) && now - use.resolvedAt >= lookAgainMs))
+        this.#resolve(entry, use);
+      else this.#take(entry, use, use.resolved);
+    }
+    return entry;
+  }
+
+  drop(uid: PodUid): void {
+    this.#pods.get(uid)?.abort.abort();
+    this.#pods.delete(uid);
+  }
+
+  /** Looks up what failed to be, if it is time; returns when the next one is due. */
+  retry(now: number): number | undefined {
+    let next: number | undefined;
+    for (const entry of this.#pods.values())
+      for (const use of entry.uses.values()) {
+        if (use.resolved || use.resolving || !use.failure) continue;
+        if (use.failure.retryAt <= now) this.#resolve(entry, use);
+        else next = Math.min(next ?? use.failure.retryAt, use.failure.retryAt);
+      }
+    return next;
+  }
+
+  #resolve(entry: WantedPod, use: Use): void {
+    const { volume } = use;
+    if (!volume) return this.#fail(use, new KubeletError("Volume", `volume "${use.name}" is not in the pod`));
+    if (!isClaim(volume)) return this.#take(entry, use, { spec: inlineSpec(volume) });
+    const { resolveClaim, onChange } = this.#o;
+    if (!resolveClaim)
+      return this.#fail(use, new KubeletError("Volume", "claims need an API server to look them up"));
+    if (use.resolving) return;
+    use.resolving = true;
+    const { uid } = entry.pod.metadata;
+    resolveClaim(entry.pod, volume, entry.abort.signal)
+      .then(
+        (found) => {
+          use.resolvedAt = this.#o.clock.now();
+          if (this.#pods.get(uid) === entry) this.#take(entry, use, found);
+        },
+        (error) => {
+          if (this.#pods.get(uid) === entry) this.#fail(use, error);
+        },
+      )
+      .finally(() => {
+        use.resolving = false;
+        onChange(uid);
+      });
+  }
+
+  #take(entry: WantedPod, use: Use, found: ResolvedVolume): void {
+    try {
+      checkMode(use, found.spec);
+      const translated = { ...found, spec: toCsi(found.spec, entry.pod.metadata.namespace) };
+      use.resolved = { ...translated, key: this.#o.take(entry, use, translated) };
+      use.failure = undefined;
+    } catch (error) {
+      this.#fail(use, error);
+    }
+  }
+
+  #fail(use: Use, error: unknown): void {
+    use.failure = failed(use.failure, "", messageOf(error), this.#o.clock.now());
+  }
+}
+
+function checkMode({ name, kind }: Use, { persistent }: VolumeSpec): void {
+  const mode = persistent?.mode ?? "Filesystem";
+  if (kind === "mount" && mode !== "Filesystem")
+    throw new KubeletError(
+      "Volume",
+      `volume ${name} has volumeMode ${mode}, but is specified in volumeMounts`,
+    );
+  if (kind === "block" && mode !== "Block")
+    throw new KubeletError(
+      "Volume",
+      `volume ${name} has volumeMode ${mode}, but is specified in volumeDevices`,
+    );
+}

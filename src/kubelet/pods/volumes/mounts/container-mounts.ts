@@ -1,0 +1,209 @@
+import { lstat } from "node:fs/promises";
+import { join } from "node:path";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { errnoOf, KubeletError, messageOf } from "../../../../lib/base/errors.ts";
+import type { Logger } from "../../../../lib/base/logger.ts";
+import {
+  type DeviceSchema,
+  type ImageSpecSchema,
+  MountPropagation,
+  type MountSchema,
+} from "../../../../lib/gen/runtime/v1/api_pb.js";
+import type { HangGuard } from "../../../../lib/host/hang-guard.ts";
+import { expandVariables } from "../../../../lib/model/env-expansion.ts";
+import type { Container, Pod, PodUid, VolumeMount } from "../../../../lib/model/pod.ts";
+import { type ImageVolumeSource, imageOf } from "../image/image.ts";
+import type { MountedVolume } from "../manager/volume-manager.ts";
+import type { SubPaths } from "./sub-paths.ts";
+
+export type MountInit = MessageInitShape<typeof MountSchema>;
+export type DeviceInit = MessageInitShape<typeof DeviceSchema>;
+export type ImageSpecInit = MessageInitShape<typeof ImageSpecSchema>;
+
+/** Makes sure that the image of an image volume is on the node, and says what to call it. */
+export type ImageSource = (
+  pod: Pod,
+  volume: { readonly name: string } & ImageVolumeSource,
+  signal: AbortSignal,
+) => Promise<ImageSpecInit>;
+
+export interface ContainerMountsOptions {
+  readonly mounted: (uid: PodUid, name: string) => MountedVolume | undefined;
+  readonly subPaths: Pick<SubPaths, "prepare">;
+  readonly guard: Pick<HangGuard, "run">;
+  readonly logger: Logger;
+  /** True if SELinux is on: volumes of our own making then get the label of the pod. */
+  readonly selinux: boolean;
+  /** True if the runtime handler of the pod can mount all below a read-only mount read-only too. */
+  readonly recursiveReadOnly: (pod: Pod) => boolean;
+  /** Without it image volumes cannot be used. */
+  readonly imageSource?: ImageSource;
+}
+
+type Env = ReadonlyMap<string, string>;
+
+/** What the runtime is asked to mount into a container, in the order of its volumeMounts. */
+export async function containerMounts(
+  pod: Pod,
+  container: Container,
+  env: Env,
+  o: ContainerMountsOptions,
+  signal: AbortSignal,
+): Promise<MountInit[]> {
+  const mounts: MountInit[] = [];
+  for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
+    const volume = o.mounted(pod.metadata.uid, mount.name);
+    if (volume?.kind !== "mount") throw missing(mount.name, container, "mount");
+    const subPath = subPathOf(mount, env);
+    const image = imageOf(volume.spec.volume);
+    const source = image
+      ? { image: await pulled(pod, mount.name, image, o, signal), imageSubPath: subPath }
+      : { hostPath: await hostPathOf(pod, container, index, mount, volume, subPath, o) };
+    mounts.push({
+      ...source,
+      containerPath: mount.mountPath.startsWith("/") ? mount.mountPath : `/${mount.mountPath}`,
+      readonly: mount.readOnly === true || volume.spec.readOnly,
+      recursiveReadOnly: recursiveReadOnlyOf(mount, o.recursiveReadOnly(pod)),
+      selinuxRelabel: o.selinux && isRelabelled(volume),
+      propagation: propagationOf(mount),
+    });
+  }
+  return mounts;
+}
+
+/** The devices of a container's volumeDevices. */
+export async function containerDevices(
+  pod: Pod,
+  container: Container,
+  mounted: ContainerMountsOptions["mounted"],
+): Promise<DeviceInit[]> {
+  const devices: DeviceInit[] = [];
+  for (const { name, devicePath } of container.volumeDevices ?? []) {
+    if (!devicePath.startsWith("/"))
+      throw new KubeletError("Volume", `error DevicePath \`${devicePath}\` must be an absolute path`);
+    const volume = mounted(pod.metadata.uid, name);
+    if (volume?.kind !== "block") throw missing(name, container, "pass");
+    const link = await lstat(volume.path).catch((error) => {
+      if (errnoOf(error) === "ENOENT") return undefined;
+      throw error;
+    });
+    if (!link?.isSymbolicLink()) continue;
+    const permissions = volume.spec.readOnly ? "r" : "mrw";
+    devices.push({ hostPath: volume.path, containerPath: devicePath, permissions });
+  }
+  return devices;
+}
+
+function missing(volume: string, container: Container, verb: "mount" | "pass"): KubeletError {
+  return new KubeletError(
+    "Volume",
+    `cannot find volume "${volume}" to ${verb} into container "${container.name}"`,
+  );
+}
+
+export function subPathOf({ subPath = "", subPathExpr }: VolumeMount, env: Env): string {
+  const path = subPathExpr ? expanded(subPathExpr, env) : subPath;
+  if (path === "") return "";
+  if (path.startsWith("/"))
+    throw new KubeletError("Volume", `error SubPath \`${path}\` must not be an absolute path`);
+  if (path.split("/").includes(".."))
+    throw new KubeletError("Volume", `unable to provision SubPath \`${path}\`: must not contain '..'`);
+  return path;
+}
+
+function expanded(expression: string, env: Env): string {
+  const unset = new Set<string>();
+  const text = expandVariables(expression, (name) => {
+    const value = env.get(name);
+    if (!value) unset.add(name);
+    return value ?? "";
+  });
+  if (unset.size > 0)
+    throw new KubeletError(
+      "Volume",
+      `missing value for ${[...unset].toSorted((a, b) => (a < b ? -1 : 1)).join(", ")}`,
+    );
+  return text;
+}
+
+async function hostPathOf(
+  pod: Pod,
+  container: Container,
+  index: number,
+  mount: VolumeMount,
+  volume: MountedVolume,
+  subPath: string,
+  o: ContainerMountsOptions,
+): Promise<string> {
+  if (subPath === "" || join(subPath) === ".") return volume.path;
+  const request = {
+    podUid: pod.metadata.uid,
+    volume: volume.folder,
+    volumePath: volume.path,
+    container: container.name,
+    index,
+    subPath,
+  };
+  try {
+    // The volume may be on a server that does not answer.
+    return await o.guard.run(`${volume.path}#${container.name}#${index}`, () => o.subPaths.prepare(request));
+  } catch (error) {
+    const fields = { podUID: pod.metadata.uid, container: container.name, volume: mount.name };
+    o.logger.warn("cannot prepare a subPath", { ...fields, error: messageOf(error) });
+    // Details could tell the user about files of the node.
+    const message = `failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}"`;
+    throw new KubeletError("Volume", message, { cause: error });
+  }
+}
+
+async function pulled(
+  pod: Pod,
+  name: string,
+  image: ImageVolumeSource,
+  { imageSource }: ContainerMountsOptions,
+  signal: AbortSignal,
+): Promise<ImageSpecInit> {
+  if (!imageSource) throw new KubeletError("Volume", `volume "${name}": image volumes are not available`);
+  return imageSource(pod, { name, ...image }, signal);
+}
+
+/** Only what was made for pods here: the label of what comes from elsewhere is somebody else's matter. */
+function isRelabelled({ plugin, spec }: MountedVolume): boolean {
+  if (plugin.relabels) return plugin.relabels(spec);
+  return plugin.hasFolder !== false && !spec.persistent;
+}
+
+export function propagationOf({ mountPropagation }: VolumeMount): MountPropagation {
+  switch (mountPropagation) {
+    case undefined:
+    case "None":
+      return MountPropagation.PROPAGATION_PRIVATE;
+    case "HostToContainer":
+      return MountPropagation.PROPAGATION_HOST_TO_CONTAINER;
+    case "Bidirectional":
+      return MountPropagation.PROPAGATION_BIDIRECTIONAL;
+    default:
+      throw new KubeletError("Volume", `invalid MountPropagation mode: "${mountPropagation}"`);
+  }
+}
+
+export function recursiveReadOnlyOf(mount: VolumeMount, supported: boolean): boolean {
+  const { name, recursiveReadOnly: mode, mountPropagation } = mount;
+  if (mode === undefined || mode === "Disabled") return false;
+  const refuse = (why: string) =>
+    new KubeletError(
+      "Volume",
+      `failed to resolve recursive read-only mode: volume "${name}" requested recursive read-only mode, but it is not ${why}`,
+    );
+  if (!mount.readOnly) throw refuse("read-only");
+  if (mountPropagation !== undefined && mountPropagation !== "None")
+    throw refuse(`compatible with propagation "${mountPropagation}"`);
+  if (mode === "IfPossible") return supported;
+  if (mode !== "Enabled")
+    throw new KubeletError(
+      "Volume",
+      `failed to resolve recursive read-only mode: unknown recursive read-only mode "${mode}"`,
+    );
+  if (!supported) throw refuse("supported by the runtime");
+  return true;
+}

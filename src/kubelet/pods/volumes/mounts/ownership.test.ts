@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { chmod, chown, lstat, mkdir, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import { FakeClock } from "../../../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../../../lib/base/logger.ts";
+import { rawJoin } from "../../../../lib/host/entries.ts";
+import { fakePod } from "../../../../lib/model/fake-pod.ts";
+import type { PodUid } from "../../../../lib/model/pod.ts";
+import { mayMount, testRoot } from "../fake-parts.ts";
+import { applyFsGroup, groupMode, type OwnershipRequest, reportWhileSlow, rootMatches } from "./ownership.ts";
+
+test("the group may read and write, or only read; folders also need x and hand their group on", () => {
+  const table: [isDirectory: boolean, readOnly: boolean, mode: number][] = [
+    [false, false, 0o660],
+    [false, true, 0o440],
+    [true, false, 0o2770],
+    [true, true, 0o2550],
+  ];
+  for (const [isDirectory, readOnly, mode] of table) assert.equal(groupMode(isDirectory, readOnly), mode);
+});
+
+test("a root matches if it is a folder of the group with at least the bits that are needed", () => {
+  const root = (gid: number, mode: number, isDirectory = true) => ({
+    gid,
+    mode,
+    isDirectory: () => isDirectory,
+  });
+  const table: [ReturnType<typeof root>, boolean, boolean][] = [
+    [root(5, 0o2770), false, true],
+    [root(5, 0o2777), false, true],
+    [root(6, 0o2770), false, false],
+    [root(5, 0o770), false, false],
+    [root(5, 0o2750), false, false],
+    [root(5, 0o2750), true, true],
+    [root(5, 0o2770, false), false, false],
+  ];
+  for (const [found, readOnly, matches] of table) assert.equal(rootMatches(found, 5, readOnly), matches);
+});
+
+test("one that takes long is told after 30 s and then each minute, until it ends", async () => {
+  const clock = new FakeClock();
+  const told: string[] = [];
+  const note = (_: unknown, reason: string, message: string) =>
+    told.push(`${reason}: ${message.slice(0, 60)}`);
+  const walk = { files: 7 };
+  const pod = fakePod({ metadata: { uid: "u1" as PodUid } });
+  const dir = "/root/pods/u1/volumes/p/v";
+  const stop = reportWhileSlow({ pod, dir }, walk, { clock, events: { normal: note, warning: note } });
+  await clock.advance(29_999);
+  assert.deepEqual(told, []);
+  await clock.advance(60_001);
+  assert.deepEqual(told, [
+    "VolumePermissionChangeInProgress: Setting volume ownership for u1/volumes/p/v is taking longer",
+    "VolumePermissionChangeInProgress: Setting volume ownership for u1/volumes/p/v, processed 7 fil",
+  ]);
+  stop();
+  await clock.advance(600_000);
+  assert.equal(told.length, 2);
+});
+
+describe("fsGroup on files", { skip: !mayMount && "needs root" }, () => {
+  let rootDir = "";
+  let remove = async () => {};
+  let dir = "";
+  const events: string[] = [];
+  const note = (_: unknown, reason: string, message: string) => events.push(`${reason}: ${message}`);
+  const options = (clock = new FakeClock()) => ({
+    clock,
+    logger: silentLogger,
+    events: { normal: note, warning: note },
+  });
+  const request = (over: Partial<OwnershipRequest> = {}): OwnershipRequest => ({
+    pod: fakePod({ metadata: { uid: "u1" as PodUid } }),
+    dir,
+    fsGroup: 4321,
+    policy: undefined,
+    readOnly: false,
+    signal: new AbortController().signal,
+    ...over,
+  });
+  const of = async (name: string) => {
+    const { gid, mode } = await lstat(join(dir, name));
+    return [gid, (mode & 0o7777).toString(8)];
+  };
+
+  beforeEach(async () => {
+    events.length = 0;
+    ({ rootDir, remove } = await testRoot());
+    dir = join(rootDir, "u1/volume");
+    await mkdir(join(dir, "sub"), { recursive: true });
+    await writeFile(join(rootDir, "outside"), "");
+    await chmod(join(rootDir, "outside"), 0o600);
+    await writeFile(join(dir, "sub/file"), "");
+    await chmod(join(dir, "sub/file"), 0o600);
+    await chmod(join(dir, "sub"), 0o755);
+    await writeFile(join(dir, "suid"), "");
+    await chown(join(dir, "suid"), 7, 7);
+    await chmod(join(dir, "suid"), 0o4711);
+    await symlink(join(rootDir, "outside"), join(dir, "link"));
+  });
+  afterEach(() => remove());
+
+  test("every file gets the group and its bits, keeps its owner, and links are not followed", async () => {
+    await applyFsGroup(request(), options());
+    assert.deepEqual(await of(""), [4321, "2775"]);
+    assert.deepEqual(await of("sub"), [4321, "2775"]);
+    assert.deepEqual(await of("sub/file"), [4321, "660"]);
+    assert.deepEqual(await of("suid"), [4321, "4771"]);
+    assert.equal((await stat(join(dir, "suid"))).uid, 7);
+    assert.equal((await lstat(join(dir, "link"))).gid, 4321);
+    const outside = await stat(join(rootDir, "outside"));
+    assert.deepEqual([outside.gid, outside.mode & 0o777], [0, 0o600]);
+  });
+
+  test("a file whose name is no text gets the group too", async () => {
+    const path = rawJoin(Buffer.from(join(dir, "sub")), Buffer.from([0xff, 0xfe]));
+    await writeFile(path, "");
+    await applyFsGroup(request(), options());
+    assert.equal((await lstat(path)).gid, 4321);
+  });
+
+  test("a read-only volume is given for reading", async () => {
+    await applyFsGroup(request({ readOnly: true }), options());
+    assert.deepEqual(await of("sub/file"), [4321, "640"]);
+  });
+
+  test("OnRootMismatch looks at the root only; Always and nothing look at all", async () => {
+    for (const policy of ["OnRootMismatch", "Always", undefined] as const) {
+      await chown(dir, 0, 4321);
+      await chmod(dir, 0o2775);
+      await chown(join(dir, "sub/file"), 0, 0);
+      await applyFsGroup(request({ policy }), options());
+      assert.equal((await of("sub/file"))[0], policy === "OnRootMismatch" ? 0 : 4321, policy);
+    }
+    await chmod(dir, 0o775);
+    await chown(join(dir, "sub/file"), 0, 0);
+    await applyFsGroup(request({ policy: "OnRootMismatch" }), options());
+    assert.equal((await of("sub/file"))[0], 4321);
+  });
+
+  test("without an fsGroup nothing is touched", async () => {
+    await applyFsGroup(request({ fsGroup: undefined }), options());
+    assert.deepEqual(await of("sub/file"), [0, "600"]);
+  });
+
+  test("an abort ends it, and the root is not yet as it should be", async () => {
+    const abort = new AbortController();
+    abort.abort();
+    await assert.rejects(applyFsGroup(request({ signal: abort.signal }), options()), { name: "AbortError" });
+    assert.notEqual((await of(""))[0], 4321);
+  });
+});

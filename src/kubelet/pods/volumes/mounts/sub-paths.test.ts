@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { access, mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { hostMounts } from "../../../../lib/host/mounts.ts";
+import type { PodUid } from "../../../../lib/model/pod.ts";
+import { mayMount, testRoot } from "../fake-parts.ts";
+import { SubPaths } from "./sub-paths.ts";
+
+const attempts = 2_000;
+/** At once, each with a mount of its own: most of the time of an attempt is the kernel's, for unmounting. */
+const together = 16;
+
+test(`a container that swaps folders for links never gets out of its volume in ${attempts} attempts`, {
+  skip: !mayMount && "needs root",
+}, async (t) => {
+  const { rootDir, remove } = await testRoot();
+  let endAttack = async () => {};
+  t.after(async () => {
+    await endAttack();
+    await remove();
+  });
+  const volume = join(rootDir, "volume");
+  const outside = join(rootDir, "outside");
+  // The same names as in the volume, so that the way out would lead somewhere.
+  for (const dir of [volume, outside])
+    for (const path of ["a/deep/part", "b", "deep/part"]) await mkdir(join(dir, path), { recursive: true });
+  await mkdir(join(outside, "part"));
+  await writeFile(join(outside, "secret"), "x");
+  // A file system of its own tells at once what belongs to the volume.
+  await hostMounts.mountTmpfs(volume);
+  for (const path of ["a/deep/part", "b"]) await mkdir(join(volume, path), { recursive: true });
+  const inside = (await stat(volume)).dev;
+  const before = await namesBelow(outside);
+
+  const attacker = fork(fileURLToPath(import.meta.resolve("./swap-attack.ts")), [volume, outside], {
+    // Without the options of the test run, or it would take the folders for tests.
+    execArgv: [],
+  });
+  const ended = once(attacker, "exit");
+  endAttack = async () => {
+    attacker.kill("SIGKILL");
+    await ended;
+  };
+  await once(attacker, "message");
+
+  const subPaths = new SubPaths({ rootDir, mounts: hostMounts });
+  const podUid = "attacked" as PodUid;
+  const targets = ["a", "a/deep", "a/deep/part", "b", "b/made/here"];
+  const counts = { mounted: 0, refused: 0 };
+  let left = attempts;
+  const attempt = async (index: number) => {
+    while (left-- > 0) {
+      const subPath = targets[left % targets.length]!;
+      const request = { podUid, volume: "v", volumePath: volume, container: "c", index, subPath };
+      try {
+        const path = await subPaths.prepare(request);
+        assert.equal((await stat(path)).dev, inside, `${subPath} led out of the volume`);
+        counts.mounted++;
+      } catch (error) {
+        if (error instanceof assert.AssertionError) throw error;
+        counts.refused++;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: together }, (_, index) => attempt(index)));
+  assert.equal(counts.mounted + counts.refused, attempts);
+  assert.equal(attacker.exitCode, null, "it attacked to the end");
+  await endAttack();
+  await subPaths.clean(podUid, "v");
+  await assert.rejects(access(join(rootDir, "pods", podUid, "volume-subpaths")));
+  assert.deepEqual(await namesBelow(outside), before, "something was made outside of the volume");
+  // Both have to happen, or there was no race.
+  t.diagnostic(JSON.stringify(counts));
+  assert.ok(counts.mounted > 0 && counts.refused > 0, JSON.stringify(counts));
+});
+
+async function namesBelow(dir: string): Promise<string[]> {
+  return (await readdir(dir, { recursive: true })).toSorted((a, b) => (a < b ? -1 : 1));
+}

@@ -1,0 +1,120 @@
+import { lstat, open, readdir, rmdir, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { errnoOf } from "../../../../lib/base/errors.ts";
+import { makeDirsBeneath, type OpenedFile, openBeneath, openRoot } from "../../../../lib/host/beneath.ts";
+import { makeFolders } from "../../../../lib/host/make-folders.ts";
+import type { Mounts } from "../../../../lib/host/mounts.ts";
+import { removeEntry } from "../../../../lib/host/remove-tree.ts";
+import type { PodUid } from "../../../../lib/model/pod.ts";
+
+export interface SubPathsOptions {
+  readonly rootDir: string;
+  readonly mounts: Pick<Mounts, "bind" | "unmount" | "isMountPoint" | "list">;
+}
+
+export interface SubPathRequest {
+  readonly podUid: PodUid;
+  /** The name of the volume's folder. */
+  readonly volume: string;
+  readonly volumePath: string;
+  readonly container: string;
+  /** Which of the container's mounts this is. */
+  readonly index: number;
+  /** Relative, without "..". */
+  readonly subPath: string;
+}
+
+/**
+ * Parts of volumes for containers. Containers can change what is in a volume at any moment, so its names mean nothing: the part is
+ * opened once, by a call in which the kernel refuses to leave the volume, and what was opened is bound to a path that no container
+ * can reach. That path is what the runtime gets.
+ */
+export class SubPaths {
+  readonly #o: SubPathsOptions;
+
+  constructor(options: SubPathsOptions) {
+    this.#o = options;
+  }
+
+  /** Resolves with `<pod>/volume-subpaths/<volume>/<container>/<index>`, where the part is now mounted. */
+  async prepare(request: SubPathRequest): Promise<string> {
+    const { podUid, volume, container, index } = request;
+    const target = join(this.#dirOf(podUid), volume, container, String(index));
+    const root = await openRoot(request.volumePath);
+    try {
+      const part = await openOrMake(root, request.subPath);
+      try {
+        await this.#bind(part, target);
+      } finally {
+        part.close();
+      }
+    } finally {
+      root.close();
+    }
+    return target;
+  }
+
+  /** Takes away all parts of a volume that containers of the pod had. */
+  async clean(podUid: PodUid, volume: string): Promise<void> {
+    const dir = join(this.#dirOf(podUid), volume);
+    for (const container of await list(dir)) {
+      for (const index of await list(join(dir, container))) {
+        const path = join(dir, container, index);
+        await this.#o.mounts.unmount(path);
+        await removeEntry(path);
+      }
+      await removeEntry(join(dir, container));
+    }
+    await removeEntry(dir);
+    await rmdir(this.#dirOf(podUid)).catch(() => {}); // unless other volumes have parts too
+  }
+
+  #dirOf(podUid: PodUid): string {
+    return join(this.#o.rootDir, "pods", podUid, "volume-subpaths");
+  }
+
+  async #bind(part: OpenedFile, target: string): Promise<void> {
+    const { mounts } = this.#o;
+    if (await mounts.isMountPoint(target)) {
+      const there = await lstat(target);
+      // A container that starts again, or an agent: it is there already.
+      if (there.dev === part.dev && there.ino === part.ino) return;
+      await mounts.unmount(target);
+    }
+    await makeTarget(target, part.isDirectory);
+    try {
+      await mounts.bind(part.path, target);
+    } catch (error) {
+      await removeEntry(target);
+      throw error;
+    }
+  }
+}
+
+async function openOrMake(root: OpenedFile, subPath: string): Promise<OpenedFile> {
+  try {
+    return await openBeneath(root, subPath);
+  } catch (error) {
+    if (errnoOf(error) !== "ENOENT") throw error;
+    // As the volume itself: with an fsGroup its group can then write here too.
+    const { mode } = await stat(root.path);
+    return makeDirsBeneath(root, subPath, mode & 0o7777);
+  }
+}
+
+async function makeTarget(target: string, isDirectory: boolean): Promise<void> {
+  await makeFolders(dirname(target), 0o750);
+  const there = await lstat(target).catch(() => undefined);
+  if (there && there.isDirectory() !== isDirectory) await removeEntry(target);
+  if (isDirectory) await makeFolders(target, 0o750);
+  else await (await open(target, "a", 0o640)).close(); // a file will do for whatever is no folder
+}
+
+async function list(dir: string): Promise<string[]> {
+  try {
+    return await readdir(dir);
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return [];
+    throw error;
+  }
+}

@@ -1,0 +1,198 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { StorageApi } from "../../../../../test/csi/storage-api.ts";
+import { FakeClock } from "../../../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../../../lib/base/logger.ts";
+import { fakePod } from "../../../../lib/model/fake-pod.ts";
+import type { VolumeSpec } from "../volume-plugin.ts";
+import { type ExpansionPlan, planExpansion } from "./expansion-plan.ts";
+import { type Claim, kubeVolumeApi } from "./volume-api.ts";
+import { ExpansionError, VolumeExpander } from "./volume-expander.ts";
+
+const never = new AbortController().signal;
+const path = "/api/v1/namespaces/default/persistentvolumeclaims/c";
+
+function claim(
+  status: Claim["status"],
+  more: { accessModes?: string[]; annotations?: Record<string, string>; wants?: string } = {},
+): Claim {
+  const { accessModes = ["ReadWriteOnce"], annotations, wants = "2Gi" } = more;
+  return {
+    metadata: { name: "c", namespace: "default", uid: "u", annotations },
+    spec: { accessModes, resources: { requests: { storage: wants } } },
+    status,
+  };
+}
+const pending = (status: string) => ({
+  capacity: { storage: "1Gi" },
+  allocatedResources: { storage: "2Gi" },
+  allocatedResourceStatuses: { storage: status },
+});
+const told = { capacity: { storage: "2Gi" }, allocatedResources: { storage: "2Gi" } };
+
+describe("whether a node grows a volume", () => {
+  const none: ExpansionPlan = { kind: "none" };
+  const grow = (recovers: boolean, isTold = false): ExpansionPlan => ({
+    kind: "expand",
+    size: "2Gi",
+    recovers,
+    isTold,
+  });
+  const many = { accessModes: ["ReadWriteMany"] };
+  const notRequired = { "volume.kubernetes.io/node-expansion-not-required": "true" };
+  const cases: [string, Claim, ExpansionPlan][] = [
+    ["not if it is as large as the claim says", claim({ capacity: { storage: "2Gi" } }), none],
+    ["by the sizes, if the resizer says nothing", claim({ capacity: { storage: "1Gi" } }), grow(false)],
+    ["when the resizer waits for the node", claim(pending("NodeResizePending")), grow(true)],
+    ["again, if it was begun", claim(pending("NodeResizeInProgress")), grow(true)],
+    ["not while the controller is at it", claim(pending("ControllerResizeInProgress")), none],
+    ["not if it cannot be done", claim(pending("NodeResizeInfeasible")), none],
+    ["not if another node has done it", claim(told), none],
+    ["but of a volume that many nodes have, each", claim(told, many), grow(true, true)],
+    ["unless it is said that none need to", claim(told, { ...many, annotations: notRequired }), none],
+    ["not before the claim has a size", claim({}), none],
+  ];
+  for (const [rule, given, wanted] of cases)
+    it(rule, () => assert.deepEqual(planExpansion(given, "2Gi"), wanted));
+});
+
+const spec = (size: string, claimCapacity: string, readOnly = false): VolumeSpec => ({
+  name: "pv",
+  volume: { name: "data" },
+  readOnly,
+  persistent: {
+    volumeName: "pv",
+    spec: { capacity: { storage: size } },
+    claim: { namespace: "default", name: "c", uid: "u" },
+    mode: "Filesystem",
+    claimCapacity,
+  },
+});
+
+function bench(given: Claim) {
+  const api = new StorageApi();
+  api.put(path, given as never);
+  const events: string[] = [];
+  const note = (_: unknown, reason: string, message: string) => void events.push(`${reason}: ${message}`);
+  const expander = new VolumeExpander({
+    api: kubeVolumeApi(api),
+    events: { normal: note, warning: note },
+    clock: new FakeClock(),
+    logger: silentLogger,
+  });
+  const sizes: string[] = [];
+  const run = (failure?: Error, of = spec("2Gi", "1Gi")) =>
+    expander.expandIfWanted(
+      fakePod({ spec: { nodeName: "n1" } }),
+      of,
+      async (size) => {
+        sizes.push(size);
+        if (failure) throw failure;
+      },
+      never,
+    );
+  const status = () => api.get<Claim>(path)?.status;
+  return { api, events, expander, run, sizes, status };
+}
+
+describe("growing a volume", () => {
+  it("marks the claim, has it done, and tells the claim and the pod", async () => {
+    const b = bench(
+      claim({
+        ...pending("NodeResizePending"),
+        conditions: [
+          { type: "Resizing", status: "True" },
+          { type: "Other", status: "True" },
+        ],
+      }),
+    );
+    await b.run();
+    assert.deepEqual(b.sizes, ["2Gi"]);
+    assert.deepEqual(b.status(), {
+      capacity: { storage: "2Gi" },
+      allocatedResources: { storage: "2Gi" },
+      allocatedResourceStatuses: {},
+      conditions: [{ type: "Other", status: "True" }],
+    });
+    assert.equal(b.api.requests.filter((request) => request.startsWith("PATCH")).length, 2);
+    const message = 'MountVolume.NodeExpandVolume succeeded for volume "pv" n1';
+    assert.deepEqual(b.events, [`FileSystemResizeSuccessful: ${message}`]);
+  });
+
+  it("that fails is told to the claim, and tried again", async () => {
+    const b = bench(claim(pending("NodeResizePending")));
+    await assert.rejects(b.run(new ExpansionError("failed", "disk on fire")), { message: "disk on fire" });
+    assert.deepEqual(b.status()?.allocatedResourceStatuses, { storage: "NodeResizeInProgress" });
+    const [condition] = b.status()?.conditions ?? [];
+    assert.deepEqual(
+      [condition?.type, condition?.message],
+      ["NodeResizeError", "failed to expand pvc with disk on fire"],
+    );
+    await b.run();
+    assert.deepEqual(b.status()?.capacity, { storage: "2Gi" });
+    assert.deepEqual(b.status()?.conditions, []);
+  });
+
+  it("that cannot be done is marked so", async () => {
+    const b = bench(claim(pending("NodeResizePending")));
+    await assert.rejects(b.run(new ExpansionError("infeasible", "too large")));
+    assert.deepEqual(b.status()?.allocatedResourceStatuses, { storage: "NodeResizeInfeasible" });
+  });
+
+  it("that fails for good to a size that nobody wants any more is marked so, too", async () => {
+    const b = bench(claim(pending("NodeResizePending"), { wants: "1500Mi" }));
+    await assert.rejects(b.run(new ExpansionError("failed", "no")));
+    assert.deepEqual(b.status()?.allocatedResourceStatuses, { storage: "NodeResizeInProgress" });
+    await assert.rejects(b.run(new ExpansionError("failed", "no")));
+    assert.deepEqual(b.status()?.allocatedResourceStatuses, { storage: "NodeResizeInfeasible" });
+  });
+
+  it("that may still go on is not told as a failure", async () => {
+    const b = bench(claim(pending("NodeResizePending")));
+    await assert.rejects(b.run(new ExpansionError("uncertain", "no answer")));
+    assert.equal(b.status()?.conditions, undefined);
+  });
+
+  it("that is not possible in use does not keep the pod from running, and is not tried again", async () => {
+    const b = bench(claim(pending("NodeResizePending")));
+    await b.run(new ExpansionError("in-use", "not now"));
+    assert.equal(b.expander.mayBeWanted(spec("2Gi", "1Gi")), false);
+    await b.run();
+    assert.equal(b.sizes.length, 1);
+  });
+
+  it("is nothing to a driver that need not", async () => {
+    const b = bench(claim({ capacity: { storage: "1Gi" } }));
+    await b.run(new ExpansionError("not-supported", "no"));
+    assert.deepEqual(b.status(), { capacity: { storage: "1Gi" } });
+  });
+
+  it("is not done to a volume that the pod only reads", async () => {
+    const b = bench(claim(pending("NodeResizePending")));
+    await b.run(undefined, spec("2Gi", "1Gi", true));
+    assert.deepEqual(b.sizes, []);
+    assert.match(b.events[0] ?? "", /^FileSystemResizeFailed: .* requested read-only file system$/);
+  });
+
+  it("is followed once by each node that has the volume", async () => {
+    const b = bench(claim(told, { accessModes: ["ReadWriteMany"] }));
+    b.expander.used(spec("1Gi", "1Gi"));
+    assert.equal(b.expander.mayBeWanted(spec("2Gi", "2Gi")), true);
+    await b.run(undefined, spec("2Gi", "2Gi"));
+    assert.equal(b.expander.mayBeWanted(spec("2Gi", "2Gi")), false);
+    assert.deepEqual(b.sizes, ["2Gi"]);
+  });
+
+  it("stops when somebody else writes the claim meanwhile", async () => {
+    const b = bench(claim(pending("NodeResizePending")));
+    b.api.request = (async (call: { method: string }) => {
+      if (call.method === "PATCH") throw new Error("the object has been modified");
+      return b.api.get(path);
+    }) as never;
+    await assert.rejects(
+      b.run(),
+      /update PVC status failed : patchPVCStatus failed to patch PVC "c": the object has/,
+    );
+    assert.deepEqual(b.sizes, []);
+  });
+});

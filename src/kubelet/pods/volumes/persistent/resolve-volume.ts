@@ -1,0 +1,120 @@
+import { KubeletError, messageOf } from "../../../../lib/base/errors.ts";
+import type { Pod, Volume } from "../../../../lib/model/pod.ts";
+import type { VolumeSpec } from "../volume-plugin.ts";
+import type { Claim, PersistentVolume, VolumeApi } from "./volume-api.ts";
+
+const protection = "kubernetes.io/pvc-protection";
+
+/** The group that may use the volume, beside those of the pod. */
+const gidAnnotation = "pv.beta.kubernetes.io/gid";
+
+export interface ResolvedClaim {
+  readonly spec: VolumeSpec;
+  readonly gid: string | undefined;
+}
+
+/**
+ * The volume that a claim of a pod is bound to. Throws as long as that is not known; the message is told to users. The folder of
+ * such a volume is called after the PersistentVolume, and so is the spec.
+ */
+export async function resolveClaim(
+  api: VolumeApi,
+  pod: Pod,
+  volume: Volume,
+  signal: AbortSignal,
+): Promise<ResolvedClaim> {
+  const reference = claimReference(pod, volume);
+  if (!reference) throw failure(`volume ${volume.name} names no claim`);
+  const { namespace } = pod.metadata;
+  const { claimName, readOnly, isEphemeral } = reference;
+  const inWords = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      signal.throwIfAborted();
+      throw failure(`error processing PVC ${namespace}/${claimName}: ${messageOf(error)}`, error);
+    }
+  };
+  const claim = await inWords(() => boundClaim(api, namespace, claimName, signal));
+  if (isEphemeral && !isMadeFor(claim, pod)) {
+    const { name } = pod.metadata;
+    const owner = `${namespace}/${name} (pod is not owner)`;
+    throw failure(`PVC ${namespace}/${claimName} was not created for pod ${owner}`);
+  }
+  const pv = await inWords(() => volumeOf(api, claim, signal));
+  const mode = pv.spec.volumeMode ?? "Filesystem";
+  const { name, labels, annotations } = pv.metadata;
+  const spec: VolumeSpec = {
+    name,
+    volume,
+    readOnly,
+    persistent: {
+      volumeName: name,
+      spec: pv.spec,
+      claim: { namespace, name: claimName, uid: claim.metadata.uid },
+      mode,
+      ...(labels && { labels }),
+      annotations,
+      claimCapacity: claim.status?.capacity?.storage,
+    },
+  };
+  return { spec, gid: annotations?.[gidAnnotation] };
+}
+
+/** The claim that a volume names; a generic ephemeral volume has one that is called after pod and volume. */
+export function claimReference(
+  pod: Pod,
+  volume: Volume,
+): { claimName: string; readOnly: boolean; isEphemeral: boolean } | undefined {
+  const { persistentVolumeClaim: claim, ephemeral } = volume;
+  if (claim) return { claimName: claim.claimName, readOnly: claim.readOnly ?? false, isEphemeral: false };
+  if (!ephemeral) return undefined;
+  return { claimName: `${pod.metadata.name}-${volume.name}`, readOnly: false, isEphemeral: true };
+}
+
+async function boundClaim(
+  api: VolumeApi,
+  namespace: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<Claim> {
+  let claim: Claim;
+  try {
+    claim = await api.claim(namespace, name, signal);
+  } catch (error) {
+    throw failure(`failed to fetch PVC from API server: ${messageOf(error)}`, error);
+  }
+  const { deletionTimestamp, finalizers } = claim.metadata;
+  // As long as it is protected, a pod that uses it already may go on after a restart of ours.
+  if (deletionTimestamp && !finalizers?.includes(protection)) throw failure("PVC is being deleted");
+  if (claim.status?.phase !== "Bound") throw failure("PVC is not bound");
+  if (!claim.spec.volumeName) throw failure("PVC has empty pvc.Spec.VolumeName");
+  return claim;
+}
+
+async function volumeOf(api: VolumeApi, claim: Claim, signal: AbortSignal): Promise<PersistentVolume> {
+  const name = claim.spec.volumeName ?? "";
+  let pv: PersistentVolume;
+  try {
+    pv = await api.volume(name, signal);
+  } catch (error) {
+    throw failure(`failed to fetch PV ${name} from API server: ${messageOf(error)}`, error);
+  }
+  const reference = pv.spec.claimRef;
+  if (!reference) {
+    const why = "it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim";
+    throw failure(`found PV object ${name} but ${why}`);
+  }
+  if (reference.uid === claim.metadata.uid) return pv;
+  const why = `its pv.Spec.ClaimRef.UID ${reference.uid ?? ""} does not point to claim.UID ${claim.metadata.uid}`;
+  throw failure(`found PV object ${name} but ${why}`);
+}
+
+function isMadeFor(claim: Claim, pod: Pod): boolean {
+  const owners = claim.metadata.ownerReferences ?? [];
+  return owners.some((owner) => owner.controller === true && owner.uid === pod.metadata.uid);
+}
+
+function failure(message: string, cause?: unknown): KubeletError {
+  return new KubeletError("VolumeClaim", message, { cause });
+}

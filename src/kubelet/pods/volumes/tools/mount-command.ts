@@ -1,0 +1,54 @@
+import { KubeletError } from "../../../../lib/base/errors.ts";
+import { type CommandLimits, type Commands, exitText } from "./run-command.ts";
+
+/** The mount helpers of file systems may wait this long for a server. */
+const mountTimeoutMs = 150_000;
+const unmountTimeoutMs = 60_000;
+
+export interface MountRequest {
+  readonly source: string;
+  readonly target: string;
+  readonly fsType: string;
+  readonly options: readonly string[];
+}
+
+export function mountArguments({ source, target, fsType, options }: MountRequest): string[] {
+  const type = fsType ? ["-t", fsType] : [];
+  return [...type, ...(options.length > 0 ? ["-o", options.join(",")] : []), source, target];
+}
+
+/** mount(8), for file systems that need a helper of their own. */
+export async function mountByCommand(
+  commands: Commands,
+  request: MountRequest,
+  signal: AbortSignal,
+): Promise<void> {
+  const args = mountArguments(request);
+  const result = await commands.run("mount", args, { timeoutMs: mountTimeoutMs, signal });
+  if (result.code === 0) return;
+  const message = `mount failed: ${exitText(result)}\nMounting command: mount\nMounting arguments: ${args.join(" ")}\nOutput: ${result.output}\n`;
+  throw new KubeletError("Mount", message);
+}
+
+/**
+ * umount(8), in a process of its own: to unmount a dead server's file system can take for ever, and all of the agent would wait
+ * with it. After a minute it is done by force.
+ */
+export async function unmountByCommand(
+  commands: Commands,
+  target: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const limits: CommandLimits = { timeoutMs: unmountTimeoutMs, signal };
+  const first = await commands.run("umount", [target], limits);
+  if (first.code === 0) return;
+  const result = first.code === undefined ? await commands.run("umount", ["-f", target], limits) : first;
+  if (result.code === 0) return;
+  const message = `unmount failed: ${exitText(result)}\nUnmounting arguments: ${target}\nOutput: ${result.output}\n`;
+  throw new KubeletError("Unmount", message);
+}
+
+/** Options of the volume and of the way it is used, each once, in a fixed order. */
+export function joinOptions(volumeOptions: readonly string[], options: readonly string[]): string[] {
+  return [...new Set([...volumeOptions, ...options])].sort((a, b) => (a < b ? -1 : 1));
+}

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { FakeClock } from "../../../../lib/base/fake-clock.ts";
+import { systemCommands } from "./run-command.ts";
+
+const never = new AbortController().signal;
+
+describe("a command", () => {
+  it("gives its exit code and all that it says", async () => {
+    const result = await systemCommands().run("sh", ["-c", "echo out; echo err >&2; exit 3"], {
+      timeoutMs: 10_000,
+      signal: never,
+    });
+    assert.equal(result.code, 3);
+    assert.deepEqual(
+      result.output
+        .trim()
+        .split("\n")
+        .sort((a, b) => (a < b ? -1 : 1)),
+      ["err", "out"],
+    );
+  });
+  it("that takes too long is killed", async () => {
+    const clock = new FakeClock();
+    const run = systemCommands(clock).run("sleep", ["1000"], { timeoutMs: 1000, signal: never });
+    await clock.advance(1000);
+    assert.deepEqual(await run, { code: undefined, output: "" });
+  });
+  it("can be given up, and one that is not there rejects", async () => {
+    const abort = new AbortController();
+    const run = systemCommands().run("sleep", ["1000"], { timeoutMs: 60_000, signal: abort.signal });
+    abort.abort();
+    await assert.rejects(run, { name: "AbortError" });
+    await assert.rejects(systemCommands().run("/no/such/program", [], { timeoutMs: 1000, signal: never }), {
+      code: "ENOENT",
+    });
+  });
+});

@@ -1,0 +1,596 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import {
+  access,
+  chmod,
+  mkdir,
+  open,
+  readFile,
+  readlink,
+  rename,
+  stat,
+  statfs,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import { systemClock } from "../../../lib/base/clock.ts";
+import { silentLogger } from "../../../lib/base/logger.ts";
+import { attachLoopDevice, detachLoopDevice, loopDeviceOf } from "../../../lib/host/loop-devices.ts";
+import { hostMounts } from "../../../lib/host/mounts.ts";
+import { fakePod } from "../../../lib/model/fake-pod.ts";
+import type { Container, Pod, PodUid, Volume, VolumeMount } from "../../../lib/model/pod.ts";
+import { contentPlugins } from "./content/content-plugins.ts";
+import { FakeObjects, FakeTokens } from "./content/fake-content.ts";
+import { podsFollowing } from "./content/following.ts";
+import { mayMount, startVolumes, type TestVolumes, testRoot } from "./fake-parts.ts";
+
+const signal = () => AbortSignal.timeout(20_000);
+const uid = "0a1b" as PodUid;
+const hasHugePages = existsSync("/sys/kernel/mm/hugepages/hugepages-2048kB");
+const hasLoopDevices = ["/dev/loop-control", "/usr/sbin/mkfs.ext4"].every((path) => existsSync(path));
+
+function podWith(volumes: Volume[], more: Partial<Pod["spec"]> = {}, mounts: VolumeMount[] = []): Pod {
+  const volumeMounts =
+    mounts.length > 0 ? mounts : volumes.map(({ name }) => ({ name, mountPath: `/${name}` }));
+  return fakePod({
+    metadata: { uid, name: "p" },
+    spec: { ...more, volumes, containers: [{ volumeMounts }] },
+  });
+}
+
+describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
+  let rootDir = "";
+  let remove = async () => {};
+  let volumes: TestVolumes;
+  const place = (plugin: string, name: string) => join(rootDir, "pods", uid, "volumes", plugin, name);
+  const there = (path: string) =>
+    access(path).then(
+      () => true,
+      () => false,
+    );
+
+  beforeEach(async () => {
+    ({ rootDir, remove } = await testRoot());
+    volumes = await startVolumes(rootDir);
+  });
+  afterEach(async () => {
+    await volumes.stop();
+    await remove();
+  });
+
+  describe("emptyDir", () => {
+    test("on disk: a folder that all may use, with a sign that it is whole; both go with the pod", async () => {
+      const pod = podWith([{ name: "data", emptyDir: {} }]);
+      await volumes.manager.waitFor(pod, signal());
+      const dir = place("kubernetes.io~empty-dir", "data");
+      assert.equal((await stat(dir)).mode & 0o7777, 0o777);
+      const ready = join(rootDir, "pods", uid, "plugins/kubernetes.io~empty-dir/data/ready");
+      assert.equal(await there(ready), true);
+      await writeFile(join(dir, "file"), "x");
+      const [data] = await volumes.stats(uid);
+      assert.ok(data!.usedBytes! >= 4096 && data!.inodesUsed === 2, JSON.stringify(data));
+      await volumes.manager.release(uid, signal());
+      for (const path of [dir, ready, join(rootDir, "pods", uid, "volumes/kubernetes.io~empty-dir")])
+        assert.equal(await there(path), false, path);
+    });
+
+    test("with an fsGroup the folder belongs to it and hands it on", async () => {
+      await volumes.manager.waitFor(
+        podWith([{ name: "data", emptyDir: {} }], { securityContext: { fsGroup: 4321 } }),
+        signal(),
+      );
+      const found = await stat(place("kubernetes.io~empty-dir", "data"));
+      assert.deepEqual([found.gid, found.mode & 0o7777], [4321, 0o2777]);
+    });
+
+    const sizes: [string, string | undefined, string | undefined, number][] = [
+      ["that of all pods' memory", undefined, undefined, 64 << 20],
+      ["its sizeLimit", "8Mi", undefined, 8 << 20],
+      ["the pod's memory limit, if that is less", "32Mi", "16Mi", 16 << 20],
+      ["its sizeLimit, if that is less than the pod's limit", "4Mi", "16Mi", 4 << 20],
+      ["not more than all pods may use", "1Gi", undefined, 64 << 20],
+    ];
+    for (const [what, sizeLimit, limit, size] of sizes)
+      test(`in memory: its size is ${what}`, async () => {
+        const pod = podWith([
+          { name: "data", emptyDir: { medium: "Memory", ...(sizeLimit && { sizeLimit }) } },
+        ]);
+        if (limit)
+          pod.spec.containers[0]!.resources = { limits: { memory: limit }, requests: { memory: limit } };
+        await volumes.manager.waitFor(pod, signal());
+        const dir = place("kubernetes.io~empty-dir", "data");
+        const { blocks, bsize } = await statfs(dir);
+        assert.equal(blocks * bsize, size);
+        await volumes.manager.release(uid, signal());
+        assert.equal(await there(dir), false);
+      });
+
+    test("in huge pages: with the page size that a container asks for", { skip: !hasHugePages }, async () => {
+      const pod = podWith([{ name: "data", emptyDir: { medium: "HugePages" } }]);
+      pod.spec.containers[0]!.resources = { requests: { "hugepages-2Mi": "4Mi" } };
+      await volumes.manager.waitFor(pod, signal());
+      const dir = place("kubernetes.io~empty-dir", "data");
+      const mounted = await hostMounts.at(dir);
+      assert.equal(mounted?.fsType, "hugetlbfs");
+      assert.ok(mounted?.options.includes("pagesize=2M"), mounted?.options.join());
+      await volumes.manager.release(uid, signal());
+      assert.equal(await there(dir), false);
+    });
+
+    test("in huge pages that no container asks for: a clear event, and nothing is mounted", async () => {
+      const pod = podWith([{ name: "data", emptyDir: { medium: "HugePages-2Mi" } }]);
+      await assert.rejects(volumes.manager.waitFor(pod, AbortSignal.timeout(300)), { name: "AbortError" });
+      assert.equal(
+        volumes.events[0],
+        'FailedMount: MountVolume.SetUp failed for volume "data" : medium HugePages-2Mi: hugePages storage requested, but there is no resource request for huge pages',
+      );
+      await volumes.manager.release(uid, signal());
+    });
+  });
+
+  describe("hostPath", () => {
+    async function setUp(path: string, type: string | undefined): Promise<string> {
+      volumes.events.length = 0;
+      const pod = podWith([{ name: "h", hostPath: { path, ...(type !== undefined && { type }) } }]);
+      const wait = volumes.manager.waitFor(pod, signal());
+      const failed = new Promise<string>((resolve) => {
+        const off = volumes.manager.onChange(() => {
+          off();
+          resolve(volumes.events[0]?.split(" : ")[1] ?? "");
+        });
+      });
+      const result = await Promise.race([wait.then(() => ""), failed]);
+      wait.catch(() => {});
+      await volumes.manager.release(uid, signal());
+      return result;
+    }
+
+    test("has to be of its type, and is made if the type says so", async () => {
+      const dir = join(rootDir, "dir");
+      const file = join(rootDir, "file");
+      const socket = join(rootDir, "socket");
+      await mkdir(dir);
+      await writeFile(file, "");
+      const server = createServer().listen(socket);
+      const check = (path: string, what: string) => `hostPath type check failed: ${path} is not ${what}`;
+      const table: [path: string, type: string | undefined, answer: string][] = [
+        [join(rootDir, "nothing"), undefined, ""],
+        [join(rootDir, "nothing"), "", ""],
+        [dir, "Directory", ""],
+        [file, "Directory", check(file, "a directory")],
+        [join(rootDir, "nothing"), "Directory", check(join(rootDir, "nothing"), "a directory")],
+        [file, "File", ""],
+        [dir, "File", check(dir, "a file")],
+        [socket, "Socket", ""],
+        [file, "Socket", check(file, "a socket file")],
+        ["/dev/null", "CharDevice", ""],
+        [file, "CharDevice", check(file, "a character device")],
+        [file, "BlockDevice", check(file, "a block device")],
+        [join(rootDir, "new/dir"), "DirectoryOrCreate", ""],
+        [file, "DirectoryOrCreate", check(file, "a directory")],
+        [join(rootDir, "new/file"), "FileOrCreate", ""],
+        [dir, "FileOrCreate", check(dir, "a file")],
+        [dir, "SocketOrCreate", "SocketOrCreate is an invalid volume type"],
+        [`${rootDir}/../x`, "Directory", `invalid HostPath \`${rootDir}/../x\`: must not contain '..'`],
+      ];
+      for (const [path, type, answer] of table)
+        assert.equal(await setUp(path, type), answer, `${type} ${path}`);
+      assert.equal((await stat(join(rootDir, "new/dir"))).mode & 0o777, 0o755);
+      assert.equal((await stat(join(rootDir, "new/file"))).isFile(), true);
+      server.close();
+    });
+
+    test("containers get the path itself, and it outlives the pod", async () => {
+      const dir = join(rootDir, "dir");
+      await mkdir(dir);
+      const pod = podWith([{ name: "h", hostPath: { path: dir } }]);
+      await volumes.manager.waitFor(pod, signal());
+      const [mount] = await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map(), signal());
+      assert.equal(mount?.hostPath, dir);
+      await volumes.manager.release(uid, signal());
+      assert.equal(await there(dir), true);
+    });
+  });
+
+  describe("what containers get", () => {
+    test("in the order of their volumeMounts, with readOnly, propagation and subPaths", async () => {
+      const mounts: VolumeMount[] = [
+        { name: "data", mountPath: "/a", subPath: "sub/dir" },
+        { name: "data", mountPath: "b", readOnly: true, mountPropagation: "HostToContainer" },
+        {
+          name: "data",
+          mountPath: "/c",
+          subPathExpr: "$(POD)/x",
+          readOnly: true,
+          recursiveReadOnly: "Enabled",
+        },
+      ];
+      const pod = podWith([{ name: "data", emptyDir: {} }], { securityContext: { fsGroup: 4321 } }, mounts);
+      await volumes.manager.waitFor(pod, signal());
+      const got = await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map([["POD", "p1"]]), signal());
+      const part = (index: number) => join(rootDir, "pods", uid, "volume-subpaths/data/c0", String(index));
+      const dir = place("kubernetes.io~empty-dir", "data");
+      assert.deepEqual(
+        got.map((m) => [m.hostPath, m.containerPath, m.readonly, m.recursiveReadOnly, m.propagation]),
+        [
+          [part(0), "/a", false, false, 0],
+          [dir, "/b", true, false, 1],
+          [part(2), "/c", true, true, 0],
+        ],
+      );
+      const made = await stat(join(dir, "sub/dir"));
+      assert.deepEqual([made.gid, made.mode & 0o7777], [4321, 0o2777]);
+      await writeFile(join(part(0), "file"), "seen");
+      assert.equal(await readFile(join(dir, "sub/dir/file"), "utf8"), "seen");
+      const before = await hostMounts.at(part(0));
+      await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map([["POD", "p1"]]), signal());
+      assert.equal((await hostMounts.at(part(0)))?.id, before?.id);
+      await volumes.manager.release(uid, signal());
+      assert.equal(await there(join(rootDir, "pods", uid, "volume-subpaths")), false);
+    });
+
+    test("a subPath may be a file, and what is there now counts when it was replaced", async () => {
+      const mounts = [{ name: "data", mountPath: "/f", subPath: "file" }];
+      const pod = podWith([{ name: "data", emptyDir: {} }], {}, mounts);
+      await volumes.manager.waitFor(pod, signal());
+      const dir = place("kubernetes.io~empty-dir", "data");
+      const read = async () => {
+        const [mount] = await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map(), signal());
+        return readFile(mount!.hostPath!, "utf8");
+      };
+      await writeFile(join(dir, "file"), "one");
+      assert.equal(await read(), "one");
+      await writeFile(join(dir, "next"), "two");
+      await rename(join(dir, "next"), join(dir, "file"));
+      assert.equal(await read(), "two");
+      await volumes.manager.release(uid, signal());
+    });
+
+    const refusals: [Partial<VolumeMount>, RegExp][] = [
+      [{ subPath: "/etc" }, /error SubPath `\/etc` must not be an absolute path/],
+      [{ subPath: "a/../../b" }, /unable to provision SubPath `a\/..\/..\/b`: must not contain '..'/],
+      [{ subPath: "out/x" }, /failed to prepare subPath for volumeMount "data" of container "c0"$/],
+      [{ subPath: "up" }, /failed to prepare subPath for volumeMount "data" of container "c0"$/],
+      [{ subPathExpr: "$(B)$(A)$(EMPTY)" }, /missing value for A, B, EMPTY/],
+      [{ mountPropagation: "Sideways" }, /invalid MountPropagation mode: "Sideways"/],
+      [{ recursiveReadOnly: "Enabled" }, /requested recursive read-only mode, but it is not read-only/],
+      [
+        { recursiveReadOnly: "Enabled", readOnly: true, mountPropagation: "HostToContainer" },
+        /not compatible with propagation "HostToContainer"/,
+      ],
+      [{ name: "other" }, /cannot find volume "other" to mount into container "c0"/],
+    ];
+    for (const [part, answer] of refusals)
+      test(`refused: ${JSON.stringify(part)}`, async () => {
+        const pod = podWith([{ name: "data", emptyDir: {} }]);
+        await volumes.manager.waitFor(pod, signal());
+        const dir = place("kubernetes.io~empty-dir", "data");
+        await symlink("/etc", join(dir, "out"));
+        await symlink("../../..", join(dir, "up"));
+        const container: Container = {
+          name: "c0",
+          volumeMounts: [{ name: "data", mountPath: "/d", ...part }],
+        };
+        await assert.rejects(volumes.mountsFor(pod, container, new Map([["EMPTY", ""]]), signal()), answer);
+        assert.deepEqual(
+          hostMounts.list().filter((m) => m.path.includes("volume-subpaths") && m.path.startsWith(rootDir)),
+          [],
+        );
+      });
+
+    test("an image volume is mounted by the runtime, from the image that was pulled for it", async () => {
+      await volumes.stop();
+      volumes = await startVolumes(rootDir, {
+        imageSource: async (_pod, { reference }) => ({ image: "sha256:1", userSpecifiedImage: reference }),
+      });
+      const volume = { name: "img", image: { reference: "example/data:1" } } as Volume;
+      const pod = podWith([volume], {}, [{ name: "img", mountPath: "/i", subPath: "part" }]);
+      await volumes.manager.waitFor(pod, signal());
+      const [mount] = await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map(), signal());
+      assert.deepEqual(
+        [mount?.hostPath, mount?.image, mount?.imageSubPath, mount?.readonly],
+        [undefined, { image: "sha256:1", userSpecifiedImage: "example/data:1" }, "part", true],
+      );
+      assert.deepEqual(await volumes.stats(uid), []);
+    });
+  });
+
+  describe("local volumes", () => {
+    const resolve =
+      (path: string, more: object = {}, readOnly = false, mode: "Filesystem" | "Block" = "Filesystem") =>
+      async (_pod: Pod, volume: Volume) => ({
+        spec: {
+          name: "pv1",
+          volume,
+          readOnly,
+          persistent: {
+            volumeName: "pv1",
+            spec: { local: { path }, ...more },
+            claim: { namespace: "default", name: "c", uid: "u" },
+            mode,
+          },
+        },
+      });
+    const claim: Volume = { name: "data", persistentVolumeClaim: { claimName: "c" } };
+
+    test("a folder of the node is bound into the pod's, given to the fsGroup, and left alone at the end", async () => {
+      const path = join(rootDir, "disk");
+      await mkdir(path);
+      await writeFile(join(path, "file"), "x", { mode: 0o600 });
+      await volumes.stop();
+      volumes = await startVolumes(rootDir, { resolveClaim: resolve(path) });
+      await volumes.manager.waitFor(podWith([claim], { securityContext: { fsGroup: 4321 } }), signal());
+      const dir = place("kubernetes.io~local-volume", "pv1");
+      assert.equal(await readFile(join(dir, "file"), "utf8"), "x");
+      const file = await stat(join(path, "file"));
+      assert.deepEqual([file.gid, file.mode & 0o777], [4321, 0o660]);
+      assert.deepEqual(volumes.manager.inUse(), []);
+      await volumes.manager.release(uid, signal());
+      assert.equal(await there(dir), false);
+      assert.equal(await readFile(join(path, "file"), "utf8"), "x");
+    });
+
+    test("a read-only claim cannot be written to", async () => {
+      const path = join(rootDir, "disk");
+      await mkdir(path);
+      await volumes.stop();
+      volumes = await startVolumes(rootDir, { resolveClaim: resolve(path, {}, true) });
+      await volumes.manager.waitFor(podWith([claim]), signal());
+      await assert.rejects(writeFile(join(place("kubernetes.io~local-volume", "pv1"), "f"), ""), {
+        code: "EROFS",
+      });
+    });
+
+    test("a path that is not there is told, and the volume comes once it is", async () => {
+      const path = join(rootDir, "later");
+      await volumes.stop();
+      volumes = await startVolumes(rootDir, { resolveClaim: resolve(path) });
+      const wait = volumes.manager.waitFor(podWith([claim]), signal());
+      await new Promise<void>((done) => volumes.manager.onChange(() => done()));
+      assert.match(
+        volumes.events[0]!,
+        /MountVolume.MountDevice failed for volume "pv1" : path ".*later" does not exist/,
+      );
+      await mkdir(path);
+      await wait;
+    });
+  });
+
+  describe("local disks", { skip: !hasLoopDevices && "needs loop devices and mkfs.ext4" }, () => {
+    const claim: Volume = { name: "data", persistentVolumeClaim: { claimName: "c" } };
+    let file = "";
+    let device = "";
+    beforeEach(async () => {
+      file = join(rootDir, "disk.img");
+      const handle = await open(file, "w");
+      await handle.truncate(16 << 20);
+      await handle.close();
+      device = await attachLoopDevice(file);
+      await volumes.stop();
+    });
+    afterEach(() => detachLoopDevice(file));
+    const spec = (volume: Volume, mode: "Filesystem" | "Block") => ({
+      name: "pv1",
+      volume,
+      readOnly: false,
+      persistent: {
+        volumeName: "pv1",
+        spec: { local: { path: device } },
+        claim: { namespace: "default", name: "c", uid: "u" },
+        mode,
+      },
+    });
+
+    test("an empty disk is formatted, mounted once for the node and bound into the pod's folder; its data stays", async () => {
+      const resolveClaim = async (_pod: Pod, volume: Volume) => ({ spec: spec(volume, "Filesystem") });
+      volumes = await startVolumes(rootDir, { resolveClaim, ready: () => true, phaseOf: () => "syncing" });
+      const dir = place("kubernetes.io~local-volume", "pv1");
+      const global = join(rootDir, "plugins/kubernetes.io/local-volume/mounts/pv1");
+      for (const turn of [1, 2]) {
+        await volumes.manager.waitFor(podWith([claim]), signal());
+        assert.equal((await hostMounts.at(global))?.fsType, "ext4");
+        if (turn === 1) await writeFile(join(dir, "file"), "kept");
+        assert.equal(await readFile(join(dir, "file"), "utf8"), "kept");
+        await volumes.manager.release(uid, signal());
+        while (await hostMounts.isMountPoint(global)) await new Promise((resolve) => setImmediate(resolve));
+      }
+    });
+
+    test("as a block volume: a link in the pod's folder, a bind mount and a lock beside it; all go with the pod", async () => {
+      const resolveClaim = async (_pod: Pod, volume: Volume) => ({ spec: spec(volume, "Block") });
+      volumes = await startVolumes(rootDir, { resolveClaim });
+      const pod = podWith([claim]);
+      const container: Container = { name: "c0", volumeDevices: [{ name: "data", devicePath: "/dev/data" }] };
+      pod.spec.containers = [container];
+      await volumes.manager.waitFor(pod, signal());
+      const link = join(rootDir, "pods", uid, "volumeDevices/kubernetes.io~local-volume/pv1");
+      const global = join(rootDir, "plugins/kubernetes.io/kubernetes.io/local-volume/volumeDevices/pv1", uid);
+      assert.equal(await readlink(link), device);
+      assert.equal((await stat(global)).isBlockDevice(), true);
+      assert.notEqual(loopDeviceOf(global), undefined);
+      assert.deepEqual(await volumes.devicesFor(pod, container), [
+        { hostPath: link, containerPath: "/dev/data", permissions: "mrw" },
+      ]);
+      assert.equal(volumes.events.length, 2);
+      assert.match(
+        volumes.events[0]!,
+        /^SuccessfulMountVolume: MapVolume.MapPodDevice succeeded for volume "pv1" globalMapPath "/,
+      );
+      await volumes.manager.release(uid, signal());
+      for (const path of [link, global]) assert.equal(await there(path), false, path);
+    });
+  });
+
+  describe("with volumes of content", () => {
+    test("a missing secret is named, and the pod goes on as soon as it is there; a change is seen in place", async () => {
+      const objects = new FakeObjects();
+      await volumes.stop();
+      volumes = await startVolumes(rootDir, {
+        plugins: ({ mounts }) =>
+          contentPlugins({
+            mounts,
+            clock: systemClock,
+            logger: silentLogger,
+            allocatable: () => ({}),
+            objects: objects.source,
+            tokens: new FakeTokens(),
+          }),
+      });
+      const pod = podWith([{ name: "data", secret: { secretName: "s" } }]);
+      const wait = volumes.manager.waitFor(pod, signal());
+      await new Promise<void>((done) => volumes.manager.onChange(() => done()));
+      assert.deepEqual(volumes.manager.waiting(uid), ['waiting for volume data: secret "s" not found']);
+      assert.equal(
+        volumes.events[0],
+        'FailedMount: MountVolume.SetUp failed for volume "data" : secret "s" not found',
+      );
+      objects.secret("s", { password: "one" });
+      volumes.manager.changed(podsFollowing([pod], { kind: "Secret", namespace: "default", name: "s" }));
+      await wait;
+      const dir = place("kubernetes.io~secret", "data");
+      const mounted = await hostMounts.at(dir);
+      assert.equal(mounted?.fsType, "tmpfs");
+      assert.equal(await readFile(join(dir, "password"), "utf8"), "one");
+      const [mount] = await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map(), signal());
+      assert.deepEqual([mount?.hostPath, mount?.readonly], [dir, true]);
+
+      objects.secret("s", { password: "two" });
+      const updated = new Promise<void>((done) => volumes.manager.onChange(() => done()));
+      volumes.manager.changed([uid]);
+      await updated;
+      assert.equal(await readFile(join(dir, "password"), "utf8"), "two");
+      assert.equal((await hostMounts.at(dir))?.id, mounted?.id);
+      await volumes.manager.release(uid, signal());
+      assert.equal(await hostMounts.isMountPoint(dir), false);
+      assert.equal(await there(dir), false);
+    });
+  });
+
+  describe("after the agent was killed", () => {
+    test("every mount is still the same mount, and goes with its pod", async () => {
+      const pod = podWith(
+        [
+          { name: "mem", emptyDir: { medium: "Memory" } },
+          { name: "disk", emptyDir: {} },
+        ],
+        {},
+        [
+          { name: "mem", mountPath: "/m" },
+          { name: "disk", mountPath: "/d", subPath: "part" },
+        ],
+      );
+      const mounts = () => hostMounts.list().filter((m) => m.path.startsWith(rootDir));
+      await volumes.manager.waitFor(pod, signal());
+      await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map(), signal());
+      await writeFile(join(place("kubernetes.io~empty-dir", "disk"), "file"), "kept");
+      const before = mounts();
+      assert.equal(before.length, 2);
+      await volumes.stop();
+      volumes = await startVolumes(rootDir);
+      await volumes.manager.waitFor(pod, signal());
+      await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map(), signal());
+      assert.deepEqual(mounts(), before);
+      assert.equal(await readFile(join(place("kubernetes.io~empty-dir", "disk"), "file"), "utf8"), "kept");
+      await volumes.manager.release(uid, signal());
+      assert.deepEqual(mounts(), []);
+      assert.equal(await there(join(rootDir, "pods", uid, "volume-subpaths")), false);
+    });
+
+    test("what a pod left that nobody wants any more is cleaned up; unknown folders are left alone", async () => {
+      await volumes.manager.waitFor(podWith([{ name: "mem", emptyDir: { medium: "Memory" } }]), signal());
+      await volumes.stop();
+      const unknown = place("example.com~other", "v");
+      await mkdir(unknown, { recursive: true });
+      await writeFile(join(unknown, "precious"), "x");
+      volumes = await startVolumes(rootDir, { ready: () => true, phaseOf: () => undefined });
+      await new Promise<void>((done) => volumes.manager.onChange(() => done()));
+      assert.equal(await there(place("kubernetes.io~empty-dir", "mem")), false);
+      assert.equal(await readFile(join(unknown, "precious"), "utf8"), "x");
+    });
+  });
+
+  describe("when the machine does not play along", () => {
+    test("a full disk: a clear event, and the volume comes once there is room", async () => {
+      const small = join(rootDir, "small");
+      await mkdir(small);
+      await hostMounts.mount("tmpfs", small, "tmpfs", ["nr_inodes=12"]);
+      await volumes.stop();
+      volumes = await startVolumes(small);
+      const names = Array.from({ length: 8 }, (_, i) => `v${i}`);
+      const pod = podWith(names.map((name) => ({ name, emptyDir: {} })));
+      const wait = volumes.manager.waitFor(pod, signal());
+      await new Promise<void>((done) => volumes.manager.onChange(() => volumes.events.length > 0 && done()));
+      assert.match(
+        volumes.events[0]!,
+        /^FailedMount: MountVolume.SetUp failed for volume "v\d" : ENOSPC: no space left/,
+      );
+      await hostMounts.mount("tmpfs", small, "tmpfs", ["remount", "nr_inodes=1000"]);
+      await wait;
+      await volumes.manager.release(uid, signal());
+    });
+
+    test("a read-only root folder: a clear event, and the volume comes once it can be written to", async () => {
+      const read = join(rootDir, "read");
+      await mkdir(read);
+      await hostMounts.mount("tmpfs", read, "tmpfs", ["ro"]);
+      await volumes.stop();
+      volumes = await startVolumes(read);
+      const wait = volumes.manager.waitFor(podWith([{ name: "data", emptyDir: {} }]), signal());
+      await new Promise<void>((done) => volumes.manager.onChange(() => done()));
+      assert.match(
+        volumes.events[0]!,
+        /MountVolume.SetUp failed for volume "data" : EROFS: read-only file system/,
+      );
+      await hostMounts.mount("tmpfs", read, "tmpfs", ["remount", "rw"]);
+      await wait;
+      await volumes.manager.release(uid, signal());
+    });
+
+    test("a mount that fails: a clear event, nothing is half mounted, and it comes when the cause is gone", async () => {
+      let broken = true;
+      await volumes.stop();
+      volumes = await startVolumes(rootDir, {
+        mounts: {
+          ...hostMounts,
+          mountTmpfs: (dir, options) => hostMounts.mountTmpfs(broken ? join(dir, "nowhere") : dir, options),
+        },
+      });
+      const wait = volumes.manager.waitFor(
+        podWith([{ name: "m", emptyDir: { medium: "Memory" } }]),
+        signal(),
+      );
+      await new Promise<void>((done) => volumes.manager.onChange(() => done()));
+      assert.match(
+        volumes.events[0]!,
+        /MountVolume.SetUp failed for volume "m" : mount tmpfs on .*: no such file/,
+      );
+      assert.deepEqual(
+        hostMounts.list().filter((m) => m.path.startsWith(rootDir)),
+        [],
+      );
+      broken = false;
+      await wait;
+      await volumes.manager.release(uid, signal());
+      assert.deepEqual(
+        hostMounts.list().filter((m) => m.path.startsWith(rootDir)),
+        [],
+      );
+    });
+
+    test("a volume that cannot be removed is not forgotten, and goes later", async () => {
+      await volumes.manager.waitFor(podWith([{ name: "data", emptyDir: {} }]), signal());
+      const inside = join(place("kubernetes.io~empty-dir", "data"), "held");
+      await mkdir(inside);
+      await hostMounts.mountTmpfs(inside); // as a container with a bidirectional mount could leave it
+      const gone = volumes.manager.release(uid, signal());
+      await new Promise<void>((done) => volumes.manager.onChange(() => done()));
+      assert.equal(volumes.manager.hasVolumes(uid), true);
+      await hostMounts.unmount(inside);
+      await gone;
+      await chmod(rootDir, 0o755);
+    });
+  });
+});

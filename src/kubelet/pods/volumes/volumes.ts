@@ -1,0 +1,123 @@
+import { rmdir } from "node:fs/promises";
+import type { Clock } from "../../../lib/base/clock.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import type { Metrics } from "../../../lib/base/metrics.ts";
+import { HangGuard } from "../../../lib/host/hang-guard.ts";
+import { makeFolders } from "../../../lib/host/make-folders.ts";
+import { hostMounts, type Mounts } from "../../../lib/host/mounts.ts";
+import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
+import type { PodEvents } from "../../../lib/model/pod-events.ts";
+import { emptyDirPlugin } from "./empty-dir/empty-dir.ts";
+import { hostPathPlugin } from "./host-path/host-path.ts";
+import { imagePlugin } from "./image/image.ts";
+import { localPlugin } from "./local/local.ts";
+import { BlockMaps } from "./manager/block-maps.ts";
+import { type OperationsOptions, VolumeOperations } from "./manager/operations.ts";
+import { VolumeManager, type VolumeManagerOptions } from "./manager/volume-manager.ts";
+import { measurementMetric } from "./manager/volume-metrics.ts";
+import { type VolumeStat, VolumeStats, type VolumeStatsOptions } from "./manager/volume-stats.ts";
+import {
+  type ContainerMountsOptions,
+  containerDevices,
+  containerMounts,
+  type DeviceInit,
+  type MountInit,
+} from "./mounts/container-mounts.ts";
+import { applyFsGroup, type OwnershipRequest } from "./mounts/ownership.ts";
+import { SubPaths } from "./mounts/sub-paths.ts";
+import type { VolumePlugin } from "./volume-plugin.ts";
+
+export interface VolumesOptions
+  extends Pick<VolumeManagerOptions, "resolveClaim" | "phaseOf" | "ready" | "rootDir" | "onInUse">,
+    Pick<OperationsOptions, "verifyAttached" | "refusedByAffinity">,
+    Pick<ContainerMountsOptions, "selinux" | "recursiveReadOnly" | "imageSource"> {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly events: PodEvents;
+  readonly metrics: Metrics;
+  /** Bytes of memory that all pods together may use. */
+  readonly allocatableMemory: () => bigint;
+  /** The PodLevelResources gate. */
+  readonly podLevelResources?: boolean;
+  /** volumeStatsAggPeriod */
+  readonly statsMaxAgeMs: number;
+  readonly onAbnormal?: VolumeStatsOptions["onAbnormal"];
+  /** Types besides emptyDir, hostPath, local and image. */
+  readonly plugins: (parts: PluginParts) => readonly VolumePlugin[];
+  readonly mounts?: Mounts;
+}
+
+/** What other types of volumes are built with. */
+export interface PluginParts {
+  readonly mounts: Mounts;
+  readonly applyFsGroup: (request: OwnershipRequest) => Promise<void>;
+  /** For calls on what may never answer. */
+  readonly guard: Pick<HangGuard, "run">;
+}
+
+export interface Volumes {
+  readonly manager: VolumeManager;
+  /** For the request to the runtime; prepares subPaths and has images of image volumes pulled. */
+  mountsFor(
+    pod: Pod,
+    container: Container,
+    env: ReadonlyMap<string, string>,
+    signal: AbortSignal,
+  ): Promise<MountInit[]>;
+  devicesFor(pod: Pod, container: Container): Promise<DeviceInit[]>;
+  stats(uid: PodUid): Promise<readonly VolumeStat[]>;
+  /** Where a volume is on the node, if it is there. */
+  pathOf(uid: PodUid, volume: string): string | undefined;
+}
+
+/** Puts the parts together. */
+export function createVolumes(o: VolumesOptions): Volumes {
+  const { rootDir, clock, logger, events, metrics, mounts = hostMounts } = o;
+  const guard = new HangGuard(clock);
+  const subPaths = new SubPaths({ rootDir, mounts });
+  const own = (request: OwnershipRequest) => applyFsGroup(request, { clock, events, logger });
+  const manager = new VolumeManager({
+    ...o,
+    plugins: [
+      emptyDirPlugin({
+        mounts,
+        allocatableMemory: o.allocatableMemory,
+        podLevelResources: o.podLevelResources,
+        applyFsGroup: own,
+      }),
+      hostPathPlugin({ guard }),
+      localPlugin({ rootDir, mounts, events, applyFsGroup: own, guard }),
+      imagePlugin(),
+      ...o.plugins({ mounts, applyFsGroup: own, guard }),
+    ],
+    operations: new VolumeOperations({
+      events,
+      blockMaps: new BlockMaps({ mounts }),
+      cleanSubPaths: (uid, volume) => subPaths.clean(uid, volume),
+      // Another volume may be just about to use it: then it is not empty, or is made again.
+      makeFolder: (dir) => makeFolders(dir, 0o750),
+      removeIfEmpty: (dir) => rmdir(dir).catch(() => {}),
+      verifyAttached: o.verifyAttached,
+      refusedByAffinity: o.refusedByAffinity,
+    }),
+  });
+  const mounted: ContainerMountsOptions["mounted"] = (uid, name) => manager.mounted(uid, name);
+  const stats = new VolumeStats({
+    clock,
+    mounts,
+    guard,
+    mountedVolumes: (uid) => manager.mountedVolumes(uid),
+    maxAgeMs: o.statsMaxAgeMs,
+    measured: measurementMetric(metrics),
+    ...(o.onAbnormal && { onAbnormal: o.onAbnormal }),
+  });
+  manager.onChange((uid, change) => change !== "updated" && stats.forget(uid));
+  return {
+    manager,
+    mountsFor: (pod, container, env, signal) =>
+      containerMounts(pod, container, env, { ...o, mounted, subPaths, guard, logger }, signal),
+    devicesFor: (pod, container) => containerDevices(pod, container, mounted),
+    stats: (uid) => stats.stats(uid),
+    pathOf: (uid, volume) => manager.mounted(uid, volume)?.path,
+  };
+}

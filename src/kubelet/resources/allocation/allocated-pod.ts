@@ -1,0 +1,99 @@
+import type { Container, Pod, ResourceRequirements } from "../../../lib/model/pod.ts";
+import { amountsOf, isSidecar } from "../../../lib/model/resources.ts";
+import type { PodResourceInfo } from "./checkpoint.ts";
+
+export interface AllocationGates {
+  /** InPlacePodLevelResourcesVerticalScaling. */
+  readonly podLevel: boolean;
+  /** InPlacePodVerticalScalingInitContainers. */
+  readonly initContainers: boolean;
+}
+
+/** What a pod is given when it is admitted: what its spec asks for. */
+export function allocationOf({ spec }: Pod, gates: AllocationGates): PodResourceInfo {
+  const inits = (spec.initContainers ?? []).filter((c) => gates.initContainers || isSidecar(c));
+  return {
+    containers: new Map([...inits, ...spec.containers].map((c) => [c.name, c.resources ?? {}])),
+    ...(gates.podLevel && spec.resources ? { pod: spec.resources } : {}),
+  };
+}
+
+/** What the containers of a pod are started with: a limit that they do not have is the pod's. */
+export function actuationOf({ spec }: Pod, { podLevel }: AllocationGates): PodResourceInfo {
+  const all = [...(spec.initContainers ?? []), ...spec.containers];
+  const hasPodResources = spec.resources?.requests || spec.resources?.limits;
+  return {
+    containers: new Map(
+      all.map((c) => [c.name, actuatedResources(c, podLevel ? spec.resources : undefined)]),
+    ),
+    ...(hasPodResources ? { pod: spec.resources } : {}),
+  };
+}
+
+export function actuatedResources(
+  { resources = {} }: Container,
+  pod: ResourceRequirements | undefined,
+): ResourceRequirements {
+  const limits: Record<string, string> = { ...resources.limits };
+  for (const name of ["cpu", "memory"]) {
+    const ofPod = pod?.limits?.[name];
+    if (isZero(limits, name) && ofPod !== undefined) limits[name] = ofPod;
+  }
+  return { ...resources, limits };
+}
+
+/** The pod with the resources that it was given, or undefined if these are the ones that its spec asks for. */
+export function withAllocation(pod: Pod, info: PodResourceInfo, gates: AllocationGates): Pod | undefined {
+  const { spec } = pod;
+  const isOther = (c: Container) => {
+    const given = info.containers.get(c.name);
+    return given !== undefined && !areEqual(c.resources, given);
+  };
+  const podDiffers = gates.podLevel && !areEqual(spec.resources, info.pod);
+  const { initContainers = [], containers } = spec;
+  if (!podDiffers && ![...initContainers, ...containers].some(isOther)) return undefined;
+  const asGiven = (c: Container): Container =>
+    isOther(c) ? { ...c, resources: info.containers.get(c.name) ?? {} } : c;
+  const { resources: asked, ...rest } = spec;
+  const ofPod = gates.podLevel ? info.pod : asked;
+  return {
+    ...pod,
+    spec: {
+      ...rest,
+      containers: containers.map(asGiven),
+      ...(spec.initContainers ? { initContainers: initContainers.map(asGiven) } : {}),
+      ...(ofPod ? { resources: ofPod } : {}),
+    },
+  };
+}
+
+/** The event about a resize that waits: what is asked for, and why it is not given. */
+export function resizeEvent({ metadata, spec }: Pod, reason: string, error: string): string {
+  const summary = (containers: readonly Container[]) =>
+    containers.map(({ name, resources = {} }) => ({ name, resources }));
+  const inits = summary(spec.initContainers ?? []);
+  const text = JSON.stringify({
+    ...(inits.length > 0 ? { initContainers: inits } : {}),
+    containers: summary(spec.containers),
+    generation: metadata.generation ?? 0,
+    error,
+  });
+  return `Pod resize ${reason}: ${text}`;
+}
+
+function areEqual(a: ResourceRequirements | undefined, b: ResourceRequirements | undefined): boolean {
+  const claims = (r: ResourceRequirements | undefined) => JSON.stringify(r?.claims ?? []);
+  return (
+    sameAmounts(a?.requests, b?.requests) && sameAmounts(a?.limits, b?.limits) && claims(a) === claims(b)
+  );
+}
+
+/** As amounts: "1" is "1000m". */
+function sameAmounts(a: ResourceRequirements["limits"], b: ResourceRequirements["limits"]): boolean {
+  const [left, right] = [amountsOf(a), amountsOf(b)];
+  return left.size === right.size && [...left].every(([name, amount]) => right.get(name) === amount);
+}
+
+function isZero(list: Readonly<Record<string, string>>, name: string): boolean {
+  return (amountsOf(list).get(name) ?? 0n) === 0n;
+}

@@ -1,0 +1,74 @@
+import { KubeletError } from "../../../lib/base/errors.ts";
+import { apiJson } from "../../../lib/model/container-hash.ts";
+import { fnv32a } from "../../../lib/model/fnv.ts";
+import type { PodUid, ResourceRequirements } from "../../../lib/model/pod.ts";
+
+/** What a pod was given: by container name, and for the pod as a whole if its spec has that. */
+export interface PodResourceInfo {
+  readonly containers: ReadonlyMap<string, ResourceRequirements>;
+  readonly pod?: ResourceRequirements | undefined;
+}
+
+export type PodResourceInfos = ReadonlyMap<PodUid, PodResourceInfo>;
+
+interface Entry {
+  ContainerResources: Record<string, ResourceRequirements> | null;
+  PodLevelResources: ResourceRequirements | null;
+}
+
+/** The file as the reference kubelet writes it: entries as JSON in a string, and the checksum of that string. */
+export function encodeCheckpoint(infos: PodResourceInfos): string {
+  const entries: Record<string, Entry> = {};
+  for (const [uid, { containers, pod }] of sorted(infos))
+    entries[uid] = {
+      ContainerResources: Object.fromEntries([...sorted(containers)].map(([k, r]) => [k, written(r)])),
+      PodLevelResources: pod ? written(pod) : null,
+    };
+  const data = apiJson(infos.size > 0 ? { entries } : {});
+  return apiJson({ data, checksum: checksum(data) });
+}
+
+export function decodeCheckpoint(text: string): Map<PodUid, PodResourceInfo> {
+  const { data, checksum: expected } = parsed(text) as { data?: unknown; checksum?: unknown };
+  if (typeof data !== "string" || checksum(data) !== expected)
+    throw new KubeletError("CorruptCheckpoint", "checkpoint is corrupted");
+  const { entries = {} } = parsed(data) as { entries?: Record<string, Partial<Entry>> };
+  return new Map(
+    Object.entries(entries ?? {}).map(([uid, { ContainerResources, PodLevelResources }]) => [
+      uid as PodUid,
+      {
+        containers: new Map(Object.entries(ContainerResources ?? {})),
+        ...(PodLevelResources ? { pod: PodLevelResources } : {}),
+      },
+    ]),
+  );
+}
+
+/** Of a string, hashed with the name of its type before it. */
+function checksum(data: string): number {
+  return fnv32a(`(string)${data}`);
+}
+
+function parsed(text: string): object {
+  const value: unknown = JSON.parse(text);
+  if (typeof value === "object" && value !== null) return value;
+  throw new KubeletError("CorruptCheckpoint", "checkpoint is corrupted");
+}
+
+/** Empty lists are left out, and quantities are text. */
+function written({ limits, requests, claims }: ResourceRequirements): ResourceRequirements {
+  const list = (amounts: object | undefined) =>
+    amounts && Object.keys(amounts).length > 0
+      ? Object.fromEntries([...sorted(new Map(Object.entries(amounts)))].map(([k, v]) => [k, String(v)]))
+      : undefined;
+  const [limitList, requestList] = [list(limits), list(requests)];
+  return {
+    ...(limitList && { limits: limitList }),
+    ...(requestList && { requests: requestList }),
+    ...(claims && claims.length > 0 && { claims }),
+  };
+}
+
+function sorted<K extends string, V>(map: ReadonlyMap<K, V>): [K, V][] {
+  return [...map].sort(([a], [b]) => (a < b ? -1 : 1));
+}

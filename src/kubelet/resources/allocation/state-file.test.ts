@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { silentLogger } from "../../../lib/base/logger.ts";
+import type { PodUid } from "../../../lib/model/pod.ts";
+import { decodeCheckpoint } from "./checkpoint.ts";
+import { PodResourceFile } from "./state-file.ts";
+
+const uid = (text: string) => text as PodUid;
+const nothing = { containers: new Map() };
+
+test("what is set at whatever moment of a write is in the file", async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), "state-file-"));
+  t.after(() => rmSync(dir, { recursive: true }));
+  const missing: number[] = [];
+  for (let turns = 0; turns < 10; turns++) {
+    const path = join(dir, `${turns}`);
+    const file = new PodResourceFile(path, silentLogger);
+    file.set(uid("a"), nothing);
+    await file.flushed();
+    // The same again: a write that is over within a few turns.
+    file.set(uid("a"), nothing);
+    for (let i = 0; i < turns; i++) await Promise.resolve();
+    file.set(uid("b"), nothing);
+    await file.flushed();
+    if (!decodeCheckpoint(readFileSync(path, "utf8")).has(uid("b"))) missing.push(turns);
+  }
+  assert.deepEqual(missing, []);
+});

@@ -1,0 +1,86 @@
+import { readFile } from "node:fs/promises";
+import { errnoOf, KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import { replaceDurably } from "../../../lib/host/durable-file.ts";
+import type { PodUid } from "../../../lib/model/pod.ts";
+import { decodeCheckpoint, encodeCheckpoint, type PodResourceInfo } from "./checkpoint.ts";
+
+/** Resources by pod, in memory and in a file. Writes never hold anybody up; many at a time are one. */
+export class PodResourceFile {
+  readonly #path: string;
+  readonly #logger: Logger;
+  #infos = new Map<PodUid, PodResourceInfo>();
+  #written = "";
+  #writing: Promise<void> | undefined;
+  #isDirty = false;
+
+  constructor(path: string, logger: Logger) {
+    this.#path = path;
+    this.#logger = logger;
+  }
+
+  /** A file that cannot be trusted stops the start, as in the reference: it says what containers were given. */
+  async load(): Promise<void> {
+    try {
+      const text = await readFile(this.#path, "utf8");
+      this.#infos = decodeCheckpoint(text);
+      this.#written = text;
+    } catch (error) {
+      if (errnoOf(error) === "ENOENT") return;
+      throw new KubeletError(
+        "CorruptCheckpoint",
+        `could not restore state from checkpoint: ${messageOf(error)}, please drain this node and delete pod resource information checkpoint file "${this.#path}" before restarting Kubelet`,
+        { cause: error },
+      );
+    }
+  }
+
+  get(uid: PodUid): PodResourceInfo | undefined {
+    return this.#infos.get(uid);
+  }
+
+  set(uid: PodUid, info: PodResourceInfo): void {
+    this.#infos.set(uid, info);
+    this.#save();
+  }
+
+  /** The file follows with the next pod that is set: a pod too many in it is no harm. */
+  remove(uid: PodUid): void {
+    this.#infos.delete(uid);
+  }
+
+  keepOnly(isKnown: (uid: PodUid) => boolean): void {
+    for (const uid of this.#infos.keys()) if (!isKnown(uid)) this.remove(uid);
+  }
+
+  /** Resolves when all that was set has been written, or could not be. */
+  async flushed(): Promise<void> {
+    while (this.#writing) await this.#writing;
+  }
+
+  #save(): void {
+    this.#isDirty = true;
+    this.#writing ??= this.#write();
+  }
+
+  async #write(): Promise<void> {
+    // What is set in the same turn goes into the same write.
+    await Promise.resolve();
+    while (this.#isDirty) {
+      this.#isDirty = false;
+      const text = encodeCheckpoint(this.#infos);
+      if (text === this.#written) continue;
+      try {
+        await replaceDurably(this.#path, text, 0o600);
+        this.#written = text;
+      } catch (error) {
+        this.#logger.error("Failed to save pod resource information checkpoint", {
+          path: this.#path,
+          err: messageOf(error),
+        });
+      }
+    }
+    // Together with the last look at what is to be written: whoever sets something after it begins another write.
+    this.#writing = undefined;
+  }
+}

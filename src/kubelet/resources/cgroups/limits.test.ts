@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { CgroupResources } from "../../../lib/host/cgroups/driver.ts";
+import { type FakeContainer, fakeContainer, fakePod } from "../../../lib/model/fake-pod.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
+import { type LimitSettings, podCgroupLimits, rootLimits, tierLimits } from "./limits.ts";
+
+const settings: LimitSettings = {
+  cpuCfsQuota: true,
+  cpuCfsQuotaPeriodUs: 100_000n,
+  podPidsLimit: -1n,
+  podLevelResources: true,
+  memoryQos: false,
+  memoryReservationPolicy: "None",
+  hugepageSizes: [],
+};
+const mi = 1024n * 1024n;
+const guaranteed: FakeContainer = {
+  resources: { requests: { cpu: "100m", memory: "32Mi" }, limits: { cpu: "100m", memory: "32Mi" } },
+};
+const burstable: FakeContainer = {
+  resources: { requests: { cpu: "50m", memory: "16Mi" }, limits: { cpu: "200m", memory: "64Mi" } },
+};
+const pod = (...containers: FakeContainer[]) => fakePod({ spec: { containers } });
+
+describe("podCgroupLimits", () => {
+  const rows: { rule: string; pod: Pod; want: CgroupResources; over?: Partial<LimitSettings> }[] = [
+    {
+      rule: "Guaranteed is bounded in both",
+      pod: pod(guaranteed, guaranteed),
+      want: { cpuShares: 204n, cpuQuota: 20_000n, cpuPeriod: 100_000n, memory: 64n * mi },
+    },
+    {
+      rule: "Burstable is bounded where every container is",
+      pod: pod(burstable, { resources: { limits: { memory: "1Mi" } } }),
+      want: { cpuShares: 51n, memory: 65n * mi },
+    },
+    {
+      rule: "an init container without limits unbounds the pod",
+      pod: fakePod({ spec: { containers: [burstable], initContainers: [fakeContainer({}, "i")] } }),
+      want: { cpuShares: 51n },
+    },
+    { rule: "BestEffort gets the least CPU and no bounds", pod: pod({}), want: { cpuShares: 2n } },
+    {
+      rule: "pod-level limits bound whatever the containers say",
+      pod: fakePod({
+        spec: {
+          containers: [{}],
+          resources: { requests: { cpu: "1" }, limits: { cpu: "2", memory: "1Gi" } },
+        },
+      }),
+      want: { cpuShares: 1024n, cpuQuota: 200_000n, cpuPeriod: 100_000n, memory: 1024n * mi },
+    },
+    {
+      rule: "overhead is part of the pod",
+      pod: fakePod({ spec: { containers: [guaranteed], overhead: { cpu: "100m", memory: "8Mi" } } }),
+      want: { cpuShares: 204n, cpuQuota: 20_000n, cpuPeriod: 100_000n, memory: 40n * mi },
+    },
+    {
+      rule: "without CFS quota the quota is open",
+      pod: pod(guaranteed),
+      over: { cpuCfsQuota: false },
+      want: { cpuShares: 102n, cpuQuota: -1n, cpuPeriod: 100_000n, memory: 32n * mi },
+    },
+    {
+      rule: "the period may be another",
+      pod: pod(guaranteed),
+      over: { cpuCfsQuotaPeriodUs: 10_000n },
+      want: { cpuShares: 102n, cpuQuota: 1_000n, cpuPeriod: 10_000n, memory: 32n * mi },
+    },
+    {
+      rule: "podPidsLimit is the pod's",
+      pod: pod({}),
+      over: { podPidsLimit: 100n },
+      want: { cpuShares: 2n, pids: 100n },
+    },
+    {
+      rule: "requested memory is protected under MemoryQoS with tiered reservation",
+      pod: pod(guaranteed),
+      over: { memoryQos: true, memoryReservationPolicy: "TieredReservation" },
+      want: {
+        cpuShares: 102n,
+        cpuQuota: 10_000n,
+        cpuPeriod: 100_000n,
+        memory: 32n * mi,
+        unified: { "memory.min": String(32n * mi) },
+      },
+    },
+  ];
+  for (const { rule, pod, want, over } of rows) {
+    it(rule, () => {
+      const { hugepages, ...rest } = podCgroupLimits(pod, { ...settings, ...over });
+      assert.deepEqual(rest, want);
+      assert.equal(hugepages?.size, 0);
+    });
+  }
+  it("page sizes that are not requested are limited to nothing", () => {
+    const limits = podCgroupLimits(pod({ resources: { requests: { "hugepages-2Mi": "4Mi" } } }), {
+      ...settings,
+      hugepageSizes: ["2MB", "1GB"],
+    });
+    assert.deepEqual(
+      [...limits.hugepages!],
+      [
+        ["2MB", 4n * mi],
+        ["1GB", 0n],
+      ],
+    );
+  });
+});
+
+describe("tierLimits", () => {
+  it("Burstable has the CPU that its pods request, BestEffort the least", () => {
+    const limits = tierLimits([pod(burstable), pod(burstable), pod(guaranteed), pod({})], {
+      ...settings,
+      hugepageSizes: ["2MB"],
+    });
+    assert.equal(limits.burstable.cpuShares, 102n);
+    assert.equal(limits.bestEffort.cpuShares, 2n);
+    assert.equal(limits.root.cpuShares, undefined);
+    for (const tier of Object.values(limits)) assert.equal(tier.hugepages.get("2MB"), 1n << 62n);
+  });
+  it("without Burstable pods it has the least too", () =>
+    assert.equal(tierLimits([], settings).burstable.cpuShares, 2n));
+  it("tiers protect what their pods request under MemoryQoS, the root that of both", () => {
+    const limits = tierLimits([pod(burstable), pod(guaranteed)], {
+      ...settings,
+      memoryQos: true,
+      memoryReservationPolicy: "TieredReservation",
+    });
+    assert.deepEqual(limits.root.unified, { "memory.min": String(48n * mi) });
+    assert.deepEqual(limits.burstable.unified, { "memory.low": String(16n * mi) });
+  });
+});
+
+describe("rootLimits", () => {
+  it("are what the node has for pods", () => {
+    assert.deepEqual(rootLimits({ cpu: "2", memory: "1Gi", pid: "1000" }), {
+      cpuShares: 2048n,
+      memory: 1024n * mi,
+      pids: 1000n,
+    });
+    assert.deepEqual(rootLimits({}), {});
+  });
+});

@@ -1,0 +1,129 @@
+import type { CgroupResources } from "../../../lib/host/cgroups/driver.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
+import { podQos } from "../../../lib/model/qos.ts";
+import {
+  amountsOf,
+  hasPodLevelResources,
+  hugepageAmounts,
+  limitsByStep,
+  milliCpuToQuota,
+  milliCpuToShares,
+  milliOf,
+  minCpuShares,
+  podLimits,
+  podRequests,
+  type ResourceAmounts,
+  wholeOf,
+} from "../../../lib/model/resources.ts";
+
+export interface LimitSettings {
+  readonly cpuCfsQuota: boolean;
+  readonly cpuCfsQuotaPeriodUs: bigint;
+  /** -1 or 0: no limit. */
+  readonly podPidsLimit: bigint;
+  /** The PodLevelResources gate. */
+  readonly podLevelResources: boolean;
+  /** The MemoryQoS gate, on a host with cgroup v2. */
+  readonly memoryQos: boolean;
+  readonly memoryReservationPolicy: "None" | "TieredReservation";
+  readonly hugepageSizes: readonly string[];
+}
+
+/** More than any host has, and still a number to the kernel. */
+const unbounded = 1n << 62n;
+
+/**
+ * The limits of a pod's own cgroup. A Burstable pod is bounded in CPU or memory only if it is at every step of its
+ * life: one container without a limit may use all there is, and so the pod may.
+ */
+export function podCgroupLimits(pod: Pod, settings: LimitSettings): CgroupResources {
+  const podLevel = settings.podLevelResources;
+  const requests = podRequests(pod, { podLevel });
+  const limits = podLimits(pod, { podLevel });
+  const qos = podQos(pod, { podLevel });
+  const quota = settings.cpuCfsQuota
+    ? milliCpuToQuota(milliOf(limits, "cpu"), settings.cpuCfsQuotaPeriodUs)
+    : -1n;
+  const cpu = { cpuQuota: quota, cpuPeriod: settings.cpuCfsQuotaPeriodUs };
+  const memory = { memory: wholeOf(limits, "memory") };
+  const bounded = (name: string) =>
+    qos === "Guaranteed" || (qos === "Burstable" && isBounded(pod, name, podLevel));
+  return {
+    cpuShares: qos === "BestEffort" ? minCpuShares : milliCpuToShares(milliOf(requests, "cpu")),
+    ...(bounded("cpu") ? cpu : {}),
+    ...(bounded("memory") ? memory : {}),
+    ...(settings.podPidsLimit > 0n ? { pids: settings.podPidsLimit } : {}),
+    hugepages: everySize(settings.hugepageSizes, hugepageAmounts(requests)),
+    ...memoryProtection(requests, qos === "Guaranteed", settings),
+  };
+}
+
+function isBounded(pod: Pod, name: string, podLevel: boolean): boolean {
+  if (podLevel && hasPodLevelResources(pod) && amountsOf(pod.spec.resources?.limits).get(name)) return true;
+  return limitsByStep(pod).every((step) => (step.get(name) ?? 0n) !== 0n);
+}
+
+function memoryProtection(
+  requests: ResourceAmounts,
+  guaranteed: boolean,
+  settings: LimitSettings,
+): CgroupResources {
+  const request = wholeOf(requests, "memory");
+  if (!settings.memoryQos || settings.memoryReservationPolicy !== "TieredReservation" || request === 0n)
+    return {};
+  return { unified: { [guaranteed ? "memory.min" : "memory.low"]: String(request) } };
+}
+
+/** The cgroup above all pods: what the node has for them. */
+export function rootLimits(allocatable: Readonly<Record<string, string>>): CgroupResources {
+  const amounts = amountsOf(allocatable);
+  return {
+    ...(amounts.has("cpu") ? { cpuShares: milliCpuToShares(milliOf(amounts, "cpu")) } : {}),
+    ...(amounts.has("memory") ? { memory: wholeOf(amounts, "memory") } : {}),
+    ...(amounts.has("pid") ? { pids: wholeOf(amounts, "pid") } : {}),
+  };
+}
+
+export interface TierLimits {
+  readonly root: CgroupResources;
+  readonly burstable: CgroupResources;
+  readonly bestEffort: CgroupResources;
+}
+
+/** The tiers share the CPU by what the pods in them request; BestEffort gets the least there is. */
+export function tierLimits(pods: readonly Pod[], settings: LimitSettings): TierLimits {
+  const podLevel = settings.podLevelResources;
+  const sums = { cpu: 0n, guaranteedMemory: 0n, burstableMemory: 0n };
+  for (const pod of pods) {
+    const qos = podQos(pod, { podLevel });
+    if (qos === "BestEffort") continue;
+    const requests = podRequests(pod, { podLevel });
+    if (qos === "Burstable") {
+      sums.cpu += milliOf(requests, "cpu");
+      sums.burstableMemory += wholeOf(requests, "memory");
+    } else {
+      sums.guaranteedMemory += wholeOf(requests, "memory");
+    }
+  }
+  const hugepages = new Map(settings.hugepageSizes.map((size) => [size, unbounded]));
+  const protection = tierProtection(sums.guaranteedMemory, sums.burstableMemory, settings);
+  return {
+    root: { hugepages, ...protection.root },
+    burstable: { cpuShares: milliCpuToShares(sums.cpu), hugepages, ...protection.burstable },
+    bestEffort: { cpuShares: minCpuShares, hugepages },
+  };
+}
+
+/** A parent has to protect at least what its children do, or theirs has no effect. */
+function tierProtection(guaranteed: bigint, burstable: bigint, settings: LimitSettings) {
+  if (!settings.memoryQos) return {};
+  const tiered = settings.memoryReservationPolicy === "TieredReservation";
+  return {
+    root: { unified: { "memory.min": String(tiered ? guaranteed + burstable : 0n) } },
+    burstable: { unified: { "memory.low": String(tiered ? burstable : 0n) } },
+  };
+}
+
+function everySize(sizes: readonly string[], wanted: ReadonlyMap<string, bigint>): Map<string, bigint> {
+  return new Map(sizes.map((size) => [size, wanted.get(size) ?? 0n]));
+}

@@ -1,0 +1,62 @@
+import { KubeletError } from "../../../lib/base/errors.ts";
+import type { PodUid } from "../../../lib/model/pod.ts";
+import type { QosClass } from "../../../lib/model/qos.ts";
+
+export type CgroupNaming = "cgroupfs" | "systemd";
+
+/** A cgroup by its parts, whatever a driver makes of them: ["kubepods", "burstable", "pod<uid>"]. */
+export type CgroupName = readonly string[];
+
+const podPrefix = "pod";
+const slice = ".slice";
+
+/** "/a/b" -> ["a", "b"]; "" and "/" are the root, []. */
+export function parseRoot(cgroupRoot: string): CgroupName {
+  const parts = cgroupRoot.split("/").filter((part) => part !== "");
+  if (parts.some((part) => part === "." || part === "..")) {
+    throw new KubeletError("InvalidCgroup", `cgroupRoot: "${cgroupRoot}" must not contain "." or ".."`);
+  }
+  return parts;
+}
+
+export function qosName(root: CgroupName, qos: QosClass): CgroupName {
+  return qos === "Guaranteed" ? root : [...root, qos.toLowerCase()];
+}
+
+export function podName(root: CgroupName, qos: QosClass, uid: PodUid): CgroupName {
+  return [...qosName(root, qos), checkPart(podPrefix + uid)];
+}
+
+/** The path below the cgroup mounts. */
+export function toPath(name: CgroupName, naming: CgroupNaming): string {
+  if (name.length === 0) return "/";
+  return naming === "systemd" ? toSlices(name) : `/${name.join("/")}`;
+}
+
+/**
+ * systemd writes the whole path into every slice: kubepods.slice/kubepods-burstable.slice. Its separator is "-", so a "-"
+ * inside of a part becomes "_".
+ */
+function toSlices(name: CgroupName): string {
+  const escaped = name.map((part) => part.replaceAll("-", "_"));
+  return `/${escaped.map((_, index) => `${escaped.slice(0, index + 1).join("-")}${slice}`).join("/")}`;
+}
+
+/** The pod whose cgroup has this folder name; undefined for other folders (the tiers, things of others). */
+export function uidOfFolder(folder: string, naming: CgroupNaming): PodUid | undefined {
+  const last = naming === "systemd" ? lastSlicePart(folder) : folder;
+  if (last === undefined || !last.startsWith(podPrefix)) return undefined;
+  const uid = last.slice(podPrefix.length);
+  return uid === "" ? undefined : (uid as PodUid);
+}
+
+function lastSlicePart(folder: string): string | undefined {
+  if (!folder.endsWith(slice)) return undefined;
+  return folder.slice(0, -slice.length).split("-").at(-1)?.replaceAll("_", "-");
+}
+
+/** "_" would come back from systemd's form as "-"; "/" would be another cgroup. */
+function checkPart(part: string): string {
+  if (/[/_]/.test(part)) throw new KubeletError("InvalidCgroup", `"${part}" cannot be the name of a cgroup`);
+  return part;
+}

@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type Logger, silentLogger } from "../../../lib/base/logger.ts";
+import type { CgroupDriver, CgroupResources } from "../../../lib/host/cgroups/driver.ts";
+import { fakePod } from "../../../lib/model/fake-pod.ts";
+import type { PodUid } from "../../../lib/model/pod.ts";
+import { createPodCgroups, type PodCgroupsOptions } from "./pod-cgroups.ts";
+
+class FakeDriver implements CgroupDriver {
+  readonly version: 1 | 2 = 2;
+  readonly cgroups = new Map<string, CgroupResources>();
+  updateError: Error | undefined;
+  without: string[] = [];
+  async exists(path: string) {
+    return this.cgroups.has(path);
+  }
+  async lacks(path: string) {
+    return this.cgroups.has(path) ? this.without : undefined;
+  }
+  async create(path: string, resources: CgroupResources) {
+    this.cgroups.set(path, { ...this.cgroups.get(path), ...resources });
+  }
+  async update(path: string, resources: CgroupResources) {
+    if (this.updateError) throw this.updateError;
+    assert.ok(this.cgroups.has(path), `${path} is not there`);
+    await this.create(path, resources);
+  }
+  async remove(path: string) {
+    for (const name of [...this.cgroups.keys()]) {
+      if (name === path || name.startsWith(`${path}/`)) this.cgroups.delete(name);
+    }
+  }
+  async pids() {
+    return [];
+  }
+  async children(path: string) {
+    const names = [...this.cgroups.keys()].filter((name) => name.startsWith(`${path}/`));
+    return [...new Set(names.map((name) => name.slice(path.length + 1).split("/")[0]!))];
+  }
+}
+
+const uid = "u-1" as PodUid;
+const burstable = fakePod({
+  metadata: { uid },
+  spec: { containers: [{ resources: { requests: { cpu: "500m" } } }] },
+});
+const bestEffort = fakePod({ metadata: { uid: "u-2" as PodUid } });
+
+function setUp(over: Partial<PodCgroupsOptions> = {}) {
+  const driver = new FakeDriver();
+  const cgroups = createPodCgroups({
+    driver,
+    naming: "cgroupfs",
+    cgroupsPerQos: true,
+    cgroupRoot: "/",
+    limits: {
+      cpuCfsQuota: true,
+      cpuCfsQuotaPeriodUs: 100_000n,
+      podPidsLimit: -1n,
+      podLevelResources: true,
+      memoryQos: false,
+      memoryReservationPolicy: "None",
+      hugepageSizes: [],
+    },
+    root: { cpuShares: 2048n },
+    logger: silentLogger,
+    ...over,
+  });
+  return { driver, cgroups };
+}
+
+describe("pod cgroups", () => {
+  it("start with a root and two tiers", async () => {
+    const { driver, cgroups } = setUp();
+    await cgroups.start();
+    assert.deepEqual(
+      [...driver.cgroups.keys()],
+      ["/kubepods", "/kubepods/burstable", "/kubepods/besteffort"],
+    );
+    assert.equal(driver.cgroups.get("/kubepods")?.cpuShares, 2048n);
+    assert.equal(driver.cgroups.get("/kubepods/besteffort")?.cpuShares, 2n);
+  });
+  it("keep the share of Burstable pods over a restart", async () => {
+    const { driver, cgroups } = setUp();
+    await driver.create("/kubepods/burstable", { cpuShares: 4000n });
+    await cgroups.start();
+    assert.equal(driver.cgroups.get("/kubepods/burstable")?.cpuShares, 4000n);
+  });
+  it("are made below their tier with their limits, once", async () => {
+    const { driver, cgroups } = setUp();
+    await cgroups.start();
+    assert.equal(cgroups.parentFor(burstable), "/kubepods/burstable/podu-1");
+    assert.equal(await cgroups.exists(burstable), false);
+    await cgroups.ensure(burstable);
+    assert.equal(await cgroups.exists(burstable), true);
+    assert.equal(driver.cgroups.get("/kubepods/burstable/podu-1")?.cpuShares, 512n);
+    await driver.update("/kubepods/burstable/podu-1", { cpuShares: 9n });
+    await cgroups.ensure(burstable);
+    assert.equal(driver.cgroups.get("/kubepods/burstable/podu-1")?.cpuShares, 9n);
+  });
+  it("without a limit that the kernel refuses are still there, and it is logged", async () => {
+    const lines: string[] = [];
+    const logger: Logger = {
+      ...silentLogger,
+      error: (message, fields) => lines.push(`${message}: ${fields?.error}`),
+    };
+    const { driver, cgroups } = setUp({ logger });
+    driver.updateError = new Error("EINVAL");
+    await cgroups.ensure(burstable);
+    assert.equal(await cgroups.exists(burstable), true);
+    assert.deepEqual(lines, ["a limit of the pod's cgroup could not be set: EINVAL"]);
+  });
+  it("are listed and removed by uid, whatever their tier", async () => {
+    const { driver, cgroups } = setUp();
+    await cgroups.start();
+    await cgroups.ensure(burstable);
+    await cgroups.ensure(bestEffort);
+    await driver.create("/kubepods/podu-1/container", {});
+    assert.deepEqual(new Set(await cgroups.list()), new Set(["u-1", "u-2"]));
+    await cgroups.remove(uid);
+    assert.deepEqual(await cgroups.list(), ["u-2"]);
+    assert.deepEqual(
+      [...driver.cgroups.keys()].filter((name) => name.includes("podu-1")),
+      [],
+    );
+  });
+  it("share the CPU between the tiers by what runs", async () => {
+    const { driver, cgroups } = setUp();
+    await cgroups.start();
+    await cgroups.updateQos([burstable, bestEffort, burstable]);
+    assert.equal(driver.cgroups.get("/kubepods/burstable")?.cpuShares, 1024n);
+    await cgroups.updateQos([]);
+    assert.equal(driver.cgroups.get("/kubepods/burstable")?.cpuShares, 2n);
+    assert.equal(driver.cgroups.get("/kubepods")?.cpuShares, 2048n);
+  });
+  it("go below cgroupRoot, which must exist with the controllers that pods need", async () => {
+    const { driver, cgroups } = setUp({ cgroupRoot: "/node" });
+    await assert.rejects(cgroups.start(), /cgroupRoot: "\/node" doesn't exist/);
+    await driver.create("/node", {});
+    driver.without = ["cpuset", "hugetlb"];
+    await assert.rejects(
+      cgroups.start(),
+      /cgroupRoot: "\/node" has some missing controllers: cpuset, hugetlb/,
+    );
+    driver.without = [];
+    await cgroups.start();
+    assert.equal(cgroups.parentFor(bestEffort), "/node/kubepods/besteffort/podu-2");
+  });
+  it("are refused where the cgroup of all pods does not get the controllers that pods need", async () => {
+    const { driver, cgroups } = setUp();
+    driver.without = ["memory"];
+    await assert.rejects(cgroups.start(), /cgroup "\/kubepods" has some missing controllers: memory \(/);
+  });
+  it("with systemd are named, but cannot be made yet", async () => {
+    const { cgroups } = setUp({ naming: "systemd" });
+    assert.equal(
+      cgroups.parentFor(burstable),
+      "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podu_1.slice",
+    );
+    await assert.rejects(cgroups.start(), { code: "NotSupported" });
+  });
+  it("are nothing with cgroupsPerQOS off", async () => {
+    const { driver, cgroups } = setUp({ cgroupsPerQos: false, cgroupRoot: "/custom" });
+    await cgroups.start();
+    await cgroups.ensure(burstable);
+    await cgroups.updateQos([burstable]);
+    await cgroups.remove(uid);
+    assert.equal(cgroups.parentFor(burstable), "/custom");
+    assert.deepEqual(
+      [await cgroups.exists(burstable), await cgroups.list(), driver.cgroups.size],
+      [true, [], 0],
+    );
+  });
+});

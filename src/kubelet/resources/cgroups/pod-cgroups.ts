@@ -1,0 +1,179 @@
+import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import type { CgroupDriver, CgroupResources } from "../../../lib/host/cgroups/driver.ts";
+import { type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
+import { podQos, type QosClass } from "../../../lib/model/qos.ts";
+import { type LimitSettings, podCgroupLimits, tierLimits } from "./limits.ts";
+import {
+  type CgroupName,
+  type CgroupNaming,
+  parseRoot,
+  podName,
+  qosName,
+  toPath,
+  uidOfFolder,
+} from "./names.ts";
+
+/** The cgroups of pods: one for each, in the tier of its QoS class. */
+export interface PodCgroups {
+  /** Makes the cgroups above the pods. */
+  start(): Promise<void>;
+  /** What the runtime is told to put the pod's containers under. */
+  parentFor(pod: Pod): string;
+  /** Makes the pod's cgroup with its limits, if it is not there. */
+  ensure(pod: Pod): Promise<void>;
+  exists(pod: Pod): Promise<boolean>;
+  /** Ends what is left in the pod's cgroup, whatever its tier, and removes it. */
+  remove(uid: PodUid, signal?: AbortSignal): Promise<void>;
+  /** Pods that have a cgroup, wanted or not. */
+  list(): Promise<PodUid[]>;
+  /** Gives the tiers their share of the CPU, for the pods that there are now. */
+  updateQos(pods: readonly Pod[]): Promise<void>;
+}
+
+export interface PodCgroupsOptions {
+  readonly driver: CgroupDriver;
+  readonly naming: CgroupNaming;
+  readonly cgroupsPerQos: boolean;
+  /** "" or "/" for the top. It has to exist. */
+  readonly cgroupRoot: string;
+  readonly limits: LimitSettings;
+  /** For the cgroup above all pods: see rootLimits. */
+  readonly root?: CgroupResources;
+  readonly logger: Logger;
+}
+
+const classes: readonly QosClass[] = ["Guaranteed", "Burstable", "BestEffort"];
+
+export function createPodCgroups(options: PodCgroupsOptions): PodCgroups {
+  return options.cgroupsPerQos ? new QosPodCgroups(options) : new NoPodCgroups(options.cgroupRoot);
+}
+
+class QosPodCgroups implements PodCgroups {
+  readonly #o: PodCgroupsOptions;
+  readonly #driver: CgroupDriver;
+  readonly #base: CgroupName;
+  /** "kubepods": the cgroup of all pods, and the tier of those that are Guaranteed. */
+  readonly #root: CgroupName;
+
+  constructor(options: PodCgroupsOptions) {
+    this.#o = options;
+    this.#driver = options.driver;
+    this.#base = parseRoot(options.cgroupRoot);
+    this.#root = [...this.#base, "kubepods"];
+  }
+
+  async start(): Promise<void> {
+    if (this.#o.naming === "systemd") {
+      throw new KubeletError(
+        "NotSupported",
+        'cgroupDriver: "systemd" is not supported yet, because slices have to be made by systemd; ' +
+          'set cgroupDriver to "cgroupfs" here and in the container runtime',
+      );
+    }
+    if (this.#base.length > 0) await this.#check(this.#base, `cgroupRoot: "${this.#o.cgroupRoot}"`);
+    const { root, burstable, bestEffort } = tierLimits([], this.#o.limits);
+    await this.#driver.create(this.#path(this.#root), {});
+    await this.#check(this.#root, `cgroup "${this.#path(this.#root)}"`);
+    await this.#driver.update(this.#path(this.#root), { ...this.#o.root, ...root });
+    // What Burstable pods of an earlier run need is known only when there are pods: until then it keeps its share.
+    const { cpuShares: _, ...keepShares } = burstable;
+    await this.#driver.create(this.#path(qosName(this.#root, "Burstable")), keepShares);
+    await this.#driver.create(this.#path(qosName(this.#root, "BestEffort")), bestEffort);
+  }
+
+  /**
+   * A cgroup without its controllers would take no limits, and seem absent at every look. On v2 that is easily had: systemd
+   * does not hand hugetlb down, and nobody can hand memory down from a cgroup with processes, as in many a container.
+   */
+  async #check(name: CgroupName, title: string): Promise<void> {
+    const lacks = await this.#driver.lacks(this.#path(name));
+    if (lacks?.length === 0) return;
+    const why =
+      this.#driver.version === 2
+        ? " (the cgroup above has to name them in cgroup.subtree_control; unless it is the root, it can only while no process is in it)"
+        : "";
+    throw new KubeletError(
+      "InvalidCgroup",
+      lacks ? `${title} has some missing controllers: ${lacks.join(", ")}${why}` : `${title} doesn't exist`,
+    );
+  }
+
+  parentFor(pod: Pod): string {
+    return this.#path(podName(this.#root, this.#qos(pod), pod.metadata.uid));
+  }
+
+  exists(pod: Pod): Promise<boolean> {
+    return this.#driver.exists(this.parentFor(pod));
+  }
+
+  async ensure(pod: Pod): Promise<void> {
+    const path = this.parentFor(pod);
+    if (await this.#driver.exists(path)) return;
+    await this.#driver.create(path, {});
+    try {
+      await this.#driver.update(path, podCgroupLimits(pod, this.#o.limits));
+    } catch (error) {
+      // A pod without one of its limits is better than no pod: its containers have limits of their own.
+      this.#o.logger.error("a limit of the pod's cgroup could not be set", {
+        pod: podRef(pod),
+        podUID: pod.metadata.uid,
+        cgroup: path,
+        error: messageOf(error),
+      });
+    }
+  }
+
+  async remove(uid: PodUid, signal?: AbortSignal): Promise<void> {
+    await Promise.all(
+      classes.map((qos) => this.#driver.remove(this.#path(podName(this.#root, qos, uid)), { signal })),
+    );
+  }
+
+  async list(): Promise<PodUid[]> {
+    const found = new Set<PodUid>();
+    for (const qos of classes) {
+      for (const folder of await this.#driver.children(this.#path(qosName(this.#root, qos)))) {
+        const uid = uidOfFolder(folder, this.#o.naming);
+        if (uid !== undefined) found.add(uid);
+      }
+    }
+    return [...found];
+  }
+
+  async updateQos(pods: readonly Pod[]): Promise<void> {
+    const { root, burstable, bestEffort } = tierLimits(pods, this.#o.limits);
+    await this.#driver.update(this.#path(this.#root), root);
+    await this.#driver.update(this.#path(qosName(this.#root, "Burstable")), burstable);
+    await this.#driver.update(this.#path(qosName(this.#root, "BestEffort")), bestEffort);
+  }
+
+  #qos(pod: Pod): QosClass {
+    return podQos(pod, { podLevel: this.#o.limits.podLevelResources });
+  }
+
+  #path(name: CgroupName): string {
+    return toPath(name, this.#o.naming);
+  }
+}
+
+/** With cgroupsPerQOS off: containers go below cgroupRoot, or where the runtime likes, and nothing is made here. */
+class NoPodCgroups implements PodCgroups {
+  readonly #parent: string;
+  constructor(cgroupRoot: string) {
+    this.#parent = cgroupRoot;
+  }
+  async start(): Promise<void> {}
+  parentFor(): string {
+    return this.#parent;
+  }
+  async ensure(): Promise<void> {}
+  async exists(): Promise<boolean> {
+    return true;
+  }
+  async remove(): Promise<void> {}
+  async list(): Promise<PodUid[]> {
+    return [];
+  }
+  async updateQos(): Promise<void> {}
+}

@@ -1,0 +1,114 @@
+import { posix } from "node:path";
+import { type Clock, sleep } from "../../../lib/base/clock.ts";
+import type { Component } from "../../../lib/base/component.ts";
+import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import type { CgroupDriver } from "../../../lib/host/cgroups/driver.ts";
+import type { CgroupMembership } from "../../../lib/host/cgroups/membership.ts";
+import type { SystemProcesses } from "../../../lib/host/system-processes.ts";
+
+export interface SystemCgroupsOptions {
+  /** kubeletCgroups: where the agent itself runs; empty: it stays where it was started. */
+  readonly kubelet: string;
+  /** systemCgroups: where processes go that are in no cgroup; empty: they stay in the root. */
+  readonly system: string;
+  readonly cgroups: Pick<CgroupDriver, "create">;
+  readonly membership: CgroupMembership;
+  readonly processes: SystemProcesses;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Of the agent. */
+  readonly pid: number;
+}
+
+/** Processes start in the root cgroup at any time, so it is emptied again and again. */
+const everyMs = 60_000;
+/** Processes that are started while others are moved: the root is looked at again until nothing is left, at most this often. */
+const maxPasses = 11;
+
+/** Moves the agent and the processes outside of containers into the cgroups that the configuration names. */
+export class SystemCgroups implements Component {
+  readonly name = "system-cgroups";
+  readonly done: Promise<void>;
+  readonly #o: SystemCgroupsOptions;
+  readonly #ended = Promise.withResolvers<void>();
+
+  constructor(options: SystemCgroupsOptions) {
+    this.#o = options;
+    this.done = this.#ended.promise;
+  }
+
+  /** The agent is moved first: memory is accounted where it was allocated. */
+  async start(signal: AbortSignal): Promise<void> {
+    if (pathOf(this.#o.system) === "/")
+      throw new KubeletError("InvalidCgroup", 'systemCgroups must not be the root cgroup ("/")');
+    await this.#ensure();
+    this.#run(signal).then(this.#ended.resolve, this.#ended.reject);
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    try {
+      for (;;) {
+        await sleep(this.#o.clock, everyMs, signal);
+        await this.#ensure();
+      }
+    } catch (error) {
+      if (!isAbort(error)) throw error;
+    }
+  }
+
+  async #ensure(): Promise<void> {
+    const { kubelet, system, logger } = this.#o;
+    for (const [cgroup, ensure] of [
+      [pathOf(kubelet), this.#ensureKubelet],
+      [pathOf(system), this.#ensureSystem],
+    ] as const) {
+      if (cgroup === undefined) continue;
+      try {
+        await ensure.call(this, cgroup);
+      } catch (error) {
+        logger.warn("Failed to ensure state of system cgroup", { cgroup, err: messageOf(error) });
+      }
+    }
+  }
+
+  async #ensureKubelet(cgroup: string): Promise<void> {
+    const { cgroups, membership, processes, pid, logger } = this.#o;
+    if (!(await processes.isInHostPidNamespace(pid))) {
+      logger.debug(2, "Kubelet is not in the host's PID namespace and stays in its cgroup", { cgroup });
+      return;
+    }
+    if (cgroup !== "/") await cgroups.create(cgroup, {});
+    await membership.attach(cgroup, pid);
+  }
+
+  async #ensureSystem(cgroup: string): Promise<void> {
+    const { cgroups, membership, logger } = this.#o;
+    await cgroups.create(cgroup, {});
+    let failure: unknown;
+    for (let pass = 0; pass < maxPasses; pass++) {
+      const pids = await this.#movable();
+      if (pids.length === 0) return;
+      logger.debug(3, "Moving non-kernel processes", { cgroup, pids });
+      failure = undefined;
+      for (const pid of pids)
+        await membership.attach(cgroup, pid).catch((error: unknown) => {
+          failure = error;
+        });
+    }
+    if (failure !== undefined) throw failure;
+  }
+
+  /** Init stays in the root with the kernel's threads, which must not wait for a quota of other processes. */
+  async #movable(): Promise<number[]> {
+    const { membership, processes } = this.#o;
+    const pids = (await membership.rootProcesses()).filter((pid) => pid !== 1);
+    const isKernel = await Promise.all(pids.map((pid) => processes.isKernelThread(pid)));
+    return pids.filter((_, index) => !isKernel[index]);
+  }
+}
+
+/** Names are absolute, with or without a slash in front; undefined if there is none. */
+export function pathOf(name: string): string | undefined {
+  return name === "" ? undefined : posix.join("/", name).replace(/(.)\/$/, "$1");
+}

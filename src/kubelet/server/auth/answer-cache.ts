@@ -1,0 +1,49 @@
+import type { Clock } from "../../../lib/base/clock.ts";
+
+interface Kept<V> {
+  readonly value: V;
+  readonly until: number;
+}
+
+/** Remembers answers for as long as each of them is good. Who asks while the same is being asked waits for that answer. */
+export class AnswerCache<V> {
+  readonly #clock: Clock;
+  readonly #max: number;
+  readonly #kept = new Map<string, Kept<V>>();
+  readonly #asking = new Map<string, Promise<V>>();
+
+  constructor(clock: Clock, max = 4096) {
+    this.#clock = clock;
+    this.#max = max;
+  }
+
+  /** Failures are not remembered. */
+  async get(key: string, ask: () => Promise<V>, ttlMs: (value: V) => number): Promise<V> {
+    const kept = this.#kept.get(key);
+    if (kept && this.#clock.now() < kept.until) return kept.value;
+    return this.#asking.get(key) ?? this.#ask(key, ask, ttlMs);
+  }
+
+  #ask(key: string, ask: () => Promise<V>, ttlMs: (value: V) => number): Promise<V> {
+    const asking = Promise.resolve()
+      .then(ask)
+      .then((value) => {
+        this.#keep(key, value, ttlMs(value));
+        return value;
+      })
+      .finally(() => this.#asking.delete(key));
+    this.#asking.set(key, asking);
+    return asking;
+  }
+
+  #keep(key: string, value: V, ttlMs: number): void {
+    this.#kept.delete(key);
+    if (ttlMs <= 0) return;
+    // The oldest go first: a flood of made-up tokens costs answers, not memory.
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size < this.#max) break;
+      this.#kept.delete(oldest);
+    }
+    this.#kept.set(key, { value, until: this.#clock.now() + ttlMs });
+  }
+}

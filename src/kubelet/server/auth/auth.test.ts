@@ -1,0 +1,236 @@
+import assert from "node:assert/strict";
+import type { IncomingMessage } from "node:http";
+import { describe, test } from "node:test";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../../lib/base/logger.ts";
+import { metricValues } from "../../../lib/base/metric-values.ts";
+import { createMetrics } from "../../../lib/base/metrics.ts";
+import { KubeApiError, TransportError } from "../../../lib/clients/kube/api-error.ts";
+import { LinkLost } from "../../../lib/clients/kube/link.ts";
+import { fakeReviews } from "../fixtures.ts";
+import { HttpError } from "../http-error.ts";
+import { type AccessOptions, attributesOf, nodeAccess } from "./node-access.ts";
+import { bearerToken } from "./tokens.ts";
+
+const request = (headers: Record<string, string> = {}) =>
+  ({ headers, socket: {} }) as unknown as IncomingMessage;
+const withToken = request({ authorization: "Bearer t" });
+const right = { verb: "get", subresources: ["pods", "proxy"] };
+
+function access(o: Partial<AccessOptions> & { anonymous?: boolean; clock?: FakeClock } = {}) {
+  return nodeAccess({
+    nodeName: "n",
+    authentication: { anonymous: o.anonymous ?? false, webhook: true, cacheTtlMs: 120_000 },
+    authorization: { mode: "Webhook", allowedTtlMs: 300_000, deniedTtlMs: 30_000 },
+    clientCa: () => undefined,
+    logger: silentLogger,
+    ...o,
+    clock: o.clock ?? new FakeClock(),
+  });
+}
+
+const status = (error: unknown) => (error instanceof HttpError ? error.status : undefined);
+const refused = (code: number) => (error: unknown) => status(error) === code;
+const known = { authenticated: true, user: { username: "u", groups: ["g"] } };
+
+describe("without a cluster", () => {
+  test("a token is worth nothing", async () => {
+    await assert.rejects(access().enter(withToken, right), refused(401));
+  });
+
+  test("nobody has a right, not even who may be anonymous", async () => {
+    await assert.rejects(access({ anonymous: true }).enter(request(), right), refused(403));
+  });
+
+  test("who is let in by configuration gets in", async () => {
+    const authorization = { mode: "AlwaysAllow", allowedTtlMs: 0, deniedTtlMs: 0 } as const;
+    const gate = access({ anonymous: true, authorization });
+    assert.deepEqual(await gate.enter(request(), right), {
+      name: "system:anonymous",
+      groups: ["system:unauthenticated"],
+    });
+    await assert.rejects(access({ authorization }).enter(request(), right), refused(401));
+  });
+});
+
+describe("what the cluster says", () => {
+  test("a token is asked about again when two minutes are over", async () => {
+    const clock = new FakeClock();
+    const { transport, asked } = fakeReviews({ token: () => known, access: () => ({ allowed: true }) });
+    const gate = access({ transport, clock });
+    const reviews = () => asked.filter(({ path }) => path.endsWith("/tokenreviews")).length;
+    await gate.enter(withToken, right);
+    await clock.advance(119_999);
+    await gate.enter(withToken, right);
+    assert.equal(reviews(), 1);
+    await clock.advance(1);
+    await gate.enter(withToken, right);
+    assert.equal(reviews(), 2);
+  });
+
+  test("a right is remembered for five minutes, and the lack of one for thirty seconds", async () => {
+    const clock = new FakeClock();
+    let allowed = false;
+    const { transport, asked } = fakeReviews({ token: () => known, access: () => ({ allowed }) });
+    const gate = access({ transport, clock });
+    const one = { verb: "get", subresources: ["stats"] };
+    const reviews = () => asked.filter(({ path }) => path.endsWith("/subjectaccessreviews")).length;
+    await assert.rejects(gate.enter(withToken, one), refused(403));
+    allowed = true;
+    await clock.advance(29_999);
+    await assert.rejects(gate.enter(withToken, one), refused(403));
+    await clock.advance(1);
+    await gate.enter(withToken, one);
+    allowed = false;
+    await clock.advance(299_999);
+    await gate.enter(withToken, one);
+    assert.equal(reviews(), 2);
+    await clock.advance(1);
+    await assert.rejects(gate.enter(withToken, one), refused(403));
+  });
+
+  test("what it is asked is counted, and so is what need not be asked", async () => {
+    const metrics = createMetrics();
+    let down = true;
+    const { transport } = fakeReviews({
+      token: () => (down ? new Error("down") : known),
+      access: () => ({ allowed: true }),
+    });
+    const gate = access({ transport, metrics });
+    await assert.rejects(gate.enter(withToken, right), refused(401));
+    down = false;
+    await gate.enter(withToken, right);
+    await gate.enter(withToken, right);
+    const value = (name: string) => metricValues(metrics, name);
+    assert.deepEqual(await value("authentication_token_cache_request_total"), {
+      "status=miss": 2,
+      "status=hit": 1,
+    });
+    assert.deepEqual(await value("authentication_token_cache_fetch_total"), {
+      "status=error": 1,
+      "status=ok": 1,
+    });
+    assert.deepEqual(await value("apiserver_delegated_authn_request_total"), {
+      "code=<error>": 1,
+      "code=201": 1,
+    });
+    assert.deepEqual(await value("apiserver_delegated_authz_request_total"), { "code=201": 1 });
+  });
+
+  test("an answer that did not come is not remembered", async () => {
+    let down = true;
+    const { transport } = fakeReviews({
+      token: () => (down ? new Error("down") : known),
+      access: () => ({ allowed: true }),
+    });
+    const gate = access({ transport });
+    await assert.rejects(gate.enter(withToken, right), refused(401));
+    down = false;
+    await gate.enter(withToken, right);
+  });
+
+  const lost = () =>
+    new TransportError("lost", { cause: new LinkLost("reset", { untouched: false, reused: true }) });
+  const failed = (code: number) => new KubeApiError({ status: code, reason: "", message: "no" });
+  const failures: [string, () => Error, number][] = [
+    ["a connection that was lost", lost, 5],
+    ["too many requests", () => failed(429), 5],
+    ["an error of the server", () => failed(500), 5],
+    ["a server that is not there", () => new TransportError("connection refused"), 1],
+    ["a refusal", () => failed(403), 1],
+  ];
+  for (const [name, failure, tries] of failures)
+    test(`after ${name} a review is asked for ${tries === 1 ? "once" : `up to ${tries} times`}`, async () => {
+      const clock = new FakeClock();
+      const { transport, asked } = fakeReviews({ token: failure });
+      const refusal = assert.rejects(access({ transport, clock }).enter(withToken, right), refused(401));
+      for (let second = 0; second < 10; second++) await clock.advance(1000);
+      await refusal;
+      assert.equal(asked.length, tries);
+    });
+
+  test("an answer that comes with the second try is as good as one with the first", async () => {
+    const clock = new FakeClock();
+    const rights = [lost(), { allowed: true }];
+    const { transport } = fakeReviews({ token: () => known, access: () => rights.shift() ?? {} });
+    const entered = access({ transport, clock }).enter(withToken, right);
+    for (let step = 0; step < 10; step++) await clock.advance(100);
+    assert.equal((await entered).name, "u");
+  });
+
+  test("a denial beats an allowance, and the next subresource is asked for", async () => {
+    const { transport, asked } = fakeReviews({
+      token: () => known,
+      access: ({ resourceAttributes: { subresource } }) => ({
+        allowed: true,
+        denied: subresource === "pods",
+      }),
+    });
+    await access({ transport }).enter(withToken, right);
+    assert.equal(asked.length, 3);
+  });
+
+  test("who shows a bad token is not anonymous", async () => {
+    const { transport } = fakeReviews({ token: () => ({}), access: () => ({ allowed: true }) });
+    const gate = access({ transport, anonymous: true });
+    await assert.rejects(gate.enter(withToken, right), refused(401));
+    assert.equal((await gate.enter(request(), right)).name, "system:anonymous");
+  });
+});
+
+describe("the token of a request", () => {
+  const tokens: [Record<string, string>, string | undefined][] = [
+    [{ authorization: "Bearer abc" }, "abc"],
+    [{ authorization: "bearer abc" }, "abc"],
+    [{ authorization: "  Bearer abc  " }, "abc"],
+    [{ authorization: "Bearer" }, undefined],
+    [{ authorization: "Basic abc" }, undefined],
+    [{ authorization: "" }, undefined],
+    [{}, undefined],
+    [
+      {
+        upgrade: "websocket",
+        "sec-websocket-protocol": "v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.YWJj",
+      },
+      "abc",
+    ],
+    [{ upgrade: "websocket", "sec-websocket-protocol": "base64url.bearer.authorization.k8s.io." }, undefined],
+    [{ "sec-websocket-protocol": "base64url.bearer.authorization.k8s.io.YWJj" }, undefined],
+  ];
+  for (const [headers, token] of tokens)
+    test(`${JSON.stringify(headers)}: ${token}`, () => assert.equal(bearerToken(request(headers)), token));
+
+  test("among protocols it is for us alone", () => {
+    const made = request({
+      upgrade: "websocket",
+      "sec-websocket-protocol": "a, base64url.bearer.authorization.k8s.io.YWJj, b",
+    });
+    bearerToken(made);
+    assert.equal(made.headers["sec-websocket-protocol"], "a, b");
+  });
+});
+
+describe("the rights that a request takes", () => {
+  const rights: [string, string, string, string[]][] = [
+    ["GET", "/pods", "get", ["pods", "proxy"]],
+    ["GET", "/runningpods/", "get", ["pods", "proxy"]],
+    ["GET", "/healthz/ping", "get", ["healthz", "proxy"]],
+    ["GET", "/configz", "get", ["configz", "proxy"]],
+    ["GET", "/flagz", "get", ["configz"]],
+    ["GET", "/statusz", "get", ["statusz"]],
+    ["GET", "/stats/summary", "get", ["stats"]],
+    ["GET", "/metrics/cadvisor", "get", ["metrics"]],
+    ["GET", "/logs/x", "get", ["log"]],
+    ["POST", "/checkpoint/a/b/c", "create", ["checkpoint"]],
+    ["POST", "/exec/a/b/c", "create", ["proxy"]],
+    ["GET", "/exec/a/b/c", "get", ["proxy"]],
+    ["PUT", "/debug/flags/v", "update", ["proxy"]],
+    ["DELETE", "/manifests/x", "delete", ["manifests", "proxy"]],
+    ["GET", "/podsx", "get", ["proxy"]],
+    ["GET", "/constructor", "get", ["proxy"]],
+    ["BREW", "/pods", "", ["pods", "proxy"]],
+  ];
+  for (const [method, path, verb, subresources] of rights)
+    test(`${method} ${path}: ${verb} ${subresources}`, () =>
+      assert.deepEqual(attributesOf(method, path), { verb, subresources }));
+});

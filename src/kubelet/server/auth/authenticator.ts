@@ -1,0 +1,53 @@
+import type { IncomingMessage } from "node:http";
+import { messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import type { Answer, ClientCertificates } from "./client-certificates.ts";
+import { anonymous, type Identity, withAuthenticated } from "./identity.ts";
+import { bearerToken, type TokenReviews } from "./tokens.ts";
+
+/** Undefined: nobody that we know. */
+export interface Authenticator {
+  authenticate(request: IncomingMessage): Promise<Identity | undefined>;
+}
+
+/** By certificate, else by token. Only who shows neither can be anonymous: who shows something bad is nobody. */
+export class RequestAuthenticator implements Authenticator {
+  readonly #o: {
+    readonly certificates: ClientCertificates;
+    readonly tokens: TokenReviews | undefined;
+    readonly anonymous: boolean;
+    readonly logger: Logger;
+  };
+
+  constructor(o: {
+    certificates: ClientCertificates;
+    /** Absent: tokens count for nothing. */
+    tokens: TokenReviews | undefined;
+    anonymous: boolean;
+    logger: Logger;
+  }) {
+    this.#o = o;
+  }
+
+  async authenticate(request: IncomingMessage): Promise<Identity | undefined> {
+    const certificate = this.#o.certificates.authenticate(request);
+    if (certificate.kind === "known") return withAuthenticated(certificate.identity);
+    const token = await this.#token(request);
+    if (token.kind === "known") return withAuthenticated(token.identity);
+    const problems = [certificate, token].flatMap((a) => (a.kind === "refused" ? [a.problem] : []));
+    if (problems.length === 0) return this.#o.anonymous ? anonymous : undefined;
+    this.#o.logger.debug(2, "A request was not authenticated", { problem: problems.join(", ") });
+    return undefined;
+  }
+
+  async #token(request: IncomingMessage): Promise<Answer> {
+    const token = bearerToken(request);
+    if (token === undefined || !this.#o.tokens) return { kind: "none" };
+    try {
+      return await this.#o.tokens.authenticate(token);
+    } catch (error) {
+      this.#o.logger.warn("Unable to authenticate a request: no token review", { err: messageOf(error) });
+      return { kind: "refused", problem: messageOf(error) };
+    }
+  }
+}

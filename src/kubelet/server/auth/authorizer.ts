@@ -1,0 +1,73 @@
+import type { Clock } from "../../../lib/base/clock.ts";
+import { AnswerCache } from "./answer-cache.ts";
+import type { Identity } from "./identity.ts";
+import type { Reviewer } from "./review-metrics.ts";
+
+export interface Right {
+  readonly verb: string;
+  readonly subresource: string;
+}
+
+export interface Authorizer {
+  /** Throws if that could not be found out. */
+  allows(identity: Identity, right: Right): Promise<boolean>;
+}
+
+export const alwaysAllow: Authorizer = { allows: async () => true };
+
+/** There is nobody to ask, and nobody was let in by configuration. */
+export const alwaysDeny: Authorizer = { allows: async () => false };
+
+const reviewTimeoutMs = 10_000;
+/** What is longer is asked each time: callers choose their own names and groups. */
+const maxKeyLength = 10_000;
+
+/** Has the cluster say who may do what with this node (SubjectAccessReview), and remembers that for a while. */
+export class AccessReviews implements Authorizer {
+  readonly #o: {
+    readonly transport: Reviewer;
+    readonly nodeName: string;
+    readonly allowedTtlMs: number;
+    readonly deniedTtlMs: number;
+  };
+  readonly #cache: AnswerCache<boolean>;
+
+  constructor(o: {
+    transport: Reviewer;
+    nodeName: string;
+    allowedTtlMs: number;
+    deniedTtlMs: number;
+    clock: Clock;
+  }) {
+    this.#o = o;
+    this.#cache = new AnswerCache(o.clock);
+  }
+
+  allows(identity: Identity, { verb, subresource }: Right): Promise<boolean> {
+    const { nodeName, allowedTtlMs, deniedTtlMs } = this.#o;
+    const { name: user, groups, uid, extra } = identity;
+    const spec = {
+      resourceAttributes: { verb, version: "v1", resource: "nodes", subresource, name: nodeName },
+      ...{ user, groups, uid, extra },
+    };
+    const key = JSON.stringify(spec);
+    if (key.length > maxKeyLength) return this.#ask(spec);
+    return this.#cache.get(
+      key,
+      () => this.#ask(spec),
+      (allowed) => (allowed ? allowedTtlMs : deniedTtlMs),
+    );
+  }
+
+  async #ask(spec: object): Promise<boolean> {
+    const { status } = await this.#o.transport.request<{
+      status?: { allowed?: boolean; denied?: boolean };
+    }>({
+      method: "POST",
+      path: "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+      body: { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec },
+      timeoutMs: reviewTimeoutMs,
+    });
+    return status?.allowed === true && status.denied !== true;
+  }
+}

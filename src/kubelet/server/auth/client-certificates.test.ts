@@ -1,0 +1,214 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
+import { connect as connectPlain } from "node:net";
+import { describe, type TestContext, test } from "node:test";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+import { systemClock } from "../../../lib/base/clock.ts";
+import { silentLogger } from "../../../lib/base/logger.ts";
+import { replaceable, startServer, type TestPair, testAuthority, testPair } from "../fixtures.ts";
+import type { Route } from "../route.ts";
+import { type Gate, nodeAccess } from "./node-access.ts";
+
+const ours = testAuthority("ours");
+const former = testAuthority("former");
+const between = testAuthority("between", ours);
+const deeper = testAuthority("deeper", between);
+
+const direct = testPair(ours, "direct");
+const ofFormer = testPair(former, "of-former");
+const chained = testPair(deeper, "chained", { chain: deeper.certificate + between.certificate });
+
+type Outcome = number | "closed";
+interface Client {
+  /** One request on this connection. */
+  get(path?: string): Promise<Outcome>;
+  readonly closed: Promise<unknown>;
+  end(): void;
+}
+
+/** A real connection whose handshake is done; nothing was requested on it yet. */
+async function http1(port: number, pair: TestPair, socket?: TLSSocket): Promise<Client> {
+  const link = socket ?? connectTls({ host: "127.0.0.1", port, rejectUnauthorized: false, ...pair });
+  link.on("error", () => {});
+  const closed = new Promise((resolve) => link.once("close", resolve));
+  if (!socket) await once(link, "secureConnect");
+  let text = "";
+  link.setEncoding("latin1").on("data", (chunk) => {
+    text += chunk;
+  });
+  const answer = async () => {
+    for (;;) {
+      const [, status, head = "", length] =
+        /^HTTP\/1.1 (\d+)((?:.|\r\n)*?\r\ncontent-length: (\d+)(?:.|\r\n)*?\r\n\r\n)/i.exec(text) ?? [];
+      const size = head.length + 12 + Number(length);
+      if (status && text.length >= size) {
+        text = text.slice(size);
+        return Number(status);
+      }
+      const more = once(link, "data");
+      if ((await Promise.race([more, closed.then(() => "closed")])) === "closed") return "closed";
+    }
+  };
+  return {
+    closed,
+    get: async (path = "/who") => {
+      link.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`);
+      return await answer();
+    },
+    end: () => link.destroy(),
+  };
+}
+
+async function http2(port: number, pair: TestPair): Promise<Client> {
+  const session: ClientHttp2Session = connectHttp2(`https://127.0.0.1:${port}`, {
+    ...pair,
+    rejectUnauthorized: false,
+  });
+  session.on("error", () => {});
+  const closed = new Promise((resolve) => session.once("close", resolve));
+  // The settings of the server come after its part of the handshake.
+  await once(session, "remoteSettings");
+  return {
+    closed,
+    get: (path = "/who") =>
+      new Promise((resolve) => {
+        if (session.closed || session.destroyed) return resolve("closed");
+        const stream = session.request({ ":path": path });
+        let status: Outcome = "closed";
+        stream.on("response", (headers) => {
+          status = Number(headers[":status"]);
+        });
+        stream.on("error", () => {});
+        stream.on("close", () => resolve(status));
+        stream.resume();
+      }),
+    end: () => session.destroy(),
+  };
+}
+
+async function setUp(t: TestContext, bundle: string, around: (gate: Gate) => Gate = (gate) => gate) {
+  const clientCa = replaceable(bundle);
+  const held = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const attributes = () => ({ verb: "get", subresources: ["proxy"] });
+  const who: Route = {
+    ...{ method: "GET", path: "/who", attributes },
+    handle: async ({ response }) => void response.writeHead(200, { "content-length": 2 }).end("ok"),
+  };
+  const slow: Route = {
+    ...{ method: "GET", path: "/slow", attributes },
+    handle: async ({ response }) => {
+      begun.resolve();
+      await held.promise;
+      response.writeHead(200, { "content-length": 2 }).end("ok");
+    },
+  };
+  const gate = nodeAccess({
+    nodeName: "node-1",
+    authentication: { anonymous: false, webhook: false, cacheTtlMs: 0 },
+    authorization: { mode: "AlwaysAllow", allowedTtlMs: 0, deniedTtlMs: 0 },
+    clientCa: () => clientCa.current(),
+    clock: systemClock,
+    logger: silentLogger,
+  });
+  const server = await startServer({
+    routes: [who, slow],
+    gate: around(gate),
+    clientCa,
+    // Connections are closed because of the CA, or not at all.
+    limits: { idleMs: 3_600_000 },
+  });
+  t.after(() => server.stop());
+  const open = async (protocol: typeof http1 | typeof http2, pair: TestPair) => {
+    const client = await protocol(server.port, pair);
+    t.after(() => client.end());
+    return client;
+  };
+  return { clientCa, port: server.port, open, begun: begun.promise, finish: held.resolve };
+}
+
+/** Only judges requests; connections stay open. */
+const withoutClosing = ({ enter }: Gate): Gate => ({ enter });
+
+for (const protocol of [http1, http2])
+  describe(`client certificates on an open connection of ${protocol.name}`, { timeout: 60_000 }, () => {
+    for (const before of [0, 1])
+      test(`a removed CA is refused after ${before} requests`, async (t) => {
+        const { clientCa, open } = await setUp(t, former.certificate, withoutClosing);
+        const client = await open(protocol, ofFormer);
+        for (let i = 0; i < before; i++) assert.equal(await client.get(), 200);
+        clientCa.set(ours.certificate);
+        assert.equal(await client.get(), 401);
+        assert.equal(await client.get(), 401);
+      });
+
+    test("a certificate with intermediates of a removed CA is refused at its first request", async (t) => {
+      const { clientCa, open } = await setUp(t, ours.certificate, withoutClosing);
+      const client = await open(protocol, chained);
+      clientCa.set(former.certificate);
+      assert.equal(await client.get(), 401);
+    });
+
+    test("the connection of a removed CA is closed, and the next one is refused", async (t) => {
+      const { clientCa, open } = await setUp(t, former.certificate + ours.certificate);
+      const [client, other] = [await open(protocol, ofFormer), await open(protocol, direct)];
+      assert.deepEqual([await client.get(), await other.get()], [200, 200]);
+      clientCa.set(ours.certificate);
+      await client.closed;
+      assert.equal(await (await open(protocol, ofFormer)).get(), 401);
+      assert.equal(await other.get(), 200, "a connection that is still trusted stays open");
+    });
+
+    for (const [edit, bundle] of [
+      ["a comment", `# edited\n${ours.certificate}`],
+      ["another CA before it", former.certificate + ours.certificate],
+      ["another CA after it", ours.certificate + former.certificate],
+    ] as const)
+      for (const before of [0, 1])
+        test(`intermediates: works on after ${edit} was added, ${before} requests before`, async (t) => {
+          const { clientCa, open } = await setUp(t, ours.certificate);
+          const client = await open(protocol, chained);
+          for (let i = 0; i < before; i++) assert.equal(await client.get(), 200);
+          clientCa.set(bundle);
+          assert.equal(await client.get(), 200);
+        });
+
+    test("intermediates: works after another CA was removed, on a new connection", async (t) => {
+      const { clientCa, open } = await setUp(t, ours.certificate + former.certificate);
+      const client = await open(protocol, chained);
+      assert.equal(await client.get(), 200);
+      clientCa.set(ours.certificate);
+      // Which CA the intermediates led to is not known any more: the client has to present them again.
+      await client.closed;
+      assert.equal(await (await open(protocol, chained)).get(), 200);
+    });
+
+    test("a request under way is finished before its connection is closed", async (t) => {
+      const { clientCa, open, begun, finish } = await setUp(t, former.certificate);
+      const client = await open(protocol, ofFormer);
+      const answer = client.get("/slow");
+      await begun;
+      clientCa.set(ours.certificate);
+      finish();
+      assert.equal(await answer, 200);
+      await client.closed;
+    });
+  });
+
+test("a handshake that was begun under the former CA does not outlive it", async (t) => {
+  const { clientCa, port } = await setUp(t, former.certificate);
+  const plain = connectPlain(port, "127.0.0.1");
+  await once(plain, "connect");
+  // The server takes connections in order: it has this one when it has answered a later one.
+  const later = await http1(port, direct);
+  assert.equal(await later.get(), 401);
+  later.end();
+  clientCa.set(ours.certificate);
+  const link = connectTls({ socket: plain, rejectUnauthorized: false, ...ofFormer });
+  link.on("error", () => {});
+  const closed = once(link, "close").then(() => "closed" as const);
+  if ((await Promise.race([closed, once(link, "secureConnect")])) === "closed") return;
+  const client = await http1(port, ofFormer, link);
+  assert.equal(await client.get(), "closed");
+});

@@ -1,0 +1,164 @@
+import { X509Certificate } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { PeerCertificate, TLSSocket } from "node:tls";
+import type { Clock } from "../../../lib/base/clock.ts";
+import { parseCertificates, pem, pemBlocks } from "../../../lib/base/x509/x509.ts";
+import { clientCaOf } from "./handshake.ts";
+import type { Identity } from "./identity.ts";
+
+const clientAuth = "1.3.6.1.5.5.7.3.2";
+const anyUsage = "2.5.29.37.0";
+const maxChain = 8;
+
+export type Answer =
+  | { readonly kind: "known"; readonly identity: Identity }
+  /** Nothing was shown. */
+  | { readonly kind: "none" }
+  | { readonly kind: "refused"; readonly problem: string };
+
+interface Seen {
+  readonly ca: string;
+  readonly answer: Answer;
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Knows callers by certificates that an authority of ours has signed. That the caller has the key was seen by TLS; whose
+ * signature counts and whether it is time is decided here, with each request, because both can change while a connection is open.
+ */
+export class ClientCertificates {
+  readonly #authorities: () => string | undefined;
+  readonly #clock: Clock;
+  readonly #seen = new WeakMap<object, Seen>();
+  #parsed: { readonly pem: string; readonly roots: readonly X509Certificate[] } = { pem: "", roots: [] };
+
+  /** `authorities`: PEM, as of now; undefined if certificates count for nothing. */
+  constructor(o: { authorities: () => string | undefined; clock: Clock }) {
+    this.#authorities = o.authorities;
+    this.#clock = o.clock;
+  }
+
+  authenticate(request: IncomingMessage): Answer {
+    const ca = this.#authorities();
+    const socket = request.socket as Partial<TLSSocket>;
+    if (ca === undefined || typeof socket.getPeerX509Certificate !== "function") return { kind: "none" };
+    // Over HTTP/2 each request has a socket object of its own, and the session is what stays.
+    const { stream } = request as { stream?: { session?: object } };
+    const connection = stream?.session ?? socket;
+    let seen = this.#seen.get(connection);
+    if (!seen || seen.ca !== ca) {
+      seen = this.#judge(socket as TLSSocket, ca);
+      if (!seen) return { kind: "none" };
+      this.#seen.set(connection, seen);
+    }
+    const now = this.#clock.now();
+    if (now < seen.from || now > seen.to)
+      return { kind: "refused", problem: "x509: certificate has expired or is not yet valid" };
+    return seen.answer;
+  }
+
+  /** False if the client presented a certificate that the current bundle does not cover. */
+  trusts(socket: TLSSocket): boolean {
+    const ca = this.#authorities();
+    return ca === undefined || this.#judge(socket, ca)?.answer.kind !== "refused";
+  }
+
+  /** Undefined if the client presented no certificate. */
+  #judge(socket: TLSSocket, ca: string): Seen | undefined {
+    const certificate = socket.getPeerX509Certificate();
+    if (!certificate) return undefined;
+    const roots = this.#roots(ca);
+    // Node returns the intermediates of the client only if OpenSSL did not verify the certificate. If it did, its verdict holds
+    // as long as each CA that it could have been based on is still in the bundle.
+    const handshakeCa = clientCaOf(socket);
+    const vouched =
+      socket.authorized === true &&
+      handshakeCa !== undefined &&
+      (handshakeCa === ca || covers(roots, certificatesOf(handshakeCa)));
+    return judge(certificate, intermediatesOf(socket), roots, ca, vouched);
+  }
+
+  #roots(ca: string): readonly X509Certificate[] {
+    if (this.#parsed.pem !== ca) this.#parsed = { pem: ca, roots: certificatesOf(ca) };
+    return this.#parsed.roots;
+  }
+}
+
+function certificatesOf(bundle: string): X509Certificate[] {
+  const blocks = pemBlocks(bundle).filter(({ label }) => label === "CERTIFICATE");
+  return blocks.map((block) => new X509Certificate(block.der));
+}
+
+function covers(bundle: readonly X509Certificate[], former: readonly X509Certificate[]): boolean {
+  return former.every(({ raw }) => bundle.some((certificate) => certificate.raw.equals(raw)));
+}
+
+function judge(
+  certificate: X509Certificate,
+  intermediates: readonly X509Certificate[],
+  roots: readonly X509Certificate[],
+  ca: string,
+  vouched: boolean,
+): Seen {
+  const chain = chainOf(certificate, intermediates, roots);
+  const all = chain ?? [certificate];
+  const from = Math.max(...all.map((c) => c.validFromDate.getTime()));
+  const to = Math.min(...all.map((c) => c.validToDate.getTime()));
+  const seen = (answer: Answer): Seen => ({ ca, answer, from, to });
+  const refused = (problem: string) => seen({ kind: "refused", problem });
+  if (!chain && !vouched) return refused("x509: certificate signed by unknown authority");
+  const usages = certificate.keyUsage as readonly string[] | undefined;
+  if (usages && !usages.includes(clientAuth) && !usages.includes(anyUsage))
+    return refused("x509: certificate specifies an incompatible key usage");
+  const subject = parseCertificates(pem("CERTIFICATE", certificate.raw))[0]?.subject;
+  if (!subject?.commonName) return refused("x509: certificate names no user");
+  const fingerprint = certificate.fingerprint256.replaceAll(":", "").toLowerCase();
+  return seen({
+    kind: "known",
+    identity: {
+      name: subject.commonName,
+      groups: subject.organizations,
+      extra: { "authentication.kubernetes.io/credential-id": [`X509SHA256=${fingerprint}`] },
+    },
+  });
+}
+
+/** From the certificate to an authority, through those that came with it. */
+function chainOf(
+  leaf: X509Certificate,
+  intermediates: readonly X509Certificate[],
+  roots: readonly X509Certificate[],
+): X509Certificate[] | undefined {
+  const chain = [leaf];
+  for (let last = leaf; chain.length <= maxChain; ) {
+    // An authority may have several certificates, and one of them may have expired.
+    const [root] = roots
+      .filter((candidate) => signs(candidate, last) || candidate.raw.equals(last.raw))
+      .sort((a, b) => b.validToDate.getTime() - a.validToDate.getTime());
+    if (root) return [...chain, root];
+    const next = intermediates.find((candidate) => !chain.includes(candidate) && signs(candidate, last));
+    if (!next) return undefined;
+    chain.push(next);
+    last = next;
+  }
+  return undefined;
+}
+
+function signs(issuer: X509Certificate, certificate: X509Certificate): boolean {
+  return issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+}
+
+function intermediatesOf(socket: TLSSocket): X509Certificate[] {
+  const found: X509Certificate[] = [];
+  let at: PeerCertificate | undefined = socket.getPeerCertificate(true);
+  while (at && found.length < maxChain) {
+    const { issuerCertificate } = at as Partial<ReturnType<TLSSocket["getPeerCertificate"]>> & {
+      issuerCertificate?: PeerCertificate;
+    };
+    if (!issuerCertificate?.raw || issuerCertificate === at) break;
+    found.push(new X509Certificate(issuerCertificate.raw));
+    at = issuerCertificate;
+  }
+  return found;
+}

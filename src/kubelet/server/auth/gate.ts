@@ -1,0 +1,52 @@
+import type { IncomingMessage } from "node:http";
+import type { TLSSocket } from "node:tls";
+import { messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import { HttpError } from "../http-error.ts";
+import type { RouteAttributes } from "../route.ts";
+import type { Authenticator } from "./authenticator.ts";
+import type { Authorizer } from "./authorizer.ts";
+import type { Identity } from "./identity.ts";
+
+export interface Gate {
+  /** Who asks, if that one may. Throws an HttpError with the refusal otherwise. */
+  enter(request: IncomingMessage, attributes: RouteAttributes): Promise<Identity>;
+  /** False if the client certificate of the connection is not accepted, so that only a new handshake can help. */
+  trusts?(socket: TLSSocket): boolean;
+}
+
+/** Who may call: first who it is (401), then what it may (403). */
+export function accessGate(o: {
+  authenticator: Authenticator;
+  authorizer: Authorizer;
+  logger: Logger;
+}): Gate {
+  return {
+    async enter(request, { verb, subresources }) {
+      const identity = await o.authenticator.authenticate(request);
+      if (!identity) throw new HttpError(401, "Unauthorized");
+      const user = inOneLine(identity.name);
+      for (const subresource of subresources) {
+        try {
+          if (await o.authorizer.allows(identity, { verb, subresource })) return identity;
+        } catch (error) {
+          const named = `user=${user}, verb=${verb}, resource=nodes, subresource=${subresource}`;
+          o.logger.warn("Authorization error", { user, verb, subresource, err: messageOf(error) });
+          throw new HttpError(500, `Authorization error (${named})`, { cause: error });
+        }
+      }
+      const asked = `subresource(s)=[${subresources.join(" ")}]`;
+      o.logger.debug(2, "Forbidden", { user, verb, subresources });
+      throw new HttpError(403, `Forbidden (user=${user}, verb=${verb}, resource=nodes, ${asked})\n`);
+    },
+  };
+}
+
+/** For the read-only port: everybody, for what is served there. */
+export const openGate: Gate = {
+  enter: async () => ({ name: "system:anonymous", groups: ["system:unauthenticated"] }),
+};
+
+function inOneLine(name: string): string {
+  return name.replace(/[\r\n]/g, " ");
+}

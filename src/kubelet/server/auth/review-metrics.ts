@@ -1,0 +1,75 @@
+import type { Clock } from "../../../lib/base/clock.ts";
+import type { Metrics } from "../../../lib/base/metrics.ts";
+import { KubeApiError } from "../../../lib/clients/kube/api-error.ts";
+import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
+
+/** As much of the way to the cluster as reviews take. */
+export type Reviewer = Pick<KubeTransport, "request">;
+
+/** The same way to the cluster; what is asked there of tokens ("authn") or of rights ("authz") is counted. */
+export function countedReviews(
+  kind: "authn" | "authz",
+  reviewer: Reviewer,
+  { metrics, clock }: { metrics?: Metrics; clock: Clock },
+): Reviewer {
+  if (!metrics) return reviewer;
+  const name = `apiserver_delegated_${kind}_request`;
+  const labels = ["code"] as const;
+  const total = metrics.counter({
+    name: `${name}_total`,
+    help: "Reviews by the cluster, by status code",
+    labels,
+  });
+  const times = metrics.histogram({
+    name: `${name}_duration_seconds`,
+    help: "How long reviews by the cluster took, by status code",
+    labels,
+    buckets: [0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10],
+  });
+  const request = async <A>(call: Parameters<Reviewer["request"]>[0]): Promise<A> => {
+    const began = clock.now();
+    let code = "<error>";
+    try {
+      const answer = await reviewer.request<A>(call);
+      // Who asks is told what it made, not with which code.
+      code = "201";
+      return answer;
+    } catch (error) {
+      if (error instanceof KubeApiError) code = String(error.status);
+      throw error;
+    } finally {
+      total.inc({ code });
+      times.observe({ code }, (clock.now() - began) / 1000);
+    }
+  };
+  return { request };
+}
+
+export interface TokenCacheMetrics {
+  /** A token was asked about; `fetched` if the cluster had to be. */
+  asked(fetched: boolean, ok: boolean, seconds: number): void;
+}
+
+export function tokenCacheMetrics(metrics: Metrics): TokenCacheMetrics {
+  const labels = ["status"] as const;
+  const counter = (what: string, help: string) =>
+    metrics.counter({ name: `authentication_token_cache_${what}_total`, help, labels });
+  const requests = counter(
+    "request",
+    "Questions about tokens, by whether the answer was known (hit) or not (miss)",
+  );
+  const fetches = counter("fetch", "Questions about tokens that the cluster was asked, by how that ended");
+  const times = metrics.histogram({
+    name: "authentication_token_cache_request_duration_seconds",
+    help: "How long questions about tokens took, by whether the answer was known",
+    labels,
+  });
+  return {
+    asked(fetched, ok, seconds) {
+      const status = fetched ? "miss" : "hit";
+      requests.inc({ status });
+      times.observe({ status }, seconds);
+      if (fetched) fetches.inc({ status: ok ? "ok" : "error" });
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import { type Clock, sleep } from "../../../lib/base/clock.ts";
+import { KubeApiError, TransportError } from "../../../lib/clients/kube/api-error.ts";
+import { LinkLost } from "../../../lib/clients/kube/link.ts";
+import type { Reviewer } from "./review-metrics.ts";
+
+const mostTries = 5;
+const firstWaitMs = 500;
+const waitFactor = 1.5;
+
+/**
+ * The same way to the cluster; a review that was lost on it is asked for again. Reviews change nothing, and callers should not be
+ * refused because the API server was just then replaced.
+ */
+export function retriedReviews(reviewer: Reviewer, clock: Clock): Reviewer {
+  return {
+    async request(call) {
+      for (let tries = 1, waitMs = firstWaitMs; ; tries++, waitMs *= waitFactor) {
+        try {
+          return await reviewer.request(call);
+        } catch (error) {
+          if (tries >= mostTries || !mayPass(error)) throw error;
+          await sleep(clock, waitMs, call.signal);
+        }
+      }
+    },
+  };
+}
+
+/** An API server that is not there at all is not waited for: its callers have better things to do. */
+function mayPass(error: unknown): boolean {
+  if (error instanceof KubeApiError)
+    return error.status === 429 || error.status === 500 || error.status === 504;
+  return error instanceof TransportError && error.cause instanceof LinkLost;
+}

@@ -1,0 +1,101 @@
+import { createHmac, randomBytes } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { Clock } from "../../../lib/base/clock.ts";
+import { AnswerCache } from "./answer-cache.ts";
+import type { Answer } from "./client-certificates.ts";
+import type { Identity } from "./identity.ts";
+import type { Reviewer, TokenCacheMetrics } from "./review-metrics.ts";
+
+const reviewTimeoutMs = 10_000;
+const protocolPrefix = "base64url.bearer.authorization.k8s.io.";
+
+interface TokenReview {
+  readonly status?: {
+    readonly authenticated?: boolean;
+    readonly error?: string;
+    readonly user?: {
+      readonly username?: string;
+      readonly uid?: string;
+      readonly groups?: readonly string[];
+      readonly extra?: Readonly<Record<string, readonly string[]>>;
+    };
+  };
+}
+
+/** Has the cluster say whose token it is (TokenReview), and remembers that for a while. */
+export class TokenReviews {
+  readonly #transport: Reviewer;
+  readonly #ttlMs: number;
+  readonly #clock: Clock;
+  readonly #metrics: TokenCacheMetrics | undefined;
+  readonly #cache: AnswerCache<Answer>;
+  /** What is remembered must not be a list of tokens. */
+  readonly #secret = randomBytes(32);
+
+  constructor(o: {
+    transport: Reviewer;
+    ttlMs: number;
+    clock: Clock;
+    metrics?: TokenCacheMetrics | undefined;
+  }) {
+    this.#clock = o.clock;
+    this.#metrics = o.metrics;
+    this.#transport = o.transport;
+    this.#ttlMs = o.ttlMs;
+    this.#cache = new AnswerCache(o.clock);
+  }
+
+  /** Throws if the cluster could not be asked. */
+  async authenticate(token: string): Promise<Answer> {
+    const key = createHmac("sha256", this.#secret).update(token).digest("base64");
+    const began = this.#clock.now();
+    let fetched = false;
+    let ok = false;
+    try {
+      const answer = await this.#cache.get(
+        key,
+        () => {
+          fetched = true;
+          return this.#ask(token);
+        },
+        () => this.#ttlMs,
+      );
+      ok = true;
+      return answer;
+    } finally {
+      this.#metrics?.asked(fetched, ok, (this.#clock.now() - began) / 1000);
+    }
+  }
+
+  async #ask(token: string): Promise<Answer> {
+    const { status } = await this.#transport.request<TokenReview>({
+      method: "POST",
+      path: "/apis/authentication.k8s.io/v1/tokenreviews",
+      body: { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token } },
+      timeoutMs: reviewTimeoutMs,
+    });
+    const user = status?.user;
+    if (!status?.authenticated || !user?.username)
+      return { kind: "refused", problem: status?.error || "invalid bearer token" };
+    const identity: Identity = {
+      name: user.username,
+      groups: user.groups ?? [],
+      ...(user.uid && { uid: user.uid }),
+      ...(user.extra && { extra: user.extra }),
+    };
+    return { kind: "known", identity };
+  }
+}
+
+/** The token of a request: in its header, or, because browsers cannot set that, among the protocols of a WebSocket. */
+export function bearerToken(request: IncomingMessage): string | undefined {
+  const [scheme, token] = (request.headers.authorization ?? "").trim().split(" ");
+  if (scheme?.toLowerCase() === "bearer" && token) return token;
+  const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((word) => word.trim());
+  const carrier = offered.find((word) => word.startsWith(protocolPrefix));
+  if (carrier === undefined || request.headers.upgrade?.toLowerCase() !== "websocket") return undefined;
+  // Nobody behind us is to see it, and it is no protocol.
+  request.headers["sec-websocket-protocol"] = offered.filter((word) => word !== carrier).join(", ");
+  const decoded = Buffer.from(carrier.slice(protocolPrefix.length), "base64url").toString("utf8");
+  return decoded === "" ? undefined : decoded;
+}

@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { type Gate, openGate } from "../auth/node-access.ts";
+import { fakeNodeRoutes } from "../fake-node.ts";
+import { ask, startServer, type TestServer } from "../fixtures.ts";
+import { healthRoutes } from "./health.ts";
+
+let server: TestServer;
+const levels: number[] = [];
+
+before(async () => {
+  server = await startServer({
+    routes: fakeNodeRoutes({ url: () => "", verbosity: (level) => levels.push(level) }),
+    gate: openGate,
+  });
+});
+
+after(() => server.stop());
+
+const json = async (path: string, method = "GET") =>
+  JSON.parse((await ask(server.port, path, { method })).body);
+
+describe("what is told of the node", () => {
+  test("pods: what is wanted, with the status that is known", async () => {
+    const list = await json("/pods");
+    assert.deepEqual([list.kind, list.apiVersion, list.items.length], ["PodList", "v1", 1]);
+    const [pod] = list.items;
+    assert.deepEqual([pod.metadata.name, pod.status, pod.kind], ["web", { phase: "Running" }, undefined]);
+  });
+
+  test("runningpods: what the runtime has", async () => {
+    const { items } = await json("/runningpods/");
+    assert.deepEqual(
+      items[0].spec.containers.map(({ name }: { name: string }) => name),
+      ["app", "shell"],
+    );
+    assert.equal((await ask(server.port, "/runningpods")).headers.location, "/runningpods/");
+  });
+
+  test("blocked: what pods wait for, of all that are not ready, of all, or of one", async () => {
+    for (const [query, wanted] of [
+      ["", { all: false }],
+      ["?all", { all: true }],
+      ["?pod=default/web", { pod: "default/web" }],
+    ] as const)
+      assert.deepEqual((await json(`/debug/blocked${query}`)).wanted, wanted);
+    assert.equal((await ask(server.port, "/debug/blocked?pod=other")).status, 404);
+  });
+
+  test("configz holds the configuration by its name", async () => {
+    assert.equal((await json("/configz")).kubeletconfig.port, 10250);
+  });
+
+  test("the verbosity can be set", async () => {
+    const answer = await ask(server.port, "/debug/flags/v", { method: "PUT", body: "5" });
+    assert.deepEqual(
+      [answer.status, answer.body, levels],
+      [200, "successfully set klog.logging.verbosity to 5\n", [5]],
+    );
+  });
+
+  test("a checkpoint says where it is", async () => {
+    const { items } = await json("/checkpoint/default/web/app", "POST");
+    assert.match(items[0], /^\/checkpoints\/checkpoint-web_default-app-\d{4}-.*Z\.tar$/);
+  });
+
+  test("run gives back what the command said", async () => {
+    assert.equal(
+      (await ask(server.port, "/run/default/web/app?cmd=ls+-l", { method: "POST" })).body,
+      "ran ls|-l",
+    );
+  });
+
+  test("a profile of the time, one at once", async () => {
+    const path = "/debug/pprof/profile?seconds=1";
+    const [first, second] = await Promise.all([ask(server.port, path), ask(server.port, path)]);
+    assert.deepEqual(
+      [first.status, second.status].sort((a, b) => a - b),
+      [200, 429],
+    );
+    const profile = JSON.parse(first.status === 200 ? first.body : second.body);
+    assert.ok(profile.nodes.length > 0);
+  });
+});
+
+describe("health", () => {
+  const checks = [
+    { name: "ping", health: () => ({ ok: true }) as const },
+    { name: "bad", health: () => ({ ok: false, reason: "the inside of it" }) as const },
+    {
+      name: "worse",
+      health: () => {
+        throw new Error("broken");
+      },
+    },
+  ];
+  const cases: [string, number, string][] = [
+    [
+      "/healthz",
+      500,
+      "[+]ping ok\n[-]bad failed: reason withheld\n[-]worse failed: reason withheld\nhealthz check failed\n",
+    ],
+    ["/healthz?exclude=bad&exclude=worse", 200, "ok"],
+    [
+      "/healthz?verbose&exclude=bad&exclude=worse&exclude=x",
+      200,
+      '[+]ping ok\n[+]bad excluded: ok\n[+]worse excluded: ok\nwarn: some health checks cannot be excluded: no matches for "x"\nhealthz check passed\n',
+    ],
+    ["/healthz/ping", 200, "ok"],
+    ["/healthz/bad", 500, "internal server error: the inside of it\n"],
+    ["/healthz/worse", 500, "internal server error: broken\n"],
+  ];
+  for (const [path, status, body] of cases)
+    test(`${path}: ${status}`, async () => {
+      const own = await startServer({ routes: healthRoutes(() => checks), gate: openGate });
+      const answer = await ask(own.port, path);
+      await own.stop();
+      assert.deepEqual([answer.status, answer.body], [status, body]);
+    });
+});
+
+test("without debugging handlers, callers are told so", async () => {
+  const routes = fakeNodeRoutes({ url: () => "", settings: { enableDebuggingHandlers: false } });
+  const own = await startServer({ routes, gate: openGate });
+  for (const path of [
+    "/exec/default/web/app",
+    "/logs/",
+    "/containerLogs/a/b/c",
+    "/runningpods/",
+    "/debug/pprof/heap",
+  ]) {
+    const answer = await ask(own.port, path, { method: "POST" });
+    assert.deepEqual([answer.status, answer.body], [405, "Debug endpoints are disabled.\n"], path);
+  }
+  assert.equal((await ask(own.port, "/configz")).status, 404);
+  assert.equal((await ask(own.port, "/pods")).status, 200);
+  await own.stop();
+});
+
+test("what is refused to all methods takes the right to the one that was asked for", async () => {
+  const routes = fakeNodeRoutes({ url: () => "", settings: { enableDebugFlagsHandler: false } });
+  const asked: string[] = [];
+  const gate: Gate = {
+    enter: async (_, { verb, subresources }) => {
+      asked.push(`${verb} ${subresources}`);
+      return { name: "u", groups: [] };
+    },
+  };
+  const own = await startServer({ routes, gate });
+  for (const method of ["GET", "PUT", "DELETE"]) await ask(own.port, "/debug/flags/v", { method });
+  await own.stop();
+  assert.deepEqual(asked, ["get proxy", "update proxy", "delete proxy"]);
+});

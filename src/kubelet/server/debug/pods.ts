@@ -1,0 +1,65 @@
+import type { ServerResponse } from "node:http";
+import type { Pod, PodStatus } from "../../../lib/model/pod.ts";
+import { type ObservedPod, runningContainers } from "../../state/observed-pods.ts";
+import { attributesOf } from "../auth/attributes.ts";
+import { replyText } from "../replies.ts";
+import type { Route } from "../route.ts";
+
+/** The pods that this node should run, with the status that is known here, which is never older than that of the API. */
+export function podsRoute(o: {
+  readonly desired: { all(): Pod[] };
+  readonly statuses: { get(uid: Pod["metadata"]["uid"]): PodStatus | undefined };
+}): Route {
+  return {
+    method: "GET",
+    path: "/pods",
+    attributes: () => attributesOf("GET", "/pods"),
+    async handle({ response }) {
+      const items = o.desired
+        .all()
+        .map((pod) => ({ ...pod, status: o.statuses.get(pod.metadata.uid) ?? pod.status }));
+      replyPods(response, items.map(withoutType));
+    },
+  };
+}
+
+/** What the runtime runs, whether somebody wants it or not: names and images, as that is all it knows. */
+export function runningPodsRoute(o: { readonly observed: { all(): Iterable<ObservedPod> } }): Route {
+  return {
+    method: "GET",
+    path: "/runningpods/",
+    attributes: () => attributesOf("GET", "/runningpods/"),
+    async handle({ response }) {
+      replyPods(response, [...o.observed.all()].filter(isRunning).map(runningPod));
+    },
+  };
+}
+
+function runningPod(pod: ObservedPod): object {
+  const containers = runningContainers(pod).map(({ name, image, listedImage }) => ({
+    name,
+    image: listedImage ?? image,
+    resources: {},
+  }));
+  return {
+    metadata: { name: pod.name, namespace: pod.namespace, uid: pod.uid },
+    // A sandbox without containers has no list of them.
+    spec: { containers: containers.length > 0 ? containers : null },
+    status: {},
+  };
+}
+
+function isRunning(pod: ObservedPod): boolean {
+  return pod.sandboxes.some(({ state }) => state === "ready") || runningContainers(pod).length > 0;
+}
+
+function replyPods(response: ServerResponse, items: readonly object[]): void {
+  const list = { kind: "PodList", apiVersion: "v1", metadata: {}, items };
+  replyText(response, 200, `${JSON.stringify(list)}\n`, { "content-type": "application/json" });
+}
+
+/** In a list, the list says what they are. */
+function withoutType(pod: object): object {
+  const { kind: _, apiVersion: __, ...rest } = pod as { kind?: string; apiVersion?: string };
+  return rest;
+}

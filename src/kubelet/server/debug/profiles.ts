@@ -1,0 +1,73 @@
+import { Session } from "node:inspector/promises";
+import { sleep, systemClock } from "../../../lib/base/clock.ts";
+import { attributesOf } from "../auth/attributes.ts";
+import { HttpError } from "../http-error.ts";
+import { replyText } from "../replies.ts";
+import type { Exchange, Route } from "../route.ts";
+import { disabledRoute } from "./disabled.ts";
+
+const maxSeconds = 300;
+
+/** Profiles of this process, as V8 gives them: for DevTools, not for pprof. */
+export function profileRoutes(enabled: boolean): Route[] {
+  const base = "/debug/pprof/{name...}";
+  if (!enabled) return [disabledRoute(base, "profiling endpoint is disabled.")];
+  let busy = false;
+  const handle = async (exchange: Exchange) => {
+    const take = Object.hasOwn(profiles, exchange.params.name ?? "") && profiles[exchange.params.name ?? ""];
+    if (exchange.params.name === "") return replyText(exchange.response, 200, index);
+    if (!take) throw new HttpError(404, "Unknown profile\n");
+    if (busy) throw new HttpError(429, "another profile is being taken\n");
+    busy = true;
+    try {
+      await take(exchange);
+    } finally {
+      busy = false;
+    }
+  };
+  return [{ method: "GET", path: base, attributes: () => attributesOf("GET", "/debug/pprof/"), handle }];
+}
+
+const index =
+  "profile?seconds=30  what takes the time (.cpuprofile)\nheap  what takes the memory (.heapsnapshot)\ncmdline\n";
+
+const profiles: Readonly<Record<string, (exchange: Exchange) => Promise<void>>> = {
+  async profile({ query, response, signal }) {
+    const given = query.get("seconds") ?? "30";
+    const seconds = /^\d{1,4}$/.test(given) ? Math.min(Math.max(Number(given), 1), maxSeconds) : 30;
+    const session = new Session();
+    session.connect();
+    try {
+      await session.post("Profiler.enable");
+      await session.post("Profiler.start");
+      await sleep(systemClock, seconds * 1000, signal);
+      const { profile } = await session.post("Profiler.stop");
+      attach(response, "kubelet.cpuprofile").end(JSON.stringify(profile));
+    } finally {
+      session.disconnect();
+    }
+  },
+  async heap({ response }) {
+    const session = new Session();
+    session.connect();
+    try {
+      attach(response, "kubelet.heapsnapshot");
+      session.on("HeapProfiler.addHeapSnapshotChunk", ({ params }) => response.write(params.chunk));
+      await session.post("HeapProfiler.takeHeapSnapshot");
+      response.end();
+    } finally {
+      session.disconnect();
+    }
+  },
+  async cmdline({ response }) {
+    replyText(response, 200, process.argv.join("\0"));
+  },
+};
+
+function attach(response: Exchange["response"], name: string): Exchange["response"] {
+  return response.writeHead(200, {
+    "content-type": "application/octet-stream",
+    "content-disposition": `attachment; filename="${name}"`,
+    "x-content-type-options": "nosniff",
+  });
+}

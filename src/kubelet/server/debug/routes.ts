@@ -1,0 +1,82 @@
+import type { Clock } from "../../../lib/base/clock.ts";
+import type { Health } from "../../../lib/base/component.ts";
+import type { RuntimeService } from "../../../lib/clients/cri/cri.ts";
+import type { Pod, PodFullName, PodStatus } from "../../../lib/model/pod.ts";
+import type { ObservedPod } from "../../state/observed-pods.ts";
+import { attributesOf } from "../auth/attributes.ts";
+import { type Explain, wantedOf } from "../explained.ts";
+import { HttpError } from "../http-error.ts";
+import { replyJson } from "../replies.ts";
+import type { Exchange, Route } from "../route.ts";
+import { checkpointRoute } from "./checkpoint.ts";
+import { disabledRoutes } from "./disabled.ts";
+import { flagsRoute } from "./flags.ts";
+import { healthRoutes } from "./health.ts";
+import { podsRoute, runningPodsRoute } from "./pods.ts";
+import { profileRoutes } from "./profiles.ts";
+import { flagzRoute, statuszRoute } from "./zpages.ts";
+
+export interface DebugOptions {
+  readonly desired: { all(): Pod[]; byFullName(name: PodFullName): Pod | undefined };
+  readonly observed: {
+    all(): Iterable<ObservedPod>;
+    get(uid: Pod["metadata"]["uid"]): ObservedPod | undefined;
+  };
+  readonly statuses: { get(uid: Pod["metadata"]["uid"]): PodStatus | undefined };
+  readonly checks: () => readonly { readonly name: string; health(): Health }[];
+  /** Told how each check came out when all of them are asked for. */
+  readonly onChecked?: (check: string, ok: boolean) => void;
+  /** The effective KubeletConfiguration, as it is encoded for files. */
+  readonly configuration: () => object;
+  /** Each flag with its value, secrets left out. */
+  readonly flags: () => Readonly<Record<string, string>>;
+  readonly version: string;
+  readonly startedAt: number;
+  /** Why pods are not ready; JSON. */
+  readonly blocked: Explain;
+  readonly setVerbosity: (level: number) => void;
+  readonly runtime: Pick<RuntimeService, "checkpointContainer">;
+  /** Where archives of containers go; made when it is first needed. */
+  readonly checkpointFolder: () => Promise<string>;
+  readonly gates: {
+    readonly containerCheckpoint: boolean;
+    readonly statusz: boolean;
+    readonly flagz: boolean;
+  };
+  readonly settings: {
+    readonly enableDebuggingHandlers: boolean;
+    readonly enableDebugFlagsHandler: boolean;
+    readonly enableProfilingHandler: boolean;
+  };
+  readonly clock: Clock;
+}
+
+/** What both ports serve of this folder: health and pods. */
+export function openRoutes(o: Pick<DebugOptions, "desired" | "statuses" | "checks" | "onChecked">): Route[] {
+  return [...healthRoutes(o.checks, o.onChecked), podsRoute(o)];
+}
+
+/** What only those who may ask get. `others`: the rest of what the server has, for the list of paths. */
+export function debugRoutes(o: DebugOptions, others: readonly Route[]): Route[] {
+  const { settings, gates } = o;
+  if (!settings.enableDebuggingHandlers) return disabledRoutes();
+  const routes: Route[] = [
+    runningPodsRoute(o),
+    get("/configz", async ({ response }) => replyJson(response, { kubeletconfig: o.configuration() })),
+    get("/debug/blocked", async ({ query, response }) => {
+      const answer = o.blocked(wantedOf(query));
+      if (!answer) throw new HttpError(404, "pod does not exist\n");
+      replyJson(response, answer);
+    }),
+    flagsRoute(settings.enableDebugFlagsHandler, o.setVerbosity),
+    ...profileRoutes(settings.enableProfilingHandler),
+    ...(gates.containerCheckpoint ? [checkpointRoute(o)] : []),
+    ...(gates.flagz ? [flagzRoute(o.flags)] : []),
+  ];
+  const paths = [...others, ...routes].map(({ path }) => path);
+  return gates.statusz ? [...routes, statuszRoute(o, paths)] : routes;
+}
+
+function get(path: string, handle: (exchange: Exchange) => Promise<void>): Route {
+  return { method: "GET", path, attributes: () => attributesOf("GET", path), handle };
+}

@@ -1,0 +1,124 @@
+import { stringify } from "yaml";
+import type { Clock } from "../../../lib/base/clock.ts";
+import { attributesOf } from "../auth/attributes.ts";
+import { replyText } from "../replies.ts";
+import type { Exchange, Route } from "../route.ts";
+import { type MediaType, mediaTypes, negotiate, type WantedKind } from "./negotiate.ts";
+
+const warning =
+  "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.";
+const group = "config.k8s.io";
+const versions = ["v1alpha1", "v1beta1"];
+const deprecated = "v1alpha1";
+/** The reference lists the first words of these; the paths of pods, statistics, logs and streams are not among them. */
+const listed = ["/configz", "/debug", "/flagz", "/healthz", "/metrics"];
+
+/** What this process is, for people, and for programs that request it by kind. */
+export function statuszRoute(
+  o: { readonly version: string; readonly startedAt: number; readonly clock: Clock },
+  paths: readonly string[],
+): Route {
+  const served = new Set(paths.map((path) => `/${path.split("/")[1]}`));
+  const shown = listed.filter((path) => served.has(path));
+  const binaryVersion = o.version.replace(/^v/, "");
+  const emulationVersion = /^\d+\.\d+/.exec(binaryVersion)?.[0] ?? binaryVersion;
+  return page("/statusz", "Statusz", () => {
+    const startTime = new Date(o.startedAt).toISOString().replace(/\.\d+Z$/, "Z");
+    const uptimeSeconds = Math.max(0, Math.floor((o.clock.now() - o.startedAt) / 1000));
+    const goVersion = `node ${process.version}`;
+    const lines = [
+      `Started: ${unixDate(o.startedAt)}`,
+      `Up: ${uptime(uptimeSeconds)}`,
+      `Go version: ${goVersion}`,
+      `Binary version: ${binaryVersion}`,
+      `Emulation version: ${emulationVersion}`,
+      `Paths: ${shown.join(" ")}`,
+    ];
+    return {
+      text: `\nkubelet statusz\n${warning}\n\n${lines.join("\n")}\n`,
+      fields: { startTime, uptimeSeconds, goVersion, binaryVersion, emulationVersion, paths: shown },
+    };
+  });
+}
+
+/** The flags that the agent was started with. */
+export function flagzRoute(flags: () => Readonly<Record<string, string>>): Route {
+  return page("/flagz", "Flagz", () => {
+    const all = Object.entries(flags()).sort(([a], [b]) => (a < b ? -1 : 1));
+    const lines = all.map(([name, value]) => `${name}=${value}\n`);
+    return {
+      text: `\nkubelet flagz\n${warning}\n${lines.join("")}`,
+      fields: { flags: Object.fromEntries(all) },
+    };
+  });
+}
+
+function page(path: string, kind: string, make: () => { text: string; fields: object }): Route {
+  const allows = (type: MediaType, wanted: WantedKind | undefined) =>
+    type === "text/plain"
+      ? wanted === undefined
+      : wanted?.group === group && wanted.kind === kind && versions.includes(wanted.version);
+  const handle = async (exchange: Exchange) => {
+    const { request, response } = exchange;
+    const accept = request.headers.accept ?? "";
+    const chosen = accept.trim() === "" ? undefined : negotiate(accept, allows);
+    if (!chosen && accept.trim() !== "") return notAcceptable(exchange, accept);
+    const { text, fields } = make();
+    if (!chosen?.wanted) return replyText(response, 200, text);
+    const { type, wanted } = chosen;
+    const object = {
+      kind,
+      apiVersion: `${group}/${wanted.version}`,
+      metadata: { name: "kubelet" },
+      ...fields,
+    };
+    replyText(response, 200, encoded(type, object, chosen.pretty || isForPeople(exchange)), {
+      "content-type": `${type};g=${group};v=${wanted.version};as=${kind}`,
+      ...(wanted.version === deprecated && {
+        warning: `299 - "This version of the ${path.slice(1)} endpoint is deprecated. Please use a newer version."`,
+      }),
+    });
+  };
+  return { method: "*", path, exact: true, attributes: () => attributesOf("GET", path), handle };
+}
+
+/** As a Status, in a form that the client takes if it takes one. */
+function notAcceptable(exchange: Exchange, accept: string): void {
+  const status = {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    message: `only the following media types are accepted: ${mediaTypes.join(", ")}`,
+    reason: "NotAcceptable",
+    code: 406,
+  };
+  const chosen = negotiate(accept, (type, wanted) => type !== "text/plain" && wanted === undefined);
+  const { type, pretty } = chosen ?? { type: mediaTypes[0], pretty: true };
+  const body = encoded(type, status, pretty || isForPeople(exchange));
+  replyText(exchange.response, 406, body, { "content-type": type });
+}
+
+function encoded(type: MediaType, object: object, pretty: boolean): string {
+  if (type === "application/yaml")
+    return stringify(object, { version: "1.1", sortMapEntries: true, lineWidth: 0, indentSeq: false });
+  return pretty ? JSON.stringify(object, undefined, 2) : `${JSON.stringify(object)}\n`;
+}
+
+function isForPeople({ query, request }: Exchange): boolean {
+  const asked = query.get("pretty");
+  if (asked) return ["1", "t", "T", "true", "TRUE", "True"].includes(asked);
+  return /^(curl|Wget|Mozilla\/5\.0)/.test(request.headers["user-agent"] ?? "");
+}
+
+/** "Sun Nov 15 22:48:02 UTC 2026" */
+function unixDate(ms: number): string {
+  const [weekday, day, month, year, time] = new Date(ms).toUTCString().split(/,? /);
+  return `${weekday} ${month} ${String(Number(day)).padStart(2)} ${time} UTC ${year}`;
+}
+
+function uptime(seconds: number): string {
+  const minutes = Math.floor(seconds / 60);
+  const hours = Math.floor(minutes / 60);
+  return `${hours} hr ${String(minutes % 60).padStart(2, "0")} min ${String(seconds % 60).padStart(2, "0")} sec`;
+}

@@ -1,0 +1,194 @@
+import type { KeyObject } from "node:crypto";
+import { type RequestOptions, request } from "node:https";
+import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
+import { systemClock } from "../../lib/base/clock.ts";
+import { silentLogger } from "../../lib/base/logger.ts";
+import { createMetrics } from "../../lib/base/metrics.ts";
+import { generateKey, privateKeyPem, signCertificate, type Usage } from "../../lib/base/x509/x509.ts";
+import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
+import type { Gate } from "./auth/node-access.ts";
+import { AgentServer, type Limits } from "./https/server.ts";
+import type { Route } from "./route.ts";
+
+const day = 86_400_000;
+
+export interface TestAuthority {
+  readonly certificate: string;
+  readonly key: KeyObject;
+}
+
+export interface TestPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export function testAuthority(name = "test-ca", issuer: TestAuthority | "self" = "self"): TestAuthority {
+  const { privateKey, publicKey } = generateKey();
+  const certificate = signCertificate({
+    subject: { commonName: name, organizations: [] },
+    issuer,
+    publicKey,
+    key: privateKey,
+    notBefore: new Date(Date.now() - day),
+    notAfter: new Date(Date.now() + day),
+    isCa: true,
+    usages: ["cert sign", "digital signature"],
+  });
+  return { certificate, key: privateKey };
+}
+
+export function testPair(
+  issuer: TestAuthority,
+  commonName: string,
+  o: { organizations?: string[]; usages?: Usage[]; from?: number; to?: number; chain?: string } = {},
+): TestPair {
+  const { privateKey, publicKey } = generateKey();
+  const cert = signCertificate({
+    subject: { commonName, organizations: o.organizations ?? [] },
+    issuer,
+    publicKey,
+    ipAddresses: ["127.0.0.1"],
+    notBefore: new Date(Date.now() + (o.from ?? -day)),
+    notAfter: new Date(Date.now() + (o.to ?? day)),
+    usages: o.usages ?? ["digital signature", "client auth", "server auth"],
+  });
+  return { cert: cert + (o.chain ?? ""), key: privateKeyPem(privateKey) };
+}
+
+/** Something that can be replaced, and what it is replaced with. */
+export function replaceable<T>(value: T) {
+  const listeners = new Set<(value: T) => void>();
+  let now = value;
+  return {
+    current: () => now,
+    onChange(listener: (value: T) => void) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    set(next: T) {
+      now = next;
+      for (const listener of listeners) listener(next);
+    },
+  };
+}
+
+/** An API that answers TokenReviews and SubjectAccessReviews, and counts them. */
+export function fakeReviews(answer: {
+  token?: (token: string) => object | Error;
+  access?: (spec: { user: string; resourceAttributes: Record<string, string> }) => object | Error;
+}) {
+  const asked: { path: string; spec: unknown }[] = [];
+  const transport: KubeTransport = {
+    async request<T>({ path, body }: { path: string; body?: unknown }): Promise<T> {
+      const { spec } = body as { spec: never };
+      asked.push({ path, spec });
+      const status = path.endsWith("/tokenreviews")
+        ? answer.token?.((spec as { token: string }).token)
+        : answer.access?.(spec);
+      if (status instanceof Error) throw status;
+      return { status: status ?? {} } as T;
+    },
+    stream: () => Promise.reject(new Error("not asked for")),
+    close() {},
+  };
+  return { transport, asked };
+}
+
+export interface TestServer {
+  readonly server: AgentServer;
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+export async function startServer(o: {
+  routes: readonly Route[];
+  gate: Gate;
+  certificate?: ReturnType<typeof replaceable<TestPair>>;
+  clientCa?: ReturnType<typeof replaceable<string>>;
+  limits?: Partial<Limits>;
+  plain?: boolean;
+}): Promise<TestServer> {
+  const certificate = o.certificate ?? replaceable(testPair(testAuthority(), "node"));
+  const ending = new AbortController();
+  const server = new AgentServer({
+    name: "test",
+    address: "127.0.0.1",
+    port: 0,
+    routes: o.routes,
+    gate: o.gate,
+    clock: systemClock,
+    logger: silentLogger,
+    metrics: createMetrics(),
+    ...(o.limits && { limits: o.limits }),
+    ...(!o.plain && {
+      tls: {
+        settings: { tlsMinVersion: "", tlsCipherSuites: [] },
+        certificate,
+        ...(o.clientCa && { clientCa: o.clientCa }),
+      },
+    }),
+  });
+  await server.start(ending.signal);
+  return {
+    server,
+    port: server.port ?? 0,
+    async stop() {
+      ending.abort();
+      await server.done;
+    },
+  };
+}
+
+export interface TestAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+/** One request on a connection of its own. */
+export function ask(
+  port: number,
+  path: string,
+  o: RequestOptions & { body?: string } = {},
+): Promise<TestAnswer> {
+  const { body, ...options } = o;
+  return new Promise((resolve, reject) => {
+    const outgoing = request(
+      { host: "127.0.0.1", port, path, agent: false, rejectUnauthorized: false, ...options },
+      (response) => {
+        let text = "";
+        response.setEncoding("utf8").on("data", (chunk) => {
+          text += chunk;
+        });
+        response.on("end", () =>
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }),
+        );
+        response.on("error", reject);
+      },
+    );
+    outgoing.on("error", reject);
+    outgoing.end(body);
+  });
+}
+
+/** Sends bytes over TLS and gives back all that comes until the other side hangs up. */
+export function rawTls(
+  port: number,
+  send: string | Buffer,
+  o: ConnectionOptions & { until?: (text: string) => boolean } = {},
+): Promise<string> {
+  const { until, ...options } = o;
+  return new Promise((resolve) => {
+    let text = "";
+    const socket: TLSSocket = connect(
+      { host: "127.0.0.1", port, rejectUnauthorized: false, ...options },
+      () => socket.write(send),
+    );
+    socket.on("data", (chunk: Buffer) => {
+      text += chunk.toString("latin1");
+      if (until?.(text)) socket.destroy();
+    });
+    socket.on("error", () => {});
+    socket.on("close", () => resolve(text));
+  });
+}

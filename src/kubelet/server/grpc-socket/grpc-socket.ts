@@ -1,0 +1,51 @@
+import { mkdir, rename, rm } from "node:fs/promises";
+import { createServer, type Socket } from "node:net";
+import { dirname, join } from "node:path";
+import { Duplex } from "node:stream";
+import { type Server, ServerCredentials } from "@grpc/grpc-js";
+import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import { AuthorityFilter } from "./authority-filter.ts";
+
+/** Serves gRPC on a unix socket until the signal. What is there before is replaced; nobody finds a socket that nobody listens on. */
+export async function serveGrpc(server: Server, socketPath: string, signal: AbortSignal): Promise<void> {
+  await mkdir(dirname(socketPath), { recursive: true, mode: 0o750 });
+  const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+  const sockets = new Set<Socket>();
+  const listener = createServer((socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+    injector.injectConnection(filtered(socket));
+  });
+  // Unix sockets have short names only: no more than a few letters are added.
+  const making = join(dirname(socketPath), `.${process.pid}.s`);
+  await rm(making, { force: true });
+  await new Promise<void>((resolve, reject) => {
+    listener.once("error", (error) =>
+      reject(new KubeletError("GrpcSocket", `${socketPath}: ${messageOf(error)}`, { cause: error })),
+    );
+    listener.listen(making, resolve);
+  });
+  // What fails later is one connection's trouble.
+  listener.on("error", () => {});
+  await rename(making, socketPath);
+  const stop = () => {
+    listener.close();
+    injector.destroy();
+    server.forceShutdown();
+    for (const socket of sockets) socket.destroy();
+  };
+  if (signal.aborted) stop();
+  else signal.addEventListener("abort", stop, { once: true });
+}
+
+function filtered(socket: Socket): Duplex {
+  const filter = new AuthorityFilter();
+  const duplex = Duplex.from({ readable: filter, writable: socket });
+  socket.pipe(filter);
+  // Each end tells the other; that a client is gone is nobody's failure.
+  socket.on("error", () => duplex.destroy());
+  socket.on("close", () => duplex.destroy());
+  duplex.on("error", () => socket.destroy());
+  duplex.on("close", () => socket.destroy());
+  return duplex;
+}

@@ -1,0 +1,31 @@
+import { createMetrics, type Metrics } from "../../lib/base/metrics.ts";
+
+/** How the checks of /healthz came out, for those who compute from it how often a node was well. */
+export interface HealthSlis {
+  /** A registry of its own: it has a path of its own, and is begun anew on request. */
+  readonly metrics: Metrics;
+  observe(check: string, ok: boolean): void;
+}
+
+/** Counts whenever somebody asks; nobody is asked for the sake of counting. */
+export function healthSlis(): HealthSlis {
+  const metrics = createMetrics();
+  const last = metrics.gauge({
+    name: "kubernetes_healthcheck",
+    help: "How a health check came out: 1 is well.",
+    labels: ["name", "type"],
+  });
+  const total = metrics.counter({
+    name: "kubernetes_healthchecks_total",
+    help: "How health checks came out.",
+    labels: ["name", "type", "status"],
+  });
+  return {
+    metrics,
+    observe(name, ok) {
+      const labels = { name, type: "healthz" };
+      last.set(labels, ok ? 1 : 0);
+      total.inc({ ...labels, status: ok ? "success" : "error" });
+    },
+  };
+}

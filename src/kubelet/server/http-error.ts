@@ -1,0 +1,18 @@
+import { KubeletError } from "../../lib/base/errors.ts";
+
+/** A refusal: what a handler throws to have the request answered with this status and this text. */
+export class HttpError extends KubeletError {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    status: number,
+    message: string,
+    options: { cause?: unknown; headers?: Readonly<Record<string, string>> } = {},
+  ) {
+    super("HttpRefusal", message, { cause: options.cause });
+    this.name = "HttpError";
+    this.status = status;
+    this.headers = options.headers ?? {};
+  }
+}

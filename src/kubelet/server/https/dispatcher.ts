@@ -1,0 +1,158 @@
+import { type IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { isAbort, messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import { attributesOf, type Gate } from "../auth/node-access.ts";
+import { HttpError } from "../http-error.ts";
+import { replyText } from "../replies.ts";
+import type { Exchange, Route } from "../route.ts";
+import type { RequestMetrics } from "./request-metrics.ts";
+import { requestTarget } from "./request-target.ts";
+import type { RouteTable } from "./route-table.ts";
+import { type ServerTracing, tracedExchange } from "./traced-exchange.ts";
+
+export interface DispatcherOptions {
+  readonly table: RouteTable;
+  readonly gate: Gate;
+  readonly metrics: RequestMetrics;
+  readonly logger: Logger;
+  readonly tracing?: ServerTracing | undefined;
+}
+
+interface Upgrade {
+  readonly socket: Socket;
+  readonly head: Buffer;
+}
+
+/** Leads each request to its route, past the gate. Whatever goes wrong costs that request only. */
+export class Dispatcher {
+  readonly #o: DispatcherOptions;
+
+  constructor(options: DispatcherOptions) {
+    this.#o = options;
+  }
+
+  /** Resolves when the request is over; never rejects. */
+  serve(request: IncomingMessage, response: ServerResponse, stop: AbortSignal): Promise<void> {
+    return this.#guarded(request, response, stop);
+  }
+
+  /** A request that would change protocols. If its route knows no other, it is a request like any. */
+  async upgrade(request: IncomingMessage, upgrade: Upgrade, stop: AbortSignal): Promise<void> {
+    const { socket } = upgrade;
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    try {
+      response.assignSocket(socket);
+    } catch {
+      // An earlier request of this connection still waits for its answer: protocols cannot change before that.
+      return void socket.destroy();
+    }
+    response.on("finish", () => socket.destroySoon());
+    await this.#guarded(request, response, stop, upgrade);
+  }
+
+  async #guarded(
+    request: IncomingMessage,
+    response: ServerResponse,
+    stop: AbortSignal,
+    upgrade?: Upgrade,
+  ): Promise<void> {
+    const target = requestTarget(request.url);
+    const method = request.method ?? "";
+    const over = this.#o.metrics.begin(method, target.kind === "path" ? target.path : "");
+    const gone = new AbortController();
+    const leave = () => gone.abort();
+    const side = upgrade?.socket ?? response;
+    side.once("close", leave);
+    stop.addEventListener("abort", leave, { once: true });
+    try {
+      // The parser still takes a line without a version for a request: nobody has spoken like this for thirty years.
+      if (target.kind === "bad" || request.httpVersionMajor < 1)
+        throw new HttpError(400, "400 Bad Request\n");
+      if (target.kind === "redirect") return redirect(response, target.to);
+      const { path, query } = target;
+      const signal = gone.signal;
+      await this.#lead(request, { request, response, query, signal }, path, upgrade);
+    } catch (error) {
+      this.#refuse(request, response, error, upgrade);
+    } finally {
+      side.off("close", leave);
+      stop.removeEventListener("abort", leave);
+      over();
+    }
+  }
+
+  async #lead(
+    request: IncomingMessage,
+    given: Omit<Exchange, "params" | "caller">,
+    path: string,
+    upgrade: Upgrade | undefined,
+  ): Promise<void> {
+    const method = request.method ?? "";
+    const found = this.#o.table.find(method, path);
+    if (found.kind === "unknown") throw new HttpError(404, "404 page not found\n");
+    // A route for all methods cannot tell which of them is asked for.
+    const attributes =
+      found.kind === "route" && found.route.method !== "*"
+        ? found.route.attributes(found.params)
+        : attributesOf(method, path);
+    const caller = await this.#o.gate.enter(request, attributes);
+    switch (found.kind) {
+      case "missing":
+        throw new HttpError(404, "404: Page Not Found");
+      case "method": {
+        const headers = { allow: found.allow.join(", ") };
+        throw new HttpError(405, "405: Method Not Allowed", { headers });
+      }
+      case "redirect":
+        return redirect(given.response, `${encodeURI(found.to)}${searchOf(given.query)}`);
+      case "route": {
+        const exchange = { ...given, params: found.params, caller };
+        const { tracing } = this.#o;
+        if (!tracing) return await act(found.route, exchange, upgrade);
+        return await tracedExchange(tracing, found.route.path, exchange, () =>
+          act(found.route, exchange, upgrade),
+        );
+      }
+      default:
+        return found satisfies never;
+    }
+  }
+
+  #refuse(request: IncomingMessage, response: ServerResponse, error: unknown, upgrade?: Upgrade): void {
+    const refusal = error instanceof HttpError ? error : undefined;
+    if (!refusal && !isAbort(error))
+      this.#o.logger.error("A request failed", { path: request.url?.slice(0, 200), err: messageOf(error) });
+    const taken = upgrade !== undefined && upgrade.socket.bytesWritten > (written.get(upgrade.socket) ?? 0);
+    if (response.headersSent || taken) {
+      // Too late for words: a cut is the only thing left that says that something is missing.
+      (upgrade?.socket ?? response).destroy();
+      return;
+    }
+    const text = refusal?.message ?? `${messageOf(error)}\n`;
+    const status = refusal?.status ?? (isAbort(error) ? 503 : 500);
+    replyText(response, status, text, refusal?.headers);
+  }
+}
+
+/** How much a connection had sent before it was to change protocols. */
+const written = new WeakMap<Socket, number>();
+
+export function noteWritten(socket: Socket): void {
+  written.set(socket, socket.bytesWritten);
+}
+
+async function act(route: Route, exchange: Exchange, upgrade: Upgrade | undefined): Promise<void> {
+  if (upgrade && route.upgrade) await route.upgrade({ ...exchange, ...upgrade });
+  else await route.handle(exchange);
+}
+
+function redirect(response: ServerResponse, to: string): void {
+  replyText(response, 307, "", { location: to });
+}
+
+function searchOf(query: URLSearchParams): string {
+  const search = query.toString();
+  return search === "" ? "" : `?${search}`;
+}

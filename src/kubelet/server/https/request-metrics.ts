@@ -1,0 +1,65 @@
+import type { Clock } from "../../../lib/base/clock.ts";
+import type { Metrics } from "../../../lib/base/metrics.ts";
+
+const labels = ["method", "path", "server_type", "long_running"] as const;
+const methods = ["OPTIONS", "GET", "HEAD", "POST", "PUT", "DELETE", "TRACE", "CONNECT"];
+const longRunning = ["exec", "attach", "portforward", "debug"];
+
+export interface RequestMetrics {
+  /** Counts a request; what it gives back is called when the request is over. */
+  begin(method: string, path: string): () => void;
+}
+
+/** `known`: the first word of each path that is served; others are counted together, whatever callers make up. */
+export function requestMetrics(o: {
+  metrics: Metrics;
+  clock: Clock;
+  serverType: "readwrite" | "readonly";
+  known: ReadonlySet<string>;
+}): RequestMetrics {
+  const total = o.metrics.counter({
+    name: "kubelet_http_requests_total",
+    help: "HTTP requests received since the server started.",
+    labels,
+  });
+  const inflight = o.metrics.gauge({
+    name: "kubelet_http_inflight_requests",
+    help: "HTTP requests under way.",
+    labels,
+  });
+  const duration = o.metrics.histogram({
+    name: "kubelet_http_requests_duration_seconds",
+    help: "How long HTTP requests took, in seconds.",
+    labels,
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  });
+  return {
+    begin(method, path) {
+      const asked = bucketOf(path);
+      const bucket = o.known.has(asked) ? asked : "other";
+      const values = {
+        method: methods.includes(method) ? method : "other",
+        path: bucket,
+        server_type: o.serverType,
+        long_running: String(longRunning.includes(bucket)),
+      };
+      const began = o.clock.now();
+      total.inc(values);
+      inflight.inc(values);
+      return () => {
+        inflight.dec(values);
+        duration.observe(values, (o.clock.now() - began) / 1000);
+      };
+    },
+  };
+}
+
+function bucketOf(path: string): string {
+  const [first = "", second] = path.slice(1).split("/");
+  return first === "metrics" && second ? `${first}/${second}` : first;
+}
+
+/** The buckets of these paths. */
+export function bucketsOf(paths: readonly string[]): Set<string> {
+  return new Set(paths.map(bucketOf));
+}

@@ -1,0 +1,74 @@
+import type { SecureContextOptions } from "node:tls";
+import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import { type TlsSettings, tlsOptions } from "./tls-options.ts";
+
+/** Something that may be replaced while the server runs. */
+export interface Replaceable<T> {
+  current(): T | undefined;
+  /** Gives back what ends it. */
+  onChange(listener: (value: T) => void): () => void;
+}
+
+export interface ServerTls {
+  readonly settings: TlsSettings;
+  /** PEM. While there is none, handshakes fail. */
+  readonly certificate: Replaceable<{ readonly cert: string; readonly key: string }>;
+  /** PEM. Absent: nobody is asked for a certificate. */
+  readonly clientCa?: Replaceable<string>;
+}
+
+/** What handshakes are made with, as of now. */
+export class ServerContext {
+  readonly #tls: ServerTls;
+  readonly #fixed: Omit<SecureContextOptions, "ca">;
+  #clientCa: string | undefined;
+
+  constructor(tls: ServerTls) {
+    this.#tls = tls;
+    this.#fixed = tlsOptions(tls.settings);
+  }
+
+  get asksForCertificates(): boolean {
+    return this.#tls.clientCa !== undefined;
+  }
+
+  /** The bundle that new handshakes verify against: the former one if a change could not be applied. */
+  get clientCa(): string | undefined {
+    return this.#clientCa;
+  }
+
+  /** What the server begins with. */
+  first(): SecureContextOptions {
+    const options = this.#options();
+    this.#clientCa = options.ca;
+    return options;
+  }
+
+  #options(): Omit<SecureContextOptions, "ca"> & { readonly ca?: string } {
+    const { certificate, clientCa } = this.#tls;
+    const pair = certificate.current();
+    const ca = clientCa?.current();
+    return {
+      ...this.#fixed,
+      ...(pair && { cert: pair.cert, key: pair.key }),
+      ...(ca !== undefined && { ca }),
+    };
+  }
+
+  /** New connections get what is new; to those that are open nothing happens here. */
+  follow(set: (options: SecureContextOptions) => void, signal: AbortSignal, logger: Logger): void {
+    const renew = () => {
+      try {
+        const options = this.#options();
+        set(options);
+        this.#clientCa = options.ca;
+      } catch (error) {
+        const cause = new KubeletError("ServingCertificate", messageOf(error), { cause: error });
+        logger.error("The new serving certificate cannot be used", { err: cause.message });
+      }
+    };
+    const ends = [this.#tls.certificate.onChange(renew), this.#tls.clientCa?.onChange(renew)];
+    signal.addEventListener("abort", () => ends.forEach((end) => void end?.()), { once: true });
+  }
+}

@@ -1,0 +1,301 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { get } from "node:http";
+import { connect as connectHttp2 } from "node:http2";
+import { after, before, describe, test } from "node:test";
+import { connect } from "node:tls";
+import fc from "fast-check";
+import { eventually } from "../../../../test/contracts/eventually.ts";
+import { openGate } from "../auth/node-access.ts";
+import { fakeNodeRoutes } from "../fake-node.ts";
+import {
+  ask,
+  rawTls,
+  replaceable,
+  startServer,
+  type TestServer,
+  testAuthority,
+  testPair,
+} from "../fixtures.ts";
+import type { Exchange, Route } from "../route.ts";
+import { readBody } from "./body.ts";
+
+const route = (path: string, handle: (exchange: Exchange) => Promise<void>, method = "GET"): Route => ({
+  ...{ method, path, handle },
+  attributes: () => ({ verb: "get", subresources: [] }),
+});
+
+let [underWay, most] = [0, 0];
+const broken = Promise.withResolvers<unknown>();
+const ca = testAuthority();
+const certificate = replaceable(testPair(ca, "first"));
+let server: TestServer;
+let left: () => void = () => {};
+const gone = new Promise<void>((resolve) => {
+  left = resolve;
+});
+
+before(async () => {
+  server = await startServer({
+    certificate,
+    gate: openGate,
+    routes: [
+      ...fakeNodeRoutes({ url: () => "http://127.0.0.1:1/" }),
+      route("/throws", () => Promise.reject(new Error("out of luck"))),
+      route("/halfway", async ({ response }) => {
+        response.write("half");
+        throw new Error("out of luck");
+      }),
+      route("/endless", async ({ response, signal }) => {
+        response.write("begun");
+        await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+        left();
+      }),
+      route("/body", async ({ request, response }) => void response.end(await readBody(request, 10)), "PUT"),
+      route("/broken", ({ request }) => readBody(request, 10).then(broken.resolve, broken.reject), "PUT"),
+      route("/counted", async ({ response }) => {
+        most = Math.max(most, ++underWay);
+        await new Promise((resolve) => setImmediate(resolve));
+        underWay--;
+        response.end("x");
+      }),
+      route("/large", async ({ response }) => void response.end("x".repeat(2_000_000))),
+    ],
+  });
+});
+
+after(() => server.stop());
+
+const subject = () =>
+  new Promise<string>((resolve) => {
+    const socket = connect({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false }, () => {
+      resolve(String(socket.getPeerCertificate().subject.CN));
+      socket.destroy();
+    });
+  });
+
+describe("the server", () => {
+  test("shows the new certificate to new connections, and keeps one that makes no sense to itself", async () => {
+    assert.equal(await subject(), "first");
+    certificate.set(testPair(ca, "second"));
+    assert.equal(await subject(), "second");
+    certificate.set({ cert: "nonsense", key: "nonsense" });
+    assert.equal(await subject(), "second");
+  });
+
+  test("a handler that throws costs that request only", async () => {
+    assert.deepEqual(await ask(server.port, "/throws").then(({ status, body }) => [status, body]), [
+      500,
+      "out of luck\n",
+    ]);
+    assert.equal((await ask(server.port, "/healthz")).body, "ok");
+  });
+
+  test("an answer that breaks off is cut, not ended: nobody takes half for the whole", async () => {
+    await assert.rejects(ask(server.port, "/halfway"));
+  });
+
+  test("a handler hears when its caller has gone", async () => {
+    const socket = connect({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false }, () =>
+      socket.write("GET /endless HTTP/1.1\r\nhost: x\r\n\r\n"),
+    );
+    socket.once("data", () => socket.destroy());
+    await gone;
+  });
+
+  test("bodies have an end", async () => {
+    const put = (body: string) => ask(server.port, "/body", { method: "PUT", body });
+    assert.deepEqual(
+      [(await put("0123456789")).body, (await put("0123456789a")).status],
+      ["0123456789", 413],
+    );
+    const chunked = await ask(server.port, "/body", {
+      ...{ method: "PUT", body: "x".repeat(100_000) },
+      headers: { "transfer-encoding": "chunked", expect: "100-continue" },
+    });
+    assert.equal(chunked.status, 413);
+  });
+
+  test("requests in a row on one connection are answered in a row", async () => {
+    const one = "GET /healthz/ping HTTP/1.1\r\nhost: x\r\n\r\n";
+    const count = (text: string) => text.split("HTTP/1.1 200 OK").length - 1;
+    const text = await rawTls(server.port, one.repeat(50), { until: (t) => count(t) === 50 });
+    assert.equal(count(text), 50);
+  });
+
+  test("requests that come while a long answer is sent are answered after it", async () => {
+    const one = "GET /large HTTP/1.1\r\nhost: x\r\n\r\n";
+    const answers = await new Promise<number>((resolve) => {
+      let [sent, heard] = [0, 0];
+      const socket = connect({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false }, () =>
+        more(),
+      );
+      const more = () => {
+        if (sent++ < 10) socket.write(one + one, () => setTimeout(more, 5));
+      };
+      socket.on("data", (chunk: Buffer) => {
+        heard += chunk.toString("latin1").split("HTTP/1.1 200 OK").length - 1;
+        if (heard === 20) socket.destroy();
+      });
+      socket.on("error", () => {}).on("close", () => resolve(heard));
+    });
+    assert.equal(answers, 20);
+  });
+
+  test("of requests in a row one is under way at a time, and too many ahead end the connection", async () => {
+    const one = "GET /counted HTTP/1.1\r\nhost: x\r\n\r\n";
+    const answers = (text: string) => text.split("HTTP/1.1 200 OK").length - 1;
+    const text = await rawTls(server.port, one.repeat(20), { until: (t) => answers(t) === 20 });
+    assert.deepEqual([answers(text), most], [20, 1]);
+    const endless = "GET /endless HTTP/1.1\r\nhost: x\r\n\r\n";
+    assert.ok(answers(await rawTls(server.port, endless + one.repeat(300))) <= 1);
+  });
+
+  test("a body that breaks off is not taken for a whole one, by HTTP/2 either", async () => {
+    const session = connectHttp2(`https://127.0.0.1:${server.port}`, { rejectUnauthorized: false });
+    session.on("error", () => {});
+    const stream = session.request({ ":path": "/broken", ":method": "PUT" });
+    stream.on("error", () => {});
+    stream.write("half", () => session.destroy());
+    await assert.rejects(broken.promise, { status: 400 });
+  });
+
+  test("CONNECT leads nowhere by HTTP/2 either", async () => {
+    const session = connectHttp2(`https://127.0.0.1:${server.port}`, { rejectUnauthorized: false });
+    const stream = session.request({ ":method": "CONNECT", ":authority": "evil.example:443" });
+    const [headers] = await once(stream, "response");
+    assert.equal(headers[":status"], 405);
+    session.destroy();
+  });
+
+  test("a change of protocols behind a request that still waits ends the connection, and nothing else", async () => {
+    const upgrade = "GET /pods HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n";
+    await rawTls(server.port, `GET /endless HTTP/1.1\r\nhost: x\r\n\r\n${upgrade}`);
+    assert.equal((await ask(server.port, "/healthz")).status, 200);
+  });
+});
+
+test("whatever paths, queries and headers are sent, nothing throws and the next is served", async () => {
+  const word = fc.constantFrom(
+    ...["pods", "exec", "attach", "portForward", "run", "default", "web", "app", "healthz", "debug", "flags"],
+    ...["v", "pprof", "checkpoint", "..", "%2e%2e", "%00", "", "é", "%ff", "a".repeat(300), "__proto__"],
+  );
+  const path = fc.array(word, { maxLength: 6 }).map((words) => `/${words.join("/")}`);
+  const query = fc.array(
+    fc.tuple(fc.constantFrom("command", "input", "output", "tty", "port", "cmd"), fc.string()),
+    {
+      maxLength: 4,
+    },
+  );
+  const value = fc.oneof(fc.constantFrom("Upgrade", "websocket", "SPDY/3.1", "13", "close"), fc.string());
+  const name = fc.constantFrom(
+    "connection",
+    "upgrade",
+    "sec-websocket-key",
+    "sec-websocket-version",
+    "x",
+    "accept",
+  );
+  const headers = fc.array(fc.tuple(name, value), { maxLength: 6 });
+  const method = fc.constantFrom("GET", "POST", "PUT", "HEAD", "OPTIONS", "BREW");
+  await fc.assert(
+    fc.asyncProperty(method, path, query, headers, async (verb, where, pairs, lines) => {
+      const search = pairs
+        .map(([key, text]) => `${key}=${encodeURIComponent(text.toWellFormed())}`)
+        .join("&");
+      const head = lines.map(([key, text]) => `${key}: ${text}\r\n`).join("");
+      const bytes = `${verb} ${where}?${search} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${head}\r\n`;
+      const answer = await rawTls(server.port, Buffer.from(bytes), {
+        until: (text) => text.includes("\r\n\r\n"),
+      });
+      assert.match(answer, /^HTTP\/1\.1 [1-5]\d\d /, JSON.stringify(bytes));
+    }),
+    { numRuns: 300, ...(process.env.FUZZ_SEED && { seed: Number(process.env.FUZZ_SEED) }) },
+  );
+  assert.equal((await ask(server.port, "/healthz")).body, "ok");
+});
+
+test("the read-only port speaks plain HTTP, and stops while a caller still listens", async () => {
+  const open = await startServer({
+    ...{ gate: openGate, plain: true },
+    routes: [route("/endless", ({ response }) => new Promise(() => void response.write("begun")))],
+  });
+  const closed = new Promise((resolve) =>
+    get({ host: "127.0.0.1", port: open.port, path: "/endless" }, (response) => {
+      response.once("data", () => void open.stop());
+      response.on("error", resolve);
+    }).on("error", resolve),
+  );
+  await closed;
+});
+
+test("HTTP/2: a connection is kept while an answer is waited for, and afterwards not for ever", async (t) => {
+  const own = await startServer({
+    ...{ gate: openGate, limits: { idleMs: 100 } },
+    routes: [route("/endless", ({ response }) => new Promise(() => void response.write("begun")))],
+  });
+  t.after(() => own.stop());
+  const open = () => connectHttp2(`https://127.0.0.1:${own.port}`, { rejectUnauthorized: false });
+  const waiting = open();
+  const stream = waiting.request({ ":path": "/endless" });
+  await once(stream, "data");
+  for (let round = 0; round < 2; round++) {
+    const session = open();
+    await once(session.request({ ":path": "/nowhere" }).resume(), "end");
+    await once(session, "close");
+  }
+  assert.ok(!waiting.closed);
+  stream.close();
+  await once(waiting, "close");
+});
+
+test("the kernel looks after connections that say nothing: who is gone without a word leaves no place taken", async (t) => {
+  const own = await startServer({ gate: openGate, routes: [] });
+  t.after(() => own.stop());
+  const socket = connect({ host: "127.0.0.1", port: own.port, rejectUnauthorized: false });
+  t.after(() => socket.destroy());
+  await once(socket, "secureConnect");
+  const hex = (port: number) => port.toString(16).toUpperCase().padStart(4, "0");
+  const ends = `0100007F:${hex(own.port)} 0100007F:${hex(socket.localPort ?? 0)}`;
+  // Its timer is 02 if it is that of keep-alive; 01 and 04 are there while something is on its way.
+  const timer = () =>
+    readFileSync("/proc/net/tcp", "utf8")
+      .split("\n")
+      .find((line) => line.includes(ends))
+      ?.trim()
+      .split(/\s+/)[5]
+      ?.slice(0, 2);
+  await eventually(() => (["00", "02"].includes(timer() ?? "") ? true : undefined));
+  assert.equal(timer(), "02");
+});
+
+test("who takes nothing of its answer is cut, who waits for more is not", async (t) => {
+  let cut = 0;
+  const own = await startServer({
+    ...{ gate: openGate, limits: { stallMs: 200 } },
+    routes: [
+      route("/large", async ({ response }) => {
+        response.once("close", () => cut++).end(Buffer.alloc(50_000_000));
+      }),
+      route("/quiet", ({ response }) => new Promise(() => void response.write("begun"))),
+    ],
+  });
+  t.after(() => own.stop());
+  const options = { host: "127.0.0.1", port: own.port, rejectUnauthorized: false };
+  const [waits, stalls] = [connect(options), connect(options)];
+  t.after(() => waits.destroy());
+  waits.write("GET /quiet HTTP/1.1\r\nhost: x\r\n\r\n");
+  await once(waits, "data");
+  stalls.on("error", () => {}).write("GET /large HTTP/1.1\r\nhost: x\r\n\r\n");
+  await eventually(() => (cut === 1 ? true : undefined));
+  assert.equal(own.server.connections, 1);
+  const session = connectHttp2(`https://127.0.0.1:${own.port}`, { rejectUnauthorized: false });
+  t.after(() => session.destroy());
+  const follows = session.request({ ":path": "/quiet" });
+  await once(follows, "data");
+  session.request({ ":path": "/large" }).on("error", () => {});
+  await eventually(() => (cut === 2 ? true : undefined));
+  assert.deepEqual([follows.closed, waits.closed], [false, false]);
+  stalls.destroy();
+});

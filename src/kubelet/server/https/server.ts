@@ -1,0 +1,334 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createSecureServer, type Http2SecureServer, type ServerHttp2Stream } from "node:http2";
+import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { TLSSocket } from "node:tls";
+import type { Clock } from "../../../lib/base/clock.ts";
+import { type Component, type Health, healthy } from "../../../lib/base/component.ts";
+import { Connections } from "../../../lib/base/connections.ts";
+import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import { Http2Sessions } from "../../../lib/base/http2-sessions.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import type { Metrics } from "../../../lib/base/metrics.ts";
+import { readInTurn } from "../../../lib/base/read-in-turn.ts";
+import { clientCaOf, type Gate, noteClientCa } from "../auth/node-access.ts";
+import { listen } from "../listen.ts";
+import type { Route } from "../route.ts";
+import { Dispatcher, noteWritten } from "./dispatcher.ts";
+import { bucketsOf, requestMetrics } from "./request-metrics.ts";
+import { RouteTable } from "./route-table.ts";
+import { ServerContext, type ServerTls } from "./server-context.ts";
+import type { ServerTracing } from "./traced-exchange.ts";
+import { Turns } from "./turns.ts";
+
+export interface AgentServerOptions {
+  readonly name: string;
+  readonly address: string;
+  /** 0: any that is free. */
+  readonly port: number;
+  readonly routes: readonly Route[];
+  readonly gate: Gate;
+  /** Absent: plain HTTP, for the read-only port. */
+  readonly tls?: ServerTls;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly limits?: Partial<Limits>;
+  /** Absent: no spans are made. */
+  readonly tracing?: ServerTracing | undefined;
+}
+
+export interface Limits {
+  /** Connections at once. */
+  readonly connections: number;
+  readonly headerBytes: number;
+  /** How long the head of a request may take to arrive, and a handshake. */
+  readonly headersMs: number;
+  /** How long a whole request may take to arrive, body included. */
+  readonly requestMs: number;
+  /** How long a connection is kept for a next request. */
+  readonly idleMs: number;
+  /** How long a caller may take nothing of an answer that waits for it. */
+  readonly stallMs: number;
+}
+
+const defaults: Limits = {
+  connections: 1000,
+  headerBytes: 1024 * 1024,
+  headersMs: 15_000,
+  requestMs: 300_000,
+  idleMs: 90_000,
+  stallMs: 3_600_000,
+};
+
+/** A connection of HTTP/2, and how many requests are under way on it. */
+/** Requests at once on a connection of HTTP/2. */
+const maxStreams = 250;
+const resetsASecond = 33;
+/** Requests that a connection of HTTP/1.1 may send ahead of their answers. */
+const maxAhead = 250;
+/** What requests under way may still take when the server stops, before they are told and before they are cut. */
+const finishWithinMs = 500;
+const cutAfterMs = 2000;
+/** An answer given before the whole request was read: how long the rest is listened to, so that the answer arrives. */
+const lingerMs = 500;
+/** How often it is looked who takes too long. */
+const lookEveryMs = 1000;
+
+/** The agent's HTTP server: one listener, its connections and their limits. What is served is in its routes. */
+export class AgentServer implements Component {
+  readonly name: string;
+  readonly #o: AgentServerOptions;
+  readonly #limits: Limits;
+  readonly #connections: Connections;
+  readonly #dispatcher: Dispatcher;
+  readonly #table: RouteTable;
+  readonly #stopping = new AbortController();
+  readonly #ended = Promise.withResolvers<void>();
+  readonly #sessions: Http2Sessions;
+  readonly #turns = new Turns(maxAhead);
+  /** Connections of HTTP/1.1 that end with the answer that is under way. */
+  readonly #retired = new WeakSet<Socket>();
+  #ending = false;
+  #server: Server | Http2SecureServer | undefined;
+  #failure: Health = healthy;
+
+  constructor(options: AgentServerOptions) {
+    this.#o = options;
+    this.name = options.name;
+    this.#limits = { ...defaults, ...options.limits };
+    this.#connections = new Connections(this.#limits.connections);
+    this.#sessions = new Http2Sessions(this.#connections, this.#limits.idleMs);
+    const { routes, gate, logger, metrics, clock, tls, tracing } = options;
+    this.#table = new RouteTable(routes);
+    const known = bucketsOf(this.#table.paths);
+    this.#dispatcher = new Dispatcher({
+      ...{ table: this.#table, gate, logger, tracing },
+      metrics: requestMetrics({ metrics, clock, serverType: tls ? "readwrite" : "readonly", known }),
+    });
+  }
+
+  get done(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  health(): Health {
+    return this.#failure;
+  }
+
+  /** The port that it listens on, also when any free one was asked for. */
+  get port(): number | undefined {
+    const address = this.#server?.address() as AddressInfo | null | undefined;
+    return address?.port;
+  }
+
+  get connections(): number {
+    return this.#connections.size;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const { address, port, logger, name, clock } = this.#o;
+    const server = this.#o.tls ? this.#secure(this.#o.tls, signal) : this.#plain();
+    this.#server = server;
+    const where = { host: address, port, backlog: 4096 };
+    await listen(server, where, { clock, logger, signal, name }).catch((error) => {
+      this.#ended.resolve();
+      const message = `${name} on ${address}:${port}: ${messageOf(error)}`;
+      throw new KubeletError("Server", message, { cause: error });
+    });
+    server.on("error", (error: Error) => {
+      this.#failure = { ok: false, reason: error.message };
+      logger.error("Server failed", { server: name, err: error.message });
+    });
+    const stop = () => void this.#stop(server);
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  }
+
+  #plain(): Server {
+    const server = createServer(this.#httpOptions());
+    server.on("connection", (socket: Socket) => this.#connected(socket));
+    this.#listen(server);
+    return server;
+  }
+
+  #secure(tls: ServerTls, signal: AbortSignal): Http2SecureServer {
+    const context = new ServerContext(tls);
+    const server = createSecureServer({
+      ...context.first(),
+      ...this.#httpOptions(),
+      requestCert: context.asksForCertificates,
+      // Who has no certificate may have a token: judged with each request.
+      rejectUnauthorized: false,
+      allowHTTP1: true,
+      handshakeTimeout: this.#limits.headersMs,
+      maxSessionMemory: 10,
+      // Who takes back more requests than that at once does it for the work that they make.
+      streamResetBurst: maxStreams,
+      streamResetRate: resetsASecond,
+      settings: { maxConcurrentStreams: maxStreams, maxHeaderListSize: this.#limits.headerBytes },
+    });
+    context.follow((options) => server.setSecureContext(options), signal, this.#o.logger);
+    const end = tls.clientCa?.onChange(() => this.#retire());
+    if (end) signal.addEventListener("abort", end, { once: true });
+    const handshakes = new WeakMap<Socket, string | undefined>();
+    // What never finishes its handshake takes a place, too.
+    server.on("connection", (socket: Socket) => {
+      handshakes.set(socket, context.clientCa);
+      this.#connected(socket);
+    });
+    this.#sessions.follow(server);
+    server.prependListener("secureConnection", (socket) => {
+      const { _parent: below } = socket as unknown as { _parent: Socket };
+      noteClientCa(socket, handshakes.get(below));
+      // The bundle changed during the handshake.
+      if (clientCaOf(socket) !== context.clientCa && !this.#trusts(socket)) socket.destroy();
+    });
+    server.on("secureConnection", readInTurn);
+    server.on("tlsClientError", () => {});
+    this.#listen(server);
+    return server;
+  }
+
+  #httpOptions() {
+    const { headerBytes, headersMs, requestMs, idleMs } = this.#limits;
+    return {
+      maxHeaderSize: headerBytes,
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      keepAliveTimeout: idleMs,
+      connectionsCheckingInterval: Math.min(lookEveryMs, headersMs),
+      requireHostHeader: true,
+    };
+  }
+
+  #listen(server: Server | Http2SecureServer): void {
+    const events = server as Server;
+    const { headersMs, requestMs, idleMs } = this.#limits;
+    Object.assign(events, { headersTimeout: headersMs, requestTimeout: requestMs, keepAliveTimeout: idleMs });
+    events.on("request", (request, response) => this.#inTurn(request, response));
+    events.on("upgrade", (request, socket, head) => this.#upgrade(request, socket as Socket, head));
+    events.on("connect", (_, other) => refuseConnect(other as unknown as Duplex | ServerResponse));
+    events.on("checkContinue", (request, response) => {
+      response.writeContinue();
+      this.#inTurn(request, response);
+    });
+    events.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) =>
+      this.#unreadable(error, socket),
+    );
+    events.on("checkExpectation", (_, response) => response.writeHead(417).end());
+  }
+
+  #trusts(socket: Socket): boolean {
+    return !(socket instanceof TLSSocket) || (this.#o.gate.trusts?.(socket) ?? true);
+  }
+
+  /** After a change of the client CA: what is under way is finished, and then the client has to make a new handshake. */
+  #retire(): void {
+    const untrusted = new Set(this.#connections.all().filter((socket) => !this.#trusts(socket)));
+    for (const socket of untrusted) this.#retired.add(socket);
+    this.#sessions.close((socket) => untrusted.has(socket));
+  }
+
+  #connected(socket: Socket): void {
+    if (!this.#connections.add(socket)) return;
+    socket.setNoDelay(true);
+    socket.on("error", () => {});
+  }
+
+  #inTurn(request: IncomingMessage, response: ServerResponse): void {
+    const serve = () => this.#serve(request, response);
+    // HTTP/2 is made for many at once.
+    if (request.httpVersionMajor >= 2) serve();
+    else this.#turns.take(request.socket, response, serve);
+  }
+
+  #serve(request: IncomingMessage, response: ServerResponse): void {
+    const { stream } = request as { stream?: ServerHttp2Stream };
+    const { socket, inSession, end } = this.#sessions.begin(request);
+    response.on("error", () => {});
+    request.on("error", () => {});
+    response.once("close", () => {
+      end();
+      // Otherwise the connection would be kept for a next request, and the server for it.
+      if (!inSession && (this.#ending || this.#retired.has(socket))) socket.destroySoon();
+    });
+    this.#cutStalled(response, stream);
+    if (!stream) response.once("finish", () => this.#letRestArrive(request));
+    void this.#dispatcher.serve(request, response, this.#stopping.signal);
+  }
+
+  /** A log that is silent may be followed for as long as anybody likes; what is there and is not taken holds a place. */
+  #cutStalled(response: ServerResponse, stream: ServerHttp2Stream | undefined): void {
+    const { stallMs } = this.#limits;
+    const cut = () => {
+      if (response.writableLength > 0) response.destroy();
+    };
+    if (stream) stream.on("timeout", cut).setTimeout(stallMs);
+    else response.setTimeout(stallMs, cut);
+  }
+
+  /** Who is still sending what nobody reads is cut, but not before the answer had time to arrive. */
+  #letRestArrive(request: IncomingMessage): void {
+    if (request.complete) return;
+    const { socket } = request;
+    request.resume();
+    const cancel = this.#o.clock.after(lingerMs, () => {
+      if (!request.complete) socket.destroy();
+    });
+    socket.once("close", cancel);
+    request.once("end", cancel);
+  }
+
+  /** What came is no request, or did not come in time. */
+  #unreadable({ code }: NodeJS.ErrnoException, socket: Socket): void {
+    if (socket.destroyed || !socket.writable || socket.bytesWritten > 0) return void socket.destroy();
+    const status =
+      code === "HPE_HEADER_OVERFLOW"
+        ? "431 Request Header Fields Too Large"
+        : code === "ERR_HTTP_REQUEST_TIMEOUT"
+          ? "408 Request Timeout"
+          : "400 Bad Request";
+    socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+    socket.removeAllListeners("data");
+    socket.resume();
+    socket.once(
+      "close",
+      this.#o.clock.after(lingerMs, () => socket.destroy()),
+    );
+  }
+
+  #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    const idle = this.#connections.busy(socket);
+    socket.setTimeout(0);
+    socket.on("error", () => {});
+    socket.once("close", idle);
+    noteWritten(socket);
+    void this.#dispatcher.upgrade(request, { socket, head }, this.#stopping.signal);
+  }
+
+  async #stop(server: Server | Http2SecureServer): Promise<void> {
+    const { clock } = this.#o;
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    this.#ending = true;
+    this.#sessions.close();
+    const cancels = [
+      clock.after(finishWithinMs, () => this.#stopping.abort()),
+      clock.after(cutAfterMs, () => {
+        this.#stopping.abort();
+        for (const socket of this.#connections.all()) socket.destroy();
+      }),
+    ];
+    await closed;
+    this.#stopping.abort();
+    for (const cancel of cancels) cancel();
+    for (const socket of this.#connections.all()) socket.destroy();
+    this.#ended.resolve();
+  }
+}
+
+/** Nobody is led elsewhere. HTTP/1.1 hands over the connection, HTTP/2 an answer to be given. */
+function refuseConnect(other: Duplex | ServerResponse): void {
+  if ("writeHead" in other) other.writeHead(405).end();
+  else other.end("HTTP/1.1 405 Method Not Allowed\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+}

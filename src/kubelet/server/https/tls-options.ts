@@ -1,0 +1,89 @@
+import { constants } from "node:crypto";
+import { getCiphers, type SecureContextOptions, type SecureVersion } from "node:tls";
+import { KubeletError } from "../../../lib/base/errors.ts";
+
+export interface TlsSettings {
+  /** VersionTLS10 … VersionTLS13; empty: 1.2. */
+  readonly tlsMinVersion: string;
+  /** As Go calls them; empty: what OpenSSL thinks well of. */
+  readonly tlsCipherSuites: readonly string[];
+  /** By their number in TLS; empty: what OpenSSL thinks well of. */
+  readonly tlsCurvePreferences?: readonly number[];
+}
+
+const versions: Readonly<Record<string, SecureVersion>> = {
+  "": "TLSv1.2",
+  VersionTLS10: "TLSv1",
+  VersionTLS11: "TLSv1.1",
+  VersionTLS12: "TLSv1.2",
+  VersionTLS13: "TLSv1.3",
+};
+
+const curves: Readonly<Record<number, string>> = {
+  23: "prime256v1",
+  24: "secp384r1",
+  25: "secp521r1",
+  29: "X25519",
+  4588: "X25519MLKEM768",
+};
+
+/** Not a matter of choice: a connection of TLS 1.3 may use any of them. */
+const modern = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"];
+
+const cipherWords: Readonly<Record<string, string>> = {
+  AES_128_CBC_SHA: "AES128-SHA",
+  AES_128_CBC_SHA256: "AES128-SHA256",
+  AES_128_GCM_SHA256: "AES128-GCM-SHA256",
+  AES_256_CBC_SHA: "AES256-SHA",
+  AES_256_GCM_SHA384: "AES256-GCM-SHA384",
+  CHACHA20_POLY1305: "CHACHA20-POLY1305",
+  CHACHA20_POLY1305_SHA256: "CHACHA20-POLY1305",
+  "3DES_EDE_CBC_SHA": "DES-CBC3-SHA",
+  RC4_128_SHA: "RC4-SHA",
+};
+
+/** Throws a KubeletError that names the field if something cannot be had. */
+export function tlsOptions(settings: TlsSettings): SecureContextOptions {
+  const { tlsMinVersion, tlsCipherSuites, tlsCurvePreferences = [] } = settings;
+  const minVersion = versions[tlsMinVersion];
+  if (minVersion === undefined) throw refused("tlsMinVersion", tlsMinVersion, "is not a version of TLS");
+  const old = minVersion === "TLSv1" || minVersion === "TLSv1.1";
+  const suites = tlsCipherSuites.map(opensslName).filter((name) => !modern.includes(name));
+  const named = tlsCipherSuites.length > 0 ? [...suites, ...modern] : [];
+  // OpenSSL has switched off the signatures of TLS before 1.2 at its default level.
+  const ciphers = [...(old && named.length === 0 ? ["DEFAULT"] : named), ...(old ? ["@SECLEVEL=0"] : [])];
+  const ecdhCurve = tlsCurvePreferences.map(curveName).join(":");
+  return {
+    minVersion,
+    ...(ciphers.length > 0 && { ciphers: ciphers.join(":"), honorCipherOrder: true }),
+    ...(ecdhCurve !== "" && { ecdhCurve }),
+    // A session that is taken up again does not carry the client's whole chain of certificates.
+    secureOptions: constants.SSL_OP_NO_TICKET,
+  };
+}
+
+function opensslName(suite: string, index: number): string {
+  const field = `tlsCipherSuites[${index}]`;
+  const name = modern.includes(suite) ? suite : converted(suite);
+  if (name === undefined) throw refused(field, suite, "is not a known cipher suite");
+  if (!getCiphers().includes(name.toLowerCase()))
+    throw refused(field, suite, "cannot be offered: OpenSSL no longer has it");
+  return name;
+}
+
+function converted(suite: string): string | undefined {
+  const [, exchange, cipher] = /^TLS_(ECDHE_ECDSA|ECDHE_RSA|RSA)_WITH_(\w+)$/.exec(suite) ?? [];
+  const word = cipherWords[cipher ?? ""];
+  if (word === undefined) return undefined;
+  return exchange === "RSA" ? word : `${exchange?.replace("_", "-")}-${word}`;
+}
+
+function curveName(curve: number, index: number): string {
+  const name = curves[curve];
+  if (name === undefined) throw refused(`tlsCurvePreferences[${index}]`, curve, "is not a known curve");
+  return name;
+}
+
+function refused(field: string, value: string | number, problem: string): KubeletError {
+  return new KubeletError("TlsOptions", `${field}: ${JSON.stringify(value)} ${problem}`);
+}

@@ -1,0 +1,47 @@
+import { parseTraceparent } from "../../../lib/base/tracing/trace-context.ts";
+import type { Tracer } from "../../../lib/base/tracing/tracer.ts";
+import { HttpError } from "../http-error.ts";
+import type { Exchange } from "../route.ts";
+
+export interface ServerTracing {
+  readonly tracer: Tracer;
+  /** Callers are known: what they say of a trace is believed. Otherwise each request begins its own, with a link to theirs. */
+  readonly trustsCallers: boolean;
+}
+
+/** A request to a route as a span, with what was asked for by whom as far as headers tell. */
+export async function tracedExchange(
+  { tracer, trustsCallers }: ServerTracing,
+  route: string,
+  { request, response }: Exchange,
+  work: () => Promise<void>,
+): Promise<void> {
+  const header = request.headers.traceparent;
+  const theirs = parseTraceparent(Array.isArray(header) ? header[0] : header);
+  const agent = request.headers["user-agent"];
+  const options = {
+    kind: "server" as const,
+    // What the connection was made in has nothing to do with what is asked for on it.
+    ...(trustsCallers && theirs ? { parent: theirs } : { isRoot: true, links: theirs ? [theirs] : [] }),
+    attributes: {
+      "server.address": "kubelet",
+      "http.request.method": request.method ?? "",
+      "http.route": route,
+      "url.path": (request.url ?? "").split("?", 1)[0] ?? "",
+      "network.protocol.version": request.httpVersion,
+      ...(agent !== undefined && { "user_agent.original": agent }),
+    },
+  };
+  let refusal: HttpError | undefined;
+  await tracer.run(route, options, async (span) => {
+    await work().catch((error) => {
+      if (!(error instanceof HttpError)) throw error;
+      refusal = error;
+    });
+    const status = refusal?.status ?? response.statusCode;
+    span.set("http.response.status_code", status);
+    // A caller who is refused is no fault of the server.
+    if (status >= 500) span.fail(refusal?.message ?? `HTTP ${status}`);
+  });
+  if (refusal) throw refusal;
+}

@@ -1,0 +1,41 @@
+import type { ListenOptions, Server } from "node:net";
+import { type Clock, sleep } from "../../lib/base/clock.ts";
+import { errnoOf } from "../../lib/base/errors.ts";
+import type { Logger } from "../../lib/base/logger.ts";
+
+/** An agent that is being replaced needs at most this long to stop. */
+const portFreeWithinMs = 12_000;
+const retryMs = 100;
+/** Counted: the clock may be set meanwhile. */
+const maxAttempts = 1 + portFreeWithinMs / retryMs;
+
+/** Resolves when the server listens. A port that is taken is tried again for a moment: its owner may be about to end. */
+export async function listen(
+  server: Server,
+  options: ListenOptions,
+  { clock, logger, signal, name }: { clock: Clock; logger: Logger; signal: AbortSignal; name: string },
+): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await listenOnce(server, options);
+    } catch (error) {
+      if (errnoOf(error) !== "EADDRINUSE" || attempt >= maxAttempts) throw error;
+      const { host, port } = options;
+      if (attempt === 1) logger.info("Port is in use, waiting for it", { server: name, address: host, port });
+    }
+    await sleep(clock, retryMs, signal);
+  }
+}
+
+function listenOnce(server: Server, options: ListenOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    // Not as the callback of listen(): Node keeps that one after a failure, one more with each attempt.
+    const end = (error?: Error) => {
+      server.off("error", end).off("listening", end);
+      if (error) reject(error);
+      else resolve();
+    };
+    server.once("error", end).once("listening", end);
+    server.listen(options);
+  });
+}

@@ -1,0 +1,247 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { mkdtemp, rename, rm, stat, writeFile } from "node:fs/promises";
+import { type IncomingMessage, request } from "node:http";
+import { connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { eventually } from "../../../test/contracts/eventually.ts";
+import type { Health } from "../../lib/base/component.ts";
+import { silentLogger } from "../../lib/base/logger.ts";
+import { HttpError } from "./http-error.ts";
+import { LocalApi } from "./local-api.ts";
+import type { Route } from "./route.ts";
+
+class FakeBoard {
+  state = 0;
+  padding = "";
+  readonly listeners = new Set<() => void>();
+  rows() {
+    return [{ state: this.state, padding: this.padding }];
+  }
+  runtime(): Health {
+    return { ok: true };
+  }
+  onChange(listener: () => void) {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+  change(state: number) {
+    this.state = state;
+    for (const listener of this.listeners) listener();
+  }
+}
+
+async function setUp(t: TestContext) {
+  const dir = await mkdtemp(join(tmpdir(), "local-api-"));
+  const socketPath = join(dir, "root", "kubelet.sock");
+  const board = new FakeBoard();
+  const routes: Route[] = [
+    {
+      method: "PUT",
+      path: "/things/{name}",
+      attributes: () => ({ verb: "update", subresources: ["things"] }),
+      handle: async ({ params, response, caller }) => {
+        if (params.name === "bad") throw new HttpError(422, "no such thing\n");
+        if (params.name === "fault") throw new Error("a fault");
+        response.end(`${params.name} of ${caller.name}`);
+      },
+    },
+  ];
+  const make = () =>
+    new LocalApi({
+      ...{ socketPath, board, logger: silentLogger, routes },
+      explain: (wanted) => {
+        if ("pod" in wanted && wanted.pod === "weird") throw new RangeError("Invalid time value");
+        return "pod" in wanted && wanted.pod !== "web" ? undefined : { wanted };
+      },
+    });
+  const running: { api: LocalApi; stop: AbortController }[] = [];
+  const start = async () => {
+    const api = make();
+    const stop = new AbortController();
+    await api.start(stop.signal);
+    running.push({ api, stop });
+    return {
+      api,
+      end: async () => {
+        stop.abort();
+        await api.done;
+      },
+    };
+  };
+  t.after(async () => {
+    for (const { api, stop } of running) {
+      stop.abort();
+      await api.done;
+    }
+    await rm(dir, { recursive: true });
+  });
+  const open = (path: string, method = "GET") =>
+    new Promise<IncomingMessage>((resolve, reject) => {
+      const call = request({ socketPath, path, method }, resolve);
+      call.on("error", reject);
+      call.end();
+    });
+  const ask = async (path: string, method?: string) => {
+    const response = await open(path, method);
+    let body = "";
+    for await (const part of response) body += part;
+    return { status: response.statusCode, body };
+  };
+  return { dir, socketPath, board, start, make, open, ask };
+}
+
+/** The states that arrive on a watch, as they arrive. */
+function states(response: IncomingMessage): number[] {
+  const seen: number[] = [];
+  let rest = "";
+  response.setEncoding("utf8");
+  response.on("data", (part: string) => {
+    const lines = (rest + part).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) seen.push((JSON.parse(line) as { pods: { state: number }[] }).pods[0]!.state);
+  });
+  response.on("error", () => {});
+  return seen;
+}
+
+test("the pods, and how the runtime is, for those who may open the socket", async (t) => {
+  const { start, ask, socketPath } = await setUp(t);
+  await start();
+  assert.deepEqual(await ask("/pods"), {
+    status: 200,
+    body: '{"runtime":{"ok":true},"pods":[{"state":0,"padding":""}]}\n',
+  });
+  assert.equal((await stat(socketPath)).mode & 0o777, 0o600);
+});
+
+for (const [path, status, body] of [
+  ["/explain", 200, '{"wanted":{"all":false}}'],
+  ["/explain?all", 200, '{"wanted":{"all":true}}'],
+  ["/explain?pod=web", 200, '{"wanted":{"pod":"web"}}'],
+  ["/explain?pod=other", 404, "{}"],
+] as const)
+  test(`${path} asks for what it says`, async (t) => {
+    const { start, ask } = await setUp(t);
+    await start();
+    assert.deepEqual(await ask(path), { status, body: `${body}\n` });
+  });
+
+test("a pod that cannot be explained costs that request, not the agent", async (t) => {
+  const { start, ask } = await setUp(t);
+  await start();
+  assert.deepEqual(await ask("/explain?pod=weird"), { status: 500, body: "Invalid time value\n" });
+  assert.equal((await ask("/pods")).status, 200);
+});
+
+for (const [method, path] of [
+  ["GET", "/"],
+  ["POST", "/explain"],
+  ["POST", "/pods"],
+  ["GET", "//"],
+  ["GET", "//["],
+] as const)
+  test(`${method} ${path} is not found, and ends nothing`, async (t) => {
+    const { start, ask } = await setUp(t);
+    await start();
+    assert.equal((await ask(path, method)).status, 404);
+    assert.equal((await ask("/pods")).status, 200);
+  });
+
+for (const [method, path, status, body] of [
+  ["PUT", "/things/one", 200, /^one of /],
+  ["PUT", "/things/bad", 422, /^no such thing\n$/],
+  ["PUT", "/things/fault", 500, /a fault/],
+  ["GET", "/things/one", 405, /Not Allowed/],
+  ["PUT", "/things/one/two", 404, /Not Found/],
+] as const)
+  test(`${method} ${path} is answered with ${status} by the routes that it was given`, async (t) => {
+    const { start, ask } = await setUp(t);
+    await start();
+    const answer = await ask(path, method);
+    assert.equal(answer.status, status);
+    assert.match(answer.body, body);
+  });
+
+test("a watch shows the state now and each change after it, until the reader goes", async (t) => {
+  const { start, open, board } = await setUp(t);
+  await start();
+  const response = await open("/pods?watch");
+  const seen = states(response);
+  await eventually(() => seen.length === 1 || undefined);
+  board.change(1);
+  await eventually(() => seen.length === 2 || undefined);
+  board.change(2);
+  await eventually(() => seen.length === 3 || undefined);
+  assert.deepEqual(seen, [0, 1, 2]);
+  response.destroy();
+  await eventually(() => board.listeners.size === 0 || undefined);
+});
+
+test("a slow reader gets the newest state when it reads again, not all that were", async (t) => {
+  const { start, open, board } = await setUp(t);
+  await start();
+  board.padding = "x".repeat(100_000);
+  const response = await open("/pods?watch");
+  await eventually(() => board.listeners.size === 1 || undefined);
+  // Nobody reads: what does not fit into the socket must not pile up.
+  for (let i = 1; i <= 500; i++) {
+    board.change(i);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const seen = states(response);
+  await eventually(() => seen.at(-1) === 500 || undefined);
+  assert.ok(seen.length < 100, `${seen.length} states were kept`);
+  board.change(501);
+  await eventually(() => seen.at(-1) === 501 || undefined);
+  response.destroy();
+});
+
+test("one that ended leaves room for the next", async (t) => {
+  const { start, ask, socketPath } = await setUp(t);
+  const first = await start();
+  await first.end();
+  assert.equal(existsSync(socketPath), false);
+  await start();
+  assert.equal((await ask("/pods")).status, 200);
+});
+
+test("a socket that nobody listens on is taken over", async (t) => {
+  const { start, ask, socketPath, make } = await setUp(t);
+  const stop = new AbortController();
+  const api = make();
+  await api.start(stop.signal);
+  stop.abort();
+  await api.done;
+  // What kill -9 leaves behind.
+  const stale = createServer();
+  await new Promise<void>((resolve) => stale.listen(`${socketPath}.other`, resolve));
+  await rename(`${socketPath}.other`, socketPath);
+  await new Promise((resolve) => stale.close(resolve));
+  assert.ok(existsSync(socketPath));
+  await start();
+  assert.equal((await ask("/pods")).status, 200);
+});
+
+test("a plain file in the place of the socket is replaced", async (t) => {
+  const { start, ask, socketPath } = await setUp(t);
+  const first = await start();
+  await first.end();
+  await writeFile(socketPath, "");
+  await start();
+  assert.equal((await ask("/pods")).status, 200);
+});
+
+test("ends though watchers are connected", async (t) => {
+  const { start, open, socketPath } = await setUp(t);
+  const { end } = await start();
+  const response = await open("/pods?watch");
+  states(response);
+  const idle = connect(socketPath);
+  idle.on("error", () => {});
+  await new Promise((resolve) => idle.on("connect", resolve));
+  await end();
+  assert.equal(existsSync(socketPath), false);
+});

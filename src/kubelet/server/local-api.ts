@@ -1,0 +1,122 @@
+import { mkdir, rm } from "node:fs/promises";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { dirname } from "node:path";
+import type { Component, Health } from "../../lib/base/component.ts";
+import { limitConnections } from "../../lib/base/connections.ts";
+import { messageOf } from "../../lib/base/errors.ts";
+import type { Logger } from "../../lib/base/logger.ts";
+import { openGate } from "./auth/node-access.ts";
+import { type Explain, wantedOf } from "./explained.ts";
+import { Dispatcher } from "./https/dispatcher.ts";
+import { RouteTable } from "./https/route-table.ts";
+import { requestUrl } from "./request-url.ts";
+import type { Route } from "./route.ts";
+
+export interface Board {
+  rows(): object[];
+  runtime(): Health;
+  onChange(listener: () => void): () => void;
+}
+
+export interface LocalApiOptions {
+  socketPath: string;
+  board: Board;
+  /** Why pods are where they are: those that are not ready, all, or one; JSON. Undefined if there is no such pod. */
+  explain: Explain;
+  logger: Logger;
+  /** Served besides: who can open the socket may do all of it. */
+  routes?: readonly Route[];
+}
+
+const maxConnections = 500;
+
+/** HTTP on a unix socket that only root can open: what `kubelet pods` and the like ask the running agent. */
+export class LocalApi implements Component {
+  readonly name = "local-api";
+  readonly #o: LocalApiOptions;
+  readonly #others: Dispatcher;
+  readonly #roots: ReadonlySet<string>;
+  #ended = Promise.withResolvers<void>();
+
+  constructor(options: LocalApiOptions) {
+    this.#o = options;
+    const { routes = [], logger } = options;
+    const table = new RouteTable(routes);
+    this.#roots = new Set(table.paths.map((path) => path.split("/")[1] ?? ""));
+    // Requests of people at this machine are not those that operators count.
+    this.#others = new Dispatcher({ table, gate: openGate, metrics: { begin: () => () => {} }, logger });
+  }
+
+  get done(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const { socketPath, logger } = this.#o;
+    await mkdir(dirname(socketPath), { recursive: true, mode: 0o750 });
+    // The folder is ours alone (RootDirLock): what is there was left by an agent that was killed.
+    await rm(socketPath, { force: true });
+    const server: Server = createServer((request, response) => {
+      try {
+        this.#answer(request, response, signal);
+      } catch (error) {
+        // One pod that cannot be shown is no reason to stop looking after all others.
+        logger.error("A local request failed", { path: request.url, err: messageOf(error) });
+        if (response.headersSent) response.destroy();
+        else response.writeHead(500, { "content-type": "text/plain" }).end(`${messageOf(error)}\n`);
+      }
+    });
+    limitConnections(server, maxConnections);
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      // The mask is the whole process's: it is back before anybody else can make a file.
+      const umask = process.umask(0o177);
+      server.listen(socketPath, resolve);
+      process.umask(umask);
+    });
+    server.on("error", (error) => logger.error("Local API failed", { err: messageOf(error) }));
+    signal.addEventListener("abort", () => {
+      server.close(() => this.#ended.resolve());
+      server.closeAllConnections();
+    });
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse, end: AbortSignal): void {
+    const url = requestUrl(request);
+    if (url && this.#roots.has(url.pathname.split("/")[1] ?? "")) {
+      void this.#others.serve(request, response, end);
+      return;
+    }
+    if (request.method === "GET" && url?.pathname === "/explain")
+      return this.#explain(url.searchParams, response);
+    if (request.method !== "GET" || url?.pathname !== "/pods") {
+      response.writeHead(404).end();
+      return;
+    }
+    const body = () =>
+      `${JSON.stringify({ runtime: this.#o.board.runtime(), pods: this.#o.board.rows() })}\n`;
+    if (!url.searchParams.has("watch")) {
+      response.writeHead(200, { "content-type": "application/json" }).end(body());
+      return;
+    }
+    response.writeHead(200, { "content-type": "application/x-ndjson" });
+    response.write(body());
+    let blocked = false;
+    response.on("drain", () => {
+      if (blocked) response.write(body());
+      blocked = false;
+    });
+    const stop = this.#o.board.onChange(() => {
+      // A slow reader gets the newest state when it is ready for it, not a queue of old ones.
+      if (response.writableNeedDrain) blocked = true;
+      else response.write(body());
+    });
+    response.on("close", stop);
+  }
+
+  #explain(query: URLSearchParams, response: ServerResponse): void {
+    const answer = this.#o.explain(wantedOf(query));
+    const json = { "content-type": "application/json" };
+    response.writeHead(answer === undefined ? 404 : 200, json).end(`${JSON.stringify(answer ?? {})}\n`);
+  }
+}

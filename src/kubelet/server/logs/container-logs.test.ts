@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
+import { type TestContext, test } from "node:test";
+import { systemClock } from "../../../lib/base/clock.ts";
+import { silentLogger } from "../../../lib/base/logger.ts";
+import { fakePod } from "../../../lib/model/fake-pod.ts";
+import type { ContainerStatus, Pod } from "../../../lib/model/pod.ts";
+import { containerLogs } from "./container-logs.ts";
+import { FakeLog } from "./fake-log.ts";
+import { serveRoutes } from "./fake-route-server.ts";
+
+const id = "containerd://abc";
+const ended = (containerID?: string) => ({
+  terminated: { exitCode: 1, startedAt: "", finishedAt: "", ...(containerID && { containerID }) },
+});
+
+async function setUp(t: TestContext, status: Partial<ContainerStatus> | undefined) {
+  const log = new FakeLog();
+  t.after(() => log.remove());
+  const pod: Pod = fakePod();
+  const name = pod.spec.containers[0]!.name;
+  let listeners = 0;
+  const server = await serveRoutes(t, [
+    containerLogs({
+      pods: {
+        pod: (namespace, podName) =>
+          namespace === pod.metadata.namespace && podName === pod.metadata.name ? pod : undefined,
+        status: () => ({
+          containerStatuses: status
+            ? [{ name, image: "", imageID: "", ready: false, restartCount: 0, ...status }]
+            : [],
+        }),
+        container: (_pod, wanted) =>
+          wanted === "abc" ? { logPath: log.path, running: log.running } : undefined,
+        onChange: (_pod, listener) => {
+          listeners++;
+          const stop = log.state.onChange(listener);
+          return () => {
+            listeners--;
+            stop();
+          };
+        },
+      },
+      splitStreams: true,
+      clock: systemClock,
+      logger: silentLogger,
+    }),
+  ]);
+  const base = `${server.url}/containerLogs/${pod.metadata.namespace}`;
+  return {
+    log,
+    server,
+    listeners: () => listeners,
+    url: (query = "") => `${base}/${pod.metadata.name}/${name}?${query}`,
+    base,
+    podName: pod.metadata.name,
+    name,
+  };
+}
+
+async function until(check: () => boolean): Promise<void> {
+  for (const end = Date.now() + 10_000; !check(); ) {
+    assert.ok(Date.now() < end, "waited in vain");
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const running = { state: { running: {} }, containerID: id };
+
+for (const [what, status, query, expected] of [
+  ["nothing is known of it", undefined, "", 'container "NAME" in pod "POD" is not available'],
+  [
+    "it is being created",
+    { state: { waiting: { reason: "ContainerCreating" } } },
+    "",
+    'container "NAME" in pod "POD" is waiting to start: ContainerCreating',
+  ],
+  [
+    "its image cannot be pulled",
+    { state: { waiting: { reason: "ErrImagePull" } } },
+    "",
+    'container "NAME" in pod "POD" is waiting to start: image can\'t be pulled',
+  ],
+  [
+    "its image is tried again",
+    { state: { waiting: { reason: "ImagePullBackOff" } } },
+    "",
+    'container "NAME" in pod "POD" is waiting to start: trying and failing to pull image',
+  ],
+  ["it has no state", {}, "", 'container "NAME" in pod "POD" is waiting to start - no logs yet'],
+  ["it ended without a container", { state: ended() }, "", 'container "NAME" in pod "POD" is terminated'],
+  [
+    "no container is before it",
+    running,
+    "previous=true",
+    'previous terminated container "NAME" in pod "POD" not found',
+  ],
+  [
+    "the one before it never was",
+    { ...running, lastState: ended() },
+    "previous=true",
+    'previous terminated container "NAME" in pod "POD" not found',
+  ],
+  [
+    "the runtime has it no more",
+    { ...running, containerID: "containerd://gone" },
+    "",
+    "unable to retrieve container logs for containerd://gone",
+  ],
+] as const)
+  test(`400 when ${what}`, async (t) => {
+    const { url, name, podName } = await setUp(t, status as Partial<ContainerStatus> | undefined);
+    const answer = await fetch(url(query));
+    assert.equal(answer.status, 400);
+    assert.equal(await answer.text(), expected.replace("NAME", name).replace("POD", podName));
+  });
+
+for (const [what, status, query] of [
+  ["of a running container", running, ""],
+  ["of one that ended", { state: ended(id) }, ""],
+  ["of the one before, when the next did not start", { state: ended(), lastState: ended(id) }, ""],
+  [
+    "of the one before, while the next waits",
+    { state: { waiting: { reason: "CrashLoopBackOff" } }, lastState: ended(id) },
+    "",
+  ],
+  [
+    "of the previous one",
+    { state: { running: {} }, containerID: "containerd://new", lastState: ended(id) },
+    "previous=1",
+  ],
+] as const)
+  test(`the log ${what}`, async (t) => {
+    const { url, log } = await setUp(t, status as Partial<ContainerStatus>);
+    log.row("hello");
+    const answer = await fetch(url(query));
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get("content-type"), "text/plain; charset=utf-8");
+    assert.equal(await answer.text(), "hello\n");
+  });
+
+test("pods, containers and options that do not exist are refused", async (t) => {
+  const { base, url, podName, log } = await setUp(t, running);
+  for (const [target, status, text] of [
+    [`${base}/other/main`, 404, 'pod "other" does not exist'],
+    [`${base}/${podName}/other`, 404, `container "other" not found in pod "${podName}"`],
+    [url("tailLines=x"), 400, '{"message": "Unable to decode query."}'],
+    [url("limitBytes=0"), 422, '{"message": "Invalid request."}'],
+  ] as const) {
+    const answer = await fetch(target);
+    assert.deepEqual([answer.status, await answer.text()], [status, text]);
+  }
+  rmSync(log.path);
+  const answer = await fetch(url());
+  assert.equal(answer.status, 400);
+  assert.match(await answer.text(), /^failed to try resolving symlinks in path /);
+});
+
+test("a follower is answered at once, hears what comes, and its end with the container's", async (t) => {
+  const { url, log } = await setUp(t, running);
+  const answer = await fetch(url("follow=true"));
+  assert.equal(answer.status, 200);
+  const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+  log.row("one");
+  assert.equal((await reader.read()).value, "one\n");
+  log.end();
+  assert.equal((await reader.read()).done, true);
+});
+
+test("a caller who goes away ends its follower", async (t) => {
+  const { url, server, listeners } = await setUp(t, running);
+  const gone = new AbortController();
+  await fetch(url("follow=true"), { signal: gone.signal });
+  await until(() => listeners() === 1);
+  gone.abort();
+  await until(() => server.active() === 0 && listeners() === 0);
+  assert.deepEqual(server.faults, []);
+});
+
+test("a caller who does not read is not read for", async (t) => {
+  const { url, log, server } = await setUp(t, running);
+  const block = "x".repeat(16_000);
+  for (let i = 0; i < 4000; i++) log.row(block);
+  const gone = new AbortController();
+  const answer = await fetch(url(), { signal: gone.signal });
+  // A second one, which does read, gets all meanwhile.
+  const other = await fetch(url());
+  let size = 0;
+  for await (const chunk of other.body!) size += chunk.length;
+  assert.equal(size, 4000 * 16_001);
+  // It would be done, if all of it were waiting in memory.
+  assert.equal(server.active(), 1);
+  gone.abort();
+  await until(() => server.active() === 0);
+  assert.equal(answer.status, 200);
+});

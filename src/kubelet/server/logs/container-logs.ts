@@ -1,0 +1,111 @@
+import type { Clock } from "../../../lib/base/clock.ts";
+import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import type { Pod, PodStatus } from "../../../lib/model/pod.ts";
+import { replyText } from "../replies.ts";
+import type { Exchange, Route } from "../route.ts";
+import { chooseLogContainer, hasContainer } from "./log-container.ts";
+import { parseLogQuery } from "./log-options.ts";
+import { responseWriter } from "./response-writer.ts";
+import { streamLog } from "./stream-log.ts";
+
+/** What the runtime has of a container that has a log. */
+export interface LoggedContainer {
+  readonly logPath: string;
+  /** True as long as it may say more. */
+  readonly running: boolean;
+}
+
+/** What is asked of the rest of the agent. */
+export interface LoggedPods {
+  pod(namespace: string, name: string): Pod | undefined;
+  status(pod: Pod): PodStatus | undefined;
+  /** By the runtime's ID without its scheme. Undefined if the runtime has it no more. */
+  container(pod: Pod, id: string): LoggedContainer | undefined;
+  /** Calls back when what the runtime has of the pod changed, or the pod is gone; the returned function ends it. */
+  onChange(pod: Pod, listener: () => void): () => void;
+}
+
+export interface ContainerLogsOptions {
+  readonly pods: LoggedPods;
+  /** Feature gate PodLogsQuerySplitStreams. */
+  readonly splitStreams: boolean;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** `GET /containerLogs/{namespace}/{pod}/{container}`: what `kubectl logs` asks for. */
+export function containerLogs(options: ContainerLogsOptions): Route {
+  return {
+    method: "GET",
+    path: "/containerLogs/{namespace}/{pod}/{container}",
+    attributes: () => ({ verb: "get", subresources: ["proxy"] }),
+    handle: (exchange) => answer(exchange, options),
+  };
+}
+
+async function answer(exchange: Exchange, options: ContainerLogsOptions): Promise<void> {
+  const { response, signal } = exchange;
+  const plan = planLog(exchange, options);
+  if ("status" in plan) return replyText(response, plan.status, plan.message);
+  const { pods, clock, logger } = options;
+  const { pod, id, logPath, query } = plan;
+  const writer = responseWriter(response, signal);
+  const begin = () => {
+    if (response.headersSent) return;
+    response.writeHead(200, { "content-type": "text/plain; charset=utf-8" });
+    // A follower hears at once that it may wait.
+    response.flushHeaders();
+  };
+  try {
+    await streamLog(logPath, {
+      ...query,
+      follow: query.follow
+        ? {
+            isRunning: () => pods.container(pod, id)?.running ?? false,
+            onChange: (listener) => pods.onChange(pod, listener),
+          }
+        : undefined,
+      begin,
+      write: (bytes) => writer.write(bytes),
+      signal,
+      clock,
+    });
+    begin();
+    response.end();
+  } catch (error) {
+    if (isAbort(error)) return void response.destroy();
+    logger.warn("A container's log cannot be read", {
+      pod: pod.metadata.name,
+      path: logPath,
+      err: messageOf(error),
+    });
+    if (response.headersSent) return void response.destroy();
+    const message = error instanceof KubeletError ? error.message : `failed to read log file "${logPath}"`;
+    replyText(response, 400, message);
+  }
+}
+
+function planLog({ params, query }: Exchange, { pods, splitStreams, clock }: ContainerLogsOptions) {
+  const missing = ["pod", "container", "namespace"].find((name) => !params[name]);
+  if (missing) return { status: 400, message: `{"message": "Missing ${missingNames[missing]}."}` };
+  const { namespace = "", pod: podName = "", container = "" } = params;
+  const asked = parseLogQuery(query, { now: clock.now(), splitStreams });
+  if ("status" in asked) return asked;
+  const pod = pods.pod(namespace, podName);
+  if (!pod) return { status: 404, message: `pod "${podName}" does not exist` };
+  if (!hasContainer(pod, container))
+    return { status: 404, message: `container "${container}" not found in pod "${podName}"` };
+  const choice = chooseLogContainer(podName, pods.status(pod) ?? pod.status, container, asked.previous);
+  if ("refusal" in choice) return { status: 400, message: choice.refusal };
+  const id = choice.id.replace(/^[^:]*:\/\//, "");
+  const found = pods.container(pod, id);
+  if (!found?.logPath) return { status: 400, message: `unable to retrieve container logs for ${choice.id}` };
+  return { pod, id, logPath: found.logPath, query: asked };
+}
+
+const missingNames: Record<string, string> = {
+  pod: "podID",
+  container: "container name",
+  namespace: "podNamespace",
+};

@@ -1,0 +1,108 @@
+import {
+  appendFileSync,
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { systemClock } from "../../../lib/base/clock.ts";
+import type { LogStream } from "./log-row.ts";
+import { type StreamLogOptions, streamLog } from "./stream-log.ts";
+
+export interface FakeRow {
+  readonly stream: LogStream;
+  readonly tag: string;
+  readonly text: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+export function rowText({ stream, tag, text, at }: FakeRow): string {
+  return `${new Date(at).toISOString().replace("Z", "000000Z")} ${stream} ${tag} ${text}\n`;
+}
+
+/** A log in a folder of its own, written and rotated as a runtime and its agent do. For tests. */
+export class FakeLog {
+  readonly dir = mkdtempSync(join(tmpdir(), "container-log-"));
+  readonly path = join(this.dir, "0.log");
+  running = true;
+  #rotations = 0;
+  #fd = openSync(this.path, "a");
+  #listeners = new Set<() => void>();
+
+  write(text: string): void {
+    writeSync(this.#fd, text);
+  }
+
+  row(text: string, options: Partial<FakeRow> = {}): void {
+    this.write(rowText({ stream: "stdout", tag: "F", at: Date.now(), text, ...options }));
+  }
+
+  /** Puts the log aside; the runtime has a new one, and the old one still open until `close`. */
+  beginRotation(): { name: string; write(text: string): void; close(): void } {
+    const name = `0.log.20260101-${String(100_000 + ++this.#rotations)}`;
+    renameSync(this.path, join(this.dir, name));
+    const old = this.#fd;
+    this.#fd = openSync(this.path, "a");
+    return { name, write: (text) => void writeSync(old, text), close: () => closeSync(old) };
+  }
+
+  /** Returns the name of what was put aside. */
+  rotate(): string {
+    const rotation = this.beginRotation();
+    rotation.close();
+    return rotation.name;
+  }
+
+  compress(name: string): void {
+    const path = join(this.dir, name);
+    writeFileSync(`${path}.gz`, gzipSync(readFileSync(path)));
+    rmSync(path);
+  }
+
+  end(): void {
+    this.running = false;
+    for (const listener of this.#listeners) listener();
+  }
+
+  get state() {
+    return {
+      isRunning: () => this.running,
+      onChange: (listener: () => void) => {
+        this.#listeners.add(listener);
+        return () => void this.#listeners.delete(listener);
+      },
+    };
+  }
+
+  get followers(): number {
+    return this.#listeners.size;
+  }
+
+  append(name: string, text: string): void {
+    appendFileSync(join(this.dir, name), text);
+  }
+
+  async read(options: Partial<StreamLogOptions> = {}): Promise<string> {
+    const parts: Buffer[] = [];
+    await streamLog(this.path, {
+      write: async (bytes) => void parts.push(bytes),
+      signal: new AbortController().signal,
+      clock: systemClock,
+      ...options,
+    });
+    return Buffer.concat(parts).toString();
+  }
+
+  remove(): void {
+    closeSync(this.#fd);
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+}

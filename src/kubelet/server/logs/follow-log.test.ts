@@ -1,0 +1,273 @@
+import assert from "node:assert/strict";
+import { rmSync, truncateSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { type Clock, systemClock } from "../../../lib/base/clock.ts";
+import { FakeLog, rowText } from "./fake-log.ts";
+import type { StreamLogOptions } from "./stream-log.ts";
+
+/** A follower of a log, and what it was sent so far. */
+function setUp(t: TestContext, options: Partial<StreamLogOptions> = {}) {
+  const log = new FakeLog();
+  const stop = new AbortController();
+  const got: string[] = [];
+  let ended: Promise<unknown> = Promise.resolve();
+  t.after(async () => {
+    stop.abort();
+    await ended;
+    log.remove();
+  });
+  return {
+    log,
+    stop,
+    text: () => got.join(""),
+    lines: () => got.join("").split("\n").slice(0, -1),
+    follow() {
+      const reading = log.read({
+        follow: log.state,
+        signal: stop.signal,
+        write: async (bytes) => void got.push(bytes.toString()),
+        ...options,
+      });
+      ended = reading.catch(() => {});
+      return reading;
+    },
+    until: (check: () => boolean) => until(check, () => `got ${JSON.stringify(got.join("").slice(-300))}`),
+  };
+}
+
+async function until(check: () => boolean, state: () => string = () => ""): Promise<void> {
+  for (const end = Date.now() + 20_000; !check(); ) {
+    if (Date.now() > end) assert.fail(`waited in vain: ${state()}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+test("what is added is sent at once, and the end of the container is the end", async (t) => {
+  const { log, follow, until, text } = setUp(t);
+  log.row("one");
+  const reading = follow();
+  await until(() => text() === "one\n");
+  log.row("two");
+  await until(() => text() === "one\ntwo\n");
+  log.row("last");
+  log.end();
+  await reading;
+  assert.equal(text(), "one\ntwo\nlast\n");
+  assert.equal(log.followers, 0);
+});
+
+test("the log of a container that has ended is read to its end, across files", async (t) => {
+  const { log, follow, text } = setUp(t);
+  log.row("one");
+  log.rotate();
+  log.row("two");
+  log.end();
+  await follow();
+  assert.equal(text(), "one\ntwo\n");
+});
+
+test("a piece of a line is sent at once; its time is said once", async (t) => {
+  const { log, follow, until, text } = setUp(t, { timestamps: true });
+  const at = Date.UTC(2026, 0, 1);
+  void follow();
+  await until(() => log.followers === 1);
+  log.row("name? ", { tag: "P", at });
+  await until(() => text() === "2026-01-01T00:00:00.000000000Z name? ");
+  log.row("err", { stream: "stderr", at });
+  await until(() => text().endsWith("err\n"));
+  log.row("joe", { at });
+  await until(() => text().endsWith("Z err\njoe\n"));
+});
+
+test("half a row waits for its other half", async (t) => {
+  const { log, follow, until, text } = setUp(t, { tailLines: 0 });
+  const row = rowText({ stream: "stdout", tag: "F", text: "whole", at: 0 });
+  log.write(row.slice(0, 30));
+  void follow();
+  await until(() => log.followers === 1);
+  log.write(row.slice(30));
+  log.row("next");
+  await until(() => text() === "whole\nnext\n");
+});
+
+test("a tail and what comes after it", async (t) => {
+  const { log, follow, until, text } = setUp(t, { tailLines: 1 });
+  log.row("one");
+  log.row("two");
+  void follow();
+  await until(() => text() === "two\n");
+  log.row("three", { stream: "stderr" });
+  await until(() => text() === "two\nthree\n");
+});
+
+test("enough bytes are the end", async (t) => {
+  const { log, follow, until, text } = setUp(t, { limitBytes: 5 });
+  const reading = follow();
+  await until(() => log.followers === 1);
+  log.row("abc");
+  log.row("def");
+  await reading;
+  assert.equal(text(), "abc\nd");
+  assert.equal(log.followers, 0);
+});
+
+test("a fast writer's log is followed over rotations and compressions, no line lost, doubled or out of order", async (t) => {
+  const { log, follow, until, lines } = setUp(t);
+  const reading = follow();
+  const rotateAt = new Set([5_000, 10_000, 15_000, 20_000, 20_001]);
+  let aside: string | undefined;
+  for (let i = 0; i < 25_000; i++) {
+    log.row(`line ${i}`);
+    if (rotateAt.has(i)) {
+      if (aside) log.compress(aside);
+      const rotation = log.beginRotation();
+      rotation.write(rowText({ stream: "stdout", tag: "F", text: `late ${i}`, at: Date.now() }));
+      rotation.close();
+      aside = rotation.name;
+    }
+    if (i % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  await until(() => lines().at(-1) === "line 24999");
+  log.end();
+  await reading;
+  const expected: string[] = [];
+  for (let i = 0; i < 25_000; i++) {
+    expected.push(`line ${i}`);
+    if (rotateAt.has(i)) expected.push(`late ${i}`);
+  }
+  assert.deepEqual(lines(), expected);
+});
+
+test("what is written to the old file after the new one is there comes before the new one's rows", async (t) => {
+  let polls = 0;
+  const clock: Clock = {
+    now: () => 0,
+    after: (ms, callback) => {
+      if (ms < 100) polls++;
+      return systemClock.after(ms, callback);
+    },
+  };
+  const { log, follow, until, text } = setUp(t, { clock });
+  void follow();
+  await until(() => log.followers === 1);
+  log.row("before");
+  const rotation = log.beginRotation();
+  log.row("after");
+  await until(() => polls > 1);
+  rotation.write(rowText({ stream: "stdout", tag: "F", text: "late", at: 0 }));
+  await until(() => text() === "before\nlate\n");
+  rotation.close();
+  await until(() => text() === "before\nlate\nafter\n");
+});
+
+test("a row that was written just before the old file was closed is not left behind", async (t) => {
+  let rotation: ReturnType<FakeLog["beginRotation"]> | undefined;
+  // Asked for when the new file was seen, and before it is asked who still writes to the old one.
+  const clock: Clock = {
+    now: () => {
+      rotation?.write(rowText({ stream: "stdout", tag: "F", text: "late", at: 0 }));
+      rotation?.close();
+      rotation = undefined;
+      return 0;
+    },
+    after: systemClock.after,
+  };
+  const { log, follow, until, text } = setUp(t, { clock });
+  void follow();
+  await until(() => log.followers === 1);
+  log.row("before");
+  rotation = log.beginRotation();
+  log.row("after");
+  await until(() => text() === "before\nlate\nafter\n");
+});
+
+test("a runtime that never closes the old file holds up the new one for a moment only", async (t) => {
+  let now = 0;
+  const clock: Clock = { now: () => (now += 100), after: systemClock.after };
+  const { log, follow, until, text } = setUp(t, { clock });
+  void follow();
+  await until(() => log.followers === 1);
+  const rotation = log.beginRotation();
+  t.after(() => rotation.close());
+  log.row("after");
+  await until(() => text() === "after\n");
+});
+
+test("a reader that fell rotations behind gets all of them, compressed meanwhile or not", async (t) => {
+  const gate = Promise.withResolvers<void>();
+  const got: string[] = [];
+  const { log, follow, until } = setUp(t, {
+    write: async (bytes) => {
+      got.push(bytes.toString());
+      await gate.promise;
+    },
+  });
+  log.row("0");
+  void follow();
+  await until(() => got.length === 1);
+  let aside: string | undefined;
+  for (let i = 1; i <= 4; i++) {
+    log.row(`${i}`);
+    if (aside) log.compress(aside);
+    aside = log.rotate();
+  }
+  log.row("5");
+  gate.resolve();
+  await until(() => got.join("") === "0\n1\n2\n3\n4\n5\n");
+});
+
+test("a file that was removed before it could be read is skipped, and the next are read", async (t) => {
+  const gate = Promise.withResolvers<void>();
+  const got: string[] = [];
+  const { log, follow, until } = setUp(t, {
+    write: async (bytes) => {
+      got.push(bytes.toString());
+      await gate.promise;
+    },
+  });
+  log.row("0");
+  void follow();
+  await until(() => got.length === 1);
+  log.row("1");
+  const first = log.rotate();
+  log.row("2");
+  const second = log.rotate();
+  log.row("3");
+  log.rotate();
+  log.row("4");
+  // The first is still open here; the second was never opened.
+  rmSync(join(log.dir, first));
+  rmSync(join(log.dir, second));
+  gate.resolve();
+  await until(() => got.join("") === "0\n1\n3\n4\n");
+});
+
+test("a log that is emptied in place begins anew", async (t) => {
+  const { log, follow, until, text } = setUp(t);
+  log.row("a long line that was there before");
+  void follow();
+  await until(() => text().endsWith("before\n"));
+  truncateSync(log.path);
+  log.row("x");
+  await until(() => text().endsWith("before\nx\n"));
+});
+
+test("a caller who has gone ends the reading, whatever it waits for", async (t) => {
+  const { log, follow, stop, until } = setUp(t);
+  const reading = follow();
+  await until(() => log.followers === 1);
+  stop.abort();
+  await assert.rejects(reading, { name: "AbortError" });
+  assert.equal(log.followers, 0);
+});
+
+test("the folder of a deleted pod ends the reading when the container is gone", async (t) => {
+  const { log, follow, until, text } = setUp(t);
+  log.row("x");
+  const reading = follow();
+  await until(() => text() === "x\n" && log.followers === 1);
+  rmSync(log.dir, { recursive: true });
+  log.end();
+  await reading;
+});

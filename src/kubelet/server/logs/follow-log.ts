@@ -1,0 +1,177 @@
+import { watch } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { Clock } from "../../../lib/base/clock.ts";
+import { isOpenForWriting } from "../../../lib/host/open-for-writing.ts";
+import type { LineJoiner } from "./line-joiner.ts";
+import type { LogChain } from "./log-chain.ts";
+import { closeLog, type OpenLog, readLog } from "./log-files.ts";
+import type { RowSplitter } from "./row-splitter.ts";
+import { WakeUp } from "./wake-up.ts";
+
+/** Who writes the log that is followed. */
+export interface LogWriterState {
+  /** False when the container has ended: all that it said is in its log then. */
+  isRunning(): boolean;
+  /** Calls back whenever that may have changed; the returned function ends it. */
+  onChange(listener: () => void): () => void;
+}
+
+export interface FollowOptions {
+  readonly chain: LogChain;
+  readonly path: string;
+  /** Where in the first file to go on. */
+  readonly from: number;
+  readonly splitter: RowSplitter;
+  readonly joiner: LineJoiner;
+  readonly flush: () => Promise<void>;
+  readonly writer: LogWriterState;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+}
+
+/** Finds what the kernel did not tell of. */
+const rescanMs = 5000;
+/** Without the kernel's help. */
+const pollMs = 500;
+/** How long a runtime may write to a file after the next one is there, and how often it is asked. */
+const mostHandoverMs = 2000;
+const handoverPollMs = 20;
+/** Of each follower; what a container says in a moment fits. */
+const bufferBytes = 16 * 1024;
+
+/**
+ * Sends what is added to a log until its container has ended, across rotations: a file is left for the next one only when
+ * nobody writes to it any more, and all of it was read.
+ */
+export async function followLog(options: FollowOptions): Promise<void> {
+  const { path, writer, signal, clock } = options;
+  const wake = new WakeUp(clock, signal);
+  // Names change when a log is rotated; otherwise there is no need to look for another file.
+  let renamed = true;
+  const unlisten = writer.onChange(() => wake.ring());
+  const folder = watchFolder(dirname(path), (event) => {
+    renamed ||= event === "rename";
+    wake.ring();
+  });
+  try {
+    const follower = new Follower(options);
+    for (;;) {
+      wake.reset();
+      const ended = !writer.isRunning();
+      const look = renamed || ended;
+      renamed = false;
+      if ((await follower.read()) === "full") return;
+      const left = look ? await follower.leave(ended) : "stay";
+      if (left === "full" || (left === "stay" && ended)) return;
+      if (left === "left") renamed = true;
+      else if (left === "soon") renamed = await wake.wait(handoverPollMs).then(() => true);
+      else if ((await wake.wait(folder ? rescanMs : pollMs)) === "time") renamed = true;
+    }
+  } finally {
+    unlisten();
+    folder?.close();
+    wake.close();
+  }
+}
+
+/** Undefined if the kernel has no watches left. */
+function watchFolder(dir: string, onEvent: (event: string) => void): { close(): void } | undefined {
+  try {
+    const watcher = watch(dir, onEvent);
+    watcher.on("error", () => onEvent("rename"));
+    return watcher;
+  } catch {
+    return undefined;
+  }
+}
+
+class Follower {
+  readonly #o: FollowOptions;
+  readonly #buffer = Buffer.allocUnsafeSlow(bufferBytes);
+  #at: number;
+  /** When the next file was first seen. */
+  #nextSince: number | undefined;
+
+  constructor(options: FollowOptions) {
+    this.#o = options;
+    this.#at = options.from;
+  }
+
+  /** Sends all that the file has. */
+  async read(): Promise<"full" | "end"> {
+    const { chain, joiner, flush } = this.#o;
+    const { log } = chain;
+    const full = await (log.kind === "plain" ? this.#readPlain(log.file) : this.#readCompressed(log));
+    if (full) return "full";
+    joiner.settle();
+    await flush();
+    return joiner.full ? "full" : "end";
+  }
+
+  /** Mostly there is one row more, and many may follow: so this asks the kernel once, where asking for the size takes three calls. */
+  async #readPlain(file: FileHandle): Promise<boolean> {
+    const { splitter } = this.#o;
+    for (let isFirst = true; ; isFirst = false) {
+      const { bytesRead } = await file.read(this.#buffer, 0, this.#buffer.length, this.#at);
+      if (bytesRead > 0) {
+        if (await this.#take(this.#buffer.subarray(0, bytesRead))) return true;
+        if (bytesRead < this.#buffer.length) return false;
+        continue;
+      }
+      if (!isFirst || (await file.stat()).size >= this.#at) return false;
+      // Cut short by somebody who copies logs and empties them: it begins anew.
+      splitter.restart();
+      this.#at = 0;
+    }
+  }
+
+  async #readCompressed(log: OpenLog): Promise<boolean> {
+    // What is compressed changes no more.
+    if (this.#at > 0) return false;
+    for await (const chunk of readLog(log, 0)) if (await this.#take(chunk)) return true;
+    return false;
+  }
+
+  async #take(chunk: Buffer): Promise<boolean> {
+    const { splitter, joiner, flush, signal } = this.#o;
+    signal.throwIfAborted();
+    this.#at += chunk.length;
+    splitter.push(chunk);
+    await flush();
+    return joiner.full;
+  }
+
+  /** Goes on to the next file, if there is one, and this one is complete; "soon" if it is about to be. */
+  async leave(ended: boolean): Promise<"left" | "stay" | "soon" | "full"> {
+    const { chain, splitter } = this.#o;
+    const next = await chain.next();
+    if (!next) {
+      this.#nextSince = undefined;
+      return "stay";
+    }
+    let left = false;
+    try {
+      if (!ended && !this.#isComplete()) return "soon";
+      // Between the last look and the last writer's end there may have been a row.
+      if ((await this.read()) === "full") return "full";
+      splitter.end({ ends: true });
+      splitter.restart();
+      await chain.advance(next);
+      left = true;
+    } finally {
+      if (!left) await closeLog(next.log);
+    }
+    this.#at = 0;
+    this.#nextSince = undefined;
+    return "left";
+  }
+
+  #isComplete(): boolean {
+    const { chain, clock } = this.#o;
+    const { log } = chain;
+    this.#nextSince ??= clock.now();
+    if (log.kind === "compressed" || isOpenForWriting(log.file.fd) === false) return true;
+    return clock.now() - this.#nextSince >= mostHandoverMs;
+  }
+}

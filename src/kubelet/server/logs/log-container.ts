@@ -1,0 +1,47 @@
+import type { ContainerStatus, Pod, PodStatus } from "../../../lib/model/pod.ts";
+
+export type LogContainerChoice = { readonly id: string } | { readonly refusal: string };
+
+export function hasContainer({ spec }: Pod, name: string): boolean {
+  const all = [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])];
+  return all.some((container) => container.name === name);
+}
+
+/** Which container of that name has the log, as a full ID ("containerd://…"): the one of now, or the last that ended. */
+export function chooseLogContainer(
+  podName: string,
+  status: PodStatus | undefined,
+  name: string,
+  previous: boolean,
+): LogContainerChoice {
+  const container = `container "${name}" in pod "${podName}"`;
+  const found = statusOf(status, name);
+  if (!found) return { refusal: `${container} is not available` };
+  const { waiting, running, terminated } = found.state ?? {};
+  const lastEnded = found.lastState?.terminated;
+  const last = lastEnded?.containerID;
+  if (previous) return last ? { id: last } : { refusal: `previous terminated ${container} not found` };
+  if (running) return { id: found.containerID ?? "" };
+  // One that ended without ever being made has no ID: then the one before it has the log.
+  const ended = terminated?.containerID || last;
+  if (ended) return { id: ended };
+  if (terminated || lastEnded) return { refusal: `${container} is terminated` };
+  return {
+    refusal: `${container} is waiting to start${waiting ? `: ${whyWaiting(waiting.reason)}` : " - no logs yet"}`,
+  };
+}
+
+function statusOf(status: PodStatus | undefined, name: string): ContainerStatus | undefined {
+  const all = [
+    ...(status?.containerStatuses ?? []),
+    ...(status?.initContainerStatuses ?? []),
+    ...(status?.ephemeralContainerStatuses ?? []),
+  ];
+  return all.find((container) => container.name === name);
+}
+
+function whyWaiting(reason = ""): string {
+  if (reason === "ErrImagePull") return "image can't be pulled";
+  if (reason === "ImagePullBackOff") return "trying and failing to pull image";
+  return reason;
+}

@@ -1,0 +1,117 @@
+import { createReadStream } from "node:fs";
+import { type FileHandle, readdir, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { createGunzip } from "node:zlib";
+import { errnoOf } from "../../../lib/base/errors.ts";
+import { openRegularFile, readAt } from "../../../lib/host/regular-file.ts";
+
+const compressedSuffix = ".gz";
+const chunkBytes = 128 * 1024;
+const leastChunkBytes = 4 * 1024;
+const headBytes = 256;
+
+/**
+ * What rotation has put aside of a log, oldest first. A file is compressed in its time: the names here are without ".gz",
+ * and which of the two is there is seen when it is opened.
+ */
+export async function rotatedLogs(path: string): Promise<string[]> {
+  const prefix = `${basename(path)}.`;
+  let names: string[];
+  try {
+    names = await readdir(dirname(path));
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT") return [];
+    throw error;
+  }
+  const found = new Set<string>();
+  for (const name of names) {
+    const plain = name.endsWith(compressedSuffix) ? name.slice(0, -compressedSuffix.length) : name;
+    if (plain.startsWith(prefix) && /^\d{8}-\d{6}$/.test(plain.slice(prefix.length))) found.add(plain);
+  }
+  return [...found].sort((a, b) => (a < b ? -1 : 1));
+}
+
+/** A log file that is being read. The plain one may still be written to. */
+export type OpenLog =
+  | { readonly kind: "plain"; readonly file: FileHandle; readonly ino: number }
+  | { readonly kind: "compressed"; readonly path: string };
+
+export async function openLog(path: string): Promise<Extract<OpenLog, { kind: "plain" }>> {
+  const file = await openRegularFile(path, { follow: true });
+  const { ino } = await file.stat();
+  return { kind: "plain", file, ino };
+}
+
+/** Undefined if rotation has removed it meanwhile. */
+export async function openRotated(dir: string, name: string): Promise<OpenLog | undefined> {
+  const path = join(dir, name);
+  const compressed = `${path}${compressedSuffix}`;
+  for (const look of [
+    () => openLog(path),
+    async () => (await stat(compressed)) && ({ kind: "compressed", path: compressed } as const),
+  ]) {
+    try {
+      return await look();
+    } catch (error) {
+      if (errnoOf(error) !== "ENOENT") throw error;
+    }
+  }
+  return undefined;
+}
+
+export async function closeLog(log: OpenLog): Promise<void> {
+  if (log.kind === "plain") await log.file.close();
+}
+
+/**
+ * The content from a position on, up to `end` or what there is. A chunk is good until the next one is asked for: it is
+ * read into the same memory.
+ */
+export async function* readLog(log: OpenLog, from: number, end?: number): AsyncGenerator<Buffer> {
+  if (log.kind === "compressed") {
+    yield* unpacked(log.path, from);
+    return;
+  }
+  const stop = end ?? Number.POSITIVE_INFINITY;
+  const expected = Math.min((await log.file.stat()).size, stop) - from;
+  if (expected <= 0) return;
+  const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, Math.max(leastChunkBytes, expected)));
+  for (let at = from; at < stop; ) {
+    const want = Math.min(buffer.length, stop - at);
+    const { bytesRead } = await log.file.read(buffer, 0, want, at);
+    if (bytesRead === 0) return;
+    at += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+async function* unpacked(path: string, from: number): AsyncGenerator<Buffer> {
+  const source = createReadStream(path);
+  const unzip = createGunzip();
+  source.on("error", (error) => unzip.destroy(error));
+  source.pipe(unzip);
+  try {
+    let skip = from;
+    for await (const chunk of unzip as AsyncIterable<Buffer>) {
+      if (skip < chunk.length) yield chunk.subarray(skip);
+      skip = Math.max(0, skip - chunk.length);
+    }
+  } catch (error) {
+    // One that is damaged has nothing more to tell; the newer ones have. It may have been removed, too.
+    const code = errnoOf(error) ?? "";
+    if (!code.startsWith("Z_") && code !== "ENOENT") throw error;
+  } finally {
+    source.destroy();
+    unzip.destroy();
+  }
+}
+
+/** Its first bytes: with a time to the nanosecond in them, they tell logs of one container apart. */
+export async function headOf(log: OpenLog): Promise<Buffer> {
+  if (log.kind === "plain") {
+    const head = Buffer.alloc(headBytes);
+    return head.subarray(0, await readAt(log.file, head, 0));
+  }
+  for await (const chunk of unpacked(log.path, 0)) return Buffer.from(chunk.subarray(0, headBytes));
+  return Buffer.alloc(0);
+}

@@ -1,0 +1,97 @@
+import type { FileHandle } from "node:fs/promises";
+import { readAt } from "../../../lib/host/regular-file.ts";
+import { type OpenLog, readLog } from "./log-files.ts";
+import { mostHeadBytes, readHead, readRow } from "./log-row.ts";
+import { RowSplitter } from "./row-splitter.ts";
+import type { TailSearch } from "./tail-search.ts";
+
+const blockBytes = 64 * 1024;
+const newline = 10;
+const brace = 123;
+/** A row of JSON that is longer is not looked at: as when it is shown. */
+const mostJsonBytes = 4 * 1024 * 1024;
+/** Rows that are noted at once of a file that can only be read forwards. */
+const mostNotes = 64 * 1024;
+
+/** Tells the search the rows of a file from its end on, until it has enough. */
+export async function searchLog(search: TailSearch, log: OpenLog, file: number, end: number): Promise<void> {
+  if (log.kind === "plain") await searchBackwards(search, log.file, file, end);
+  else await searchNotes(search, log, file);
+}
+
+async function searchBackwards(search: TailSearch, handle: FileHandle, file: number, end: number) {
+  const buffer = Buffer.allocUnsafe(blockBytes + mostHeadBytes);
+  let rowEnd = end;
+  for (let blockEnd = end; blockEnd > 0 && !search.done; ) {
+    const start = Math.max(0, blockEnd - blockBytes);
+    // The head of a row that begins just before the block's end lies across it.
+    const size = Math.min(end - start, blockEnd - start + mostHeadBytes);
+    const block = buffer.subarray(0, size);
+    // A file that was cut short meanwhile has no end to show any more.
+    if ((await readAt(handle, block, start)) < size) return;
+    for (let at = blockEnd - start; at > 0 && !search.done; ) {
+      const before = block.lastIndexOf(newline, at - 1);
+      at = before;
+      if (before < 0 && start > 0) break;
+      const rowAt = start + before + 1;
+      if (rowAt < rowEnd) {
+        const row = await rowIn(handle, block.subarray(before + 1), rowAt, rowEnd);
+        if (row) search.row({ ...row, place: { file, offset: rowAt }, bytes: rowEnd - rowAt });
+        rowEnd = rowAt;
+      }
+      if (before < 0) return;
+    }
+    blockEnd = start;
+  }
+}
+
+/** Where the last whole row ends. A row that is longer than a block is not waited for. */
+export async function lastRowEnd(handle: FileHandle, end: number): Promise<number> {
+  for (let size = 1; ; size = blockBytes) {
+    const block = Buffer.allocUnsafe(Math.min(size, end));
+    const start = end - block.length;
+    if ((await readAt(handle, block, start)) < block.length) return end;
+    const at = block.lastIndexOf(newline);
+    if (at >= 0 || start === 0) return start + at + 1;
+    if (size === blockBytes) return end;
+  }
+}
+
+async function rowIn(handle: FileHandle, bytes: Buffer, rowAt: number, rowEnd: number) {
+  if (bytes[0] !== brace) return readHead(bytes, 0, Math.min(bytes.length, rowEnd - rowAt));
+  if (rowEnd - rowAt > mostJsonBytes) return undefined;
+  const row = Buffer.allocUnsafe(rowEnd - rowAt);
+  await readAt(handle, row, rowAt);
+  const piece = readRow(row, 0, row.length, rowAt);
+  return piece && { stream: piece.stream, partial: !piece.ends };
+}
+
+/** Reads forwards and notes where rows are, no more of them than the search can need. */
+async function searchNotes(search: TailSearch, log: OpenLog, file: number): Promise<void> {
+  let notes: { stream: "stdout" | "stderr"; partial: boolean; at: number }[] = [];
+  let limit = mostNotes;
+  let read = 0;
+  const splitter = new RowSplitter(({ stream, ends, at }) => {
+    notes.push({ stream, partial: !ends, at });
+    if (notes.length < limit) return;
+    notes = notes.slice(needed(notes, search.missing));
+    limit = notes.length + mostNotes;
+  });
+  for await (const chunk of readLog(log, 0)) {
+    read += chunk.length;
+    splitter.push(chunk);
+  }
+  splitter.end({ ends: true });
+  for (let end = read; notes.length > 0 && !search.done; ) {
+    const { stream, partial, at } = notes.pop()!;
+    search.row({ stream, partial, place: { file, offset: at }, bytes: end - at });
+    end = at;
+  }
+}
+
+/** From where on notes are needed to find this many lines, with enough of them before for the pieces of the first. */
+function needed(notes: { partial: boolean }[], lines: number): number {
+  let from = notes.length;
+  for (let left = lines; from > 0 && left > 0; from--) if (!notes[from - 1]!.partial) left--;
+  return Math.max(0, from - 4096);
+}

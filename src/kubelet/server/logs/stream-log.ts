@@ -1,0 +1,216 @@
+import { realpath, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Clock } from "../../../lib/base/clock.ts";
+import { errnoOf, KubeletError } from "../../../lib/base/errors.ts";
+import { followLog, type LogWriterState } from "./follow-log.ts";
+import { LineJoiner, type LineOptions } from "./line-joiner.ts";
+import { LogChain } from "./log-chain.ts";
+import { closeLog, type OpenLog, openLog, openRotated, readLog, rotatedLogs } from "./log-files.ts";
+import { lastRowEnd, searchLog } from "./read-tail.ts";
+import { RowSplitter } from "./row-splitter.ts";
+import { isEarlier, type LogPlace, type LogStarts, TailSearch } from "./tail-search.ts";
+
+export interface StreamLogOptions extends LineOptions {
+  readonly tailLines?: number;
+  /** Goes on as long as somebody writes. */
+  readonly follow?: LogWriterState | undefined;
+  /** Called when it is clear that there is a log. */
+  readonly begin?: () => void;
+  /** Takes bytes, and resolves when it can take more. */
+  readonly write: (bytes: Buffer) => Promise<void>;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+}
+
+/** Sends a container's log, with all that rotation has left of it. Of a log of any size only a few blocks are in memory. */
+export async function streamLog(givenPath: string, options: StreamLogOptions): Promise<void> {
+  const path = await resolved(givenPath);
+  const current = await opened(path);
+  let chain: LogChain | undefined;
+  try {
+    options.begin?.();
+    const { size: whole } = await current.file.stat();
+    // Half a row at the end is left to the follower, who gets to see the rest of it.
+    const size = options.follow ? await lastRowEnd(current.file, whole) : whole;
+    const older = await olderThan(path, current.ino);
+    const end: LogPlace = { file: older.length, offset: size };
+    const reading = new Reading(options, path, older, current, end);
+    await reading.past();
+    if (!options.follow || reading.full) return;
+    chain = new LogChain(path, current, older.at(-1) ?? "");
+    const { follow, signal, clock } = options;
+    await followLog({
+      chain,
+      path,
+      from: size,
+      splitter: reading.splitter,
+      joiner: reading.joiner,
+      flush: () => reading.flush(),
+      writer: follow,
+      signal,
+      clock,
+    });
+  } finally {
+    await (chain ? chain.close() : closeLog(current));
+  }
+}
+
+/** Rotation may have made something else of the log since it was opened: it and what is newer do not count. */
+async function olderThan(path: string, ino: number): Promise<string[]> {
+  const names = await rotatedLogs(path);
+  for (const [index, name] of names.entries()) {
+    const found = await stat(join(dirname(path), name)).catch(() => undefined);
+    if (found?.ino === ino) return names.slice(0, index);
+  }
+  return names;
+}
+
+/** One pass over what is there. */
+class Reading {
+  readonly joiner: LineJoiner;
+  splitter: RowSplitter;
+  readonly #o: StreamLogOptions;
+  readonly #path: string;
+  readonly #older: readonly string[];
+  readonly #current: OpenLog;
+  readonly #end: LogPlace;
+  #starts: LogStarts | undefined;
+  #file = 0;
+
+  constructor(
+    options: StreamLogOptions,
+    path: string,
+    older: readonly string[],
+    current: OpenLog,
+    end: LogPlace,
+  ) {
+    this.#o = options;
+    this.#path = path;
+    this.#older = older;
+    this.#current = current;
+    this.#end = end;
+    this.joiner = new LineJoiner(options);
+    this.splitter = this.#newSplitter(0);
+  }
+
+  get full(): boolean {
+    return this.joiner.full;
+  }
+
+  async flush(): Promise<void> {
+    const bytes = this.joiner.take();
+    if (bytes.length > 0) await this.#o.write(bytes);
+  }
+
+  async past(): Promise<void> {
+    const start = await this.#start();
+    for (this.#file = start.file; this.#file <= this.#end.file; this.#file++) {
+      const from = this.#file === start.file ? start.offset : 0;
+      await this.#with(this.#file, (log) => this.#read(log, from));
+      if (this.full) return;
+    }
+    if (!this.#o.follow) this.splitter.end({ ends: false });
+    this.joiner.settle();
+    await this.flush();
+  }
+
+  async #read(log: OpenLog, from: number): Promise<void> {
+    const isLast = this.#file === this.#end.file;
+    this.splitter = this.#newSplitter(from);
+    for await (const chunk of readLog(log, from, isLast ? this.#end.offset : undefined)) {
+      this.#o.signal.throwIfAborted();
+      this.splitter.push(chunk);
+      await this.flush();
+      if (this.full) return;
+    }
+    if (!isLast) this.splitter.end({ ends: true });
+    else if (!this.#o.follow && this.splitter.midRow) await this.#endRow(log);
+  }
+
+  /** The size of the log was asked for while a row was being written: the rest of it belongs to it. */
+  async #endRow(log: OpenLog): Promise<void> {
+    for await (const chunk of readLog(log, this.#end.offset)) {
+      const end = chunk.indexOf(10);
+      this.splitter.push(end < 0 ? chunk : chunk.subarray(0, end + 1));
+      await this.flush();
+      if (end >= 0) return;
+    }
+  }
+
+  #newSplitter(from: number): RowSplitter {
+    return new RowSplitter((piece) => {
+      const start = this.#starts?.[piece.stream];
+      if (!start || !isEarlier({ file: this.#file, offset: piece.at }, start)) this.joiner.push(piece);
+    }, from);
+  }
+
+  async #start(): Promise<LogPlace> {
+    const { tailLines } = this.#o;
+    if (tailLines === undefined) return { file: await this.#firstSince(), offset: 0 };
+    const search = new TailSearch(tailLines);
+    for (let file = this.#end.file; file >= 0 && !search.done; file--) {
+      this.#o.signal.throwIfAborted();
+      await this.#with(file, async (log) => {
+        const end = file === this.#end.file ? this.#end.offset : await sizeOf(log);
+        await searchLog(search, log, file, end);
+      });
+    }
+    this.#starts = search.starts(this.#end);
+    const { stdout, stderr } = this.#starts;
+    return isEarlier(stderr, stdout) ? stderr : stdout;
+  }
+
+  /** A file that was last written to before that time has nothing to show, nor have older ones. */
+  async #firstSince(): Promise<number> {
+    const { since } = this.#o;
+    if (!since) return 0;
+    for (let file = this.#end.file - 1; file >= 0; file--) {
+      const found = await this.#with(file, (log) => modifiedAt(log));
+      if (found !== undefined && found < since.ms) return file + 1;
+    }
+    return 0;
+  }
+
+  /** Nothing happens with a file that rotation has removed meanwhile. */
+  async #with<T>(file: number, work: (log: OpenLog) => Promise<T>): Promise<T | undefined> {
+    const name = this.#older[file];
+    if (name === undefined) return await work(this.#current);
+    const log = await openRotated(dirname(this.#path), name);
+    if (!log) return undefined;
+    try {
+      return await work(log);
+    } finally {
+      await closeLog(log);
+    }
+  }
+}
+
+async function sizeOf(log: OpenLog): Promise<number> {
+  return log.kind === "plain" ? (await log.file.stat()).size : 0;
+}
+
+async function modifiedAt(log: OpenLog): Promise<number> {
+  const found = log.kind === "plain" ? await log.file.stat() : await stat(log.path);
+  return found.mtimeMs;
+}
+
+async function resolved(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    const reason = errnoOf(error) === "ENOENT" ? `lstat ${path}: no such file or directory` : String(error);
+    throw new KubeletError("LogFile", `failed to try resolving symlinks in path "${path}": ${reason}`, {
+      cause: error,
+    });
+  }
+}
+
+async function opened(path: string): Promise<Extract<OpenLog, { kind: "plain" }>> {
+  try {
+    return await openLog(path);
+  } catch (error) {
+    throw new KubeletError("LogFile", `failed to open log file "${path}": ${String(error)}`, {
+      cause: error,
+    });
+  }
+}

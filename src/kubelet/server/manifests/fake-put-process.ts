@@ -1,0 +1,17 @@
+import { writeSync } from "node:fs";
+import { silentLogger } from "../../../lib/base/logger.ts";
+import { changeOf, decodeJson, podManifest, seeded } from "./fake-manifests.ts";
+import { ManifestStore } from "./manifest-store.ts";
+
+// A process that makes changes until it is killed, and says each one that was acknowledged. For tests:
+// fake-put-process.ts FOLDER SEED
+const [dir = "", seed = ""] = process.argv.slice(2);
+const store = new ManifestStore({ dir, decode: decodeJson, logger: silentLogger });
+await store.open();
+const random = seeded(Number(seed));
+for (let version = 1; ; version++) {
+  const change = changeOf(random, version);
+  if (change.version === undefined) await store.remove(change.name);
+  else await store.put(change.name, podManifest(change.name, `img:${change.version}`));
+  writeSync(1, ".");
+}

@@ -1,0 +1,70 @@
+import { mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { errnoOf } from "../../../lib/base/errors.ts";
+import { replaceDurably, syncFolder } from "../../../lib/host/durable-file.ts";
+
+/** Names of manifests never begin with a dot. */
+const draft = ".draft";
+
+/**
+ * Files that are there whole or not at all, whenever the process or the machine ends. One write at a time: the caller sees to
+ * that.
+ */
+export class ManifestFolder {
+  readonly #dir: string;
+
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  /** Removes what was left half written. */
+  async tidy(): Promise<void> {
+    await rm(join(this.#dir, draft), { force: true });
+  }
+
+  /** Files only, sorted; what was not put here by us has another kind of name. */
+  async names(): Promise<string[]> {
+    const entries = await readdir(this.#dir, { withFileTypes: true }).catch((error) => {
+      if (errnoOf(error) === "ENOENT") return [];
+      throw error;
+    });
+    return entries
+      .filter((entry) => entry.isFile() && !entry.name.startsWith("."))
+      .map((entry) => entry.name)
+      .sort((a, b) => (a < b ? -1 : 1));
+  }
+
+  async read(name: string): Promise<{ bytes: Buffer; modified: Date } | undefined> {
+    const path = join(this.#dir, name);
+    try {
+      return { bytes: await readFile(path), modified: (await stat(path)).mtime };
+    } catch (error) {
+      if (errnoOf(error) === "ENOENT") return undefined;
+      throw error;
+    }
+  }
+
+  /** Resolves when it would survive a loss of power. If it fails, what was there before is still there. */
+  async write(name: string, bytes: Uint8Array): Promise<void> {
+    const beside = join(this.#dir, draft);
+    await this.#make();
+    try {
+      await replaceDurably(join(this.#dir, name), bytes, 0o600, beside);
+    } catch (error) {
+      await rm(beside, { force: true }).catch(() => {});
+      throw error;
+    }
+  }
+
+  async remove(name: string): Promise<void> {
+    await rm(join(this.#dir, name), { force: true });
+    await syncFolder(this.#dir);
+  }
+
+  /** A folder that the disk forgets takes its files along. */
+  async #make(): Promise<void> {
+    const first = await mkdir(this.#dir, { recursive: true, mode: 0o700 });
+    if (first === undefined) return;
+    for (let dir = this.#dir; dir.length >= first.length; dir = dirname(dir)) await syncFolder(dirname(dir));
+  }
+}

@@ -1,0 +1,139 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { setImmediate } from "node:timers/promises";
+import { dnsSubdomain } from "../../../lib/model/validation/names.ts";
+import { HttpError } from "../http-error.ts";
+import { readBody } from "../https/body.ts";
+import { replyJson } from "../replies.ts";
+import type { Exchange, Route } from "../route.ts";
+import type { ManifestProblem, ManifestStore, StoredManifest } from "./manifest-store.ts";
+
+export interface ManifestRoutesOptions {
+  readonly store: ManifestStore;
+  /** The largest manifest that is taken; 1 MiB unless told. */
+  readonly mostBytes?: number;
+}
+
+const subresources = ["manifests", "proxy"];
+
+/** Pods by HTTP: `GET /manifests`, and `GET`, `PUT`, `DELETE /manifests/{name}`. */
+export function manifestRoutes({ store, mostBytes = 1024 * 1024 }: ManifestRoutesOptions): Route[] {
+  const route = (method: string, verb: string, path: string, handle: Route["handle"]): Route => ({
+    method,
+    path,
+    attributes: () => ({ verb, subresources }),
+    handle,
+  });
+  return [
+    route("GET", "get", "/manifests", async ({ response }) => {
+      await store.ready;
+      replyJson(response, { items: store.list().map(described) });
+    }),
+    route("GET", "get", "/manifests/{name}", (exchange) => show(exchange, store)),
+    route("PUT", "update", "/manifests/{name}", (exchange) => put(exchange, store, mostBytes)),
+    route("DELETE", "delete", "/manifests/{name}", (exchange) => remove(exchange, store)),
+  ];
+}
+
+function described({ name, bytes, digest, modified, pods, problems }: StoredManifest): object {
+  return {
+    name,
+    bytes,
+    digest: `sha256:${digest}`,
+    modified: modified.toISOString(),
+    pods: podsOf(pods),
+    ...(problems.length > 0 && { problems }),
+  };
+}
+
+function podsOf(pods: StoredManifest["pods"]): object[] {
+  return pods.map(({ metadata: { namespace, name, uid } }) => ({ namespace, name, uid }));
+}
+
+async function show({ params, response }: Exchange, store: ManifestStore): Promise<void> {
+  const name = params.name ?? "";
+  await store.ready;
+  const bytes = await store.read(name);
+  if (!bytes) throw notFound(name);
+  response.writeHead(200, {
+    "content-type": bytes.toString("latin1", 0, 64).trimStart().startsWith("{")
+      ? "application/json"
+      : "application/yaml",
+    "content-length": bytes.length,
+    "x-content-type-options": "nosniff",
+  });
+  response.end(bytes);
+}
+
+async function put(exchange: Exchange, store: ManifestStore, mostBytes: number): Promise<void> {
+  const { params, request, response, signal } = exchange;
+  const name = params.name ?? "";
+  const wrong = dnsSubdomain(name);
+  if (wrong) throw new HttpError(400, `manifest "${name}": invalid name: ${wrong}\n`);
+  checkType(request.headers);
+  const bytes = await readBody(request, mostBytes, signal);
+  // Half a body is no manifest, however well it reads. With HTTP/2 it ends like a whole one when the caller goes, and that the
+  // caller has gone is told a moment later.
+  await setImmediate();
+  if (signal.aborted || request.aborted || isShort(request.headers["content-length"], bytes))
+    throw new HttpError(400, "the body ended early\n");
+  const result = await store.put(name, bytes);
+  switch (result.kind) {
+    case "invalid": {
+      const { problems } = result;
+      const message = problems.map((problem) => told(name, problem)).join("\n");
+      return replyJson(response, { message, problems: problems.map(plain) }, 422);
+    }
+    case "conflict": {
+      const message = `manifest "${name}": pod "${result.pod}" is already in ${result.holder}`;
+      return replyJson(response, { message, problems: [{ field: "metadata.name", message }] }, 409);
+    }
+    case "full":
+      return replyJson(
+        response,
+        { message: `there are ${result.most} manifests already, and there may be no more` },
+        403,
+      );
+    default: {
+      const { kind, pods, warnings } = result;
+      const body = { name, result: kind, pods: podsOf(pods), warnings: warnings.map(plain) };
+      return replyJson(response, body, kind === "created" ? 201 : 200);
+    }
+  }
+}
+
+/** What HTTP tools say of a file when nobody has told them what it is counts as nothing said. */
+const types =
+  /^(?:(?:application|text)\/(?:x-|vnd\.[\w.-]+\+)?(?:yaml|json)|text\/plain|application\/octet-stream|application\/x-www-form-urlencoded)$/;
+
+function checkType(headers: IncomingHttpHeaders): void {
+  const type = headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
+  if (type && !types.test(type))
+    throw new HttpError(415, `content-type "${type}": a manifest is application/yaml or application/json\n`);
+  const encoding = headers["content-encoding"];
+  if (encoding && encoding !== "identity")
+    throw new HttpError(415, `content-encoding "${encoding}": a manifest is sent as it is\n`);
+}
+
+function isShort(told: string | undefined, bytes: Uint8Array): boolean {
+  return told !== undefined && Number(told) !== bytes.length;
+}
+
+async function remove({ params, response }: Exchange, store: ManifestStore): Promise<void> {
+  const name = params.name ?? "";
+  if (!(await store.remove(name))) throw notFound(name);
+  replyJson(response, { name, result: "deleted" });
+}
+
+function notFound(name: string): HttpError {
+  return new HttpError(404, `manifest "${name}" not found\n`);
+}
+
+/** `web:7: spec.containers[0].image: Required value` */
+function told(name: string, { line, field, message }: ManifestProblem): string {
+  return `${name}${line ? `:${line}` : ""}: ${field ? `${field}: ` : ""}${message}`;
+}
+
+/** Without what decoders may add for themselves, such as a file's name. */
+function plain({ line, field, message }: ManifestProblem): ManifestProblem {
+  return { ...(line !== undefined && { line }), ...(field !== undefined && { field }), message };
+}

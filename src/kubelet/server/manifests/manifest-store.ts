@@ -1,0 +1,232 @@
+import { createHash } from "node:crypto";
+import { messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import { type Pod, podRef } from "../../../lib/model/pod.ts";
+import { ManifestFolder } from "./manifest-folder.ts";
+
+/** Something wrong with a manifest, for people. */
+export interface ManifestProblem {
+  readonly line?: number;
+  readonly field?: string;
+  readonly message: string;
+}
+
+/** Makes pods of a manifest, or says all that is wrong with it. */
+export type DecodeManifest = (
+  name: string,
+  bytes: Uint8Array,
+) =>
+  | { readonly pods: Pod[]; readonly warnings: readonly ManifestProblem[] }
+  | { readonly problems: readonly ManifestProblem[] };
+
+export interface ManifestStoreOptions {
+  /** Its own; made with the first manifest. */
+  readonly dir: string;
+  readonly decode: DecodeManifest;
+  readonly logger: Logger;
+  /** Who else has a pod of this name, "file" say: then it is not put. */
+  readonly takenBy?: (pod: Pod) => string | undefined;
+  /** How many there may be; 1000 unless told. */
+  readonly mostManifests?: number;
+}
+
+export type PutResult =
+  | {
+      readonly kind: "created" | "replaced" | "unchanged";
+      readonly pods: readonly Pod[];
+      readonly warnings: readonly ManifestProblem[];
+    }
+  | { readonly kind: "invalid"; readonly problems: readonly ManifestProblem[] }
+  /** One of its pods is somebody else's. */
+  | { readonly kind: "conflict"; readonly pod: string; readonly holder: string }
+  | { readonly kind: "full"; readonly most: number };
+
+export interface StoredManifest {
+  readonly name: string;
+  readonly digest: string;
+  readonly bytes: number;
+  readonly modified: Date;
+  readonly pods: readonly Pod[];
+  /** Why it has no pods: it was good when it was put, and is not any more. */
+  readonly problems: readonly ManifestProblem[];
+}
+
+/**
+ * Manifests that were put by HTTP: what was answered for is on the disk. Changes are made one after another; the last one
+ * that was begun counts.
+ */
+export class ManifestStore {
+  readonly #o: ManifestStoreOptions;
+  readonly #folder: ManifestFolder;
+  readonly #most: number;
+  #manifests = new Map<string, StoredManifest>();
+  #listeners = new Set<() => void>();
+  /** Of which a change failed, so that the disk may forget what it has now. */
+  readonly #unsure = new Set<string>();
+  readonly #opened = Promise.withResolvers<void>();
+  #last: Promise<unknown> = this.#opened.promise;
+
+  constructor(options: ManifestStoreOptions) {
+    this.#o = options;
+    this.#folder = new ManifestFolder(options.dir);
+    this.#most = options.mostManifests ?? 1000;
+  }
+
+  /** Resolves when it is known what was put in earlier runs. Changes wait for it by themselves. */
+  get ready(): Promise<void> {
+    return this.#opened.promise;
+  }
+
+  /** Reads what was put in earlier runs; for the only process that uses the folder. */
+  async open(): Promise<void> {
+    await this.#folder.tidy();
+    for (const name of await this.#folder.names()) {
+      const file = await this.#folder.read(name);
+      if (!file) continue;
+      const manifest = this.#manifestOf(name, file.bytes, file.modified);
+      this.#manifests.set(name, manifest);
+      for (const { field, message } of manifest.problems)
+        this.#o.logger.warn("A manifest that was put earlier has no pod", {
+          manifest: name,
+          field,
+          err: message,
+        });
+    }
+    this.#opened.resolve();
+  }
+
+  /** The pods of all manifests, by the manifests' names. */
+  pods(): Pod[] {
+    return this.list().flatMap((manifest) => [...manifest.pods]);
+  }
+
+  list(): StoredManifest[] {
+    return [...this.#manifests.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  get(name: string): StoredManifest | undefined {
+    return this.#manifests.get(name);
+  }
+
+  /** As it was put. */
+  async read(name: string): Promise<Buffer | undefined> {
+    return this.#manifests.has(name) ? (await this.#folder.read(name))?.bytes : undefined;
+  }
+
+  /** Calls back after each change of `pods`; the returned function ends it. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Resolves when it would survive a loss of power. What is refused, or fails, changes nothing. */
+  put(name: string, bytes: Uint8Array): Promise<PutResult> {
+    return this.#inTurn(() => this.#put(name, bytes));
+  }
+
+  /** False if there is none of that name. */
+  remove(name: string): Promise<boolean> {
+    return this.#inTurn(async () => {
+      if (!this.#manifests.has(name) && !this.#unsure.has(name)) return false;
+      await this.#folder.remove(name).catch((error) => this.#failed(name, error));
+      this.#unsure.delete(name);
+      if (!this.#manifests.delete(name)) return false;
+      this.#changed();
+      return true;
+    });
+  }
+
+  async #put(name: string, bytes: Uint8Array): Promise<PutResult> {
+    const before = this.#manifests.get(name);
+    const decoded = this.#o.decode(name, bytes);
+    if ("problems" in decoded) return { kind: "invalid", problems: decoded.problems };
+    const { pods, warnings } = decoded;
+    const taken = this.#holder(name, pods) ?? this.#elsewhere(pods);
+    if (taken) return { kind: "conflict", ...taken };
+    if (!before && this.#manifests.size >= this.#most) return { kind: "full", most: this.#most };
+    const digest = digestOf(bytes);
+    if (before?.digest === digest && before.problems.length === 0 && !this.#unsure.has(name))
+      return { kind: "unchanged", pods, warnings };
+    await this.#folder.write(name, bytes).catch((error) => this.#failed(name, error));
+    this.#unsure.delete(name);
+    const modified = new Date();
+    this.#manifests.set(name, { name, digest, bytes: bytes.length, modified, pods, problems: [] });
+    this.#changed();
+    return { kind: before ? "replaced" : "created", pods, warnings };
+  }
+
+  /** A change that nobody can vouch for may still have been made: what counts is what is on the disk. */
+  async #failed(name: string, error: unknown): Promise<never> {
+    this.#unsure.add(name);
+    const file = await this.#folder.read(name).catch(() => {
+      throw error; // nobody knows: what was is still wanted
+    });
+    const known = this.#manifests.get(name);
+    if (file && digestOf(file.bytes) !== known?.digest)
+      this.#manifests.set(name, this.#manifestOf(name, file.bytes, file.modified));
+    else if (!file && known) this.#manifests.delete(name);
+    else throw error;
+    this.#changed();
+    throw error;
+  }
+
+  #manifestOf(name: string, bytes: Buffer, modified: Date): StoredManifest {
+    const decoded = this.#o.decode(name, bytes);
+    const taken = "pods" in decoded ? this.#holder(name, decoded.pods) : undefined;
+    const problems = "problems" in decoded ? decoded.problems : taken ? [conflict(taken)] : [];
+    const pods = "pods" in decoded && !taken ? decoded.pods : [];
+    return { name, digest: digestOf(bytes), bytes: bytes.length, modified, pods, problems };
+  }
+
+  /** The manifest that has one of the pods already. */
+  #holder(name: string, pods: readonly Pod[]): { pod: string; holder: string } | undefined {
+    const own = new Map<string, string>();
+    for (const other of this.#manifests.values())
+      if (other.name !== name)
+        for (const pod of other.pods) for (const key of keysOf(pod)) own.set(key, other.name);
+    for (const pod of pods)
+      for (const key of keysOf(pod)) {
+        const holder = own.get(key);
+        if (holder !== undefined) return { pod: podRef(pod), holder: `manifest "${holder}"` };
+        own.set(key, name);
+      }
+    return undefined;
+  }
+
+  /** Only where it is put: of one that was there before, the order of the sources decides. */
+  #elsewhere(pods: readonly Pod[]): { pod: string; holder: string } | undefined {
+    for (const pod of pods) {
+      const source = this.#o.takenBy?.(pod);
+      if (source !== undefined) return { pod: podRef(pod), holder: `the pods of source "${source}"` };
+    }
+    return undefined;
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work);
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener();
+      } catch (error) {
+        this.#o.logger.error("A change of manifests was not taken up", { err: messageOf(error) });
+      }
+    }
+  }
+}
+
+function keysOf(pod: Pod): string[] {
+  return [`uid ${pod.metadata.uid}`, `name ${podRef(pod)}`];
+}
+
+function conflict({ pod, holder }: { pod: string; holder: string }): ManifestProblem {
+  return { field: "metadata.name", message: `pod "${pod}" is already in ${holder}` };
+}
+
+function digestOf(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}

@@ -1,0 +1,32 @@
+import type { CgroupUsage } from "../../../lib/host/cgroups/usage.ts";
+import type { FilesystemSpace } from "../../../lib/host/disk-usage.ts";
+import type { InterfaceCount } from "../../../lib/host/network-usage.ts";
+import type { TaskStates } from "../../../lib/host/task-states.ts";
+
+/** One cgroup, whose it is, and what is counted for it. */
+export interface ContainerRow {
+  readonly id: string;
+  /** The ID of the container or sandbox; "" if it is neither. */
+  readonly name: string;
+  readonly image: string;
+  readonly namespace: string;
+  readonly pod: string;
+  readonly container: string;
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+  readonly startedAt: number;
+  readonly usage: CgroupUsage;
+  readonly network?: readonly InterfaceCount[];
+  readonly processes?: number;
+  readonly tasks?: TaskStates;
+  readonly openFiles?: number;
+  readonly openSockets?: number;
+  readonly openFilesLimit?: number;
+  /** What the container has written on the disk of images. */
+  readonly layer?: {
+    readonly device: string;
+    readonly usedBytes: number;
+    readonly inodesUsed: number;
+    readonly space: FilesystemSpace;
+  };
+}

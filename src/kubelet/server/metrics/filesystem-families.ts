@@ -1,0 +1,144 @@
+import type { BlockDevice } from "../../../lib/host/block-devices.ts";
+import type { FilesystemSpace } from "../../../lib/host/disk-usage.ts";
+import { labelsOf } from "./container-families.ts";
+import type { ContainerRow } from "./container-row.ts";
+import type { Family, MetricType, Sample } from "./exposition.ts";
+
+/** A disk of the machine with a file system on it. */
+export interface DiskRow {
+  /** "/dev/vda1" */
+  readonly device: string;
+  readonly space: FilesystemSpace;
+  readonly counts?: BlockDevice;
+}
+
+const machine = { id: "/", name: "", image: "", namespace: "", pod: "", container: "" };
+
+/** Disks: those of the machine as a whole, and what each container does with them. */
+export function filesystemFamilies(
+  rows: readonly ContainerRow[],
+  disks: readonly DiskRow[],
+  deviceName: (device: string) => string,
+  time: number,
+): Family[] {
+  const ofDisks = (of: (disk: DiskRow) => number | undefined): Sample[] =>
+    disks.flatMap((disk) => sampleOf({ ...machine, device: disk.device }, of(disk), time));
+  const ofCounts = (of: (counts: BlockDevice) => number) => ofDisks(({ counts }) => counts && of(counts));
+  const ofLayers = (of: (layer: NonNullable<ContainerRow["layer"]>) => number): Sample[] =>
+    rows.flatMap((row) =>
+      row.layer ? sampleOf({ ...labelsOf(row), device: row.layer.device }, of(row.layer), row.time) : [],
+    );
+  const ofIo = (key: "reads" | "writes" | "readBytes" | "writeBytes"): Sample[] =>
+    rows
+      .filter(({ id }) => id !== "/")
+      .flatMap((row) =>
+        (row.usage.io ?? []).flatMap((io) =>
+          sampleOf({ ...labelsOf(row), device: deviceName(io.device) }, io[key], row.time),
+        ),
+      );
+  const family = (name: string, type: MetricType, help: string, ...samples: Sample[][]): Family => ({
+    ...{ name: `container_fs_${name}`, type, help, samples: samples.flat() },
+  });
+  return [
+    family(
+      "usage_bytes",
+      "gauge",
+      "Bytes used",
+      ofDisks((d) => d.space.usedBytes),
+      ofLayers((l) => l.usedBytes),
+    ),
+    family(
+      ...(["limit_bytes", "gauge", "Bytes that the file system can hold"] as const),
+      ...[ofDisks((d) => d.space.capacityBytes), ofLayers((l) => l.space.capacityBytes)],
+    ),
+    // A container has no share of the file system's inodes: its total is what it uses, and nothing of that is free.
+    family(
+      ...(["inodes_free", "gauge", "Inodes that are free; of a container: 0"] as const),
+      ...[ofDisks((d) => d.space.inodesFree), ofLayers(() => 0)],
+    ),
+    family(
+      ...([
+        "inodes_total",
+        "gauge",
+        "Inodes of the file system; of a container: those that it uses",
+      ] as const),
+      ...[ofDisks((d) => d.space.inodes), ofLayers((l) => l.inodesUsed)],
+    ),
+    family(
+      "reads_total",
+      "counter",
+      "Reads completed",
+      ofCounts((c) => c.reads),
+      ofIo("reads"),
+    ),
+    family(
+      "writes_total",
+      "counter",
+      "Writes completed",
+      ofCounts((c) => c.writes),
+      ofIo("writes"),
+    ),
+    family("reads_bytes_total", "counter", "Bytes read", ofIo("readBytes")),
+    family("writes_bytes_total", "counter", "Bytes written", ofIo("writeBytes")),
+    family(
+      "reads_merged_total",
+      "counter",
+      "Reads merged",
+      ofCounts((c) => c.readsMerged),
+    ),
+    family(
+      "writes_merged_total",
+      "counter",
+      "Writes merged",
+      ofCounts((c) => c.writesMerged),
+    ),
+    family(
+      "sector_reads_total",
+      "counter",
+      "Sectors read",
+      ofCounts((c) => c.sectorsRead),
+    ),
+    family(
+      "sector_writes_total",
+      "counter",
+      "Sectors written",
+      ofCounts((c) => c.sectorsWritten),
+    ),
+    family(
+      "read_seconds_total",
+      "counter",
+      "Time spent reading",
+      ofCounts((c) => c.readMs / 1000),
+    ),
+    family(
+      "write_seconds_total",
+      "counter",
+      "Time spent writing",
+      ofCounts((c) => c.writeMs / 1000),
+    ),
+    family(
+      "io_current",
+      "gauge",
+      "Reads and writes under way",
+      ofCounts((c) => c.inFlight),
+    ),
+    family(
+      "io_time_seconds_total",
+      "counter",
+      "Time spent doing I/O",
+      ofCounts((c) => c.ioMs / 1000),
+    ),
+    family(
+      ...([
+        "io_time_weighted_seconds_total",
+        "counter",
+        "Time spent doing I/O, for each of those under way",
+      ] as const),
+      ofCounts((c) => c.weightedIoMs / 1000),
+    ),
+  ];
+}
+
+function sampleOf(labels: Sample["labels"], value: number | undefined, time: number): Sample[] {
+  return value === undefined ? [] : [{ labels, value, time }];
+}

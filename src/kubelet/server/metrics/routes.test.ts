@@ -1,0 +1,214 @@
+import assert from "node:assert/strict";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, describe, it, type TestContext } from "node:test";
+import { parsePrometheus } from "../../../../test/metrics/prometheus-text.ts";
+import { healthSlis } from "../health-slis.ts";
+import { fakeMetricsOptions, fakeSummary } from "./fake-metrics.ts";
+import { type MetricsRoutesOptions, metricsRoutes } from "./routes.ts";
+
+const servers: Server[] = [];
+after(() => {
+  for (const server of servers) server.close();
+});
+
+/** The routes over HTTP, without whoever asks who may call them. */
+async function serve(_: TestContext, over: Partial<MetricsRoutesOptions> = {}) {
+  const routes = metricsRoutes(fakeMetricsOptions(over));
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? "/", "http://x");
+    const route = routes.find((r) => r.path === url.pathname && r.method === request.method)!;
+    const exchange = { request, response, params: {}, query: url.searchParams };
+    void route.handle({
+      ...exchange,
+      signal: new AbortController().signal,
+      caller: { name: "u", groups: [] },
+    });
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return async (path: string, headers: Record<string, string> = {}, method = "GET") => {
+    const answer = await fetch(base + path, { method, headers: { connection: "close", ...headers } });
+    return { status: answer.status, headers: answer.headers, text: await answer.text() };
+  };
+}
+
+describe("metrics over HTTP", () => {
+  it("who may read them is asked for nodes/metrics and nodes/stats", () => {
+    const asked = metricsRoutes(fakeMetricsOptions()).map((route) => [
+      `${route.method} ${route.path}`,
+      route.attributes({}).verb,
+      ...route.attributes({}).subresources,
+    ]);
+    assert.deepEqual(asked, [
+      ["GET /metrics", "get", "metrics"],
+      ["GET /metrics/cadvisor", "get", "metrics"],
+      ["GET /metrics/resource", "get", "metrics"],
+      ["GET /metrics/probes", "get", "metrics"],
+      ["GET /metrics/slis", "get", "metrics"],
+      ["DELETE /metrics/slis", "delete", "metrics"],
+      ["GET /stats/summary", "get", "stats"],
+      ["POST /stats/summary", "create", "stats"],
+    ]);
+  });
+
+  it("resources: seconds, bytes, and when they were measured", async (t) => {
+    const ask = await serve(t);
+    const { headers, text } = await ask("/metrics/resource");
+    assert.equal(
+      headers.get("content-type"),
+      "text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
+    );
+    const parsed = parsePrometheus(text);
+    const [cpu] = parsed.get("container_cpu_usage_seconds_total")!.samples;
+    assert.equal(cpu?.value, 3.5);
+    assert.equal(cpu?.time, Date.parse("2026-01-02T03:04:05Z"));
+    assert.deepEqual(cpu?.labels, { container: "c", namespace: "default", pod: "web" });
+    assert.equal(parsed.get("container_swap_limit_bytes")?.samples[0]?.value, 30);
+    assert.equal(parsed.get("container_start_time_seconds")?.samples[0]?.value, 1_767_323_045);
+    assert.equal(parsed.get("resource_scrape_error")?.samples[0]?.value, 0);
+  });
+
+  it("how checks of health came out is told, and begun anew on request", async (t) => {
+    const slis = healthSlis();
+    for (const ok of [true, true, false]) slis.observe("syncloop", ok);
+    const ask = await serve(t, { sliMetrics: slis.metrics });
+    const told = async () => {
+      const parsed = parsePrometheus((await ask("/metrics/slis")).text);
+      const samples = ["kubernetes_healthcheck", "kubernetes_healthchecks_total"].flatMap(
+        (name) => parsed.get(name)?.samples ?? [],
+      );
+      return samples.map(({ labels, value }) => [labels, value]);
+    };
+    const labels = { name: "syncloop", type: "healthz" };
+    assert.deepEqual(await told(), [
+      [labels, 0],
+      [{ ...labels, status: "success" }, 2],
+      [{ ...labels, status: "error" }, 1],
+    ]);
+    assert.equal((await ask("/metrics/slis", {}, "DELETE")).text, "metrics reset\n");
+    assert.deepEqual(await told(), []);
+  });
+
+  it("what cannot be read is an error in the numbers, not of the request", async (t) => {
+    const broken = () => Promise.reject(new Error("no cgroups"));
+    const stats = {
+      summary: broken,
+      cpuAndMemory: broken,
+      totals: broken,
+      storage: broken,
+      containers: broken,
+    };
+    const ask = await serve(t, { stats, disks: broken, process: broken });
+    const resource = parsePrometheus((await ask("/metrics/resource")).text);
+    assert.deepEqual([...resource.keys()], ["resource_scrape_error"]);
+    assert.equal(resource.get("resource_scrape_error")?.samples[0]?.value, 1);
+    const cadvisor = parsePrometheus((await ask("/metrics/cadvisor")).text);
+    assert.equal(cadvisor.get("container_scrape_error")?.samples[0]?.value, 1);
+    assert.equal(cadvisor.get("machine_cpu_cores")?.samples[0]?.value, 2);
+    assert.equal((await ask("/metrics")).status, 200);
+    const summary = await ask("/stats/summary");
+    assert.deepEqual([summary.status, summary.text], [500, "Internal Error: no cgroups"]);
+  });
+
+  it("cgroups: labels of what runs in them, networks at the sandbox, no unlimited numbers", async (t) => {
+    const ask = await serve(t);
+    const parsed = parsePrometheus((await ask("/metrics/cadvisor")).text);
+    const value = (name: string, labels: Record<string, string>) =>
+      parsed.get(name)?.samples.find((s) => Object.entries(labels).every(([key, of]) => s.labels[key] === of))
+        ?.value;
+    assert.equal(value("container_cpu_usage_seconds_total", { container: "c", cpu: "total" }), 3);
+    assert.equal(
+      value("container_memory_failures_total", {
+        name: "c1",
+        failure_type: "pgmajfault",
+        scope: "hierarchy",
+      }),
+      14,
+    );
+    assert.deepEqual(
+      parsed
+        .get("container_network_receive_bytes_total")
+        ?.samples.map(({ labels }) => [labels.id, labels.interface]),
+      [
+        ["/", "eth0"],
+        ["/kubepods/podu/s1", "eth0"],
+      ],
+    );
+    assert.equal(value("container_ulimits_soft", { name: "c1" }), -1);
+    assert.deepEqual(
+      ["sleeping", "running", "stopped", "uninterruptible", "iowaiting"].map((state) =>
+        value("container_tasks_state", { name: "c1", state }),
+      ),
+      [4, 1, 0, 0, 0],
+    );
+    assert.equal(value("container_fs_usage_bytes", { name: "c1", device: "/dev/vda" }), 12_288);
+    assert.equal(value("container_fs_inodes_total", { name: "c1", device: "/dev/vda" }), 6);
+    assert.equal(value("container_fs_inodes_free", { name: "c1", device: "/dev/vda" }), 0);
+    assert.equal(value("container_fs_inodes_total", { id: "/", device: "/dev/vda" }), 100);
+    assert.equal(value("container_fs_reads_total", { name: "c1", device: "/dev/sda" }), 1);
+    assert.equal(value("container_fs_reads_total", { id: "/", device: "/dev/vda" }), 1);
+    assert.equal(value("container_pressure_cpu_waiting_seconds_total", { name: "c1" }), 2);
+    assert.equal(parsed.get("container_spec_memory_limit_bytes")?.samples[0]?.time, undefined);
+  });
+
+  it("/metrics: what is counted, who this is, and volumes of claims", async (t) => {
+    const ask = await serve(t);
+    const parsed = parsePrometheus((await ask("/metrics")).text);
+    assert.equal(parsed.get("kubelet_node_name")?.samples[0]?.labels.node, "n");
+    assert.equal(parsed.get("process_cpu_seconds_total")?.type, "counter");
+    assert.deepEqual(parsed.get("kubelet_volume_stats_used_bytes")?.samples[0]?.labels, {
+      namespace: "default",
+      persistentvolumeclaim: "claim",
+    });
+    assert.equal(parsed.get("kubelet_volume_stats_health_status_abnormal")?.samples[0]?.value, 1);
+    assert.equal(parsed.get("kubernetes_build_info")?.samples[0]?.labels.minor, "36");
+  });
+
+  it("/metrics: registered metrics by stability level", async (t) => {
+    const parsed = parsePrometheus((await (await serve(t))("/metrics")).text);
+    const samples = parsed.get("registered_metrics_total")?.samples ?? [];
+    assert.deepEqual(
+      Object.fromEntries(samples.map(({ labels, value }) => [labels.stability_level, value])),
+      { ALPHA: 4, BETA: 6, STABLE: 2 },
+    );
+    assert.ok(samples.every(({ labels }) => labels.deprecated_version === ""));
+    assert.equal(parsed.get("registered_metrics_total")?.type, "counter");
+    for (const name of ["disabled_metrics_total", "hidden_metrics_total"])
+      assert.equal(parsed.get(name)?.samples[0]?.value, 0, name);
+  });
+
+  it("/metrics: what is counted while the response is made is in it", async (t) => {
+    const options = fakeMetricsOptions();
+    const storage = async () => {
+      options.metrics.counter({ name: "measured_total", help: "times that disks were measured" }).inc();
+      return options.stats.totals();
+    };
+    const ask = await serve(t, { metrics: options.metrics, stats: { ...options.stats, storage } });
+    assert.equal(parsePrometheus((await ask("/metrics")).text).get("measured_total")?.samples[0]?.value, 1);
+  });
+
+  it("OpenMetrics and gzip for those who ask for them", async (t) => {
+    const ask = await serve(t);
+    const open = await ask("/metrics/resource", {
+      accept: "application/openmetrics-text",
+      "accept-encoding": "gzip",
+    });
+    assert.match(open.headers.get("content-type")!, /^application\/openmetrics-text; version=1.0.0/);
+    assert.equal(open.headers.get("content-encoding"), "gzip");
+    assert.match(open.text, /^pod_cpu_usage_seconds_total\{.*\} 3.5 1767323045$/m);
+    assert.ok(open.text.endsWith("# EOF\n"));
+  });
+
+  it("summary: all, or CPU and memory only if just that is asked for", async (t) => {
+    const ask = await serve(t);
+    const all = await ask("/stats/summary");
+    assert.equal(all.headers.get("content-type"), "application/json");
+    assert.deepEqual(JSON.parse(all.text), fakeSummary);
+    assert.deepEqual(JSON.parse((await ask("/stats/summary?only_cpu_and_memory=true")).text).pods, []);
+    assert.deepEqual(JSON.parse((await ask("/stats/summary", {}, "POST")).text), fakeSummary);
+    for (const query of ["only_cpu_and_memory=1", "only_cpu_and_memory=true&only_cpu_and_memory=true", "x"])
+      assert.deepEqual(JSON.parse((await ask(`/stats/summary?${query}`)).text), fakeSummary, query);
+  });
+});

@@ -1,0 +1,165 @@
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import { messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import type { Metrics } from "../../../lib/base/metrics.ts";
+import type { ProcessUsage } from "../../../lib/host/process-usage.ts";
+import type { Summary } from "../../../lib/model/stats-summary.ts";
+import { replyText } from "../replies.ts";
+import type { Exchange, Route } from "../route.ts";
+import { containerFamilies } from "./container-families.ts";
+import type { ContainerRow } from "./container-row.ts";
+import { exposition, type Family } from "./exposition.ts";
+import { type DiskRow, filesystemFamilies } from "./filesystem-families.ts";
+import { type AgentInfo, infoFamilies } from "./info-families.ts";
+import { type MachineInfo, machineFamilies } from "./machine-families.ts";
+import { metaFamilies } from "./meta-families.ts";
+import { contentTypes, formatFor, takesGzip } from "./negotiate.ts";
+import { processFamilies, startTimeFamily } from "./process-families.ts";
+import { registryFamilies } from "./registry-families.ts";
+import { resourceFamilies } from "./resource-families.ts";
+import { usageFamilies } from "./usage-families.ts";
+
+export interface MetricsRoutesOptions {
+  readonly logger: Logger;
+  /** What the agent counts; the probes have a registry and a path of their own. */
+  readonly metrics: Metrics;
+  readonly probeMetrics: Metrics;
+  /** How the checks of health came out; begun anew on request. */
+  readonly sliMetrics: Metrics;
+  readonly stats: {
+    summary(): Promise<Summary>;
+    cpuAndMemory(): Promise<Summary>;
+    /** The same; what is used now may be an average over a long time. */
+    totals(): Promise<Summary>;
+    /** All of a summary, with the same proviso. */
+    storage(): Promise<Summary>;
+    containers(): Promise<readonly ContainerRow[]>;
+  };
+  readonly disks: () => Promise<{
+    readonly disks: readonly DiskRow[];
+    /** "8:0" as "/dev/sda". */
+    deviceName(device: string): string;
+  }>;
+  readonly machine: MachineInfo;
+  readonly agent: AgentInfo;
+  readonly process: () => Promise<ProcessUsage>;
+  readonly now: () => number;
+}
+
+const zip = promisify(gzip);
+const zipFrom = 1024;
+
+/** /metrics, /metrics/cadvisor, /metrics/resource, /metrics/probes, /metrics/slis and /stats/summary. */
+export function metricsRoutes(o: MetricsRoutesOptions): Route[] {
+  const page = (path: string, families: () => Promise<Family[]>): Route => ({
+    method: "GET",
+    path,
+    attributes: () => ({ verb: "get", subresources: ["metrics"] }),
+    handle: async (exchange) => sendFamilies(exchange, await families()),
+  });
+  /** A part that fails is left out and logged; the rest is worth having. */
+  const part = async <T>(what: string, ask: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await ask();
+    } catch (error) {
+      o.logger.error("Part of the metrics could not be read", { what, err: messageOf(error) });
+      return undefined;
+    }
+  };
+  const listed = async (what: string, ask: () => Promise<Family[]>) => (await part(what, ask)) ?? [];
+  const registered = () =>
+    [o.metrics, o.probeMetrics, o.sliMetrics].flatMap(({ registry }) =>
+      registry.getMetricsAsArray().map(({ name }) => name),
+    );
+  return [
+    page("/metrics", async () => {
+      // First: to measure volumes is counted itself.
+      const usage = await listed("usage", async () => usageFamilies(await o.stats.storage()));
+      const info = infoFamilies(o.agent);
+      return [
+        ...(await registryFamilies(o.metrics.registry)),
+        ...info,
+        ...metaFamilies([...registered(), ...info.map(({ name }) => name)]),
+        ...(await listed("process", async () => processFamilies(await o.process()))),
+        ...usage,
+      ];
+    }),
+    page("/metrics/cadvisor", async () => {
+      const rows = await part("containers", () => o.stats.containers());
+      return [
+        ...containerFamilies(rows),
+        ...(await listed("disks", async () => {
+          const { disks, deviceName } = await o.disks();
+          return filesystemFamilies(rows ?? [], disks, deviceName, o.now());
+        })),
+        ...machineFamilies(o.machine, o.agent.build.gitVersion),
+      ];
+    }),
+    page("/metrics/resource", async () => resourceFamilies(await part("resources", () => o.stats.totals()))),
+    page("/metrics/probes", async () => [
+      ...(await registryFamilies(o.probeMetrics.registry)),
+      ...(await listed("process", async () => [startTimeFamily(await o.process())])),
+    ]),
+    page("/metrics/slis", async () => [
+      ...(await registryFamilies(o.sliMetrics.registry)),
+      ...(await listed("process", async () => [startTimeFamily(await o.process())])),
+    ]),
+    resetRoute("/metrics/slis", o.sliMetrics),
+    ...(["GET", "POST"] as const).map((method): Route => summaryRoute(method, o)),
+  ];
+}
+
+/** Counts from nought again, for tests of clusters that want to see what came of one thing. */
+function resetRoute(path: string, metrics: Metrics): Route {
+  return {
+    method: "DELETE",
+    path,
+    attributes: () => ({ verb: "delete", subresources: ["metrics"] }),
+    async handle({ response }) {
+      metrics.registry.resetMetrics();
+      replyText(response, 200, "metrics reset\n");
+    },
+  };
+}
+
+function summaryRoute(method: "GET" | "POST", { stats, logger }: MetricsRoutesOptions): Route {
+  return {
+    method,
+    path: "/stats/summary",
+    attributes: () => ({ verb: method === "GET" ? "get" : "create", subresources: ["stats"] }),
+    async handle(exchange) {
+      const asked = exchange.query.getAll("only_cpu_and_memory");
+      const less = asked.length === 1 && asked[0] === "true";
+      try {
+        const summary = await (less ? stats.cpuAndMemory() : stats.summary());
+        await send(exchange, 200, "application/json", JSON.stringify(summary, undefined, 1));
+      } catch (error) {
+        logger.error("The statistics could not be made", { err: messageOf(error) });
+        await send(exchange, 500, "text/plain; charset=utf-8", `Internal Error: ${messageOf(error)}`);
+      }
+    },
+  };
+}
+
+function sendFamilies(exchange: Exchange, families: readonly Family[]): Promise<void> {
+  const format = formatFor(exchange.request.headers.accept);
+  return send(exchange, 200, contentTypes[format], exposition(families, format));
+}
+
+async function send(
+  { request, response }: Exchange,
+  status: number,
+  type: string,
+  text: string,
+): Promise<void> {
+  if (response.headersSent || response.destroyed) return;
+  const zipped = text.length >= zipFrom && takesGzip(String(request.headers["accept-encoding"] ?? ""));
+  const body = zipped ? await zip(text, { level: 1 }) : Buffer.from(text);
+  response.writeHead(status, {
+    "content-type": type,
+    "content-length": body.length,
+    ...(zipped && { "content-encoding": "gzip" }),
+  });
+  response.end(body);
+}

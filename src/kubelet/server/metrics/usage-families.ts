@@ -1,0 +1,51 @@
+import type { Summary, VolumeStats } from "../../../lib/model/stats-summary.ts";
+import type { Family, Sample } from "./exposition.ts";
+
+/** What of a summary is on /metrics: logs of containers, and volumes that belong to claims. */
+export function usageFamilies({ pods }: Summary): Family[] {
+  const logs = pods.flatMap(({ podRef: { uid, namespace, name: pod }, containers }) =>
+    containers.flatMap(({ name: container, logs }) =>
+      logs?.usedBytes === undefined
+        ? []
+        : [{ labels: { uid, namespace, pod, container }, value: logs.usedBytes }],
+    ),
+  );
+  return [
+    family(
+      "kubelet_container_log_filesystem_used_bytes",
+      "Bytes that the container's logs take on disk",
+      logs,
+    ),
+    ...volumeFamilies(pods.flatMap(({ volume = [] }) => volume)),
+  ];
+}
+
+function volumeFamilies(all: readonly VolumeStats[]): Family[] {
+  // A claim that two pods share is one volume.
+  const claims = new Map<string, VolumeStats>();
+  for (const volume of all)
+    if (volume.pvcRef) claims.set(`${volume.pvcRef.namespace}/${volume.pvcRef.name}`, volume);
+  const samples = (of: (volume: VolumeStats) => number | undefined): Sample[] =>
+    [...claims.values()].flatMap((volume) => {
+      const value = of(volume);
+      const { namespace, name } = volume.pvcRef!;
+      return value === undefined ? [] : [{ labels: { namespace, persistentvolumeclaim: name }, value }];
+    });
+  const stats = (name: string, help: string, of: (volume: VolumeStats) => number | undefined) =>
+    family(`kubelet_volume_stats_${name}`, help, samples(of));
+  return [
+    stats("capacity_bytes", "Bytes that the volume can hold", (v) => v.capacityBytes),
+    stats("available_bytes", "Bytes that are left in the volume", (v) => v.availableBytes),
+    stats("used_bytes", "Bytes used in the volume", (v) => v.usedBytes),
+    stats("inodes", "Files that the volume can hold", (v) => v.inodes),
+    stats("inodes_free", "Files that still can be made in the volume", (v) => v.inodesFree),
+    stats("inodes_used", "Files in the volume", (v) => v.inodesUsed),
+    stats("health_status_abnormal", "1 if the volume is not well, 0 otherwise", (v) =>
+      v.volumeHealthStats === undefined ? undefined : Number(v.volumeHealthStats.abnormal),
+    ),
+  ];
+}
+
+function family(name: string, help: string, samples: readonly Sample[]): Family {
+  return { name, help, type: "gauge", samples };
+}

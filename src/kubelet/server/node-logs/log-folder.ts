@@ -1,0 +1,71 @@
+import { constants } from "node:fs";
+import { type FileHandle, open, readdir, realpath, stat } from "node:fs/promises";
+import { join, sep } from "node:path";
+import { errnoOf, KubeletError } from "../../../lib/base/errors.ts";
+import { type OpenedFile, openBeneath, openRoot } from "../../../lib/host/beneath.ts";
+
+export type FolderEntry =
+  | { readonly kind: "file"; readonly file: FileHandle; readonly size: number; readonly modified: Date }
+  | { readonly kind: "folder"; readonly names: readonly string[]; readonly modified: Date };
+
+/** True if there is no such file, or none that this folder would show. */
+export function isNotFound(error: unknown): boolean {
+  return ["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG"].includes(errnoOf(error) ?? "");
+}
+
+/**
+ * Opens what a path leads to below a folder. The kernel sees to it that no link leads out, at whatever moment somebody puts
+ * one there; and nothing but files and folders is opened: a pipe would block, a device might do something.
+ */
+export async function openEntry(folder: string, path: string): Promise<FolderEntry> {
+  const root = await openRoot(folder);
+  try {
+    const found = await openInside(root, folder, path);
+    try {
+      return await entryOf(found);
+    } finally {
+      found.close();
+    }
+  } finally {
+    root.close();
+  }
+}
+
+async function openInside(root: OpenedFile, folder: string, path: string): Promise<OpenedFile> {
+  const relative = path.replace(/^\/+/, "") || ".";
+  if (relative.includes("\0")) throw new KubeletError("ENOENT", "a path has no NUL in it");
+  try {
+    return await openBeneath(root, relative);
+  } catch (error) {
+    if (errnoOf(error) !== "EXDEV") throw error;
+  }
+  // A link with an absolute path may still lead to what is inside. Where it leads is only believed when the kernel agrees.
+  const base = await realpath(folder);
+  const target = await realpath(join(base, relative));
+  if (!target.startsWith(base.endsWith(sep) ? base : base + sep)) throw escapes();
+  return await openBeneath(root, target.slice(base.length).replace(/^\/+/, "")).catch((error) => {
+    throw errnoOf(error) === "EXDEV" ? escapes() : error;
+  });
+}
+
+function escapes(): KubeletError {
+  return new KubeletError("EXDEV", "path escapes from parent");
+}
+
+async function entryOf({ path }: OpenedFile): Promise<FolderEntry> {
+  const found = await stat(path);
+  const modified = found.mtime;
+  if (found.isDirectory()) return { kind: "folder", names: await listing(path), modified };
+  if (!found.isFile()) throw new KubeletError("EACCES", "not a regular file");
+  // Through the open file: its name may have changed hands.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  return { kind: "file", file, size: found.size, modified };
+}
+
+/** Folders with a slash. */
+async function listing(path: string): Promise<string[]> {
+  const entries = await readdir(path, { withFileTypes: true });
+  return entries
+    .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
+    .sort((a, b) => (a < b ? -1 : 1));
+}

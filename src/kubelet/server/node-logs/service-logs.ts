@@ -1,0 +1,89 @@
+import { errnoOf, messageOf } from "../../../lib/base/errors.ts";
+import { readAt } from "../../../lib/host/regular-file.ts";
+import { HttpError } from "../http-error.ts";
+import { journalArguments, journalServices, runJournal } from "./journal.ts";
+import { isNotFound, openEntry } from "./log-folder.ts";
+import { hasOptions, type LogQuery } from "./log-query.ts";
+
+type Write = (bytes: Buffer) => Promise<void>;
+
+/** Each is a process of its own for a while. */
+const mostAtOnce = 8;
+const deadlineMs = 30_000;
+const chunkBytes = 128 * 1024;
+
+/** The logs of services: from the journal, if they write there, and otherwise from files that are called as they are. */
+export class ServiceLogs {
+  readonly #folder: string;
+  readonly #command: string;
+  #underWay = 0;
+
+  constructor(options: { folder: string; command: string }) {
+    this.#folder = options.folder;
+    this.#command = options.command;
+  }
+
+  /** Throws a refusal if too many are at it; otherwise the returned function is to be called at the end. */
+  enter(): () => void {
+    if (this.#underWay >= mostAtOnce) throw new HttpError(429, "too many log queries at once\n");
+    this.#underWay++;
+    return () => void this.#underWay--;
+  }
+
+  async copy({ services, options }: LogQuery, write: Write, signal: AbortSignal): Promise<void> {
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]);
+    const inJournal = await journalServices(this.#command, services, deadline);
+    const [native, others] = [true, false].map((is) => services.filter((one) => inJournal.has(one) === is));
+    const say = (text: string) => write(Buffer.from(text));
+    if (native!.length > 0) {
+      const args = journalArguments(native!, options);
+      const ended = await runJournal(this.#command, args, deadline, write);
+      if (ended === "missing" && !options.boot) await say("\nerror: journal output not available\n");
+    }
+    if (others!.length === 0) return;
+    if (hasOptions(options)) {
+      const names = `[${others!.join(" ")}]`;
+      return await say(
+        `\noptions present and query resolved to log files for ${names}\ntry without specifying options\n`,
+      );
+    }
+    for (const service of others!) await this.#copyFile(service, write, deadline);
+  }
+
+  async #copyFile(service: string, write: Write, signal: AbortSignal): Promise<void> {
+    const say = (text: string) => write(Buffer.from(text));
+    for (const name of [service, `${service}.log`, `${service}/${service}.log`]) {
+      try {
+        if (await this.#tryFile(name, write, signal)) return;
+      } catch (error) {
+        if (isNotFound(error)) continue;
+        if (errnoOf(error) === undefined || signal.aborted) throw error;
+        return await say(`\nerror getting log for ${service}: ${messageOf(error)}\n`);
+      }
+    }
+    await say(`\nlog not found for ${service}\n`);
+  }
+
+  /** False if it is a folder: the log may be in it. */
+  async #tryFile(name: string, write: Write, signal: AbortSignal): Promise<boolean> {
+    const entry = await openEntry(this.#folder, name);
+    if (entry.kind === "folder") return false;
+    try {
+      const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, Math.max(1, entry.size)));
+      for (let at = 0; at < entry.size; ) {
+        signal.throwIfAborted();
+        const read = await readAt(
+          entry.file,
+          buffer.subarray(0, Math.min(buffer.length, entry.size - at)),
+          at,
+        );
+        if (read === 0) break;
+        await write(Buffer.from(buffer.subarray(0, read)));
+        at += read;
+      }
+      return true;
+    } finally {
+      await entry.file.close();
+    }
+  }
+}

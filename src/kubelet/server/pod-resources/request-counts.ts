@@ -1,0 +1,31 @@
+import type { Metrics } from "../../../lib/base/metrics.ts";
+
+export type ApiVersion = "v1" | "v1alpha1";
+export type Call = "list" | "get" | "get_allocatable";
+
+export interface RequestCounts {
+  asked(version: ApiVersion, call: Call): void;
+  failed(version: ApiVersion, call: Call): void;
+}
+
+export function requestCounts(metrics: Metrics): RequestCounts {
+  const counter = (name: string, help: string) =>
+    metrics.counter({
+      name: `kubelet_pod_resources_endpoint_${name}`,
+      help,
+      labels: ["server_api_version"],
+    });
+  const total = counter("requests_total", "Requests to the PodResources endpoint");
+  const each = (word: string, call: Call) => counter(`${word}_${call}`, `PodResources ${call}: ${word}`);
+  const calls = ["list", "get", "get_allocatable"] as const;
+  const requests = Object.fromEntries(calls.map((call) => [call, each("requests", call)]));
+  const errors = Object.fromEntries(calls.map((call) => [call, each("errors", call)]));
+  return {
+    asked(version, call) {
+      total.inc({ server_api_version: version });
+      // The older version is counted as a whole only.
+      if (version === "v1") requests[call]?.inc({ server_api_version: version });
+    },
+    failed: (version, call) => errors[call]?.inc({ server_api_version: version }),
+  };
+}

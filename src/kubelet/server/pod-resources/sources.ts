@@ -1,0 +1,30 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type {
+  ContainerDevicesSchema,
+  ContainerMemorySchema,
+  DynamicResourceSchema,
+} from "../../../lib/gen/podresources/v1/api_pb.js";
+import type { Pod, PodUid } from "../../../lib/model/pod.ts";
+
+export type DevicesGiven = MessageInitShape<typeof ContainerDevicesSchema>;
+export type MemoryGiven = MessageInitShape<typeof ContainerMemorySchema>;
+export type ClaimGiven = MessageInitShape<typeof DynamicResourceSchema>;
+
+/** What containers were given for themselves, and what there is to give. Absent: nobody gives such things here. */
+export interface PodResourcesSources {
+  readonly pods: {
+    /** Those that have not ended. */
+    active(): readonly Pod[];
+    byName(namespace: string, name: string): Pod | undefined;
+  };
+  readonly devices?: {
+    of(uid: PodUid, container: string): readonly DevicesGiven[];
+    all(): readonly DevicesGiven[];
+  };
+  readonly cpus?: { of(uid: PodUid, container: string): readonly number[]; all(): readonly number[] };
+  readonly memory?: {
+    of(uid: PodUid, container: string): readonly MemoryGiven[];
+    all(): readonly MemoryGiven[];
+  };
+  readonly claims?: { of(pod: Pod, container: string): readonly ClaimGiven[] };
+}

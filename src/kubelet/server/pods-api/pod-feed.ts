@@ -1,0 +1,71 @@
+import type { Pod, PodUid } from "../../../lib/model/pod.ts";
+import { encodeObject } from "../../../lib/schema/protobuf/encode-object.ts";
+import { PodWatch, type WatchStream } from "./pod-watch.ts";
+
+export interface PodFeedOptions {
+  /** The pods that this node should run, with the status that they have now. */
+  pods(): readonly Pod[];
+  /** One of them, or one that is still being stopped; undefined while it has no status. */
+  pod(uid: PodUid): Pod | undefined;
+  onDropped(): void;
+}
+
+/** Sends what changes of the node's pods to all watches. */
+export class PodFeed {
+  readonly #o: PodFeedOptions;
+  readonly #watches = new Set<PodWatch>();
+  /** Pods that have ended and are still desired: nothing of them is reported any more. */
+  readonly #finished = new Set<PodUid>();
+
+  constructor(options: PodFeedOptions) {
+    this.#o = options;
+  }
+
+  /** The pods by UID. */
+  list(): Pod[] {
+    return [...this.#o.pods()].sort((a, b) => (a.metadata.uid < b.metadata.uid ? -1 : 1));
+  }
+
+  /** Ends with the function that it returns. */
+  watch(stream: WatchStream): () => void {
+    const end = () => {
+      watch.end();
+      this.#watches.delete(watch);
+    };
+    const watch = new PodWatch(stream, this.list(), () => {
+      this.#watches.delete(watch);
+      this.#o.onDropped();
+    });
+    this.#watches.add(watch);
+    return end;
+  }
+
+  /** Spec, metadata or status of a pod may be another. */
+  changed(uid: PodUid): void {
+    if (this.#watches.size === 0 || this.#finished.has(uid)) return;
+    const pod = this.#o.pod(uid);
+    if (!pod) return;
+    let bytes: Uint8Array | undefined;
+    const encoded = () => {
+      bytes ??= encodeObject("core.Pod", pod);
+      return bytes;
+    };
+    for (const watch of [...this.#watches]) watch.set(pod, encoded);
+  }
+
+  /** A pod has ended and nothing of it is left but its status. */
+  finished(uid: PodUid): void {
+    this.#finished.add(uid);
+    this.#deleted(uid);
+  }
+
+  /** A pod is gone; another may come with the same UID. */
+  gone(uid: PodUid): void {
+    this.#finished.delete(uid);
+    this.#deleted(uid);
+  }
+
+  #deleted(uid: PodUid): void {
+    for (const watch of [...this.#watches]) watch.delete(uid);
+  }
+}

@@ -1,0 +1,578 @@
+import assert from "node:assert/strict";
+import { connect as connectHttp2 } from "node:http2";
+import { connect as connectPlain } from "node:net";
+import { after, before, describe, test } from "node:test";
+import { connect } from "node:tls";
+import { systemClock } from "../../lib/base/clock.ts";
+import { silentLogger } from "../../lib/base/logger.ts";
+import { nodeAccess } from "./auth/node-access.ts";
+import { fakeNodeRoutes, secret } from "./fake-node.ts";
+import {
+  ask,
+  fakeReviews,
+  rawTls,
+  replaceable,
+  startServer,
+  type TestPair,
+  type TestServer,
+  testAuthority,
+  testPair,
+} from "./fixtures.ts";
+
+const ca = testAuthority();
+const stranger = testAuthority("stranger");
+const day = 86_400_000;
+const admin = testPair(ca, "admin", { organizations: ["system:masters"] });
+const intermediate = testAuthority("between", ca);
+const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+
+/** May do everything: admin. metrics: only nodes/metrics. broken: nobody knows. */
+const reviews = fakeReviews({
+  token: (token) => {
+    if (token === "down") return new Error("connection refused");
+    return token.startsWith("good-")
+      ? { authenticated: true, user: { username: token.slice(5), groups: ["g"], uid: "u" } }
+      : { authenticated: false };
+  },
+  access: ({ user, resourceAttributes: { subresource } }) => {
+    if (user === "broken") return new Error("no API");
+    return { allowed: user === "admin" || subresource === user };
+  },
+});
+
+let server: TestServer;
+
+before(async () => {
+  server = await startServer({
+    routes: fakeNodeRoutes({ url: () => "http://127.0.0.1:1/" }),
+    gate: nodeAccess({
+      nodeName: "node-1",
+      authentication: { anonymous: false, webhook: true, cacheTtlMs: 120_000 },
+      authorization: { mode: "Webhook", allowedTtlMs: 300_000, deniedTtlMs: 30_000 },
+      clientCa: () => ca.certificate,
+      transport: reviews.transport,
+      clock: systemClock,
+      logger: silentLogger,
+    }),
+    certificate: replaceable(testPair(ca, "node")),
+    clientCa: replaceable(ca.certificate),
+    limits: { headersMs: 500, requestMs: 900 },
+  });
+});
+
+after(() => server.stop());
+
+/** A good request is served, and does not wait for others to end. */
+async function servesTheNext(): Promise<void> {
+  const began = performance.now();
+  const answer = await ask(server.port, "/pods", { ...admin });
+  assert.equal(answer.status, 200);
+  assert.match(answer.body, new RegExp(secret));
+  assert.ok(performance.now() - began < 10_000);
+}
+
+interface Case {
+  readonly name: string;
+  readonly path?: string;
+  readonly method?: string;
+  readonly pair?: TestPair;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+  readonly status: number;
+  readonly says?: RegExp;
+}
+
+const upgradeTo = (protocol: string, more: Record<string, string> = {}) => ({
+  connection: "Upgrade",
+  upgrade: protocol,
+  ...more,
+});
+const webSocket = upgradeTo("websocket", {
+  "sec-websocket-version": "13",
+  "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+  "sec-websocket-protocol": "v5.channel.k8s.io",
+});
+const app = "/exec/default/web/app?output=1&command=x";
+
+const cases: Case[] = [
+  // Who it is
+  { name: "no identity", status: 401, says: /^Unauthorized$/ },
+  { name: "no identity, metrics", path: "/configz", status: 401 },
+  { name: "no identity, a path that is not there", path: "/pods/nope", status: 401 },
+  { name: "no identity, a method that is not there", method: "DELETE", status: 401 },
+  { name: "no identity, health", path: "/healthz", status: 401 },
+  { name: "no identity, exec", path: app, headers: upgradeTo("SPDY/3.1"), method: "POST", status: 401 },
+  { name: "no identity, exec by WebSocket", path: app, headers: webSocket, status: 401 },
+  { name: "no identity, blocked pods", path: "/debug/blocked", status: 401 },
+  { name: "no identity, checkpoint", path: "/checkpoint/default/web/app", method: "POST", status: 401 },
+  { name: "a certificate of another authority", pair: testPair(stranger, "admin"), status: 401 },
+  { name: "an expired certificate", pair: testPair(ca, "admin", { from: -2 * day, to: -day }), status: 401 },
+  { name: "a certificate of tomorrow", pair: testPair(ca, "admin", { from: day / 2 }), status: 401 },
+  {
+    name: "a certificate for servers",
+    pair: testPair(ca, "admin", { usages: ["server auth"] }),
+    status: 401,
+  },
+  { name: "a certificate without a name", pair: testPair(ca, "", { organizations: ["x"] }), status: 401 },
+  { name: "a certificate whose signer is no authority", pair: signedByLeaf(), status: 401 },
+  {
+    name: "a certificate whose chain does not come with it",
+    pair: testPair(intermediate, "admin"),
+    status: 401,
+  },
+  { name: "an unknown token", ...bearer("nobody"), status: 401 },
+  { name: "an empty token", ...bearer(""), status: 401 },
+  { name: "a token that nobody can check", ...bearer("down"), status: 401 },
+  { name: "a very long token", ...bearer("x".repeat(100_000)), status: 401 },
+  { name: "another kind of credentials", headers: { authorization: "Basic YTpi" }, status: 401 },
+  { name: "two tokens in one header", headers: { authorization: "Bearer nobody good-admin" }, status: 401 },
+  {
+    name: "a user in a header",
+    headers: { "x-remote-user": "admin", "impersonate-user": "admin" },
+    status: 401,
+  },
+  // What it may
+  {
+    name: "no right",
+    ...bearer("good-nobody"),
+    status: 403,
+    says: /^Forbidden \(user=nobody, verb=get, resource=nodes, subresource\(s\)=\[pods proxy\]\)\n$/,
+  },
+  { name: "another right", ...bearer("good-metrics"), status: 403 },
+  {
+    name: "a right to look is none to run",
+    path: app,
+    method: "POST",
+    ...bearer("good-pods"),
+    status: 403,
+    says: /verb=create.*\[proxy\]/,
+  },
+  {
+    name: "a right to pods is none to the configuration",
+    path: "/configz",
+    ...bearer("good-pods"),
+    status: 403,
+  },
+  {
+    name: "proxy is no right to checkpoints",
+    path: "/checkpoint/default/web/app",
+    method: "POST",
+    ...bearer("good-proxy"),
+    status: 403,
+    says: /\[checkpoint\]/,
+  },
+  {
+    name: "proxy is no right to statusz",
+    path: "/statusz",
+    ...bearer("good-proxy"),
+    status: 403,
+    says: /\[statusz\]/,
+  },
+  {
+    name: "nobody knows the right",
+    ...bearer("good-broken"),
+    status: 500,
+    says: /^Authorization error \(user=broken, verb=get, resource=nodes, subresource=pods\)$/,
+  },
+  { name: "no right, a path that is not there", path: "/pods/nope", ...bearer("good-nobody"), status: 403 },
+  { name: "no right, a spelling with another method", method: "HEAD", ...bearer("good-nobody"), status: 403 },
+  // Where
+  { name: "nothing", path: "/", pair: admin, status: 404, says: /^404 page not found\n$/ },
+  { name: "an unknown path", path: "/secrets", pair: admin, status: 404 },
+  { name: "another case", path: "/PODS", pair: admin, status: 404 },
+  {
+    name: "too short a path",
+    path: "/exec/default/web",
+    pair: admin,
+    status: 404,
+    says: /^404: Page Not Found$/,
+  },
+  { name: "too long a path", path: "/exec/a/b/c/d/e", pair: admin, status: 404 },
+  {
+    name: "another method",
+    path: "/pods",
+    method: "DELETE",
+    pair: admin,
+    status: 405,
+    says: /^405: Method Not Allowed$/,
+  },
+  { name: "a method of others", path: "/pods", method: "PROPFIND", pair: admin, status: 405 },
+  { name: "dots", path: "/x/../pods", status: 307 },
+  { name: "many dots", path: "/../../../../etc/passwd", status: 307 },
+  { name: "double slashes", path: "//pods", status: 307 },
+  { name: "double slashes to another host", path: "//evil.example/..", status: 307 },
+  { name: "dots in disguise", path: "/%2e%2e/pods", pair: admin, status: 400 },
+  { name: "dots in capitals", path: "/logs/%2E%2E/%2E%2E/etc/passwd", pair: admin, status: 400 },
+  { name: "slashes in disguise", path: "/x%2f..%2fpods", pair: admin, status: 400 },
+  { name: "NUL", path: "/pods%00", pair: admin, status: 400 },
+  { name: "a line break", path: "/pods%0d%0aSet-Cookie:x", pair: admin, status: 400 },
+  { name: "a bad escape", path: "/%zz", pair: admin, status: 400 },
+  { name: "bytes that are no text", path: "/%ff%fe", pair: admin, status: 400 },
+  { name: "a very long path", path: `/${"a/".repeat(50_000)}`, pair: admin, status: 404 },
+  { name: "a name of JavaScript", path: "/__proto__/constructor", pair: admin, status: 404 },
+  // Streams
+  { name: "exec without an upgrade", path: app, pair: admin, status: 400, says: /^Upgrade request required/ },
+  {
+    name: "exec of an unknown pod",
+    path: "/exec/default/nope/app?output=1",
+    pair: admin,
+    headers: upgradeTo("SPDY/3.1"),
+    status: 404,
+    says: /^pod does not exist$/,
+  },
+  {
+    name: "exec of an unknown container",
+    path: "/exec/default/web/nope?output=1",
+    pair: admin,
+    headers: upgradeTo("SPDY/3.1"),
+    status: 500,
+    says: /^container not found \("nope"\)$/,
+  },
+  {
+    name: "exec of a container that has ended",
+    path: "/exec/default/web/done?output=1",
+    pair: admin,
+    headers: upgradeTo("SPDY/3.1"),
+    status: 500,
+  },
+  {
+    name: "attach to a container that has ended",
+    path: "/attach/default/web/done?output=1",
+    pair: admin,
+    headers: upgradeTo("SPDY/3.1"),
+    status: 500,
+    says: /^container done not found in pod web_default$/,
+  },
+  {
+    name: "exec of an older pod of the name",
+    path: "/exec/default/web/other-uid/app?output=1",
+    pair: admin,
+    headers: upgradeTo("SPDY/3.1"),
+    status: 500,
+  },
+  {
+    name: "exec without streams",
+    path: "/exec/default/web/app?command=x",
+    pair: admin,
+    headers: upgradeTo("SPDY/3.1"),
+    status: 400,
+    says: /at least 1 of stdin, stdout, stderr/,
+  },
+  {
+    name: "exec that the runtime refuses",
+    path: "/exec/default/web/app?output=1&command=refused",
+    pair: admin,
+    headers: upgradeTo("SPDY/3.1"),
+    status: 404,
+  },
+  {
+    name: "exec of a runtime that is busy",
+    path: "/exec/default/web/app?output=1&command=busy",
+    pair: admin,
+    headers: upgradeTo("SPDY/3.1"),
+    status: 429,
+  },
+  {
+    name: "exec with nobody behind it",
+    path: app,
+    pair: admin,
+    headers: upgradeTo("SPDY/3.1"),
+    method: "POST",
+    status: 500,
+    says: /error dialing/,
+  },
+  { name: "a WebSocket with nobody behind it", path: app, pair: admin, headers: webSocket, status: 500 },
+  {
+    name: "a WebSocket without a key",
+    path: app,
+    pair: admin,
+    headers: { ...webSocket, "sec-websocket-key": "x" },
+    status: 400,
+  },
+  {
+    name: "an old WebSocket",
+    path: app,
+    pair: admin,
+    headers: { ...webSocket, "sec-websocket-version": "8" },
+    status: 400,
+  },
+  { name: "a WebSocket by POST", path: app, pair: admin, headers: webSocket, method: "POST", status: 405 },
+  { name: "a WebSocket where there is none", path: "/pods/x", pair: admin, headers: webSocket, status: 404 },
+  {
+    name: "portForward of an unknown pod",
+    path: "/portForward/default/nope",
+    pair: admin,
+    headers: upgradeTo("SPDY/3.1"),
+    status: 404,
+  },
+  {
+    name: "portForward of an older pod of the name",
+    path: "/portForward/default/web/x",
+    pair: admin,
+    headers: upgradeTo("SPDY/3.1"),
+    status: 404,
+    says: /^pod not found$/,
+  },
+  {
+    name: "portForward by WebSocket without ports",
+    path: "/portForward/default/web",
+    pair: admin,
+    headers: { ...webSocket, "sec-websocket-protocol": "v4.channel.k8s.io" },
+    status: 400,
+  },
+  {
+    name: "portForward to a port that is none",
+    path: "/portForward/default/web?port=99999",
+    pair: admin,
+    headers: { ...webSocket, "sec-websocket-protocol": "v4.channel.k8s.io" },
+    status: 400,
+  },
+  {
+    name: "run in an unknown pod",
+    path: "/run/default/nope/app?cmd=x",
+    method: "POST",
+    pair: admin,
+    status: 404,
+  },
+  {
+    name: "run of what fails",
+    path: "/run/default/web/app?cmd=false",
+    method: "POST",
+    pair: admin,
+    status: 500,
+    says: /exited with 1/,
+  },
+  // Others
+  { name: "flags by GET", path: "/debug/flags/v", pair: admin, status: 406 },
+  {
+    name: "a verbosity that is none",
+    path: "/debug/flags/v",
+    method: "PUT",
+    body: "loud",
+    pair: admin,
+    status: 400,
+  },
+  {
+    name: "a verbosity of a megabyte",
+    path: "/debug/flags/v",
+    method: "PUT",
+    body: "1".repeat(1e6),
+    pair: admin,
+    status: 413,
+  },
+  { name: "an unknown profile", path: "/debug/pprof/toString", pair: admin, status: 404 },
+  { name: "an unknown check", path: "/healthz/nope", pair: admin, status: 404 },
+  {
+    name: "a checkpoint of an unknown pod",
+    path: "/checkpoint/a/b/c",
+    method: "POST",
+    pair: admin,
+    status: 404,
+  },
+  {
+    name: "a checkpoint of an unknown container",
+    path: "/checkpoint/default/web/c",
+    method: "POST",
+    pair: admin,
+    status: 404,
+  },
+  {
+    name: "a checkpoint that takes no number",
+    path: "/checkpoint/default/web/app?timeout=x",
+    method: "POST",
+    pair: admin,
+    status: 404,
+  },
+  {
+    name: "a checkpoint that fails",
+    path: "/checkpoint/default/web/app?timeout=13",
+    method: "POST",
+    pair: admin,
+    status: 500,
+    says: /^checkpointing of default\/web\/app failed \(rpc error: code = Unknown desc = out of luck\)$/,
+  },
+];
+
+function signedByLeaf(): TestPair {
+  const leaf = testPair(ca, "leaf");
+  const issuer = { certificate: leaf.cert, key: testAuthority().key };
+  try {
+    return testPair(issuer, "admin", { chain: leaf.cert });
+  } catch {
+    // Our own signer refuses to do it: then another authority of that name has to do.
+    return testPair(testAuthority("leaf"), "admin", { chain: leaf.cert });
+  }
+}
+
+describe("requests that are refused", () => {
+  for (const { name, path = "/pods", method = "GET", pair, headers = {}, body, status, says } of cases)
+    test(`${name}: ${status}`, async () => {
+      const answer = await ask(server.port, path, {
+        ...{ method, headers: { ...headers, ...(body && { "content-length": body.length }) } },
+        ...(body && { body }),
+        ...pair,
+      });
+      assert.equal(answer.status, status, answer.body);
+      if (says) assert.match(answer.body, says);
+      assert.doesNotMatch(answer.body, new RegExp(secret));
+      if (status === 307) assert.match(String(answer.headers.location), /^\/($|[^/])/);
+      assert.equal(answer.headers["x-content-type-options"], "nosniff");
+      await servesTheNext();
+    });
+});
+
+describe("what is no request at all", () => {
+  const bytes: [string, string, RegExp][] = [
+    ["noise", "\x00\x01\x02\r\n\r\n", /^HTTP\/1\.1 400/],
+    ["no host", "GET /pods HTTP/1.1\r\n\r\n", /^HTTP\/1\.1 400/],
+    ["a header without a name", "GET /pods HTTP/1.1\r\nhost: x\r\n: y\r\n\r\n", /^HTTP\/1\.1 400/],
+    ["NUL in the path", "GET /po\x00ds HTTP/1.1\r\nhost: x\r\n\r\n", /^HTTP\/1\.1 400/],
+    [
+      "two lengths",
+      "PUT /debug/flags/v HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
+      /^HTTP\/1\.1 400/,
+    ],
+    [
+      "a length and chunks",
+      "PUT /debug/flags/v HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n",
+      /^HTTP\/1\.1 400/,
+    ],
+    [
+      "a very large header",
+      `GET /pods HTTP/1.1\r\nhost: x\r\na: ${"x".repeat(1_200_000)}\r\n\r\n`,
+      /^HTTP\/1\.1 431/,
+    ],
+    [
+      "many large headers",
+      `GET /pods HTTP/1.1\r\nhost: x\r\n${`a: ${"x".repeat(1000)}\r\n`.repeat(1200)}\r\n`,
+      /^HTTP\/1\.1 431/,
+    ],
+    ["an odd expectation", "GET /pods HTTP/1.1\r\nhost: x\r\nexpect: wonders\r\n\r\n", /^HTTP\/1\.1 417/],
+    ["an asterisk", "OPTIONS * HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n", /^HTTP\/1\.1 400/],
+    [
+      "a request through us",
+      "GET http://evil.example/pods HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n",
+      /^HTTP\/1\.1 401/,
+    ],
+  ];
+  for (const [name, send, answer] of bytes)
+    test(name, async () => {
+      const until = (text: string) => text.includes("\r\n\r\n");
+      assert.match(await rawTls(server.port, send, { until }), answer);
+      await servesTheNext();
+    });
+
+  test("CONNECT leads nowhere", async () => {
+    await rawTls(server.port, "CONNECT evil.example:443 HTTP/1.1\r\nhost: x\r\n\r\n");
+    await servesTheNext();
+  });
+
+  test("plain HTTP on the port of HTTPS", async () => {
+    await new Promise((resolve) => {
+      const socket = connectPlain(server.port, "127.0.0.1", () => socket.write("GET /pods HTTP/1.1\r\n\r\n"));
+      socket.on("error", () => {}).on("close", resolve);
+    });
+    await servesTheNext();
+  });
+
+  test("TLS 1.1 is not spoken", async () => {
+    const o = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" } as const;
+    assert.equal(await rawTls(server.port, "GET /pods HTTP/1.1\r\n\r\n", o), "");
+    await servesTheNext();
+  });
+});
+
+describe("who takes too long", () => {
+  test("a head that never ends is cut", async () => {
+    assert.match(await rawTls(server.port, "GET /pods HTTP/1.1\r\nhost: x\r\n"), /^HTTP\/1\.1 408/);
+    await servesTheNext();
+  });
+
+  test("a body that never comes is cut", async () => {
+    const head =
+      "PUT /debug/flags/v HTTP/1.1\r\nhost: x\r\nauthorization: Bearer good-admin\r\ncontent-length: 9\r\n\r\n";
+    await rawTls(server.port, `${head}1`);
+    await servesTheNext();
+  });
+
+  test("a body that nobody wants is not waited for, and the refusal arrives", async () => {
+    const head = "PUT /pods HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n";
+    assert.match(await rawTls(server.port, `${head}1`), /^HTTP\/1\.1 401/);
+    await servesTheNext();
+  });
+
+  test("who connects and says nothing is cut", async () => {
+    await new Promise((resolve) =>
+      connectPlain(server.port, "127.0.0.1")
+        .on("error", () => {})
+        .on("close", resolve),
+    );
+    await servesTheNext();
+  });
+});
+
+describe("good callers", () => {
+  test("a certificate with its chain", async () => {
+    const pair = testPair(intermediate, "admin", { chain: intermediate.certificate });
+    assert.equal((await ask(server.port, "/pods", { ...pair })).status, 200);
+  });
+
+  test("a token goes where a bad certificate does not", async () => {
+    const answer = await ask(server.port, "/pods", { ...testPair(stranger, "x"), ...bearer("good-admin") });
+    assert.equal(answer.status, 200);
+  });
+
+  test("the finest right is enough, and asked for first", async () => {
+    reviews.asked.length = 0;
+    assert.equal((await ask(server.port, "/pods", bearer("good-pods"))).status, 200);
+    assert.deepEqual(reviews.asked.at(-1)?.spec, {
+      resourceAttributes: {
+        verb: "get",
+        version: "v1",
+        resource: "nodes",
+        subresource: "pods",
+        name: "node-1",
+      },
+      user: "pods",
+      groups: ["g", "system:authenticated"],
+      uid: "u",
+      extra: undefined,
+    });
+  });
+
+  test("the cluster is asked once, however often the same one comes", async () => {
+    const before = reviews.asked.length;
+    await Promise.all(Array.from({ length: 20 }, () => ask(server.port, "/healthz", bearer("good-healthz"))));
+    assert.equal(reviews.asked.length - before, 2);
+  });
+
+  test("HTTP/2 is the same, many requests on one connection", async () => {
+    const session = connectHttp2(`https://127.0.0.1:${server.port}`, { rejectUnauthorized: false, ...admin });
+    const get = (path: string) =>
+      new Promise<number>((resolve, reject) => {
+        const stream = session.request({ ":path": path });
+        stream.on("response", (headers) => resolve(Number(headers[":status"])));
+        stream.on("error", reject).resume();
+      });
+    const statuses = await Promise.all(["/pods", "/configz", "/nope", "/x/../pods", "/exec/a/b/c"].map(get));
+    assert.deepEqual(statuses, [200, 200, 404, 307, 400]);
+    session.close();
+  });
+});
+
+test("a crowd of idle connections keeps nobody out", async () => {
+  const small = await startServer({
+    routes: fakeNodeRoutes({ url: () => "" }),
+    gate: { enter: async () => ({ name: "x", groups: [] }) },
+    limits: { connections: 50 },
+  });
+  const crowd = Array.from({ length: 300 }, (_, i) =>
+    i % 3 === 0
+      ? connectPlain(small.port, "127.0.0.1").on("error", () => {})
+      : connect({ host: "127.0.0.1", port: small.port, rejectUnauthorized: false }).on("error", () => {}),
+  );
+  for (let i = 0; i < 5; i++) assert.equal((await ask(small.port, "/pods")).status, 200);
+  assert.ok(small.server.connections <= 50);
+  for (const socket of crowd) socket.destroy();
+  await small.stop();
+});

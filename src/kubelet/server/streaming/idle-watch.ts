@@ -1,0 +1,16 @@
+import type { Clock } from "../../../lib/base/clock.ts";
+
+/** Calls back once when a count has not changed for so long, or up to twice as long. 0: never. */
+export function watchIdle(clock: Clock, idleMs: number, count: () => number, onIdle: () => void): () => void {
+  if (idleMs <= 0) return () => {};
+  let before = count();
+  let cancel = () => {};
+  const look = () => {
+    const now = count();
+    if (now === before) return onIdle();
+    before = now;
+    cancel = clock.after(idleMs, look);
+  };
+  cancel = clock.after(idleMs, look);
+  return () => cancel();
+}

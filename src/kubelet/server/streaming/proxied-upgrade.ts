@@ -1,0 +1,142 @@
+import { type IncomingMessage, type OutgoingHttpHeaders, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import type { Clock } from "../../../lib/base/clock.ts";
+import { messageOf } from "../../../lib/base/errors.ts";
+import { joinStreams } from "../../../lib/base/join-streams.ts";
+import { HttpError } from "../http-error.ts";
+import type { UpgradeExchange } from "../route.ts";
+import { watchIdle } from "./idle-watch.ts";
+import { type RuntimeAnswer, refusalText, upgradeToRuntime } from "./runtime-upgrade.ts";
+import type { StreamOptions } from "./stream-options.ts";
+import { translate } from "./translator.ts";
+import { tunnel } from "./tunnel.ts";
+import { checkHandshake, handshake, isWebSocket, offeredProtocols } from "./websocket/handshake.ts";
+
+export interface ProxyDoors {
+  readonly idleMs: number;
+  readonly clock: Clock;
+  /** Feature gate ExtendWebSocketsToKubelet: without it, WebSockets are the runtime's business. */
+  readonly translate: boolean;
+  /** Told of each WebSocket that is translated here. */
+  readonly onWebSocket: () => void;
+}
+
+const protocolHeader = "x-stream-protocol-version";
+const tunnelPrefix = "SPDY/3.1+";
+/** What concerns the change of protocols; credentials in particular are none of the runtime's business. */
+const passedOn = ["upgrade", "user-agent", "origin", "sec-websocket-key", "sec-websocket-version"];
+
+/** exec and attach: a WebSocket of a version that runtimes do not know is translated, all else handed on. */
+export async function proxyCommand(
+  exchange: UpgradeExchange,
+  url: URL,
+  streams: StreamOptions,
+  doors: ProxyDoors,
+): Promise<void> {
+  const offered = isWebSocket(exchange.request) ? offeredProtocols(exchange.request) : [];
+  const protocol = ["v5.channel.k8s.io", "v4.channel.k8s.io"].find((known) => offered.includes(known));
+  if (!doors.translate || protocol === undefined) return await handOn(exchange, url, doors);
+  checkHandshake(exchange.request);
+  doors.onWebSocket();
+  const versions = ["v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io"];
+  const runtime = await upgraded(exchange, url, "POST", spdyHeaders(versions), doors.clock);
+  const { request, head, signal } = exchange;
+  const client = { request, socket: exchange.socket as Socket, head, protocol };
+  const { idleMs, clock } = doors;
+  await translate({ client, runtime, streams, idleMs, clock, signal });
+}
+
+/** portForward: SPDY in a WebSocket is unwrapped, all else handed on. */
+export async function proxyPortForward(
+  exchange: UpgradeExchange,
+  url: URL,
+  doors: ProxyDoors,
+): Promise<void> {
+  const { request, head, signal } = exchange;
+  if (!doors.translate || !isTunnel(request)) return await handOn(exchange, url, doors);
+  checkHandshake(request);
+  doors.onWebSocket();
+  const inside = offeredProtocols(request)
+    .filter((word) => word.startsWith(tunnelPrefix) && word.endsWith("k8s.io"))
+    .map((word) => word.slice(tunnelPrefix.length));
+  const runtime = await upgraded(exchange, url, "POST", spdyHeaders(inside), doors.clock);
+  const chosen = String(runtime.message.headers[protocolHeader] ?? "").trim();
+  const socket = exchange.socket as Socket;
+  socket.write(handshake(request, chosen === "" ? undefined : `${tunnelPrefix}${chosen}`));
+  await tunnel({ client: { socket, head }, runtime, signal, idleMs: doors.idleMs, clock: doors.clock });
+}
+
+export function isTunnel(request: IncomingMessage): boolean {
+  const fits = (word: string) => word.startsWith(tunnelPrefix) && word.endsWith("k8s.io");
+  return isWebSocket(request) && offeredProtocols(request).some(fits);
+}
+
+/** The two connections become one; what is said on them is between caller and runtime. */
+async function handOn(exchange: UpgradeExchange, url: URL, doors: ProxyDoors): Promise<void> {
+  const { request, head, signal } = exchange;
+  const socket = exchange.socket as Socket;
+  const runtime = await upgraded(exchange, url, request.method ?? "GET", passedHeaders(request), doors.clock);
+  socket.write(answerHead(runtime.message));
+  if (runtime.head.length > 0) socket.write(runtime.head);
+  if (head.length > 0) runtime.socket.write(head);
+  const bytes = () => socket.bytesRead + runtime.socket.bytesRead;
+  const stopWatching = watchIdle(doors.clock, doors.idleMs, bytes, () => {
+    socket.destroy();
+    runtime.socket.destroy();
+  });
+  await joinStreams(socket, runtime.socket, signal);
+  stopWatching();
+}
+
+async function upgraded(
+  exchange: UpgradeExchange,
+  url: URL,
+  method: string,
+  headers: OutgoingHttpHeaders,
+  clock: Clock,
+): Promise<Extract<RuntimeAnswer, { kind: "upgraded" }>> {
+  let answer: RuntimeAnswer;
+  try {
+    answer = await upgradeToRuntime({ url, method, headers, signal: exchange.signal, clock });
+  } catch (error) {
+    exchange.signal.throwIfAborted();
+    throw new HttpError(500, `error dialing the runtime's streaming server: ${messageOf(error)}\n`, {
+      cause: error,
+    });
+  }
+  if (answer.kind === "upgraded") return answer;
+  const status = answer.message.statusCode ?? 500;
+  const text = await refusalText(answer.message);
+  throw new HttpError(status < 400 ? 500 : status, text || `${STATUS_CODES[status] ?? "refused"}\n`);
+}
+
+function spdyHeaders(protocols: readonly string[]): OutgoingHttpHeaders {
+  return {
+    connection: "Upgrade",
+    upgrade: "SPDY/3.1",
+    "content-length": 0,
+    ...(protocols.length > 0 && { [protocolHeader]: [...protocols] }),
+  };
+}
+
+function passedHeaders(request: IncomingMessage): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = { connection: "Upgrade" };
+  for (const name of passedOn) {
+    const value = request.headers[name];
+    if (value !== undefined) headers[name] = value;
+  }
+  if (request.method !== "GET") headers["content-length"] = 0;
+  // Old servers look at one value a line.
+  const versions = (request.headersDistinct[protocolHeader] ?? []).flatMap((line) => line.split(/\s*,\s*/));
+  if (versions.length > 0) headers[protocolHeader] = versions;
+  const protocols = offeredProtocols(request);
+  if (protocols.length > 0) headers["sec-websocket-protocol"] = protocols.join(", ");
+  return headers;
+}
+
+function answerHead(message: IncomingMessage): Buffer {
+  const lines = [`HTTP/1.1 ${message.statusCode} ${message.statusMessage || "Switching Protocols"}`];
+  const { rawHeaders } = message;
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) lines.push(`${rawHeaders[i]}: ${rawHeaders[i + 1]}`);
+  return Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1");
+}

@@ -1,0 +1,85 @@
+import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { connect, type Socket } from "node:net";
+import type { Clock } from "../../../lib/base/clock.ts";
+import { abortError, KubeletError } from "../../../lib/base/errors.ts";
+
+export type RuntimeAnswer =
+  | {
+      readonly kind: "upgraded";
+      readonly message: IncomingMessage;
+      readonly socket: Socket;
+      readonly head: Buffer;
+    }
+  | { readonly kind: "refused"; readonly message: IncomingMessage };
+
+const answerWithinMs = 30_000;
+
+/** Asks the runtime's streaming server to change protocols. Rejects if nobody answers in time. */
+export function upgradeToRuntime(o: {
+  url: URL;
+  method: string;
+  headers: OutgoingHttpHeaders;
+  signal: AbortSignal;
+  clock: Clock;
+}): Promise<RuntimeAnswer> {
+  const { url, method, headers, signal, clock } = o;
+  const secure = url.protocol === "https:";
+  const options = {
+    method,
+    host: url.hostname.replace(/^\[|\]$/g, ""),
+    port: url.port || (secure ? 443 : 80),
+    path: `${url.pathname}${url.search}`,
+    headers: { ...headers, host: url.host },
+    agent: false as const,
+  };
+  const outgoing = secure
+    ? httpsRequest(options)
+    : httpRequest({
+        ...options,
+        // One side may have said all while the other still talks.
+        createConnection: () =>
+          connect({ host: options.host, port: Number(options.port), allowHalfOpen: true }),
+      });
+  return new Promise<RuntimeAnswer>((resolve, reject) => {
+    const stop = () => outgoing.destroy(abortError(signal.reason));
+    const cancel = clock.after(answerWithinMs, () =>
+      outgoing.destroy(new KubeletError("Streaming", "the runtime's streaming server does not answer")),
+    );
+    const over = () => {
+      cancel();
+      signal.removeEventListener("abort", stop);
+    };
+    outgoing.once("upgrade", (message, socket, head) => {
+      over();
+      socket.setNoDelay(true);
+      socket.on("error", () => {});
+      resolve({ kind: "upgraded", message, socket, head });
+    });
+    outgoing.once("response", (message) => {
+      over();
+      resolve({ kind: "refused", message });
+    });
+    outgoing.on("error", (error) => {
+      over();
+      reject(error);
+    });
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
+    else outgoing.end();
+  });
+}
+
+/** The words of a refusal, as far as they are worth reading. */
+export async function refusalText(message: IncomingMessage): Promise<string> {
+  let text = "";
+  try {
+    for await (const chunk of message.setEncoding("utf8")) {
+      text += chunk;
+      if (text.length > 64 * 1024) break;
+    }
+  } catch {
+    // What has come has to do.
+  }
+  return text;
+}

@@ -1,0 +1,172 @@
+import type { Duplex } from "node:stream";
+import { KubeletError } from "../../../../lib/base/errors.ts";
+import { controlFrame, dataHead, flagFin, frameTypes, type SpdyEvent, SpdyReader } from "./frames.ts";
+import { HeaderBlocks } from "./header-block.ts";
+
+export interface StreamHandler {
+  data(chunk: Buffer): void;
+  /** Nothing more comes on this stream. Told once; `whole` is false if only the connection's end says so. */
+  end(whole: boolean): void;
+}
+
+export interface SpdyStream {
+  /** False: wait for "drain" of the socket. */
+  write(chunk: Buffer): boolean;
+  /** We have said all; what the other side says still comes. */
+  end(): void;
+}
+
+interface Open {
+  readonly handler: StreamHandler;
+  readonly accepted: PromiseWithResolvers<void>;
+  said: boolean;
+  heard: boolean;
+}
+
+const maxFrame = 64 * 1024;
+
+/**
+ * The client's side of SPDY/3.1, on a connection that has been upgraded. Windows are not kept: runtimes neither grant
+ * nor mind them, and what holds a fast side back is the connection itself.
+ */
+export class SpdyConnection {
+  readonly socket: Duplex;
+  /** Why it ended, if that was no good end. */
+  failure: Error | undefined;
+  readonly closed: Promise<void>;
+  readonly #ended = Promise.withResolvers<void>();
+  readonly #reader = new SpdyReader();
+  readonly #headers = new HeaderBlocks();
+  readonly #streams = new Map<number, Open>();
+  #next = 1;
+  #over = false;
+
+  constructor(socket: Duplex) {
+    this.socket = socket;
+    this.closed = this.#ended.promise;
+  }
+
+  /** Begins to listen; `head` is what came before that. */
+  begin(head: Buffer): void {
+    this.socket.on("data", (chunk: Buffer) => this.#take(chunk));
+    this.socket.once("end", () => this.#end());
+    this.socket.once("close", () => this.#end());
+    this.socket.on("error", (error) => this.#end(error));
+    if (head.length > 0) this.#take(head);
+    this.socket.resume();
+  }
+
+  /** Resolves when the other side has accepted the stream. */
+  async open(headers: Readonly<Record<string, string>>, handler: StreamHandler): Promise<SpdyStream> {
+    if (this.#over) throw this.failure ?? new KubeletError("Streaming", "the runtime has hung up");
+    const id = this.#next;
+    this.#next += 2;
+    const stream: Open = { handler, accepted: Promise.withResolvers(), said: false, heard: false };
+    this.#streams.set(id, stream);
+    const fixed = Buffer.alloc(10);
+    fixed.writeUInt32BE(id);
+    const payload = Buffer.concat([fixed, this.#headers.block(headers)]);
+    this.socket.write(controlFrame(frameTypes.synStream, 0, payload));
+    await stream.accepted.promise;
+    return {
+      write: (chunk) => this.#say(id, stream, chunk),
+      end: () => {
+        if (stream.said || this.#over) return;
+        stream.said = true;
+        this.socket.write(dataHead(id, flagFin, 0));
+        this.#forget(id, stream);
+      },
+    };
+  }
+
+  /** Hangs up. */
+  close(): void {
+    if (!this.#over && this.socket.writable) {
+      this.socket.write(controlFrame(frameTypes.goAway, 0, Buffer.alloc(8)));
+      this.socket.end();
+    }
+    this.#end();
+  }
+
+  #say(id: number, stream: Open, chunk: Buffer): boolean {
+    if (stream.said || this.#over || !this.socket.writable) return true;
+    let room = true;
+    this.socket.cork();
+    for (let at = 0; at < chunk.length; at += maxFrame) {
+      const part = chunk.subarray(at, at + maxFrame);
+      this.socket.write(dataHead(id, 0, part.length));
+      room = this.socket.write(part);
+    }
+    this.socket.uncork();
+    return room;
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#over) return;
+    for (const event of this.#reader.push(chunk)) this.#event(event);
+  }
+
+  #event(event: SpdyEvent): void {
+    switch (event.kind) {
+      case "data": {
+        const stream = this.#streams.get(event.stream);
+        if (!stream || stream.heard) return;
+        if (event.data.length > 0) stream.handler.data(event.data);
+        if (event.fin) this.#heard(event.stream, stream);
+        return;
+      }
+      case "control":
+        return this.#control(event.type, event.flags, event.payload);
+      case "broken":
+        this.#end(new KubeletError("Streaming", event.reason));
+        this.socket.destroy();
+        return;
+      default:
+        return event satisfies never;
+    }
+  }
+
+  #control(type: number, flags: number, payload: Buffer): void {
+    if (type === frameTypes.ping && payload.length === 4) {
+      // Even numbers are the other side's own; odd ones would be answers to what we never asked.
+      if (payload.readUInt32BE() % 2 === 0) this.socket.write(controlFrame(frameTypes.ping, 0, payload));
+      return;
+    }
+    if (payload.length < 4) return;
+    const id = payload.readUInt32BE() & 0x7fffffff;
+    const stream = this.#streams.get(id);
+    if (type === frameTypes.synReply) stream?.accepted.resolve();
+    if (type === frameTypes.rstStream && stream) {
+      stream.said = true;
+      stream.accepted.reject(new KubeletError("Streaming", "the runtime refused a stream"));
+      stream.accepted.promise.catch(() => {});
+      this.#heard(id, stream);
+    } else if ((type === frameTypes.synReply || type === frameTypes.headers) && (flags & flagFin) !== 0) {
+      if (stream) this.#heard(id, stream);
+    }
+  }
+
+  #heard(id: number, stream: Open, whole = true): void {
+    if (stream.heard) return;
+    stream.heard = true;
+    this.#forget(id, stream);
+    stream.handler.end(whole);
+  }
+
+  #forget(id: number, stream: Open): void {
+    if (stream.heard && stream.said) this.#streams.delete(id);
+  }
+
+  #end(error?: Error): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.failure ??= error;
+    for (const [id, stream] of [...this.#streams]) {
+      stream.said = true;
+      stream.accepted.reject(error ?? new KubeletError("Streaming", "the runtime has hung up"));
+      stream.accepted.promise.catch(() => {});
+      this.#heard(id, stream, false);
+    }
+    this.#ended.resolve();
+  }
+}

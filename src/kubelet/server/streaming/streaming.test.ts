@@ -1,0 +1,362 @@
+import assert from "node:assert/strict";
+import { createHash, randomBytes } from "node:crypto";
+import { request } from "node:https";
+import type { Socket } from "node:net";
+import { after, before, describe, test } from "node:test";
+import fc from "fast-check";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { fakeNodeRoutes } from "../fake-node.ts";
+import { ask, startServer, type TestServer } from "../fixtures.ts";
+import { clientFrame, openWebSocket } from "./fake-client.ts";
+import { type FakeProgram, fakeStreamingRuntime } from "./fake-streaming-runtime.ts";
+
+const status7 = JSON.stringify({
+  metadata: {},
+  status: "Failure",
+  reason: "NonZeroExitCode",
+  details: { causes: [{ reason: "ExitCode", message: "7" }] },
+});
+const lines = 200_000;
+
+const echo: FakeProgram = {
+  expected: 3,
+  data({ write, socket }, stream, data) {
+    if (stream !== "stdin") return;
+    if (write("stdout", data)) return;
+    socket.pause();
+    socket.once("drain", () => socket.resume());
+  },
+  end({ fin, socket }, stream) {
+    if (stream !== "stdin") return;
+    fin("stdout");
+    fin("error");
+    socket.end();
+  },
+};
+
+const programs: Record<string, FakeProgram> = {
+  echo,
+  // Says all before anybody answers, and its last word before its output.
+  exit7: {
+    expected: 3,
+    start({ write, fin }) {
+      write("stdout", "out");
+      write("error", status7);
+      fin("error");
+      write("stderr", "err");
+      fin("stderr");
+      fin("stdout");
+    },
+  },
+  flood: {
+    expected: 2,
+    start({ write, fin, socket }) {
+      let line = 0;
+      const more = () => {
+        while (line < lines) if (!write("stdout", `${line++}\n`)) return void socket.once("drain", more);
+        fin("stdout");
+        fin("error");
+      };
+      more();
+    },
+  },
+  cut: {
+    expected: 2,
+    start({ write, socket }) {
+      write("stdout", "half");
+      socket.end();
+    },
+  },
+  noise: {
+    expected: 2,
+    start: ({ socket }) => void socket.write(Buffer.alloc(64, 0xee)),
+  },
+  quiet: { expected: 2 },
+  tty: {
+    expected: 4,
+    data({ write }, stream, data) {
+      write("stdout", `${stream}:${data}`);
+    },
+    end({ fin }, stream) {
+      if (stream !== "stdin") return;
+      fin("stdout");
+      fin("error");
+    },
+  },
+};
+
+let runtime: Awaited<ReturnType<typeof fakeStreamingRuntime>>;
+let server: TestServer;
+
+before(async () => {
+  runtime = await fakeStreamingRuntime(programs);
+  server = await startServer({
+    routes: fakeNodeRoutes({ url: runtime.url }),
+    gate: { enter: async () => ({ name: "x", groups: [] }) },
+  });
+});
+
+after(async () => {
+  await server.stop();
+  await runtime.stop();
+});
+
+const exec = (command: string, streams: string, protocol = "v5.channel.k8s.io") =>
+  openWebSocket(server.port, `/exec/default/web/app?command=${command}&${streams}`, protocol);
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe("a remote command by WebSocket", () => {
+  test("v5: stdin is echoed, ends by itself, and success comes last", async () => {
+    const client = await exec("echo", "input=1&output=1");
+    assert.equal(client.message.headers["sec-websocket-protocol"], "v5.channel.k8s.io");
+    await until(() => client.heard.has(1));
+    assert.equal(client.text(1), "");
+    client.send(0, "hello ");
+    client.send(0, "world");
+    await until(() => client.text(1) === "hello world");
+    client.send(255, Buffer.from([0]));
+    assert.equal(await client.closed, 1000);
+    assert.deepEqual(JSON.parse(client.text(3)), { metadata: {}, status: "Success" });
+  });
+
+  test("v4 knows no end of stdin: what looks like one is nothing", async () => {
+    const client = await exec("echo", "input=1&output=1", "v4.channel.k8s.io");
+    assert.equal(client.message.headers["sec-websocket-protocol"], "v4.channel.k8s.io");
+    client.send(255, Buffer.from([0]));
+    client.send(0, "still here");
+    await until(() => client.text(1) === "still here");
+    client.socket.destroy();
+  });
+
+  test("the best of what the client offers is taken", async () => {
+    const client = await exec("exit7", "output=1&error=1", "v4.channel.k8s.io, v5.channel.k8s.io");
+    assert.equal(client.message.headers["sec-websocket-protocol"], "v5.channel.k8s.io");
+    await client.closed;
+  });
+
+  test("an exit code comes as the runtime said it, behind all output", async () => {
+    const client = await exec("exit7", "output=1&error=1");
+    assert.equal(await client.closed, 1000);
+    assert.deepEqual([client.text(1), client.text(2)], ["out", "err"]);
+    assert.equal(client.text(3), status7);
+    assert.equal([...client.heard.keys()].at(-1), 3);
+  });
+
+  test(`${lines} lines arrive, all and in order`, async () => {
+    const client = await exec("flood", "output=1");
+    await client.closed;
+    const heard = client.text(1).split("\n");
+    assert.equal(heard.length, lines + 1);
+    assert.ok(heard.slice(0, lines).every((line, i) => line === String(i)));
+  });
+
+  test("20 MiB go through and back, with a reader who pauses", async () => {
+    const client = await exec("echo", "input=1&output=1");
+    const sent = randomBytes(20 * 1024 * 1024);
+    const size = () => (client.heard.get(1) ?? []).reduce((sum, part) => sum + part.length, 0);
+    for (let at = 0; at < sent.length; at += 300_000) {
+      if (!client.send(0, sent.subarray(at, at + 300_000)))
+        await new Promise((resolve) => client.socket.once("drain", resolve));
+      if (at % 3_000_000 === 0) {
+        client.socket.pause();
+        setImmediate(() => client.socket.resume());
+      }
+    }
+    client.send(255, Buffer.from([0]));
+    await client.closed;
+    assert.equal(size(), sent.length);
+    const sum = (data: Buffer) => createHash("sha256").update(data).digest("hex");
+    assert.equal(sum(Buffer.concat(client.heard.get(1) ?? [])), sum(sent));
+  });
+
+  test("a terminal is told its size, and has no stderr", async () => {
+    const path = "/exec/default/web/shell?command=tty&input=1&output=1&error=1&tty=1";
+    const client = await openWebSocket(server.port, path, "v5.channel.k8s.io");
+    client.send(4, '{"Width":80,"Height":24}');
+    await until(() => client.text(1).includes('resize:{"Width":80,"Height":24}'));
+    client.send(0, "x");
+    await until(() => client.text(1).endsWith("stdin:x"));
+    client.socket.destroy();
+  });
+
+  test("attach takes the terminal from the container, not from the caller", async () => {
+    const client = await openWebSocket(
+      server.port,
+      "/attach/default/web/shell?input=1&output=1",
+      "v5.channel.k8s.io",
+    );
+    client.send(4, "{}");
+    await until(() => client.text(1).includes("resize:{}"));
+    client.socket.destroy();
+  });
+
+  test("a runtime that hangs up in the middle is told as a failure", async () => {
+    const client = await exec("cut", "output=1");
+    await client.closed;
+    assert.equal(client.text(1), "half");
+    assert.match(client.text(3), /"status":"Failure".*the runtime has hung up/);
+  });
+
+  test("a runtime that speaks something else is told as a failure", async () => {
+    const client = await exec("noise", "output=1");
+    await client.closed;
+    assert.match(client.text(3), /not SPDY/);
+  });
+
+  test("a runtime that refuses is told before the upgrade", async () => {
+    await assert.rejects(exec("refuse", "output=1"), /^Error: 403 no/);
+  });
+
+  test("pings are answered, messages in fragments joined", async () => {
+    const client = await exec("echo", "input=1&output=1");
+    client.raw(clientFrame(0x02, Buffer.from([0, 97])));
+    client.raw(clientFrame(0x89, Buffer.from("ping")));
+    client.raw(clientFrame(0x00, Buffer.from("b")));
+    client.raw(clientFrame(0x80, Buffer.from("c")));
+    await until(() => client.text(1) === "abc" && client.text(-1) === "ping");
+    client.raw(clientFrame(0x88, Buffer.from([3, 232])));
+    assert.equal(await client.closed, 1000);
+  });
+
+  const broken: [string, Buffer, number][] = [
+    ["a frame without a mask", Buffer.from([0x82, 1, 0]), 1002],
+    ["reserved bits", clientFrame(0xf2, Buffer.from("x")), 1002],
+    ["an unknown kind", clientFrame(0x83, Buffer.from("x")), 1002],
+    ["a continuation of nothing", clientFrame(0x80, Buffer.from("x")), 1002],
+    ["a ping in fragments", clientFrame(0x09, Buffer.from("x")), 1002],
+    ["a ping that is too long", clientFrame(0x89, Buffer.alloc(126)), 1002],
+    ["a message of a petabyte", Buffer.from([0x82, 0xff, 0, 4, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4]), 1009],
+    [
+      "a length that makes no sense",
+      Buffer.from([0x82, 0xff, 255, 255, 255, 255, 255, 255, 255, 255, 1, 2, 3, 4]),
+      1002,
+    ],
+  ];
+  for (const [name, bytes, code] of broken)
+    test(`${name} ends that one with ${code}`, async () => {
+      const other = await exec("echo", "input=1&output=1");
+      const client = await exec("echo", "input=1&output=1");
+      client.raw(bytes);
+      assert.equal(await client.closed, code);
+      other.send(0, "fine");
+      await until(() => other.text(1) === "fine");
+      other.socket.destroy();
+    });
+
+  test("whatever bytes are sent as frames, the next one is served", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 200 }), { maxLength: 5 }), async (chunks) => {
+        const client = await exec("echo", "input=1&output=1");
+        for (const chunk of chunks) client.raw(Buffer.from(chunk));
+        client.socket.end();
+        await client.closed;
+      }),
+      { numRuns: 100 },
+    );
+    assert.equal((await ask(server.port, "/healthz")).status, 200);
+  });
+});
+
+describe("a remote command by SPDY", () => {
+  const upgrade = (path: string, headers: Record<string, string | string[]>) =>
+    new Promise<{ socket: Socket; headers: Record<string, unknown> }>((resolve, reject) => {
+      const outgoing = request({
+        ...{ host: "127.0.0.1", port: server.port, path, method: "POST", agent: false },
+        ...{ rejectUnauthorized: false, headers: { connection: "Upgrade", upgrade: "SPDY/3.1", ...headers } },
+      });
+      outgoing.on("upgrade", (message, socket) => resolve({ socket, headers: message.headers }));
+      outgoing.on("response", ({ statusCode }) => reject(new Error(String(statusCode))));
+      outgoing.on("error", reject).end();
+    });
+
+  test("is handed on as it is: bytes both ways, protocol versions one a line, credentials not", async () => {
+    const { socket, headers } = await upgrade("/exec/default/web/app?output=1&command=raw", {
+      "x-stream-protocol-version": ["v5.channel.k8s.io", "v4.channel.k8s.io"],
+      authorization: "Bearer t",
+    });
+    assert.equal(headers["x-stream-protocol-version"], "v5.channel.k8s.io");
+    const seen = runtime.seen.at(-1);
+    assert.deepEqual(seen?.headersDistinct["x-stream-protocol-version"], [
+      "v5.channel.k8s.io",
+      "v4.channel.k8s.io",
+    ]);
+    assert.equal(seen?.headers.authorization, undefined);
+    socket.write("ping");
+    assert.equal(String((await new Promise((resolve) => socket.once("data", resolve))) as Buffer), "ping");
+    socket.end();
+    await new Promise((resolve) => socket.once("close", resolve));
+  });
+
+  test("one broken connection ends that one only", async () => {
+    const path = "/portForward/default/web";
+    const [a, b] = await Promise.all([upgrade(path, {}), upgrade(path, {})]);
+    a.socket.destroy();
+    b.socket.write("x");
+    assert.equal(String((await new Promise((resolve) => b.socket.once("data", resolve))) as Buffer), "x");
+    b.socket.destroy();
+  });
+});
+
+describe("port forwarding by WebSocket", () => {
+  test("SPDY in messages comes out as it is, and goes back", async () => {
+    const client = await openWebSocket(
+      server.port,
+      "/portForward/default/web",
+      "SPDY/3.1+portforward.k8s.io",
+    );
+    assert.equal(client.message.headers["sec-websocket-protocol"], "SPDY/3.1+portforward.k8s.io");
+    assert.equal(runtime.seen.at(-1)?.headers["x-stream-protocol-version"], "portforward.k8s.io");
+    const sent = randomBytes(5_000_000);
+    client.raw(clientFrame(0x82, sent));
+    const heard = () =>
+      [...client.heard].flatMap(([channel, parts]) => parts.map((part) => [channel, part] as const));
+    await until(() => heard().reduce((sum, [, part]) => sum + part.length + 1, 0) === sent.length);
+    client.raw(clientFrame(0x88, Buffer.from([3, 232])));
+    assert.equal(await client.closed, 1000);
+  });
+});
+
+test("who says nothing for too long is let go", async () => {
+  const impatient = await startServer({
+    routes: fakeNodeRoutes({ url: runtime.url, idleMs: 50 }),
+    gate: { enter: async () => ({ name: "x", groups: [] }) },
+  });
+  const path = "/exec/default/web/app?command=quiet&output=1";
+  const client = await openWebSocket(impatient.port, path, "v5.channel.k8s.io");
+  await client.closed;
+  assert.match(client.text(3), /nothing was said for too long/);
+  await impatient.stop();
+});
+
+test("whoever is kept waiting hears that somebody is there, as long as there is", async () => {
+  const clock = new FakeClock();
+  const patient = await startServer({
+    routes: fakeNodeRoutes({ url: runtime.url, clock }),
+    gate: { enter: async () => ({ name: "x", groups: [] }) },
+  });
+  const path = "/exec/default/web/app?command=quiet&output=1";
+  const client = await openWebSocket(patient.port, path, "v5.channel.k8s.io");
+  const beats = () => client.heard.get(-1)?.length ?? 0;
+  await until(() => client.heard.has(1));
+  for (const beat of [1, 2, 3]) {
+    await clock.advance(10_000);
+    await until(() => beats() === beat);
+  }
+  client.socket.destroy();
+  await until(() => clock.pending === 0);
+  await patient.stop();
+});
+
+test("a server that stops ends its streams", async () => {
+  const ending = await startServer({
+    routes: fakeNodeRoutes({ url: runtime.url }),
+    gate: { enter: async () => ({ name: "x", groups: [] }) },
+  });
+  const path = "/exec/default/web/app?command=quiet&output=1";
+  const client = await openWebSocket(ending.port, path, "v5.channel.k8s.io");
+  await ending.stop();
+  await client.closed;
+});

@@ -1,0 +1,203 @@
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import type { Clock } from "../../../lib/base/clock.ts";
+import { KubeletError } from "../../../lib/base/errors.ts";
+import { endStatus } from "./end-status.ts";
+import { hold } from "./hold.ts";
+import { watchIdle } from "./idle-watch.ts";
+import { SpdyConnection, type SpdyStream, type StreamHandler } from "./spdy/connection.ts";
+import type { StreamOptions } from "./stream-options.ts";
+import { WebSocketConnection } from "./websocket/connection.ts";
+import { handshake } from "./websocket/handshake.ts";
+
+/** The first byte of each message. */
+const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
+type Channel = keyof typeof channels;
+
+/** An error message longer than that is no status. */
+const maxStatus = 64 * 1024;
+const streamsWithinMs = 30_000;
+/** kubectl hangs up after a minute without a pong. */
+const beatEveryMs = 10_000;
+
+export interface Translation {
+  readonly client: {
+    readonly request: IncomingMessage;
+    readonly socket: Socket;
+    readonly head: Buffer;
+    readonly protocol: string;
+  };
+  readonly runtime: { readonly socket: Socket; readonly head: Buffer };
+  readonly streams: StreamOptions;
+  readonly idleMs: number;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * A remote command between a WebSocket (v4 and v5.channel.k8s.io) and the runtime's SPDY. Throws while the client has not
+ * been answered yet; afterwards all that goes wrong is told on the error channel. Resolves when it is over.
+ */
+export async function translate(t: Translation): Promise<void> {
+  const spdy = new SpdyConnection(t.runtime.socket);
+  const session = new Session(t, spdy);
+  spdy.begin(t.runtime.head);
+  const giveUp = () => void t.runtime.socket.destroy();
+  const tooLong = t.clock.after(streamsWithinMs, giveUp);
+  t.signal.addEventListener("abort", giveUp, { once: true });
+  try {
+    await session.openStreams();
+  } catch (error) {
+    t.runtime.socket.destroy();
+    t.signal.throwIfAborted();
+    throw error;
+  } finally {
+    tooLong();
+    t.signal.removeEventListener("abort", giveUp);
+  }
+  await session.run();
+}
+
+class Session {
+  readonly #t: Translation;
+  readonly #spdy: SpdyConnection;
+  readonly #ws: WebSocketConnection;
+  readonly #streams = new Map<Channel, SpdyStream>();
+  readonly #outputs = new Set<Channel>();
+  /** What the runtime says before the client has been answered. */
+  #early: (() => void)[] | undefined = [];
+  #said: Buffer[] = [];
+  readonly #finished = Promise.withResolvers<void>();
+
+  constructor(t: Translation, spdy: SpdyConnection) {
+    this.#t = t;
+    this.#spdy = spdy;
+    this.#ws = new WebSocketConnection(t.client.socket, {
+      message: (data) => this.#fromClient(data),
+      end: () => this.#finished.resolve(),
+    });
+  }
+
+  async openStreams(): Promise<void> {
+    const { stdin, stdout, stderr, tty } = this.#t.streams;
+    const wanted: readonly (readonly [Channel, boolean])[] = [
+      ["error", true],
+      ["stdin", stdin],
+      ["stdout", stdout],
+      ["stderr", stderr],
+      ["resize", tty],
+    ];
+    const opened = wanted
+      .filter(([, wants]) => wants)
+      .map(async ([channel]) => {
+        if (channel !== "stdin" && channel !== "resize") this.#outputs.add(channel);
+        const stream = await this.#spdy.open({ streamType: channel }, this.#handler(channel));
+        this.#streams.set(channel, stream);
+      });
+    await Promise.all(opened);
+    // There is nothing that we would say on these.
+    for (const channel of this.#outputs) if (channel === "error") this.#streams.get(channel)?.end();
+  }
+
+  async run(): Promise<void> {
+    const { client, runtime, clock, idleMs, signal } = this.#t;
+    const over = () => this.#finished.resolve();
+    client.socket.write(handshake(client.request, client.protocol));
+    const { stdout, stderr } = this.#t.streams;
+    // An empty message says that all is set up.
+    this.#ws.send(Buffer.from([stdout ? channels.stdout : stderr ? channels.stderr : channels.error]));
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    for (const say of early) say();
+    this.#ws.begin(client.head);
+    const bytes = () => client.socket.bytesRead + runtime.socket.bytesRead;
+    const stopWatching = watchIdle(clock, idleMs, bytes, () => {
+      this.#spdy.failure ??= new KubeletError("Streaming", "nothing was said for too long");
+      over();
+    });
+    const stopBeating = this.#beat();
+    signal.addEventListener("abort", over, { once: true });
+    if (signal.aborted) over();
+    void this.#spdy.closed.then(over);
+    await this.#finished.promise;
+    stopWatching();
+    stopBeating();
+    signal.removeEventListener("abort", over);
+    await this.#hangUp();
+  }
+
+  /**
+   * Pings of a client that sends more than the command reads are read after all that: too late for it. So it hears now and then
+   * that somebody is there, whether it has asked or not.
+   */
+  #beat(): () => void {
+    const beat = () => {
+      this.#ws.beat();
+      cancel = this.#t.clock.after(beatEveryMs, beat);
+    };
+    let cancel = this.#t.clock.after(beatEveryMs, beat);
+    return () => cancel();
+  }
+
+  /** The last word goes out on the error channel, behind all output. */
+  async #hangUp(): Promise<void> {
+    const { client, runtime } = this.#t;
+    const whole = this.#outputs.size === 0;
+    const failure =
+      this.#spdy.failure ?? (whole ? undefined : new KubeletError("Streaming", "the runtime has hung up"));
+    this.#ws.send(Buffer.from([channels.error]), endStatus(Buffer.concat(this.#said), failure));
+    this.#ws.close();
+    this.#spdy.close();
+    runtime.socket.destroySoon();
+    // Nothing more is to be heard, but what was said has to get through.
+    client.socket.resume();
+    const cut = this.#t.clock.after(10_000, () => client.socket.destroy());
+    await new Promise<void>((resolve) => {
+      if (client.socket.closed) resolve();
+      else client.socket.once("close", () => resolve());
+      client.socket.once("finish", () => client.socket.destroySoon());
+    });
+    cut();
+  }
+
+  #handler(channel: Channel): StreamHandler {
+    return {
+      data: (chunk) => this.#orLater(() => this.#fromRuntime(channel, chunk)),
+      end: (whole) =>
+        this.#orLater(() => {
+          if (whole) this.#outputs.delete(channel);
+          if (this.#outputs.size === 0) this.#finished.resolve();
+        }),
+    };
+  }
+
+  #orLater(say: () => void): void {
+    if (this.#early) this.#early.push(say);
+    else say();
+  }
+
+  #fromRuntime(channel: Channel, chunk: Buffer): void {
+    if (channel === "error") {
+      const size = this.#said.reduce((sum, part) => sum + part.length, 0);
+      if (size + chunk.length <= maxStatus) this.#said.push(chunk);
+      return;
+    }
+    if (!this.#outputs.has(channel)) return;
+    if (this.#ws.send(Buffer.from([channels[channel]]), chunk)) return;
+    hold(this.#spdy.socket as Socket, this.#t.client.socket);
+  }
+
+  #fromClient(message: Buffer): void {
+    const channel = message[0];
+    const data = message.subarray(1);
+    if (channel === channels.close) {
+      if (data[0] === channels.stdin && this.#t.client.protocol.startsWith("v5."))
+        this.#streams.get("stdin")?.end();
+      return;
+    }
+    const name = channel === channels.stdin ? "stdin" : channel === channels.resize ? "resize" : undefined;
+    const stream = name && this.#streams.get(name);
+    if (!stream || data.length === 0) return;
+    if (!stream.write(data)) hold(this.#t.client.socket, this.#spdy.socket as Socket);
+  }
+}

@@ -1,0 +1,58 @@
+import type { Socket } from "node:net";
+import type { Clock } from "../../../lib/base/clock.ts";
+import { hold } from "./hold.ts";
+import { watchIdle } from "./idle-watch.ts";
+import { WebSocketConnection } from "./websocket/connection.ts";
+
+/** Bytes of one protocol in the messages of a WebSocket, and as they are to the runtime. Resolves when it is over. */
+export async function tunnel(o: {
+  client: { socket: Socket; head: Buffer };
+  runtime: { socket: Socket; head: Buffer };
+  idleMs: number;
+  clock: Clock;
+  signal: AbortSignal;
+}): Promise<void> {
+  const { client, runtime, clock, idleMs, signal } = o;
+  const over = Promise.withResolvers<void>();
+  const ws = new WebSocketConnection(client.socket, {
+    message: (data) => {
+      if (data.length === 0 || !runtime.socket.writable) return;
+      if (!runtime.socket.write(data)) hold(client.socket, runtime.socket);
+    },
+    end: () => over.resolve(),
+  });
+  const fromRuntime = (chunk: Buffer) => {
+    if (!ws.send(chunk)) hold(runtime.socket, client.socket);
+  };
+  if (runtime.head.length > 0) fromRuntime(runtime.head);
+  runtime.socket.on("data", fromRuntime);
+  for (const event of ["end", "close", "error"] as const) runtime.socket.once(event, () => over.resolve());
+  ws.begin(client.head);
+  const bytes = () => client.socket.bytesRead + runtime.socket.bytesRead;
+  const stopWatching = watchIdle(clock, idleMs, bytes, () => over.resolve());
+  const stop = () => over.resolve();
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  await over.promise;
+  stopWatching();
+  signal.removeEventListener("abort", stop);
+  ws.close();
+  runtime.socket.end();
+  client.socket.resume();
+  runtime.socket.resume();
+  const cut = clock.after(10_000, () => {
+    client.socket.destroy();
+    runtime.socket.destroy();
+  });
+  client.socket.once("finish", () => client.socket.destroySoon());
+  runtime.socket.once("finish", () => runtime.socket.destroySoon());
+  await Promise.all([client.socket, runtime.socket].map(closed));
+  cut();
+}
+
+function closed(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    if (socket.closed) resolve();
+    else socket.once("close", () => resolve());
+  });
+}

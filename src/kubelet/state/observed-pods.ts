@@ -1,0 +1,121 @@
+import type { ContainerId, SandboxId } from "../../lib/clients/cri/cri.ts";
+import type { PodId, PodUid } from "../../lib/model/pod.ts";
+
+/** A container as the runtime told it. Times are milliseconds since the epoch; 0 means "not yet". */
+export interface ObservedContainer {
+  id: ContainerId;
+  name: string;
+  sandboxId: SandboxId;
+  state: "created" | "running" | "exited" | "unknown";
+  /** How many containers of that name came before it: part of its name in the runtime. */
+  attempt: number;
+  /** What the spec was when it was created. */
+  hash: string;
+  /** The name that the runtime has for the image. */
+  image: string;
+  /** What a list of the runtime's containers has there instead: with containerd, the image's id. */
+  listedImage?: string;
+  /** What the API calls imageID: a digest where the image has one. */
+  imageRef: string;
+  /** The image's own id in the runtime; it keeps the image from being removed. Empty with old runtimes. */
+  imageId?: string;
+  createdAt: number;
+  startedAt: number;
+  finishedAt: number;
+  exitCode: number;
+  reason: string;
+  message: string;
+  logPath: string;
+  annotations: Readonly<Record<string, string>>;
+  /** Who its first process runs as, if the runtime tells. */
+  user?: { uid: number; gid: number; supplementalGroups: readonly number[] };
+  /** What holds now, if the runtime tells; what has no limit is absent. */
+  resources?: { milliCpuLimit?: number; milliCpuRequest?: number; memoryLimit?: number };
+  /** "SIGTERM"; absent if the runtime does not tell. */
+  stopSignal?: string;
+}
+
+export interface ObservedSandbox {
+  id: SandboxId;
+  state: "ready" | "notready";
+  attempt: number;
+  createdAt: number;
+  ips: readonly string[];
+  hostNetwork: boolean;
+  annotations: Readonly<Record<string, string>>;
+}
+
+/** What the runtime has of one pod, newest first. */
+export interface ObservedPod {
+  uid: PodUid;
+  name: string;
+  namespace: string;
+  sandboxes: readonly ObservedSandbox[];
+  containers: readonly ObservedContainer[];
+}
+
+/** A pod that the runtime has listed, and no more. */
+export interface UnclearPod extends PodId {
+  sandboxes: readonly { annotations: Readonly<Record<string, string>> }[];
+}
+
+/**
+ * The runtime as it was last seen, pod by pod. PLEG is its only writer: everybody else reads.
+ */
+export class ObservedPods {
+  #pods = new Map<PodUid, ObservedPod>();
+  #looked = false;
+  #unclear = new Map<PodUid, UnclearPod>();
+
+  /** False if "nothing observed" means nothing: there was no look yet, or the pod was there and could not be inspected. */
+  knows(uid: PodUid): boolean {
+    return this.#pods.has(uid) || (this.#looked && !this.#unclear.has(uid));
+  }
+
+  /** All pods were looked for, and these are there. */
+  looked(found: { has(uid: PodUid): boolean }): void {
+    this.#looked = true;
+    for (const uid of this.#unclear.keys()) if (!found.has(uid)) this.#unclear.delete(uid);
+  }
+
+  /** The runtime has the pod, and would not say what of it. */
+  couldNotInspect(pod: UnclearPod): void {
+    this.#unclear.set(pod.uid, pod);
+  }
+
+  /** Pods that the runtime has and of which nothing else is known. */
+  unclear(): UnclearPod[] {
+    return [...this.#unclear.values()].filter((pod) => !this.#pods.has(pod.uid));
+  }
+
+  get(uid: PodUid): ObservedPod | undefined {
+    return this.#pods.get(uid);
+  }
+
+  all(): IterableIterator<ObservedPod> {
+    return this.#pods.values();
+  }
+
+  set(pod: ObservedPod): void {
+    this.#unclear.delete(pod.uid);
+    this.#pods.set(pod.uid, pod);
+  }
+
+  delete(uid: PodUid): void {
+    this.#unclear.delete(uid);
+    this.#pods.delete(uid);
+  }
+}
+
+export function readySandbox(pod: ObservedPod | undefined): ObservedSandbox | undefined {
+  return pod?.sandboxes.find((s) => s.state === "ready");
+}
+
+/** The newest container of that name, whatever its state. */
+export function newestContainer(pod: ObservedPod | undefined, name: string): ObservedContainer | undefined {
+  return pod?.containers.find((c) => c.name === name);
+}
+
+export function runningContainers(pod: ObservedPod | undefined): ObservedContainer[] {
+  return pod?.containers.filter((c) => c.state === "running" || c.state === "unknown") ?? [];
+}

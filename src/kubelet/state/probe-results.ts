@@ -1,0 +1,57 @@
+import type { ContainerId } from "../../lib/clients/cri/cri.ts";
+import type { PodUid } from "../../lib/model/pod.ts";
+
+export type ProbeKind = "startup" | "liveness" | "readiness";
+
+/** What the last probes of a container came to. Unknown: it is probed, and no threshold was reached yet. */
+export type ProbeOutcome = "success" | "failure" | "unknown";
+
+export interface ProbeNews {
+  uid: PodUid;
+  id: ContainerId;
+  kind: ProbeKind;
+  outcome: ProbeOutcome;
+}
+
+/** The results of all probes by container ID: a new container of the same name starts without any. Written by the probe manager. */
+export class ProbeResults {
+  #outcomes = new Map<string, ProbeOutcome>();
+  #listeners = new Set<(news: ProbeNews) => void>();
+
+  /** Undefined if that container is not probed that way. */
+  get(kind: ProbeKind, id: ContainerId): ProbeOutcome | undefined {
+    return this.#outcomes.get(key(kind, id));
+  }
+
+  /** Tells the listeners if it is news. */
+  set(news: ProbeNews): void {
+    const { kind, id, outcome } = news;
+    if (this.#outcomes.get(key(kind, id)) === outcome) return;
+    this.#outcomes.set(key(kind, id), outcome);
+    for (const listener of [...this.#listeners]) listener(news);
+  }
+
+  delete(kind: ProbeKind, id: ContainerId): void {
+    this.#outcomes.delete(key(kind, id));
+  }
+
+  *all(): Generator<Omit<ProbeNews, "uid">> {
+    for (const [name, outcome] of this.#outcomes) {
+      const [kind, id] = name.split("/") as [ProbeKind, ContainerId];
+      yield { kind, id, outcome };
+    }
+  }
+
+  get size(): number {
+    return this.#outcomes.size;
+  }
+
+  onChange(listener: (news: ProbeNews) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}
+
+function key(kind: ProbeKind, id: ContainerId): string {
+  return `${kind}/${id}`;
+}

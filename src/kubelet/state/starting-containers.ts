@@ -1,0 +1,50 @@
+import type { ContainerId } from "../../lib/clients/cri/cri.ts";
+import type { PodUid } from "../../lib/model/pod.ts";
+import type { ObservedPod } from "./observed-pods.ts";
+
+/**
+ * Containers that run for the runtime but have not started for users: their postStart hook is not done. Who starts
+ * containers writes it; an agent that restarts in between does not know any more, and takes them for started.
+ */
+export class StartingContainers {
+  #ids = new Map<ContainerId, PodUid>();
+  readonly #onStarted: (uid: PodUid) => void;
+
+  /** `onStarted`: something of this pod has started for users, too. */
+  constructor(onStarted: (uid: PodUid) => void = () => {}) {
+    this.#onStarted = onStarted;
+  }
+
+  add(uid: PodUid, id: ContainerId): void {
+    this.#ids.set(id, uid);
+  }
+
+  delete(id: ContainerId): void {
+    const uid = this.#ids.get(id);
+    if (uid === undefined) return;
+    this.#ids.delete(id);
+    this.#onStarted(uid);
+  }
+
+  /** Nothing of the pod runs any more. */
+  forget(uid: PodUid): void {
+    for (const [id, owner] of this.#ids) if (owner === uid) this.#ids.delete(id);
+  }
+
+  get size(): number {
+    return this.#ids.size;
+  }
+
+  /** The pod as users should see it: what is still starting is created, not running. */
+  seenFromOutside(pod: ObservedPod | undefined): ObservedPod | undefined {
+    if (!pod?.containers.some((c) => this.#isStarting(c))) return pod;
+    return {
+      ...pod,
+      containers: pod.containers.map((c) => (this.#isStarting(c) ? { ...c, state: "created" } : c)),
+    };
+  }
+
+  #isStarting(container: { id: ContainerId; state: string }): boolean {
+    return container.state === "running" && this.#ids.has(container.id);
+  }
+}

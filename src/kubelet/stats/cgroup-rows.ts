@@ -1,0 +1,138 @@
+import { fewAtOnce } from "../../lib/base/few-at-once.ts";
+import type { CgroupUsage } from "../../lib/host/cgroups/usage.ts";
+import type { InterfaceCount } from "../../lib/host/network-usage.ts";
+import { readOpenFiles, readOpenFilesLimit } from "../../lib/host/process-usage.ts";
+import { readTaskStates, type TaskStates } from "../../lib/host/task-states.ts";
+import type { ObservedPod } from "../state/observed-pods.ts";
+import { containerIdOf } from "./cgroup-sampler.ts";
+import type { Layer } from "./layers.ts";
+import type { StatsHost, StatsOptions } from "./options.ts";
+
+/** One cgroup, whose it is, and all that is counted for it. */
+export interface CgroupRow {
+  /** Its path: "/kubepods/pod…/…". */
+  readonly id: string;
+  /** The ID of the container or sandbox; "" if it is neither. */
+  readonly name: string;
+  readonly image: string;
+  readonly namespace: string;
+  readonly pod: string;
+  readonly container: string;
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+  readonly startedAt: number;
+  readonly usage: CgroupUsage;
+  /** Of a pod's network: at its sandbox, as everywhere. */
+  readonly network?: readonly InterfaceCount[];
+  readonly processes?: number;
+  readonly tasks?: TaskStates;
+  readonly openFiles?: number;
+  readonly openSockets?: number;
+  readonly openFilesLimit?: number;
+  readonly layer?: Layer;
+}
+
+type Owner = Pick<CgroupRow, "name" | "image" | "namespace" | "pod" | "container"> & {
+  readonly kind: "machine" | "group" | "pod" | "sandbox" | "container";
+  readonly startedAt?: number;
+};
+
+const cgroupsAtOnce = 4;
+const nobody = { name: "", image: "", namespace: "", pod: "", container: "" };
+
+/** The machine, the cgroups that the configuration names, and all of pods from the top to containers. */
+export async function cgroupRows(o: StatsOptions, host: StatsHost): Promise<CgroupRow[]> {
+  const owners = new Map<string, Owner>([["/", { ...nobody, kind: "machine", startedAt: o.bootedAt }]]);
+  for (const path of Object.values(await o.systemCgroups()))
+    if (path) owners.set(path, { ...nobody, kind: "group" });
+  const pods = podsByCgroup(o);
+  await addTree(o, o.podsCgroup, pods, owners, 0);
+  for (const [path, pod] of pods) await addPod(o, path, pod, owners);
+  const rows = await fewAtOnce([...owners], cgroupsAtOnce, ([path, owner]) => rowOf(o, host, path, owner));
+  return rows.filter((row) => row !== undefined);
+}
+
+function podsByCgroup(o: StatsOptions): Map<string, ObservedPod> {
+  const found = new Map<string, ObservedPod>();
+  for (const pod of o.observed.all()) {
+    const path = o.cgroupOf(pod.uid);
+    if (path !== undefined) found.set(path, pod);
+  }
+  return found;
+}
+
+/** kubepods, and the tiers in it; pods are looked at by themselves. */
+async function addTree(
+  o: StatsOptions,
+  path: string,
+  pods: ReadonlyMap<string, ObservedPod>,
+  owners: Map<string, Owner>,
+  depth: number,
+): Promise<void> {
+  owners.set(path, { ...nobody, kind: "group" });
+  if (depth >= 1) return;
+  for (const name of await o.cgroups.children(path)) {
+    const below = path === "/" ? `/${name}` : `${path}/${name}`;
+    if (!pods.has(below) && /burstable|besteffort/.test(name))
+      await addTree(o, below, pods, owners, depth + 1);
+  }
+}
+
+async function addPod(
+  o: StatsOptions,
+  path: string,
+  pod: ObservedPod,
+  owners: Map<string, Owner>,
+): Promise<void> {
+  const whose = { namespace: pod.namespace, pod: pod.name };
+  owners.set(path, { ...nobody, ...whose, kind: "pod" });
+  for (const folder of await o.cgroups.children(path)) {
+    const id = containerIdOf(folder);
+    const container = pod.containers.find((c) => c.id === id);
+    const sandbox = pod.sandboxes.find((s) => s.id === id);
+    const owner = { ...nobody, ...whose, name: id };
+    if (container)
+      owners.set(`${path}/${folder}`, {
+        ...{ ...owner, kind: "container", container: container.name, image: container.image },
+        startedAt: container.createdAt,
+      });
+    else if (sandbox)
+      owners.set(`${path}/${folder}`, { ...owner, kind: "sandbox", startedAt: sandbox.createdAt });
+  }
+}
+
+async function rowOf(
+  o: StatsOptions,
+  host: StatsHost,
+  id: string,
+  owner: Owner,
+): Promise<CgroupRow | undefined> {
+  const { kind, startedAt, ...labels } = owner;
+  const counted = await o.cgroups.read(id, "all");
+  if (!counted) return undefined;
+  const usage = o.psi ? counted : { ...counted, pressure: {} };
+  const time = o.clock.now();
+  const row = { id, ...labels, time, startedAt: startedAt ?? (await o.cgroups.createdAt(id)) ?? time, usage };
+  if (kind === "machine") {
+    const network = await host.network("self");
+    return { ...row, ...(network && { network }) };
+  }
+  if (kind !== "container" && kind !== "sandbox") return row;
+  const pids = await o.cgroups.pids(id);
+  const [first] = pids;
+  const [open, tasks, limit, network] = await Promise.all([
+    readOpenFiles(pids),
+    readTaskStates(pids),
+    first === undefined ? undefined : readOpenFilesLimit(first),
+    kind === "sandbox" && first !== undefined ? host.network(first) : undefined,
+  ]);
+  return {
+    ...row,
+    processes: pids.length,
+    tasks,
+    openFiles: open.files,
+    openSockets: open.sockets,
+    ...(limit !== undefined && { openFilesLimit: limit }),
+    ...(network && { network }),
+  };
+}

@@ -1,0 +1,48 @@
+import type { Clock } from "../../lib/base/clock.ts";
+import type { CgroupUsageReader } from "../../lib/host/cgroups/usage.ts";
+import type { CpuRates } from "./cpu-rates.ts";
+import { type CgroupStats, type CgroupStatsOptions, cgroupStats } from "./from-cgroup.ts";
+import { rfc3339 } from "./times.ts";
+
+export interface CgroupSamplerOptions {
+  readonly clock: Clock;
+  readonly cgroups: CgroupUsageReader;
+  readonly rates: CpuRates;
+  readonly psi: boolean;
+}
+
+/** The statistics of cgroups, by their paths. */
+export class CgroupSampler {
+  readonly #o: CgroupSamplerOptions;
+
+  constructor(options: CgroupSamplerOptions) {
+    this.#o = options;
+  }
+
+  /** Undefined if there is no such cgroup. */
+  async stats(
+    path: string,
+    startedAt: number,
+    machine?: CgroupStatsOptions["machine"],
+  ): Promise<CgroupStats | undefined> {
+    const { clock, cgroups, rates, psi } = this.#o;
+    const usage = await cgroups.read(path, "basic");
+    if (!usage) return undefined;
+    const now = clock.now();
+    const nanoCores = usage.cpu ? rates.rate(path, now, usage.cpu.usageNs, startedAt) : 0;
+    return cgroupStats({ time: rfc3339(now), usage, nanoCores, psi, ...(machine && { machine }) });
+  }
+
+  /** The cgroups right below, by the IDs of the containers in them. */
+  async containers(path: string): Promise<ReadonlyMap<string, string>> {
+    const names = await this.#o.cgroups.children(path);
+    return new Map(names.map((name) => [containerIdOf(name), `${path === "/" ? "" : path}/${name}`]));
+  }
+}
+
+/** "cri-containerd-<id>.scope" where systemd makes cgroups, "<id>" elsewhere. */
+export function containerIdOf(folder: string): string {
+  if (!folder.endsWith(".scope")) return folder;
+  const name = folder.slice(0, -".scope".length);
+  return name.slice(name.lastIndexOf("-") + 1);
+}

@@ -1,0 +1,72 @@
+import type * as api from "../../lib/gen/runtime/v1/api_pb.js";
+import { noPressure } from "../../lib/host/cgroups/pressure.ts";
+import type { ContainerStats, FsStats, Psi, SwapStats } from "../../lib/model/stats-summary.ts";
+import type { ObservedContainer } from "../state/observed-pods.ts";
+import type { CgroupSampler } from "./cgroup-sampler.ts";
+import type { CpuRates } from "./cpu-rates.ts";
+import type { Room } from "./filesystems.ts";
+import { type CgroupStats, psiOf } from "./from-cgroup.ts";
+import { runtimeCpu, runtimeFs, runtimeIo, runtimeMemory, runtimeSwap } from "./from-runtime.ts";
+import type { FileUsage } from "./log-usage.ts";
+import { rfc3339 } from "./times.ts";
+
+export interface ContainerSources {
+  readonly told: api.ContainerStats | undefined;
+  readonly cgroup: string | undefined;
+  readonly sampler: CgroupSampler;
+  readonly rates: CpuRates;
+  readonly psi: boolean;
+  /** True on v2, where the kernel counts pressure by cgroup. */
+  readonly cgroupPressure: boolean;
+  /** True if the machine has any. */
+  readonly canSwap: boolean;
+}
+
+/** CPU, memory and swap of a container: what the runtime tells, and what it does not from the cgroup. */
+export async function containerUsage(
+  container: ObservedContainer,
+  from: ContainerSources,
+): Promise<ContainerStats> {
+  const { told, cgroup, sampler, rates, psi } = from;
+  const { id, name, createdAt } = container;
+  const rate = (at: number, usageNs: number) => rates.rate(id, at, usageNs, createdAt);
+  const cpu = runtimeCpu(told?.cpu, rate, psi);
+  const memory = runtimeMemory(told?.memory, psi);
+  const io = runtimeIo(told?.io, psi);
+  const swap = runtimeSwap(told?.swap);
+  const lacksPressure = from.cgroupPressure && psi && cpu?.psi === undefined;
+  const lacking = !cpu || !memory || lacksPressure || (!swap && from.canSwap);
+  const kernel: CgroupStats = (lacking && cgroup && (await sampler.stats(cgroup, createdAt))) || {};
+  // With the gate, pressure is always reported: zero where neither the runtime nor the kernel measures it.
+  const pressure = (...found: (Psi | undefined)[]) =>
+    psi ? { psi: found.find(Boolean) ?? psiOf(noPressure) } : {};
+  const ioTime = io?.time ?? kernel.io?.time ?? cpu?.time;
+  const merged = {
+    cpu: cpu ? { ...cpu, ...pressure(cpu.psi, kernel.cpu?.psi) } : kernel.cpu,
+    memory: memory ? { ...memory, ...pressure(memory.psi, kernel.memory?.psi) } : kernel.memory,
+    io: psi && ioTime ? { time: ioTime, ...pressure(io?.psi, kernel.io?.psi) } : undefined,
+    swap: swap ?? kernel.swap ?? (from.canSwap ? undefined : noSwap(cpu?.time)),
+  };
+  return { name, startTime: rfc3339(createdAt), ...present(merged) };
+}
+
+function noSwap(time: string | undefined): SwapStats | undefined {
+  return time === undefined ? undefined : { time, swapAvailableBytes: 0, swapUsageBytes: 0 };
+}
+
+type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+/** Without what is not known. */
+export function present<T extends object>(values: T): Present<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Present<T>;
+}
+
+/** What the container has written beside its image. */
+export function rootfsOf(told: api.ContainerStats | undefined, room: Room | undefined): FsStats | undefined {
+  const layer = runtimeFs(told?.writableLayer);
+  return layer && { ...layer, ...room };
+}
+
+export function logsOf(time: string, usage: FileUsage | undefined, room: Room): FsStats | undefined {
+  return usage && { time, ...room, usedBytes: usage.bytes, inodesUsed: usage.files };
+}

@@ -1,0 +1,43 @@
+import type { Pod } from "../../lib/model/pod.ts";
+import type { ContainerStats, FsStats, VolumeStats } from "../../lib/model/stats-summary.ts";
+import type { Room } from "./filesystems.ts";
+import type { FileUsage } from "./log-usage.ts";
+
+/** True if what is in the volume is on the node's own disk and goes with the pod. */
+export function isEphemeral(volume: NonNullable<Pod["spec"]["volumes"]>[number]): boolean {
+  if (volume.emptyDir) return !volume.emptyDir.medium;
+  return volume.gitRepo !== undefined || volume.configMap !== undefined;
+}
+
+export interface StorageParts {
+  readonly time: string;
+  readonly room: Room;
+  readonly containers: readonly ContainerStats[];
+  /** Those that are ephemeral. */
+  readonly volumes: readonly VolumeStats[];
+  /** Files of the pod itself: its logs folder, its hosts file. */
+  readonly files: readonly (FileUsage | undefined)[];
+}
+
+/** All that a pod has on the node's disk. */
+export function ephemeralStorage({ time, room, containers, volumes, files }: StorageParts): FsStats {
+  const parts: (Pick<FsStats, "usedBytes" | "inodesUsed"> | undefined)[] = [
+    // Logs count with a writable layer only, as everywhere: one without the other is a container half seen.
+    ...containers.flatMap(({ rootfs, logs }) => (rootfs ? [rootfs, logs] : [])),
+    ...volumes,
+    ...files.map((usage) => usage && { usedBytes: usage.bytes, inodesUsed: usage.files }),
+  ];
+  const sum = (key: "usedBytes" | "inodesUsed") =>
+    parts.reduce<number | undefined>((total, part) => {
+      const value = part?.[key];
+      return value === undefined ? total : (total ?? 0) + value;
+    }, undefined);
+  const usedBytes = sum("usedBytes");
+  const inodesUsed = sum("inodesUsed");
+  return {
+    time,
+    ...room,
+    ...(usedBytes !== undefined && { usedBytes }),
+    ...(inodesUsed !== undefined && { inodesUsed }),
+  };
+}

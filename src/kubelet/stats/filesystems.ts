@@ -1,0 +1,38 @@
+import type { ImageFsInfoResponse } from "../../lib/gen/runtime/v1/api_pb.js";
+import type { FilesystemSpace } from "../../lib/host/disk-usage.ts";
+import type { FsStats } from "../../lib/model/stats-summary.ts";
+import { runtimeFs } from "./from-runtime.ts";
+
+/** How much room there is, whoever has used the rest. */
+export type Room = Pick<FsStats, "availableBytes" | "capacityBytes" | "inodesFree" | "inodes">;
+
+export function roomOf(space: FilesystemSpace): Room {
+  const { availableBytes, capacityBytes, inodesFree, inodes } = space;
+  return { availableBytes, capacityBytes, inodesFree, inodes };
+}
+
+/** The file system of images, and that of what containers write, which may be another. */
+export async function runtimeFilesystems(
+  info: ImageFsInfoResponse,
+  space: (mountpoint: string) => Promise<FilesystemSpace | undefined>,
+): Promise<{ imageFs?: FsStats; containerFs?: FsStats }> {
+  const [images] = info.imageFilesystems;
+  if (images === undefined) return {};
+  const [containers] = info.containerFilesystems;
+  const imageFs = await withRoom(runtimeFs(images)!, images.fsId?.mountpoint, space);
+  const apart = containers?.fsId !== undefined && containers.fsId.mountpoint !== images.fsId?.mountpoint;
+  const containerFs = apart
+    ? await withRoom(runtimeFs(containers)!, containers.fsId?.mountpoint, space)
+    : imageFs;
+  return { imageFs, containerFs };
+}
+
+/** A file system that this node does not see has no room to tell of. */
+export async function withRoom(
+  fs: FsStats,
+  mountpoint: string | undefined,
+  space: (mountpoint: string) => Promise<FilesystemSpace | undefined>,
+): Promise<FsStats> {
+  const found = mountpoint ? await space(mountpoint) : undefined;
+  return found ? { ...fs, ...roomOf(found) } : fs;
+}

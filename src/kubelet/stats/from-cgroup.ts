@@ -1,0 +1,63 @@
+import { noPressure, type Pressure } from "../../lib/host/cgroups/pressure.ts";
+import type { CgroupUsage, CpuCount, MemoryCount } from "../../lib/host/cgroups/usage.ts";
+import type { CpuStats, IoStats, MemoryStats, Psi, SwapStats } from "../../lib/model/stats-summary.ts";
+
+/** What a summary says of one cgroup. */
+export interface CgroupStats {
+  readonly cpu?: CpuStats;
+  readonly memory?: MemoryStats;
+  readonly io?: IoStats;
+  readonly swap?: SwapStats;
+}
+
+export interface CgroupStatsOptions {
+  readonly time: string;
+  readonly usage: CgroupUsage;
+  readonly nanoCores: number;
+  /** Whether pressure is told at all. */
+  readonly psi: boolean;
+  /** Of the whole machine, whose own cgroup has no limits. */
+  readonly machine?: { readonly memoryBytes: number; readonly swapBytes: number };
+}
+
+export function cgroupStats(o: CgroupStatsOptions): CgroupStats {
+  const { time, usage, psi } = o;
+  const pressure = (of: Pressure | undefined) => (psi ? { psi: psiOf(of ?? noPressure) } : {});
+  return {
+    ...(usage.cpu && { cpu: { ...cpuOf(o, usage.cpu), ...pressure(usage.pressure.cpu) } }),
+    ...(usage.memory && { memory: { ...memoryOf(o, usage.memory), ...pressure(usage.pressure.memory) } }),
+    ...(psi && { io: { time, ...pressure(usage.pressure.io) } }),
+    ...(usage.memory && { swap: swapOf(o, usage.memory) }),
+  };
+}
+
+function cpuOf({ time, nanoCores }: CgroupStatsOptions, cpu: CpuCount): CpuStats {
+  return { time, usageNanoCores: nanoCores, usageCoreNanoSeconds: cpu.usageNs };
+}
+
+function memoryOf({ time, machine }: CgroupStatsOptions, memory: MemoryCount): MemoryStats {
+  const limit = machine?.memoryBytes ?? memory.limit;
+  return {
+    time,
+    ...(limit !== undefined && { availableBytes: Math.max(0, limit - memory.workingSet) }),
+    usageBytes: memory.usage,
+    workingSetBytes: memory.workingSet,
+    rssBytes: memory.rss,
+    // Without those below, as dashboards know it of a kubelet: on v1 the faults of "pods" are not those of all pods.
+    pageFaults: memory.ownPageFaults,
+    majorPageFaults: memory.ownMajorPageFaults,
+  };
+}
+
+function swapOf({ time, machine }: CgroupStatsOptions, memory: MemoryCount): SwapStats {
+  const limit = machine?.swapBytes ?? memory.swapLimit;
+  return {
+    time,
+    ...(limit !== undefined && { swapAvailableBytes: Math.max(0, limit - memory.swap) }),
+    swapUsageBytes: memory.swap,
+  };
+}
+
+export function psiOf({ some, full }: Pressure): Psi {
+  return { full: { ...full }, some: { ...some } };
+}

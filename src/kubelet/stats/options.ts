@@ -1,0 +1,69 @@
+import type { Clock } from "../../lib/base/clock.ts";
+import type { Logger } from "../../lib/base/logger.ts";
+import type { StatsService } from "../../lib/clients/cri/cri.ts";
+import type { ImageFsInfoResponse } from "../../lib/gen/runtime/v1/api_pb.js";
+import type { CgroupUsageReader } from "../../lib/host/cgroups/usage.ts";
+import type { FilesystemSpace } from "../../lib/host/disk-usage.ts";
+import type { InterfaceCount } from "../../lib/host/network-usage.ts";
+import type { TaskCounts } from "../../lib/host/process-limits.ts";
+import type { Pod, PodUid } from "../../lib/model/pod.ts";
+import type { ObservedPod } from "../state/observed-pods.ts";
+
+/** A volume as whoever mounted it measures it. */
+export interface MeasuredVolume {
+  readonly name: string;
+  readonly claim: { readonly namespace: string; readonly name: string } | undefined;
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+  readonly availableBytes?: number;
+  readonly capacityBytes?: number;
+  readonly usedBytes?: number;
+  readonly inodes?: number;
+  readonly inodesFree?: number;
+  readonly inodesUsed?: number;
+  readonly healthy?: boolean;
+}
+
+/** What is asked of the machine; the real one unless told. */
+export interface StatsHost {
+  network(pid: number | "self"): Promise<InterfaceCount[] | undefined>;
+  space(path: string): Promise<FilesystemSpace>;
+  tasks(): Promise<TaskCounts>;
+}
+
+export interface StatsOptions {
+  readonly nodeName: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly cgroups: CgroupUsageReader;
+  readonly runtime: StatsService & {
+    imageFsInfo(o?: { signal?: AbortSignal; timeoutMs?: number }): Promise<ImageFsInfoResponse>;
+  };
+  readonly observed: { all(): Iterable<ObservedPod> };
+  readonly pod: (uid: PodUid) => Pod | undefined;
+  /** The cgroup of a pod alone; undefined if there is none. */
+  readonly cgroupOf: (uid: PodUid) => string | undefined;
+  /** The cgroup above all pods: "/kubepods". */
+  readonly podsCgroup: string;
+  /** Where the agent, the runtime and all other processes outside of containers are, as far as that is known. */
+  readonly systemCgroups: () => Promise<{
+    readonly kubelet?: string;
+    readonly runtime?: string;
+    readonly misc?: string;
+  }>;
+  readonly volumes?: { stats(uid: PodUid): Promise<readonly MeasuredVolume[]> };
+  readonly rootDir: string;
+  readonly podLogsDir: string;
+  readonly machine: { readonly memoryBytes: number; readonly swapBytes: number };
+  readonly bootedAt: number;
+  readonly startedAt: number;
+  /** The KubeletPSI gate. */
+  readonly psi: boolean;
+  /** The PodAndContainerStatsFromCRI gate. */
+  readonly podStatsFromRuntime: boolean;
+  readonly host?: StatsHost;
+  /** How old an answer may be. */
+  readonly maxAgeMs?: number;
+  /** How long to wait for a second sample of the CPU if the last one is too old to say what is used now; 0: never. */
+  readonly secondSampleMs?: number;
+}

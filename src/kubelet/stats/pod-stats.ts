@@ -1,0 +1,206 @@
+import { join } from "node:path";
+import { messageOf } from "../../lib/base/errors.ts";
+import type * as api from "../../lib/gen/runtime/v1/api_pb.js";
+import type { FsStats, NetworkStats, PodStats, VolumeStats } from "../../lib/model/stats-summary.ts";
+import type { ObservedContainer, ObservedPod } from "../state/observed-pods.ts";
+import type { CgroupSampler } from "./cgroup-sampler.ts";
+import { containerUsage, logsOf, present, rootfsOf } from "./container-stats.ts";
+import type { CpuRates } from "./cpu-rates.ts";
+import { ephemeralStorage, isEphemeral } from "./ephemeral-storage.ts";
+import { type Room, roomOf } from "./filesystems.ts";
+import type { CgroupStats } from "./from-cgroup.ts";
+import { runtimeCpu, runtimeIo, runtimeMemory, runtimeNetwork } from "./from-runtime.ts";
+import { usageOfFile, usageOfFiles } from "./log-usage.ts";
+import { networkStats } from "./network.ts";
+import type { MeasuredVolume, StatsHost, StatsOptions } from "./options.ts";
+import { sumOfContainers } from "./pod-sums.ts";
+import { rfc3339 } from "./times.ts";
+
+/** What the runtime has counted, asked for once for all pods. */
+export interface RuntimeCounts {
+  readonly containers: ReadonlyMap<string, api.ContainerStats>;
+  readonly sandboxes: ReadonlyMap<string, api.LinuxPodSandboxStats>;
+}
+
+export interface PodStatsParts {
+  readonly o: StatsOptions;
+  readonly host: StatsHost;
+  readonly sampler: CgroupSampler;
+  readonly rates: CpuRates;
+}
+
+/** The statistics of one pod at a time. */
+export class PodStatsMaker {
+  readonly #p: PodStatsParts;
+
+  constructor(parts: PodStatsParts) {
+    this.#p = parts;
+  }
+
+  /** Undefined if nothing of it runs. */
+  async cpuAndMemory(pod: ObservedPod, counts: RuntimeCounts): Promise<PodStats | undefined> {
+    const { o, sampler, rates } = this.#p;
+    const running = pod.containers.filter((c) => c.state === "running");
+    const sandbox = sandboxOf(pod, running);
+    if (!sandbox || running.length === 0) return undefined;
+    const cgroup = o.cgroupOf(pod.uid);
+    const folders = cgroup === undefined ? undefined : await sampler.containers(cgroup);
+    const containers = await Promise.all(
+      running.map((container) =>
+        containerUsage(container, {
+          ...{ sampler, rates, psi: o.psi, cgroupPressure: o.cgroups.version === 2 },
+          canSwap: o.machine.swapBytes > 0,
+          told: counts.containers.get(container.id),
+          cgroup: folders?.get(container.id),
+        }),
+      ),
+    );
+    const told = counts.sandboxes.get(sandbox.id);
+    const whole =
+      (told && this.#fromRuntime(sandbox, told)) ??
+      (cgroup === undefined ? undefined : await sampler.stats(cgroup, sandbox.createdAt));
+    const { name, namespace, uid } = pod;
+    const summed = sumOfContainers(containers);
+    return {
+      podRef: { name, namespace, uid },
+      startTime: rfc3339(sandbox.createdAt),
+      containers,
+      ...summed,
+      ...whole,
+    };
+  }
+
+  /** All of it. */
+  async whole(pod: ObservedPod, counts: RuntimeCounts, nodeRoom: Room): Promise<PodStats | undefined> {
+    const { o } = this.#p;
+    const basic = await this.cpuAndMemory(pod, counts);
+    if (!basic) return undefined;
+    const time = rfc3339(o.clock.now());
+    const logDir = join(o.podLogsDir, `${pod.namespace}_${pod.name}_${pod.uid}`);
+    const running = pod.containers.filter((c) => c.state === "running");
+    const [containers, volumes, network, processes, podLogs, hosts] = await Promise.all([
+      Promise.all(
+        basic.containers.map(async (stats, index) => {
+          const told = counts.containers.get(running[index]!.id);
+          const [room, logs] = await Promise.all([
+            this.#roomOf(told),
+            usageOfFiles(join(logDir, stats.name)),
+          ]);
+          const files = { rootfs: rootfsOf(told, room), logs: logsOf(time, logs, nodeRoom) };
+          const { swap, ...rest } = stats;
+          return { ...rest, ...present(files), ...(swap && { swap }) };
+        }),
+      ),
+      this.#volumes(pod),
+      this.#network(pod, counts, time),
+      this.#processes(pod, counts),
+      usageOfFiles(logDir),
+      usageOfFile(join(o.rootDir, "pods", pod.uid, "etc-hosts")),
+    ]);
+    const ephemeral = volumes.filter(({ name }) => this.#isEphemeral(pod, name));
+    return {
+      ...basic,
+      containers,
+      ...(network && { network }),
+      ...(volumes.length > 0 && { volume: volumes }),
+      "ephemeral-storage": ephemeralStorage({
+        ...{ time, room: nodeRoom, containers, volumes: ephemeral },
+        files: [podLogs, hosts],
+      }),
+      ...(processes !== undefined && { process_stats: { process_count: processes } }),
+    };
+  }
+
+  #fromRuntime(
+    sandbox: { id: string; createdAt: number },
+    told: api.LinuxPodSandboxStats,
+  ): CgroupStats | undefined {
+    const { rates, o } = this.#p;
+    const rate = (at: number, usageNs: number) =>
+      rates.rate(`pod ${sandbox.id}`, at, usageNs, sandbox.createdAt);
+    const cpu = runtimeCpu(told.cpu, rate, o.psi);
+    const memory = runtimeMemory(told.memory, o.psi);
+    return cpu && memory ? { cpu, memory, ...present({ io: runtimeIo(told.io, o.psi) }) } : undefined;
+  }
+
+  async #roomOf(told: api.ContainerStats | undefined): Promise<Room | undefined> {
+    const mountpoint = told?.writableLayer?.fsId?.mountpoint;
+    if (!mountpoint) return undefined;
+    const space = await this.#p.host.space(mountpoint).catch(() => undefined);
+    return space && roomOf(space);
+  }
+
+  /** Any process of the pod is in its network; that of the sandbox was there first. */
+  async #network(pod: ObservedPod, counts: RuntimeCounts, time: string): Promise<NetworkStats | undefined> {
+    const { o, host, sampler } = this.#p;
+    const sandbox = sandboxOf(pod, pod.containers);
+    if (!sandbox) return undefined;
+    const told = runtimeNetwork(counts.sandboxes.get(sandbox.id)?.network);
+    const cgroup = o.cgroupOf(pod.uid);
+    if (told || cgroup === undefined) return told;
+    const folders = await sampler.containers(cgroup);
+    for (const id of [sandbox.id, ...folders.keys()]) {
+      const folder = folders.get(id);
+      const [pid] = folder === undefined ? [] : await o.cgroups.pids(folder);
+      const found = pid === undefined ? undefined : await host.network(pid);
+      if (found) return networkStats(time, found);
+    }
+    return undefined;
+  }
+
+  async #processes(pod: ObservedPod, counts: RuntimeCounts): Promise<number | undefined> {
+    const { o, sampler } = this.#p;
+    const sandbox = sandboxOf(pod, pod.containers);
+    const told = sandbox && counts.sandboxes.get(sandbox.id)?.process?.processCount;
+    if (told) return Number(told.value);
+    const cgroup = o.cgroupOf(pod.uid);
+    if (cgroup === undefined) return undefined;
+    const folders = await sampler.containers(cgroup);
+    const lists = await Promise.all(
+      pod.containers.flatMap(({ id }) => folders.get(id) ?? []).map((folder) => o.cgroups.pids(folder)),
+    );
+    return lists.length === 0 ? undefined : lists.flat().length;
+  }
+
+  async #volumes(pod: ObservedPod): Promise<VolumeStats[]> {
+    const { o } = this.#p;
+    try {
+      return ((await o.volumes?.stats(pod.uid)) ?? []).map(volumeOf);
+    } catch (error) {
+      o.logger.debug(4, "Volumes could not be measured", { podUID: pod.uid, err: messageOf(error) });
+      return [];
+    }
+  }
+
+  #isEphemeral(pod: ObservedPod, name: string): boolean {
+    const volume = this.#p.o.pod(pod.uid)?.spec.volumes?.find((v) => v.name === name);
+    return volume !== undefined && isEphemeral(volume);
+  }
+}
+
+/** The one that the containers are in. */
+function sandboxOf(pod: ObservedPod, containers: readonly ObservedContainer[]) {
+  const ids = new Set<string>(containers.filter((c) => c.state === "running").map((c) => c.sandboxId));
+  return pod.sandboxes.find(({ id }) => ids.has(id)) ?? pod.sandboxes[0];
+}
+
+function volumeOf({ name, claim, time, healthy, ...usage }: MeasuredVolume): VolumeStats {
+  const {
+    availableBytes = 0,
+    capacityBytes = 0,
+    usedBytes = 0,
+    inodesFree = 0,
+    inodes = 0,
+    inodesUsed = 0,
+  } = usage;
+  const fs: FsStats = {
+    time: rfc3339(time),
+    ...{ availableBytes, capacityBytes, usedBytes, inodesFree, inodes, inodesUsed },
+  };
+  return {
+    ...fs,
+    name,
+    ...(claim && { pvcRef: { name: claim.name, namespace: claim.namespace } }),
+    ...(healthy !== undefined && { volumeHealthStats: { abnormal: !healthy } }),
+  };
+}

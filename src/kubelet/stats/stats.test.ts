@@ -1,0 +1,380 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { FakeClock } from "../../lib/base/fake-clock.ts";
+import { CriError } from "../../lib/clients/cri/cri-error.ts";
+import { fakePod } from "../../lib/model/fake-pod.ts";
+import {
+  FakeCgroups,
+  type FakeRuntimeStats,
+  fakeContainer,
+  fakeObservedPod,
+  fakeStatsOptions,
+  fakeUsage,
+  shapeOf,
+} from "./fake-stats.ts";
+import type { StatsOptions } from "./options.ts";
+import { Stats } from "./stats.ts";
+
+const begun = 1_000_000;
+const none = { avg10: 0, avg60: 0, avg300: 0, total: 0 };
+const podPath = "/kubepods/podweb-uid";
+
+function bench(runtime: FakeRuntimeStats = {}, over: Partial<StatsOptions> = {}, version: 1 | 2 = 1) {
+  const clock = new FakeClock(begun);
+  const cgroups = new FakeCgroups(version);
+  cgroups.all.set("/", fakeUsage(100e9, 400_000));
+  cgroups.all.set("/kubepods", fakeUsage(20e9, 200_000, 900_000));
+  cgroups.all.set(podPath, fakeUsage(10e9, 100_000, 800_000));
+  cgroups.all.set(`${podPath}/c-id`, fakeUsage(8e9, 90_000, 300_000));
+  cgroups.all.set(`${podPath}/sandbox-id`, fakeUsage(1e9, 1000));
+  cgroups.members.set(`${podPath}/c-id`, [11, 12]);
+  cgroups.members.set(`${podPath}/sandbox-id`, [10]);
+  return { clock, cgroups, stats: new Stats(fakeStatsOptions(clock, cgroups, runtime, over)) };
+}
+
+const told = {
+  attributes: { id: "c-id" },
+  cpu: { timestamp: BigInt(begun) * 1_000_000n, usageCoreNanoSeconds: { value: 7_000_000_000n } },
+  memory: {
+    timestamp: BigInt(begun) * 1_000_000n,
+    workingSetBytes: { value: 80_000n },
+    usageBytes: { value: 81_000n },
+    rssBytes: { value: 40_000n },
+    availableBytes: { value: 220_000n },
+    pageFaults: { value: 3878n },
+    majorPageFaults: { value: 0n },
+  },
+  io: { timestamp: BigInt(begun) * 1_000_000n },
+  swap: {
+    timestamp: BigInt(begun) * 1_000_000n,
+    swapAvailableBytes: { value: 0n },
+    swapUsageBytes: { value: 0n },
+  },
+  writableLayer: {
+    timestamp: 5_000_000_000n,
+    fsId: { mountpoint: "/images" },
+    usedBytes: { value: 12_288n },
+    inodesUsed: { value: 6n },
+  },
+};
+
+async function clockWaits(clock: FakeClock): Promise<void> {
+  while (clock.pending === 0) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe("summary", () => {
+  it("has every field of a recorded one, of the same type", async () => {
+    const logs = await mkdtemp(join(tmpdir(), "stats-logs-"));
+    try {
+      await mkdir(join(logs, "default_web_web-uid/c"), { recursive: true });
+      await writeFile(join(logs, "default_web_web-uid/c/0.log"), "x".repeat(5000));
+      const { stats } = bench({ containers: [told] }, { podLogsDir: logs });
+      const recorded = JSON.parse(
+        readFileSync(new URL("../../../test/fixtures/stats/summary.json", import.meta.url), "utf8"),
+      ) as unknown;
+      const ours = shapeOf(JSON.parse(JSON.stringify(await stats.summary())));
+      const missing = [...shapeOf(recorded)].filter(([path, type]) => ours.get(path) !== type);
+      assert.deepEqual(missing, []);
+      const more = [...ours.keys()].filter((path) => !shapeOf(recorded).has(path));
+      // The recorded kubelet did not find the cgroups of its containers; one that does reports their pressure, too.
+      const pressure = ["cpu", "io", "memory"].flatMap((resource) =>
+        ["full", "some"].flatMap((line) =>
+          ["avg10", "avg300", "avg60", "total"].map(
+            (key) => `.pods[].containers[].${resource}.psi.${line}.${key}`,
+          ),
+        ),
+      );
+      assert.deepEqual(
+        new Set(more),
+        new Set([
+          ...pressure,
+          ...[".pods[].memory.availableBytes", ".pods[].network.time"],
+          ...["name", "rxBytes", "rxErrors", "txBytes", "txErrors"].map((key) => `.pods[].network.${key}`),
+          ...["name", "rxBytes", "rxErrors", "txBytes", "txErrors"].map(
+            (key) => `.pods[].network.interfaces[].${key}`,
+          ),
+          ".pods[].process_stats.process_count",
+        ]),
+      );
+    } finally {
+      await rm(logs, { recursive: true });
+    }
+  });
+
+  it("node: machine's memory is its limit, disks, images, tasks and network are there", async () => {
+    const { node } = await bench().stats.summary();
+    assert.equal(node.nodeName, "node");
+    assert.equal(node.startTime, "1970-01-01T00:00:00Z");
+    assert.equal(node.memory?.availableBytes, 600_000);
+    assert.equal(node.cpu?.usageCoreNanoSeconds, 100e9);
+    assert.equal(node.cpu?.usageNanoCores, 100e6, "since the start, when there is no second sample");
+    assert.equal(node.fs?.usedBytes, 300);
+    assert.deepEqual(node.runtime?.imageFs, {
+      time: "1970-01-01T00:00:05Z",
+      usedBytes: 3_387_392,
+      inodesUsed: 315,
+      ...{ availableBytes: 700, capacityBytes: 1000, inodesFree: 60, inodes: 100 },
+    });
+    assert.deepEqual(node.runtime?.containerFs, node.runtime?.imageFs);
+    assert.equal(node.rlimit?.maxpid, 32_768);
+    assert.equal(node.network?.name, "eth0");
+    assert.equal(node.network?.interfaces?.length, 1);
+    assert.equal(node.swap?.swapAvailableBytes, 0);
+  });
+
+  it("system containers: those that are named and there", async () => {
+    const { node } = await bench(
+      {},
+      { systemCgroups: async () => ({ kubelet: "/kubepods", runtime: "/none" }) },
+    ).stats.summary();
+    assert.deepEqual(
+      node.systemContainers?.map(({ name, startTime }) => [name, startTime]),
+      [
+        ["kubelet", "1970-01-01T00:01:40Z"],
+        ["pods", "1970-01-01T00:00:00Z"],
+      ],
+    );
+  });
+
+  it("containers: the runtime's numbers where it has them, the cgroup's where not", async () => {
+    const [fromRuntime] = (await bench({ containers: [told] }).stats.summary()).pods;
+    assert.equal(fromRuntime?.containers[0]?.cpu?.usageCoreNanoSeconds, 7e9);
+    assert.equal(fromRuntime?.containers[0]?.memory?.workingSetBytes, 80_000);
+    assert.equal(fromRuntime?.containers[0]?.rootfs?.usedBytes, 12_288);
+    assert.equal(fromRuntime?.containers[0]?.rootfs?.capacityBytes, 1000);
+    const { memory: _, ...half } = told;
+    const [mixed] = (await bench({ containers: [half] }).stats.summary()).pods;
+    assert.equal(mixed?.containers[0]?.cpu?.usageCoreNanoSeconds, 7e9);
+    assert.equal(mixed?.containers[0]?.memory?.workingSetBytes, 90_000);
+    assert.equal(mixed?.containers[0]?.memory?.availableBytes, 210_000);
+    for (const failure of [
+      new CriError("UNIMPLEMENTED", "ListContainerStats", "no"),
+      new CriError("UNAVAILABLE", "ListContainerStats", "gone"),
+    ]) {
+      const [fromCgroup] = (await bench({ containers: failure, images: failure }).stats.summary()).pods;
+      assert.equal(fromCgroup?.containers[0]?.cpu?.usageCoreNanoSeconds, 8e9);
+      assert.equal(fromCgroup?.containers[0]?.memory?.workingSetBytes, 90_000);
+      assert.equal(fromCgroup?.containers[0]?.rootfs, undefined);
+    }
+  });
+
+  it("swap of containers: the runtime's, else the cgroup's, and none where the machine has none", async () => {
+    const { swap: _, ...silent } = told;
+    const swapOf = async (containers: (typeof silent)[], swapBytes: number) => {
+      const machine = { memoryBytes: 1_000_000, swapBytes };
+      const { stats, cgroups } = bench({ containers }, { machine });
+      const usage = fakeUsage(8e9, 90_000);
+      cgroups.all.set(`${podPath}/c-id`, {
+        ...usage,
+        memory: { ...usage.memory!, swap: 77, swapLimit: 100 },
+      });
+      const { time: _time, ...swap } = (await stats.summary()).pods[0]!.containers[0]!.swap!;
+      return swap;
+    };
+    assert.deepEqual(await swapOf([told], 5000), { swapAvailableBytes: 0, swapUsageBytes: 0 });
+    assert.deepEqual(await swapOf([silent], 5000), { swapAvailableBytes: 23, swapUsageBytes: 77 });
+    assert.deepEqual(await swapOf([silent], 0), { swapAvailableBytes: 0, swapUsageBytes: 0 });
+    assert.deepEqual(await swapOf([], 0), { swapAvailableBytes: 23, swapUsageBytes: 77 });
+  });
+
+  it("v2: pressure of containers from the cgroup beside the runtime's numbers", async () => {
+    const { stats, cgroups } = bench({ containers: [told] }, {}, 2);
+    const line = { avg10: 1, avg60: 2, avg300: 3, total: 4 };
+    const cpu = { some: line, full: { ...line, total: 5 } };
+    cgroups.all.set(`${podPath}/c-id`, { ...fakeUsage(8e9, 90_000), pressure: { cpu } });
+    const [pod] = (await stats.summary()).pods;
+    assert.equal(pod?.containers[0]?.cpu?.usageCoreNanoSeconds, 7e9);
+    assert.deepEqual(pod?.containers[0]?.cpu?.psi, { full: { ...line, total: 5 }, some: line });
+  });
+
+  it("v1: pressure of containers is present and zero, whatever the runtime reports besides", async () => {
+    const { io: _, ...silent } = told;
+    for (const containers of [[told], [silent], []]) {
+      const [pod] = (await bench({ containers }).stats.summary()).pods;
+      const [container] = pod!.containers;
+      for (const part of [container?.cpu, container?.memory, container?.io])
+        assert.deepEqual(part?.psi, { full: none, some: none });
+      assert.equal(container?.io?.time, container?.cpu?.time);
+    }
+  });
+
+  it("a summary of CPU and memory only has pressure of these, and no I/O", async () => {
+    const { stats } = bench(
+      { containers: [told] },
+      { systemCgroups: async () => ({ kubelet: "/kubepods" }) },
+    );
+    const text = JSON.stringify(await stats.cpuAndMemory());
+    assert.doesNotMatch(text, /"io"/);
+    assert.match(text, /"psi"/);
+  });
+
+  it("page faults of a cgroup are its own, without those below", async () => {
+    const { stats, cgroups } = bench();
+    const { memory, ...rest } = fakeUsage(20e9, 200_000);
+    cgroups.all.set("/kubepods", {
+      ...rest,
+      memory: { ...memory!, ownPageFaults: 7, ownMajorPageFaults: 3 },
+    });
+    const pods = (await stats.summary()).node.systemContainers?.find(({ name }) => name === "pods");
+    assert.equal(pods?.memory?.pageFaults, 7);
+    assert.equal(pods?.memory?.majorPageFaults, 3);
+  });
+
+  it("rows of cgroups have their pressure only with the gate", async () => {
+    const line = { avg10: 1, avg60: 2, avg300: 3, total: 4 };
+    for (const psi of [true, false]) {
+      const { stats, cgroups } = bench({}, { psi }, 2);
+      cgroups.all.set(podPath, { ...fakeUsage(1, 1), pressure: { cpu: { some: line, full: line } } });
+      const row = (await stats.containers()).find(({ id }) => id === podPath);
+      assert.equal(row?.usage.pressure.cpu !== undefined, psi);
+    }
+  });
+
+  it("without the gate there is no pressure and no I/O", async () => {
+    const summary = JSON.stringify(await bench({}, { psi: false }).stats.summary());
+    assert.doesNotMatch(summary, /"psi"|"io"/);
+  });
+
+  it("systemd's names of cgroups are found, too", async () => {
+    const { stats, cgroups } = bench();
+    cgroups.all.delete(`${podPath}/c-id`);
+    cgroups.all.set(`${podPath}/cri-containerd-c1d.scope`, fakeUsage(5e9, 50_000));
+    assert.equal((await stats.summary()).pods[0]?.containers[0]?.cpu, undefined);
+    const other = bench(
+      {},
+      { observed: { all: () => [fakeObservedPod("web", [fakeContainer("c", { id: "c1d" as never })])] } },
+    );
+    other.cgroups.all.set(`${podPath}/cri-containerd-c1d.scope`, fakeUsage(5e9, 50_000));
+    assert.equal((await other.stats.summary()).pods[0]?.containers[0]?.cpu?.usageCoreNanoSeconds, 5e9);
+  });
+
+  it("a pod without a cgroup of its own is the sum of its containers", async () => {
+    const two = [told, { ...told, attributes: { id: "d-id" } }];
+    const observed = { all: () => [fakeObservedPod("web", [fakeContainer("c"), fakeContainer("d")])] };
+    const [pod] = (await bench({ containers: two }, { cgroupOf: () => undefined, observed }).stats.summary())
+      .pods;
+    assert.equal(pod?.cpu?.usageCoreNanoSeconds, 14e9);
+    assert.equal(pod?.memory?.workingSetBytes, 160_000);
+    assert.equal(pod?.network, undefined);
+  });
+
+  it("with the gate a pod is what the runtime says of it", async () => {
+    const sandbox = {
+      attributes: { id: "sandbox-id" },
+      linux: {
+        cpu: told.cpu,
+        memory: told.memory,
+        network: { timestamp: 1n, defaultInterface: { name: "eth0", rxBytes: { value: 99n } } },
+        process: { timestamp: 1n, processCount: { value: 42n } },
+      },
+    };
+    const options = { podStatsFromRuntime: true };
+    const [pod] = (await bench({ containers: [told], sandboxes: [sandbox] }, options).stats.summary()).pods;
+    assert.equal(pod?.memory?.workingSetBytes, 80_000);
+    assert.equal(pod?.network?.rxBytes, 99);
+    assert.equal(pod?.process_stats?.process_count, 42);
+  });
+
+  it("pods of which nothing runs are not told of", async () => {
+    const observed = { all: () => [fakeObservedPod("web", [fakeContainer("c", { state: "exited" })])] };
+    assert.deepEqual((await bench({}, { observed }).stats.summary()).pods, []);
+  });
+
+  it("volumes: all are told, only ephemeral ones are the pod's own disk", async () => {
+    const volume = { time: begun, usedBytes: 50, inodesUsed: 5, capacityBytes: 1000 };
+    const pod = fakePod({
+      spec: {
+        containers: [{}],
+        volumes: [
+          { name: "scratch", emptyDir: {} },
+          { name: "ram", emptyDir: { medium: "Memory" } },
+          { name: "data", persistentVolumeClaim: { claimName: "claim" } },
+        ],
+      },
+    });
+    const { stats } = bench(
+      { containers: [told] },
+      {
+        pod: () => pod,
+        volumes: {
+          stats: async () => [
+            { ...volume, name: "scratch", claim: undefined },
+            { ...volume, name: "ram", claim: undefined },
+            { ...volume, name: "data", claim: { namespace: "default", name: "claim" }, healthy: false },
+          ],
+        },
+      },
+    );
+    const [found] = (await stats.summary()).pods;
+    assert.deepEqual(found?.volume?.[2]?.pvcRef, { name: "claim", namespace: "default" });
+    assert.deepEqual(found?.volume?.[2]?.volumeHealthStats, { abnormal: true });
+    assert.equal(found?.volume?.length, 3);
+    assert.equal(found?.["ephemeral-storage"]?.usedBytes, 12_288 + 50);
+    assert.equal(found?.["ephemeral-storage"]?.inodesUsed, 6 + 5);
+  });
+
+  it("CPU now: a second sample is waited for unless somebody asked a minute ago; counters are told at once", async () => {
+    const { stats, clock, cgroups } = bench({}, { secondSampleMs: 1000 });
+    const use = (ns: number) => cgroups.all.set("/", fakeUsage(ns, 1));
+    assert.equal((await stats.totals()).node.cpu?.usageCoreNanoSeconds, 100e9);
+    const { stats: cold, clock: time, cgroups: others } = bench({}, { secondSampleMs: 1000 });
+    const first = cold.cpuAndMemory();
+    await clockWaits(time);
+    others.all.set("/", fakeUsage(101.5e9, 1));
+    await time.advance(1000);
+    assert.equal((await first).node.cpu?.usageNanoCores, 1.5e9);
+    use(102e9);
+    await clock.advance(10_000);
+    assert.equal((await stats.cpuAndMemory()).node.cpu?.usageNanoCores, 0.2e9);
+  });
+
+  it("only CPU and memory: no disk is looked at", async () => {
+    const host = {
+      network: () => Promise.reject(new Error("asked for a network")),
+      space: () => Promise.reject(new Error("asked for a disk")),
+      tasks: () => Promise.reject(new Error("asked for tasks")),
+    };
+    const { node, pods } = await bench({ containers: [told] }, { host }).stats.cpuAndMemory();
+    assert.deepEqual(Object.keys(node), [
+      "nodeName",
+      "systemContainers",
+      "startTime",
+      "cpu",
+      "memory",
+      "swap",
+    ]);
+    assert.equal(pods[0]?.containers[0]?.cpu?.usageCoreNanoSeconds, 7e9);
+    assert.equal(pods[0]?.containers[0]?.rootfs, undefined);
+    assert.equal(pods[0]?.["ephemeral-storage"], undefined);
+  });
+});
+
+describe("cgroups with the names of what runs in them", () => {
+  it("machine, tiers, pods, sandboxes and containers", async () => {
+    const { stats, cgroups } = bench({ containers: [told] });
+    cgroups.all.set("/kubepods/burstable", fakeUsage(1, 1));
+    cgroups.all.set("/kubepods/podstranger", fakeUsage(1, 1));
+    const rows = await stats.containers();
+    assert.deepEqual(
+      rows.map(({ id, name, pod, container }) => [id, name, pod, container]),
+      [
+        ["/", "", "", ""],
+        ["/kubepods", "", "", ""],
+        ["/kubepods/burstable", "", "", ""],
+        [podPath, "", "web", ""],
+        [`${podPath}/c-id`, "c-id", "web", "c"],
+        [`${podPath}/sandbox-id`, "sandbox-id", "web", ""],
+      ],
+    );
+    const [machine, , , , container, sandbox] = rows;
+    assert.equal(machine?.network?.length, 1);
+    assert.equal(sandbox?.network?.length, 1, "a pod's network is told at its sandbox");
+    assert.equal(container?.network, undefined);
+    assert.equal(container?.processes, 2);
+    assert.equal(container?.layer?.usedBytes, 12_288);
+  });
+});

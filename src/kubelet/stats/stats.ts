@@ -1,0 +1,177 @@
+import { sleep } from "../../lib/base/clock.ts";
+import { isAbort, messageOf } from "../../lib/base/errors.ts";
+import { fewAtOnce } from "../../lib/base/few-at-once.ts";
+import { hasGrpcCode } from "../../lib/clients/cri/cri-error.ts";
+import { readBlockDevices } from "../../lib/host/block-devices.ts";
+import { filesystemSpace } from "../../lib/host/disk-usage.ts";
+import { readNetworkUsage } from "../../lib/host/network-usage.ts";
+import { readTaskCounts } from "../../lib/host/process-limits.ts";
+import type { PodStats, Summary } from "../../lib/model/stats-summary.ts";
+import { type CgroupRow, cgroupRows } from "./cgroup-rows.ts";
+import { CgroupSampler } from "./cgroup-sampler.ts";
+import { CpuRates } from "./cpu-rates.ts";
+import { deviceOf } from "./disks.ts";
+import { roomOf } from "./filesystems.ts";
+import { layersOf } from "./layers.ts";
+import { NodeStatsMaker } from "./node-stats.ts";
+import type { StatsHost, StatsOptions } from "./options.ts";
+import { PodStatsMaker, type RuntimeCounts } from "./pod-stats.ts";
+import { Remembered } from "./remembered.ts";
+import { withoutIo } from "./without-io.ts";
+
+const realHost: StatsHost = {
+  network: readNetworkUsage,
+  space: filesystemSpace,
+  tasks: () => readTaskCounts(),
+};
+
+const defaultMaxAgeMs = 1000;
+const defaultSecondSampleMs = 1000;
+/** CPU use over a longer time than this is not what is used now. */
+const longestWindowMs = 60_000;
+const runtimeWithinMs = 10_000;
+const podsAtOnce = 4;
+
+/** What the node and its pods take, when somebody asks. */
+export class Stats {
+  readonly #o: StatsOptions;
+  readonly #host: StatsHost;
+  readonly #rates = new CpuRates();
+  readonly #node: NodeStatsMaker;
+  readonly #pods: PodStatsMaker;
+  readonly #summary: Remembered<Summary>;
+  readonly #cpuAndMemory: Remembered<Summary>;
+  readonly #totals: Remembered<Summary>;
+  readonly #storage: Remembered<Summary>;
+  readonly #containers: Remembered<readonly CgroupRow[]>;
+  readonly #counts: Remembered<RuntimeCounts>;
+  #sampledAt = Number.NEGATIVE_INFINITY;
+  /** Calls that this runtime does not know; asked again when there is another runtime, which means another agent. */
+  readonly #unknown = new Set<string>();
+
+  constructor(options: StatsOptions) {
+    this.#o = options;
+    const { clock, cgroups, psi, maxAgeMs = defaultMaxAgeMs, host = realHost } = options;
+    this.#host = host;
+    const rates = this.#rates;
+    const sampler = new CgroupSampler({ clock, cgroups, rates, psi });
+    this.#node = new NodeStatsMaker(options, host, sampler);
+    this.#pods = new PodStatsMaker({ o: options, host, sampler, rates });
+    const remembered = <T>(ask: () => Promise<T>) => new Remembered(clock, maxAgeMs, ask);
+    this.#summary = remembered(async () => {
+      await this.#haveSamples();
+      return this.#makeSummary();
+    });
+    this.#storage = remembered(() => this.#makeSummary());
+    this.#cpuAndMemory = remembered(async () => {
+      await this.#haveSamples();
+      return this.#makeCpuAndMemory();
+    });
+    this.#totals = remembered(() => this.#makeCpuAndMemory());
+    this.#counts = remembered(() => this.#askRuntime());
+    this.#containers = remembered(() => this.#makeContainers());
+  }
+
+  /** All that /stats/summary tells. */
+  summary(): Promise<Summary> {
+    return this.#summary.get();
+  }
+
+  /** Only CPU, memory and swap: no disk is looked at. */
+  cpuAndMemory(): Promise<Summary> {
+    return this.#cpuAndMemory.get();
+  }
+
+  /** The same, at once: who reads counters only need not wait for a second sample of what is used now. */
+  totals(): Promise<Summary> {
+    return this.#totals.get();
+  }
+
+  /** All of a summary at once: for those who want to know of disks, not of the CPU now. */
+  storage(): Promise<Summary> {
+    return this.#storage.get();
+  }
+
+  /** Every counter of every cgroup with something of Kubernetes in it, and of the machine. */
+  containers(): Promise<readonly CgroupRow[]> {
+    return this.#containers.get();
+  }
+
+  /** Nobody polls, so those who ask seldom find only an old sample: then another is taken first. */
+  async #haveSamples(): Promise<void> {
+    const { clock, secondSampleMs = defaultSecondSampleMs } = this.#o;
+    if (secondSampleMs === 0 || clock.now() - this.#sampledAt < longestWindowMs) return;
+    await this.#makeCpuAndMemory();
+    await sleep(clock, secondSampleMs);
+  }
+
+  async #makeSummary(): Promise<Summary> {
+    const [counts, nodeFs] = await Promise.all([this.#counts.get(), this.#host.space(this.#o.rootDir)]);
+    const room = roomOf(nodeFs);
+    const [node, pods] = await Promise.all([
+      this.#node.whole(nodeFs),
+      fewAtOnce([...this.#o.observed.all()], podsAtOnce, (pod) => this.#pods.whole(pod, counts, room)),
+    ]);
+    return this.#done(node, pods);
+  }
+
+  async #makeCpuAndMemory(): Promise<Summary> {
+    const counts = await this.#counts.get();
+    const [node, pods] = await Promise.all([
+      this.#node.cpuAndMemory(),
+      fewAtOnce([...this.#o.observed.all()], podsAtOnce, (pod) => this.#pods.cpuAndMemory(pod, counts)),
+    ]);
+    return withoutIo(this.#done(node, pods));
+  }
+
+  async #makeContainers(): Promise<readonly CgroupRow[]> {
+    const [rows, counts] = await Promise.all([cgroupRows(this.#o, this.#host), this.#counts.get()]);
+    const devices = await readBlockDevices();
+    const layers = await layersOf(counts.containers, {
+      space: (path) => this.#host.space(path),
+      device: async (path) => {
+        const numbers = (await deviceOf(path)) ?? "";
+        return devices.get(numbers)?.path ?? numbers;
+      },
+    });
+    return rows.map((row) => {
+      const layer = layers.get(row.name);
+      return layer ? { ...row, layer } : row;
+    });
+  }
+
+  #done(node: Summary["node"], pods: readonly (PodStats | undefined)[]): Summary {
+    this.#sampledAt = this.#o.clock.now();
+    this.#rates.prune(this.#sampledAt);
+    return { node, pods: pods.filter((pod) => pod !== undefined) };
+  }
+
+  /** A runtime that does not answer costs its own numbers; the cgroups are there without it. */
+  async #askRuntime(): Promise<RuntimeCounts> {
+    const { runtime, podStatsFromRuntime } = this.#o;
+    const [containers, sandboxes] = await Promise.all([
+      this.#ask("ListContainerStats", () => runtime.listContainerStats({ timeoutMs: runtimeWithinMs })),
+      podStatsFromRuntime
+        ? this.#ask("ListPodSandboxStats", () => runtime.listPodSandboxStats({ timeoutMs: runtimeWithinMs }))
+        : [],
+    ]);
+    return {
+      containers: new Map(containers.flatMap((c) => (c.attributes ? [[c.attributes.id, c] as const] : []))),
+      sandboxes: new Map(
+        sandboxes.flatMap((s) => (s.attributes && s.linux ? [[s.attributes.id, s.linux] as const] : [])),
+      ),
+    };
+  }
+
+  async #ask<T>(call: string, ask: () => Promise<T[]>): Promise<T[]> {
+    if (this.#unknown.has(call)) return [];
+    try {
+      return await ask();
+    } catch (error) {
+      if (isAbort(error)) throw error;
+      if (hasGrpcCode(error, "UNIMPLEMENTED")) this.#unknown.add(call);
+      this.#o.logger.debug(3, "The runtime gives no statistics", { call, err: messageOf(error) });
+      return [];
+    }
+  }
+}

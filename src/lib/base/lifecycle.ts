@@ -1,0 +1,66 @@
+import { type Clock, sleep } from "./clock.ts";
+import type { Component } from "./component.ts";
+import { messageOf } from "./errors.ts";
+import type { Logger } from "./logger.ts";
+
+/**
+ * Starts components in order and stops them in reverse: each has a signal of its own, which is aborted only when the
+ * component before it is done, or took too long.
+ */
+export class Lifecycle {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #stopping: AbortSignal | undefined;
+  #started: { component: Component; controller: AbortController }[] = [];
+
+  /** `stopping` ends a start that is under way, and lets none begin after it; what has been started stays so until `stop`. */
+  constructor(clock: Clock, logger: Logger, stopping?: AbortSignal) {
+    this.#clock = clock;
+    this.#logger = logger;
+    this.#stopping = stopping;
+  }
+
+  async start(component: Component): Promise<void> {
+    const stopping = this.#stopping;
+    stopping?.throwIfAborted();
+    const controller = new AbortController();
+    const abort = () => controller.abort();
+    stopping?.addEventListener("abort", abort, { once: true });
+    try {
+      await component.start(controller.signal);
+    } catch (error) {
+      controller.abort();
+      throw error;
+    } finally {
+      stopping?.removeEventListener("abort", abort);
+    }
+    this.#started.push({ component, controller });
+    this.#logger.debug(2, "Started", { component: component.name });
+  }
+
+  get components(): readonly Component[] {
+    return this.#started.map((s) => s.component);
+  }
+
+  /** A component that hangs gets half of the time that is left: those after it can still stop properly, within the deadline. */
+  async stop(deadlineMs: number): Promise<void> {
+    const giveUpAt = this.#clock.now() + deadlineMs;
+    const stopping = this.#started.reverse();
+    for (const [i, { component, controller }] of stopping.entries()) {
+      controller.abort();
+      const leftMs = Math.max(0, giveUpAt - this.#clock.now());
+      const shareMs = i === stopping.length - 1 ? leftMs : leftMs / 2;
+      const timer = new AbortController();
+      const late = sleep(this.#clock, shareMs, timer.signal).then(
+        () => this.#logger.warn("Did not stop in time", { component: component.name }),
+        () => {},
+      );
+      const ended = component.done.catch((error) =>
+        this.#logger.error("Ended with an error", { component: component.name, err: messageOf(error) }),
+      );
+      await Promise.race([ended, late]);
+      timer.abort();
+    }
+    this.#started = [];
+  }
+}

@@ -1,0 +1,323 @@
+import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { create } from "@bufbuild/protobuf";
+import { eventually } from "../../../../test/contracts/eventually.ts";
+import { startFakeRuntime } from "../../../../test/fake-runtime/fake-runtime.ts";
+import { sleep, systemClock } from "../../base/clock.ts";
+import { isAbort } from "../../base/errors.ts";
+import { FakeClock, settle } from "../../base/fake-clock.ts";
+import { type Logger, silentLogger } from "../../base/logger.ts";
+import { createMetrics } from "../../base/metrics.ts";
+import { StatusResponseSchema, VersionResponseSchema } from "../../gen/runtime/v1/api_pb.js";
+import { createCriClient } from "./client.ts";
+import { RuntimeConnection } from "./connection.ts";
+import type { CallOptions, CriClient } from "./cri.ts";
+import { CriError } from "./cri-error.ts";
+
+type Scene = "up" | "not-ready" | "no-network" | "away" | "hangs";
+
+function started(t: TestContext, scene: Scene) {
+  const clock = new FakeClock();
+  const lines: string[] = [];
+  const say = (message: string) => void lines.push(message);
+  const logger: Logger = { ...silentLogger, info: say, warn: say, with: () => logger };
+  const runtime = { scene, version: "1.0", probes: 0, versionsAsked: 0 };
+  const listeners = new Set<() => void>();
+  const answer = async <T>(method: string, o: CallOptions | undefined, value: () => T): Promise<T> => {
+    o?.signal?.throwIfAborted();
+    if (runtime.scene === "away") {
+      for (const listener of listeners) listener();
+      throw new CriError("UNAVAILABLE", method, "connect ENOENT /run/c.sock");
+    }
+    if (runtime.scene === "hangs") {
+      await sleep(clock, o?.timeoutMs ?? 0, o?.signal);
+      throw new CriError("DEADLINE_EXCEEDED", method, "no answer within 10 s");
+    }
+    return value();
+  };
+  const client: Pick<CriClient, "version" | "status" | "onUnavailable"> = {
+    version: (o) => {
+      runtime.versionsAsked++;
+      return answer("Version", o, () =>
+        create(VersionResponseSchema, {
+          runtimeName: "fake",
+          runtimeVersion: runtime.version,
+          runtimeApiVersion: "v1",
+        }),
+      );
+    },
+    status: (_verbose, o) => {
+      runtime.probes++;
+      return answer("Status", o, () =>
+        create(StatusResponseSchema, {
+          status: {
+            conditions: [
+              { type: "RuntimeReady", status: runtime.scene !== "not-ready", reason: "Why", message: "what" },
+              {
+                type: "NetworkReady",
+                status: runtime.scene !== "no-network",
+                reason: "NoCni",
+                message: "none",
+              },
+            ],
+          },
+        }),
+      );
+    },
+    onUnavailable: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+  const connection = new RuntimeConnection({ client, logger, clock });
+  const stop = new AbortController();
+  t.after(async () => {
+    stop.abort();
+    await connection.done;
+  });
+  return {
+    clock,
+    lines,
+    runtime,
+    connection,
+    stop,
+    listeners,
+    start: () => connection.start(stop.signal),
+    /** A call of another part of the agent finds nobody there. */
+    otherCallFails: () => {
+      for (const listener of listeners) listener();
+    },
+  };
+}
+
+describe("runtime connection", () => {
+  it("does not wait in start for a runtime that is away", async (t) => {
+    const s = started(t, "away");
+    assert.deepEqual(s.connection.health(), {
+      ok: false,
+      reason: "container runtime status check may not have completed yet",
+    });
+    await s.start();
+    await settle();
+    assert.deepEqual(s.connection.health(), {
+      ok: false,
+      reason: "container runtime is down: connect ENOENT /run/c.sock",
+    });
+    assert.deepEqual(s.connection.networkHealth(), { ok: false, reason: "network state unknown" });
+    assert.equal(s.connection.runtime, undefined);
+  });
+
+  it("waits for the runtime to come, and knows its name then", async (t) => {
+    const s = started(t, "away");
+    await s.start();
+    const waited = s.connection.waitForRuntime(s.stop.signal);
+    await s.clock.advance(60_000);
+    s.runtime.scene = "up";
+    await s.clock.advance(1000);
+    assert.deepEqual(await waited, { name: "fake", version: "1.0", apiVersion: "v1" });
+    assert.deepEqual(await s.connection.waitForRuntime(s.stop.signal), await waited);
+    assert.deepEqual(s.connection.health(), { ok: true });
+    assert.deepEqual(s.connection.networkHealth(), { ok: true });
+  });
+
+  it("says each change once, however many tries there are", async (t) => {
+    const s = started(t, "away");
+    await s.start();
+    await s.clock.advance(120_000);
+    assert.ok(s.runtime.versionsAsked > 100);
+    s.runtime.scene = "not-ready";
+    await s.clock.advance(10_000);
+    s.runtime.scene = "up";
+    await s.clock.advance(60_000);
+    s.runtime.scene = "away";
+    await s.clock.advance(60_000);
+    assert.deepEqual(s.lines, [
+      "container runtime is down, waiting for it",
+      "container runtime is not ready, waiting for it",
+      "container runtime is ready",
+      "container runtime is down, waiting for it",
+    ]);
+  });
+
+  it("asks every five seconds while all is well", async (t) => {
+    const s = started(t, "up");
+    await s.start();
+    await s.clock.advance(50_000);
+    assert.equal(s.runtime.probes, 11);
+    assert.equal(s.runtime.versionsAsked, 1);
+  });
+
+  it("looks at once when a call of somebody else finds nobody there", async (t) => {
+    const s = started(t, "up");
+    await s.start();
+    await s.clock.advance(1000);
+    s.runtime.scene = "away";
+    s.otherCallFails();
+    await settle();
+    assert.equal(s.connection.state.kind, "away");
+    s.runtime.scene = "up";
+    s.runtime.version = "2.0";
+    await s.clock.advance(400);
+    assert.equal(s.connection.state.kind, "up");
+    assert.equal(s.connection.runtime?.version, "2.0");
+  });
+
+  it("is not driven mad by calls that fail while the runtime answers", async (t) => {
+    const s = started(t, "up");
+    await s.start();
+    for (let n = 0; n < 100; n++) {
+      s.otherCallFails();
+      await s.clock.advance(10);
+    }
+    assert.ok(s.runtime.probes >= 5 && s.runtime.probes <= 11, `${s.runtime.probes} probes in a second`);
+    assert.equal(s.connection.state.kind, "up");
+  });
+
+  it("stays healthy for 30 s without the runtime, and not longer", async (t) => {
+    const s = started(t, "up");
+    await s.start();
+    await settle();
+    s.runtime.scene = "away";
+    s.otherCallFails();
+    await s.clock.advance(29_900);
+    assert.equal(s.connection.state.kind, "away");
+    assert.deepEqual(s.connection.health(), { ok: true });
+    await s.clock.advance(100);
+    assert.deepEqual(s.connection.health(), {
+      ok: false,
+      reason: "container runtime is down: connect ENOENT /run/c.sock",
+    });
+    s.runtime.scene = "up";
+    await s.clock.advance(400);
+    assert.deepEqual(s.connection.health(), { ok: true });
+  });
+
+  it("takes a runtime that hangs for one that is away", async (t) => {
+    const s = started(t, "up");
+    await s.start();
+    await settle();
+    s.runtime.scene = "hangs";
+    await s.clock.advance(15_000);
+    assert.equal(s.connection.state.kind, "away");
+    await s.clock.advance(15_000);
+    assert.deepEqual(s.connection.health(), {
+      ok: false,
+      reason: "container runtime is down: no answer within 10 s",
+    });
+  });
+
+  it("reports a runtime that is not ready at once, with its reason", async (t) => {
+    const s = started(t, "up");
+    await s.start();
+    await settle();
+    s.runtime.scene = "not-ready";
+    await s.clock.advance(5000);
+    assert.deepEqual(s.connection.health(), {
+      ok: false,
+      reason: "container runtime not ready: RuntimeReady=false reason:Why message:what",
+    });
+  });
+
+  it("keeps the network apart: a runtime without one is ready", async (t) => {
+    const s = started(t, "no-network");
+    await s.start();
+    await s.connection.waitForRuntime(s.stop.signal);
+    assert.deepEqual(s.connection.health(), { ok: true });
+    assert.deepEqual(s.connection.networkHealth(), {
+      ok: false,
+      reason: "container runtime network not ready: NetworkReady=false reason:NoCni message:none",
+    });
+  });
+
+  it("looks for the network each second while there is none, and tells when it has come", async (t) => {
+    const s = started(t, "no-network");
+    let told = 0;
+    s.connection.onChange(() => told++);
+    await s.start();
+    await settle();
+    assert.equal(told, 1, "the runtime is there");
+    const before = s.runtime.probes;
+    await s.clock.advance(10_000);
+    assert.equal(s.runtime.probes - before, 10);
+    s.runtime.scene = "up";
+    await s.clock.advance(1000);
+    assert.equal(told, 2);
+    assert.deepEqual(s.connection.networkHealth(), { ok: true });
+    const later = s.runtime.probes;
+    await s.clock.advance(10_000);
+    assert.equal(s.runtime.probes - later, 2);
+    assert.deepEqual(s.lines, [
+      "container runtime is ready",
+      "pod network is not ready, waiting for it",
+      "pod network is ready",
+    ]);
+  });
+
+  it("tells listeners of changes until they leave", async (t) => {
+    const s = started(t, "up");
+    const kinds: string[] = [];
+    const leave = s.connection.onChange((state) => kinds.push(state.kind));
+    await s.start();
+    await s.clock.advance(10_000);
+    s.runtime.scene = "away";
+    await s.clock.advance(10_000);
+    leave();
+    s.runtime.scene = "up";
+    await s.clock.advance(10_000);
+    assert.deepEqual(kinds, ["up", "away"]);
+  });
+
+  it("ends when it is told to, and leaves nothing behind", async (t) => {
+    const s = started(t, "away");
+    await s.start();
+    await s.clock.advance(1000);
+    const waiting = s.connection.waitForRuntime(s.stop.signal).catch((error: unknown) => error);
+    s.stop.abort();
+    await s.connection.done;
+    assert.ok(isAbort(await waiting));
+    assert.equal(s.clock.pending, 0);
+    assert.equal(s.listeners.size, 0);
+    assert.equal(getEventListeners(s.stop.signal, "abort").length, 0);
+    assert.ok(isAbort(await s.connection.waitForRuntime(s.stop.signal).catch((error: unknown) => error)));
+  });
+
+  it("notices a real runtime within about a second of its return", async (t) => {
+    const dir = await mkdtemp(join(tmpdir(), "cri-connection-"));
+    const runtime = await startFakeRuntime({ socketPath: join(dir, "cri.sock") });
+    const clock = systemClock;
+    const client = createCriClient({
+      runtimeEndpoint: runtime.endpoint,
+      requestTimeoutMs: 5000,
+      logger: silentLogger,
+      clock,
+      metrics: createMetrics(),
+    });
+    const connection = new RuntimeConnection({ client, logger: silentLogger, clock });
+    const stop = new AbortController();
+    t.after(async () => {
+      stop.abort();
+      await connection.done;
+      client.close();
+      await runtime.close();
+      await rm(dir, { recursive: true });
+    });
+    await connection.start(stop.signal);
+    await connection.waitForRuntime(stop.signal);
+    await runtime.stop();
+    await client.listContainers().catch(() => undefined);
+    await eventually(() => (connection.state.kind === "away" ? true : undefined));
+    // So many tries in vain let the back-off grow to its full length.
+    let tries = 0;
+    client.onUnavailable(() => tries++);
+    await eventually(() => (tries >= 8 ? true : undefined));
+    const back = Date.now();
+    await runtime.start();
+    await connection.waitForRuntime(stop.signal);
+    // A back-off without our limit would have grown to the better part of a minute.
+    assert.ok(Date.now() - back < 10_000, `noticed after ${Date.now() - back} ms`);
+  });
+});

@@ -1,0 +1,314 @@
+import assert from "node:assert/strict";
+import type { ServerHttp2Session } from "node:http2";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import type { TestContext } from "node:test";
+import { describe, it } from "node:test";
+import {
+  base64,
+  fixture,
+  type Handler,
+  json,
+  kubeconfig,
+  TestApiServer,
+} from "../../../../test/kube/api-server.ts";
+import { FakeClock } from "../../base/fake-clock.ts";
+import { KubeApiError, TransportError } from "./api-error.ts";
+import { parseKubeconfig } from "./kubeconfig.ts";
+import { HttpKubeTransport, type TransportOptions } from "./transport.ts";
+
+const never = new AbortController().signal;
+const authority = { "certificate-authority-data": base64(fixture("ca.pem")) };
+
+function client(t: TestContext, url: string, options: Partial<TransportOptions> = {}): HttpKubeTransport {
+  const access = parseKubeconfig(kubeconfig({ server: url, ...authority }, { token: "t" }), "/k");
+  const transport = new HttpKubeTransport({
+    access,
+    userAgent: "test",
+    qps: 0,
+    burst: 0,
+    env: {},
+    ...options,
+  });
+  t.after(() => transport.close());
+  return transport;
+}
+
+async function serve(t: TestContext, handler: Handler, settings = {}): Promise<TestApiServer> {
+  const server = await TestApiServer.start("h2", handler, settings);
+  t.after(() => server.close());
+  return server;
+}
+
+/** Between us and the server; when it freezes, everything stays connected and nothing gets through. */
+async function startRelay(t: TestContext, port: number) {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => {
+    const way = connect(port, "127.0.0.1");
+    for (const end of [socket, way]) {
+      end.on("error", () => {});
+      sockets.push(end);
+    }
+    socket.pipe(way);
+    way.pipe(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const freeze = () => {
+    for (const socket of sockets) socket.unpipe().pause();
+  };
+  return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, freeze };
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+async function failure(work: Promise<unknown>): Promise<Error> {
+  return work.then(
+    () => assert.fail("did not fail"),
+    (error: unknown) => error as Error,
+  );
+}
+
+const watchOrAnswer: Handler = (request, response) => {
+  if (!request.url?.startsWith("/watch")) return json(response, 200, {});
+  response.writeHead(200);
+  response.write("begun\n");
+};
+
+async function begin(transport: HttpKubeTransport) {
+  const stream = await transport.stream({ path: "/watch", signal: never });
+  const reader = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
+  await reader.next();
+  return reader;
+}
+
+describe("a server that was away", { timeout: 30_000 }, () => {
+  for (const protocol of ["h2", "http"] as const)
+    it(`is told to be back with the first connection after one that failed, over ${protocol}`, async (t) => {
+      const first = await TestApiServer.start(protocol, watchOrAnswer);
+      const transport = client(t, first.url);
+      const sharing = HttpKubeTransport.sharing(transport, { qps: 0, burst: 0 });
+      let told = 0;
+      const stopListening = sharing.onBack(() => told++);
+      const ask = () => transport.request({ method: "GET", path: "/" });
+      await ask();
+      await first.close();
+      for (let i = 0; i < 2; i++) await failure(ask());
+      assert.equal(told, 0);
+      const second = await TestApiServer.start(protocol, watchOrAnswer, {}, first.port);
+      t.after(() => second.close());
+      await Promise.all([ask(), ask(), begin(transport)]);
+      assert.equal(told, 1);
+      stopListening();
+      await second.close();
+      await failure(ask());
+      const third = await TestApiServer.start(protocol, watchOrAnswer, {}, first.port);
+      t.after(() => third.close());
+      await ask();
+      assert.equal(told, 1, "nobody listens any more");
+    });
+});
+
+describe("HTTP/2 connections", { timeout: 30_000 }, () => {
+  it("a server that takes few streams at once gets more connections", async (t) => {
+    const server = await serve(t, watchOrAnswer, { maxConcurrentStreams: 2 });
+    const transport = client(t, server.url);
+    await Promise.all(Array.from({ length: 5 }, () => begin(transport)));
+    await transport.request({ method: "GET", path: "/" });
+    assert.equal(server.sockets.length, 3);
+  });
+
+  it("a server that takes no streams at all is not connected to for ever", async (t) => {
+    const server = await serve(t, watchOrAnswer, { maxConcurrentStreams: 0 });
+    const error = await failure(client(t, server.url).request({ method: "GET", path: "/" }));
+    assert.match(error.message, /takes no requests on new connections/);
+    assert.equal(server.sockets.length, 20);
+  });
+
+  it("a server that says goodbye keeps the streams it has and gets no new ones on that connection", async (t) => {
+    const sessions: ServerHttp2Session[] = [];
+    let write: (text: string) => void = () => {};
+    const server = await serve(t, (request, response, seen) => {
+      watchOrAnswer(request, response, seen);
+      sessions.push((request as unknown as { stream: { session: ServerHttp2Session } }).stream.session);
+      if (request.url === "/watch") write = (text) => response.write(text);
+    });
+    const transport = client(t, server.url);
+    const reader = await begin(transport);
+    const before = sessions[0];
+    before?.goaway();
+    let asked = 0;
+    // The goodbye is on its way while we ask.
+    while (server.sockets.length < 2) {
+      await transport.request({ method: "POST", path: "/", body: {} });
+      asked++;
+    }
+    write("more\n");
+    assert.equal(Buffer.from((await reader.next()).value).toString(), "more\n");
+    assert.equal(server.requests.length, asked + 1, "nothing was sent twice");
+  });
+
+  it("a connection on which nothing comes back is given up after a ping without answer", async (t) => {
+    const clock = new FakeClock();
+    const server = await serve(t, watchOrAnswer);
+    const relay = await startRelay(t, server.port);
+    const reader = await begin(client(t, relay.url, { clock }));
+    relay.freeze();
+    const next = failure(reader.next());
+    await clock.advance(30_000 + 15_000);
+    const error = await next;
+    assert.ok(error instanceof TransportError);
+    assert.match(error.message, /no answer to a ping within 15 s/);
+  });
+
+  it("a healthy connection outlives many pings", async (t) => {
+    const clock = new FakeClock();
+    const server = await serve(t, watchOrAnswer);
+    const transport = client(t, server.url, { clock });
+    await begin(transport);
+    for (let i = 0; i < 5; i++) {
+      await clock.advance(30_000);
+      // The answer to the ping comes before that to a later request.
+      await transport.request({ method: "GET", path: "/" });
+    }
+    assert.equal(server.sockets.length, 1);
+  });
+
+  it("a request without an answer makes its connection suspicious, and the next go over another", async (t) => {
+    const clock = new FakeClock();
+    const server = await serve(t, watchOrAnswer);
+    const relay = await startRelay(t, server.port);
+    const transport = client(t, relay.url, { clock });
+    await transport.request({ method: "GET", path: "/" });
+    relay.freeze();
+    const hangs = failure(transport.request({ method: "GET", path: "/", timeoutMs: 1000 }));
+    await clock.advance(1000);
+    assert.match((await hangs).message, /no answer within 1 s/);
+    await clock.advance(5000);
+    await transport.request({ method: "GET", path: "/" });
+    assert.equal(server.sockets.length, 2);
+  });
+
+  it("many requests without an answer do not put off the end of their connection", async (t) => {
+    const clock = new FakeClock();
+    const server = await serve(t, watchOrAnswer);
+    const relay = await startRelay(t, server.port);
+    const transport = client(t, relay.url, { clock });
+    const reader = await begin(transport);
+    relay.freeze();
+    let ended = false;
+    const cut = failure(reader.next()).then(() => {
+      ended = true;
+    });
+    for (let i = 0; i < 3; i++) {
+      const hangs = failure(transport.request({ method: "GET", path: "/", timeoutMs: 2000 }));
+      await clock.advance(2000);
+      await hangs;
+    }
+    assert.equal(ended, false);
+    await clock.advance(1000);
+    await cut;
+  });
+
+  it("who gives up waiting for a connection does not end it for others, and 10 s are the end", async (t) => {
+    const clock = new FakeClock();
+    const silent: Socket[] = [];
+    const hole = createServer((socket) => silent.push(socket.on("error", () => {})));
+    await new Promise<void>((resolve) => hole.listen(0, "127.0.0.1", resolve));
+    t.after(() => {
+      for (const socket of silent) socket.destroy();
+      hole.close();
+    });
+    const transport = client(t, `https://127.0.0.1:${(hole.address() as AddressInfo).port}`, { clock });
+    const first = failure(transport.request({ method: "GET", path: "/", timeoutMs: 1000 }));
+    const second = failure(transport.request({ method: "GET", path: "/" }));
+    await until(() => silent.length === 1);
+    await clock.advance(1000);
+    assert.match((await first).message, /no answer within 1 s/);
+    await clock.advance(9_000);
+    assert.match((await second).message, /no connection within 10 s/);
+    assert.equal(silent.length, 1);
+  });
+
+  it("after close() nothing is asked and no timer is left", async (t) => {
+    const clock = new FakeClock();
+    const server = await serve(t, watchOrAnswer);
+    const transport = client(t, server.url, { clock });
+    const reader = await begin(transport);
+    transport.close();
+    assert.ok((await failure(reader.next())) instanceof TransportError);
+    assert.match((await failure(transport.request({ method: "GET", path: "/" }))).message, /closed/);
+    await until(() => clock.pending === 0);
+  });
+});
+
+describe("rate and further tries", { timeout: 30_000 }, () => {
+  it("a burst goes at once, the rest at the rate", async (t) => {
+    const clock = new FakeClock();
+    const server = await serve(t, watchOrAnswer);
+    const transport = client(t, server.url, { clock, qps: 10, burst: 2 });
+    const all = Promise.all(
+      Array.from({ length: 4 }, () => transport.request({ method: "GET", path: "/", timeoutMs: 1e9 })),
+    );
+    await until(() => server.requests.length === 2);
+    await clock.advance(99);
+    assert.equal(server.requests.length, 2);
+    await clock.advance(1);
+    await until(() => server.requests.length === 3);
+    await clock.advance(100);
+    await all;
+  });
+
+  it("one that shares the connections has a rate of its own", async (t) => {
+    const clock = new FakeClock();
+    const server = await serve(t, watchOrAnswer);
+    const transport = client(t, server.url, { clock, qps: 1, burst: 1 });
+    const lease = HttpKubeTransport.sharing(transport, { qps: 0, burst: 0 });
+    await transport.request({ method: "GET", path: "/" });
+    for (let i = 0; i < 3; i++) await lease.request({ method: "GET", path: "/lease" });
+    assert.equal(server.sockets.length, 1);
+    lease.close();
+    assert.equal(
+      await Promise.race([failure(transport.request({ method: "GET", path: "/" })), "waits"]),
+      "waits",
+    );
+  });
+
+  it("waits as long as Retry-After says, and ends with the signal", async (t) => {
+    const clock = new FakeClock();
+    const server = await serve(t, (_request, response) =>
+      json(response, server.requests.length === 1 ? 503 : 200, {}, { "retry-after": "5" }),
+    );
+    const transport = client(t, server.url, { clock });
+    const answer = transport.request({ method: "GET", path: "/" });
+    await until(() => server.requests.length === 1);
+    // The connection's ping and the wait are all that is left of the first try.
+    await until(() => clock.pending === 2);
+    await clock.advance(4999);
+    assert.equal(server.requests.length, 1);
+    await clock.advance(1);
+    await answer;
+
+    server.requests.length = 0;
+    const ending = new AbortController();
+    const aborted = failure(transport.request({ method: "GET", path: "/", signal: ending.signal }));
+    await until(() => server.requests.length === 1 && clock.pending === 2);
+    ending.abort();
+    assert.equal((await aborted).name, "AbortError");
+  });
+
+  it("a server that always says later is asked 11 times", async (t) => {
+    const seen: number[] = [];
+    const server = await serve(t, (_request, response) => json(response, 429, {}, { "retry-after": "0" }));
+    const transport = client(t, server.url, { onAnswer: ({ status }) => seen.push(status) });
+    const error = await failure(transport.request({ method: "GET", path: "/" }));
+    assert.ok(error instanceof KubeApiError);
+    assert.equal(error.retryAfterMs, 0);
+    assert.equal(server.requests.length, 11);
+    assert.deepEqual(seen, Array(11).fill(429));
+  });
+});

@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { seededRandom } from "../../../../test/faults/seeded-random.ts";
+import { FakeClock } from "../../base/fake-clock.ts";
+import { silentLogger } from "../../base/logger.ts";
+import { ListWatch } from "./list-watch.ts";
+import { type FakeObject, FakeServer } from "./list-watch-fake-server.ts";
+import type { Change } from "./store.ts";
+
+const histories = 2000;
+const names = ["a", "b", "c", "d", "e"];
+
+const versionOf = (object: FakeObject) => Number(object.metadata.resourceVersion);
+
+/** Believes what it is told, and complains about anything that cannot be a history. */
+class Consumer {
+  readonly view = new Map<string, FakeObject>();
+  readonly #newest = new Map<string, number>();
+  readonly #server: FakeServer;
+  told = 0;
+
+  constructor(server: FakeServer) {
+    this.#server = server;
+  }
+
+  take(change: Change<FakeObject>): void {
+    this.told++;
+    const { type, key, object } = change;
+    const before = this.view.get(key);
+    const what = `${type} ${key} at ${versionOf(object)}, known is ${before && versionOf(before)}`;
+    const newest = this.#newest.get(key) ?? 0;
+    switch (type) {
+      case "added":
+        assert.equal(before, undefined, `${what}: a deletion was lost, or it is told twice`);
+        assert.ok(versionOf(object) > newest, `${what}: it was known to be over`);
+        break;
+      case "updated":
+        assert.equal(change.before, before, `${what}: not from what was told before`);
+        assert.equal(object.metadata.uid, before?.metadata.uid, `${what}: another object`);
+        assert.ok(versionOf(object) > newest, `${what}: older than what was told, or told twice`);
+        break;
+      case "deleted":
+        assert.equal(object.metadata.uid, before?.metadata.uid, `${what}: another object, or told twice`);
+        assert.ok(versionOf(object) >= newest, `${what}: older than what was told`);
+        assert.ok(this.#server.wasDeleted(object.metadata.uid), `${what}: it was not`);
+        break;
+      default:
+        change satisfies never;
+    }
+    this.#newest.set(key, Math.max(newest, versionOf(object)));
+    if (type === "deleted") this.view.delete(key);
+    else this.view.set(key, object);
+  }
+}
+
+async function live(seed: number): Promise<number> {
+  const { below } = seededRandom(seed);
+  const clock = new FakeClock();
+  const faults = [0, 5, 20, 40][below(4)]!;
+  const compacts = below(4) > 0;
+  const streamedLists = (["served", "refused", "ignored"] as const)[below(3)]!;
+  const streamList = below(2) === 0;
+  const server = new FakeServer({
+    clock,
+    below,
+    faults,
+    streamedLists,
+    pages: below(2) === 0,
+    gone: below(2) === 0 ? "answer" : "event",
+    forgetful: below(2) === 0,
+  });
+  const write = () => {
+    const name = names[below(names.length)]!;
+    if (below(4) === 0) server.delete(name);
+    else server.put(name, below(15) === 0);
+    if (compacts && below(5) === 0) server.compact();
+  };
+  const problems: unknown[] = [];
+  const checked = (check: () => void) => {
+    try {
+      check();
+    } catch (error) {
+      problems.push(error);
+    }
+  };
+  const consumer = new Consumer(server);
+  const listWatch = new ListWatch<FakeObject>({
+    name: "things",
+    path: "/api/v1/things",
+    transport: server,
+    clock,
+    logger: silentLogger,
+    transform: (raw) => {
+      if (raw.broken) throw new Error("broken");
+      return raw as unknown as FakeObject;
+    },
+    onChange: (change) => checked(() => consumer.take(change)),
+    onBatch: () =>
+      checked(() => assert.deepEqual(new Set(consumer.view.values()), new Set(listWatch.store.list()))),
+    streamList,
+    pageSize: 2,
+    random: () => below(1000) / 1000,
+  });
+  for (let i = below(12); i > 0; i--) write();
+  const stop = new AbortController();
+  await listWatch.start(stop.signal);
+  for (let i = 5 + below(25); i > 0; i--) {
+    if (below(3) > 0) await clock.advance(below(below(4) === 0 ? 120_000 : 2000));
+    write();
+  }
+  server.heal();
+  await clock.advance(8 * 60_000);
+
+  assert.deepEqual(problems, []);
+  assert.ok(listWatch.hasSynced);
+  if (faults === 0 && !compacts)
+    assert.equal(server.lists, streamList && streamedLists === "served" ? 0 : 1, "lists on a good day");
+  assert.deepEqual(listWatch.health(), { ok: true });
+  for (const [name, object] of server.objects()) {
+    const kept = listWatch.store.get("ns", name);
+    // Of an object that cannot be read any more, an earlier version may be there, never that of another object.
+    if (object.broken) assert.ok(!kept || kept.metadata.uid === object.metadata.uid);
+    else assert.deepEqual(kept, object);
+  }
+  for (const kept of listWatch.store.list())
+    assert.ok(server.objects().has(kept.metadata.name), `${kept.metadata.name} was deleted`);
+  assert.deepEqual(new Set(consumer.view.values()), new Set(listWatch.store.list()));
+
+  stop.abort();
+  await clock.advance(0);
+  await listWatch.done;
+  assert.equal(clock.pending, 0, "timers are left");
+  return consumer.told;
+}
+
+test("on any bad day of the server: each change is told once and in order, and in the end the store is what the server has", async () => {
+  let told = 0;
+  for (let seed = 1; seed <= histories; seed++) {
+    try {
+      told += await live(seed);
+    } catch (cause) {
+      throw new Error(`history ${seed}`, { cause });
+    }
+  }
+  assert.ok(told > 10 * histories, `only ${told} changes were told: the histories show nothing`);
+});

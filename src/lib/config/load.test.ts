@@ -1,0 +1,372 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { type TestContext, test } from "node:test";
+import { KubeletError } from "../base/errors.ts";
+import type { KubeletConfiguration } from "./kubelet-configuration.ts";
+import { loadConfiguration } from "./load.ts";
+
+const header = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
+
+async function folderWith(t: TestContext, files: Record<string, string>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "config-"));
+  t.after(() => rm(folder, { recursive: true }));
+  for (const [name, content] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), content);
+  }
+  return folder;
+}
+
+interface Sources {
+  file?: string;
+  dropIns?: Record<string, string>;
+  flags?: string[];
+}
+
+async function load(t: TestContext, { file, dropIns, flags = [] }: Sources) {
+  const files: Record<string, string> = {};
+  if (file !== undefined) files["k.yaml"] = header + file;
+  for (const [name, content] of Object.entries(dropIns ?? {})) files[`d/${name}`] = header + content;
+  const folder = await folderWith(t, files);
+  const args = [...flags];
+  if (file !== undefined) args.push(`--config=${folder}/k.yaml`);
+  if (dropIns) args.push("--config-dir", `${folder}/d`);
+  return { folder, args };
+}
+
+/** Loads and returns the lines of the error, with the folder taken out. */
+async function linesOf(t: TestContext, sources: Sources): Promise<string[]> {
+  const { folder, args } = await load(t, sources);
+  try {
+    await loadConfiguration({ args });
+  } catch (error) {
+    assert.ok(error instanceof KubeletError && error.code === "Config", String(error));
+    return error.message.replaceAll(`${folder}/`, "").split("\n");
+  }
+  return assert.fail("was accepted");
+}
+
+type Row = [name: string, sources: Sources, look: (config: KubeletConfiguration) => unknown, want: unknown];
+const matrix: Row[] = [
+  ["default", {}, (c) => c.maxPods, 110],
+  ["file over default", { file: "maxPods: 1" }, (c) => c.maxPods, 1],
+  ["drop-in over default", { dropIns: { "a.conf": "maxPods: 2" } }, (c) => c.maxPods, 2],
+  ["flag over default", { flags: ["--max-pods=3"] }, (c) => c.maxPods, 3],
+  ["drop-in over file", { file: "maxPods: 1", dropIns: { "a.conf": "maxPods: 2" } }, (c) => c.maxPods, 2],
+  ["flag over file", { file: "maxPods: 1", flags: ["--max-pods=3"] }, (c) => c.maxPods, 3],
+  [
+    "flag over drop-in",
+    { dropIns: { "a.conf": "maxPods: 2" }, flags: ["--max-pods=3"] },
+    (c) => c.maxPods,
+    3,
+  ],
+  [
+    "flag over all",
+    { file: "maxPods: 1", dropIns: { "a.conf": "maxPods: 2" }, flags: ["--max-pods=3"] },
+    (c) => c.maxPods,
+    3,
+  ],
+  [
+    "a later drop-in over an earlier one",
+    { dropIns: { "2.conf": "maxPods: 2", "10.conf": "maxPods: 10" } },
+    (c) => c.maxPods,
+    2,
+  ],
+  [
+    "a file other than .conf is no drop-in",
+    { dropIns: { "a.conf": "maxPods: 2", "b.yaml": "maxPods: 9" } },
+    (c) => c.maxPods,
+    2,
+  ],
+  [
+    "a drop-in takes back to the default with null",
+    { file: "maxPods: 1", dropIns: { "a.conf": "maxPods: null" } },
+    (c) => c.maxPods,
+    110,
+  ],
+  ["null in the file says nothing", { file: "maxPods: null" }, (c) => c.maxPods, 110],
+  [
+    "drop-ins merge maps by key",
+    {
+      file: "systemReserved: {cpu: '1', memory: 1Gi}",
+      dropIns: { "a.conf": "systemReserved: {memory: 2Gi, cpu: null, pid: '9'}" },
+    },
+    (c) => c.systemReserved,
+    { memory: "2Gi", pid: "9" },
+  ],
+  [
+    "drop-ins replace lists",
+    { file: "clusterDNS: [a, b]", dropIns: { "a.conf": "clusterDNS: [c]" } },
+    (c) => c.clusterDNS,
+    ["c"],
+  ],
+  [
+    "drop-ins keep what else an object holds",
+    { file: "logging: {verbosity: 3}", dropIns: { "a.conf": "logging: {format: json}" } },
+    (c) => [c.logging.verbosity, c.logging.format],
+    [3, "json"],
+  ],
+  [
+    "drop-ins add to the default thresholds",
+    { file: "maxPods: 1", dropIns: { "a.conf": "evictionHard: {pid.available: 5%}" } },
+    (c) => Object.keys(c.evictionHard).length,
+    6,
+  ],
+  [
+    "a flag replaces a map as a whole",
+    { file: "systemReserved: {cpu: '1'}", flags: ["--system-reserved=memory=1Gi"] },
+    (c) => c.systemReserved,
+    { memory: "1Gi" },
+  ],
+  [
+    "a flag replaces a list as a whole",
+    { file: "clusterDNS: [a]", flags: ["--cluster-dns=b,c"] },
+    (c) => c.clusterDNS,
+    ["b", "c"],
+  ],
+  [
+    "gates of flags, drop-ins and file are merged",
+    {
+      file: "featureGates: {MemoryQoS: true, GenericWorkload: true}",
+      dropIns: { "a.conf": "featureGates: {GenericWorkload: false, ProcMountType: true}" },
+      flags: ["--feature-gates=MemoryQoS=false"],
+    },
+    (c) => c.featureGates,
+    { GenericWorkload: false, MemoryQoS: false, ProcMountType: true },
+  ],
+  [
+    "log patterns of flags are added",
+    { file: "logging: {vmodule: [{filePattern: a, verbosity: 1}]}", flags: ["--vmodule=b=2"] },
+    (c) => c.logging.vmodule.map((m) => m.filePattern),
+    ["a", "b"],
+  ],
+  [
+    "a flag reaches a field inside objects",
+    { file: "logging: {verbosity: 3}", flags: ["-v=5"] },
+    (c) => c.logging.verbosity,
+    5,
+  ],
+  [
+    "the seccomp flag joins the field",
+    { file: "seccompDefault: true", flags: ["--seccomp-default=false"] },
+    (c) => c.seccompDefault,
+    true,
+  ],
+  [
+    "the seccomp flag is enough",
+    { file: "maxPods: 1", flags: ["--seccomp-default"] },
+    (c) => c.seccompDefault,
+    true,
+  ],
+  [
+    "with a file the closed defaults hold",
+    { file: "maxPods: 1" },
+    (c) => [c.authorization.mode, c.readOnlyPort],
+    ["Webhook", 0],
+  ],
+  [
+    "without a file the open defaults of the command line hold",
+    { dropIns: { "a.conf": "maxPods: 2" }, flags: ["--kubeconfig=/k"] },
+    (c) => [c.authentication.anonymous.enabled, c.authorization.mode, c.readOnlyPort],
+    [true, "AlwaysAllow", 10255],
+  ],
+  [
+    "without a cluster nobody is let in by default, with a file or without",
+    { dropIns: { "a.conf": "maxPods: 2" } },
+    (c) => [c.authentication.anonymous.enabled, c.authorization.mode, c.readOnlyPort],
+    [false, "Webhook", 0],
+  ],
+  [
+    "without a cluster flags may still let everybody in",
+    { flags: ["--anonymous-auth", "--authorization-mode=AlwaysAllow", "--read-only-port=10255"] },
+    (c) => [c.authentication.anonymous.enabled, c.authorization.mode, c.readOnlyPort],
+    [true, "AlwaysAllow", 10255],
+  ],
+  [
+    "a gate of a flag decides about defaults",
+    { file: "maxPods: 1", flags: ["--feature-gates=KubeletCrashLoopBackOffMax=false"] },
+    (c) => c.crashLoopBackOff,
+    {},
+  ],
+];
+for (const [name, sources, look, want] of matrix) {
+  test(`precedence: ${name}`, async (t) => {
+    const { args } = await load(t, sources);
+    assert.deepEqual(look((await loadConfiguration({ args })).config), want);
+  });
+}
+
+test("paths in the file start at its folder, an address of the runtime is not a path", async (t) => {
+  const file =
+    "staticPodPath: manifests\npodLogsDir: logs/x\nresolvConf: ''\nauthentication: {x509: {clientCAFile: ../ca.crt}}\n";
+  const { folder, args } = await load(t, { file });
+  const { config } = await loadConfiguration({ args });
+  assert.equal(config.staticPodPath, join(folder, "manifests"));
+  assert.equal(config.podLogsDir, join(folder, "logs/x"));
+  assert.equal(config.authentication.x509.clientCAFile, join(dirname(folder), "ca.crt"));
+  assert.equal(config.resolvConf, "");
+  assert.equal(config.volumePluginDir, "/usr/libexec/kubernetes/kubelet-plugins/volume/exec/");
+});
+
+test("the file may be named by a path relative to the working directory", async (t) => {
+  const { folder } = await load(t, { file: "maxPods: 4" });
+  const { config } = await loadConfiguration({
+    args: ["--config", relative(process.cwd(), join(folder, "k.yaml"))],
+  });
+  assert.equal(config.maxPods, 4);
+});
+
+test("a JSON file is as good as YAML", async (t) => {
+  const text =
+    '{\n\t"apiVersion": "kubelet.config.k8s.io/v1beta1",\n\t"kind": "KubeletConfiguration",\n\t"syncFrequency": "5s"\n}';
+  const folder = await folderWith(t, { "k.json": text });
+  assert.equal((await loadConfiguration({ args: [`--config=${folder}/k.json`] })).config.syncFrequency, 5000);
+});
+
+const refused: [name: string, sources: Sources, ...lines: string[]][] = [
+  [
+    "a value that is no quantity, with file, line and path",
+    { file: "evictionHard:\n  memory.available: 1QQ\n" },
+    'k.yaml:4: evictionHard.memory.available: "1QQ" is not a quantity',
+  ],
+  [
+    "the same from a flag",
+    { flags: ["--eviction-hard=memory.available<1QQ"] },
+    '--eviction-hard: evictionHard.memory.available: "1QQ" is not a quantity',
+  ],
+  [
+    "the same from a drop-in",
+    {
+      file: "evictionHard:\n  memory.available: 1Gi\n",
+      dropIns: { "a.conf": "\nevictionHard:\n  memory.available: 1QQ\n" },
+    },
+    'd/a.conf:5: evictionHard.memory.available: "1QQ" is not a quantity',
+  ],
+  [
+    "all problems of all files at once",
+    {
+      file: "port: x\nnope: 1\nmaxPods: -1\n",
+      dropIns: { "a.conf": "Address: x\n", "b.conf": "oomScoreAdj: 2000\n" },
+    },
+    'k.yaml:3: port: must be a whole number, not the string "x"',
+    "k.yaml:4: nope: is not a known field",
+    "d/a.conf:3: Address: is not a known field, did you mean address?",
+    "k.yaml:5: maxPods: must be 0 or more, not -1",
+    "d/b.conf:3: oomScoreAdj: must be between -1000 and 1000, not 2000",
+  ],
+  ["a field that is there twice", { file: "port: 1\nport: 2\n" }, "k.yaml:4: port: is given more than once"],
+  [
+    "an item of a list",
+    { file: "clusterDNS:\n- a\n- 7\n" },
+    "k.yaml:5: clusterDNS[1]: must be a string, not the number 7",
+  ],
+  [
+    "an item of a list that a drop-in replaced",
+    {
+      file: "enforceNodeAllocatable: [pods]\n",
+      dropIns: { "a.conf": "enforceNodeAllocatable:\n- x\n- none\n" },
+    },
+    'd/a.conf:4: enforceNodeAllocatable[0]: "x" is not one of "pods", "system-reserved", "system-reserved-compressible", "kube-reserved", "kube-reserved-compressible", "none"',
+    'd/a.conf:5: enforceNodeAllocatable[1]: "none" must stand alone',
+  ],
+  [
+    "a wrong gate in the file",
+    { file: "featureGates:\n  Nope: true\n" },
+    "k.yaml:4: featureGates.Nope: is not a known feature gate",
+  ],
+  [
+    "a wrong gate in a flag",
+    { file: "featureGates:\n  MemoryQoS: true\n", flags: ["--feature-gates=NodeSwap=false"] },
+    "--feature-gates: featureGates.NodeSwap: is locked to true",
+  ],
+  [
+    "a flag that does not fit the file",
+    { file: "serializeImagePulls: false\nmaxParallelImagePulls: 5\n", flags: ["--serialize-image-pulls"] },
+    "k.yaml:4: maxParallelImagePulls: cannot be more than 1 unless serializeImagePulls is false",
+  ],
+  [
+    "a number where a map of strings wants text",
+    { file: "systemReserved:\n  cpu: 1\n" },
+    "k.yaml:4: systemReserved.cpu: must be a string, not the number 1",
+  ],
+];
+for (const [name, sources, ...lines] of refused) {
+  test(`refused: ${name}`, async (t) => assert.deepEqual(await linesOf(t, sources), lines));
+}
+
+test("the file that kubeadm writes is accepted as it is", async () => {
+  const path = new URL("../../../test/fixtures/config/kubeadm.yaml", import.meta.url).pathname;
+  const { config } = await loadConfiguration({ args: [`--config=${path}`] });
+  assert.equal(config.cgroupDriver, "systemd");
+  assert.equal(config.logging.flushFrequency, 5000);
+  assert.equal(config.nodeStatusReportFrequency, 300_000);
+  assert.equal(config.authentication.x509.clientCAFile, "/etc/kubernetes/pki/ca.crt");
+});
+
+test("a drop-in must say what it is", async (t) => {
+  const folder = await folderWith(t, { "d/a.conf": "maxPods: 1\n" });
+  await assert.rejects(loadConfiguration({ args: [`--config-dir=${folder}/d`] }), (error: KubeletError) => {
+    assert.match(error.message, /a\.conf: apiVersion: is missing/);
+    return true;
+  });
+});
+
+test("a file or folder that is not there is named, without looking further", async () => {
+  const args = ["--config=/nowhere/k.yaml", "--config-dir=/nowhere/d", "--max-pods=-1"];
+  await assert.rejects(loadConfiguration({ args }), (error: KubeletError) => {
+    const [file, folder, ...more] = error.message.split("\n");
+    assert.match(file ?? "", /^\/nowhere\/k\.yaml: cannot be read: ENOENT/);
+    assert.match(folder ?? "", /^\/nowhere\/d: cannot be listed: ENOENT/);
+    assert.deepEqual(more, []);
+    return error.code === "Config";
+  });
+});
+
+test("a bad command line is a usage error", async () => {
+  await assert.rejects(loadConfiguration({ args: ["--nope"] }), {
+    code: "Usage",
+    message: "unknown flag: --nope",
+  });
+});
+
+test("help and version do not read files", async () => {
+  for (const asked of ["--help", "--version", "--version=raw"]) {
+    const { flags } = await loadConfiguration({ args: [asked, "--config=/nowhere", "--max-pods=-1"] });
+    assert.equal(flags.config, "/nowhere");
+  }
+});
+
+test("one warning names what is accepted without effect", async (t) => {
+  const { args } = await load(t, {
+    file: "oomScoreAdj: 5\ncontainerLogMaxWorkers: 2\nsyncFrequency: 10s\n",
+    dropIns: { "a.conf": "oomScoreAdj: 6\nstaticPodPath: /x\nprotectKernelDefaults: true\n" },
+    flags: ["--oom-score-adj=7", "--housekeeping_interval=5s", "-v=2"],
+  });
+  const { warnings } = await loadConfiguration({ args });
+  assert.deepEqual(warnings, [
+    "accepted but not acted on yet: --oom-score-adj, --housekeeping-interval, config oomScoreAdj, config protectKernelDefaults",
+  ]);
+});
+
+test("gates follow files and flags, and old ones are warned about", async (t) => {
+  const { args } = await load(t, {
+    file: "featureGates: {MemoryQoS: true, NodeSwap: true}",
+    flags: ["--feature-gates=AllBeta=false,GracefulNodeShutdown=true,WindowsGracefulNodeShutdown=false"],
+  });
+  const { gates, warnings } = await loadConfiguration({ args });
+  assert.equal(gates.enabled("MemoryQoS"), true);
+  assert.equal(gates.enabled("GracefulNodeShutdown"), true);
+  assert.equal(gates.enabled("GracefulNodeShutdownBasedOnPodPriority"), false);
+  assert.deepEqual(
+    warnings.map((line) => line.split(":")[0]),
+    ["feature gate NodeSwap=true"],
+  );
+});
+
+test("a host with cgroup v1 is refused when the host is known", async () => {
+  await assert.rejects(loadConfiguration({ args: [], cgroupVersion: 1 }), /^KubeletError: failCgroupV1: /);
+  const { config } = await loadConfiguration({ args: ["--fail-cgroupv1=false"], cgroupVersion: 1 });
+  assert.equal(config.failCgroupV1, false);
+});

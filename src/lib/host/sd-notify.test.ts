@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { NotifySocket } from "../../../test/e2e/notify-socket.ts";
+import { type Logger, silentLogger } from "../base/logger.ts";
+import { serviceManager } from "./sd-notify.ts";
+
+test("the service manager hears that we are ready, alive and stopping", (t) => {
+  const dir = mkdtempSync(join(tmpdir(), "sd-notify-"));
+  const socket = new NotifySocket(join(dir, "notify"));
+  t.after(() => {
+    socket.close();
+    rmSync(dir, { recursive: true });
+  });
+  const manager = serviceManager({ NOTIFY_SOCKET: socket.path }, 1, silentLogger);
+  manager.ready();
+  manager.alive();
+  manager.stopping();
+  assert.deepEqual(socket.heard(), ["READY=1", "WATCHDOG=1", "STOPPING=1"]);
+});
+
+const watchdogs: [rule: string, env: NodeJS.ProcessEnv, ms: number | undefined][] = [
+  ["asked of us", { WATCHDOG_USEC: "30000000", WATCHDOG_PID: "42" }, 30_000],
+  ["asked of whoever it is", { WATCHDOG_USEC: "30000000" }, 30_000],
+  ["asked of another process", { WATCHDOG_USEC: "30000000", WATCHDOG_PID: "41" }, undefined],
+  ["not asked for", {}, undefined],
+  ["no number", { WATCHDOG_USEC: "soon" }, undefined],
+  ["zero", { WATCHDOG_USEC: "0" }, undefined],
+];
+for (const [rule, env, ms] of watchdogs)
+  test(`watchdog: ${rule}`, () =>
+    assert.equal(serviceManager({ NOTIFY_SOCKET: "/nowhere", ...env }, 42, silentLogger).watchdogMs, ms));
+
+test("without a service manager nothing is said", () => {
+  const manager = serviceManager({ WATCHDOG_USEC: "1000" }, 1, silentLogger);
+  manager.ready();
+  assert.equal(manager.watchdogMs, undefined);
+});
+
+for (const path of ["/no/such/socket", `/${"x".repeat(200)}`])
+  test(`a service manager that cannot be reached is no trouble (${path.length} characters)`, () => {
+    const logs: string[] = [];
+    const logger: Logger = { ...silentLogger, debug: (_level, message) => void logs.push(message) };
+    serviceManager({ NOTIFY_SOCKET: path }, 1, logger).ready();
+    assert.deepEqual(logs, ["The service manager did not hear us"]);
+  });

@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aContainer, aPod } from "../../../test/builders/pods.ts";
+import type { Container, Pod } from "./pod.ts";
+import {
+  type ContainerRole,
+  judgedExitCode,
+  type RestartDecision,
+  type RestartGates,
+  restartDecision,
+  restartsAll,
+  restartsWhenKilled,
+} from "./restart-policy.ts";
+
+type Policy = Pod["spec"]["restartPolicy"];
+const rule = (action: string, operator: "In" | "NotIn", ...values: number[]) => ({
+  action,
+  exitCodes: { operator, values },
+});
+const ruled = (...restartPolicyRules: NonNullable<Container["restartPolicyRules"]>) => ({
+  restartPolicy: "Never",
+  restartPolicyRules,
+});
+const on42 = ruled(rule("Restart", "In", 42));
+const all42 = ruled(rule("RestartAllContainers", "In", 42));
+const noRules: RestartGates = { containerRules: false, restartAll: false };
+const noRestartAll: RestartGates = { containerRules: true, restartAll: false };
+
+const table: [
+  rule: string,
+  role: ContainerRole,
+  policy: Policy,
+  container: Partial<Container>,
+  exitCode: number,
+  expected: RestartDecision,
+  gates?: RestartGates,
+][] = [
+  ["Always restarts a success", "regular", "Always", {}, 0, "restart"],
+  ["Always restarts a failure", "regular", "Always", {}, 1, "restart"],
+  ["no policy is Always", "regular", undefined, {}, 0, "restart"],
+  ["OnFailure leaves a success", "regular", "OnFailure", {}, 0, "no"],
+  ["OnFailure restarts a failure", "regular", "OnFailure", {}, 1, "restart"],
+  ["Never leaves both", "regular", "Never", {}, 1, "no"],
+  ["own policy goes before the pod's: Always", "regular", "Never", { restartPolicy: "Always" }, 0, "restart"],
+  ["own policy goes before the pod's: Never", "regular", "Always", { restartPolicy: "Never" }, 1, "no"],
+  ["own OnFailure leaves a success", "regular", "Always", { restartPolicy: "OnFailure" }, 0, "no"],
+  ["own OnFailure restarts a failure", "regular", "Never", { restartPolicy: "OnFailure" }, 1, "restart"],
+  [
+    "without the gate only the pod's counts",
+    "regular",
+    "Never",
+    { restartPolicy: "Always" },
+    1,
+    "no",
+    noRules,
+  ],
+  ["a rule that matches restarts", "regular", "Never", on42, 42, "restart"],
+  ["a rule that does not match leaves it to the policy", "regular", "Always", on42, 41, "no"],
+  ["without the gate rules do not count", "regular", "Never", on42, 42, "no", noRules],
+  [
+    "NotIn matches what is not listed",
+    "regular",
+    "Never",
+    ruled(rule("Restart", "NotIn", 0, 1)),
+    2,
+    "restart",
+  ],
+  ["NotIn leaves what is listed", "regular", "Never", ruled(rule("Restart", "NotIn", 0, 1)), 1, "no"],
+  ["a rule without exit codes matches nothing", "regular", "Never", ruled({ action: "Restart" }), 1, "no"],
+  [
+    "an action that nobody knows leaves it to the policy",
+    "regular",
+    "Never",
+    ruled(rule("X", "In", 1)),
+    1,
+    "no",
+  ],
+  [
+    "the first rule that matches decides",
+    "regular",
+    "Never",
+    ruled(rule("Restart", "In", 42), rule("RestartAllContainers", "In", 42)),
+    42,
+    "restart",
+  ],
+  ["RestartAllContainers", "regular", "Never", all42, 42, "restart-all"],
+  ["RestartAllContainers without its gate: the policy", "regular", "Always", all42, 42, "no", noRestartAll],
+  ["an init container that succeeded is done", "init", "Always", {}, 0, "no"],
+  ["also with a rule for it", "init", "Always", ruled(rule("Restart", "In", 0)), 0, "no"],
+  [
+    "but not if the rule restarts all",
+    "init",
+    "Always",
+    ruled(rule("RestartAllContainers", "In", 0)),
+    0,
+    "restart-all",
+  ],
+  ["a failed init container is tried again", "init", "OnFailure", {}, 1, "restart"],
+  ["a failed init container, Never", "init", "Never", {}, 1, "no"],
+  ["a failed init container, by a rule", "init", "Never", on42, 42, "restart"],
+  ["a sidecar is restarted always", "sidecar", "Never", { restartPolicy: "Always" }, 0, "restart"],
+  ["also without the gate", "sidecar", "Never", { restartPolicy: "Always" }, 1, "restart", noRules],
+  ["a sidecar may restart all", "sidecar", "Never", { ...all42, restartPolicy: "Always" }, 42, "restart-all"],
+  ["an ephemeral container is never restarted", "ephemeral", "Always", {}, 1, "no"],
+];
+
+for (const [name, role, restartPolicy, container, exitCode, expected, gates] of table)
+  test(`restart policy: ${name}`, () =>
+    assert.equal(
+      restartDecision(aPod({ restartPolicy }), aContainer("a", container), role, exitCode, gates),
+      expected,
+    ));
+
+const killed: [
+  rule: string,
+  role: ContainerRole,
+  policy: Policy,
+  own: Partial<Container>,
+  expected: boolean,
+][] = [
+  ["Always", "regular", "Always", {}, true],
+  ["OnFailure", "regular", "OnFailure", {}, true],
+  ["Never", "regular", "Never", {}, false],
+  ["own policy goes first", "regular", "Never", { restartPolicy: "OnFailure" }, true],
+  ["rules need an exit code, and are not asked", "regular", "Never", on42, false],
+  ["a sidecar", "sidecar", "Never", { restartPolicy: "Always" }, true],
+  ["an ephemeral container", "ephemeral", "Always", {}, false],
+];
+
+for (const [name, role, restartPolicy, own, expected] of killed)
+  test(`runs again when it is killed: ${name}`, () =>
+    assert.equal(restartsWhenKilled(aPod({ restartPolicy }), aContainer("a", own), role), expected));
+
+test("out of memory is no success of an init container", () => {
+  assert.equal(judgedExitCode("init", { exitCode: 0, reason: "OOMKilled" }), 137);
+  assert.equal(judgedExitCode("init", { exitCode: 0, reason: "Completed" }), 0);
+  assert.equal(judgedExitCode("regular", { exitCode: 0, reason: "OOMKilled" }), 0);
+});
+
+test("all is restarted while one that asked for it is the last of its name", () => {
+  const pod = aPod({ containers: [aContainer("a", all42), aContainer("b")] });
+  const last = (state: string, exitCode: number) => (name: string) =>
+    name === "a" ? { state, exitCode } : { state: "running", exitCode: 0 };
+  assert.equal(restartsAll(pod, last("exited", 42)), true);
+  assert.equal(restartsAll(pod, last("exited", 41)), false);
+  assert.equal(restartsAll(pod, last("running", 42)), false);
+  assert.equal(restartsAll(pod, last("exited", 42), noRestartAll), false);
+});

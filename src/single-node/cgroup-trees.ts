@@ -1,0 +1,37 @@
+import { readdirSync, rmdirSync } from "node:fs";
+import { join } from "node:path";
+import { type Clock, sleep } from "../lib/base/clock.ts";
+import { errnoOf } from "../lib/base/errors.ts";
+
+/** A cgroup and all below it, children before parents; empty if there is none. */
+export function cgroupTree(dir: string): string[] {
+  try {
+    const children = readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    return [...children.flatMap((child) => cgroupTree(join(dir, child.name))), dir];
+  } catch {
+    return [];
+  }
+}
+
+/** Removes cgroups with all below them. A process that just ended keeps its cgroup busy for a moment. */
+export async function removeCgroups(
+  dirs: readonly string[],
+  clock: Clock,
+  timeoutMs = 5000,
+): Promise<string[]> {
+  const deadline = clock.now() + timeoutMs;
+  for (;;) {
+    const left = dirs.flatMap(cgroupTree).filter((dir) => !removed(dir));
+    if (left.length === 0 || clock.now() >= deadline) return left;
+    await sleep(clock, 20);
+  }
+}
+
+function removed(dir: string): boolean {
+  try {
+    rmdirSync(dir);
+    return true;
+  } catch (error) {
+    return errnoOf(error) === "ENOENT";
+  }
+}

@@ -1,0 +1,147 @@
+import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { type Clock, sleep, systemClock } from "../lib/base/clock.ts";
+import { messageOf } from "../lib/base/errors.ts";
+import { type Logger, silentLogger } from "../lib/base/logger.ts";
+import { cgroupMounts, mountsBelow, readMounts } from "../lib/host/mount-table.ts";
+import { systemCalls } from "../lib/host/system-calls.ts";
+import { removeCgroups } from "./cgroup-trees.ts";
+import { removeNetwork } from "./network-cleanup.ts";
+import { derivedPaths, type NodeFiles } from "./node-files.ts";
+import { type ProcessFacts, processesOfNode, readProcesses } from "./processes.ts";
+
+export interface CleanupOptions {
+  /** "manifests and logs" stay for the next start of the node, or nothing of it does. */
+  readonly keep: "manifests and logs" | "nothing";
+  readonly logger?: Logger;
+  readonly clock?: Clock;
+}
+
+export interface CleanupReport {
+  /** How many processes were ended and mounts removed: 0 and 0 if the node had been stopped in order. */
+  readonly ended: number;
+  readonly unmounted: number;
+  /** What could not be removed, in words. */
+  readonly left: readonly string[];
+}
+
+/**
+ * Removes everything a private node has in the kernel and on disk, whatever state it is in: also what a node that was
+ * killed left behind. Nothing that belongs to anybody else is touched. May be repeated.
+ */
+export async function cleanUpNode(files: NodeFiles, options: CleanupOptions): Promise<CleanupReport> {
+  const { logger = silentLogger, clock = systemClock } = options;
+  const left: string[] = [];
+  const taskIds = containerIds(files);
+  const { ended, strays, survivors } = await endProcesses(files, taskIds, clock);
+  left.push(...survivors.map((p) => `process ${p.pid} (${p.args.join(" ")})`));
+  const unmounted = await unmountAll(files, left);
+  left.push(...(await removeNetwork(files)));
+  removeShimSockets(files);
+  const hierarchies = cgroupMounts(readMounts());
+  const cgroups = hierarchies.flatMap((mount) =>
+    [files.cgroupRoot, ...strays].map((path) => join(mount, path)),
+  );
+  left.push(...(await removeCgroups(cgroups, clock)).map((dir) => `cgroup ${dir}`));
+  removeFiles(files, options.keep, left);
+  if (ended > 0 || unmounted > 0) {
+    logger.info("Removed what the node had left", { node: files.name, processes: ended, mounts: unmounted });
+  }
+  for (const what of left) logger.warn("Could not remove a part of the node", { node: files.name, what });
+  return { ended, unmounted, left };
+}
+
+/** Ends containerd first, so that it does not act on the end of the others. */
+async function endProcesses(files: NodeFiles, taskIds: ReadonlySet<string>, clock: Clock) {
+  const deadline = clock.now() + 10_000;
+  const ended = new Set<number>();
+  const strays = new Set<string>();
+  for (;;) {
+    const { api, containerd, containers, shims } = processesOfNode(files, readProcesses(), process.pid);
+    const alive = [...containerd, ...api, ...containers, ...shims].filter((p) => !p.zombie);
+    if (alive.length === 0 || clock.now() >= deadline) {
+      return { ended: ended.size, strays: [...strays], survivors: alive };
+    }
+    for (const path of containers.flatMap(cgroupPaths)) if (taskIds.has(basename(path))) strays.add(path);
+    for (const { pid } of alive) {
+      ended.add(pid);
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch {
+        // ended meanwhile
+      }
+    }
+    await sleep(clock, 20);
+  }
+}
+
+/** Container cgroups outside of the node's own: of containers that named no parent. */
+function cgroupPaths(p: ProcessFacts): string[] {
+  return p.cgroups.map((line) => line.split(":").slice(2).join(":"));
+}
+
+function containerIds(files: NodeFiles): Set<string> {
+  return new Set(bundles(files).map((bundle) => basename(bundle)));
+}
+
+/** containerd's folders of running tasks: <state>/io.containerd.runtime.v2.task/<namespace>/<id>. */
+function bundles(files: NodeFiles): string[] {
+  const below = (dir: string) => (existsSync(dir) ? readdirSync(dir).map((name) => join(dir, name)) : []);
+  return below(join(files.containerd.state, "io.containerd.runtime.v2.task")).flatMap(below);
+}
+
+/** Shims listen in a folder that all containerds of a machine share; each bundle says where. */
+function removeShimSockets(files: NodeFiles): void {
+  for (const bundle of bundles(files)) {
+    for (const file of ["address", "bootstrap.json"]) {
+      try {
+        const socket = /unix:\/\/([^"\s]+)/.exec(readFileSync(join(bundle, file), "utf8"))?.[1];
+        if (socket) rmSync(socket, { force: true });
+      } catch {
+        // this version of containerd writes the other file
+      }
+    }
+  }
+}
+
+async function unmountAll(files: NodeFiles, left: string[]): Promise<number> {
+  const dirs = [files.base, files.run];
+  const mounts = mountsBelow(readMounts(), dirs);
+  if (mounts.length === 0) return 0;
+  const calls = await systemCalls();
+  for (const path of mounts) {
+    try {
+      calls.unmount(path, false);
+    } catch {
+      try {
+        calls.unmount(path, true);
+      } catch (error) {
+        left.push(messageOf(error));
+      }
+    }
+  }
+  return mounts.length;
+}
+
+function removeFiles(files: NodeFiles, keep: CleanupOptions["keep"], left: string[]): void {
+  // A mount that stayed may show somebody else's files: then nothing is deleted.
+  const mounted = mountsBelow(readMounts(), [files.base, files.run]);
+  if (mounted.length > 0) {
+    left.push(`files under ${files.base}: ${mounted[0]} is still mounted`);
+    return;
+  }
+  const paths = keep === "nothing" ? [files.base, files.run] : derivedPaths(files);
+  for (const path of paths) {
+    try {
+      rmSync(path, { recursive: true, force: true, maxRetries: 3 });
+    } catch (error) {
+      left.push(messageOf(error));
+    }
+  }
+  if (keep !== "nothing") return;
+  try {
+    rmdirSync(dirname(files.base));
+  } catch {
+    // other nodes live there
+  }
+}

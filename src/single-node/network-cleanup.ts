@@ -1,0 +1,81 @@
+import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { messageOf } from "../lib/base/errors.ts";
+import { removeLinks } from "../lib/host/bridge.ts";
+import { hasSharedChains, planRuleRemoval, restoreScript } from "./cni-rules.ts";
+import type { NodeFiles } from "./node-files.ts";
+import { findProgram } from "./requirements.ts";
+import { run } from "./run.ts";
+
+/** libcni keeps its results here, whatever the configuration says. */
+const cniCache = "/var/lib/cni/results";
+
+/** Notes whether the chains that all users of host ports share were there before the node. */
+export async function noteSharedChains(files: NodeFiles): Promise<void> {
+  const save = findProgram("iptables-save");
+  if (!save) return;
+  // A kernel without a nat table has no chains either; the first pod will say what is wrong with it.
+  const table = await run(save, ["-t", "nat"]).catch(() => "");
+  if (hasSharedChains(table)) writeFileSync(sharedChainsNote(files), "");
+}
+
+/** Removes bridge, veth pairs, iptables rules and cached results of a node's network; resolves with what stayed. */
+export async function removeNetwork(files: NodeFiles): Promise<string[]> {
+  const left: string[] = [];
+  try {
+    await removeRules(files);
+  } catch (error) {
+    left.push(`iptables rules of ${files.network}: ${messageOf(error)}`);
+  }
+  removeCachedResults(files.network);
+  left.push(...(await removeBridge(files.bridge)));
+  return left;
+}
+
+async function removeRules(files: NodeFiles): Promise<void> {
+  const [iptables, save] = [findProgram("iptables"), findProgram("iptables-save")];
+  // Only a node that had a network can have left rules, and asking iptables would make its tables.
+  if (!iptables || !save || !existsSync(files.cni.conf)) return;
+  const table = await run(save, ["-t", "nat"]);
+  const removal = planRuleRemoval(table, files.network, !existsSync(sharedChainsNote(files)));
+  for (const change of removal.own) await run(iptables, ["-w", "5", "-t", "nat", ...change]);
+  const restore = findProgram("iptables-restore");
+  if (!restore || removal.shared.length === 0) return;
+  const input = restoreScript(removal.shared);
+  // It fails if another node has begun to use the chains: then they are its to remove.
+  await run(restore, ["-w", "5", "--noflush"], { input }).catch(() => {});
+}
+
+function sharedChainsNote(files: NodeFiles): string {
+  return join(dirname(files.cni.conf), "host-ports-in-use-before");
+}
+
+function removeCachedResults(network: string): void {
+  if (!existsSync(cniCache)) return;
+  const names = readdirSync(cniCache);
+  const ours = names.filter((name) => name.startsWith(`${network}-`) && isResultOf(name, network));
+  const ids = ours.map((name) => name.slice(network.length + 1).split("-")[0]!);
+  const loopbacks = names.filter((name) => ids.some((id) => name === `cni-loopback-${id}-lo`));
+  for (const name of [...ours, ...loopbacks]) rmSync(join(cniCache, name), { force: true });
+}
+
+/** "<network>-<sandbox id>-<interface>": a node "a" must not take the results of a node "a-b". */
+function isResultOf(name: string, network: string): boolean {
+  return /^[0-9a-f]{12,64}-[^-]+$/.test(name.slice(network.length + 1));
+}
+
+/**
+ * The kernel takes veth pairs away with their network namespace, but a namespace lives on in each copy of the mount table that another
+ * container engine has made: the ports are removed by name.
+ */
+async function removeBridge(bridge: string): Promise<string[]> {
+  const ports = `/sys/class/net/${bridge}/brif`;
+  if (!existsSync(ports)) return [];
+  const links = [...readdirSync(ports), bridge];
+  try {
+    await removeLinks(links);
+  } catch (error) {
+    return [messageOf(error)];
+  }
+  return links.filter((name) => existsSync(`/sys/class/net/${name}`)).map((name) => `link ${name}`);
+}

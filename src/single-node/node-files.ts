@@ -1,0 +1,142 @@
+import { createHash } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { KubeletError } from "../lib/base/errors.ts";
+
+export const defaultBaseDir = "/var/lib/kubelet-ts";
+export const defaultRunDir = "/run/kubelet-ts";
+
+/** Every path and kernel name that belongs to one private node; all of them derive from its name. */
+export interface NodeFiles {
+  readonly name: string;
+  /** Kept on disk: <baseDir>/<name>. */
+  readonly base: string;
+  /** Gone at the next boot: <runDir>/<name>. */
+  readonly run: string;
+  /** Beside `run`, so that it outlives the removal of what a crashed node left. */
+  readonly lock: string;
+  readonly containerd: {
+    readonly root: string;
+    readonly state: string;
+    readonly config: string;
+    readonly opt: string;
+    readonly certs: string;
+    readonly runcRoot: string;
+    readonly socket: string;
+    readonly log: string;
+  };
+  /** The agent's root directory (--root-dir). */
+  readonly kubelet: string;
+  readonly podLogs: string;
+  readonly containerLogs: string;
+  readonly manifests: string;
+  /** What `kubelet apply` was given. */
+  readonly applied: string;
+  /** Config maps and secrets of a node without an API. */
+  readonly objects: string;
+  /** The embedded API: its database and keys, its log, and the kubeconfig for kubectl. */
+  readonly api: { readonly dir: string; readonly log: string; readonly kubeconfig: string };
+  readonly cni: { readonly conf: string; readonly ipam: string };
+  /** Which addresses services have: kept as long as the objects that name them. */
+  readonly serviceRange: string;
+  /** The CNI network; iptables comments and the CNI cache carry it. */
+  readonly network: string;
+  /** At most 15 characters, as the kernel wants. */
+  readonly bridge: string;
+  /** Relative to the mount of each cgroup hierarchy. */
+  readonly cgroupRoot: string;
+}
+
+const validName = /^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$/;
+
+export function nodeFiles(name: string, baseDir = defaultBaseDir, runDir = defaultRunDir): NodeFiles {
+  if (!validName.test(name)) {
+    throw new KubeletError(
+      "NodeName",
+      `"${name}" is no name for a node: use 1 to 32 lower-case letters, digits and dashes, no dash at the ends`,
+    );
+  }
+  const base = join(baseDir, name);
+  const run = join(runDir, name);
+  const socket = join(run, "containerd.sock");
+  // containerd listens on "<socket>.ttrpc" too, and a unix socket's path ends at 107 bytes.
+  if (Buffer.byteLength(`${socket}.ttrpc`) > 107) {
+    throw new KubeletError(
+      "NodeName",
+      `"${socket}" is too long for a socket: choose a shorter run directory`,
+    );
+  }
+  return {
+    name,
+    base,
+    run,
+    lock: `${run}.lock`,
+    containerd: {
+      root: join(base, "containerd"),
+      state: join(run, "containerd"),
+      config: join(run, "containerd.toml"),
+      opt: join(base, "containerd-opt"),
+      certs: join(base, "containerd-certs"),
+      runcRoot: join(run, "runc"),
+      socket,
+      log: join(base, "log", "containerd.log"),
+    },
+    kubelet: join(base, "kubelet"),
+    podLogs: join(base, "log", "pods"),
+    containerLogs: join(base, "log", "containers"),
+    manifests: join(base, "manifests"),
+    applied: join(base, "applied"),
+    objects: join(base, "objects"),
+    api: {
+      dir: join(base, "api"),
+      log: join(base, "log", "api.log"),
+      kubeconfig: join(base, "kubeconfig"),
+    },
+    cni: { conf: join(base, "cni", "net.d"), ipam: join(base, "cni", "ipam") },
+    serviceRange: join(base, "service-range"),
+    network: `kubelet-ts-${name}`,
+    bridge:
+      name.length <= 11
+        ? `kts-${name}`
+        : `kts-${createHash("sha256").update(name).digest("hex").slice(0, 11)}`,
+    cgroupRoot: `/kubelet-ts-${name}`,
+  };
+}
+
+export function makeDirectories(files: NodeFiles): void {
+  const { containerd, cni } = files;
+  mkdirSync(files.run, { recursive: true, mode: 0o711 });
+  for (const dir of [
+    containerd.root,
+    containerd.state,
+    containerd.opt,
+    containerd.certs,
+    containerd.runcRoot,
+  ]) {
+    mkdirSync(dir, { recursive: true, mode: 0o711 });
+  }
+  mkdirSync(files.api.dir, { recursive: true, mode: 0o700 });
+  for (const dir of [
+    files.kubelet,
+    files.podLogs,
+    files.containerLogs,
+    files.manifests,
+    cni.conf,
+    cni.ipam,
+  ]) {
+    mkdirSync(dir, { recursive: true, mode: 0o755 });
+  }
+}
+
+/** What a node can make again: everything of it but its manifests and objects, logs, and what the API keeps. */
+export function derivedPaths(files: NodeFiles): string[] {
+  const { containerd } = files;
+  return [
+    containerd.root,
+    containerd.opt,
+    containerd.certs,
+    files.kubelet,
+    join(files.base, "cni"),
+    files.run,
+  ];
+}

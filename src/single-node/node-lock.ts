@@ -1,0 +1,29 @@
+import { rmdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { KubeletError } from "../lib/base/errors.ts";
+import { lockFile } from "../lib/host/file-lock.ts";
+import type { NodeFiles } from "./node-files.ts";
+
+export interface NodeLock {
+  release(): void;
+}
+
+/** Makes this process the owner of the node, until it releases it or ends. */
+export async function takeNode(files: NodeFiles): Promise<NodeLock> {
+  const lock = await lockFile(files.lock, { folderMode: 0o711 });
+  if (lock.kind === "held")
+    throw new KubeletError(
+      "NodeInUse",
+      `node "${files.name}" already runs (process ${lock.holder ?? "unknown"})`,
+    );
+  return {
+    release() {
+      lock.release();
+      try {
+        rmdirSync(dirname(files.lock));
+      } catch {
+        // other nodes live there
+      }
+    },
+  };
+}

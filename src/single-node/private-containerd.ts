@@ -1,0 +1,225 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { statfs } from "node:fs/promises";
+import { dirname } from "node:path";
+import { type Clock, sleep, systemClock } from "../lib/base/clock.ts";
+import { isAbort, KubeletError, messageOf } from "../lib/base/errors.ts";
+import { type Logger, silentLogger } from "../lib/base/logger.ts";
+import { createMetrics } from "../lib/base/metrics.ts";
+import { createCriClient } from "../lib/clients/cri/client.ts";
+import { containerdConfig, majorVersion } from "./containerd-config.ts";
+import type { NodeFiles } from "./node-files.ts";
+import type { OciImage } from "./oci-image.ts";
+import type { Binaries } from "./requirements.ts";
+import { type RunOptions, run } from "./run.ts";
+
+export interface PrivateContainerdOptions {
+  readonly files: NodeFiles;
+  readonly binaries: Binaries;
+  readonly pauseImage: string;
+  readonly logger?: Logger;
+  readonly clock?: Clock;
+  /** How long containerd may take to answer, or to end. */
+  readonly timeoutMs?: number;
+}
+
+export type ContainerdExit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
+
+const overlayMagic = 0x794c7630;
+
+/** A containerd with everything of its own. Containers outlive stop(): their shims wait for the next start(). */
+export class PrivateContainerd {
+  readonly endpoint: string;
+  readonly #options: PrivateContainerdOptions;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #timeoutMs: number;
+  #running: { child: ChildProcess; exited: Promise<ContainerdExit> } | undefined;
+  #imports: Promise<unknown> = Promise.resolve();
+
+  constructor(options: PrivateContainerdOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#logger = options.logger ?? silentLogger;
+    this.#timeoutMs = options.timeoutMs ?? 30_000;
+    this.endpoint = `unix://${options.files.containerd.socket}`;
+  }
+
+  get pid(): number | undefined {
+    return this.#running?.child.pid;
+  }
+
+  /** Resolves when the running containerd ends, for whatever reason; undefined while there is none. */
+  get exited(): Promise<ContainerdExit> | undefined {
+    return this.#running?.exited;
+  }
+
+  /** Resolves when containerd answers on its socket. */
+  async start(signal?: AbortSignal): Promise<void> {
+    if (this.#running) throw new KubeletError("ContainerdRunning", "containerd was started before");
+    const { files, binaries } = this.#options;
+    await this.#writeConfig(signal);
+    const log = openSync(files.containerd.log, "a");
+    const started = this.#clock.now();
+    // A process group of its own: Ctrl-C in the terminal must not end it before the pods have been stopped.
+    const child = spawn(binaries.containerd, ["--config", files.containerd.config], {
+      detached: true,
+      stdio: ["ignore", log, log],
+      env: this.#environment(),
+      cwd: files.base,
+    });
+    closeSync(log);
+    const exited = new Promise<ContainerdExit>((resolve) => {
+      child.once("error", () => resolve({ code: null, signal: null }));
+      child.once("exit", (code, by) => resolve({ code, signal: by }));
+    });
+    this.#running = { child, exited };
+    void exited.then(() => {
+      if (this.#running?.child === child) this.#running = undefined;
+    });
+    try {
+      await this.#untilItAnswers(exited, signal);
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+    this.#logger.debug(2, "containerd answers", { pid: child.pid, ms: this.#clock.now() - started });
+  }
+
+  async stop(): Promise<void> {
+    const running = this.#running;
+    if (!running) return;
+    running.child.kill("SIGTERM");
+    const cancel = this.#clock.after(this.#timeoutMs, () => running.child.kill("SIGKILL"));
+    await running.exited;
+    cancel();
+  }
+
+  /** Runs ctr against this containerd, in the namespace that the kubelet's containers are in. */
+  ctr(args: readonly string[], options: RunOptions = {}): Promise<string> {
+    const { files, binaries } = this.#options;
+    const address = ["--address", files.containerd.socket, "--namespace", "k8s.io"];
+    return run(binaries.ctr, [...address, ...args], { ...options, env: this.#environment() });
+  }
+
+  /**
+   * Resolves when the image can be used by pods. One import at a time: containerd names what it receives by its name in the archive,
+   * and the end of one import lets a garbage collection remove the unfinished "index.json" of another.
+   */
+  importImage(image: OciImage, signal?: AbortSignal): Promise<void> {
+    const imported = this.#imports.then(() => this.#importImage(image, signal));
+    this.#imports = imported.catch(() => {});
+    return imported;
+  }
+
+  async #importImage(image: OciImage, signal?: AbortSignal): Promise<void> {
+    const snapshotter = await this.#snapshotter();
+    // Not with --local/--no-unpack: both versions unpack, so that the first pod need not.
+    await this.ctr(["images", "import", "--snapshotter", snapshotter, "-"], { signal, input: image.archive });
+    await this.#untilPodsCanUse(image, signal);
+  }
+
+  /** The CRI plugin learns of an imported image a moment later, and of each of its names by itself: only its own answer counts. */
+  async #untilPodsCanUse(image: OciImage, signal?: AbortSignal): Promise<void> {
+    const cri = createCriClient({
+      runtimeEndpoint: this.endpoint,
+      requestTimeoutMs: 5000,
+      logger: silentLogger,
+      clock: this.#clock,
+      metrics: createMetrics(),
+    });
+    const isKnown = (name: string) => cri.imageStatus({ image: name }, { signal }).then(Boolean);
+    const deadline = this.#clock.now() + this.#timeoutMs;
+    try {
+      for (;;) {
+        // containerd 1.6 answers before its CRI plugin does.
+        const known = await Promise.all(image.names.map(isKnown)).catch(() => [false]);
+        if (known.every(Boolean)) return;
+        if (this.#clock.now() >= deadline) {
+          throw new KubeletError(
+            "ImageImport",
+            `${image.names[0]} was imported, but containerd's CRI does not show it`,
+          );
+        }
+        await sleep(this.#clock, 50, signal);
+      }
+    } finally {
+      cri.close();
+    }
+  }
+
+  async #writeConfig(signal?: AbortSignal): Promise<void> {
+    const { files, binaries, pauseImage } = this.#options;
+    const version = await run(binaries.containerd, ["--version"], { signal });
+    const major = majorVersion(version);
+    if (major === undefined) {
+      throw new KubeletError(
+        "ContainerdVersion",
+        `${binaries.containerd} says no version: "${version.trim()}"`,
+      );
+    }
+    const snapshotter = await this.#snapshotter();
+    const settings = { files, runc: binaries.runc, cniDir: binaries.cniDir, pauseImage, snapshotter };
+    writeFileSync(files.containerd.config, containerdConfig(major, settings));
+  }
+
+  /** An overlay cannot be the upper folder of another one, as it would be in a container without a volume. */
+  async #snapshotter(): Promise<"overlayfs" | "native"> {
+    const { type } = await statfs(this.#options.files.containerd.root);
+    return type === overlayMagic ? "native" : "overlayfs";
+  }
+
+  /** The shim beside this containerd comes first; CNI plugins look for iptables in PATH. */
+  #environment(): NodeJS.ProcessEnv {
+    const { containerd, shim, runc, iptables } = this.#options.binaries;
+    const dirs = [containerd, shim, runc, iptables].map((file) => dirname(file));
+    const path = [...new Set([...dirs, "/usr/sbin", "/usr/bin", "/sbin", "/bin"])].join(":");
+    // Of the caller's environment only what a proxy needs goes to containerd.
+    const passed = Object.entries(process.env).filter(([key]) => /^(https?|no)_proxy$/i.test(key));
+    return { ...Object.fromEntries(passed), PATH: path };
+  }
+
+  async #untilItAnswers(exited: Promise<ContainerdExit>, signal?: AbortSignal): Promise<void> {
+    const deadline = this.#clock.now() + this.#timeoutMs;
+    const ended = exited.then((exit): never => {
+      const how = exit.signal ?? exit.code ?? "no start";
+      throw new KubeletError(
+        "ContainerdStart",
+        `containerd ended (${how}) before it answered: ${this.#lastLog()}`,
+      );
+    });
+    const answers = async () => {
+      for (;;) {
+        try {
+          await this.ctr(["version"], { signal, timeoutMs: 5000 });
+          return;
+        } catch (error) {
+          if (isAbort(error)) throw error;
+          if (this.#clock.now() >= deadline) {
+            const said = messageOf(error);
+            throw new KubeletError(
+              "ContainerdStart",
+              `containerd does not answer: ${said}; ${this.#lastLog()}`,
+            );
+          }
+        }
+        await sleep(this.#clock, 25, signal);
+      }
+    };
+    const answered = answers();
+    answered.catch(() => {}); // if containerd has ended, that is the error to tell
+    await Promise.race([answered, ended]);
+    ended.catch(() => {});
+  }
+
+  #lastLog(): string {
+    const { log } = this.#options.files.containerd;
+    try {
+      const lines = readFileSync(log, "utf8").trim().split("\n");
+      const telling = lines.filter((line) => /level=(error|fatal)|^containerd:/.test(line));
+      return `${telling.at(-1) ?? lines.at(-1) ?? "no log"} (all of it in ${log})`;
+    } catch {
+      return `no log in ${log}`;
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { makeBridge } from "../lib/host/bridge.ts";
+import type { NodeFiles } from "./node-files.ts";
+import { firstAddress, type Ipv4Range, isFree, parseCidr, parseRoutes, pickSubnet } from "./subnet.ts";
+
+export const conflistName = "10-kubelet-ts.conflist";
+
+/** The CNI configuration of a node: one bridge with its own subnet and its own address book, and host ports. */
+export function networkConfig(files: NodeFiles, subnet: string): object {
+  return {
+    cniVersion: "0.4.0",
+    name: files.network,
+    plugins: [
+      {
+        type: "bridge",
+        bridge: files.bridge,
+        isGateway: true,
+        ipMasq: true,
+        hairpinMode: true,
+        ipam: {
+          type: "host-local",
+          dataDir: files.cni.ipam,
+          ranges: [[{ subnet }]],
+          routes: [{ dst: "0.0.0.0/0" }],
+        },
+      },
+      { type: "portmap", capabilities: { portMappings: true } },
+    ],
+  };
+}
+
+export interface PrivateNetwork {
+  /** Where pods have their addresses; the first is the bridge's own. */
+  readonly podSubnet: string;
+  /** Where services have theirs; the first is that of the API, and the bridge has it, too. */
+  readonly serviceRange: string;
+}
+
+const serviceBits = 20;
+/** The usual one of clusters: an API by itself gives addresses of it, and nothing here shall be taken for these. */
+const usualServiceRange = "10.96.0.0/16";
+
+/**
+ * Chooses ranges that neither the host's routes nor another node has, writes the CNI configuration, and makes the bridge.
+ * The bridge plugin would make it with the first pod; then the API could not be told earlier where it listens for pods.
+ */
+export async function makeNetwork(files: NodeFiles): Promise<PrivateNetwork> {
+  const routes = parseRoutes(readFileSync("/proc/net/route", "utf8"));
+  const network = chooseNetwork(files, [...routes, ...rangesOfOtherNodes(files)]);
+  const { podSubnet, serviceRange } = network;
+  writeFileSync(files.serviceRange, `${serviceRange}\n`);
+  writeFileSync(
+    join(files.cni.conf, conflistName),
+    `${JSON.stringify(networkConfig(files, podSubnet), null, 2)}\n`,
+  );
+  // The plugin wants the address of the pods' gateway to be the first that it finds on the bridge.
+  const addresses = [podSubnet, serviceRange].map((cidr) => `${firstAddress(cidr)}/${parseCidr(cidr).bits}`);
+  await makeBridge({ name: files.bridge, addresses });
+  return network;
+}
+
+/** Services keep the range that they had, unless somebody else has come to use it. */
+export function chooseNetwork(files: NodeFiles, others: readonly Ipv4Range[]): PrivateNetwork {
+  const noted = rangeIn(files.serviceRange);
+  const kept = noted && isFree(parseCidr(noted), others) ? noted : undefined;
+  const taken = [...others, parseCidr(usualServiceRange)];
+  const serviceRange = kept ?? pickSubnet(`services of ${files.name}`, taken, serviceBits);
+  return { podSubnet: pickSubnet(files.name, [...taken, parseCidr(serviceRange)]), serviceRange };
+}
+
+/** Of nodes that run, and the services of those that will run again. */
+export function rangesOfOtherNodes(files: NodeFiles): Ipv4Range[] {
+  const baseDir = dirname(files.base);
+  const others = readdirSync(baseDir).filter((name) => name !== basename(files.base));
+  return others
+    .flatMap((name) => [
+      rangeIn(join(baseDir, name, "cni", "net.d", conflistName)),
+      rangeIn(join(baseDir, name, basename(files.serviceRange))),
+    ])
+    .filter((range) => range !== undefined)
+    .map(parseCidr);
+}
+
+/** The range that a file names; undefined if there is no such file: no node, or one that is being made or removed. */
+function rangeIn(file: string): string | undefined {
+  try {
+    return /^(?:.*"subnet":\s*")?(\d+(?:\.\d+){3}\/\d+)"?$/m.exec(readFileSync(file, "utf8"))?.[1];
+  } catch {
+    return undefined;
+  }
+}

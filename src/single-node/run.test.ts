@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isAbort } from "../lib/base/errors.ts";
+import { run } from "./run.ts";
+
+test("what a program prints is returned, and it gets its input", async () => {
+  assert.equal(await run("/bin/cat", [], { input: "hello" }), "hello");
+});
+
+const failures: [string, string[], object, RegExp][] = [
+  ["a status other than 0", ["-c", "echo no such thing >&2; exit 3"], {}, /sh -c .*: no such thing$/],
+  ["no end in time", ["-c", "exec sleep 100"], { timeoutMs: 20 }, /no end after 20 ms/],
+];
+for (const [what, args, options, message] of failures) {
+  test(`${what} is an error that says so`, async () => {
+    await assert.rejects(run("/bin/sh", args, options), { name: "KubeletError", message });
+  });
+}
+
+test("a program that is not there is an error", async () => {
+  await assert.rejects(run("/no/such/program", []), { code: "CommandFailed" });
+});
+
+test("an abort ends the program", async () => {
+  const abort = new AbortController();
+  const running = run("/bin/sh", ["-c", "exec sleep 100"], { signal: abort.signal });
+  abort.abort();
+  await assert.rejects(running, isAbort);
+});

@@ -1,0 +1,50 @@
+import { spawn } from "node:child_process";
+import { basename } from "node:path";
+import { abortError, KubeletError } from "../lib/base/errors.ts";
+
+export interface RunOptions {
+  signal?: AbortSignal;
+  /** Ended with SIGKILL after this long; 30 s unless told. */
+  timeoutMs?: number;
+  input?: string | Uint8Array;
+  env?: NodeJS.ProcessEnv;
+}
+
+/** Runs a program to its end and resolves with what it printed; anything but exit status 0 is an error. */
+export function run(file: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
+  const { signal, timeoutMs = 30_000 } = options;
+  const title = `${basename(file)} ${args.join(" ")}`;
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(abortError(signal.reason));
+    const child = spawn(file, args, { env: options.env, stdio: ["pipe", "pipe", "pipe"] });
+    const out: Buffer[] = [];
+    const err: Buffer[] = [];
+    let late = false;
+    const timer = setTimeout(() => {
+      late = true;
+      child.kill("SIGKILL");
+    }, timeoutMs);
+    const onAbort = () => child.kill("SIGKILL");
+    signal?.addEventListener("abort", onAbort, { once: true });
+    const settled = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+    };
+    child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
+    child.stderr.on("data", (chunk: Buffer) => err.push(chunk));
+    child.stdin.on("error", () => {}); // a program that does not read its input says so by its status
+    child.stdin.end(options.input);
+    child.on("error", (cause) => {
+      settled();
+      reject(new KubeletError("CommandFailed", `${title}: ${cause.message}`, { cause }));
+    });
+    child.on("close", (code, killedBy) => {
+      settled();
+      const said = Buffer.concat(err).toString().trim();
+      if (code === 0) resolve(Buffer.concat(out).toString());
+      else if (signal?.aborted) reject(abortError(signal.reason));
+      else if (late) reject(new KubeletError("CommandTimeout", `${title}: no end after ${timeoutMs} ms`));
+      else reject(new KubeletError("CommandFailed", `${title}: ${said || `ended with ${code ?? killedBy}`}`));
+    });
+  });
+}
