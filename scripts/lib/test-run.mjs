@@ -33,6 +33,7 @@ try {
       runTool("node_modules/@biomejs/biome/bin/biome", ["ci", "--colors=off", "."]),
     );
     await step("import rule", () => runTool("scripts/check-imports.mjs", []));
+    await step("documents", () => runTool("scripts/check-docs.mjs", []));
     await step("types", () => runTool("node_modules/typescript/bin/tsc", ["--noEmit"]));
     await step("generated code", () => generatedCodeIsCurrent(scratch));
   }

@@ -1,0 +1,111 @@
+// The rule of documents: the functions, classes, files and folders that they name exist.
+import { isBuiltin } from "node:module";
+import { posix } from "node:path";
+
+/** A path in a document is relative to the document's folder, to one of these, or the end of the path of just one file or folder. */
+const bases = ["", "src", "src/kubelet", "src/lib"];
+const sourceFile = /\.(?:ts|mjs|md|proto)$/;
+const fromRoot = /^(?:bin|docs|examples|proto|scripts|src|test)\//;
+
+/** What is wrong with one document; `file` is its path from the project's root. */
+export function checkDocument(file, text, project) {
+  const problems = [];
+  const add = (index, message) => {
+    if (message) problems.push({ file, line: text.slice(0, index).split("\n").length, message });
+  };
+  // Fenced blocks show programs and pictures: only paths from the root are certainly meant as such.
+  const prose = text.replace(/^( *)```[\s\S]*?^\1```/gm, (block, _indent, at) => {
+    for (const match of block.matchAll(/[^\s"'()]+/g))
+      add(at + match.index, judgeRootPath(match[0], project));
+    return blank(block);
+  });
+  const links = prose.replace(/(?<!`)(`+)(?!`)([^`]+?)\1(?!`)/g, (span, _ticks, code, at) => {
+    add(at, judgeCode(file, code.replace(/\s+/g, " ").trim(), project));
+    return blank(span);
+  });
+  for (const match of links.matchAll(/\]\(([^()\s]+)\)/g))
+    add(match.index, judgeLink(file, match[1], project));
+  return problems.sort((a, b) => a.line - b.line);
+}
+
+const blank = (text) => text.replace(/[^\n]/g, " ");
+
+function judgeLink(file, target, project) {
+  if (/^[a-z]+:/.test(target)) return undefined;
+  const [path, anchor] = target.split("#");
+  const to = path === "" ? file : posix.join(posix.dirname(file), path).replace(/\/$/, "");
+  if (!project.paths.has(to)) return `there is no "${to}"`;
+  if (anchor && !project.headings(to).has(anchor)) return `"${to}" has no heading "${anchor}"`;
+  return undefined;
+}
+
+function judgeCode(file, code, project) {
+  const script = /^npm run ([\w:-]+)/.exec(code)?.[1];
+  if (script && !project.scripts.has(script)) return `package.json has no script "${script}"`;
+  // The words behind `npm test --` are parts of paths.
+  if (code.startsWith("npm test -- ")) return undefined;
+  const name = /^(#?[\w$]+(?:\.#?[\w$]+)*)(\(.*\))?$/.exec(code);
+  if (isPath(file, code, project)) return judgePath(file, code, project);
+  if (name) return judgeName(name[1], name[2] !== undefined, project);
+  return code.split(" ").flatMap((word) => judgeRootPath(word, project) ?? [])[0];
+}
+
+function judgeRootPath(word, project) {
+  const path = word.replace(/[,;:]$/, "");
+  return fromRoot.test(path) ? judgePath("", path, project) : undefined;
+}
+
+/** Names of source files, and what begins with a folder that a path may begin with. */
+function isPath(file, code, project) {
+  if (!/^[\w.*{},<>-]+(?:\/[\w.*{},<>-]+)*\/?(?::\d+)?$/.test(code)) return false;
+  if (/^[*.<]*\.\w+$/.test(code) || project.literals.has(code)) return false;
+  if (sourceFile.test(code.replace(/:\d+$/, ""))) return true;
+  const [first, rest] = code.split("/");
+  return rest !== undefined && first !== "" && below(file, first).some((path) => project.paths.has(path));
+}
+
+const below = (file, path) =>
+  [posix.dirname(file), ...bases].map((base) => posix.join(base, path).replace(/\/$/, ""));
+
+function judgePath(file, code, project) {
+  for (const path of alternatives(code.replace(/:\d+$/, "").replace(/\/$/, ""))) {
+    if (below(file, path).some((known) => project.paths.has(known))) continue;
+    const end = new RegExp(`/${path.replace(/[.+]/g, "\\$&").replace(/<[^>]*>|\*/g, "[^/]*")}$`);
+    const found = [...project.paths].filter((known) => end.test(`/${known}`));
+    if (found.length === 0) return `there is no "${path}"`;
+    if (found.length > 1 && !/[*<]/.test(path))
+      return `"${path}" may be each of ${found.join(", ")}: write more of its path`;
+  }
+  return undefined;
+}
+
+/** "{a,b}.ts" is "a.ts" and "b.ts". */
+function alternatives(path) {
+  const match = /\{([^{}]*)\}/.exec(path);
+  if (!match) return [path];
+  return match[1].split(",").flatMap((each) => alternatives(path.replace(match[0], each)));
+}
+
+/**
+ * Names that are written like those of code: calls, private names, and whatever has a capital letter inside or in front.
+ * Reasons, kinds, fields, gates and the like are strings or fields in the sources, and so are known.
+ */
+function judgeName(name, isCall, project) {
+  if (!isCall && !/#|[a-z]\w*[A-Z]|^[A-Z]\w*[a-z]/.test(name)) return undefined;
+  if (project.literals.has(name) || isOfPlatform(name)) return undefined;
+  const parts = name.split(".");
+  const unknown = parts.find((part) => !project.names.has(part) && !project.literals.has(part));
+  if (unknown) return `no source declares "${unknown}"`;
+  const members = project.members.get(parts[0]);
+  if (parts.length === 2 && members && !members.has(parts[1])) return `"${parts[0]}" has no "${parts[1]}"`;
+  return undefined;
+}
+
+/** What JavaScript and Node.js have: `Date.now`, `util.inspect`. */
+function isOfPlatform(name) {
+  const [first, ...rest] = name.split(".");
+  if (isBuiltin(first)) return true;
+  let value = globalThis[first];
+  for (const part of rest) value = value?.[part];
+  return value !== undefined;
+}

@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { checkDocument } from "./document-rule.mjs";
+
+const project = {
+  paths: new Set(
+    [
+      "docs/GUIDE.md",
+      "docs/adr/0001-x.md",
+      "src/kubelet/pods/volumes/manager/plan.ts",
+      "src/kubelet/pods/volumes/README.md",
+      "src/kubelet/pods/images/plan.ts",
+      "src/kubelet/pods/images/puller.ts",
+      "src/lib/base/clock.ts",
+    ].flatMap((file) => file.split("/").map((_part, index, parts) => parts.slice(0, index + 1).join("/"))),
+  ),
+  names: new Set(["planPod", "PodWorkers", "update", "#add", "syncFrequency", "FileSource", "Clock"]),
+  members: new Map([["PodWorkers", new Set(["update", "#add"])]]),
+  literals: new Set(["CrashLoopBackOff", "pods/status", "memory.available"]),
+  scripts: new Set(["bench"]),
+  headings: () => new Set(["the-plan"]),
+};
+
+const rows = [
+  ["a path from the root", "`src/lib/base/clock.ts`"],
+  ["a path from src, src/kubelet and src/lib", "`lib/base` `pods/images/plan.ts` `base/clock.ts`"],
+  ["a path from the document's folder", "`adr/0001-x.md` `../src/lib/`"],
+  ["the end of one path", "`puller.ts` `manager/plan.ts`"],
+  ["the end of two paths", "`plan.ts`", /may be each of .*images\/plan\.ts.*: write more/],
+  ["a file that is gone", "`pods/images/gone.ts`", /no "pods\/images\/gone\.ts"/],
+  ["a bare file that is gone", "`gone.ts`", /no "gone\.ts"/],
+  ["a folder that is gone", "`pods/gone/`", /no "pods\/gone"/],
+  ["a folder that is gone, without a slash behind", "`pods/gone`", /no "pods\/gone"/],
+  ["a line of a file", "`puller.ts:12`"],
+  ["files by pattern", "`pods/images/*.ts` `pods/<part>/plan.ts` `pods/{images,volumes}`"],
+  ["a pattern without files", "`pods/images/*.go.ts`", /no "pods\/images\/\*\.go\.ts"/],
+  ["one of several that is gone", "`pods/{images,gone}`", /no "pods\/gone"/],
+  ["what the sources have as a string", "`pods/status` `CrashLoopBackOff` `memory.available`"],
+  ["paths of machines and of HTTP", "`/var/log/pods` `<root-dir>/pods/x` `GET /pods` `.ts`"],
+  ["a function", "`planPod` `planPod(pod, observed)` `planPod()`"],
+  ["a function that is gone", "`planChanges`", /no source declares "planChanges"/],
+  ["a call of a function that is gone", "`plan(pod, { a: 1 })`", /declares "plan"/],
+  ["a private name that is gone", "`#gone`", /declares "#gone"/],
+  ["a class that is gone", "`Gone`", /declares "Gone"/],
+  ["a member", "`PodWorkers.update` `PodWorkers.#add` `PodWorkers.update(uid)`"],
+  ["a member of another class", "`PodWorkers.syncFrequency`", /"PodWorkers" has no "syncFrequency"/],
+  ["names of JavaScript and Node.js", "`Date.now()` `AbortSignal` `util.getCallSites`"],
+  ["a member that JavaScript does not have", "`Date.later()`", /declares "Date"/],
+  ["a field", "`syncFrequency` `syncFrequency: 1m`"],
+  [
+    "plain words, flags, metrics, environment variables",
+    "`sync` `--root-dir` `kubelet_pods` `KILL_ROUNDS` `ADD`",
+  ],
+  ["a command with a file", "`node --test src/lib/base/clock.ts`"],
+  ["a command with a file that is gone", "`node --test src/lib/gone.ts`", /no "src\/lib\/gone\.ts"/],
+  ["a script", "`npm run bench -- burst` `npm test -- gone/part`"],
+  ["a script that is gone", "`npm run gone`", /no script "gone"/],
+  ["a block with a file that is gone", "```\nnode src/gone.ts\n```", /no "src\/gone\.ts"/, 3],
+  ["a block with names", "```\nplanChanges gone.ts\n```"],
+  ["a link", "[x](adr/0001-x.md) [y](https://example.com/gone.ts) [z](#the-plan) [w](adr/)"],
+  ["a link to a file that is gone", "[x](adr/0002-y.md)", /no "docs\/adr\/0002-y\.md"/],
+  ["a link to a heading that is gone", "[x](adr/0001-x.md#gone)", /no heading "gone"/],
+  ["a span over two lines", "`planPod(pod,\n  observed)`"],
+];
+for (const [what, text, expected, line = 2] of rows) {
+  test(`document rule: ${what}`, () => {
+    const problems = checkDocument("docs/GUIDE.md", `# Guide\n${text}\n`, project);
+    if (!expected) return assert.deepEqual(problems, []);
+    assert.equal(problems.length, 1);
+    assert.match(problems[0].message, expected);
+    assert.equal(problems[0].line, line);
+  });
+}
+
+test("document rule: the command names file and line and fails", () => {
+  const root = mkdtempSync(join(tmpdir(), "document-rule-"));
+  const write = (file, text) => {
+    mkdirSync(dirname(join(root, file)), { recursive: true });
+    writeFileSync(join(root, file), text);
+  };
+  const run = () => {
+    const script = new URL("../check-docs.mjs", import.meta.url).pathname;
+    return spawnSync(process.execPath, [script, root], { encoding: "utf8" });
+  };
+  try {
+    write("package.json", "{}");
+    write("src/lib/base/clock.ts", "export class Clock {\n  now(): Date {\n    return new Date();\n  }\n}\n");
+    write("src/README.md", "`lib/base/clock.ts` has `Clock.now`.\n");
+    assert.deepEqual([run().stderr, run().status], ["", 0]);
+    write("src/README.md", "The clock:\n`Clock.later` in `lib/base/watch.ts`.\n");
+    const done = run();
+    assert.equal(done.status, 1);
+    assert.match(
+      done.stderr,
+      /^src\/README\.md:2: no source declares "later"\nsrc\/README\.md:2: there is no "lib\/base\/watch\.ts"\n/,
+    );
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+});
