@@ -1,11 +1,16 @@
 import type { Clock } from "../../src/lib/base/clock.ts";
+import { monotonicTime } from "../../src/lib/base/fake-clock.ts";
+import { wallTime } from "../../src/lib/base/time.ts";
 
 /** Time that passes so many times as fast: whoever waits for minutes waits for less than a second, beside real connections. */
 export function hastyClock(times: number): Clock {
   const startedAt = Date.now();
   const from = performance.now();
+  const elapsedMs = () => (performance.now() - from) * times;
   return {
-    now: () => startedAt + (performance.now() - from) * times,
+    now: () => startedAt + elapsedMs(),
+    wall: () => wallTime(startedAt + elapsedMs()),
+    monotonic: () => monotonicTime(elapsedMs()),
     after(ms, callback) {
       const timer = setTimeout(callback, ms / times);
       return () => clearTimeout(timer);

@@ -1,4 +1,6 @@
 import type { Clock } from "../../src/lib/base/clock.ts";
+import { monotonicTime } from "../../src/lib/base/fake-clock.ts";
+import { epochMs, type MonotonicTime, plusMs, type WallTime, wallTime } from "../../src/lib/base/time.ts";
 
 interface Timer {
   at: number;
@@ -10,12 +12,31 @@ interface Timer {
  * gets a few turns. Which turn something runs in depends on nothing but the program, so a history can be repeated.
  */
 export class SimulatedClock implements Clock {
-  #now = Date.UTC(2026, 0, 1);
+  #wallOrigin = wallTime(Date.UTC(2026, 0, 1));
+  #elapsedMs = 0;
   /** Soonest first; of one moment, oldest first. */
   #timers: Timer[] = [];
 
   now(): number {
-    return this.#now;
+    return epochMs(this.wall());
+  }
+
+  wall(): WallTime {
+    return plusMs(this.#wallOrigin, this.#elapsedMs);
+  }
+
+  monotonic(): MonotonicTime {
+    return monotonicTime(this.#elapsedMs);
+  }
+
+  /** Monotonic time since the clock was made. */
+  get elapsedMs(): number {
+    return this.#elapsedMs;
+  }
+
+  /** The wall clock is set, or the machine was suspended: timers do not move. */
+  jump(ms: number): void {
+    this.#wallOrigin = plusMs(this.#wallOrigin, ms);
   }
 
   get pending(): number {
@@ -23,7 +44,7 @@ export class SimulatedClock implements Clock {
   }
 
   after(ms: number, callback: () => void): () => void {
-    const timer = { at: this.#now + Math.max(0, ms), callback };
+    const timer = { at: this.#elapsedMs + Math.max(0, ms), callback };
     let place = this.#timers.length;
     while (place > 0 && this.#timers[place - 1]!.at > timer.at) place--;
     this.#timers.splice(place, 0, timer);
@@ -34,16 +55,16 @@ export class SimulatedClock implements Clock {
   }
 
   async advance(ms: number): Promise<void> {
-    const until = this.#now + ms;
+    const until = this.#elapsedMs + ms;
     await turns();
     for (;;) {
       const next = this.#timers[0];
       if (!next || next.at > until) break;
-      this.#now = Math.max(this.#now, next.at);
-      while (this.#timers[0] && this.#timers[0].at <= this.#now) this.#timers.shift()!.callback();
+      this.#elapsedMs = Math.max(this.#elapsedMs, next.at);
+      while (this.#timers[0] && this.#timers[0].at <= this.#elapsedMs) this.#timers.shift()!.callback();
       await turns();
     }
-    this.#now = until;
+    this.#elapsedMs = until;
   }
 }
 

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Clock } from "../../lib/base/clock.ts";
 import { FakeClock } from "../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../lib/base/logger.ts";
 import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
@@ -13,11 +12,6 @@ function setUp(certificate?: string) {
   const logs: string[] = [];
   const listeners = new Set<() => void>();
   const clock = new FakeClock();
-  let setBackMs = 0;
-  const wallClock: Clock = {
-    now: () => clock.now() - setBackMs,
-    after: (ms, callback) => clock.after(ms, callback),
-  };
   let current = certificate;
   let closed = false;
   const plain: KubeTransport = {
@@ -42,15 +36,13 @@ function setUp(certificate?: string) {
     reason: "a certificate has been requested and is not issued yet",
   };
   const logger = { ...silentLogger, info: (message: string) => void logs.push(message) };
-  const gate = new CertificateGate({ holder, clock: wallClock, logger });
+  const gate = new CertificateGate({ holder, clock, logger });
   const transport = certifiedTransport(plain, gate);
   const arrive = ({ silently = false } = {}) => {
     current = "certificate";
     if (!silently) for (const listener of [...listeners]) listener();
   };
-  const setBack = (ms: number) => {
-    setBackMs = ms;
-  };
+  const setBack = (ms: number) => clock.jump(-ms);
   return { transport, gate, clock, setBack, logs, sent, listeners, arrive, isClosed: () => closed };
 }
 

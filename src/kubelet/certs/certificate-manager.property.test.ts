@@ -8,17 +8,6 @@ import type { CertificateManager } from "./certificate-manager.ts";
 import { FakeSigner, type Fate, MemoryStore } from "./fake-signer.ts";
 import { clientCertificateManager } from "./managers.ts";
 
-/** Its time can be set, as an administrator or NTP does: timers that run are not moved by that. */
-class SettableClock extends FakeClock {
-  #offset = 0;
-  override now(): number {
-    return super.now() + this.#offset;
-  }
-  jump(ms: number): void {
-    this.#offset += ms;
-  }
-}
-
 const minute = 60_000;
 const hour = 60 * minute;
 const seed = 1;
@@ -64,7 +53,7 @@ test("while the API answers in time there is always a valid certificate, through
   });
   await fc.assert(
     fc.asyncProperty(conditions, async ({ lifeMs, backdateMs, delayMs, fates, numbers, steps }) => {
-      const clock = new SettableClock();
+      const clock = new FakeClock();
       const signer = new FakeSigner(clock);
       Object.assign(signer, { lifeMs, backdateMs, delayMs: Math.min(delayMs, lifeMs / 100) });
       const queue: Fate[] = [];
@@ -113,7 +102,7 @@ test("after an outage of hours there is a certificate within 40 s, and the API i
   );
   await fc.assert(
     fc.asyncProperty(outages, numbers, async (outages, numbers) => {
-      const clock = new SettableClock();
+      const clock = new FakeClock();
       const signer = new FakeSigner(clock);
       let isUp = true;
       let tries = 0;
@@ -156,7 +145,7 @@ test("whatever the clock is set to, there is a valid certificate within a minute
   );
   await fc.assert(
     fc.asyncProperty(jumps, numbers, async (jumps, numbers) => {
-      const clock = new SettableClock();
+      const clock = new FakeClock();
       const signer = new FakeSigner(clock);
       let fate: Fate = "sign";
       signer.fate = () => fate;

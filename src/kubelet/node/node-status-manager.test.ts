@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Clock } from "../../lib/base/clock.ts";
 import { FakeClock, settle } from "../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../lib/base/logger.ts";
 import { isReady } from "./conditions.ts";
@@ -104,17 +103,12 @@ describe("registration", () => {
     });
 
   it("waits no longer for its facts when the clock is set back", async () => {
-    const time = new FakeClock();
-    let setBackMs = 0;
-    const clock: Clock = {
-      now: () => time.now() - setBackMs,
-      after: (ms, callback) => time.after(ms, callback),
-    };
+    const clock = new FakeClock();
     const w = world({ clock, isSettled: () => false });
     await w.start();
-    await time.advance(1000);
-    setBackMs = 3600 * second;
-    await time.advance(2000);
+    await clock.advance(1000);
+    clock.jump(-3600 * second);
+    await clock.advance(2000);
     assert.ok(isReady(w.api.node?.status.conditions));
     await w.end();
   });
@@ -386,20 +380,15 @@ describe("status updates", () => {
   });
 
   it("survive a clock that is set back by a day, and reports go on", async () => {
-    const real = new FakeClock();
-    let offset = 0;
-    const clock: Clock = {
-      now: () => real.now() + offset,
-      after: (ms, callback) => real.after(ms, callback),
-    };
+    const clock = new FakeClock();
     const w = world({ clock });
     await w.start();
-    offset = -86_400 * second;
-    await real.advance(11 * second);
+    clock.jump(-86_400 * second);
+    await clock.advance(11 * second);
     assert.equal(w.api.patches.length, 1, "the heartbeats of tomorrow are replaced at once");
     const beat = w.api.node?.status.conditions?.[0]?.lastHeartbeatTime ?? "";
     assert.ok(Date.parse(beat) <= clock.now());
-    await real.advance(311 * second);
+    await clock.advance(311 * second);
     assert.equal(w.api.patches.length, 2);
     await w.end();
   });

@@ -1,24 +1,81 @@
 import { abortError } from "./errors.ts";
+import { type MonotonicTime, msBetween, plusMs, type WallTime, wallTime } from "./time.ts";
 
 /** The only way to ask for the time or to wait: tests give a FakeClock and run in simulated time. */
 export interface Clock {
-  /** Milliseconds since the epoch. */
+  /** @deprecated Use `wall` or `monotonic`. */
   now(): number;
-  /** Calls back once, after `ms`; the returned function cancels it. */
+  /** What is shown, written down or compared with other machines, certificates and files. */
+  wall(): WallTime;
+  /** What waits, rates and durations are made of. */
+  monotonic(): MonotonicTime;
+  /** Calls back once, after `ms` of monotonic time; the returned function cancels it. */
   after(ms: number, callback: () => void): () => void;
 }
 
+/** Node calls back at once if it is to wait longer. */
+const longestTimerMs = 0x7fffffff;
+
 export const systemClock: Clock = {
   now: () => Date.now(),
+  wall: () => wallTime(Date.now()),
+  // CLOCK_MONOTONIC, as for the timers of Node: both stand still while the machine is suspended.
+  monotonic: () => performance.now() as unknown as MonotonicTime,
   after(ms, callback) {
-    // What is due already, as a hook whose grace period has passed, is no reason for Node to warn.
-    const timer = setTimeout(callback, Math.min(Math.max(ms, 0), 0x7fffffff));
+    let timer: NodeJS.Timeout;
+    const wait = (leftMs: number) => {
+      const more = leftMs > longestTimerMs;
+      // What is due already, as a hook whose grace period has passed, is no reason for Node to warn.
+      timer = more
+        ? setTimeout(wait, longestTimerMs, leftMs - longestTimerMs)
+        : setTimeout(callback, Math.max(leftMs, 0));
+    };
+    wait(ms);
     return () => clearTimeout(timer);
   },
 };
 
+/** Milliseconds of monotonic time since then. */
+export function msSince(clock: Pick<Clock, "monotonic">, then: MonotonicTime): number {
+  return msBetween(then, clock.monotonic());
+}
+
+/** Milliseconds of monotonic time until then; negative if it has passed. */
+export function msUntil(clock: Pick<Clock, "monotonic">, then: MonotonicTime): number {
+  return msBetween(clock.monotonic(), then);
+}
+
+/** The point in monotonic time `ms` from now. */
+export function msFromNow(clock: Pick<Clock, "monotonic">, ms: number): MonotonicTime {
+  return plusMs(clock.monotonic(), ms);
+}
+
+/**
+ * The same moment in monotonic time, for a timestamp that somebody else made or that was written down: as far back as
+ * the wall clock shows now, but never in the future. To be kept: calculated again, it moves with the wall clock.
+ */
+export function monotonicOf(clock: Pick<Clock, "wall" | "monotonic">, time: WallTime): MonotonicTime {
+  return plusMs(clock.monotonic(), -Math.max(0, msBetween(time, clock.wall())));
+}
+
+/** How often to look at the wall clock while waiting for a point in wall time: it may leap meanwhile. */
+const lookMs = 60_000;
+
+/** Resolves when the wall clock shows `time` or later, a minute late at most if it leaps forward. */
+export async function sleepUntil(
+  clock: Omit<Clock, "monotonic">,
+  time: WallTime,
+  signal?: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    const leftMs = msBetween(clock.wall(), time);
+    if (!(leftMs > 0)) return;
+    await sleep(clock, Math.min(leftMs, lookMs), signal);
+  }
+}
+
 /** Resolves after `ms`; rejects with an AbortError as soon as the signal is aborted. */
-export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+export function sleep(clock: Pick<Clock, "after">, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(abortError(signal.reason));
     const onAbort = () => {

@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import { epochMs, type MonotonicTime, plusMs, type WallTime, wallTime } from "./time.ts";
 
 interface Timer {
   at: number;
@@ -6,22 +7,44 @@ interface Timer {
   callback: () => void;
 }
 
+/** A point in monotonic time that a test chooses. */
+export function monotonicTime(ms: number): MonotonicTime {
+  return ms as unknown as MonotonicTime;
+}
+
+/** Neither zero nor near to the wall time of any test. */
+const origin = monotonicTime(5_000_000);
+
 /** A clock that moves only when a test says so. */
 export class FakeClock implements Clock {
-  #now: number;
+  #wallOrigin: WallTime;
+  #elapsedMs = 0;
   #order = 0;
   #timers = new Set<Timer>();
 
   constructor(startMs = Date.UTC(2026, 0, 1)) {
-    this.#now = startMs;
+    this.#wallOrigin = wallTime(startMs);
   }
 
   now(): number {
-    return this.#now;
+    return epochMs(this.wall());
+  }
+
+  wall(): WallTime {
+    return plusMs(this.#wallOrigin, this.#elapsedMs);
+  }
+
+  monotonic(): MonotonicTime {
+    return plusMs(origin, this.#elapsedMs);
+  }
+
+  /** Monotonic time since the clock was made. */
+  get elapsedMs(): number {
+    return this.#elapsedMs;
   }
 
   after(ms: number, callback: () => void): () => void {
-    const timer: Timer = { at: this.#now + Math.max(0, ms), order: this.#order++, callback };
+    const timer: Timer = { at: this.#elapsedMs + Math.max(0, ms), order: this.#order++, callback };
     this.#timers.add(timer);
     return () => this.#timers.delete(timer);
   }
@@ -30,17 +53,27 @@ export class FakeClock implements Clock {
     return this.#timers.size;
   }
 
+  /** Somebody sets the wall clock, forward or back. Monotonic time and timers do not move. */
+  jump(ms: number): void {
+    this.#wallOrigin = plusMs(this.#wallOrigin, ms);
+  }
+
+  /** The machine sleeps: on resume the wall clock is ahead, monotonic time and timers are where they were. */
+  suspend(ms: number): void {
+    this.jump(ms);
+  }
+
   /** Moves time forward, firing timers in order and letting promises settle between two of them. */
   async advance(ms: number): Promise<void> {
-    const until = this.#now + ms;
+    const until = this.#elapsedMs + ms;
     await settle();
     for (let next = this.#next(until); next; next = this.#next(until)) {
       this.#timers.delete(next);
-      this.#now = Math.max(this.#now, next.at);
+      this.#elapsedMs = Math.max(this.#elapsedMs, next.at);
       next.callback();
       await settle();
     }
-    this.#now = until;
+    this.#elapsedMs = until;
   }
 
   #next(until: number): Timer | undefined {

@@ -41,6 +41,8 @@ async function sourceOn(t: TestContext, first: Answer) {
   /** The source pauses when it has taken in an answer. */
   const counting: Clock = {
     now: () => clock.now(),
+    wall: () => clock.wall(),
+    monotonic: () => clock.monotonic(),
     after(ms, callback) {
       if (ms === pollMs) pauses++;
       return clock.after(ms, callback);

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContainer, aPod, aSandbox, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import { monotonicTime } from "../../../lib/base/fake-clock.ts";
+import { wallTime } from "../../../lib/base/time.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
 import { ProbeResults } from "../../state/probe-results.ts";
@@ -13,7 +15,13 @@ const ended = (exitCode: number) => run({ state: "exited", exitCode });
 const { uid } = aPod().metadata;
 
 function manager() {
-  const clock = { time: at, now: () => clock.time, after: () => () => {} };
+  const clock = {
+    time: at,
+    now: () => clock.time,
+    wall: () => wallTime(clock.time),
+    monotonic: () => monotonicTime(clock.time),
+    after: () => () => {},
+  };
   const world: { observed: ObservedPod | undefined; knows: boolean } = { observed: undefined, knows: true };
   const changes: string[] = [];
   const errors: unknown[] = [];

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { aPod, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import { monotonicTime } from "../../../lib/base/fake-clock.ts";
 import { metricValues } from "../../../lib/base/metric-values.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
+import { wallTime } from "../../../lib/base/time.ts";
 import {
   annotationSeen,
   type ContainerState,
@@ -63,7 +65,12 @@ describe("the status manager", () => {
     const metrics = createMetrics();
     const world: { observed: ObservedPod | undefined; now: number } = { observed: undefined, now: at };
     const statuses = new StatusManager({
-      clock: { now: () => world.now, after: () => () => {} },
+      clock: {
+        now: () => world.now,
+        wall: () => wallTime(world.now),
+        monotonic: () => monotonicTime(world.now),
+        after: () => () => {},
+      },
       observed: { get: () => world.observed },
       probes: new ProbeResults(),
       hostIPs: () => [],

@@ -3,6 +3,7 @@ import { rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { type Clock, systemClock } from "../../../lib/base/clock.ts";
+import { monotonicTime } from "../../../lib/base/fake-clock.ts";
 import { FakeLog, rowText } from "./fake-log.ts";
 import type { StreamLogOptions } from "./stream-log.ts";
 
@@ -142,7 +143,8 @@ test("a fast writer's log is followed over rotations and compressions, no line l
 test("what is written to the old file after the new one is there comes before the new one's rows", async (t) => {
   let polls = 0;
   const clock: Clock = {
-    now: () => 0,
+    ...systemClock,
+    monotonic: () => monotonicTime(0),
     after: (ms, callback) => {
       if (ms < 100) polls++;
       return systemClock.after(ms, callback);
@@ -165,13 +167,13 @@ test("a row that was written just before the old file was closed is not left beh
   let rotation: ReturnType<FakeLog["beginRotation"]> | undefined;
   // Asked for when the new file was seen, and before it is asked who still writes to the old one.
   const clock: Clock = {
-    now: () => {
+    ...systemClock,
+    monotonic: () => {
       rotation?.write(rowText({ stream: "stdout", tag: "F", text: "late", at: 0 }));
       rotation?.close();
       rotation = undefined;
-      return 0;
+      return monotonicTime(0);
     },
-    after: systemClock.after,
   };
   const { log, follow, until, text } = setUp(t, { clock });
   void follow();
@@ -184,7 +186,7 @@ test("a row that was written just before the old file was closed is not left beh
 
 test("a runtime that never closes the old file holds up the new one for a moment only", async (t) => {
   let now = 0;
-  const clock: Clock = { now: () => (now += 100), after: systemClock.after };
+  const clock: Clock = { ...systemClock, monotonic: () => monotonicTime(now++ * 100) };
   const { log, follow, until, text } = setUp(t, { clock });
   void follow();
   await until(() => log.followers === 1);

@@ -1,7 +1,8 @@
 import { watch } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Clock } from "../../../lib/base/clock.ts";
+import { type Clock, msSince } from "../../../lib/base/clock.ts";
+import type { MonotonicTime } from "../../../lib/base/time.ts";
 import { isOpenForWriting } from "../../../lib/host/open-for-writing.ts";
 import type { LineJoiner } from "./line-joiner.ts";
 import type { LogChain } from "./log-chain.ts";
@@ -91,7 +92,7 @@ class Follower {
   readonly #buffer = Buffer.allocUnsafeSlow(bufferBytes);
   #at: number;
   /** When the next file was first seen. */
-  #nextSince: number | undefined;
+  #nextSince: MonotonicTime | undefined;
 
   constructor(options: FollowOptions) {
     this.#o = options;
@@ -170,8 +171,8 @@ class Follower {
   #isComplete(): boolean {
     const { chain, clock } = this.#o;
     const { log } = chain;
-    this.#nextSince ??= clock.now();
+    this.#nextSince ??= clock.monotonic();
     if (log.kind === "compressed" || isOpenForWriting(log.file.fd) === false) return true;
-    return clock.now() - this.#nextSince >= mostHandoverMs;
+    return msSince(clock, this.#nextSince) >= mostHandoverMs;
   }
 }

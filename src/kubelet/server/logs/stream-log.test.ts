@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { rmSync, symlinkSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { systemClock } from "../../../lib/base/clock.ts";
 import { FakeLog } from "./fake-log.ts";
 import { parseLogTime } from "./log-time.ts";
 import { streamLog } from "./stream-log.ts";
@@ -200,7 +201,7 @@ test("a log is found behind a link", async (t) => {
   await streamLog(link, {
     write: async (bytes) => void parts.push(bytes.toString()),
     signal: new AbortController().signal,
-    clock: { now: Date.now, after: () => () => {} },
+    clock: { ...systemClock, after: () => () => {} },
   });
   assert.deepEqual(parts, ["x\n"]);
 });

@@ -16,6 +16,7 @@ import {
 } from "../../../../test/kube/api-server.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import { FakeClock } from "../../base/fake-clock.ts";
+import { plusMs } from "../../base/time.ts";
 import { KubeApiError, TransportError } from "./api-error.ts";
 import { loadKubeconfig } from "./kubeconfig.ts";
 import { HttpKubeTransport, type TransportOptions } from "./transport.ts";
@@ -24,6 +25,8 @@ import { HttpKubeTransport, type TransportOptions } from "./transport.ts";
 class MovableClock implements Clock {
   #ahead = 0;
   now = () => Date.now() + this.#ahead;
+  wall = () => plusMs(systemClock.wall(), this.#ahead);
+  monotonic = () => plusMs(systemClock.monotonic(), this.#ahead);
   after = systemClock.after;
   move(ms: number): void {
     this.#ahead += ms;

@@ -1,0 +1,59 @@
+declare const wall: unique symbol;
+declare const monotonic: unique symbol;
+
+/**
+ * What a clock on the wall shows. For what is shown, written down, or compared with certificates, API objects, runtime
+ * timestamps and file times. May leap either way at any moment, so no wait is made of it.
+ *
+ * At run time a number of milliseconds since the epoch, to the compiler neither a number nor a MonotonicTime: points of
+ * the same kind compare with `<` and `===`, everything else goes through the functions below (docs/adr/0024-two-clocks.md).
+ */
+export interface WallTime {
+  readonly [wall]: true;
+}
+
+/**
+ * Runs evenly, never back, and stands still while the machine is suspended. For back-off, rates, deadlines, TTLs,
+ * health and durations. Counts from an arbitrary origin, so it means nothing to another process: there is no way to
+ * make a number of it.
+ */
+export interface MonotonicTime {
+  readonly [monotonic]: true;
+}
+
+/** A point in monotonic time that never comes. */
+export const never = Number.POSITIVE_INFINITY as unknown as MonotonicTime;
+
+export function plusMs<T extends WallTime | MonotonicTime>(time: T, ms: number): T {
+  return ((time as unknown as number) + ms) as unknown as T;
+}
+
+/** How much later `to` is than `from`; negative if it is earlier. */
+export function msBetween(from: WallTime, to: WallTime): number;
+export function msBetween(from: MonotonicTime, to: MonotonicTime): number;
+export function msBetween(from: unknown, to: unknown): number {
+  return (to as number) - (from as number);
+}
+
+export function earliest<T extends WallTime | MonotonicTime>(...times: [T, ...T[]]): T {
+  return Math.min(...(times as unknown as number[])) as unknown as T;
+}
+
+export function latest<T extends WallTime | MonotonicTime>(...times: [T, ...T[]]): T {
+  return Math.max(...(times as unknown as number[])) as unknown as T;
+}
+
+/** From milliseconds since the epoch, a date, or its text in RFC 3339. What is no date is NaN: neither before nor after anything. */
+export function wallTime(of: number | Date | string): WallTime {
+  const ms = typeof of === "number" ? of : typeof of === "string" ? Date.parse(of) : of.getTime();
+  return ms as unknown as WallTime;
+}
+
+/** Milliseconds since the epoch. */
+export function epochMs(time: WallTime): number {
+  return time as unknown as number;
+}
+
+export function dateOf(time: WallTime): Date {
+  return new Date(epochMs(time));
+}
