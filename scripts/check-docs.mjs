@@ -5,7 +5,9 @@ import { readProject } from "./lib/project-names.mjs";
 
 const root = process.argv[2] ? pathToFileURL(`${process.argv[2]}/`) : new URL("../", import.meta.url);
 const project = readProject(root);
-const documents = [...project.paths].filter((file) => file.endsWith(".md")).sort((a, b) => a.localeCompare(b));
+const documents = [...project.paths]
+  .filter((file) => file.endsWith(".md"))
+  .sort((a, b) => a.localeCompare(b));
 const problems = documents.flatMap((file) => checkDocument(file, project.read(file), project));
 for (const { file, line, message } of problems) console.error(`${file}:${line}: ${message}`);
 if (problems.length > 0) {
