@@ -34,6 +34,7 @@ try {
     );
     await step("import rule", () => runTool("scripts/check-imports.mjs", []));
     await step("documents", () => runTool("scripts/check-docs.mjs", []));
+    await step("word list", () => runTool("scripts/check-words.mjs", []));
     await step("types", () => runTool("node_modules/typescript/bin/tsc", ["--noEmit"]));
     await step("generated code", () => generatedCodeIsCurrent(scratch));
   }

@@ -1,0 +1,95 @@
+import { markdownProse, tokenize, wordsOf } from "./source-text.mjs";
+
+/** What docs/STYLE.md lists under "Words to avoid", with what to write instead. */
+export const avoid = new Map(
+  Object.entries({
+    "tell tells told telling": "report, notify, send, pass",
+    "hear hears heard hearing": "receive, observe, watch",
+    "ask asks asked asking": "request, query, call, check",
+    "say says said saying": "report, log, print, state, specify",
+    "word words": "reason, message, argument, token, text",
+    "wish wishes wished": "desired state, preference, option",
+    news: "update, event, change",
+    "trouble troubles troubled": "error, failure, problem",
+    "door doors": "endpoint, listener, handler",
+    anew: "again",
+    "furniture furnish furnishes furnished": "default objects, create defaults",
+    "happening happenings": "event",
+    farewell: "termination grace period",
+    whoever: "the caller, the client, the component that",
+    "somebody anybody": "a user, a client, another process",
+    nobody: "no client, no one, or the passive",
+    everybody: "all clients, everyone",
+    "leftover leftovers": "orphan",
+    played: "fake",
+  }).flatMap(([words, instead]) => words.split(" ").map((word) => [word, instead])),
+);
+
+/** Text that keeps such a word, and why. `text` is matched against the whole identifier, string, or line of prose. */
+export const allowed = [
+  { text: /\bnobody:x:|^["']nobody["']$/, why: "the user and group of the operating system" },
+  { text: /^["`]Cleaned up leftovers of a previous run["`]$/, why: "a log message of docs/STYLE.md" },
+];
+
+/** Paths that the rule does not cover yet, each with all below it. The list only ever gets shorter. */
+export const pending = [
+  "README.md",
+  "CHANGELOG.md",
+  "CONTRIBUTING.md",
+  "docs/ARCHITECTURE.md",
+  "docs/CONFIGURATION.md",
+  "docs/EXPLAIN.md",
+  "docs/JOIN-A-CLUSTER.md",
+  "docs/METRICS.md",
+  "docs/ONE-MACHINE.md",
+  "docs/adr",
+  "examples",
+  "scripts",
+  "src/apiserver",
+  "src/cli",
+  "src/kubelet",
+  "src/lib",
+  "src/single-node",
+  "test",
+];
+
+/** Files whose subject is this list. */
+const exempt = new Set([
+  "docs/STYLE.md",
+  ...["check-words.mjs", "lib/source-text.mjs", "lib/word-rule.mjs", "lib/word-rule.test.mjs"].map(
+    (file) => `scripts/${file}`,
+  ),
+]);
+
+export const isPending = (file) =>
+  pending.some((path) => file === path || file.startsWith(path.endsWith("/") ? path : `${path}/`));
+
+/** Words of one file that docs/STYLE.md replaces by others; `file` is its path from the project's root. */
+export function checkWords(file, text) {
+  if (exempt.has(file)) return [];
+  const parts = file.endsWith(".md") ? linesOf(markdownProse(text)) : tokenize(text).flatMap(linesOfComment);
+  return parts
+    .filter((part) => !allowed.some(({ text }) => text.test(part.text)))
+    .flatMap((part) =>
+      wordsOf(part.text)
+        .filter(({ word }) => avoid.has(word))
+        .map(({ word, index }) => ({
+          file,
+          line: text.slice(0, part.start + index).split("\n").length,
+          message: `"${word}" in ${part.kind} (write: ${avoid.get(word)})`,
+        })),
+    );
+}
+
+function linesOfComment(token) {
+  return token.kind === "comment" ? linesOf(token.text, token) : [token];
+}
+
+function linesOf(text, { kind, start: offset } = { kind: "prose", start: 0 }) {
+  let start = offset;
+  return text.split("\n").map((line) => {
+    const part = { kind, text: line, start };
+    start += line.length + 1;
+    return part;
+  });
+}
