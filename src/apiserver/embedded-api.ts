@@ -133,7 +133,7 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
         identity = identify();
         server.setTls(tlsOf(identity));
       } catch (error) {
-        logger.error("The certificates of the API were not looked after", { err: messageOf(error) });
+        logger.error("Failed to check API server certificates", { err: messageOf(error) });
       }
       renewDaily();
     });

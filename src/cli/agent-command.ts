@@ -64,7 +64,7 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
       });
   } catch (error) {
     if (!stopping.signal.aborted) throw error;
-    logger.info("Stopped before there was a client certificate", { signal: await signalled });
+    logger.info("Stopped before a client certificate was issued", { signal: await signalled });
     return 0;
   }
   const agent = await startAgent({
@@ -100,12 +100,12 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
   });
   if (!agent) {
     cluster?.close();
-    logger.info("Stopped before the start was complete", { signal: await signalled });
+    logger.info("Stopped before startup completed", { signal: await signalled });
     return 0;
   }
   const reason = await Promise.race([signalled.then(() => undefined), hopeless.promise]);
-  if (reason === undefined) logger.info("Stopping; pods run on", { signal: await signalled });
-  else logger.error("Stopping; pods run on", { reason });
+  if (reason === undefined) logger.info("Stopping kubelet, pods keep running", { signal: await signalled });
+  else logger.error("Stopping kubelet, pods keep running", { reason });
   await agent.stop();
   cluster?.close();
   return reason === undefined ? 0 : 1;

@@ -63,7 +63,7 @@ export class ApiProcess {
     for (;;) {
       const how = await ended;
       if (this.#stopping.signal.aborted) return;
-      this.#logger.warn("The API ended, it is started again", { how });
+      this.#logger.warn("API server exited, restarting it", { how });
       for (;;) {
         try {
           await sleep(this.#clock, pause, this.#stopping.signal);
@@ -73,7 +73,7 @@ export class ApiProcess {
         } catch (error) {
           if (isAbort(error)) return;
           pause = Math.min(pause * 2, longestPauseMs);
-          this.#logger.error("The API does not start", { err: messageOf(error), againInMs: pause });
+          this.#logger.error("Failed to start the API server", { err: messageOf(error), againInMs: pause });
         }
       }
     }

@@ -45,9 +45,13 @@ export async function cleanUpNode(files: NodeFiles, options: CleanupOptions): Pr
   left.push(...(await removeCgroups(cgroups, clock)).map((dir) => `cgroup ${dir}`));
   removeFiles(files, options.keep, left);
   if (ended > 0 || unmounted > 0) {
-    logger.info("Removed what the node had left", { node: files.name, processes: ended, mounts: unmounted });
+    logger.info("Cleaned up leftovers of a previous run", {
+      node: files.name,
+      processes: ended,
+      mounts: unmounted,
+    });
   }
-  for (const what of left) logger.warn("Could not remove a part of the node", { node: files.name, what });
+  for (const what of left) logger.warn("Failed to remove part of the node", { node: files.name, what });
   return { ended, unmounted, left };
 }
 

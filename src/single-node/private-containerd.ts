@@ -83,7 +83,7 @@ export class PrivateContainerd {
       await this.stop();
       throw error;
     }
-    this.#logger.debug(2, "containerd answers", { pid: child.pid, ms: this.#clock.now() - started });
+    this.#logger.debug(2, "Containerd is serving", { pid: child.pid, ms: this.#clock.now() - started });
   }
 
   async stop(): Promise<void> {

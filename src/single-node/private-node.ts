@@ -48,7 +48,7 @@ export async function startPrivateNode(options: PrivateNodeOptions): Promise<Pri
     await containerd.stop();
     const report = await cleanUpNode(files, { ...how, clock });
     for (const what of report.left)
-      logger.warn("Could not remove a part of the node", { node: files.name, what });
+      logger.warn("Failed to remove part of the node", { node: files.name, what });
     lock.release();
     return report;
   };

@@ -58,7 +58,7 @@ test("a denied request is told with its reason and made again; once approved, th
   const early = node.agent(...rotating);
   const forgotten = await api.openRequest();
   await early.stop();
-  assert.doesNotMatch(early.log, /Did not stop in time/);
+  assert.doesNotMatch(early.log, /Component did not stop in time/);
   await api.deleteRequest(forgotten);
 
   const agent = node.agent(...rotating);

@@ -95,7 +95,7 @@ describe("restarts of a node that joined by bootstrap", {
           "neither a pod nor the node was not ready for a moment, no pod was restarted",
         );
         const log = world.log().slice(from);
-        assert.doesNotMatch(log, /NodeNotReady|Did not stop in time/);
+        assert.doesNotMatch(log, /NodeNotReady|Component did not stop in time/);
         if (api === "up") assert.deepEqual(noise(log), []);
       } catch (error) {
         t.diagnostic(world.log().slice(from));

@@ -43,7 +43,7 @@ for (const rotates of [true, false])
       await agent.stop();
       t.diagnostic(`stopped after ${Date.now() - stopping} ms`);
       assert.deepEqual(noise(agent), []);
-      assert.doesNotMatch(agent.log, /Did not stop in time/);
+      assert.doesNotMatch(agent.log, /Component did not stop in time/);
     }
   });
 
@@ -64,7 +64,7 @@ test("while its certificate is not approved a node is healthy, shows what it wai
     /^\[\+\]client-certificate ok \(no valid client certificate for \d+s, \d+ requests are waiting: a certificate has been requested and is not issued yet\)$/m,
   );
   await agent.stop();
-  assert.doesNotMatch(agent.log, /Did not stop in time|[Rr]otat(ed|ing)/);
+  assert.doesNotMatch(agent.log, /Component did not stop in time|[Rr]otat(ed|ing)/);
   assert.deepEqual(noise(agent), []);
 });
 

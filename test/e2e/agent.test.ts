@@ -54,7 +54,7 @@ describeOnContainerd("the agent", (version) => {
       const ran = await ids();
       assert.equal(readFileSync(`/proc/${agent.pid}/comm`, "utf8").trim(), "kubelet");
       assert.equal(await agent.end(signal), exitCode);
-      assert.doesNotMatch(agent.log(), /Did not stop in time/);
+      assert.doesNotMatch(agent.log(), /Component did not stop in time/);
       const tasks = await node.ctr(["tasks", "list"]);
       for (const id of ran) assert.match(tasks, new RegExp(`${id}\\s+\\d+\\s+RUNNING`));
       agent.start();

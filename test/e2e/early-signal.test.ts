@@ -14,6 +14,6 @@ test("an agent that waits for a port at its start ends on a signal, without an e
   agent.start([`--healthz-port=${port}`]);
   await holds(() => assert.match(agent.log(), /Port is in use, waiting for it/));
   assert.deepEqual(await agent.end("SIGTERM"), [0, null]);
-  assert.match(agent.log(), /Stopped before the start was complete/);
+  assert.match(agent.log(), /Stopped before startup completed/);
   assert.doesNotMatch(agent.log(), /EADDRINUSE/);
 });

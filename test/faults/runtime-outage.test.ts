@@ -90,7 +90,7 @@ describeOnContainerd("the runtime away", (version) => {
     place(node.manifests, "edited.yaml", manifest({ name: "edited", note: "anew" }));
     rmSync(join(node.manifests, "removed.yaml"));
     place(node.manifests, "added.yaml", manifest({ name: "added" }));
-    await holds(() => assert.equal(said(/container runtime is down, waiting for it/).length, 1));
+    await holds(() => assert.equal(said(/Container runtime is down, waiting for it/).length, 1));
     // The command answers with what was last known, and with what each pod waits for.
     await pods.is("added", (row) => assert.notEqual(row.blockedOn, "", "a pod that cannot start says why"));
     const table = await cli(["pods", `--root-dir=${node.rootDir}`]);
@@ -120,7 +120,7 @@ describeOnContainerd("the runtime away", (version) => {
     await healthyAgain();
     assert.equal(agent.pid, pid);
     assert.equal(said(/container runtime is down/).length, 1, "told once, not for every try");
-    assert.equal(said(/container runtime is ready/).length, 1);
+    assert.equal(said(/Container runtime is ready/).length, 1);
     assert.ok(said(/Relisting the runtime's pods failed/).length <= 1);
     assert.ok(said(/Event stream broke/).length <= 1);
     const perPod = said(/Error syncing pod/);
@@ -158,7 +158,7 @@ describeOnContainerd("the runtime away", (version) => {
     place(node.manifests, "waits.yaml", manifest({ name: "waits" }));
     start();
     const { pid } = agent;
-    await holds(() => assert.equal(said(/container runtime is down, waiting for it/).length, 1));
+    await holds(() => assert.equal(said(/Container runtime is down, waiting for it/).length, 1));
     const health = await holds(async () => {
       const answer = await agent.health("/healthz/runtime");
       assert.equal(answer?.status, 500);

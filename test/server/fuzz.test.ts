@@ -307,7 +307,7 @@ const upgraded = fc.oneof(
 async function isSound(): Promise<void> {
   node.isSound();
   // What a runtime does wrong is told as its fault.
-  assert.doesNotMatch(node.log, /A request failed.* err="(?!(the|what the) runtime )/);
+  assert.doesNotMatch(node.log, /Request failed.* err="(?!(the|what the) runtime )/);
   await node.servesTheNext();
 }
 

@@ -41,7 +41,7 @@ export class BuiltInKeeper implements Component {
       throw error;
     }
     const onError = (error: unknown) =>
-      logger.warn("built-in objects could not be kept", { error: messageOf(error) });
+      logger.warn("Failed to reconcile built-in objects", { err: messageOf(error) });
     void inRounds(keep, { clock, everyMs, signal, onError }).then(() => this.#done.resolve());
   }
 }

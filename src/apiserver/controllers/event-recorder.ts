@@ -46,7 +46,7 @@ export class EventRecorder {
       await this.#objects.create("events", this.#draft(event, now));
     } catch (error) {
       // Nobody stops working because an event could not be told: its namespace may be ending.
-      this.#logger.debug(2, "an event was not recorded", { reason: event.reason, error: messageOf(error) });
+      this.#logger.debug(2, "Failed to record event", { reason: event.reason, err: messageOf(error) });
     }
   }
 

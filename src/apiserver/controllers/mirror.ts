@@ -81,7 +81,7 @@ export class Mirror implements Component {
       } catch (error) {
         if (signal.aborted || isAbort(error)) return;
         this.#failure = `${resource}: ${messageOf(error)}`;
-        this.#options.logger.warn("following objects failed", { resource, error: messageOf(error) });
+        this.#options.logger.warn("Failed to watch objects", { resource, err: messageOf(error) });
       }
       if (!signal.aborted) await this.#pause(retryMs, signal);
     }

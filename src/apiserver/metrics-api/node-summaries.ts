@@ -25,7 +25,7 @@ export async function nodeSummaries(
         found.set(node, await kubeletSummary(kubelet, clock, context.signal));
       } catch (error) {
         if (isAbort(error)) throw error;
-        logger.warn("A kubelet gives no statistics", { node, err: messageOf(error) });
+        logger.warn("Failed to get stats from kubelet", { node, err: messageOf(error) });
       }
     }),
   );

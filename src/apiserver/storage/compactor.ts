@@ -79,7 +79,7 @@ export class Compactor {
         if (this.step()) this.#soon();
       } catch (error) {
         // Nothing is lost by it: the timer tries again.
-        this.#options.logger.warn("Compaction of the API's history failed", { err: messageOf(error) });
+        this.#options.logger.warn("Failed to compact API history", { err: messageOf(error) });
       }
     });
   }

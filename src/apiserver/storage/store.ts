@@ -101,7 +101,7 @@ export class Store {
       committed: (events) => this.#committed(events),
       failed: (error) => {
         this.#health = { ok: false, reason: error.message };
-        logger.error("Write to the API's database failed", { err: error.message });
+        logger.error("Failed to write to the API database", { err: error.message });
       },
     });
   }

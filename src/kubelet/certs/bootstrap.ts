@@ -43,7 +43,7 @@ export async function bootstrapCertificate(o: BootstrapOptions): Promise<void> {
   } catch (error) {
     if (!(error instanceof KubeletError) || error.code !== "CertificateIncompatible") throw error;
     // The request of this key is spent: its certificate has expired, or somebody else made it.
-    o.logger.info("The request for this key cannot be used again, a new key is made", {
+    o.logger.info("Cannot reuse certificate signing request, generating a new key", {
       reason: error.message,
     });
     await requestWith(await newKey(keyFile), o);
@@ -68,7 +68,7 @@ async function keptKey(file: string, logger: Logger): Promise<KeyObject> {
   try {
     return readKey(await readFile(file, "utf8"));
   } catch {
-    logger.debug(2, "There is no private key yet, a new one is made", { path: file });
+    logger.debug(2, "No private key found, generating a new one", { path: file });
     return newKey(file);
   }
 }

@@ -34,7 +34,8 @@ export class CertificateGuard implements Component {
 
   async start(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#o;
-    const onError = (error: unknown) => logger.error("certificate guard", { err: String(error) });
+    const onError = (error: unknown) =>
+      logger.error("Failed to check client certificate expiry", { err: String(error) });
     void inRounds(async () => this.#look(), { clock, everyMs: lookEveryMs, signal, onError }).finally(
       this.#ended.resolve,
     );

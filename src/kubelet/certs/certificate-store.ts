@@ -53,7 +53,7 @@ export class CertificateStore implements PairStore {
     try {
       return readPair(await readFile(certFile, "utf8"), await readFile(keyFile, "utf8"));
     } catch (error) {
-      this.#o.logger.error("Certificate and key cannot be used, another one will be requested", {
+      this.#o.logger.error("Failed to load certificate and key, requesting a new certificate", {
         certFile,
         keyFile,
         err: messageOf(error),

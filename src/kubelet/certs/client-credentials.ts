@@ -114,7 +114,7 @@ async function adopt(store: CertificateStore, logger: Logger): Promise<void> {
   const pair = await store.current();
   if (pair === undefined) return;
   await store.update(pair.cert, pair.key);
-  logger.info("The client certificate was copied to where it will be rotated", { path: store.currentPath });
+  logger.info("Copied client certificate into the certificate store", { path: store.currentPath });
 }
 
 /** What a kubeconfig holds itself; kubeadm writes such files, with more rights than a node needs. */
@@ -130,7 +130,7 @@ async function withoutCertificate(own: KubeAccess, o: ClientCredentialsOptions):
   try {
     return await readKubeconfig(o.bootstrapKubeconfig, "bootstrap kubeconfig");
   } catch (error) {
-    o.logger.warn("There is no valid client certificate and no bootstrap kubeconfig", {
+    o.logger.warn("No valid client certificate and no bootstrap kubeconfig", {
       err: messageOf(error),
     });
     return own;

@@ -39,7 +39,7 @@ export async function isStillValid(file: string, o: { clock: Clock; logger: Logg
     );
   } catch (error) {
     if (errnoOf(error) !== "ENOENT") {
-      o.logger.info("The kubeconfig cannot be used, a client certificate will be requested", {
+      o.logger.info("Cannot use kubeconfig, requesting a client certificate", {
         kubeconfig: file,
         reason: messageOf(error),
       });

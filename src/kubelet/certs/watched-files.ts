@@ -82,7 +82,7 @@ export class WatchedFiles<T> implements Component {
     this.#seen = seen;
     this.#complaint = "";
     if (this.#value === before || this.#value === undefined || before === undefined) return;
-    logger.info("Certificate files have changed", { name, files });
+    logger.info("Reloaded certificate files", { name, files });
     this.#listeners.tell(this.#value.made);
   }
 
@@ -91,7 +91,7 @@ export class WatchedFiles<T> implements Component {
     if (complaint === this.#complaint) return;
     this.#complaint = complaint;
     const { logger, name, files } = this.#o;
-    logger.error("Certificate files cannot be used, what they held before stays in use", {
+    logger.error("Failed to reload certificate files, keeping the previous certificate", {
       name,
       files,
       err: complaint,

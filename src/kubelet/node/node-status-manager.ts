@@ -151,7 +151,7 @@ export class NodeStatusManager implements Component {
     const until = clock.now() + fastForMs;
     while (!signal.aborted && !isReady(this.#latest?.status.conditions)) {
       if (clock.now() >= until) {
-        logger.error("node not becoming ready in time after startup");
+        logger.error("Node not becoming ready in time after startup");
         return;
       }
       if (this.#registered && this.#latest && notReady().length === 0) return this.poke();
@@ -199,7 +199,7 @@ export class NodeStatusManager implements Component {
         }
       }
     } catch (error) {
-      if (!signal.aborted) logger.error("node status round failed", { error: messageOf(error) });
+      if (!signal.aborted) logger.error("Failed to sync node status", { err: messageOf(error) });
     }
     return false;
   }
@@ -219,11 +219,11 @@ export class NodeStatusManager implements Component {
     const { api, settings, logger, clock, getOnExistsOnly, startup } = this.#o;
     const plan = planStatus(initialNode(settings), await this.#o.facts(signal), clock.now());
     this.#logProblems(plan.problems);
-    logger.info("attempting to register node", { node: settings.name });
+    logger.info("Attempting to register node", { node: settings.name });
     startup?.attempting();
     try {
       const created = await api.create(plan.node, signal);
-      logger.info("registered node", { node: settings.name });
+      logger.info("Successfully registered node", { node: settings.name });
       startup?.registered();
       this.#schedule.reported(clock.now(), true);
       this.#accept(created, plan.events);
@@ -238,7 +238,7 @@ export class NodeStatusManager implements Component {
   async #adopt(plan: StatusPlan, signal: AbortSignal): Promise<void> {
     const { api, resetExtendedResources, logger } = this.#o;
     const existing = await api.get(signal);
-    logger.info("node was registered before", { node: existing.metadata.name });
+    logger.info("Node was previously registered", { node: existing.metadata.name });
     const wanted = reconcileNode(existing, plan.node, { resetExtended: resetExtendedResources() });
     const patch = nodePatch(existing, wanted);
     this.#latest = patch ? await api.patchStatus(patch, signal) : existing;
@@ -274,7 +274,7 @@ export class NodeStatusManager implements Component {
       await this.#o.onPodCidrs?.(cidrs, signal);
     } catch (error) {
       // The node reports all the same, and the CIDR is offered again next time.
-      this.#o.logger.error("cannot use the pod CIDR", { podCIDR: text, error: messageOf(error) });
+      this.#o.logger.error("Failed to parse pod CIDR", { podCIDR: text, err: messageOf(error) });
       return false;
     }
     this.#podCidrs = text;
@@ -299,7 +299,7 @@ export class NodeStatusManager implements Component {
   /** A problem that stays is told once, not each round. */
   #logProblems(problems: readonly string[]): void {
     const text = problems.join("; ");
-    if (text && text !== this.#problems) this.#o.logger.warn("node status is incomplete", { problems: text });
+    if (text && text !== this.#problems) this.#o.logger.warn("Node status is incomplete", { problems: text });
     this.#problems = text;
   }
 }

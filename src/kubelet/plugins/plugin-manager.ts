@@ -170,11 +170,11 @@ export class PluginManager implements Component {
   async #deregister(path: string, place: Place, { plugin, handler }: Registered): Promise<boolean> {
     const { logger } = this.#o;
     place.registered = undefined;
-    logger.info("Plugin is gone", { plugin: plugin.name, path });
+    logger.info("Deregistered plugin", { plugin: plugin.name, path });
     try {
       await handler.deregister(plugin);
     } catch (error) {
-      logger.warn("Plugin cannot be deregistered", { plugin: plugin.name, path, err: messageOf(error) });
+      logger.warn("Failed to deregister plugin", { plugin: plugin.name, path, err: messageOf(error) });
     }
     return true;
   }

@@ -35,7 +35,7 @@ export async function watchSockets(options: SocketWatchOptions, signal: AbortSig
       watchers.set(path, watcher);
       return true;
     } catch (error) {
-      logger.debug(2, "A folder cannot be watched", { path, err: messageOf(error) });
+      logger.debug(2, "Failed to watch directory", { path, err: messageOf(error) });
       return false;
     }
   };
@@ -52,7 +52,7 @@ export async function watchSockets(options: SocketWatchOptions, signal: AbortSig
         onSockets(scan.sockets);
         if (isNews) continue;
       } catch (error) {
-        logger.warn("The folder of plugins cannot be read", { path: dir, err: messageOf(error) });
+        logger.warn("Failed to read plugin directory", { path: dir, err: messageOf(error) });
       }
       const pause = new AbortController();
       const both = AbortSignal.any([signal, pause.signal]);

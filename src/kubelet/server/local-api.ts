@@ -61,7 +61,7 @@ export class LocalApi implements Component {
         this.#answer(request, response, signal);
       } catch (error) {
         // One pod that cannot be shown is no reason to stop looking after all others.
-        logger.error("A local request failed", { path: request.url, err: messageOf(error) });
+        logger.error("Request to local API failed", { path: request.url, err: messageOf(error) });
         if (response.headersSent) response.destroy();
         else response.writeHead(500, { "content-type": "text/plain" }).end(`${messageOf(error)}\n`);
       }

@@ -77,7 +77,7 @@ export class NodeStatsMaker {
       const info = await runtime.imageFsInfo({ timeoutMs: imageFsWithinMs });
       return await runtimeFilesystems(info, (path) => this.#host.space(path).catch(() => undefined));
     } catch (error) {
-      logger.debug(3, "The runtime does not tell what images take", { err: messageOf(error) });
+      logger.debug(3, "Failed to get image filesystem stats from the runtime", { err: messageOf(error) });
       return undefined;
     }
   }

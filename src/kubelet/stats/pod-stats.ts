@@ -167,7 +167,7 @@ export class PodStatsMaker {
     try {
       return ((await o.volumes?.stats(pod.uid)) ?? []).map(volumeOf);
     } catch (error) {
-      o.logger.debug(4, "Volumes could not be measured", { podUID: pod.uid, err: messageOf(error) });
+      o.logger.debug(4, "Failed to collect volume stats", { podUID: pod.uid, err: messageOf(error) });
       return [];
     }
   }

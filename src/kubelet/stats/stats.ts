@@ -170,7 +170,7 @@ export class Stats {
     } catch (error) {
       if (isAbort(error)) throw error;
       if (hasGrpcCode(error, "UNIMPLEMENTED")) this.#unknown.add(call);
-      this.#o.logger.debug(3, "The runtime gives no statistics", { call, err: messageOf(error) });
+      this.#o.logger.debug(3, "Failed to get stats from the runtime", { call, err: messageOf(error) });
       return [];
     }
   }

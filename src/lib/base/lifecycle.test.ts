@@ -75,7 +75,7 @@ test("one that does not end is named, and the others still get their turn", asyn
   const stopped = lifecycle.stop(1000);
   await clock.advance(1000);
   await stopped;
-  assert.deepEqual(logs, ["Did not stop in time: stuck"]);
+  assert.deepEqual(logs, ["Component did not stop in time: stuck"]);
   assert.ok(log.indexOf("abort a") > log.indexOf("abort stuck"));
   assert.ok(log.includes("end a"));
 });
@@ -93,7 +93,7 @@ test("those that hang leave time for the others to stop, in order, and all stop 
   const stopped = lifecycle.stop(1000);
   await clock.advance(1000);
   await stopped;
-  assert.deepEqual(logs, ["Did not stop in time: hung", "Did not stop in time: stuck"]);
+  assert.deepEqual(logs, ["Component did not stop in time: hung", "Component did not stop in time: stuck"]);
   assert.deepEqual(log, ["abort hung", "abort b", "end b", "abort stuck", "abort a", "end a"]);
 });
 
@@ -102,7 +102,7 @@ test("one that ends badly is named, and keeps nobody up", async () => {
   for (const one of [component("a"), component("bad", { endsWith: new Error("oh") })])
     await lifecycle.start(one);
   await lifecycle.stop(1000);
-  assert.deepEqual(logs, ["Ended with an error: bad"]);
+  assert.deepEqual(logs, ["Component failed: bad"]);
   assert.ok(log.includes("end a"));
 });
 

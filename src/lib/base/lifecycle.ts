@@ -52,11 +52,11 @@ export class Lifecycle {
       const shareMs = i === stopping.length - 1 ? leftMs : leftMs / 2;
       const timer = new AbortController();
       const late = sleep(this.#clock, shareMs, timer.signal).then(
-        () => this.#logger.warn("Did not stop in time", { component: component.name }),
+        () => this.#logger.warn("Component did not stop in time", { component: component.name }),
         () => {},
       );
       const ended = component.done.catch((error) =>
-        this.#logger.error("Ended with an error", { component: component.name, err: messageOf(error) }),
+        this.#logger.error("Component failed", { component: component.name, err: messageOf(error) }),
       );
       await Promise.race([ended, late]);
       timer.abort();

@@ -1,4 +1,5 @@
-export type Fields = Record<string, unknown>;
+/** Keys are stable, so that queries over logs are: an error is `err`, and `error` does not compile. */
+export type Fields = Readonly<Record<string, unknown>> & { readonly error?: never };
 
 /** Structured logs with stable keys (pod, podUID, container, …), one line a fact. */
 export interface Logger {

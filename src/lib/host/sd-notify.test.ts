@@ -44,5 +44,5 @@ for (const path of ["/no/such/socket", `/${"x".repeat(200)}`])
     const logs: string[] = [];
     const logger: Logger = { ...silentLogger, debug: (_level, message) => void logs.push(message) };
     serviceManager({ NOTIFY_SOCKET: path }, 1, logger).ready();
-    assert.deepEqual(logs, ["The service manager did not hear us"]);
+    assert.deepEqual(logs, ["Failed to send sd_notify message"]);
   });

@@ -54,14 +54,14 @@ export function serviceManager(env: NodeJS.ProcessEnv, pid: number, logger: Logg
   try {
     send = datagramSender();
   } catch (error) {
-    logger.warn("The service manager cannot be told anything", { err: String(error) });
+    logger.warn("Failed to open sd_notify socket", { err: String(error) });
     return nobody;
   }
   const say = (message: string) => {
     try {
       send(path, message);
     } catch (error) {
-      logger.debug(2, "The service manager did not hear us", { err: String(error) });
+      logger.debug(2, "Failed to send sd_notify message", { err: String(error) });
     }
   };
   const meant = !env.WATCHDOG_PID || Number(env.WATCHDOG_PID) === pid;

@@ -44,7 +44,7 @@ export class RequestAuthenticator implements Authenticator {
       ...(answer ? [tokenProblem(answer)] : []),
     ];
     if (problems.length > 0) {
-      logger.warn("a request was not authenticated", { problem: problems.join(", ") });
+      logger.warn("Request not authenticated", { problem: problems.join(", ") });
       return undefined;
     }
     return isPublicPath(pathOf(request.url)) ? anonymous : undefined;

@@ -34,9 +34,9 @@ export class RelationsFollower implements Component {
         everyMs: 1000,
         signal,
         onError: (error) =>
-          this.#o.logger.warn("following objects for node authorization failed", {
+          this.#o.logger.warn("Failed to watch objects for node authorization", {
             resource,
-            error: messageOf(error),
+            err: messageOf(error),
           }),
       }),
     );

@@ -39,7 +39,8 @@ export class RequestApprover implements Component {
       clock,
       everyMs: 1000,
       signal,
-      onError: (error) => logger.warn("following nodes for certificates failed", { error: messageOf(error) }),
+      onError: (error) =>
+        logger.warn("Failed to watch nodes for certificate approval", { err: messageOf(error) }),
     });
     void Promise.all([requests, nodes]).then(() => this.#ended.resolve());
     return Promise.resolve();
@@ -63,7 +64,10 @@ export class RequestApprover implements Component {
     const approval = await judgeApproval(request, { authorizer: this.#o.authorizer, objects });
     if (approval.kind === "wait") {
       this.#waiting.set(name, approval.node);
-      logger.info("a serving certificate waits for its node", { request: name, why: approval.why });
+      logger.info("Serving certificate request is waiting for its node", {
+        request: name,
+        why: approval.why,
+      });
       return;
     }
     this.#waiting.delete(name);
@@ -78,6 +82,6 @@ export class RequestApprover implements Component {
       },
       { subresource: "approval", uid },
     );
-    logger.info("certificate signing request approved", { request: name });
+    logger.info("Approved certificate signing request", { request: name });
   }
 }

@@ -48,7 +48,7 @@ export class RequestCleaner implements Component {
   start(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#o;
     const onError = (error: unknown) =>
-      logger.warn("removing old certificate signing requests failed", { error: messageOf(error) });
+      logger.warn("Failed to delete old certificate signing requests", { err: messageOf(error) });
     const loop = inRounds(() => this.#round(), { clock, everyMs: hour, signal, onError });
     void loop.then(() => this.#ended.resolve());
     return Promise.resolve();

@@ -20,7 +20,7 @@ export interface FollowOptions {
 export async function followRequests(o: FollowOptions): Promise<void> {
   const { objects, clock, logger, signal } = o;
   const onError = (error: unknown) =>
-    logger.warn("following certificate signing requests failed", { error: messageOf(error) });
+    logger.warn("Failed to watch certificate signing requests", { err: messageOf(error) });
   await inRounds(
     async () => {
       for await (const { type, object } of objects().follow(requestsResource, signal))
@@ -36,9 +36,9 @@ async function handleOrRetry(request: ApiObject, o: FollowOptions): Promise<void
   } catch (error) {
     if (o.signal.aborted || isAbort(error)) return;
     const { name } = request.metadata;
-    o.logger.warn("a certificate signing request could not be handled", {
+    o.logger.warn("Failed to handle certificate signing request", {
       request: name,
-      error: messageOf(error),
+      err: messageOf(error),
     });
     o.clock.after(retryMs, () => void handleAgain(name, o));
   }

@@ -48,8 +48,13 @@ export class RequestSigner implements Component {
       },
       { subresource: "status", uid },
     );
-    if (plan.kind === "sign") logger.info("certificate signed", { request: name });
-    else logger.warn("certificate not signed", { request: name, reason: plan.reason, problem: plan.message });
+    if (plan.kind === "sign") logger.info("Signed certificate", { request: name });
+    else
+      logger.warn("Rejected certificate signing request", {
+        request: name,
+        reason: plan.reason,
+        problem: plan.message,
+      });
   }
 }
 

@@ -76,7 +76,7 @@ export class FileSource implements PodSource {
       (error) =>
         options.logger.warn("Cannot watch for changes of manifests: they are found by the periodic rescan", {
           path: this.#path,
-          error: messageOf(error),
+          err: messageOf(error),
         }),
     );
   }

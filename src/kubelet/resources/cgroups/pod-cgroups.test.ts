@@ -102,13 +102,13 @@ describe("pod cgroups", () => {
     const lines: string[] = [];
     const logger: Logger = {
       ...silentLogger,
-      error: (message, fields) => lines.push(`${message}: ${fields?.error}`),
+      error: (message, fields) => lines.push(`${message}: ${fields?.err}`),
     };
     const { driver, cgroups } = setUp({ logger });
     driver.updateError = new Error("EINVAL");
     await cgroups.ensure(burstable);
     assert.equal(await cgroups.exists(burstable), true);
-    assert.deepEqual(lines, ["a limit of the pod's cgroup could not be set: EINVAL"]);
+    assert.deepEqual(lines, ["Failed to set limit of pod cgroup: EINVAL"]);
   });
   it("are listed and removed by uid, whatever their tier", async () => {
     const { driver, cgroups } = setUp();

@@ -115,11 +115,11 @@ class QosPodCgroups implements PodCgroups {
       await this.#driver.update(path, podCgroupLimits(pod, this.#o.limits));
     } catch (error) {
       // A pod without one of its limits is better than no pod: its containers have limits of their own.
-      this.#o.logger.error("a limit of the pod's cgroup could not be set", {
+      this.#o.logger.error("Failed to set limit of pod cgroup", {
         pod: podRef(pod),
         podUID: pod.metadata.uid,
         cgroup: path,
-        error: messageOf(error),
+        err: messageOf(error),
       });
     }
   }

@@ -36,7 +36,7 @@ export class RequestAuthenticator implements Authenticator {
     if (token.kind === "known") return withAuthenticated(token.identity);
     const problems = [certificate, token].flatMap((a) => (a.kind === "refused" ? [a.problem] : []));
     if (problems.length === 0) return this.#o.anonymous ? anonymous : undefined;
-    this.#o.logger.debug(2, "A request was not authenticated", { problem: problems.join(", ") });
+    this.#o.logger.debug(2, "Request not authenticated", { problem: problems.join(", ") });
     return undefined;
   }
 
@@ -46,7 +46,7 @@ export class RequestAuthenticator implements Authenticator {
     try {
       return await this.#o.tokens.authenticate(token);
     } catch (error) {
-      this.#o.logger.warn("Unable to authenticate a request: no token review", { err: messageOf(error) });
+      this.#o.logger.warn("Failed to review token of request", { err: messageOf(error) });
       return { kind: "refused", problem: messageOf(error) };
     }
   }

@@ -123,7 +123,7 @@ export class Dispatcher {
   #refuse(request: IncomingMessage, response: ServerResponse, error: unknown, upgrade?: Upgrade): void {
     const refusal = error instanceof HttpError ? error : undefined;
     if (!refusal && !isAbort(error))
-      this.#o.logger.error("A request failed", { path: request.url?.slice(0, 200), err: messageOf(error) });
+      this.#o.logger.error("Request failed", { path: request.url?.slice(0, 200), err: messageOf(error) });
     const taken = upgrade !== undefined && upgrade.socket.bytesWritten > (written.get(upgrade.socket) ?? 0);
     if (response.headersSent || taken) {
       // Too late for words: a cut is the only thing left that says that something is missing.

@@ -65,7 +65,7 @@ export class ServerContext {
         this.#clientCa = options.ca;
       } catch (error) {
         const cause = new KubeletError("ServingCertificate", messageOf(error), { cause: error });
-        logger.error("The new serving certificate cannot be used", { err: cause.message });
+        logger.error("Failed to load new serving certificate", { err: cause.message });
       }
     };
     const ends = [this.#tls.certificate.onChange(renew), this.#tls.clientCa?.onChange(renew)];

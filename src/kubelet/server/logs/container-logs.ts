@@ -75,7 +75,7 @@ async function answer(exchange: Exchange, options: ContainerLogsOptions): Promis
     response.end();
   } catch (error) {
     if (isAbort(error)) return void response.destroy();
-    logger.warn("A container's log cannot be read", {
+    logger.warn("Failed to read container log", {
       pod: pod.metadata.name,
       path: logPath,
       err: messageOf(error),

@@ -86,7 +86,7 @@ export class ManifestStore {
       const manifest = this.#manifestOf(name, file.bytes, file.modified);
       this.#manifests.set(name, manifest);
       for (const { field, message } of manifest.problems)
-        this.#o.logger.warn("A manifest that was put earlier has no pod", {
+        this.#o.logger.warn("Ignoring stored manifest that is not a valid pod", {
           manifest: name,
           field,
           err: message,
@@ -213,7 +213,7 @@ export class ManifestStore {
       try {
         listener();
       } catch (error) {
-        this.#o.logger.error("A change of manifests was not taken up", { err: messageOf(error) });
+        this.#o.logger.error("Failed to apply manifest change", { err: messageOf(error) });
       }
     }
   }

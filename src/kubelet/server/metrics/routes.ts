@@ -63,7 +63,7 @@ export function metricsRoutes(o: MetricsRoutesOptions): Route[] {
     try {
       return await ask();
     } catch (error) {
-      o.logger.error("Part of the metrics could not be read", { what, err: messageOf(error) });
+      o.logger.error("Failed to collect part of the metrics", { what, err: messageOf(error) });
       return undefined;
     }
   };
@@ -135,7 +135,7 @@ function summaryRoute(method: "GET" | "POST", { stats, logger }: MetricsRoutesOp
         const summary = await (less ? stats.cpuAndMemory() : stats.summary());
         await send(exchange, 200, "application/json", JSON.stringify(summary, undefined, 1));
       } catch (error) {
-        logger.error("The statistics could not be made", { err: messageOf(error) });
+        logger.error("Failed to collect stats", { err: messageOf(error) });
         await send(exchange, 500, "text/plain; charset=utf-8", `Internal Error: ${messageOf(error)}`);
       }
     },

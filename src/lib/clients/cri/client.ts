@@ -52,7 +52,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
 
   const onFailure = (method: string, error: unknown) => {
     if (isAbort(error)) return;
-    logger.debug(4, "runtime call failed", { method, error });
+    logger.debug(4, "Runtime call failed", { method, err: error });
     if (hasGrpcCode(error, "UNAVAILABLE")) for (const listener of [...unavailableListeners]) listener();
   };
 

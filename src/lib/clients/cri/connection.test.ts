@@ -136,10 +136,10 @@ describe("runtime connection", () => {
     s.runtime.scene = "away";
     await s.clock.advance(60_000);
     assert.deepEqual(s.lines, [
-      "container runtime is down, waiting for it",
-      "container runtime is not ready, waiting for it",
-      "container runtime is ready",
-      "container runtime is down, waiting for it",
+      "Container runtime is down, waiting for it",
+      "Container runtime is not ready, waiting for it",
+      "Container runtime is ready",
+      "Container runtime is down, waiting for it",
     ]);
   });
 
@@ -251,9 +251,9 @@ describe("runtime connection", () => {
     await s.clock.advance(10_000);
     assert.equal(s.runtime.probes - later, 2);
     assert.deepEqual(s.lines, [
-      "container runtime is ready",
-      "pod network is not ready, waiting for it",
-      "pod network is ready",
+      "Container runtime is ready",
+      "Pod network is not ready, waiting for it",
+      "Pod network is ready",
     ]);
   });
 

@@ -186,19 +186,19 @@ export class RuntimeConnection implements Component {
     if (before.kind === state.kind && !networkChanged) return;
     if (before.kind !== state.kind) this.#say(state);
     if (networkChanged && !network.ok)
-      this.#logger.warn("pod network is not ready, waiting for it", { reason: network.reason });
-    else if (networkChanged && before.kind === state.kind) this.#logger.info("pod network is ready");
+      this.#logger.warn("Pod network is not ready, waiting for it", { reason: network.reason });
+    else if (networkChanged && before.kind === state.kind) this.#logger.info("Pod network is ready");
     for (const listener of [...this.#listeners]) listener(state);
   }
 
   #say(state: RuntimeState): void {
     if (state.kind === "up") {
       const { name, version } = state.runtime;
-      this.#logger.info("container runtime is ready", { runtime: name, runtimeVersion: version });
+      this.#logger.info("Container runtime is ready", { runtime: name, runtimeVersion: version });
     } else if (state.kind === "not-ready") {
-      this.#logger.warn("container runtime is not ready, waiting for it", { reason: state.reason });
+      this.#logger.warn("Container runtime is not ready, waiting for it", { reason: state.reason });
     } else if (state.kind === "away") {
-      this.#logger.warn("container runtime is down, waiting for it", { reason: state.reason });
+      this.#logger.warn("Container runtime is down, waiting for it", { reason: state.reason });
     }
   }
 }

@@ -191,7 +191,7 @@ export class ApiServer {
       return await orAbort(this.#auth.refused(refused, signal), signal);
     } catch (error) {
       if (isAbort(error)) throw error;
-      this.#options.logger?.warn("credentials cannot be renewed", { error: messageOf(error) });
+      this.#options.logger?.warn("Failed to refresh credentials", { err: messageOf(error) });
       return false;
     }
   }

@@ -113,7 +113,7 @@ class TokenFile {
       const message = `token file ${this.#path}: ${messageOf(error)}`;
       const known = this.#token ?? this.#fallback;
       if (known === undefined) throw new KubeletError("Kubeconfig", message, { cause: error });
-      this.#logger.warn("token file cannot be read, the token before stays in use", { error: message });
+      this.#logger.warn("Failed to read token file, keeping the previous token", { err: message });
       // Not each request looks again.
       this.#readAt = this.#clock.now() - tokenFreshMs + retryTokenMs;
       this.#token = known;

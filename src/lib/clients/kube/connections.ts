@@ -96,7 +96,7 @@ export class Connections {
     if (before && before.authority === authority && before.clientCertificate === clientCertificate) return;
     this.#identity = { authority, clientCertificate };
     if (!before) return;
-    this.#logger.info("credentials have changed, connections to the API server are renewed");
+    this.#logger.info("Credentials changed, reconnecting to the API server");
     for (const link of this.#links.splice(0)) link.retire();
     this.#onRenewed();
   }

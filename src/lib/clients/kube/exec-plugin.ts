@@ -152,7 +152,7 @@ export class ExecAuthenticator implements Authenticator {
         else if (code !== 0)
           reject(new Error(`${signal ? `ended by ${signal}` : `failed with exit code ${code}`}${words}`));
         else {
-          if (said) this.#logger.info("credential plugin says", { command, output: said });
+          if (said) this.#logger.info("Credential plugin wrote to stderr", { command, output: said });
           resolve(output);
         }
       });

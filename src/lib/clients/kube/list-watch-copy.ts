@@ -48,7 +48,7 @@ export class ObjectCopy<T> {
     const incoming = readObject(raw, this.#o.transform);
     if (!incoming.ok) {
       const object = incoming.version && objectKey(incoming.version);
-      this.#o.logger.warn("An object of the API server cannot be read", { object, err: incoming.reason });
+      this.#o.logger.warn("Failed to decode object from the API server", { object, err: incoming.reason });
       this.#o.onUnreadable?.();
       return incoming;
     }
@@ -110,7 +110,7 @@ export class ObjectCopy<T> {
     try {
       consumer();
     } catch (error) {
-      this.#o.logger.error("A consumer of API objects failed", { err: messageOf(error) });
+      this.#o.logger.error("Handler of API objects failed", { err: messageOf(error) });
     }
   }
 }

@@ -318,8 +318,8 @@ export class ListWatch<T> implements Component {
 
   #works(): void {
     const { logger, name } = this.#o;
-    if (this.#failing?.logged) logger.info("Watch works again", { kind: name });
-    else if (this.#failing) logger.debug(4, "Watch works again", { kind: name });
+    if (this.#failing?.logged) logger.info("Watch resumed", { kind: name });
+    else if (this.#failing) logger.debug(4, "Watch resumed", { kind: name });
     this.#failing = undefined;
   }
 

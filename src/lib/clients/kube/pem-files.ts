@@ -85,7 +85,7 @@ export class PemFiles<T> {
       else {
         const value = this.#make(pems);
         if (this.#current) this.#onReadAgain("updated");
-        if (this.#current) this.#logger.info("certificate files have changed", { files: this.#files() });
+        if (this.#current) this.#logger.info("Reloaded certificate files", { files: this.#files() });
         this.#current = { value, hash };
       }
       this.#seen = seen;
@@ -97,8 +97,8 @@ export class PemFiles<T> {
       const complaint = messageOf(error);
       if (complaint !== this.#complaint) {
         this.#complaint = complaint;
-        this.#logger.warn("certificate files cannot be used, the ones before stay in use", {
-          error: complaint,
+        this.#logger.warn("Failed to reload certificate files, keeping the previous certificate", {
+          err: complaint,
         });
       }
       return this.#current.value;

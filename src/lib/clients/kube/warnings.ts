@@ -16,7 +16,7 @@ export class Warnings {
     for (const text of warningTexts([header].flat().join(", "))) {
       if (this.#known.has(text) || this.#known.size >= maxKnown) continue;
       this.#known.add(text);
-      this.#logger.warn("API server warns", { warning: text });
+      this.#logger.warn("API server returned a warning", { warning: text });
     }
   }
 }

@@ -92,7 +92,7 @@ test("a collector that is away is tried again, later and later, and gets the bat
   await clock.advance(1);
   assert.deepEqual(collector.batches, [10]);
   assert.equal(exporter.dropped, 0);
-  assert.deepEqual(lines, ["Traces cannot be exported", "Traces are exported again"]);
+  assert.deepEqual(lines, ["Failed to export traces", "Exporting traces resumed"]);
 });
 
 test("what is kept for a collector that stays away is bounded, in number and in time", async () => {
@@ -107,7 +107,7 @@ test("what is kept for a collector that stays away is bounded, in number and in 
   assert.ok(exporter.dropped > before, "a batch that nobody took in a minute is given up");
   await clock.advance(600_000);
   assert.equal(exporter.waiting < 512, true);
-  assert.deepEqual(lines, ["Traces cannot be exported"], "it is said once");
+  assert.deepEqual(lines, ["Failed to export traces"], "it is said once");
 });
 
 test("what is refused for good is dropped at once", async () => {

@@ -109,14 +109,14 @@ export class SpanExporter implements Component {
   #succeeded(): void {
     if (!this.#hasFailed) return;
     this.#hasFailed = false;
-    this.#o.logger.info("Traces are exported again", { dropped: this.#dropped });
+    this.#o.logger.info("Exporting traces resumed", { dropped: this.#dropped });
   }
 
   /** Once: the same trouble again is news to nobody. */
   #failed(error: unknown): void {
     if (this.#hasFailed || this.#stop.signal.aborted) return;
     this.#hasFailed = true;
-    this.#o.logger.warn("Traces cannot be exported", { err: messageOf(error) });
+    this.#o.logger.warn("Failed to export traces", { err: messageOf(error) });
   }
 
   /** The last ones are sent, if that takes no time to speak of. */

@@ -197,7 +197,7 @@ export class Reconciler {
     this.#o.logger.warn(error.step, {
       volume: what.unique,
       ...pod,
-      error: error.message,
+      err: error.message,
       retryInMs: failure.delayMs,
     });
     return failure;
@@ -223,7 +223,7 @@ export class Reconciler {
   async reconstruct(): Promise<void> {
     const { rootDir, logger, plugins, find = findVolumes } = this.#o;
     const found = await find(rootDir).catch((error) => {
-      logger.error("cannot look for volumes on disk", { rootDir, error: messageOf(error) });
+      logger.error("cannot look for volumes on disk", { rootDir, err: messageOf(error) });
       return [];
     });
     await Promise.all(

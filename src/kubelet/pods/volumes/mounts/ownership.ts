@@ -137,7 +137,7 @@ async function change(
   } catch (error) {
     walk.logger.warn("cannot give a file of a volume to its group", {
       path: String(path),
-      error: messageOf(error),
+      err: messageOf(error),
     });
   }
 }
@@ -147,7 +147,7 @@ async function changeGroup(path: RawPath, walk: Walk): Promise<void> {
   await lchown(path, keepOwner, walk.fsGroup).catch((error) => {
     walk.logger.warn("cannot give a link of a volume to its group", {
       path: String(path),
-      error: messageOf(error),
+      err: messageOf(error),
     });
   });
 }
