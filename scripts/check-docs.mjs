@@ -1,6 +1,7 @@
-// The rule of documents (CONTRIBUTING.md): they name only functions, classes, files and folders that exist.
+// The rule of documents (CONTRIBUTING.md): they name only functions, classes, files and folders that exist, and every
+// folder of sources has one.
 import { pathToFileURL } from "node:url";
-import { checkDocument } from "./lib/document-rule.mjs";
+import { checkDocument, checkFolders } from "./lib/document-rule.mjs";
 import { readProject } from "./lib/project-names.mjs";
 
 const root = process.argv[2] ? pathToFileURL(`${process.argv[2]}/`) : new URL("../", import.meta.url);
@@ -8,7 +9,9 @@ const project = readProject(root);
 const documents = [...project.paths]
   .filter((file) => file.endsWith(".md"))
   .sort((a, b) => a.localeCompare(b));
-const problems = documents.flatMap((file) => checkDocument(file, project.read(file), project));
+const problems = documents
+  .flatMap((file) => checkDocument(file, project.read(file), project))
+  .concat(checkFolders(project));
 for (const { file, line, message } of problems) console.error(`${file}:${line}: ${message}`);
 if (problems.length > 0) {
   console.error(`${problems.length} problem${problems.length === 1 ? "" : "s"} in documents`);

@@ -7,6 +7,36 @@ const bases = ["", "src", "src/kubelet", "src/lib"];
 const sourceFile = /\.(?:ts|mjs|md|proto)$/;
 const fromRoot = /^(?:bin|docs|examples|proto|scripts|src|test)\//;
 
+/** What is installed and built may be there or not. */
+const made = /^(?:node_modules|dist|\.cache)(?:\/|$)/;
+
+/** Generated code, and the tables of the API's types: the README of the folder speaks for all that is below it. */
+const tables = /^src\/lib\/(?:gen|schema)\//;
+
+/** Each folder of sources has a README. That of a folder with code says what the code reads, writes and owns. */
+export function checkFolders({ paths, read }) {
+  const sources = [...paths].filter((path) => /^src\/.*\.ts$/.test(path));
+  const withCode = new Set(sources.map((path) => posix.dirname(path)));
+  const folders = new Set(["src", ...withCode]);
+  for (const folder of withCode)
+    for (let above = posix.dirname(folder); above !== "src" && above !== "."; above = posix.dirname(above))
+      folders.add(above);
+  return [...folders].flatMap((folder) => {
+    const file = `${folder}/README.md`;
+    if (tables.test(folder)) return [];
+    if (!paths.has(file)) return [{ file, line: 1, message: `"${folder}" has no README` }];
+    const missing = withCode.has(folder) ? missingWords(read(file)) : [];
+    return missing.map((what) => ({ file, line: 1, message: `does not say what the folder ${what}` }));
+  });
+}
+
+const missingWords = (text) =>
+  Object.entries({
+    reads: /\breads?\b/i,
+    writes: /\b(?:writes?|writer|written)\b/i,
+    owns: /\bown(?:s|ed)?\b/i,
+  }).flatMap(([what, words]) => (words.test(text) ? [] : [what]));
+
 /** What is wrong with one document; `file` is its path from the project's root. */
 export function checkDocument(file, text, project) {
   const problems = [];
@@ -59,7 +89,7 @@ function judgeRootPath(word, project) {
 function isPath(file, code, project) {
   if (!/^[\w.*{},<>-]+(?:\/[\w.*{},<>-]+)*\/?(?::\d+)?$/.test(code)) return false;
   if (/^[*.<]*\.\w+$/.test(code) || project.literals.has(code)) return false;
-  if (sourceFile.test(code.replace(/:\d+$/, ""))) return true;
+  if (sourceFile.test(code.replace(/:\d+$/, "")) || code.endsWith("/")) return true;
   const [first, rest] = code.split("/");
   return rest !== undefined && first !== "" && below(file, first).some((path) => project.paths.has(path));
 }
@@ -69,7 +99,7 @@ const below = (file, path) =>
 
 function judgePath(file, code, project) {
   for (const path of alternatives(code.replace(/:\d+$/, "").replace(/\/$/, ""))) {
-    if (below(file, path).some((known) => project.paths.has(known))) continue;
+    if (made.test(path) || below(file, path).some((known) => project.paths.has(known))) continue;
     const end = new RegExp(`/${path.replace(/[.+]/g, "\\$&").replace(/<[^>]*>|\*/g, "[^/]*")}$`);
     const found = [...project.paths].filter((known) => end.test(`/${known}`));
     if (found.length === 0) return `there is no "${path}"`;
@@ -91,7 +121,7 @@ function alternatives(path) {
  * Reasons, kinds, fields, gates and the like are strings or fields in the sources, and so are known.
  */
 function judgeName(name, isCall, project) {
-  if (!isCall && !/#|[a-z]\w*[A-Z]|^[A-Z]\w*[a-z]/.test(name)) return undefined;
+  if (!isCall && !/#|[a-z]\w*[A-Z]|^[A-Z]\w+[a-z]/.test(name)) return undefined;
   if (project.literals.has(name) || isOfPlatform(name)) return undefined;
   const parts = name.split(".");
   const unknown = parts.find((part) => !project.names.has(part) && !project.literals.has(part));

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { checkDocument } from "./document-rule.mjs";
+import { checkDocument, checkFolders } from "./document-rule.mjs";
 
 const project = {
   paths: new Set(
@@ -34,6 +34,8 @@ const rows = [
   ["a file that is gone", "`pods/images/gone.ts`", /no "pods\/images\/gone\.ts"/],
   ["a bare file that is gone", "`gone.ts`", /no "gone\.ts"/],
   ["a folder that is gone", "`pods/gone/`", /no "pods\/gone"/],
+  ["what is installed and built", "`dist/` `node_modules/.bin` `.cache/x`"],
+  ["a single folder that is gone", "`gone/`", /no "gone"/],
   ["a folder that is gone, without a slash behind", "`pods/gone`", /no "pods\/gone"/],
   ["a line of a file", "`puller.ts:12`"],
   ["files by pattern", "`pods/images/*.ts` `pods/<part>/plan.ts` `pods/{images,volumes}`"],
@@ -76,6 +78,40 @@ for (const [what, text, expected, line = 2] of rows) {
   });
 }
 
+const owns = "Reads pods. Writes nothing. Owns nothing.";
+const folders = [
+  ["a folder with a README that says it", { "src/a/x.ts": "", "src/a/README.md": owns }],
+  ["a folder without a README", { "src/a/x.ts": "" }, ['src/a/README.md: "src/a" has no README']],
+  [
+    "a folder in a folder",
+    { "src/a/b/x.ts": "", "src/a/b/README.md": owns },
+    ['src/a/README.md: "src/a" has no README'],
+  ],
+  [
+    "a README that says too little",
+    { "src/a/x.ts": "", "src/a/README.md": "It reads." },
+    [
+      "src/a/README.md: does not say what the folder writes",
+      "src/a/README.md: does not say what the folder owns",
+    ],
+  ],
+  [
+    "a folder of folders",
+    { "src/a/b/x.ts": "", "src/a/b/README.md": owns, "src/a/README.md": "b: see there" },
+  ],
+  ["generated code", { "src/lib/gen/v1/x.ts": "", "src/lib/README.md": "", "src/lib/gen/README.md": "" }],
+];
+for (const [what, files, expected = []] of folders) {
+  test(`document rule: ${what}`, () => {
+    const all = { "src/README.md": "", ...files };
+    const problems = checkFolders({ paths: new Set(Object.keys(all)), read: (file) => all[file] });
+    assert.deepEqual(
+      problems.map(({ file, message }) => `${file}: ${message}`),
+      expected,
+    );
+  });
+}
+
 test("document rule: the command names file and line and fails", () => {
   const root = mkdtempSync(join(tmpdir(), "document-rule-"));
   const write = (file, text) => {
@@ -90,6 +126,8 @@ test("document rule: the command names file and line and fails", () => {
     write("package.json", "{}");
     write("src/lib/base/clock.ts", "export class Clock {\n  now(): Date {\n    return new Date();\n  }\n}\n");
     write("src/README.md", "`lib/base/clock.ts` has `Clock.now`.\n");
+    write("src/lib/README.md", "Libraries.\n");
+    write("src/lib/base/README.md", "Reads the time. Writes and owns nothing.\n");
     assert.deepEqual([run().stderr, run().status], ["", 0]);
     write("src/README.md", "The clock:\n`Clock.later` in `lib/base/watch.ts`.\n");
     const done = run();
