@@ -27,23 +27,15 @@ export const avoid = new Map(
 
 /** Text that keeps such a word, and why. `text` is matched against the whole identifier, string, or line of prose. */
 export const allowed = [
+  { text: /\bword list\b|\bwords to avoid\b/, why: "this list" },
   { text: /\bnobody:x:|^["']nobody["']$/, why: "the user and group of the operating system" },
   { text: /^["`]Cleaned up leftovers of a previous run["`]$/, why: "a log message of docs/STYLE.md" },
 ];
 
 /** Paths that the rule does not cover yet, each with all below it. The list only ever gets shorter. */
 export const pending = [
-  "README.md",
-  "CHANGELOG.md",
-  "CONTRIBUTING.md",
   "docs/ARCHITECTURE.md",
-  "docs/CONFIGURATION.md",
-  "docs/EXPLAIN.md",
-  "docs/JOIN-A-CLUSTER.md",
-  "docs/METRICS.md",
-  "docs/ONE-MACHINE.md",
   "docs/adr",
-  "examples",
   "scripts",
   "src/apiserver",
   "src/cli",
