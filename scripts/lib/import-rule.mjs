@@ -86,7 +86,7 @@ const statement =
   /^\s*(?:import|export)\b[^"'`;]*?\bfrom\s*["']([^"']+)["']|^\s*import\s*["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']/gm;
 
 /** Import and export-from statements, dynamic imports and import types, over several lines too. */
-function importsOf(text) {
+export function importsOf(text) {
   return [...text.matchAll(statement)].map((match) => {
     const leading = /^\s*/.exec(match[0])[0].length;
     return {

@@ -1,4 +1,4 @@
-// Runs under Node 24: every check of the project, then all tests; a failure does not keep the rest from running.
+// Runs under Node 24: every check of the project, then the tests of the selected sizes; a failure does not keep the rest from running.
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,8 +11,11 @@ import { provideNewerPrograms } from "./newer-debian.mjs";
 import { node24, root } from "./node-packages.mjs";
 import { runTool } from "./run-tool.mjs";
 import { say, seconds } from "./say.mjs";
+import { slowestFirst } from "./test-order.mjs";
+import { runPool } from "./test-pool.mjs";
+import { importsIn, parseArguments, testJobs } from "./test-sizes.mjs";
 
-const filters = process.argv.slice(2).filter((arg) => !arg.startsWith("-"));
+const { sizes, filters } = parseArguments(process.argv.slice(2));
 const scratch = mkdtempSync(join(tmpdir(), "kubelet-ts-test-"));
 const steps = [];
 const totals = { tests: 0, passed: 0, failed: 0, skipped: 0, todo: 0, cancelled: 0 };
@@ -28,7 +31,8 @@ try {
   } else {
     leftOut.push("tests against real containerd (1.6 and 2.x): they need root");
   }
-  if (filters.length === 0) {
+  if (!sizes.includes("long")) leftOut.push("long tests: npm run test:all runs them");
+  if (filters.length === 0 && sizes.includes("small")) {
     await step("format and lint", () =>
       runTool("node_modules/@biomejs/biome/bin/biome", ["ci", "--colors=off", "."]),
     );
@@ -47,13 +51,11 @@ try {
         .split("/")
         .slice(0, /^src\/(kubelet|lib)\//.test(file) ? 3 : 2)
         .join("/"),
-    atOnce: 2,
   });
   await tests("contract and node tests", "test/**/*.test.ts", {
     // The time is that of a whole file, too, and some kill a node fifty times on a machine that others use.
-    options: ["--test-concurrency=2", "--test-timeout=1800000"],
-    groupOf: () => "all",
-    atOnce: 1,
+    options: ["--test-timeout=1800000"],
+    groupOf: (file) => file,
   });
 } finally {
   rmSync(scratch, { recursive: true, force: true });
@@ -73,20 +75,19 @@ async function step(name, work) {
   steps.push({ name, ok: !problem, time: seconds(started) });
 }
 
-async function tests(name, pattern, { options, groupOf, atOnce }) {
+async function tests(name, pattern, { options, groupOf }) {
   const files = globSync(pattern, { cwd: root, exclude: ["src/lib/gen/**", "test/fixtures/**"] })
     .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
     .sort();
-  if (files.length === 0) return;
-  say(`\n${name}`);
   const groups = [...Map.groupBy(files, groupOf).values()].sort((a, b) => b.length - a.length);
+  const jobs = testJobs(groups, sizes, { marker: "test/long.ts", importsOf: importsIn(root) });
+  if (jobs.length === 0) return;
+  say(`\n${name}`);
   await step(name, async () => {
     const problems = [];
-    const work = async () => {
-      for (let group = groups.shift(); group; group = groups.shift())
-        problems.push(await testGroup(group, options));
-    };
-    await Promise.all(Array.from({ length: atOnce }, work));
+    await runPool(slowestFirst(jobs), async (job) => {
+      problems.push(await testGroup(job.files, [...options, ...job.options]));
+    });
     return problems.some(Boolean) ? "see above" : undefined;
   });
 }

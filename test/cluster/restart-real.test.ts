@@ -6,12 +6,12 @@ import { setTimeout as pause } from "node:timers/promises";
 import { CsiNodeWorld } from "../csi/csi-node-world.ts";
 import type { DriverProcess } from "../csi/driver-process.ts";
 import { holds } from "../e2e/holds.ts";
+import { rounds } from "../long.ts";
 import { containerdVersions, type TestNode } from "../node/test-node.ts";
 import { ApiUser } from "./api-user.ts";
 import { nodeName } from "./cluster-node.ts";
 import type { KillableApi } from "./killable-api.ts";
 
-const rounds = Number(process.env.RESTART_ROUNDS ?? 6);
 /** Longer than the longest pause between two attempts to reach the API. */
 const awayMs = 1000 * Number(process.env.RESTART_AWAY_SECONDS ?? 6);
 const driverName = "restart.example.com";
@@ -72,16 +72,21 @@ describe("restarts of a node that joined by bootstrap", {
     await world?.destroy();
   });
 
-  test(`${rounds} times it is ready soon, with its drivers, and no pod notices`, {
-    timeout: 1_200_000,
-  }, async (t) => {
+  for (const { count, named } of rounds("RESTART_ROUNDS", ways.length, 3 * ways.length))
+    test(
+      named(`${count} times it is ready soon, with its drivers, and no pod notices`),
+      { timeout: 1_200_000 },
+      (t) => restarts(t, count),
+    );
+
+  async function restarts(t: TestContext, count: number): Promise<void> {
     const before = await state();
     // As fast as an agent is that has its credentials in a file, on this machine and now.
     const plain = [await restart("SIGTERM", "up", ["-v=2"]), await restart("SIGKILL", "up", ["-v=2"])];
     const limit = Math.max(5000, 2 * Math.max(...plain));
     t.diagnostic(`without bootstrap: ready after ${plain.join(" and ")} ms`);
     const took: number[] = [];
-    for (let round = 0; round < rounds; round++) {
+    for (let round = 0; round < count; round++) {
       const { signal, api } = ways[round % ways.length]!;
       const from = world.log().length;
       try {
@@ -103,9 +108,10 @@ describe("restarts of a node that joined by bootstrap", {
       }
     }
     figures(t, took);
-    await world.pod("last", { csi: { driver: driverName } });
-    await world.whole.runs("last");
-  });
+    const last = `last-${count}`;
+    await world.pod(last, { csi: { driver: driverName } });
+    await world.whole.runs(last);
+  }
 
   /** Milliseconds from when API and runtime were there until the node was ready, and its driver registered. */
   async function restart(

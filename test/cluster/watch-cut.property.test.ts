@@ -7,6 +7,7 @@ import { type KubeAccess, parseKubeconfig } from "../../src/lib/clients/kube/kub
 import { ListWatch } from "../../src/lib/clients/kube/list-watch.ts";
 import { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
 import { seededRandom } from "../faults/seeded-random.ts";
+import { rounds } from "../long.ts";
 import { type Fault, type FaultPlan, FaultyProxy, faults } from "./faulty-proxy.ts";
 import { hastyClock } from "./hasty-clock.ts";
 import { startMachineApi } from "./machine-api.ts";
@@ -216,7 +217,6 @@ async function eachByte(world: World, streamList: boolean, every: number): Promi
 }
 
 /** All faults if asked for; else one after the other from byte to byte, and silence now and then, which takes long. */
-const every = process.env.CUT_EVERY ? Number(process.env.CUT_EVERY) : undefined;
 const allFaults = process.env.CUT_FAULTS === "all";
 const loud = faults.filter((fault) => fault !== "silence");
 const chosen = (turn: number): readonly Fault[] =>
@@ -246,26 +246,34 @@ async function show(t: TestContext, world: World, runs: readonly Run[]): Promise
   assert.ok(met >= runs.length * 0.8, `only ${met} faults in ${runs.length} runs`);
 }
 
-test("HTTP/1.1: a connection that goes wrong at any byte: nothing missed, nothing doubled", {
-  timeout: 300_000,
-}, async (t) => {
-  const world = await plainWorld(t);
-  await show(t, world, [
-    ...(await eachByte(world, false, every ?? 1)),
-    ...(await eachByte(world, true, every ?? 11)),
-    ...Array.from({ length: 60 }, (_, seed) => many(seed, 2000)),
-  ]);
-});
+// Each byte where that is cheap; a sample of the bytes elsewhere, and with `npm test`.
+for (const { count: every, named } of rounds("CUT_EVERY", 11, 1)) {
+  const [streamed, secure] = process.env.CUT_EVERY === undefined ? [11 * every, 29 * every] : [every, every];
+  test(named(
+    `HTTP/1.1: a connection that goes wrong at each ${every}. byte: nothing missed, nothing doubled`,
+  ), {
+    timeout: 300_000,
+  }, async (t) => {
+    const world = await plainWorld(t);
+    await show(t, world, [
+      ...(await eachByte(world, false, every)),
+      ...(await eachByte(world, true, streamed)),
+      ...Array.from({ length: 60 }, (_, seed) => many(seed, 2000)),
+    ]);
+  });
 
-test("HTTP/2 and TLS: a connection that goes wrong at any byte: nothing missed, nothing doubled", {
-  timeout: 300_000,
-}, async (t) => {
-  const world = await secureWorld(t);
-  await show(t, world, [
-    ...(await eachByte(world, false, every ?? 29)),
-    ...Array.from({ length: 30 }, (_, seed) => many(seed, 6000)),
-  ]);
-});
+  test(named(
+    `HTTP/2 and TLS: a connection that goes wrong at each ${secure}. byte: nothing missed, nothing doubled`,
+  ), {
+    timeout: 300_000,
+  }, async (t) => {
+    const world = await secureWorld(t);
+    await show(t, world, [
+      ...(await eachByte(world, false, secure)),
+      ...Array.from({ length: 30 }, (_, seed) => many(seed, 6000)),
+    ]);
+  });
+}
 
 async function plainWorld(t: TestContext): Promise<World> {
   const api = await testApi(t);

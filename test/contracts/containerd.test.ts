@@ -3,7 +3,7 @@ import { systemClock } from "../../src/lib/base/clock.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
 import { createMetrics } from "../../src/lib/base/metrics.ts";
 import { createCriClient } from "../../src/lib/clients/cri/client.ts";
-import { containerdVersions, startTestNode } from "../node/test-node.ts";
+import { containerdVersions, namedOnContainerd, startTestNode } from "../node/test-node.ts";
 import { type ContractRuntime, describeRuntimeContract } from "./cri-contract.ts";
 
 async function containerd(version: "1.6" | "2.x"): Promise<ContractRuntime> {
@@ -29,6 +29,7 @@ async function containerd(version: "1.6" | "2.x"): Promise<ContractRuntime> {
 }
 
 for (const { name, available } of containerdVersions()) {
-  if (available === true) describeRuntimeContract(`containerd ${name}`, () => containerd(name));
-  else describe(`CRI contract: containerd ${name}`, () => it("holds", { skip: available }, () => {}));
+  const title = namedOnContainerd(`containerd ${name}`, name);
+  if (available === true) describeRuntimeContract(title, () => containerd(name));
+  else describe(`CRI contract: ${title}`, () => it("holds", { skip: available }, () => {}));
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { nodeName } from "../cluster/cluster-node.ts";
 import { holds } from "../e2e/holds.ts";
+import { long } from "../long.ts";
 import { containerdVersions } from "../node/test-node.ts";
 import { type Claim, CsiNodeWorld, claimsPath } from "./csi-node-world.ts";
 import type { DriverProcess } from "./driver-process.ts";
@@ -164,10 +165,8 @@ describe("the life of a CSI volume on a node", { skip: available === true ? fals
   });
 
   // The wait for volumes ends after two minutes, here as elsewhere.
-  const slow = process.env.CSI_SLOW === undefined && "takes two minutes: CSI_SLOW=1";
-  test("a pod whose volume does not fit on the node is refused, and the count is put right", {
-    skip: slow,
-  }, async () => {
+  const doesNotFit = "a pod whose volume does not fit on the node is refused, and the count is put right";
+  test(long(doesNotFit), async () => {
     const full = "full.example.com";
     const other = await world.driver(
       full,

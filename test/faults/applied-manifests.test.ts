@@ -4,11 +4,10 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { holds } from "../e2e/holds.ts";
 import { fakeImages } from "../fake-runtime/fake-runtime.ts";
+import { rounds } from "../long.ts";
 import { seededRandom } from "./seeded-random.ts";
 import { StandaloneAgent } from "./standalone-agent.ts";
 
-const rounds = Number(process.env.APPLY_KILL_ROUNDS ?? 6);
-const changes = Number(process.env.APPLY_CHANGES ?? 1000);
 const seed = Number(process.env.APPLY_SEED ?? 20261115);
 
 function podOf(name: string, version: number): string {
@@ -71,14 +70,19 @@ async function settles(agent: StandaloneAgent, wanted: Wanted): Promise<void> {
   }, 120_000);
 }
 
-test(`manifests put by HTTP hold after kill -9 at any moment after the answer, ${rounds} rounds with seed ${seed}`, async (t) => {
+for (const { count, named } of rounds("APPLY_KILL_ROUNDS", 2, 6)) {
+  const title = "manifests put by HTTP hold after kill -9 at any moment after the answer";
+  test(named(`${title}, ${count} rounds with seed ${seed}`), (t) => survivesKills(t, count));
+}
+
+async function survivesKills(t: TestContext, count: number): Promise<void> {
   const agent = await started(t);
   const random = seededRandom(seed);
   const names = Array.from({ length: 12 }, (_, i) => `m${i}`);
   const wanted: Wanted = new Map();
   let version = 0;
   let acknowledged = 0;
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < count; round++) {
     agent.start();
     await agent.ready();
     /** What was under way when the agent died: it may have been made or not. */
@@ -130,9 +134,14 @@ test(`manifests put by HTTP hold after kill -9 at any moment after the answer, $
   await agent.ready();
   await settles(agent, wanted);
   assert.deepEqual(new Set(agent.running().map(({ container }) => container)), new Set(before));
-});
+}
 
-test(`${changes} puts and deletes in random order, many at once, end in what was acknowledged last; bad ones change nothing`, async (t) => {
+for (const { count, named } of rounds("APPLY_CHANGES", 300, 1000)) {
+  const title = "in random order, many at once, end in what was acknowledged last; bad ones change nothing";
+  test(named(`${count} puts and deletes ${title}`), (t) => endsInTheLast(t, count));
+}
+
+async function endsInTheLast(t: TestContext, changes: number): Promise<void> {
   const agent = await started(t);
   const random = seededRandom(seed + 1);
   agent.start();
@@ -173,7 +182,7 @@ test(`${changes} puts and deletes in random order, many at once, end in what was
   t.diagnostic(JSON.stringify(counts));
   assert.ok(Object.values(counts).every((count) => count > 0));
   await settles(agent, wanted);
-});
+}
 
 function byText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;

@@ -7,11 +7,16 @@ import { ContainerState, PodSandboxState } from "../../src/lib/gen/runtime/v1/ap
 import { AgentProcess, askRuntime, cgroupFolders } from "../e2e/agent-process.ts";
 import { holds } from "../e2e/holds.ts";
 import { manifest, place } from "../e2e/manifests.ts";
-import { describeOnContainerd, startTestNode, type TestNode } from "../node/test-node.ts";
+import { rounds } from "../long.ts";
+import {
+  type ContainerdVersion,
+  describeOnContainerd,
+  startTestNode,
+  type TestNode,
+} from "../node/test-node.ts";
 import { seededRandom } from "./seeded-random.ts";
 
 const podCount = 20;
-const rounds = Number(process.env.KILL_ROUNDS ?? 50);
 const seed = Number(process.env.KILL_SEED ?? 20261115);
 
 /**
@@ -32,7 +37,7 @@ interface Running {
  * kill -9 of the agent at random moments while pods come, change and go. After each restart the runtime must have
  * exactly what the manifests say: one container a pod, and every container that ran and was still wanted, untouched.
  */
-describeOnContainerd(`the agent killed at random moments, ${rounds} rounds with seed ${seed}`, (version) => {
+function killed(version: ContainerdVersion, count: number): void {
   let node: TestNode;
   let agent: AgentProcess;
   let runtime: CriClient;
@@ -52,7 +57,7 @@ describeOnContainerd(`the agent killed at random moments, ${rounds} rounds with 
   });
 
   test("the node converges to the manifests after every kill", async (t) => {
-    for (let round = 0; round < rounds; round++) {
+    for (let round = 0; round < count; round++) {
       agent.start();
       const changed = new Set<string>();
       // Some kills come while the agent is still starting, some in the middle of the changes, some after them.
@@ -162,7 +167,14 @@ describeOnContainerd(`the agent killed at random moments, ${rounds} rounds with 
   }
 
   const podName = (name: string) => name.split("-")[0]!;
-});
+}
+
+for (const some of rounds("KILL_ROUNDS", 6, 50))
+  describeOnContainerd(
+    `the agent killed at random moments, ${some.count} rounds with seed ${seed}`,
+    (version) => killed(version, some.count),
+    some,
+  );
 
 function byText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;

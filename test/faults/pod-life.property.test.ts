@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { availableParallelism } from "node:os";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
+import { rounds } from "../long.ts";
 
 export interface HistoriesToRun {
   numRuns: number;
@@ -27,20 +28,17 @@ function run(histories: HistoriesToRun): Promise<Outcome> {
   });
 }
 
-const {
-  PROPERTY_RUNS = "10000",
-  PROPERTY_STEPS = "12",
-  PROPERTY_SEED = "1",
-  PROPERTY_PATH: path,
-} = process.env;
-const total = Number(PROPERTY_RUNS);
+const { PROPERTY_STEPS = "12", PROPERTY_SEED = "1", PROPERTY_PATH: path } = process.env;
 const maxSteps = Number(PROPERTY_STEPS);
 
 /**
  * What fails is told with its seed and its path, and as the shortest history that still fails. PROPERTY_SEED and
  * PROPERTY_PATH repeat it.
  */
-test(`the life of pods keeps its rules in ${total} histories`, async () => {
+for (const { count, named } of rounds("PROPERTY_RUNS", 2000, 10_000))
+  test(named(`the life of pods keeps its rules in ${count} histories`), () => keepsItsRules(count));
+
+async function keepsItsRules(total: number): Promise<void> {
   const threads = path === undefined ? Math.min(2, availableParallelism()) : 1;
   const seed = Number(PROPERTY_SEED);
   const numRuns = Math.ceil(total / threads);
@@ -50,4 +48,4 @@ test(`the life of pods keeps its rules in ${total} histories`, async () => {
   for (const { failure, cause } of outcomes) assert.ok(!failure, `${failure}\n${cause}`);
   const lived = outcomes.reduce((sum, outcome) => sum + outcome.numRuns, 0);
   if (path === undefined) assert.ok(lived >= total, `${lived} histories`);
-});
+}

@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 import type { Pod, PodSpec } from "../../src/lib/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
 import { programImage } from "../node/program-image.ts";
-import { type ContainerdVersion, containerdVersions } from "../node/test-node.ts";
+import { type ContainerdVersion, containerdVersions, namedOnContainerd } from "../node/test-node.ts";
 import { Kubectl, kubectlAvailable, kubectlFile } from "./kubectl.ts";
 import { UpNode } from "./up-node.ts";
 
@@ -41,6 +41,10 @@ class Cluster {
   constructor(containerd: ContainerdVersion, suffix: string) {
     this.containerd = containerd;
     this.#suffix = suffix;
+  }
+
+  get title(): string {
+    return `node ${this.#suffix.slice(1)} with containerd ${this.containerd}`;
   }
 
   async start(): Promise<void> {
@@ -103,8 +107,18 @@ const skip =
     (available) => available !== true,
   ) ?? false;
 
-describe("the API from inside pods, on two nodes of one machine", { skip }, () => {
-  const clusters = [new Cluster("1.6", "-a"), new Cluster("2.x", "-b")] as const;
+for (const { name } of containerdVersions())
+  describe(
+    namedOnContainerd(
+      `the API from inside pods, on two nodes of one machine (containerd ${name} and 2.x)`,
+      name,
+    ),
+    { skip },
+    () => suite(name),
+  );
+
+function suite(version: ContainerdVersion): void {
+  const clusters = [new Cluster(version, "-a"), new Cluster("2.x", "-b")] as const;
   before(() => Promise.all(clusters.map((cluster) => cluster.start())));
   after(() => Promise.all(clusters.map((cluster) => cluster.stop())));
 
@@ -113,7 +127,7 @@ describe("the API from inside pods, on two nodes of one machine", { skip }, () =
     for (const hostNetwork of [false, true]) {
       const name = hostNetwork ? "in-host-network" : "in-pod-network";
       const title = "a pod reads itself with its token and the mounted CA, and nothing more";
-      test(`containerd ${cluster.containerd}, ${name}: ${title}`, async () => {
+      test(`${cluster.title}, ${name}: ${title}`, async () => {
         const [pod, answers] = await cluster.ask(name, other, { hostNetwork });
         const { address, own, elsewhere, wrongAuthority, noToken, otherNode } = answers;
         assert.equal(address, `${await cluster.apiAddress()}:443`);
@@ -126,7 +140,7 @@ describe("the API from inside pods, on two nodes of one machine", { skip }, () =
       });
     }
 
-    test(`containerd ${cluster.containerd}: the endpoints of the API are where it listens`, async () => {
+    test(`${cluster.title}: the endpoints of the API are where it listens`, async () => {
       const address = await cluster.apiAddress();
       const { subsets } = await cluster.json<{ subsets: object[] }>("endpoints", "kubernetes");
       const port = { name: "https", port: 443, protocol: "TCP" };
@@ -153,4 +167,4 @@ describe("the API from inside pods, on two nodes of one machine", { skip }, () =
     const [pod, { own }] = await cluster.ask("after-the-kill", other);
     assert.equal(own, pod.metadata.uid);
   });
-});
+}

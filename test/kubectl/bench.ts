@@ -1,6 +1,5 @@
 import { after, before, describe } from "node:test";
-import type { ContainerdVersion } from "../node/test-node.ts";
-import { containerdVersions } from "../node/test-node.ts";
+import { type ContainerdVersion, containerdVersions, namedOnContainerd } from "../node/test-node.ts";
 import { Kubectl, type KubectlVersion, kubectlAvailable } from "./kubectl.ts";
 import { UpNode } from "./up-node.ts";
 
@@ -22,7 +21,8 @@ export function describeKubectl(
     containerdVersions().find((c) => c.name === containerd)!.available,
   ];
   const skip = reasons.find((available) => available !== true) ?? false;
-  describe(`kubectl ${version} (containerd ${containerd})`, { skip }, () => {
+  const title = namedOnContainerd(`kubectl ${version} (containerd ${containerd})`, containerd);
+  describe(title, { skip }, () => {
     const bench = new Bench();
     before(async () => {
       bench.node = await UpNode.start(containerd);

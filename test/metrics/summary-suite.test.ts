@@ -3,12 +3,13 @@ import { text } from "node:stream/consumers";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { boxUnavailable, startBox } from "../node/box.ts";
-import { containerdVersions } from "../node/test-node.ts";
+import { containerdVersions, namedOnContainerd } from "../node/test-node.ts";
 import type { SummaryReport } from "./summary-in-box.ts";
 
 for (const { name, available } of containerdVersions()) {
   const skip = boxUnavailable || (available === true ? false : available);
-  describe(`kubeletCgroups, systemCgroups and --runtime-cgroups (containerd ${name})`, { skip }, () => {
+  const title = `kubeletCgroups, systemCgroups and --runtime-cgroups (containerd ${name})`;
+  describe(namedOnContainerd(title, name), { skip }, () => {
     let report: SummaryReport | undefined;
     const run = async (): Promise<SummaryReport> => {
       if (report) return report;

@@ -12,11 +12,8 @@ import { type TestContext, test } from "node:test";
 import { mainFile } from "../e2e/cli-process.ts";
 import { holds } from "../e2e/holds.ts";
 import { StandaloneAgent } from "../faults/standalone-agent.ts";
+import { rounds } from "../long.ts";
 
-/** LOCK_ROUNDS=200 for a thorough run. */
-const rounds = Number(process.env.LOCK_ROUNDS ?? 8);
-/** The same with whole agents, whose losers wait for a while whether the other is about to end. */
-const agentRounds = Number(process.env.LOCK_AGENT_ROUNDS ?? 1);
 const program = join(import.meta.dirname, "root-dir-holder.ts");
 
 class Holder {
@@ -67,9 +64,12 @@ function answering(rootDir: string): Promise<number> {
   });
 }
 
-test(`of two that start at once, exactly one runs, ${rounds} times`, async (t) => {
+for (const { count, named } of rounds("LOCK_ROUNDS", 8, 200))
+  test(named(`of two that start at once, exactly one runs, ${count} times`), (t) => oneRuns(t, count));
+
+async function oneRuns(t: TestContext, count: number): Promise<void> {
   const rootDir = await folder(t);
-  for (let round = 1; round <= rounds; round++) {
+  for (let round = 1; round <= count; round++) {
     const both = [new Holder(rootDir), new Holder(rootDir)];
     t.after(() => Promise.all(both.map((holder) => holder.kill())));
     for (const holder of both) assert.equal(await holder.line(), "ready");
@@ -83,13 +83,19 @@ test(`of two that start at once, exactly one runs, ${rounds} times`, async (t) =
     // Lock file and socket of a killed process are what the next round begins with.
     await Promise.all(both.map((holder) => holder.kill()));
   }
-});
+}
 
-test(`of two agents that start at once, exactly one runs, ${agentRounds} times`, async (t) => {
+for (const { count, named } of rounds("LOCK_AGENT_ROUNDS", 1, 5))
+  test(named(`of two agents that start at once, exactly one runs, ${count} times`), (t) =>
+    oneAgentRuns(t, count),
+  );
+
+/** The one that loses waits for a while whether the other is about to end. */
+async function oneAgentRuns(t: TestContext, count: number): Promise<void> {
   const agent = await StandaloneAgent.create();
   t.after(() => agent.destroy());
   const flags = [`--config=${join(agent.dir, "kubelet.json")}`, `--root-dir=${agent.rootDir}`];
-  for (let round = 1; round <= agentRounds; round++) {
+  for (let round = 1; round <= count; round++) {
     const both = [1, 2].map(() =>
       spawn(process.execPath, [mainFile, ...flags, "--hostname-override=node-a", "--healthz-port=0"], {
         stdio: ["ignore", "ignore", "pipe"],
@@ -113,7 +119,7 @@ test(`of two agents that start at once, exactly one runs, ${agentRounds} times`,
     winner?.kill("SIGKILL");
     await Promise.all(exits);
   }
-});
+}
 
 test("an agent that is started while its predecessor stops waits for it", async (t) => {
   const agent = await StandaloneAgent.create();

@@ -4,6 +4,7 @@ import { silentLogger } from "../../src/lib/base/logger.ts";
 import { removeAbandonedNodes } from "../../src/single-node/abandoned.ts";
 import { startPrivateNode } from "../../src/single-node/private-node.ts";
 import { type Binaries, findRequirements } from "../../src/single-node/requirements.ts";
+import { long, type Rounds } from "../long.ts";
 
 export type ContainerdVersion = "1.6" | "2.x";
 
@@ -42,12 +43,30 @@ export function containerdVersions(): { name: ContainerdVersion; available: true
   });
 }
 
-/** One suite for each version of containerd; skipped, with the reason, where it cannot run. */
-export function describeOnContainerd(title: string, suite: (version: ContainerdVersion) => void): void {
+/** The newest version that is available on this machine. */
+function newestContainerd(): ContainerdVersion {
+  return containerdVersions().findLast(({ available }) => available === true)?.name ?? "2.x";
+}
+
+/** `npm test` runs the tests on the newest containerd, `npm run test:all` also the tests on other versions. */
+export function namedOnContainerd(name: string, version: ContainerdVersion): string {
+  return version === newestContainerd() ? name : long(name);
+}
+
+/**
+ * One suite for each version of containerd; skipped, with the reason, where it cannot run. With few rounds only
+ * the newest version is tested, with many all of them are.
+ */
+export function describeOnContainerd(
+  title: string,
+  suite: (version: ContainerdVersion) => void,
+  rounds?: Rounds,
+): void {
   for (const { name, available } of containerdVersions()) {
-    describe(`${title} (containerd ${name})`, { skip: available === true ? false : available }, () =>
-      suite(name),
-    );
+    if (rounds?.hasMore && name !== newestContainerd()) continue;
+    const full = `${title} (containerd ${name})`;
+    const named = rounds?.isLong ? long(full) : namedOnContainerd(full, name);
+    describe(named, { skip: available === true ? false : available }, () => suite(name));
   }
 }
 

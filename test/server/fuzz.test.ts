@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { after, before, test } from "node:test";
+import { after, before, type TestContext, test } from "node:test";
 import { connect } from "node:tls";
 import fc from "fast-check";
 import { clientFrame } from "../../src/kubelet/server/streaming/fake-client.ts";
 import { controlFrame, dataHead } from "../../src/kubelet/server/streaming/spdy/frames.ts";
 import { holds } from "../e2e/holds.ts";
+import { rounds } from "../long.ts";
 import { GuardedNode, secret } from "./guarded-node.ts";
 
 /** Each run sends ten of its kind at once. */
-const runs = Number(process.env.FUZZ_RUNS ?? 15);
 const atOnce = 10;
 const pod = "web-node-a";
 const mebibyte = 1024 * 1024;
@@ -341,7 +341,13 @@ async function sendAll(count: number): Promise<void> {
   );
 }
 
-test(`${2 * runs * atOnce} made-up requests and streams: nothing throws, and nothing is left of them`, async (t) => {
+for (const { count, named } of rounds("FUZZ_RUNS", 6, 15))
+  test(
+    named(`${2 * count * atOnce} made-up requests and streams: nothing throws, and nothing is left of them`),
+    (t) => nothingIsLeft(t, count),
+  );
+
+async function nothingIsLeft(t: TestContext, runs: number): Promise<void> {
   // What is made on first use is there after this.
   await sendAll(Math.ceil(runs / 3));
   const settled = async () => {
@@ -364,4 +370,4 @@ test(`${2 * runs * atOnce} made-up requests and streams: nothing throws, and not
     held(afterwards) < held(before) + 10 * mebibyte,
     `${mib(held(before))}, then ${mib(held(afterwards))}`,
   );
-});
+}

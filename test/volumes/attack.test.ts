@@ -4,7 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, it } from "node:test";
 import { holds } from "../e2e/holds.ts";
-import { describeOnNewest } from "./runtimes.ts";
+import { describeOnContainerd } from "../node/test-node.ts";
 import { VolumeNode } from "./volume-node.ts";
 
 /** Containers that mount the part; each is one attempt. `ATTACKED_CONTAINERS=2000` takes half an hour. */
@@ -12,7 +12,7 @@ const attempts = Number(process.env.ATTACKED_CONTAINERS ?? 40);
 const aPod = 20;
 const marker = `/escaped-${process.pid}`;
 
-describeOnNewest("a container that swaps a folder for a link to /", (version) => {
+describeOnContainerd("a container that swaps a folder for a link to /", (version) => {
   let n: VolumeNode;
 
   before(async () => {

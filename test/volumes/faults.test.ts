@@ -10,8 +10,8 @@ import { readMounts } from "../../src/lib/host/mount-table.ts";
 import type { Pod } from "../../src/lib/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
 import { removeFolder } from "../node/remove-folder.ts";
+import { describeOnContainerd } from "../node/test-node.ts";
 import { PlayedMount } from "./played-mount.ts";
-import { describeOnNewest } from "./runtimes.ts";
 import { VolumeNode, type VolumePod } from "./volume-node.ts";
 
 const execFile = promisify(execFileBack);
@@ -30,7 +30,7 @@ const withVolume = (volume: object): VolumePod => ({
 const nfs = withVolume({ nfs: { server: "192.0.2.1", path: "/export" } });
 
 /** One node, whose root folder is a small file system of its own, and whose mount program is played. */
-describeOnNewest("volumes that cannot be had", (version) => {
+describeOnContainerd("volumes that cannot be had", (version) => {
   let n: VolumeNode;
   let bin: string;
   let program: PlayedMount;

@@ -8,11 +8,11 @@ import { nodeName } from "../cluster/cluster-node.ts";
 import { podsPath } from "../cluster/node-with-api.ts";
 import { holds } from "../e2e/holds.ts";
 import { seededRandom } from "../faults/seeded-random.ts";
+import { rounds } from "../long.ts";
+import { type ContainerdVersion, describeOnContainerd } from "../node/test-node.ts";
 import { boundVolume, onNode } from "./persistent.ts";
-import { describeOnNewest } from "./runtimes.ts";
 import { VolumeNode, type VolumePod } from "./volume-node.ts";
 
-const rounds = Number(process.env.VOLUME_KILL_ROUNDS ?? 2);
 const seed = Number(process.env.KILL_SEED ?? 20261115);
 const podsARound = 4;
 /** Within this long the pods of a round have all come, and those before them gone, on a machine that has nothing else to do. */
@@ -45,7 +45,7 @@ const pod: VolumePod = {
 };
 
 /** kill -9 of the agent at random moments, while volumes are mounted and taken away. */
-describeOnNewest(`volumes of an agent that is killed, ${rounds} rounds with seed ${seed}`, (version) => {
+function killed(version: ContainerdVersion, count: number): void {
   let n: VolumeNode;
   const random = seededRandom(seed);
 
@@ -75,7 +75,7 @@ describeOnNewest(`volumes of an agent that is killed, ${rounds} rounds with seed
   test("whenever it was killed: pods get all of their volumes, and nothing is left of those that go", async (t) => {
     let living: Pod[] = [];
     const took: number[] = [];
-    for (let round = 0; round < rounds; round++) {
+    for (let round = 0; round < count; round++) {
       const former = living;
       living = [];
       for (let i = 0; i < podsARound; i++) living.push(await n.addPod(`p-${round}-${i}`, pod));
@@ -95,4 +95,11 @@ describeOnNewest(`volumes of an agent that is killed, ${rounds} rounds with seed
     for (const each of living) await n.isGone(each);
     await holds(() => assert.deepEqual([...n.mountIds().keys()], []));
   });
-});
+}
+
+for (const some of rounds("VOLUME_KILL_ROUNDS", 2, 8))
+  describeOnContainerd(
+    `volumes of an agent that is killed, ${some.count} rounds with seed ${seed}`,
+    (version) => killed(version, some.count),
+    some,
+  );

@@ -1,5 +1,5 @@
 import { describe } from "node:test";
-import { type ContainerdVersion, containerdVersions } from "../node/test-node.ts";
+import { type ContainerdVersion, containerdVersions, namedOnContainerd } from "../node/test-node.ts";
 
 /** A suite on one version of containerd; skipped, with the reason, where it cannot run. */
 export function describeOn(
@@ -8,14 +8,6 @@ export function describeOn(
   suite: (v: ContainerdVersion) => void,
 ): void {
   const available = containerdVersions().find(({ name }) => name === version)?.available ?? "unknown";
-  describe(`${title} (containerd ${version})`, { skip: available === true ? false : available }, () =>
-    suite(version),
-  );
-}
-
-/** For what the runtime has little part in: on the newest only, unless VOLUME_RUNTIMES is "all". */
-export function describeOnNewest(title: string, suite: (v: ContainerdVersion) => void): void {
-  const versions = containerdVersions().map(({ name }) => name);
-  for (const version of process.env.VOLUME_RUNTIMES === "all" ? versions : versions.slice(-1))
-    describeOn(version, title, suite);
+  const named = namedOnContainerd(`${title} (containerd ${version})`, version);
+  describe(named, { skip: available === true ? false : available }, () => suite(version));
 }

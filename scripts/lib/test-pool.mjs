@@ -1,0 +1,78 @@
+import { availableParallelism, cpus } from "node:os";
+
+/** `least` jobs always run at once, up to `most` while processors are idle. */
+export function poolLimits(cores = availableParallelism()) {
+  const least = Math.min(Math.max(2, cores), 8);
+  return { least, most: 3 * least };
+}
+
+/** One more job is started while at least this share of the processors is idle. */
+const enoughIdle = 0.25;
+
+export function mayStart(running, { least, most }, free) {
+  return running < least || (running < most && free >= enoughIdle);
+}
+
+const everyMs = 2000;
+
+/**
+ * Starts all jobs in order. Most test files wait for a node most of the time, so more of them than processors run at once while processors
+ * are idle. On a busy machine only `least` of them do.
+ */
+export async function runPool(
+  jobs,
+  run,
+  { limits = poolLimits(), free = freeShare(), tick = everyTwoSeconds } = {},
+) {
+  const waiting = [...jobs];
+  let running = 0;
+  const done = Promise.withResolvers();
+  const start = (share) => {
+    if (waiting.length === 0 && running === 0) done.resolve();
+    if (waiting.length === 0 || !mayStart(running, limits, share)) return false;
+    running++;
+    run(waiting.shift())
+      .catch(done.reject)
+      .finally(() => {
+        running--;
+        fill();
+      });
+    return true;
+  };
+  // The load of a job that has just started is not measured yet: above `least`, one job is started for each measurement.
+  const fill = () => {
+    while (start(0));
+  };
+  fill();
+  const stop = tick(() => start(free()));
+  try {
+    await done.promise;
+  } finally {
+    stop();
+  }
+}
+
+function everyTwoSeconds(work) {
+  const timer = setInterval(work, everyMs);
+  return () => clearInterval(timer);
+}
+
+/** The idle share of all processors since the last call. Processes with a low priority count as idle, because they yield. */
+export function freeShare(read = processorTimes) {
+  let last = read();
+  return () => {
+    const now = read();
+    const [free, total] = [now.free - last.free, now.total - last.total];
+    last = now;
+    return total > 0 ? free / total : 0;
+  };
+}
+
+function processorTimes() {
+  let [free, total] = [0, 0];
+  for (const { times } of cpus()) {
+    free += times.idle + times.nice;
+    total += times.user + times.nice + times.sys + times.idle + times.irq;
+  }
+  return { free, total };
+}
