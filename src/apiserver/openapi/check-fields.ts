@@ -1,7 +1,7 @@
 import type { Problem } from "../../lib/model/validation/problem.ts";
-import { type Field, type FieldType, underlying } from "../../lib/schema/field-type.ts";
-import { scalar } from "../../lib/schema/type-notation.ts";
-import { kindType, structType } from "../../lib/schema/type-table.ts";
+import { type Field, type FieldType, type StructType, underlying } from "../../lib/schema/field-type.ts";
+import { scalar } from "../../lib/schema/notation.ts";
+import { kindType } from "../../lib/schema/packages.ts";
 import { goName, valueName } from "./go-names.ts";
 import { checkScalar } from "./scalar-check.ts";
 
@@ -19,7 +19,7 @@ const mostUnknown = 100;
 export function checkFields(group: string, version: string, kind: string, value: unknown): FieldCheck {
   const type = kindType(group, version, kind);
   const walk = new FieldWalk();
-  if (type) walk.value({ kind: "struct", type: type.name }, value, { path: "", fields: [] });
+  if (type) walk.value(type, value, { path: "", fields: [] });
   const { ending, problems } = walk;
   return { unknown: [...walk.unknown], problems: ending ? [ending, ...problems] : problems };
 }
@@ -55,18 +55,17 @@ class FieldWalk {
         return;
       case "struct":
         if (!isObject(value)) return this.#wrongType(type, value, place);
-        return this.#struct(under.type, value, place);
+        return this.#struct(under, value, place);
       default:
         return under satisfies never;
     }
   }
 
-  #struct(typeName: string, value: Record<string, unknown>, place: Place): void {
-    const { fields } = structType(typeName);
+  #struct(type: StructType, value: Record<string, unknown>, place: Place): void {
     for (const [name, item] of Object.entries(value)) {
       const path = joined(place.path, name);
-      const field = fields.get(name);
-      if (field) this.value(field.type, item, { path, ...withField(place, typeName, field) });
+      const field = type.fields.get(name);
+      if (field) this.value(field.type, item, { path, ...withField(place, type.name, field) });
       else if (this.unknown.size < mostUnknown) this.unknown.add(path);
     }
   }

@@ -1,6 +1,6 @@
 import { canonicalQuantity } from "../../lib/model/quantity-form.ts";
 import { type FieldType, type Scalar, underlying } from "../../lib/schema/field-type.ts";
-import { kindType, structType } from "../../lib/schema/type-table.ts";
+import { kindType } from "../../lib/schema/packages.ts";
 import { isObject, type Json, type JsonObject, setValue } from "../patch/json-value.ts";
 import { canonicalTime } from "./time-text.ts";
 
@@ -24,7 +24,7 @@ interface Shaping {
 
 function reshaped<T>(group: string, version: string, kind: string, value: T, shaping: Shaping): T {
   const type = kindType(group, version, kind);
-  return type ? (reshape({ kind: "struct", type: type.name }, value as Json, shaping) as T) : value;
+  return type ? (reshape(type, value as Json, shaping) as T) : value;
 }
 
 function reshape(type: FieldType, value: Json, shaping: Shaping): Json {
@@ -41,7 +41,7 @@ function reshape(type: FieldType, value: Json, shaping: Shaping): Json {
       return isObject(value) ? fields(value, (_, item) => entry(under.values, item, shaping)) : value;
     case "struct": {
       if (!isObject(value)) return value;
-      const known = structType(under.type).fields;
+      const known = under.fields;
       return fields(value, (name, item) => {
         const field = known.get(name);
         if (!field || (item === null && shaping.nulls === "dropped")) return undefined;

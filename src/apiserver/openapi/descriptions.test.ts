@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { packages, structNames, structType } from "../../lib/schema/type-table.ts";
+import { packages } from "../../lib/schema/packages.ts";
 import { descriptions } from "./descriptions.ts";
 
 test("the tables have each type that is described, with the fields that are", () => {
-  const all = packages.flatMap(({ name }) => structNames(name));
+  const all = new Map(packages.flatMap(({ structs }) => structs.map((type) => [type.name, type])));
   for (const [name, { text, fields }] of descriptions()) {
-    assert.ok(all.includes(name), name);
+    const type = all.get(name);
+    assert.ok(type, name);
     assert.notEqual(text, "", name);
-    for (const field of fields.keys()) assert.ok(structType(name).fields.has(field), `${name}.${field}`);
+    for (const field of fields.keys()) assert.ok(type.fields.has(field), `${name}.${field}`);
   }
 });

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { packages } from "../../lib/schema/type-table.ts";
+import { packages } from "../../lib/schema/packages.ts";
 import { json, oldSwaggerProtobuf, swaggerProtobuf } from "./content-types.ts";
 import { descriptionText } from "./descriptions.ts";
 import { type DocumentInfo, openApiV2 } from "./document-v2.ts";

@@ -1,5 +1,5 @@
 import { type FieldType, type Scalar, underlying } from "../../lib/schema/field-type.ts";
-import { packageOf } from "../../lib/schema/type-table.ts";
+import { packageOf } from "../../lib/schema/packages.ts";
 
 const scalarNames: Readonly<Record<Scalar, string>> = {
   any: "interface {}",
@@ -21,7 +21,7 @@ export function goName(type: FieldType): string {
     case "scalar":
       return scalarNames[type.scalar];
     case "struct":
-      return qualified(type.type);
+      return qualified(type.name);
     case "alias":
       return type.name.startsWith("types.") ? type.name : qualified(type.name);
     case "list":

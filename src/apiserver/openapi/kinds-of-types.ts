@@ -1,4 +1,4 @@
-import { kindType } from "../../lib/schema/type-table.ts";
+import { kindType } from "../../lib/schema/packages.ts";
 import { type Described, type GroupVersionKind, servedKinds } from "./operations.ts";
 
 /** Which kinds each struct type is. Options of a delete and the like are a kind of every group and version. */

@@ -1,5 +1,12 @@
-import { type Field, type FieldType, type Scalar, underlying } from "../../lib/schema/field-type.ts";
-import { kindType, packageOf, structType } from "../../lib/schema/type-table.ts";
+import {
+  type Field,
+  type FieldType,
+  type Scalar,
+  type StructType,
+  underlying,
+} from "../../lib/schema/field-type.ts";
+import { kindType, packageOf } from "../../lib/schema/packages.ts";
+import { meta } from "../../lib/schema/types/meta.ts";
 import { describedField, describedType } from "./descriptions.ts";
 import type { GroupVersionKind } from "./operations.ts";
 
@@ -63,23 +70,21 @@ export class Schemas {
   /** A reference to the schema of a kind, and the schema with it. Kinds that are not known are objects with metadata. */
   ofKind(kind: GroupVersionKind): JsonSchema {
     const type = kindType(kind.group, kind.version, kind.kind);
-    if (type) return this.#struct(type.name);
+    if (type) return this.#struct(type);
     const item = kindType(kind.group, kind.version, kind.kind.replace(/List$/, ""));
-    if (!item) return this.#struct("meta.PartialObjectMetadata");
-    return this.#reference(`${schemaName(item.name)}List`, () => this.#list(item.name, kind));
+    if (!item) return this.#struct(meta.struct("PartialObjectMetadata")!);
+    return this.#reference(`${schemaName(item.name)}List`, () => this.#list(item, kind));
   }
 
-  #struct(typeName: string): JsonSchema {
-    return this.#reference(schemaName(typeName), () => {
-      const type = structType(typeName);
-      const required = [...type.fields.values()].filter((field) => field.required).map(({ name }) => name);
-      const kinds = this.#kinds.get(typeName) ?? [];
+  #struct(type: StructType): JsonSchema {
+    return this.#reference(schemaName(type.name), () => {
+      const fields = [...type.fields.values()].sort(asPublished);
+      const required = fields.filter((field) => field.required).map(({ name }) => name);
+      const kinds = this.#kinds.get(type.name) ?? [];
       return {
-        ...description(describedType(typeName)),
+        ...description(describedType(type.name)),
         type: "object",
-        properties: Object.fromEntries(
-          [...type.fields.values()].map((field) => [field.name, this.#field(typeName, field)]),
-        ),
+        properties: Object.fromEntries(fields.map((field) => [field.name, this.#field(type.name, field)])),
         ...(required.length > 0 && { required }),
         ...(kinds.length > 0 && { "x-kubernetes-group-version-kind": kinds }),
         ...(type.atomic && { "x-kubernetes-map-type": "atomic" }),
@@ -87,7 +92,7 @@ export class Schemas {
     });
   }
 
-  #list(itemType: string, kind: GroupVersionKind): JsonSchema {
+  #list(itemType: StructType, kind: GroupVersionKind): JsonSchema {
     return {
       description: `A list of objects of kind ${kind.kind.replace(/List$/, "")}.`,
       type: "object",
@@ -95,7 +100,7 @@ export class Schemas {
         apiVersion: { ...description(describedField("", "apiVersion")), type: "string" },
         items: { description: "The objects.", type: "array", items: this.#struct(itemType) },
         kind: { ...description(describedField("", "kind")), type: "string" },
-        metadata: this.#beside(this.#struct("meta.ListMeta"), "How far the list goes."),
+        metadata: this.#beside(this.#struct(meta.struct("ListMeta")!), "How far the list goes."),
       },
       required: ["items"],
       "x-kubernetes-group-version-kind": [kind],
@@ -119,7 +124,7 @@ export class Schemas {
   #type(type: FieldType): JsonSchema {
     switch (type.kind) {
       case "struct":
-        return this.#struct(type.type);
+        return this.#struct(type);
       case "list":
         return { type: "array", items: this.#type(type.items) };
       case "map":
@@ -152,6 +157,12 @@ export class Schemas {
     }
     return { $ref: places[this.#dialect] + name };
   }
+}
+
+/** What is embedded stands last; apiVersion and kind, embedded in all kinds, first. */
+function asPublished(one: Field, other: Field): number {
+  const rank = ({ embeddedIn }: Field) => (embeddedIn === undefined ? 1 : embeddedIn === "TypeMeta" ? 0 : 2);
+  return rank(one) - rank(other) || (one.name < other.name ? -1 : 1);
 }
 
 export function schemaName(typeName: string): string {

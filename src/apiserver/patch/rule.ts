@@ -1,3 +1,4 @@
+import type { StructType } from "../../lib/schema/field-type.ts";
 import type { Json } from "./json-value.ts";
 
 /**
@@ -10,7 +11,7 @@ import type { Json } from "./json-value.ts";
  */
 export type Rule =
   | { readonly kind: "plain" }
-  | { readonly kind: "struct"; readonly type: string }
+  | { readonly kind: "struct"; readonly type: StructType }
   | { readonly kind: "map" }
   | { readonly kind: "atomic" }
   | ListRule;
@@ -30,6 +31,6 @@ export const plain: Rule = { kind: "plain" };
 export const map: Rule = { kind: "map" };
 export const atomic: Rule = { kind: "atomic" };
 
-export function struct(type: string): Rule {
+export function struct(type: StructType): Rule {
   return { kind: "struct", type };
 }

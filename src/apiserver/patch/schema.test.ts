@@ -9,7 +9,7 @@ const rules: [string, string, string[], object][] = [
   ["v1", "Pod", ["status", "podIPs"], { list: "keyed", keys: ["ip"] }],
   ["v1", "Pod", ["status", "hostIPs"], { list: "atomic", patch: { strategy: "merge", key: "ip" } }],
   ["v1", "Pod", ["status", "containerStatuses"], { kind: "plain" }],
-  ["v1", "Pod", ["spec", "containers"], { items: { kind: "struct", type: "core.Container" } }],
+  ["v1", "Pod", ["spec", "containers"], { items: { kind: "struct", type: { name: "core.Container" } } }],
   ["v1", "Pod", ["spec", "imagePullSecrets"], { items: { kind: "atomic" }, defaults: { name: "" } }],
   ["v1", "Pod", ["spec", "resources", "claims"], { list: "keyed", patch: { strategy: "replace" } }],
   ["v1", "Pod", ["spec", "overhead"], { kind: "map" }],

@@ -1,5 +1,6 @@
 import { type Field, type FieldType, underlying } from "../../lib/schema/field-type.ts";
-import { kindType, structType } from "../../lib/schema/type-table.ts";
+import { kindType } from "../../lib/schema/packages.ts";
+import { meta } from "../../lib/schema/types/meta.ts";
 import type { Json } from "./json-value.ts";
 import { atomic, map, plain, type Rule, struct } from "./rule.ts";
 
@@ -10,12 +11,11 @@ export interface Schema {
   readonly root: Rule;
 }
 
-const metadataOnly = "meta.PartialObjectMetadata";
-
 /** A kind that is not in the tables has metadata as all have, and plain fields. */
 export function schemaFor(apiVersion: string, kind: string): Schema {
   const [version = "", group = ""] = apiVersion.split("/").reverse();
-  return { apiVersion, kind, root: struct(kindType(group, version, kind)?.name ?? metadataOnly) };
+  const type = kindType(group, version, kind) ?? meta.struct("PartialObjectMetadata")!;
+  return { apiVersion, kind, root: struct(type) };
 }
 
 const rules = new Map<Field, Rule>();
@@ -23,7 +23,7 @@ const rules = new Map<Field, Rule>();
 /** The rule of a field of something that has this rule. */
 export function fieldRule(rule: Rule, name: string): Rule {
   if (rule.kind === "atomic") return atomic;
-  const field = rule.kind === "struct" ? structType(rule.type).fields.get(name) : undefined;
+  const field = rule.kind === "struct" ? rule.type.fields.get(name) : undefined;
   if (!field) return plain;
   const known = rules.get(field) ?? ruleOf(field);
   rules.set(field, known);
@@ -44,7 +44,7 @@ function ruleOf(field: Field): Rule {
 
 function itemRule(type: FieldType): Rule {
   if (type.kind !== "struct") return plain;
-  return structType(type.type).atomic ? atomic : struct(type.type);
+  return type.atomic ? atomic : struct(type);
 }
 
 function listRule(field: Field, items: FieldType): Rule {
@@ -62,10 +62,9 @@ function listRule(field: Field, items: FieldType): Rule {
 
 function keyDefaults(keys: readonly string[], items: FieldType): Record<string, Json> {
   if (items.kind !== "struct") return {};
-  const { fields } = structType(items.type);
   return Object.fromEntries(
     keys.flatMap((key) => {
-      const given = fields.get(key)?.default;
+      const given = items.fields.get(key)?.default;
       return given === undefined ? [] : [[key, given]];
     }),
   );

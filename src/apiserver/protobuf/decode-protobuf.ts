@@ -1,4 +1,4 @@
-import { kindType } from "../../lib/schema/type-table.ts";
+import { kindType } from "../../lib/schema/packages.ts";
 import { ApiProblem } from "../api-problem.ts";
 import type { JsonObject } from "../patch/json-value.ts";
 import { readStruct } from "./read-struct.ts";
@@ -35,7 +35,7 @@ export function decodeProtobuf(body: Buffer, wanted?: KindOf): JsonObject {
         `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`,
       );
     const object: JsonObject = { apiVersion, kind };
-    readStruct(object, type, type.name, raw);
+    readStruct(object, type, raw);
     return object;
   } catch (error) {
     if (error instanceof WireError) throw refused(error.message, sent, wanted, body);

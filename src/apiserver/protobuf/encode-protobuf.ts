@@ -1,6 +1,7 @@
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { kindType } from "../../lib/schema/packages.ts";
 import { writeMessage, writeStruct, writeValue } from "../../lib/schema/protobuf/write-struct.ts";
-import { kindType } from "../../lib/schema/type-table.ts";
+import { meta } from "../../lib/schema/types/meta.ts";
 import { ApiProblem } from "../api-problem.ts";
 import type { JsonObject } from "../patch/json-value.ts";
 import { groupVersion, magic } from "./decode-protobuf.ts";
@@ -34,7 +35,7 @@ function writeKind(writer: BinaryWriter, apiVersion: string, kind: string, objec
   const { group, version } = groupVersion(apiVersion);
   const find = (name: string) => kindType(group, version, name);
   const type = find(kind);
-  if (type) return writeStruct(writer, type, type.name, object);
+  if (type) return writeStruct(writer, type, object);
   // All lists look alike, and the tables have none of them.
   const item = kind.endsWith("List") ? find(kind.slice(0, -"List".length)) : undefined;
   if (!item)
@@ -43,6 +44,6 @@ function writeKind(writer: BinaryWriter, apiVersion: string, kind: string, objec
       "NotAcceptable",
       `object of kind ${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)} cannot be encoded to a protobuf message`,
     );
-  writeValue(writer, 1, { kind: "struct", type: "meta.ListMeta" }, object.metadata ?? {});
-  writeValue(writer, 2, { kind: "list", items: { kind: "struct", type: item.name } }, object.items ?? []);
+  writeValue(writer, 1, meta.struct("ListMeta")!, object.metadata ?? {});
+  writeValue(writer, 2, { kind: "list", items: item }, object.items ?? []);
 }

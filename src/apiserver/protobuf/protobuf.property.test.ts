@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { formatQuantity } from "../../lib/model/quantity-form.ts";
-import { type Field, type FieldType, type Scalar, underlying } from "../../lib/schema/field-type.ts";
-import { numberedFields } from "../../lib/schema/protobuf/field-numbers.ts";
-import { packages, structNames, structType } from "../../lib/schema/type-table.ts";
+import { type FieldType, type Scalar, type StructType, underlying } from "../../lib/schema/field-type.ts";
+import { packages } from "../../lib/schema/packages.ts";
 import { ApiProblem } from "../api-problem.ts";
 import { type Json, type JsonObject, setValue } from "../patch/json-value.ts";
 import { decodeProtobuf } from "./decode-protobuf.ts";
@@ -48,7 +47,7 @@ function jsonOf(declared: FieldType, mayBeEmpty: boolean): fc.Arbitrary<Json> {
       return empty === undefined ? values[type.scalar] : fc.oneof(values[type.scalar], fc.constant(empty));
     }
     case "struct":
-      return objectOf(type.type);
+      return objectOf(type);
     case "list":
       return fc.array(jsonOf(type.items, true), { minLength: 1, maxLength: 3 });
     case "map":
@@ -68,38 +67,25 @@ function objectFrom(entries: readonly (readonly [string, Json])[]): JsonObject {
   return object;
 }
 
-function objectOf(name: string): fc.Arbitrary<JsonObject> {
-  const { fields, isKind } = structType(name);
+function objectOf({ fields, isKind }: StructType): fc.Arbitrary<JsonObject> {
   const sent = [...fields.values()].filter((field) => !(isKind && field.embeddedIn === "TypeMeta"));
   if (sent.length === 0) return fc.constant({});
   return fc
     .subarray(sent, { maxLength: Math.min(5, sent.length) })
     .chain((some) =>
       fc
-        .tuple(...some.map((field) => jsonOf(field.type, keepsEmpty(name, field))))
+        .tuple(...some.map((field) => jsonOf(field.type, field.pointer || field.kept || field.required)))
         .map((found) => objectFrom(some.map((field, at) => [field.name, found[at]!]))),
     );
 }
 
-function keepsEmpty(struct: string, field: Field): boolean {
-  const find = (message: string): boolean | undefined => {
-    for (const { name, embedded, optional, always } of numberedFields(message).values()) {
-      if (name === field.name && !embedded) return optional || always || field.required;
-      const inner = embedded ? find(`${struct.split(".")[0]}.${name}`) : undefined;
-      if (inner !== undefined) return inner;
-    }
-    return undefined;
-  };
-  return find(struct) ?? false;
-}
-
-const kinds = packages.flatMap(({ name, group, version }) =>
-  structNames(name)
-    .filter((type) => structType(type).isKind)
+const kinds = packages.flatMap(({ group, version, structs }) =>
+  structs
+    .filter(({ isKind }) => isKind)
     .map((type) => ({
       type,
       apiVersion: group === "" ? version : `${group}/${version}`,
-      kind: type.split(".")[1]!,
+      kind: type.name.split(".")[1]!,
     })),
 );
 
@@ -128,7 +114,7 @@ function fullValue(declared: FieldType, place: number): Json {
       return { a: fullValue(type.values, place), b: fullValue(type.values, place + 1) };
     case "struct":
       return objectFrom(
-        [...structType(type.type).fields.values()]
+        [...type.fields.values()]
           .filter((field) => field.embeddedIn !== "TypeMeta")
           .map((field, at) => [field.name, fullValue(field.type, at)]),
       );
@@ -141,7 +127,7 @@ function fullValue(declared: FieldType, place: number): Json {
 
 for (const { type, apiVersion, kind } of kinds)
   test(`${apiVersion} ${kind} with all of its fields is read as it was written`, () => {
-    const full = fullValue({ kind: "struct", type }, 0) as JsonObject;
+    const full = fullValue(type, 0) as JsonObject;
     const object = { apiVersion, kind, ...full };
     assert.deepEqual(decodeProtobuf(encodeProtobuf(object)), object);
   });

@@ -1,30 +1,22 @@
 import { type Field, type FieldType, type StructType, underlying } from "../../lib/schema/field-type.ts";
-import { type NumberedField, numberedFields } from "../../lib/schema/protobuf/field-numbers.ts";
-import { structType } from "../../lib/schema/type-table.ts";
 import { isObject, type Json, type JsonObject, ownValue, setValue } from "../patch/json-value.ts";
 import { bytesOf, scalarValue, wholeValue } from "./scalars.ts";
 import { packedVarints, WireError, type WireField, wireFields } from "./wire-reader.ts";
 
 /**
- * Adds what a message says to an object: what is sent twice is merged, as readers of protobuf do. `numbers` is another message
- * than the type for what is embedded: its fields are those of the type that embeds it. No type holds itself, so this ends.
+ * Adds the contents of a message to an object: what is sent twice is merged, as readers of protobuf do. No type holds itself, so
+ * this ends.
  */
-export function readStruct(out: JsonObject, type: StructType, numbers: string, message: Buffer): void {
-  const known = numberedFields(numbers);
+export function readStruct(out: JsonObject, type: StructType, message: Buffer): void {
   for (const field of wireFields(message)) {
-    const numbered = known.get(field.number);
+    const member = type.members.get(field.number);
     // Newer clients may know more: what is not known is left out, as unknown fields of JSON are.
-    if (!numbered) continue;
-    if (numbered.embedded) {
-      readStruct(out, type, `${type.name.split(".")[0]}.${numbered.name}`, bytesOf(field));
-    } else {
-      const declared = type.fields.get(numbered.name);
-      if (declared) readField(out, declared, numbered, field);
-    }
+    if (member?.kind === "embedded") readStruct(out, member.struct, bytesOf(field));
+    else if (member) readField(out, member, field);
   }
 }
 
-function readField(out: JsonObject, declared: Field, numbered: NumberedField, field: WireField): void {
+function readField(out: JsonObject, declared: Field, field: WireField): void {
   const { name } = declared;
   const type = underlying(declared.type);
   switch (type.kind) {
@@ -38,15 +30,13 @@ function readField(out: JsonObject, declared: Field, numbered: NumberedField, fi
       const map = objectAt(out, name);
       return readEntry(map, type.values, bytesOf(field));
     }
-    case "struct": {
-      const struct = structType(type.type);
-      return readStruct(objectAt(out, name), struct, struct.name, bytesOf(field));
-    }
+    case "struct":
+      return readStruct(objectAt(out, name), type, bytesOf(field));
     case "scalar": {
       const value = scalarValue(type.scalar, field);
       // Fields that cannot be absent are always sent: empty ones mean nothing, unless JSON has them, too.
       const empty = value === "" || value === 0 || value === false;
-      const says = !empty || numbered.optional || numbered.always || declared.required;
+      const says = !empty || declared.pointer || declared.kept || declared.required;
       if (value !== undefined && says) setValue(out, name, value);
       else delete out[name];
       return;
@@ -69,8 +59,7 @@ function readItem(list: Json[], items: FieldType, field: WireField): void {
   switch (type.kind) {
     case "struct": {
       const item: JsonObject = {};
-      const struct = structType(type.type);
-      readStruct(item, struct, struct.name, bytesOf(field));
+      readStruct(item, type, bytesOf(field));
       list.push(item);
       return;
     }
@@ -99,10 +88,7 @@ function readEntry(map: JsonObject, values: FieldType, message: Buffer): void {
     // A map holds no lists: each stands in a message that has nothing else.
     else if (type.kind === "list" && Array.isArray(value)) {
       for (const item of wireFields(bytesOf(field))) if (item.number === 1) readItem(value, type.items, item);
-    } else if (type.kind === "struct" && isObject(value)) {
-      const struct = structType(type.type);
-      readStruct(value, struct, struct.name, bytesOf(field));
-    }
+    } else if (type.kind === "struct" && isObject(value)) readStruct(value, type, bytesOf(field));
   }
   setValue(map, key, value);
 }

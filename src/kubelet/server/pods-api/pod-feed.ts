@@ -1,5 +1,5 @@
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
-import { encodeObject } from "../../../lib/schema/protobuf/encode-object.ts";
+import { encodePod } from "../../../lib/schema/protobuf/encode-pod.ts";
 import { PodWatch, type WatchStream } from "./pod-watch.ts";
 
 export interface PodFeedOptions {
@@ -47,7 +47,7 @@ export class PodFeed {
     if (!pod) return;
     let bytes: Uint8Array | undefined;
     const encoded = () => {
-      bytes ??= encodeObject("core.Pod", pod);
+      bytes ??= encodePod(pod);
       return bytes;
     };
     for (const watch of [...this.#watches]) watch.set(pod, encoded);

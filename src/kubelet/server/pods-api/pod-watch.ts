@@ -6,7 +6,7 @@ import {
   WatchPodsEventSchema,
 } from "../../../lib/gen/pods/v1alpha1/api_pb.js";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
-import { encodeObject } from "../../../lib/schema/protobuf/encode-object.ts";
+import { encodePod } from "../../../lib/schema/protobuf/encode-pod.ts";
 
 /** What one client has not received yet may be so many events; a client that is slower loses its watch. */
 export const maxPending = 100;
@@ -52,7 +52,7 @@ export class PodWatch {
     if (!pod) return;
     this.#known.delete(uid);
     const { name, namespace } = pod.metadata;
-    const minimal = encodeObject("core.Pod", { metadata: { name, namespace, uid }, spec: {}, status: {} });
+    const minimal = encodePod({ metadata: { name, namespace, uid }, spec: {}, status: {} });
     this.#add(create(WatchPodsEventSchema, { type: EventType.DELETED, pod: minimal }));
   }
 
@@ -88,8 +88,7 @@ export class PodWatch {
 
   #next(): WatchPodsEvent | undefined {
     const pod = this.#initial.shift();
-    if (pod)
-      return create(WatchPodsEventSchema, { type: EventType.ADDED, pod: encodeObject("core.Pod", pod) });
+    if (pod) return create(WatchPodsEventSchema, { type: EventType.ADDED, pod: encodePod(pod) });
     if (this.#isSynced) return this.#pending.shift();
     this.#isSynced = true;
     return create(WatchPodsEventSchema, { type: EventType.INITIAL_SYNC_COMPLETE });

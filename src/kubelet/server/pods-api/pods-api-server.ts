@@ -16,7 +16,7 @@ import {
   type WatchPodsEvent,
   type WatchPodsRequest,
 } from "../../../lib/gen/pods/v1alpha1/api_pb.js";
-import { encodeObject } from "../../../lib/schema/protobuf/encode-object.ts";
+import { encodePod } from "../../../lib/schema/protobuf/encode-pod.ts";
 import { GrpcComponent } from "../grpc-socket/grpc-component.ts";
 import type { PodFeed } from "./pod-feed.ts";
 
@@ -47,12 +47,12 @@ export class PodsApiServer extends GrpcComponent {
   protected override server(): Server {
     const { feed, logger } = this.#o;
     const list: handleUnaryCall<ListPodsRequest, ListPodsResponse> = this.#limited(() =>
-      create(ListPodsResponseSchema, { pods: feed.list().map((pod) => encodeObject("core.Pod", pod)) }),
+      create(ListPodsResponseSchema, { pods: feed.list().map((pod) => encodePod(pod)) }),
     );
     const get: handleUnaryCall<GetPodRequest, GetPodResponse> = this.#limited(({ podUID }) => {
       const pod = feed.list().find(({ metadata }) => metadata.uid === podUID);
       if (!pod) throw new RpcError(status.NOT_FOUND, `pod with UID ${podUID} not found`);
-      return create(GetPodResponseSchema, { pod: encodeObject("core.Pod", pod) });
+      return create(GetPodResponseSchema, { pod: encodePod(pod) });
     });
     const watch: handleServerStreamingCall<WatchPodsRequest, WatchPodsEvent> = (call) => {
       logger.debug(4, "Pod watch started");

@@ -1,26 +1,16 @@
 import { type BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { isObject, type Json, type JsonObject, ownValue } from "../../base/json-value.ts";
 import { type FieldType, type StructType, underlying } from "../field-type.ts";
-import { structType } from "../type-table.ts";
-import { numberedFields } from "./field-numbers.ts";
 import { writeScalar } from "./write-scalar.ts";
 
-/** `numbers` is another message than the type for what is embedded: its fields are those of the type that embeds it. */
-export function writeStruct(
-  writer: BinaryWriter,
-  type: StructType,
-  numbers: string,
-  value: JsonObject,
-): void {
-  for (const [number, { name, embedded }] of numberedFields(numbers)) {
-    if (embedded) {
-      const inner = `${type.name.split(".")[0]}.${name}`;
-      writeMessage(writer, number, () => writeStruct(writer, type, inner, value));
+export function writeStruct(writer: BinaryWriter, type: StructType, value: JsonObject): void {
+  for (const [number, member] of type.members) {
+    if (member.kind === "embedded") {
+      writeMessage(writer, number, () => writeStruct(writer, member.struct, value));
       continue;
     }
-    const field = type.fields.get(name);
-    const given = ownValue(value, name);
-    if (field && given !== undefined && given !== null) writeValue(writer, number, field.type, given);
+    const given = ownValue(value, member.name);
+    if (given !== undefined && given !== null) writeValue(writer, number, member.type, given);
   }
 }
 
@@ -31,8 +21,7 @@ export function writeValue(writer: BinaryWriter, number: number, declared: Field
       return writeScalar(writer, number, type.scalar, value);
     case "struct":
       return writeMessage(writer, number, () => {
-        const struct = structType(type.type);
-        if (isObject(value)) writeStruct(writer, struct, struct.name, value);
+        if (isObject(value)) writeStruct(writer, type, value);
       });
     case "list":
       for (const item of Array.isArray(value) ? value : [])

@@ -1,7 +1,26 @@
-/** In the notation of `../type-notation.ts`. */
-export const coordinationTypes = `
-kind Lease: metadata meta.ObjectMeta, spec LeaseSpec
-LeaseSpec: acquireTime microtime, holderIdentity string, leaseDurationSeconds int32, leaseTransitions int32,
-  preferredHolder string, renewTime microtime, strategy CoordinatedLeaseStrategy
+import { TypePackage } from "../type-package.ts";
+import { meta } from "./meta.ts";
+
+/** In the notation of `../notation.ts`. */
+const text = `
+kind Lease
+   1 metadata meta.ObjectMeta
+   2 spec LeaseSpec
+LeaseSpec
+   1 holderIdentity *string
+   2 leaseDurationSeconds *int32
+   3 acquireTime *microtime
+   4 renewTime *microtime
+   5 leaseTransitions *int32
+   6 strategy *CoordinatedLeaseStrategy
+   7 preferredHolder *string
 CoordinatedLeaseStrategy = string
 `;
+
+export const coordination = new TypePackage({
+  name: "coordination",
+  group: "coordination.k8s.io",
+  version: "v1",
+  uses: [meta],
+  text,
+});

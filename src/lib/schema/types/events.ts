@@ -1,9 +1,34 @@
-/** In the notation of `../type-notation.ts`. */
-export const eventsTypes = `
-kind Event: action string, deprecatedCount int32, deprecatedFirstTimestamp time,
-  deprecatedLastTimestamp time, deprecatedSource core.EventSource, eventTime! microtime,
-  metadata meta.ObjectMeta, note string, reason string, regarding core.ObjectReference,
-  related core.ObjectReference, reportingController string, reportingInstance string, series EventSeries,
-  type string
-EventSeries: count! int32, lastObservedTime! microtime
+import { TypePackage } from "../type-package.ts";
+import { core } from "./core/core.ts";
+import { meta } from "./meta.ts";
+
+/** In the notation of `../notation.ts`. */
+const text = `
+kind Event
+   1 metadata meta.ObjectMeta
+   2 eventTime! microtime
+   3 series *EventSeries
+   4 reportingController string
+   5 reportingInstance string
+   6 action string
+   7 reason string
+   8 regarding core.ObjectReference
+   9 related *core.ObjectReference
+  10 note string
+  11 type string
+  12 deprecatedSource core.EventSource
+  13 deprecatedFirstTimestamp time
+  14 deprecatedLastTimestamp time
+  15 deprecatedCount int32
+EventSeries
+   1 count! int32
+   2 lastObservedTime! microtime
 `;
+
+export const events = new TypePackage({
+  name: "events",
+  group: "events.k8s.io",
+  version: "v1",
+  uses: [core, meta],
+  text,
+});

@@ -1,25 +1,77 @@
-/** In the notation of `../type-notation.ts`. */
-export const storageTypes = `
-kind CSIDriver: metadata meta.ObjectMeta, spec! CSIDriverSpec
-CSIDriverSpec: attachRequired bool, fsGroupPolicy FSGroupPolicy, nodeAllocatableUpdatePeriodSeconds int64,
-  podInfoOnMount bool, preventPodSchedulingIfMissing bool, requiresRepublish bool, seLinuxMount bool,
-  serviceAccountTokenInSecrets bool, storageCapacity bool, tokenRequests []TokenRequest,
-  volumeLifecycleModes []VolumeLifecycleMode set
-kind CSINode: metadata meta.ObjectMeta, spec! CSINodeSpec
-CSINodeDriver: allocatable VolumeNodeResources, name! string, nodeID! string, topologyKeys []string
-CSINodeSpec: drivers! []CSINodeDriver by:name merge
-kind StorageClass: allowVolumeExpansion bool, allowedTopologies []core.TopologySelectorTerm,
-  metadata meta.ObjectMeta, mountOptions []string, parameters map string, provisioner! string,
-  reclaimPolicy core.PersistentVolumeReclaimPolicy, volumeBindingMode VolumeBindingMode
-TokenRequest: audience! string, expirationSeconds int64
-kind VolumeAttachment: metadata meta.ObjectMeta, spec! VolumeAttachmentSpec, status VolumeAttachmentStatus
-VolumeAttachmentSource: inlineVolumeSpec core.PersistentVolumeSpec, persistentVolumeName string
-VolumeAttachmentSpec: attacher! string, nodeName! string, source! VolumeAttachmentSource
-VolumeAttachmentStatus: attachError VolumeError, attached! bool, attachmentMetadata map string,
-  detachError VolumeError
-VolumeError: errorCode int32, message string, time time
-VolumeNodeResources: count int32
+import { TypePackage } from "../type-package.ts";
+import { core } from "./core/core.ts";
+import { meta } from "./meta.ts";
+
+/** In the notation of `../notation.ts`. */
+const text = `
+kind CSIDriver
+   1 metadata meta.ObjectMeta
+   2 spec! CSIDriverSpec
+CSIDriverSpec
+   1 attachRequired *bool
+   2 podInfoOnMount *bool
+   3 volumeLifecycleModes []VolumeLifecycleMode set
+   4 storageCapacity *bool
+   5 fsGroupPolicy *FSGroupPolicy
+   6 tokenRequests []TokenRequest
+   7 requiresRepublish *bool
+   8 seLinuxMount *bool
+   9 nodeAllocatableUpdatePeriodSeconds *int64
+  10 serviceAccountTokenInSecrets *bool
+  11 preventPodSchedulingIfMissing *bool
+TokenRequest
+   1 audience! string
+   2 expirationSeconds *int64
+kind CSINode
+   1 metadata meta.ObjectMeta
+   2 spec! CSINodeSpec
+CSINodeSpec
+   1 drivers! []CSINodeDriver by:name merge
+CSINodeDriver
+   1 name! string
+   2 nodeID! string
+   3 topologyKeys []string
+   4 allocatable *VolumeNodeResources
+VolumeNodeResources
+   1 count *int32
+kind StorageClass
+   1 metadata meta.ObjectMeta
+   2 provisioner! string
+   3 parameters map[string]string
+   4 reclaimPolicy *core.PersistentVolumeReclaimPolicy
+   5 mountOptions []string
+   6 allowVolumeExpansion *bool
+   7 volumeBindingMode *VolumeBindingMode
+   8 allowedTopologies []core.TopologySelectorTerm
+kind VolumeAttachment
+   1 metadata meta.ObjectMeta
+   2 spec! VolumeAttachmentSpec
+   3 status VolumeAttachmentStatus
+VolumeAttachmentSpec
+   1 attacher! string
+   2 source! VolumeAttachmentSource
+   3 nodeName! string
+VolumeAttachmentSource
+   1 persistentVolumeName *string
+   2 inlineVolumeSpec *core.PersistentVolumeSpec
+VolumeAttachmentStatus
+   1 attached! bool
+   2 attachmentMetadata map[string]string
+   3 attachError *VolumeError
+   4 detachError *VolumeError
+VolumeError
+   1 time time
+   2 message string
+   3 errorCode *int32
 FSGroupPolicy = string
 VolumeBindingMode = string Immediate | WaitForFirstConsumer
 VolumeLifecycleMode = string
 `;
+
+export const storage = new TypePackage({
+  name: "storage",
+  group: "storage.k8s.io",
+  version: "v1",
+  uses: [core, meta],
+  text,
+});

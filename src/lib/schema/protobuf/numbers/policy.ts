@@ -1,4 +1,0 @@
-/** In the notation of `../field-numbers.ts`. */
-export const policyNumbers = `
-Eviction: metadata deleteOptions*
-`;
