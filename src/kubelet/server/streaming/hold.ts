@@ -1,7 +1,7 @@
-import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 
 /** Who talks waits until the other can take more. */
-export function hold(talker: Socket, listener: Socket): void {
+export function hold(talker: Duplex, listener: Duplex): void {
   // What was read before it was held is still said: one wait is enough for all of it.
   if (talker.isPaused()) return;
   talker.pause();

@@ -1,5 +1,8 @@
 import type { Duplex } from "node:stream";
-import { closeCodes, FrameReader, frameHead, opcodes } from "./frames.ts";
+import { hold } from "../hold.ts";
+import { closeCodes } from "./close-frame.ts";
+import { frameHead, opcodes } from "./frame-head.ts";
+import { FrameReader } from "./frames.ts";
 
 export interface WebSocketHandler {
   message(data: Buffer): void;
@@ -44,12 +47,16 @@ export class WebSocketConnection {
     this.#write(opcodes.pong, [], 0);
   }
 
-  /** Says goodbye, and hangs up when that is sent. */
+  /** Sends a close frame, and ends the connection when that is written. */
   close(code: number = closeCodes.normal): void {
+    const payload = Buffer.alloc(2);
+    payload.writeUInt16BE(code);
+    this.#close(payload);
+  }
+
+  #close(payload: Buffer): void {
     if (this.#closing) return;
-    const reason = Buffer.alloc(2);
-    reason.writeUInt16BE(code);
-    this.#write(opcodes.close, [reason], 2);
+    this.#write(opcodes.close, [payload], payload.length);
     this.#closing = true;
     this.socket.end();
   }
@@ -62,10 +69,13 @@ export class WebSocketConnection {
           this.#handler.message(event.data);
           break;
         case "ping":
-          this.#write(opcodes.pong, [event.data], event.data.length);
+          // A client that sends pings and does not read the pongs has to wait.
+          if (!this.#write(opcodes.pong, [event.data], event.data.length)) hold(this.socket, this.socket);
           break;
         case "close":
-          this.close();
+          // The answer to a close frame repeats its code.
+          if (event.code === undefined) this.#close(Buffer.alloc(0));
+          else this.close(event.code);
           this.#end();
           break;
         case "broken":

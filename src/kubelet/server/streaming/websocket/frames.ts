@@ -1,38 +1,23 @@
-/** WebSocket framing (RFC 6455), as a server reads and writes it. */
-export const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
-
-export const closeCodes = {
-  normal: 1000,
-  goingAway: 1001,
-  protocolError: 1002,
-  tooBig: 1009,
-  internalError: 1011,
-} as const;
+import { isUtf8 } from "node:buffer";
+import { type CloseFrame, closeCodes, readClose } from "./close-frame.ts";
+import { type FrameHead, isControl, opcodes, readHead, unmasked } from "./frame-head.ts";
+import { GrowingBuffer } from "./growing-buffer.ts";
 
 export type FrameEvent =
   | { readonly kind: "message"; readonly data: Buffer }
   | { readonly kind: "ping"; readonly data: Buffer }
-  | { readonly kind: "close"; readonly code: number }
-  /** What came is no WebSocket any more; nothing after it counts. */
-  | { readonly kind: "broken"; readonly code: number; readonly reason: string };
+  /** The last event of a connection: the peer closes it, or what arrived is no WebSocket any more. */
+  | CloseFrame;
 
-interface Head {
-  readonly fin: boolean;
-  readonly opcode: number;
-  readonly length: number;
-  readonly mask: Buffer;
-  readonly size: number;
-}
-
-/** Makes messages of bytes, however they are cut up. A message in fragments is given as one. */
+/** Makes messages (RFC 6455) of bytes, however they are cut up. A message in fragments becomes one event. */
 export class FrameReader {
   readonly #maxMessage: number;
-  #waiting: Buffer[] = [];
-  #size = 0;
-  /** How much has to be there before another look is worth it. */
+  readonly #waiting = new GrowingBuffer();
+  /** How many bytes have to be there before another attempt to read a frame. */
   #need = 2;
-  #fragments: Buffer[] | undefined;
-  #fragmentSize = 0;
+  /** The opcode of the message whose fragments arrive. */
+  #fragmented: number | undefined;
+  readonly #fragments = new GrowingBuffer();
   #over = false;
 
   constructor(maxMessage: number) {
@@ -41,115 +26,82 @@ export class FrameReader {
 
   push(chunk: Buffer): FrameEvent[] {
     if (this.#over) return [];
-    this.#waiting.push(chunk);
-    this.#size += chunk.length;
-    if (this.#size < this.#need) return [];
-    let bytes = this.#waiting.length === 1 ? chunk : Buffer.concat(this.#waiting);
+    let bytes = this.#gathered(chunk);
     const events: FrameEvent[] = [];
-    for (;;) {
+    while (bytes && bytes.length >= this.#need) {
       const head = readHead(bytes);
-      if (typeof head === "string") return [...events, this.#broken(closeCodes.protocolError, head)];
-      if (head && head.length + this.#fragmentSize > this.#maxMessage)
-        return [...events, this.#broken(closeCodes.tooBig, "the message is too long")];
-      this.#need = head ? head.size + head.length : 2;
-      if (!head || bytes.length < this.#need) {
-        if (!head) this.#need = bytes.length + 1;
+      if (head === undefined) {
+        this.#need = bytes.length + 1;
         break;
       }
-      const data = unmasked(bytes.subarray(head.size, this.#need), head.mask);
+      const invalid = typeof head === "string" ? protocolError(head) : this.#tooLong(head);
+      if (invalid) return [...events, this.#last(invalid)];
+      const { size, length, mask } = head as FrameHead;
+      this.#need = size + length;
+      if (bytes.length < this.#need) break;
+      const event = this.#frame(head as FrameHead, unmasked(bytes.subarray(size, this.#need), mask));
       bytes = bytes.subarray(this.#need);
-      const event = this.#frame(head, data);
+      this.#need = 2;
+      if (event?.kind === "close" || event?.kind === "broken") return [...events, this.#last(event)];
       if (event) events.push(event);
-      if (event?.kind === "broken" || event?.kind === "close") {
-        this.#over = true;
-        return events;
-      }
     }
-    this.#waiting = bytes.length > 0 ? [bytes] : [];
-    this.#size = bytes.length;
+    if (bytes && bytes.length > 0) this.#waiting.append(bytes);
     return events;
   }
 
-  #frame({ fin, opcode }: Head, data: Buffer): FrameEvent | undefined {
+  /** What waited and the chunk; undefined if that is not enough for a frame, and waits on. */
+  #gathered(chunk: Buffer): Buffer | undefined {
+    if (this.#waiting.length === 0) return chunk;
+    this.#waiting.append(chunk);
+    return this.#waiting.length < this.#need ? undefined : this.#waiting.take();
+  }
+
+  #tooLong({ opcode, length }: FrameHead): CloseFrame | undefined {
+    if (isControl(opcode) || length + this.#fragments.length <= this.#maxMessage) return undefined;
+    return { kind: "broken", code: closeCodes.tooBig, reason: "the message is too long" };
+  }
+
+  #frame({ fin, opcode }: FrameHead, data: Buffer): FrameEvent | undefined {
     switch (opcode) {
       case opcodes.ping:
         return { kind: "ping", data };
       case opcodes.pong:
         return undefined;
       case opcodes.close:
-        return { kind: "close", code: data.length >= 2 ? data.readUInt16BE() : closeCodes.normal };
-      case opcodes.text:
-      case opcodes.binary:
-        if (this.#fragments) return this.#broken(closeCodes.protocolError, "a message begins within another");
-        if (fin) return { kind: "message", data };
-        this.#fragments = [data];
-        this.#fragmentSize = data.length;
-        return undefined;
+        return readClose(data);
       case opcodes.continuation: {
-        if (!this.#fragments) return this.#broken(closeCodes.protocolError, "nothing to be continued");
-        this.#fragments.push(data);
-        this.#fragmentSize += data.length;
+        if (this.#fragmented === undefined) return protocolError("no message to continue");
+        this.#fragments.append(data);
         if (!fin) return undefined;
-        const whole = Buffer.concat(this.#fragments);
-        this.#fragments = undefined;
-        this.#fragmentSize = 0;
-        return { kind: "message", data: whole };
+        const began = this.#fragmented;
+        this.#fragmented = undefined;
+        return message(began, this.#fragments.take());
       }
       default:
-        return this.#broken(closeCodes.protocolError, "unknown kind of frame");
+        if (this.#fragmented !== undefined) return protocolError("a message begins within another");
+        if (fin) return message(opcode, data);
+        this.#fragmented = opcode;
+        this.#fragments.append(data);
+        return undefined;
     }
   }
 
-  #broken(code: number, reason: string): FrameEvent {
+  #last(event: CloseFrame): CloseFrame {
     this.#over = true;
-    this.#waiting = [];
-    this.#fragments = undefined;
-    return { kind: "broken", code, reason };
+    this.#waiting.take();
+    this.#fragments.take();
+    return event;
   }
 }
 
-/** Undefined: it has not all come yet. A string: what is wrong with it. */
-function readHead(bytes: Buffer): Head | string | undefined {
-  if (bytes.length < 2) return undefined;
-  const first = bytes[0] ?? 0;
-  const second = bytes[1] ?? 0;
-  const fin = (first & 0x80) !== 0;
-  const opcode = first & 0x0f;
-  if ((first & 0x70) !== 0) return "reserved bits are set";
-  if ((second & 0x80) === 0) return "the frame is not masked";
-  const short = second & 0x7f;
-  if (opcode >= 8 && (!fin || short > 125)) return "a control frame is too long or in fragments";
-  const lengthBytes = short === 127 ? 8 : short === 126 ? 2 : 0;
-  const size = 2 + lengthBytes + 4;
-  if (bytes.length < size) return undefined;
-  const long = lengthBytes === 8 ? bytes.readBigUInt64BE(2) : 0n;
-  if (long > BigInt(Number.MAX_SAFE_INTEGER)) return "the length makes no sense";
-  const length = lengthBytes === 8 ? Number(long) : lengthBytes === 2 ? bytes.readUInt16BE(2) : short;
-  return { fin, opcode, length, mask: bytes.subarray(size - 4, size), size };
+function message(opcode: number, data: Buffer): FrameEvent {
+  if (opcode === opcodes.text && !isUtf8(data))
+    return { kind: "broken", code: closeCodes.invalidText, reason: "text is not UTF-8" };
+  return { kind: "message", data };
 }
 
-/** Four bytes at a time, in memory that begins where a word does: one by one, this would cost more than all else here. */
-function unmasked(data: Buffer, mask: Buffer): Buffer {
-  const plain = Buffer.allocUnsafeSlow(data.length);
-  data.copy(plain);
-  const words = new Int32Array(plain.buffer, 0, data.length >>> 2);
-  const [word = 0] = new Int32Array(Uint8Array.from(mask).buffer);
-  for (let i = 0; i < words.length; i++) words[i] = (words[i] ?? 0) ^ word;
-  for (let i = words.length * 4; i < data.length; i++) plain[i] = (data[i] ?? 0) ^ (mask[i & 3] ?? 0);
-  return plain;
-}
-
-/** The head of a frame from the server, which masks nothing. */
-export function frameHead(opcode: number, length: number): Buffer {
-  const head = Buffer.alloc(length < 126 ? 2 : length < 0x10000 ? 4 : 10);
-  head[0] = 0x80 | opcode;
-  if (length < 126) head[1] = length;
-  else if (length < 0x10000) {
-    head[1] = 126;
-    head.writeUInt16BE(length, 2);
-  } else {
-    head[1] = 127;
-    head.writeBigUInt64BE(BigInt(length), 2);
-  }
-  return head;
-}
+const protocolError = (reason: string): CloseFrame => ({
+  kind: "broken",
+  code: closeCodes.protocolError,
+  reason,
+});

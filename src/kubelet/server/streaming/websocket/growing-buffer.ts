@@ -1,0 +1,31 @@
+/**
+ * Bytes that arrive in pieces, gathered in one block of memory. A list of the pieces would cost many times their size when
+ * somebody sends a message byte by byte.
+ */
+export class GrowingBuffer {
+  #block: Buffer = Buffer.alloc(0);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  append(piece: Buffer): void {
+    const length = this.#length + piece.length;
+    if (length > this.#block.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(length, 2 * this.#block.length));
+      this.#block.copy(larger, 0, 0, this.#length);
+      this.#block = larger;
+    }
+    piece.copy(this.#block, this.#length);
+    this.#length = length;
+  }
+
+  /** All of it; the buffer is empty afterwards. */
+  take(): Buffer {
+    const all = this.#block.subarray(0, this.#length);
+    this.#block = Buffer.alloc(0);
+    this.#length = 0;
+    return all;
+  }
+}
