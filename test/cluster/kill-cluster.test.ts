@@ -4,7 +4,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { holds } from "../e2e/holds.ts";
 import { seededRandom } from "../faults/seeded-random.ts";
 import { rounds } from "../long.ts";
-import { type ContainerdVersion, describeOnContainerd } from "../node/test-node.ts";
+import { describeOnContainerd } from "../node/on-containerd.ts";
+import type { ContainerdVersion } from "../node/test-node.ts";
 import { NodeWithApi, type Ran } from "./node-with-api.ts";
 import { NotedWrites } from "./noted-writes.ts";
 

@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import { annotationMirror } from "../../src/lib/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
 import { manifest } from "../e2e/manifests.ts";
-import { describeOnContainerd } from "../node/test-node.ts";
+import { describeOnContainerd } from "../node/on-containerd.ts";
 import { nodeName } from "./cluster-node.ts";
 import { NodeWithApi } from "./node-with-api.ts";
 

@@ -5,7 +5,7 @@ import type { PodRow } from "../../src/kubelet/agent/pod-board.ts";
 import type { Container, Pod } from "../../src/lib/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
 import { manifest, place } from "../e2e/manifests.ts";
-import { describeOnContainerd } from "../node/test-node.ts";
+import { describeOnContainerd } from "../node/on-containerd.ts";
 import { nodeName } from "./cluster-node.ts";
 import { NodeWithApi } from "./node-with-api.ts";
 

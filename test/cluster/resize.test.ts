@@ -4,7 +4,7 @@ import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-dr
 import type { PodCondition, ResourceRequirements } from "../../src/lib/model/pod.ts";
 import { cgroupFile } from "../e2e/agent-process.ts";
 import { holds } from "../e2e/holds.ts";
-import { describeOnContainerd } from "../node/test-node.ts";
+import { describeOnContainerd } from "../node/on-containerd.ts";
 import { NodeWithApi, podsPath } from "./node-with-api.ts";
 
 const given: ResourceRequirements = {

@@ -3,7 +3,8 @@ import { after, before, test } from "node:test";
 import type { Container } from "../../src/lib/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
 import { sh } from "../e2e/life-suite.ts";
-import { busyboxName, describeOnContainerd } from "../node/test-node.ts";
+import { describeOnContainerd } from "../node/on-containerd.ts";
+import { busyboxName } from "../node/test-node.ts";
 import { NodeWithApi } from "./node-with-api.ts";
 
 const rules = {

@@ -3,7 +3,8 @@ import { systemClock } from "../../src/lib/base/clock.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
 import { createMetrics } from "../../src/lib/base/metrics.ts";
 import { createCriClient } from "../../src/lib/clients/cri/client.ts";
-import { containerdVersions, namedOnContainerd, startTestNode } from "../node/test-node.ts";
+import { namedOnContainerd } from "../node/on-containerd.ts";
+import { containerdVersions, startTestNode } from "../node/test-node.ts";
 import { type ContractRuntime, describeRuntimeContract } from "./cri-contract.ts";
 
 async function containerd(version: "1.6" | "2.x"): Promise<ContractRuntime> {

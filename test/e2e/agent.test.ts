@@ -3,8 +3,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import { describeOnContainerd } from "../node/on-containerd.ts";
 import { removeFolder } from "../node/remove-folder.ts";
-import { describeOnContainerd, startTestNode, type TestNode } from "../node/test-node.ts";
+import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerIdOf, podsOf } from "./agent-pods.ts";
 import { AgentProcess } from "./agent-process.ts";
 import { cli } from "./cli-process.ts";

@@ -9,12 +9,8 @@ import type { CriClient } from "../../src/lib/clients/cri/cri.ts";
 import { buildImage } from "../../src/single-node/oci-image.ts";
 import { pauseElf } from "../../src/single-node/pause-elf.ts";
 import { aContainer, aPod } from "../builders/pods.ts";
-import {
-  type ContainerdVersion,
-  describeOnContainerd,
-  startTestNode,
-  type TestNode,
-} from "../node/test-node.ts";
+import { describeOnContainerd } from "../node/on-containerd.ts";
+import { type ContainerdVersion, startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerOf, podsOf } from "./agent-pods.ts";
 import { AgentProcess, askRuntime } from "./agent-process.ts";
 import { AuthDoor } from "./auth-door.ts";

@@ -3,12 +3,8 @@ import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { gunzipSync } from "node:zlib";
-import {
-  type ContainerdVersion,
-  describeOnContainerd,
-  startTestNode,
-  type TestNode,
-} from "../node/test-node.ts";
+import { describeOnContainerd } from "../node/on-containerd.ts";
+import { type ContainerdVersion, startTestNode, type TestNode } from "../node/test-node.ts";
 import { podsOf } from "./agent-pods.ts";
 import { AgentProcess } from "./agent-process.ts";
 import { holds } from "./holds.ts";

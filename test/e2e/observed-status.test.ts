@@ -2,12 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Container, Pod, PodStatus } from "../../src/lib/model/pod.ts";
 import { comparable, observed } from "../builders/observed-status.ts";
-import {
-  type ContainerdVersion,
-  describeOnContainerd,
-  startTestNode,
-  type TestNode,
-} from "../node/test-node.ts";
+import { describeOnContainerd } from "../node/on-containerd.ts";
+import { type ContainerdVersion, startTestNode, type TestNode } from "../node/test-node.ts";
 import { type LivingAgent, LivingPods, startLivingAgent } from "./living-pods.ts";
 
 /** The pod without its node, and what needs volumes and objects of an API, which this agent does not have. */

@@ -8,12 +8,8 @@ import { AgentProcess, askRuntime, cgroupFolders } from "../e2e/agent-process.ts
 import { holds } from "../e2e/holds.ts";
 import { manifest, place } from "../e2e/manifests.ts";
 import { rounds } from "../long.ts";
-import {
-  type ContainerdVersion,
-  describeOnContainerd,
-  startTestNode,
-  type TestNode,
-} from "../node/test-node.ts";
+import { describeOnContainerd } from "../node/on-containerd.ts";
+import { type ContainerdVersion, startTestNode, type TestNode } from "../node/test-node.ts";
 import { seededRandom } from "./seeded-random.ts";
 
 const podCount = 20;

@@ -10,7 +10,8 @@ import { AgentProcess, askRuntime } from "../e2e/agent-process.ts";
 import { cli } from "../e2e/cli-process.ts";
 import { holds } from "../e2e/holds.ts";
 import { manifest, place } from "../e2e/manifests.ts";
-import { describeOnContainerd, startTestNode, type TestNode } from "../node/test-node.ts";
+import { describeOnContainerd } from "../node/on-containerd.ts";
+import { startTestNode, type TestNode } from "../node/test-node.ts";
 
 const outageMs = 20_000;
 const survivors = ["stays", "hosted"];

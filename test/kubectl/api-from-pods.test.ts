@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Pod, PodSpec } from "../../src/lib/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
+import { namedOnContainerd } from "../node/on-containerd.ts";
 import { programImage } from "../node/program-image.ts";
-import { type ContainerdVersion, containerdVersions, namedOnContainerd } from "../node/test-node.ts";
+import { type ContainerdVersion, containerdVersions } from "../node/test-node.ts";
 import { Kubectl, kubectlAvailable, kubectlFile } from "./kubectl.ts";
 import { UpNode } from "./up-node.ts";
 

@@ -1,5 +1,6 @@
 import { after, before, describe } from "node:test";
-import { type ContainerdVersion, containerdVersions, namedOnContainerd } from "../node/test-node.ts";
+import { namedOnContainerd } from "../node/on-containerd.ts";
+import { type ContainerdVersion, containerdVersions } from "../node/test-node.ts";
 import { Kubectl, type KubectlVersion, kubectlAvailable } from "./kubectl.ts";
 import { UpNode } from "./up-node.ts";
 

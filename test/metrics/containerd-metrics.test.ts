@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { holds } from "../e2e/holds.ts";
-import { describeOnContainerd } from "../node/test-node.ts";
+import { describeOnContainerd } from "../node/on-containerd.ts";
 import { MeteredNode } from "./metered-node.ts";
 
 describeOnContainerd("metrics of a running agent", (version) => {

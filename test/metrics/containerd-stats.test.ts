@@ -16,7 +16,8 @@ import { readMachineFacts } from "../../src/lib/host/node-facts.ts";
 import { readBootTime } from "../../src/lib/host/process-limits.ts";
 import type { PodUid } from "../../src/lib/model/pod.ts";
 import { eventually } from "../contracts/eventually.ts";
-import { describeOnContainerd, startTestNode, type TestNode } from "../node/test-node.ts";
+import { describeOnContainerd } from "../node/on-containerd.ts";
+import { startTestNode, type TestNode } from "../node/test-node.ts";
 
 const megabyte = 1024 * 1024;
 /** Holds memory, writes 1 MiB beside its image and burns CPU. */

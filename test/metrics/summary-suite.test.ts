@@ -3,7 +3,8 @@ import { text } from "node:stream/consumers";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { boxUnavailable, startBox } from "../node/box.ts";
-import { containerdVersions, namedOnContainerd } from "../node/test-node.ts";
+import { namedOnContainerd } from "../node/on-containerd.ts";
+import { containerdVersions } from "../node/test-node.ts";
 import type { SummaryReport } from "./summary-in-box.ts";
 
 for (const { name, available } of containerdVersions()) {

@@ -6,7 +6,7 @@ import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-dr
 import type { PodStats, Summary } from "../../src/lib/model/stats-summary.ts";
 import { cgroupFile, cgroupFolders } from "../e2e/agent-process.ts";
 import { holds } from "../e2e/holds.ts";
-import { describeOnContainerd } from "../node/test-node.ts";
+import { describeOnContainerd } from "../node/on-containerd.ts";
 import { MeteredNode } from "./metered-node.ts";
 
 const mebibyte = 1024 * 1024;

@@ -14,7 +14,8 @@ import { nodeFiles } from "../../src/single-node/node-files.ts";
 import { processesOfNode, readProcesses } from "../../src/single-node/processes.ts";
 import { eventually } from "../contracts/eventually.ts";
 import { leaks, ofNode, type Snapshot, snapshot } from "./leaks.ts";
-import { type ContainerdVersion, describeOnContainerd, startTestNode, type TestNode } from "./test-node.ts";
+import { describeOnContainerd } from "./on-containerd.ts";
+import { type ContainerdVersion, startTestNode, type TestNode } from "./test-node.ts";
 
 const namespaceModePod = 0;
 const hostPort = { "1.6": 18_016, "2.x": 18_020 } as const;

@@ -1,10 +1,8 @@
-import { describe } from "node:test";
 import { fileURLToPath } from "node:url";
 import { silentLogger } from "../../src/lib/base/logger.ts";
 import { removeAbandonedNodes } from "../../src/single-node/abandoned.ts";
 import { startPrivateNode } from "../../src/single-node/private-node.ts";
 import { type Binaries, findRequirements } from "../../src/single-node/requirements.ts";
-import { long, type Rounds } from "../long.ts";
 
 export type ContainerdVersion = "1.6" | "2.x";
 
@@ -41,33 +39,6 @@ export function containerdVersions(): { name: ContainerdVersion; available: true
     const found = binariesOf(name);
     return { name, available: typeof found === "string" ? found : true };
   });
-}
-
-/** The newest version that is available on this machine. */
-function newestContainerd(): ContainerdVersion {
-  return containerdVersions().findLast(({ available }) => available === true)?.name ?? "2.x";
-}
-
-/** `npm test` runs the tests on the newest containerd, `npm run test:all` also the tests on other versions. */
-export function namedOnContainerd(name: string, version: ContainerdVersion): string {
-  return version === newestContainerd() ? name : long(name);
-}
-
-/**
- * One suite for each version of containerd; skipped, with the reason, where it cannot run. With few rounds only
- * the newest version is tested, with many all of them are.
- */
-export function describeOnContainerd(
-  title: string,
-  suite: (version: ContainerdVersion) => void,
-  rounds?: Rounds,
-): void {
-  for (const { name, available } of containerdVersions()) {
-    if (rounds?.hasMore && name !== newestContainerd()) continue;
-    const full = `${title} (containerd ${name})`;
-    const named = rounds?.isLong ? long(full) : namedOnContainerd(full, name);
-    describe(named, { skip: available === true ? false : available }, () => suite(name));
-  }
 }
 
 let started = 0;

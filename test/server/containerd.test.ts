@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import type { TestServer } from "../../src/kubelet/server/fixtures.ts";
 import { openWebSocket } from "../../src/kubelet/server/streaming/fake-client.ts";
 import { echoes } from "../kubectl/forwarded.ts";
-import { describeOnContainerd } from "../node/test-node.ts";
+import { describeOnContainerd } from "../node/on-containerd.ts";
 import { directStreams } from "./direct-streams.ts";
 import { apiRoutes, kubeconfigFor } from "./small-api.ts";
 import { StreamingNode } from "./streaming-node.ts";

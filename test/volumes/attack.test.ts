@@ -4,7 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, it } from "node:test";
 import { holds } from "../e2e/holds.ts";
-import { describeOnContainerd } from "../node/test-node.ts";
+import { describeOnContainerd } from "../node/on-containerd.ts";
 import { VolumeNode } from "./volume-node.ts";
 
 /** Containers that mount the part; each is one attempt. `ATTACKED_CONTAINERS=2000` takes half an hour. */

@@ -9,8 +9,8 @@ import { promisify } from "node:util";
 import { readMounts } from "../../src/lib/host/mount-table.ts";
 import type { Pod } from "../../src/lib/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
+import { describeOnContainerd } from "../node/on-containerd.ts";
 import { removeFolder } from "../node/remove-folder.ts";
-import { describeOnContainerd } from "../node/test-node.ts";
 import { PlayedMount } from "./played-mount.ts";
 import { VolumeNode, type VolumePod } from "./volume-node.ts";
 

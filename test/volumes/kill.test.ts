@@ -9,7 +9,8 @@ import { podsPath } from "../cluster/node-with-api.ts";
 import { holds } from "../e2e/holds.ts";
 import { seededRandom } from "../faults/seeded-random.ts";
 import { rounds } from "../long.ts";
-import { type ContainerdVersion, describeOnContainerd } from "../node/test-node.ts";
+import { describeOnContainerd } from "../node/on-containerd.ts";
+import type { ContainerdVersion } from "../node/test-node.ts";
 import { boundVolume, onNode } from "./persistent.ts";
 import { VolumeNode, type VolumePod } from "./volume-node.ts";
 

@@ -1,5 +1,6 @@
 import { describe } from "node:test";
-import { type ContainerdVersion, containerdVersions, namedOnContainerd } from "../node/test-node.ts";
+import { namedOnContainerd } from "../node/on-containerd.ts";
+import { type ContainerdVersion, containerdVersions } from "../node/test-node.ts";
 
 /** A suite on one version of containerd; skipped, with the reason, where it cannot run. */
 export function describeOn(
