@@ -9,7 +9,7 @@ import { logFaults } from "./faults.ts";
 import { parseOptions } from "./options.ts";
 import { untilSignal } from "./signals.ts";
 
-export const apiUsage = `kubelet api: the Kubernetes API of one machine, by itself (kubelet up runs one)
+const apiUsage = `kubelet api: the Kubernetes API of one machine, by itself (kubelet up runs one)
 
   --dir DIR               its database, keys and certificates
   --kubeconfig FILE       where the kubeconfig for kubectl goes (default: DIR/kubeconfig)

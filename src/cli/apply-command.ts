@@ -6,7 +6,7 @@ import { manifestName, podDocuments } from "./pod-documents.ts";
 import { type FiledPod, readPodFiles, told } from "./pod-files.ts";
 import type { Terminal } from "./terminal.ts";
 
-export const applyUsage = `kubelet apply -f pod.yaml: gives the kubelet that runs on this machine pods to run
+const applyUsage = `kubelet apply -f pod.yaml: gives the kubelet that runs on this machine pods to run
 
   -f FILE            pods as YAML or JSON, also several in one file; a folder of such files; - for what is piped in.
                      May be given several times

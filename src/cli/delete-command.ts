@@ -6,7 +6,7 @@ import { manifestName } from "./pod-documents.ts";
 import { readPodFiles } from "./pod-files.ts";
 import type { Terminal } from "./terminal.ts";
 
-export const deleteUsage = `kubelet delete NAME: takes away a pod that was given by \`kubelet apply\` or by HTTP
+const deleteUsage = `kubelet delete NAME: takes away a pod that was given by \`kubelet apply\` or by HTTP
 
   NAME               as in the pod's manifest, without the node's name, or of what was put by HTTP; may be given several
                      times

@@ -5,7 +5,7 @@ import { explanationLines } from "./explanation-lines.ts";
 import { localRequest } from "./local-request.ts";
 import { parseOptions } from "./options.ts";
 
-export const explainUsage = `kubelet explain [POD]: what a pod waits for, since when, and what it did before
+const explainUsage = `kubelet explain [POD]: what a pod waits for, since when, and what it did before
 
   POD                NAME, NAMESPACE/NAME or UID; the node's name at the end of a static pod's may be left out
                      without it: all pods that are not ready, or failed in the last hour

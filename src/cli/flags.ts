@@ -6,9 +6,6 @@ import type { FlagSpec } from "../lib/config/flags/spec.ts";
 import { flagGroups } from "../lib/config/flags/table.ts";
 import { readerOf } from "../lib/config/flags/values.ts";
 
-export type { KubeletFlags } from "../lib/config/flags/kubelet-flags.ts";
-export { type ConfigOverride, type ParsedFlags, parseFlags } from "../lib/config/flags/parse.ts";
-
 const head = `kubelet runs the pods of a node.
 
 Usage:

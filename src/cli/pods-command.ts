@@ -7,7 +7,7 @@ import { LiveView } from "./live-view.ts";
 import { parseOptions } from "./options.ts";
 import { podTable } from "./pod-table.ts";
 
-export const podsUsage = `kubelet pods: the pods of the kubelet that runs on this machine
+const podsUsage = `kubelet pods: the pods of the kubelet that runs on this machine
 
   -o json            the whole status of each, as JSON
   -w                 go on showing them as they change

@@ -16,7 +16,7 @@ import { parseOptions } from "./options.ts";
 import { requireBinaries, startPrivateAgent } from "./private-agent.ts";
 import { untilSignal } from "./signals.ts";
 
-export const runUsage = `kubelet run -f pod.yaml: runs pods once, to their end, and says how each ended
+const runUsage = `kubelet run -f pod.yaml: runs pods once, to their end, and says how each ended
 
   -f FILE            a Pod or a PodList; may be given several times
   --keep             leave the pods in the runtime when they have ended

@@ -27,7 +27,7 @@ import {
 import { untilSignal } from "./signals.ts";
 import { version } from "./version.ts";
 
-export const upUsage = `kubelet up: a cluster of one node on this machine, with a containerd and an API of its own, and a demo pod
+const upUsage = `kubelet up: a cluster of one node on this machine, with a containerd and an API of its own, and a demo pod
 
   --name NAME        run it beside others (default: default)
   --base-dir DIR     where it keeps its files (default: /var/lib/kubelet-ts)

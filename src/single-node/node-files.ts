@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { KubeletError } from "../lib/base/errors.ts";
 
 export const defaultBaseDir = "/var/lib/kubelet-ts";
-export const defaultRunDir = "/run/kubelet-ts";
+const defaultRunDir = "/run/kubelet-ts";
 
 /** Every path and kernel name that belongs to one private node; all of them derive from its name. */
 export interface NodeFiles {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
-import { bootstrapToken, kubeconfig } from "../../src/apiserver/auth/auth.ts";
+import { kubeconfig } from "../../src/apiserver/auth/identity/kubeconfig.ts";
+import { bootstrapToken } from "../../src/apiserver/auth/tokens/fixtures.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
 import { parseKubeconfig } from "../../src/lib/clients/kube/kubeconfig.ts";

@@ -4,7 +4,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { status } from "@grpc/grpc-js";
-import { metricValues } from "../../src/lib/base/metric-values.ts";
+import { metricValues } from "../../src/lib/base/fixtures.ts";
 import { hasGrpcCode } from "../../src/lib/clients/cri/cri-error.ts";
 import { FeatureGates } from "../../src/lib/config/feature-gates.ts";
 import type { Pod } from "../../src/lib/model/pod.ts";

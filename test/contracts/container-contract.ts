@@ -3,10 +3,10 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { ContainerId, CriClient } from "../../src/lib/clients/cri/cri.ts";
-import { nameHolderOf } from "../../src/lib/clients/cri/cri-error.ts";
 import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { type Bench, FOREVER, OBEDIENT, refused, sh, UNKNOWN_ID } from "./bench.ts";
 import { eventually } from "./eventually.ts";
+import { nameHolderOf } from "./name-holder.ts";
 
 /** What the agent relies on of the life of containers. */
 export function containerContract(bench: Bench): void {

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { isIP } from "node:net";
 import { describe, it } from "node:test";
 import type { CriClient, SandboxId } from "../../src/lib/clients/cri/cri.ts";
-import { nameHolderOf } from "../../src/lib/clients/cri/cri-error.ts";
 import { NamespaceMode, PodSandboxState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { type Bench, FOREVER, refused, UNKNOWN_ID } from "./bench.ts";
+import { nameHolderOf } from "./name-holder.ts";
 
 /** What the agent relies on of pod sandboxes. */
 export function sandboxContract(bench: Bench): void {

@@ -11,7 +11,8 @@ import { definitions } from "../kinds/definitions.ts";
 import { podDefinition } from "../kinds/pods/pod-definition.ts";
 import { ApiServer } from "../server.ts";
 import { memoryStore } from "../storage/fixtures.ts";
-import { type Auth, auth, bootstrapToken, type Identity, prepareIdentity } from "./auth.ts";
+import { type Auth, auth, type Identity, prepareIdentity } from "./auth.ts";
+import { bootstrapToken } from "./tokens/fixtures.ts";
 
 /** The types of Node know the option of TLS sockets only. */
 const http1 = { ALPNProtocols: ["http/1.1"] } as https.RequestOptions;

@@ -27,12 +27,7 @@ import { BootstrapTokens } from "./tokens/bootstrap-tokens.ts";
 import { ServiceAccountTokens } from "./tokens/service-account-tokens.ts";
 import { TokenAuthority } from "./tokens/token-authority.ts";
 
-export type { Authority } from "./identity/authority.ts";
-export type { Pair } from "./identity/kept-pair.ts";
-export { type Credential, kubeconfig } from "./identity/kubeconfig.ts";
-export { type Identity, type IdentityOptions, prepareIdentity } from "./identity/prepare-identity.ts";
-export { isPublicPath } from "./names.ts";
-export { bootstrapToken } from "./tokens/bootstrap-tokens.ts";
+export { type Identity, prepareIdentity } from "./identity/prepare-identity.ts";
 
 export interface AuthOptions {
   readonly identity: Identity;

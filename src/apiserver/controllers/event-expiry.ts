@@ -3,10 +3,10 @@ import type { ApiObject } from "../storage/object.ts";
 import { timeOf } from "./api-times.ts";
 import { read, refTo } from "./typed.ts";
 
-export const eventLifeMs = 3_600_000;
+const eventLifeMs = 3_600_000;
 
 /** Events that nobody has told of again for an hour. */
-export function expiredEvents(events: readonly ApiObject[], now: number): ApiObject[] {
+function expiredEvents(events: readonly ApiObject[], now: number): ApiObject[] {
   return events.filter((event) => now - lastSeen(event) >= eventLifeMs);
 }
 

@@ -17,7 +17,7 @@ export type FurnishingStep =
   | { readonly do: "repair"; readonly ref: ObjectRef; readonly uid: string };
 
 /** What to do so that all namespaces that are not about to end have it. */
-export function planFurnishing(
+function planFurnishing(
   furniture: Furniture,
   namespaces: readonly ApiObject[],
   find: (ref: ObjectRef) => ApiObject | undefined,

@@ -25,7 +25,7 @@ export interface BuiltInOptions {
   readonly servicePort: number;
 }
 
-export const namespaceNames = ["default", "kube-system", "kube-public", "kube-node-lease"] as const;
+const namespaceNames = ["default", "kube-system", "kube-public", "kube-node-lease"] as const;
 
 export function builtIns(options: BuiltInOptions): readonly BuiltIn[] {
   return [

@@ -104,7 +104,7 @@ export function portNumber(port: number): Complaints {
   return inRange(port, 1, 65535);
 }
 
-export function inRange(number: number, least: number, most: number): Complaints {
+function inRange(number: number, least: number, most: number): Complaints {
   return number >= least && number <= most ? [] : [`must be between ${least} and ${most}, inclusive`];
 }
 

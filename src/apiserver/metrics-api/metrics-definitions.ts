@@ -3,8 +3,6 @@ import type { ApiObject } from "../storage/object.ts";
 import { type MetricsApiOptions, nodeSummaries } from "./node-summaries.ts";
 import { nodeMetrics, podMetrics } from "./usage.ts";
 
-export type { MetricsApiOptions } from "./node-summaries.ts";
-
 const group = "metrics.k8s.io";
 const version = "v1beta1";
 

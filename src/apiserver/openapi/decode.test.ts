@@ -1,32 +1,30 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { decoded, pruneUnknown } from "./decode.ts";
+import { decoded } from "./decode.ts";
 
-describe("pruneUnknown", () => {
-  test("leaves out what the kind does not have, and nothing else", () => {
+describe("decoded", () => {
+  test("leaves out what the kind does not have, and does not change what it is given", () => {
     const pod = {
       metadata: { name: "a", labels: { any: "thing" }, bogus: 1 },
-      spec: { containers: [{ name: "c", foo: 1 }], nodeName: null },
+      spec: { containers: [{ name: "c", foo: 1 }] },
     };
-    assert.deepEqual(pruneUnknown("", "v1", "Pod", pod), {
+    assert.deepEqual(decoded("", "v1", "Pod", pod), {
       metadata: { name: "a", labels: { any: "thing" } },
-      spec: { containers: [{ name: "c" }], nodeName: null },
+      spec: { containers: [{ name: "c" }] },
     });
     assert.equal(pod.metadata.bogus, 1);
   });
 
   test("gives back the very same object if there is nothing to leave out", () => {
     const pod = { metadata: { name: "a" }, spec: { containers: [{ name: "c" }] } };
-    assert.equal(pruneUnknown("", "v1", "Pod", pod), pod);
+    assert.equal(decoded("", "v1", "Pod", pod), pod);
   });
 
   test("keeps kinds that it does not know", () => {
     const thing = { bogus: 1 };
-    assert.equal(pruneUnknown("apps", "v1", "Deployment", thing), thing);
+    assert.equal(decoded("apps", "v1", "Deployment", thing), thing);
   });
-});
 
-describe("decoded", () => {
   const rows: [string, object, object][] = [
     ["null fields are left out", { spec: { nodeName: null } }, { spec: {} }],
     [

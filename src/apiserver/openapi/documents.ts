@@ -22,18 +22,6 @@ export interface DocumentRequest {
   readonly ifNoneMatch?: string | undefined;
 }
 
-/** The documents of version 3 as objects; `OpenApiDocuments` serves them. */
-export function openApiV3(
-  definitions: readonly Described[],
-  info: DocumentInfo = { title: "kubelet-ts", version: "v1.36.4" },
-): { readonly index: object; document(name: string): object | undefined } {
-  const names = documentNames(definitions);
-  return {
-    index: indexOf(names, hashOf(definitions, info)),
-    document: (name) => (names.includes(name) ? documentV3(definitions, name, info) : undefined),
-  };
-}
-
 /** Documents with their hash in the address never change. */
 const forever = { "cache-control": "public, immutable", vary: "Accept" };
 const askAgain = { "cache-control": "no-cache, private", vary: "Accept" };

@@ -29,7 +29,7 @@ export interface Operation {
   readonly answer?: GroupVersionKind;
 }
 
-export const statusKind: GroupVersionKind = { group: "meta.k8s.io", version: "v1", kind: "Status" };
+const statusKind: GroupVersionKind = { group: "meta.k8s.io", version: "v1", kind: "Status" };
 const deleteOptions: GroupVersionKind = { group: "meta.k8s.io", version: "v1", kind: "DeleteOptions" };
 
 /** Where a group and version is: "api/v1", "apis/storage.k8s.io/v1". */
@@ -45,7 +45,7 @@ export function servedKinds(definitions: readonly Described[]): Described[] {
   ]);
 }
 
-export function listKind({ group, version, kind }: GroupVersionKind): GroupVersionKind {
+function listKind({ group, version, kind }: GroupVersionKind): GroupVersionKind {
   return { group, version, kind: `${kind}List` };
 }
 
@@ -57,10 +57,6 @@ export function operations(definitions: readonly Described[]): Operation[] {
       subresourceOperations(one, name, door),
     ),
   ]);
-}
-
-export function isListed(one: Described): boolean {
-  return offers(one, "list");
 }
 
 function offers(one: Described, verb: Verb): boolean {

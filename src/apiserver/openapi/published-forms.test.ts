@@ -8,7 +8,7 @@ import { decodeProtobuf } from "../protobuf/decode-protobuf.ts";
 import { encodeProtobuf } from "../protobuf/encode-protobuf.ts";
 import { checkFields } from "./check-fields.ts";
 import { openApiV2 } from "./document-v2.ts";
-import { openApiV3 } from "./documents.ts";
+import { OpenApiDocuments } from "./documents.ts";
 import type { Described } from "./operations.ts";
 
 /**
@@ -56,11 +56,13 @@ interface Schema extends JsonObject {
   readonly additionalProperties: Schema;
 }
 
-const v3 = openApiV3(definitions);
+const info = { title: "kubelet-ts", version: "v1.36.4" };
+const v3 = new OpenApiDocuments({ definitions, info, now: () => 0 });
 const schemas: Record<string, Schema> = Object.assign(
   {},
   ...Object.keys((v3.index as { paths: object }).paths).map(
-    (name) => (v3.document(name) as { components: { schemas: object } }).components.schemas,
+    (name) =>
+      (JSON.parse(String(v3.document(name))) as { components: { schemas: object } }).components.schemas,
   ),
 );
 const { definitions: v2 } = openApiV2(definitions) as { definitions: Record<string, JsonObject> };

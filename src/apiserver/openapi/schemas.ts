@@ -165,7 +165,7 @@ function asPublished(one: Field, other: Field): number {
   return rank(one) - rank(other) || (one.name < other.name ? -1 : 1);
 }
 
-export function schemaName(typeName: string): string {
+function schemaName(typeName: string): string {
   return `${packageOf(typeName).schemaPrefix}.${typeName.split(".")[1]}`;
 }
 

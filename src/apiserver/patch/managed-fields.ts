@@ -49,7 +49,7 @@ function decodeManager(entry: Json): Manager {
 }
 
 /** The entries that own something: appliers first, then by time and name. */
-export function encodeManagers(managers: Managers): JsonObject[] {
+function encodeManagers(managers: Managers): JsonObject[] {
   return [...managers.values()]
     .filter((manager) => !manager.fields.empty)
     .sort(byAge)

@@ -7,7 +7,8 @@ import type { ConnectSubresource, Objects, RequestContext } from "../definition.
 import { allowAll } from "../fixtures.ts";
 import { asProblem, statusOf } from "../rest/status.ts";
 import type { ApiObject } from "../storage/object.ts";
-import { type KubeletConnectionOptions, kubeletConnections } from "./kubelet-connections.ts";
+import type { KubeletConnectionOptions } from "./connection-options.ts";
+import { kubeletConnections } from "./kubelet-connections.ts";
 
 /** For tests: a CA, and what it has signed. */
 export interface Authority {

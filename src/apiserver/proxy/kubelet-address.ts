@@ -7,7 +7,7 @@ export interface HostPort {
 }
 
 /** The order in which a node's addresses are tried: those that need no name server first. */
-export const addressTypes = ["InternalIP", "Hostname", "InternalDNS", "ExternalDNS", "ExternalIP"] as const;
+const addressTypes = ["InternalIP", "Hostname", "InternalDNS", "ExternalDNS", "ExternalIP"] as const;
 
 const kubeletPort = 10250;
 

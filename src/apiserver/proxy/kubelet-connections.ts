@@ -4,9 +4,6 @@ import { logConnection } from "./log.ts";
 import { nodeProxy, podProxy } from "./proxies.ts";
 import { streamConnection } from "./streams.ts";
 
-export type { Credentials } from "./backend.ts";
-export type { KubeletConnectionOptions } from "./connection-options.ts";
-
 export type ConnectionName = "log" | "exec" | "attach" | "portforward" | "podProxy" | "nodeProxy";
 
 /** The subresources that the API does not answer itself: what it hands on to a kubelet, or to what runs in a pod. */

@@ -111,7 +111,7 @@ export function parseYaml(text: string): ParsedBody {
   return { value, duplicates };
 }
 
-export function parseJson(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {

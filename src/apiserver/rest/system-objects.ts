@@ -11,7 +11,7 @@ import { updateObject } from "./update.ts";
 import { subjectOf, type WriteDoors, type WriteRequest } from "./write-context.ts";
 
 /** Who the API itself is. */
-export const systemCaller: Caller = { name: "system:apiserver", groups: ["system:masters"] };
+const systemCaller: Caller = { name: "system:apiserver", groups: ["system:masters"] };
 
 const systemManager = "apiserver";
 

@@ -25,7 +25,7 @@ const bodyWithinMs = 60_000;
 
 export type Door = { readonly name: string; readonly part: PartSubresource } | undefined;
 
-export function bodyOf({ parts, answer, signal }: Exchange): Promise<Buffer> {
+function bodyOf({ parts, answer, signal }: Exchange): Promise<Buffer> {
   const { clock, maxBodyBytes: maxBytes } = parts;
   return readBody(answer.request, { clock, maxBytes, withinMs: bodyWithinMs, signal });
 }

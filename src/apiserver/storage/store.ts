@@ -23,7 +23,7 @@ import { openDatabase } from "./open-database.ts";
 import { RecentEvents } from "./recent-events.ts";
 import { Revisions } from "./revisions.ts";
 import { type WatchOptions, watchEvents } from "./watch.ts";
-import { type Change, type Decide, Writer } from "./writer.ts";
+import { type Decide, Writer } from "./writer.ts";
 
 export interface StoreOptions {
   /** Of the database; ":memory:" for one that ends with the process. */
@@ -286,8 +286,6 @@ export class Store {
     if (this.#writer.deciding) throw new Error("a write that is being decided must not read the store");
   }
 }
-
-export type { Change, Decide };
 
 /** For a Decide that has preconditions: throws Conflict. */
 export function checkPreconditions(key: ObjectKey, current: StoredObject, wanted: Preconditions): void {

@@ -70,7 +70,7 @@ export function endCause(
   return `${title} ${endText(end)}${limit === undefined ? "" : `, ${limit}`}${again}`;
 }
 
-export function times(n: number): string {
+function times(n: number): string {
   return n === 1 ? "once" : `${n} times`;
 }
 

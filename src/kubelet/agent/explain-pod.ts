@@ -216,7 +216,7 @@ function iso(ms: number): string {
 }
 
 /** Tenths up to ten, then whole ones. */
-export function seconds(ms: number): string {
+function seconds(ms: number): string {
   const s = Math.max(0, ms) / 1000;
   return `${s < 10 ? s.toFixed(1) : Math.round(s)} s`;
 }

@@ -7,7 +7,7 @@ import type { PodExplanation, PodFacts } from "./explain-pod.ts";
 type Wait = NonNullable<PodExplanation["waitsFor"]>;
 
 /** For so long after a container has failed, its pod is explained also while it is ready. As long as a back-off is kept. */
-export const unstableMs = 600_000;
+const unstableMs = 600_000;
 
 /** Why a pod is not ready, has failed or does not stay up, in one line; null if there is nothing to explain. */
 export function causeOf(facts: PodFacts, wait: PodExplanation["waitsFor"]): string | null {

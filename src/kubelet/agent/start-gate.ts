@@ -36,6 +36,6 @@ export function startGate(o: { clock: Clock; metrics: Metrics; cpus: number; wid
 }
 
 /** A start waits for disks and network as much as it computes; beyond some, they only get into each other's way. */
-export function startWidth(cpus: number): number {
+function startWidth(cpus: number): number {
   return Math.min(32, Math.max(4, cpus * 4));
 }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 import { FakeClock } from "../../lib/base/fake-clock.ts";
+import { metricValues } from "../../lib/base/fixtures.ts";
 import { silentLogger } from "../../lib/base/logger.ts";
-import { metricValues } from "../../lib/base/metric-values.ts";
 import { createMetrics } from "../../lib/base/metrics.ts";
 import { generateKey, makeRequest, parseRequest, privateKeyPem } from "../../lib/base/x509/x509.ts";
 import { CertificateGuard } from "./certificate-guard.ts";

@@ -48,7 +48,7 @@ export async function isStillValid(file: string, o: { clock: Clock; logger: Logg
   }
 }
 
-export async function readPem(source: PemSource): Promise<string> {
+async function readPem(source: PemSource): Promise<string> {
   return source.kind === "data" ? source.pem : readFile(source.path, "utf8");
 }
 

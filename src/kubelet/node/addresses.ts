@@ -85,7 +85,7 @@ function isUnspecified(ip: string): boolean {
 }
 
 /** The one spelling of an address: lower case and short; what is not an address stays as it is. */
-export function canonicalIp(text: string): string {
+function canonicalIp(text: string): string {
   const ip = text.trim();
   if (isIP(ip) !== 6 || ip.includes("%")) return ip;
   return new URL(`http://[${ip}]`).hostname.slice(1, -1);

@@ -4,6 +4,12 @@ import type { Lease, NodeObject } from "./node-types.ts";
 
 type Json = Record<string, unknown>;
 
+/**
+ * What a patch of ours may hold. NodeRestriction lets a node write its status, annotations and some labels; spec (with
+ * taints), owners and finalizers are not a node's to change.
+ */
+export const writable = ["metadata.labels", "metadata.annotations", "status"] as const;
+
 export class FakeApiError extends Error {
   readonly status: number;
   constructor(status: number, message: string) {

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { fakeFacts, fakeSettings } from "./fake-facts.ts";
-import { applyNodePatch } from "./fake-node-api.ts";
+import { applyNodePatch, writable } from "./fake-node-api.ts";
 import { initialNode } from "./node-object.ts";
-import { nodePatch, statusChanged, writable } from "./node-patch.ts";
+import { nodePatch, statusChanged } from "./node-patch.ts";
 import { planStatus } from "./node-status.ts";
 import type { NodeObject, NodeStatus } from "./node-types.ts";
 

@@ -4,12 +4,6 @@ import type { NodeAddress, NodeCondition, NodeObject, NodeStatus, ResourceList }
 
 export const strategicMergePatch = "application/strategic-merge-patch+json";
 
-/**
- * What a patch of ours may hold. NodeRestriction lets a node write its status, annotations and some labels; spec (with
- * taints), owners and finalizers are not a node's to change.
- */
-export const writable = ["metadata.labels", "metadata.annotations", "status"] as const;
-
 type Json = Record<string, unknown>;
 
 /**

@@ -28,7 +28,7 @@ export async function runtimeFilesystems(
 }
 
 /** A file system that this node does not see has no room to tell of. */
-export async function withRoom(
+async function withRoom(
   fs: FsStats,
   mountpoint: string | undefined,
   space: (mountpoint: string) => Promise<FilesystemSpace | undefined>,

@@ -7,7 +7,7 @@ export interface NetlinkRequest {
   readonly attributes: readonly Buffer[];
 }
 
-export const netlinkFlags = { request: 0x1, ack: 0x4, exclusive: 0x200, create: 0x400 };
+const netlinkFlags = { request: 0x1, ack: 0x4, exclusive: 0x200, create: 0x400 };
 
 const newLink = 16;
 const deleteLink = 17;

@@ -5,7 +5,6 @@ import {
   containerAnnotations,
   containerLabels,
   readContainerNotes,
-  readIdentity,
   sandboxAnnotations,
   sandboxLabels,
 } from "./labels.ts";
@@ -35,13 +34,13 @@ describe("labels", () => {
     assert.equal(containerLabels(pod, container)["io.kubernetes.container.name"], "c0");
     assert.equal(Object.hasOwn(containerLabels(pod, container), "app"), false);
   });
-  it("say whose a container is, unless no kubelet made it", () => {
-    assert.deepEqual(readIdentity(containerLabels(pod, container)), {
-      name: "web",
-      namespace: "default",
-      uid: pod.metadata.uid,
+  it("say whose a container is", () => {
+    assert.deepEqual(containerLabels(pod, container), {
+      "io.kubernetes.container.name": "c0",
+      "io.kubernetes.pod.name": "web",
+      "io.kubernetes.pod.namespace": "default",
+      "io.kubernetes.pod.uid": pod.metadata.uid,
     });
-    assert.equal(readIdentity({ app: "x" }), undefined);
   });
 });
 

@@ -1,5 +1,5 @@
 import { apiJson, containerHash } from "./container-hash.ts";
-import type { Container, Pod, PodId, PodUid } from "./pod.ts";
+import type { Container, Pod } from "./pod.ts";
 
 /** What a kubelet writes on its sandboxes and containers, and finds them by after a restart. */
 export const labelPodName = "io.kubernetes.pod.name";
@@ -8,11 +8,11 @@ export const labelPodUid = "io.kubernetes.pod.uid";
 export const labelContainerName = "io.kubernetes.container.name";
 
 export const annotationContainerHash = "io.kubernetes.container.hash";
-export const annotationRestartCount = "io.kubernetes.container.restartCount";
+const annotationRestartCount = "io.kubernetes.container.restartCount";
 export const annotationTerminationMessagePath = "io.kubernetes.container.terminationMessagePath";
 export const annotationTerminationMessagePolicy = "io.kubernetes.container.terminationMessagePolicy";
-export const annotationPreStopHandler = "io.kubernetes.container.preStopHandler";
-export const annotationContainerPorts = "io.kubernetes.container.ports";
+const annotationPreStopHandler = "io.kubernetes.container.preStopHandler";
+const annotationContainerPorts = "io.kubernetes.container.ports";
 export const annotationDeletionGracePeriod = "io.kubernetes.pod.deletionGracePeriod";
 export const annotationTerminationGracePeriod = "io.kubernetes.pod.terminationGracePeriod";
 
@@ -87,15 +87,6 @@ function orderedHandler(handler: Handler): object {
 
 function orderedPort({ name, hostPort, containerPort, protocol, hostIP }: Port): object {
   return { name, hostPort, containerPort, protocol, hostIP };
-}
-
-/** Whose sandbox or container this is; undefined if no kubelet made it. */
-export function readIdentity(labels: Readonly<Record<string, string | undefined>>): PodId | undefined {
-  const uid = labels[labelPodUid];
-  const name = labels[labelPodName];
-  const namespace = labels[labelPodNamespace];
-  if (!uid || !name || !namespace) return undefined;
-  return { name, namespace, uid: uid as PodUid };
 }
 
 export interface ContainerNotes {

@@ -60,11 +60,6 @@ export function wholeUnits(text: string | number): bigint {
   return ceilDivide(quantity(text), nano);
 }
 
-/** Thousandths (millicores), rounded up. */
-export function milliUnits(text: string | number): bigint {
-  return ceilDivide(quantity(text), 1_000_000n);
-}
-
 export function compareQuantities(a: string | number, b: string | number): number {
   const difference = quantity(a) - quantity(b);
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;

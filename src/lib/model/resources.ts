@@ -142,7 +142,7 @@ function override(to: Map<string, bigint>, list: Readonly<Record<string, string>
 /** The kernel's bounds of cpu.shares, and the shortest quota it takes. */
 export const minCpuShares = 2n;
 export const maxCpuShares = 262_144n;
-export const defaultQuotaPeriodUs = 100_000n;
+const defaultQuotaPeriodUs = 100_000n;
 const minQuotaUs = 1_000n;
 
 export function milliCpuToShares(milliCpu: bigint): bigint {

@@ -23,7 +23,7 @@ export function tokenReview(o: {
   });
 }
 
-export function userInfo({ name, uid, groups, extra }: Caller): object {
+function userInfo({ name, uid, groups, extra }: Caller): object {
   return {
     username: name,
     ...(uid && { uid }),

@@ -1,6 +1,6 @@
-import { randomBytes, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../../../lib/base/clock.ts";
-import type { Draft, DraftMeta, Objects } from "../../definition.ts";
+import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { bootstrappers } from "../names.ts";
 import type { TokenAnswer, TokenAuthenticator } from "./bearer.ts";
@@ -32,7 +32,7 @@ export class BootstrapTokens implements TokenAuthenticator {
 }
 
 /** The groups that a secret gives to who knows its token; undefined if it gives none. */
-export function groupsOf(secret: ApiObject, id: string, token: string, now: number): string[] | undefined {
+function groupsOf(secret: ApiObject, id: string, token: string, now: number): string[] | undefined {
   const data = (secret.data ?? {}) as Record<string, string>;
   const value = (key: string) => Buffer.from(data[key] ?? "", "base64").toString();
   if (secret.metadata.deletionTimestamp !== undefined || secret.type !== secretType) return undefined;
@@ -52,42 +52,4 @@ export function groupsOf(secret: ApiObject, id: string, token: string, now: numb
 function sameText(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a), Buffer.from(b)];
   return left.length === right.length && timingSafeEqual(left, right);
-}
-
-/** A new token, and the secret that makes it count until then. */
-export function bootstrapToken(o: { expires?: Date; description?: string }): {
-  readonly token: string;
-  readonly secret: Omit<Draft, "metadata"> & { metadata: Partial<DraftMeta> };
-} {
-  const [id, secret] = [randomText(6), randomText(16)];
-  const fields: Record<string, string> = {
-    "token-id": id,
-    "token-secret": secret,
-    "usage-bootstrap-authentication": "true",
-    ...(o.expires && { expiration: o.expires.toISOString().replace(/\.\d+Z$/, "Z") }),
-    ...(o.description && { description: o.description }),
-  };
-  const data = Object.fromEntries(
-    Object.entries(fields).map(([key, text]) => [key, Buffer.from(text).toString("base64")]),
-  );
-  return {
-    token: `${id}.${secret}`,
-    secret: {
-      apiVersion: "v1",
-      kind: "Secret",
-      metadata: { name: `${secretPrefix}${id}`, namespace: "kube-system" },
-      type: secretType,
-      data,
-    },
-  };
-}
-
-const letters = "abcdefghijklmnopqrstuvwxyz0123456789";
-
-function randomText(length: number): string {
-  let text = "";
-  // Bytes past the last full round of the alphabet would favour its first letters.
-  while (text.length < length)
-    for (const byte of randomBytes(length)) if (byte < 252) text += letters[byte % letters.length];
-  return text.slice(0, length);
 }

@@ -1,7 +1,7 @@
 import { type KeyObject, randomUUID } from "node:crypto";
 import { type Checked, type Claims, checkToken, signToken, type TokenKey, tokenKey } from "./jwt.ts";
 
-export const defaultIssuer = "https://kubernetes.default.svc.cluster.local";
+const defaultIssuer = "https://kubernetes.default.svc.cluster.local";
 
 /** What a token is about. A pod brings its node along; otherwise it is bound to one thing at most. */
 export interface TokenSubject {

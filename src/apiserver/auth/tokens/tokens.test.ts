@@ -5,7 +5,8 @@ import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { generateKey } from "../../../lib/base/x509/x509.ts";
 import { MemoryObjects } from "../fixtures.ts";
 import { firstThatKnows } from "./bearer.ts";
-import { BootstrapTokens, bootstrapToken } from "./bootstrap-tokens.ts";
+import { BootstrapTokens } from "./bootstrap-tokens.ts";
+import { bootstrapToken } from "./fixtures.ts";
 import { ServiceAccountTokens } from "./service-account-tokens.ts";
 import { TokenAuthority, type TokenSubject } from "./token-authority.ts";
 

@@ -6,7 +6,7 @@ import { blockedMessage, fitMessage } from "./fit-message.ts";
 import { addUsage, emptyUsage, type NodeUsage } from "./node-usage.ts";
 import { podVolumes, type VolumeLookup } from "./pod-volumes.ts";
 
-export const schedulerName = "default-scheduler";
+const schedulerName = "default-scheduler";
 
 export type SchedulingStep =
   | { readonly do: "bind"; readonly pod: ApiObject; readonly node: string }

@@ -14,7 +14,7 @@ export interface Release {
 }
 
 /** Which claims and volumes that were deleted may go: claims that no pod uses, and volumes that no claim has. */
-export function planReleases(
+function planReleases(
   claims: readonly ApiObject[],
   volumes: readonly ApiObject[],
   pods: readonly ApiObject[],

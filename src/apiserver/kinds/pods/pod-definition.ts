@@ -13,8 +13,6 @@ import { prepareUpdate } from "./update.ts";
 import { validateCreate } from "./validation/validate-create.ts";
 import { validateUpdate } from "./validation/validate-update.ts";
 
-export { bindPod } from "./binding.ts";
-
 export type PodConnection = "log" | "exec" | "attach" | "portforward" | "proxy";
 
 export interface PodDefinitionOptions {

@@ -423,7 +423,7 @@ export class PodRuntime {
   }
 }
 
-export function allContainers(pod: Pod): Container[] {
+function allContainers(pod: Pod): Container[] {
   const { initContainers = [], containers, ephemeralContainers = [] } = pod.spec;
   return [...initContainers, ...containers, ...ephemeralContainers];
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { aContainer, aPod } from "../../../../test/builders/pods.ts";
-import { metricValues } from "../../../lib/base/metric-values.ts";
+import { metricValues } from "../../../lib/base/fixtures.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
 import { annotationSource, type Pod, type PodUid } from "../../../lib/model/pod.ts";
 import { type CountedPods, createPodCounts } from "./pod-counts.ts";

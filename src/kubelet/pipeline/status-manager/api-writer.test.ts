@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { metricValues } from "../../../lib/base/fixtures.ts";
 import { type Logger, silentLogger } from "../../../lib/base/logger.ts";
-import { metricValues } from "../../../lib/base/metric-values.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import {

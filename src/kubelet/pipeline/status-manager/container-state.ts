@@ -6,7 +6,7 @@ import { isoSeconds, noTime, type Terminated, timeOrNull } from "./api-types.ts"
 const maxMessagesBytes = 12 * 1024;
 const killed = 137;
 
-export const reasonUnknown = "ContainerStatusUnknown";
+const reasonUnknown = "ContainerStatusUnknown";
 export const reasonRestartingAll = "RestartingAllContainers";
 const notLocated = "The container could not be located when the pod was terminated";
 const vanishedMessage =

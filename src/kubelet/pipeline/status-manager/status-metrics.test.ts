@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { aPod, seen, seenContainer } from "../../../../test/builders/pods.ts";
 import { monotonicTime } from "../../../lib/base/fake-clock.ts";
-import { metricValues } from "../../../lib/base/metric-values.ts";
+import { metricValues } from "../../../lib/base/fixtures.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
 import { wallTime } from "../../../lib/base/time.ts";
 import {

@@ -38,7 +38,7 @@ const os = "linux";
 const osLabel = "kubernetes.io/os";
 
 /** Undefined if the pod may run here. The first reason against it decides. */
-export function refusalOf(pod: Pod, ctx: AdmissionContext): Refusal | undefined {
+function refusalOf(pod: Pod, ctx: AdmissionContext): Refusal | undefined {
   const { declaredFeatures } = ctx;
   const missing =
     declaredFeatures && requiredFeatures(pod).filter((name) => !declaredFeatures.includes(name));

@@ -4,7 +4,7 @@ import { create } from "@bufbuild/protobuf";
 import { aContainer, aPod } from "../../../../test/builders/pods.ts";
 import { abortError, isAbort, type KubeletError } from "../../../lib/base/errors.ts";
 import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
-import { metricValues } from "../../../lib/base/metric-values.ts";
+import { metricValues } from "../../../lib/base/fixtures.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
 import { CriError } from "../../../lib/clients/cri/cri-error.ts";
 import { ImageSchema } from "../../../lib/gen/runtime/v1/api_pb.js";

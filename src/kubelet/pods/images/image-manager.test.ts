@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { create } from "@bufbuild/protobuf";
+import { create, toJson } from "@bufbuild/protobuf";
 import { aContainer, aPod } from "../../../../test/builders/pods.ts";
 import { abortError, isAbort, KubeletError } from "../../../lib/base/errors.ts";
 import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
 import type { ImageSpecInit } from "../../../lib/clients/cri/cri.ts";
 import { CriError } from "../../../lib/clients/cri/cri-error.ts";
-import { ImageSchema } from "../../../lib/gen/runtime/v1/api_pb.js";
+import { ImageSchema, ImageSpecSchema } from "../../../lib/gen/runtime/v1/api_pb.js";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
 import { ImageManager, type ImageManagerOptions } from "./image-manager.ts";
 
@@ -175,6 +176,27 @@ test("the runtime is told the pod's annotations, and the handler where images ar
     const { ensure, specs } = setUp({ runtimeHandler });
     await ensure("x:1", "Always", aPod({}, { annotations: { a: "b" } }));
     assert.deepEqual(specs[0], { image: "x:1", annotations: { a: "b" }, runtimeHandler: expected });
+  }
+});
+
+test("PullImage names the image as the recorded requests do", async () => {
+  const fixture = new URL("../../../../test/fixtures/observed/cri-requests.jsonl", import.meta.url);
+  const recorded = readFileSync(fixture, "utf8")
+    .trim()
+    .split("\n")
+    .map(
+      (line) =>
+        JSON.parse(line) as { method: string; request: { image: { image: string; annotations: object } } },
+    )
+    .filter(({ method }) => method === "PullImage");
+  assert.equal(recorded.length, 3);
+  for (const { request } of recorded) {
+    const { ensure, specs } = setUp();
+    await ensure(request.image.image, "Always", aPod({}, { annotations: { ...request.image.annotations } }));
+    const sent = specs.map((spec) =>
+      toJson(ImageSpecSchema, create(ImageSpecSchema, spec), { useProtoFieldName: true }),
+    );
+    assert.deepEqual(sent, [request.image]);
   }
 });
 

@@ -2,7 +2,7 @@ import type { HTTPGetAction } from "kubernetes-types/core/v1.d.ts";
 import { requestTarget } from "../../../lib/model/http-target.ts";
 
 /** What hooks call themselves to servers. */
-export const userAgent = "kube-lifecycle/1.36";
+const userAgent = "kube-lifecycle/1.36";
 
 export interface HookRequest {
   scheme: "http" | "https";

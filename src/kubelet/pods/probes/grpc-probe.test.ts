@@ -6,9 +6,9 @@ import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, st
 import { systemClock } from "../../../lib/base/clock.ts";
 import { isAbort } from "../../../lib/base/errors.ts";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { closedPort, serveTcp } from "./fake-server.ts";
 import { probeGrpc } from "./grpc-probe.ts";
 import { healthRequest, healthStatus } from "./health-message.ts";
-import { closedPort, serveTcp } from "./loopback-server.ts";
 
 type Check = (call: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) => void;
 

@@ -5,8 +5,6 @@ import { describe, it, type TestContext } from "node:test";
 import { systemClock } from "../../../lib/base/clock.ts";
 import { isAbort } from "../../../lib/base/errors.ts";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
-import { probeHttp } from "./http-probe.ts";
-import { type HttpGet, httpRequest } from "./http-request.ts";
 import {
   closedPort,
   type LoopbackServer,
@@ -14,7 +12,9 @@ import {
   serveHttps,
   serveTcp,
   timeWaitsTo,
-} from "./loopback-server.ts";
+} from "./fake-server.ts";
+import { probeHttp } from "./http-probe.ts";
+import { type HttpGet, httpRequest } from "./http-request.ts";
 import type { ProbeAnswer } from "./probe-answer.ts";
 
 const pem = readFileSync(new URL("../../../../test/fixtures/probes/self-signed.pem", import.meta.url));

@@ -5,7 +5,7 @@ import { systemClock } from "../../../lib/base/clock.ts";
 import type { ContainerId, RuntimeService } from "../../../lib/clients/cri/cri.ts";
 import { ExecSyncResponseSchema } from "../../../lib/gen/runtime/v1/api_pb.js";
 import { fakeContainer } from "../../../lib/model/fake-pod.ts";
-import { serveHttp } from "./loopback-server.ts";
+import { serveHttp } from "./fake-server.ts";
 import { createProber, type Probe } from "./prober.ts";
 
 const refusing: RuntimeService["execSync"] = () => Promise.reject(new Error("no runtime"));

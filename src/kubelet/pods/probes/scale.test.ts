@@ -7,7 +7,7 @@ import type { ContainerId, SandboxId } from "../../../lib/clients/cri/cri.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
 import { ProbeResults } from "../../state/probe-results.ts";
-import { serveHttp } from "./loopback-server.ts";
+import { serveHttp } from "./fake-server.ts";
 import { ProbeManager } from "./probe-manager.ts";
 import { createProber } from "./prober.ts";
 

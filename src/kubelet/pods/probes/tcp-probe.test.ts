@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { type Clock, systemClock } from "../../../lib/base/clock.ts";
 import { isAbort } from "../../../lib/base/errors.ts";
 import { dialFailure } from "./dial.ts";
-import { closedPort, serveTcp, timeWaitsTo } from "./loopback-server.ts";
+import { closedPort, serveTcp, timeWaitsTo } from "./fake-server.ts";
 import { probeTcp } from "./tcp-probe.ts";
 
 const limits = (clock: Clock = systemClock, signal = new AbortController().signal) => ({

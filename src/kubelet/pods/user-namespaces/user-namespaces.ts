@@ -6,7 +6,7 @@ import { type IdRange, IdRanges } from "./id-ranges.ts";
 import { type Mappings, readMappings, removeMappings, writeMappings } from "./mappings-file.ts";
 import { podIdRange, type UserDatabase } from "./subordinate-ids.ts";
 
-export const defaultIdsPerPod = 65_536;
+const defaultIdsPerPod = 65_536;
 
 export interface UserNamespacesOptions {
   /** Each pod has a folder in it, by its UID. */

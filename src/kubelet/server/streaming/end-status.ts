@@ -1,9 +1,9 @@
 import { messageOf } from "../../../lib/base/errors.ts";
 
 /** What the error channel says last: that all went well, or a v1.Status with what did not. */
-export const successStatus = { metadata: {}, status: "Success" };
+const successStatus = { metadata: {}, status: "Success" };
 
-export function failureStatus(error: unknown): object {
+function failureStatus(error: unknown): object {
   const message = messageOf(error);
   return {
     metadata: {},

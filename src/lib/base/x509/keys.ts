@@ -31,7 +31,7 @@ export function readPublicKey(der: Buffer): KeyObject {
   }
 }
 
-export function publicHalf(key: KeyObject): KeyObject {
+function publicHalf(key: KeyObject): KeyObject {
   if (key.type === "secret") throw new KubeletError("InvalidKey", "a secret key has no public half");
   return key.type === "private" ? createPublicKey(key) : key;
 }

@@ -34,12 +34,6 @@ function goName(code: GrpcCode): string {
   return code.replace(/([A-Z])([A-Z]*)_?/g, (_, first: string, rest: string) => first + rest.toLowerCase());
 }
 
-/** The id that already holds the name which a RunPodSandbox or CreateContainer asked for, if that is why it failed. */
-export function nameHolderOf(error: unknown): string | undefined {
-  // Runtimes disagree about the code, not about the words.
-  return error instanceof CriError ? /\bis reserved for "([0-9a-f]+)"/.exec(error.message)?.[1] : undefined;
-}
-
 /** What grpc-js gave back, as an error of ours. */
 export function toCriError(method: string, error: unknown): CriError {
   const { code, details } = error as Partial<ServiceError>;

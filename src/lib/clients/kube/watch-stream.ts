@@ -2,7 +2,7 @@ import { KubeletError } from "../../base/errors.ts";
 import { KubeApiError, type StatusDetails } from "./api-error.ts";
 
 /** No object is that large; a line that long is no line of a watch. */
-export const maxLineBytes = 16 * 1024 * 1024;
+const maxLineBytes = 16 * 1024 * 1024;
 
 const newline = 0x0a;
 

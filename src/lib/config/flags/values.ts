@@ -15,7 +15,7 @@ interface Reader {
 
 const bool: Reader = { label: "bool", alone: "true", read: readBool };
 
-export const flagTypes = {
+const flagTypes = {
   bool,
   string: { label: "string", read: (text) => text },
   int32: { label: "int32", read: (text) => readInt(text, 32n) },

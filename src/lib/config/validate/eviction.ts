@@ -3,7 +3,7 @@ import { parseDuration } from "../duration.ts";
 import type { KubeletConfiguration } from "../kubelet-configuration.ts";
 import type { Problem } from "../problems.ts";
 
-export const evictionSignals: readonly string[] = [
+const evictionSignals: readonly string[] = [
   "memory.available",
   "nodefs.available",
   "nodefs.inodesFree",

@@ -4,9 +4,8 @@ import type { CgroupLayout } from "./layout.ts";
 import { CgroupV1 } from "./v1.ts";
 import { CgroupV2 } from "./v2.ts";
 
-export type { CgroupDriver, CgroupPath, CgroupResources, RemoveOptions } from "./driver.ts";
 export { hasSwapAccounting, readHugepageSizes } from "./host-facts.ts";
-export { type CgroupLayout, detectLayout, parseLayout } from "./layout.ts";
+export { type CgroupLayout, detectLayout } from "./layout.ts";
 
 /** The driver for the host's hierarchies. */
 export function cgroupDriver(layout: CgroupLayout, options: { clock?: Clock } = {}): CgroupDriver {

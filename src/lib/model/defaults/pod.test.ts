@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { parse } from "yaml";
-import { validatePod } from "../validation/validate-pod.ts";
+import { validatePod } from "../validation/fixtures.ts";
 
 type Loose = Record<string, unknown>;
 const fixture = (name: string) => new URL(`../../../../test/fixtures/manifests/${name}`, import.meta.url);

@@ -9,7 +9,7 @@ type KeyRef = { name?: string; key?: string };
 type FileKeyRef = { volumeName?: string; path?: string; key?: string };
 
 const podFields = ["metadata.name", "metadata.namespace", "metadata.uid"];
-export const envFields = new Set([
+const envFields = new Set([
   ...podFields,
   "spec.nodeName",
   "spec.serviceAccountName",

@@ -8,7 +8,7 @@ import {
 import { any, bool, int32, int64, list, map, object, quantity, string, strings, time } from "./schema.ts";
 import { labelSelector, localReference, volumeShape } from "./volume-shape.ts";
 
-export const metadataShape = object({
+const metadataShape = object({
   ...strings("name", "generateName", "namespace", "selfLink", "uid", "resourceVersion"),
   generation: int64,
   creationTimestamp: time,

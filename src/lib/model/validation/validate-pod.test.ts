@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { validatePod } from "./validate-pod.ts";
+import { validatePod } from "./fixtures.ts";
 
 type Loose = Record<string, unknown>;
 

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { NamespaceMode, Signal } from "../../../../lib/gen/runtime/v1/api_pb.js";
 import { fakeContainer, fakePod } from "../../../../lib/model/fake-pod.ts";
 import type { Container } from "../../../../lib/model/pod.ts";
-import { buildContainerConfig, buildImageSpec } from "./container-config.ts";
+import { buildContainerConfig } from "./container-config.ts";
 import type { MountInit } from "./context.ts";
 import { fakeContainerContext, fakeSettings } from "./fake-context.ts";
 import { terminationFileName } from "./paths.ts";
@@ -21,7 +21,6 @@ describe("buildContainerConfig", () => {
       image: "sha256:2",
       userSpecifiedImage: "example/app:1",
     });
-    assert.deepEqual(buildImageSpec(pod, "x"), { image: "x", annotations: { a: "1" }, runtimeHandler: "" });
   });
   it("fills variables into command and arguments, also those of services", () => {
     const container = { command: ["/bin/$(A)"], args: ["$(S)"], env: [{ name: "A", value: "b" }] };

@@ -1,4 +1,4 @@
-import type { ContainerConfigInit, ImageSpecInit } from "../../../../lib/clients/cri/cri.ts";
+import type { ContainerConfigInit } from "../../../../lib/clients/cri/cri.ts";
 import { Signal } from "../../../../lib/gen/runtime/v1/api_pb.js";
 import { containerAnnotations, containerLabels } from "../../../../lib/model/labels.ts";
 import type { Container, Lifecycle, Pod } from "../../../../lib/model/pod.ts";
@@ -45,11 +45,6 @@ function containerConfig(pod: Pod, container: Container, ctx: ContainerContext):
     },
     stopSignal: stopSignal(container, ctx.settings.gates.containerStopSignals),
   };
-}
-
-/** What the image service is asked for: the image as the user wrote it, and the pod's annotations. */
-export function buildImageSpec(pod: Pod, image: string, runtimeHandler = ""): ImageSpecInit {
-  return { image, annotations: { ...pod.metadata.annotations }, runtimeHandler };
 }
 
 function bytes(text: string): Uint8Array<ArrayBuffer> {

@@ -60,7 +60,7 @@ function entry(map: Readonly<Record<string, string>> = {}, key: string): string 
 }
 
 /** One address of each family, the family of the node's own address first. */
-export function preferredIps(podIps: readonly string[], hostIps: readonly string[]): string[] {
+function preferredIps(podIps: readonly string[], hostIps: readonly string[]): string[] {
   const v4First = hostIps[0] === undefined || isIPv4(hostIps[0]);
   const v4 = podIps.find((ip) => isIPv4(ip));
   const v6 = podIps.find((ip) => !isIPv4(ip));

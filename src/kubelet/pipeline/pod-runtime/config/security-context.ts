@@ -33,7 +33,7 @@ const maskedPaths = [
 const readonlyPaths = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
 
 /** The container's security context over the pod's. */
-export function effectiveSecurity(pod: Pod, container: Container): SecurityContext {
+function effectiveSecurity(pod: Pod, container: Container): SecurityContext {
   const { seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot } = pod.spec.securityContext ?? {};
   const own = Object.entries(container.securityContext ?? {}).filter(([, value]) => value != null);
   return { seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot, ...Object.fromEntries(own) };

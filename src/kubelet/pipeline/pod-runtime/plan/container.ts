@@ -44,7 +44,7 @@ function start(plan: PodPlan, view: PodView, container: Container, role: Role): 
 }
 
 /** What lives outside of the newest sandbox, and all but the newest of a name in it. */
-export function strays(view: PodView): ObservedContainer[] {
+function strays(view: PodView): ObservedContainer[] {
   return view.seen.containers.filter((c) => isLive(c) && c !== view.here(c.name));
 }
 

@@ -34,7 +34,7 @@ export interface PulledRecord {
 }
 
 const group = "kubelet.config.k8s.io";
-export const currentVersion = `${group}/v1beta1`;
+const currentVersion = `${group}/v1beta1`;
 const versions = [currentVersion, `${group}/v1alpha1`];
 
 export interface Decoded<T> {

@@ -60,7 +60,7 @@ export async function removePlace(mounts: ContentMounts, dir: string): Promise<v
 }
 
 /** Other software looks here whether a volume was made: `plugins/kubernetes.io~empty-dir/wrapped_<name>/ready` of the pod. */
-export function markFolder(dir: string): string {
+function markFolder(dir: string): string {
   const podDir = dirname(dirname(dirname(dir)));
   return join(podDir, "plugins", "kubernetes.io~empty-dir", `wrapped_${basename(dir)}`);
 }

@@ -15,7 +15,7 @@ import type { CsiMetrics } from "./csi-metrics.ts";
 import type { Texts } from "./source.ts";
 
 /** How long a driver may take for one call. */
-export const csiTimeoutMs = 120_000;
+const csiTimeoutMs = 120_000;
 
 export interface DriverNodeInfo {
   readonly nodeId: string;

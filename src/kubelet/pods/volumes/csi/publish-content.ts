@@ -31,7 +31,7 @@ export async function publishContent(
   };
 }
 
-export function podAttributes(pod: Pod, isEphemeral: boolean): Texts {
+function podAttributes(pod: Pod, isEphemeral: boolean): Texts {
   const { name, namespace, uid } = pod.metadata;
   return {
     "csi.storage.k8s.io/pod.name": name,

@@ -7,7 +7,7 @@ export type VolumeKind = "mount" | "block";
 export const kindFolders: Record<VolumeKind, string> = { mount: "volumes", block: "volumeDevices" };
 
 /** "kubernetes.io/secret" as a folder: "kubernetes.io~secret". */
-export function escapePlugin(plugin: string): string {
+function escapePlugin(plugin: string): string {
   return plugin.replaceAll("/", "~");
 }
 
@@ -15,7 +15,7 @@ export function unescapePlugin(folder: string): string {
   return folder.replaceAll("~", "/");
 }
 
-export function podDirOf(rootDir: string, uid: PodUid): string {
+function podDirOf(rootDir: string, uid: PodUid): string {
   return join(rootDir, "pods", uid);
 }
 

@@ -62,10 +62,6 @@ export function volumeKey(uid: PodUid, kind: VolumeKind, plugin: string, name: s
   return `${uid}/${kind}/${plugin}/${name}`;
 }
 
-export function isReady(record: VolumeRecord): boolean {
-  return record.wanted !== undefined && record.actual === "mounted";
-}
-
 /** There is nothing to do for it any more, and nothing of it is left. */
 export function isGone(record: VolumeRecord): boolean {
   return record.wanted === undefined && record.actual === "none";

@@ -101,7 +101,7 @@ function missing(volume: string, container: Container, verb: "mount" | "pass"): 
   );
 }
 
-export function subPathOf({ subPath = "", subPathExpr }: VolumeMount, env: Env): string {
+function subPathOf({ subPath = "", subPathExpr }: VolumeMount, env: Env): string {
   const path = subPathExpr ? expanded(subPathExpr, env) : subPath;
   if (path === "") return "";
   if (path.startsWith("/"))
@@ -173,7 +173,7 @@ function isRelabelled({ plugin, spec }: MountedVolume): boolean {
   return plugin.hasFolder !== false && !spec.persistent;
 }
 
-export function propagationOf({ mountPropagation }: VolumeMount): MountPropagation {
+function propagationOf({ mountPropagation }: VolumeMount): MountPropagation {
   switch (mountPropagation) {
     case undefined:
     case "None":
@@ -187,7 +187,7 @@ export function propagationOf({ mountPropagation }: VolumeMount): MountPropagati
   }
 }
 
-export function recursiveReadOnlyOf(mount: VolumeMount, supported: boolean): boolean {
+function recursiveReadOnlyOf(mount: VolumeMount, supported: boolean): boolean {
   const { name, recursiveReadOnly: mode, mountPropagation } = mount;
   if (mode === undefined || mode === "Disabled") return false;
   const refuse = (why: string) =>

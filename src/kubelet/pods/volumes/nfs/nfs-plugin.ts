@@ -7,7 +7,7 @@ import { joinOptions, mountByCommand, unmountByCommand } from "../tools/mount-co
 import type { Commands } from "../tools/run-command.ts";
 import type { VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
 
-export const nfsPluginName = "kubernetes.io/nfs";
+const nfsPluginName = "kubernetes.io/nfs";
 
 export interface NfsOptions {
   readonly commands: Commands;

@@ -62,7 +62,7 @@ export async function resolveClaim(
 }
 
 /** The claim that a volume names; a generic ephemeral volume has one that is called after pod and volume. */
-export function claimReference(
+function claimReference(
   pod: Pod,
   volume: Volume,
 ): { claimName: string; readOnly: boolean; isEphemeral: boolean } | undefined {

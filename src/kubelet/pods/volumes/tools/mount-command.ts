@@ -12,7 +12,7 @@ export interface MountRequest {
   readonly options: readonly string[];
 }
 
-export function mountArguments({ source, target, fsType, options }: MountRequest): string[] {
+function mountArguments({ source, target, fsType, options }: MountRequest): string[] {
   const type = fsType ? ["-t", fsType] : [];
   return [...type, ...(options.length > 0 ? ["-o", options.join(",")] : []), source, target];
 }

@@ -3,7 +3,7 @@ import { KubeletError } from "../../../../lib/base/errors.ts";
 import type { MountPoint } from "../../../../lib/host/mount-table.ts";
 
 /** Places in pods where the same part of the same file system is mounted as at this path. */
-export function podMountsOf(mounts: readonly MountPoint[], path: string, rootDir: string): string[] {
+function podMountsOf(mounts: readonly MountPoint[], path: string, rootDir: string): string[] {
   const own = mounts.findLast((mount) => mount.path === path);
   if (!own) return [];
   const pods = `${join(rootDir, "pods")}/`;

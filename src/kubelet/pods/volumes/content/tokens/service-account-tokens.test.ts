@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 import { FakeClock, settle } from "../../../../../lib/base/fake-clock.ts";
+import { metricValues } from "../../../../../lib/base/fixtures.ts";
 import { type Logger, silentLogger } from "../../../../../lib/base/logger.ts";
-import { metricValues } from "../../../../../lib/base/metric-values.ts";
 import { createMetrics, type Metrics } from "../../../../../lib/base/metrics.ts";
 import { KubeApiError } from "../../../../../lib/clients/kube/api-error.ts";
 import type { KubeRequest } from "../../../../../lib/clients/kube/transport-interface.ts";
