@@ -14,13 +14,15 @@ import { containerd2Dir } from "../node/test-node.ts";
 import { NeighbourPods } from "./neighbour-pods.ts";
 
 const [baseDir, runDir] = ["/var/lib/neighbour", "/run/neighbour"];
-const { values, positionals: command } = parseArgs({
-  options: {
-    containerd: { type: "string", default: "1.6" },
-    interval: { type: "string", default: "500" },
-  },
-  allowPositionals: true,
-});
+const options = {
+  containerd: { type: "string", default: "1.6" },
+  interval: { type: "string", default: "500" },
+} as const;
+// From the first argument that is no option of ours on, all arguments belong to the command.
+const args = process.argv.slice(2);
+const { tokens } = parseArgs({ args, options, allowPositionals: true, strict: false, tokens: true });
+const begin = tokens.find(({ kind }) => kind === "positional")?.index ?? args.length;
+const { values } = parseArgs({ args: args.slice(0, begin), options });
 if (process.getuid?.() !== 0) throw new Error("a neighbour runs containers: it needs root");
 const found = findRequirements(values.containerd === "2.x" ? { containerdDir: containerd2Dir } : {});
 if (!found.ok) throw new Error(`missing: ${describeMissing(found.missing).join(", ")}`);
@@ -48,8 +50,8 @@ const cri = createCriClient({
 const pods = new NeighbourPods(cri, node);
 console.log(`neighbour: containerd ${values.containerd} at ${node.endpoint}, pods in ${node.podSubnet}`);
 
-const [program, ...args] = command;
-const ran = program ? run(program, args).finally(() => stop.abort()) : undefined;
+const [program, ...programArgs] = args.slice(begin);
+const ran = program ? run(program, programArgs).finally(() => stop.abort()) : undefined;
 while (!stop.signal.aborted) {
   await pods.oneMore();
   await sleep(systemClock, Number(values.interval), stop.signal).catch(() => {});
