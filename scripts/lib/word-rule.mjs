@@ -28,21 +28,13 @@ export const avoid = new Map(
 /** Text that keeps such a word, and why. `text` is matched against the whole identifier, string, or line of prose. */
 export const allowed = [
   { text: /\bword list\b|\bwords to avoid\b/, why: "this list" },
-  { text: /\bnobody:x:|^["']nobody["']$/, why: "the user and group of the operating system" },
+  { text: /nobody:x:|^["']nobody["']$/, why: "the user and group of the operating system" },
+  { text: /^#?words?$/, why: "a machine word, or a word of a text that is parsed" },
   { text: /^["`]Cleaned up leftovers of a previous run["`]$/, why: "a log message of docs/STYLE.md" },
 ];
 
 /** Paths that the rule does not cover yet, each with all below it. The list only ever gets shorter. */
-export const pending = [
-  "docs/ARCHITECTURE.md",
-  "scripts",
-  "src/apiserver",
-  "src/cli",
-  "src/kubelet",
-  "src/lib",
-  "src/single-node",
-  "test",
-];
+export const pending = ["docs/ARCHITECTURE.md", "scripts", "src/apiserver", "src/kubelet", "src/lib", "test"];
 
 /** Files whose subject is this list. */
 const exempt = new Set([

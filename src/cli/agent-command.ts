@@ -111,7 +111,10 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
   return reason === undefined ? 0 : 1;
 }
 
-/** The programs that know credentials of registries, if any are configured. A mistake there is told before anything is started. */
+/**
+ * The credential provider plugins for registries, if any are configured. A configuration error is reported before
+ * anything is started.
+ */
 async function configuredProviders(flags: KubeletFlags, gates: FeatureGates) {
   const { imageCredentialProviderConfig: configPath, imageCredentialProviderBinDir: binDir } = flags;
   if (configPath === "" && binDir === "") return undefined;

@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { KubeletError } from "../lib/base/errors.ts";
 import { defaultBaseDir } from "../single-node/node-files.ts";
 
-/** For the help of commands that ask a running agent. */
-export const socketUsage = `  --node NAME        of the node that \`kubelet up --name NAME\` started
-  --root-dir DIR     of the kubelet with this root folder
+/** For the help of commands that query a running agent. */
+export const socketUsage = `  --node NAME        the kubelet of the node started by \`kubelet up --name NAME\`
+  --root-dir DIR     the kubelet with this root directory
 `;
 
-/** The options that say which agent is meant. */
+/** The options that select the agent. */
 export const socketOptions = { node: "value", "root-dir": "value" } as const;
 
-/** The socket of the kubelet that is meant: as told, or the only one there is. */
+/** The socket of the selected kubelet: as given, or the only one there is. */
 export async function findSocket(o: { node?: string; "root-dir"?: string }): Promise<string> {
   if (o["root-dir"]) return join(o["root-dir"], "kubelet.sock");
   if (o.node) return join(defaultBaseDir, o.node, "kubelet", "kubelet.sock");
@@ -29,7 +29,7 @@ export async function findSocket(o: { node?: string; "root-dir"?: string }): Pro
   if (found.length > 1)
     throw new KubeletError(
       "Usage",
-      `several kubelets run here; say which with --root-dir:\n${found.map((f) => `  ${f.replace(/\/kubelet\.sock$/, "")}`).join("\n")}`,
+      `several kubelets run here; select one with --root-dir:\n${found.map((f) => `  ${f.replace(/\/kubelet\.sock$/, "")}`).join("\n")}`,
     );
   return found[0]!;
 }

@@ -9,19 +9,19 @@ import { logFaults } from "./faults.ts";
 import { parseOptions } from "./options.ts";
 import { untilSignal } from "./signals.ts";
 
-const apiUsage = `kubelet api: the Kubernetes API of one machine, by itself (kubelet up runs one)
+const apiUsage = `kubelet api: run the Kubernetes API of one machine standalone (kubelet up includes it)
 
-  --dir DIR               its database, keys and certificates
-  --kubeconfig FILE       where the kubeconfig for kubectl goes (default: DIR/kubeconfig)
-  --address IP            where it listens (default: 127.0.0.1)
-  --port PORT             (default: the one of the last time, or 6443, or any that is free)
+  --dir DIR               directory of the database, keys and certificates
+  --kubeconfig FILE       file to write the kubeconfig for kubectl to (default: DIR/kubeconfig)
+  --address IP            address to listen on (default: 127.0.0.1)
+  --port PORT             port to listen on (default: that of the last run, or 6443, or any free port)
   --service-range CIDR    addresses of services (default: 10.96.0.0/16)
-  --pod-range CIDR        addresses of pods on this machine. It listens for them and the machine itself at the first address
-                          of the service range, too, on port 443 or any that is free; the machine has to have that address
-  --node NAME             write DIR/kubelet.kubeconfig for this node, too: it need not ask for a certificate
-  --certificates-for TIME how long the certificates live that it signs (default: 8760h)
-  --until-eof             end when standard input ends
-  -v N                    how much it logs, to standard error
+  --pod-range CIDR        pod addresses on this machine. The API also listens for pods and the machine itself at the first
+                          address of the service range, on port 443 or any free port; the machine must have that address
+  --node NAME             also write DIR/kubelet.kubeconfig for this node, which then needs no certificate request
+  --certificates-for TIME lifetime of signed certificates (default: 8760h)
+  --until-eof             exit when standard input is closed
+  -v N                    log verbosity; logs go to standard error
 `;
 
 export async function apiCommand(args: readonly string[], out: NodeJS.WriteStream): Promise<number> {

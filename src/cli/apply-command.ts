@@ -3,17 +3,17 @@ import { findSocket, socketOptions, socketUsage } from "./agent-socket.ts";
 import { type LocalAnswer, localRequest } from "./local-request.ts";
 import { parseOptions } from "./options.ts";
 import { manifestName, podDocuments } from "./pod-documents.ts";
-import { type FiledPod, readPodFiles, told } from "./pod-files.ts";
+import { atLine, type FiledPod, readPodFiles } from "./pod-files.ts";
 import type { Terminal } from "./terminal.ts";
 
-const applyUsage = `kubelet apply -f pod.yaml: gives the kubelet that runs on this machine pods to run
+const applyUsage = `kubelet apply -f pod.yaml: apply pods to the kubelet that runs on this machine
 
-  -f FILE            pods as YAML or JSON, also several in one file; a folder of such files; - for what is piped in.
-                     May be given several times
+  -f FILE            pods as YAML or JSON, one or more per file; a directory of such files; - for standard input.
+                     May be repeated
 ${socketUsage}
-When it says "created" or "replaced", the pod is on the disk: it outlives the kubelet and the machine's power, until
-\`kubelet delete\`. A file that cannot be read gives the kubelet nothing; a pod that is refused changes nothing. The exit
-status is 1 if a pod was refused.
+When it prints "created" or "replaced", the pod is stored on disk and survives restarts of the kubelet and the machine,
+until \`kubelet delete\`. If a file cannot be read, nothing is applied; a rejected pod changes nothing. The exit status is
+1 if a pod was rejected.
 `;
 
 interface PutReply {
@@ -62,21 +62,21 @@ async function apply(
   const path = `/manifests/${name}`;
   const ref = `${pod.namespace}/${pod.name}`;
   if (!holds(await localRequest(socketPath, "GET", path), pod))
-    return told(pod, {
+    return atLine(pod, {
       message: `manifest "${name}" is there and holds another pod than ${ref}: \`kubelet delete ${name}\` first`,
     });
   const answer = await localRequest(socketPath, "PUT", path, pod.text);
   const reply = replyOf(answer);
   if (answer.status !== 200 && answer.status !== 201) {
     const problems = answer.status === 422 ? reply.problems : undefined;
-    return (problems ?? [{ message: reply.message ?? "" }]).map((problem) => told(pod, problem)).join("\n");
+    return (problems ?? [{ message: reply.message ?? "" }]).map((problem) => atLine(pod, problem)).join("\n");
   }
-  for (const warning of reply.warnings ?? []) stderr.write(`${told(pod, warning)}\n`);
+  for (const warning of reply.warnings ?? []) stderr.write(`${atLine(pod, warning)}\n`);
   for (const made of reply.pods ?? []) stdout.write(`${made.namespace}/${made.name}: ${reply.result}\n`);
   return undefined;
 }
 
-/** False if that name is another pod's: whoever put it by HTTP chose the name. */
+/** False if the manifest has a different name: a client of the HTTP API chose it. */
 function holds({ status, bytes }: LocalAnswer, { namespace, name }: FiledPod): boolean {
   if (status !== 200) return true;
   const there = podDocuments(bytes.toString());

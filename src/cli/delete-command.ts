@@ -6,16 +6,16 @@ import { manifestName } from "./pod-documents.ts";
 import { readPodFiles } from "./pod-files.ts";
 import type { Terminal } from "./terminal.ts";
 
-const deleteUsage = `kubelet delete NAME: takes away a pod that was given by \`kubelet apply\` or by HTTP
+const deleteUsage = `kubelet delete NAME: delete a pod that was applied by \`kubelet apply\` or over HTTP
 
-  NAME               as in the pod's manifest, without the node's name, or of what was put by HTTP; may be given several
-                     times
-  -n NAMESPACE       of the names (default: default)
-  -f FILE            the pods of this file; a folder; - for what is piped in. May be given several times
-  --ignore-not-found it is no error if there is no such pod
+  NAME               the name in the pod's manifest, without the node name, or of a manifest put over HTTP; may be
+                     repeated
+  -n NAMESPACE       namespace of the pods (default: default)
+  -f FILE            the pods of this file; a directory; - for standard input. May be repeated
+  --ignore-not-found succeed if there is no such pod
 ${socketUsage}
-When it says "deleted", the pod is wanted no more and is being ended, whatever happens to the kubelet. Pods of other
-origin are not touched: those of files go with their file. The exit status is 1 if a pod was not there.
+When it prints "deleted", the deletion is stored and the pod is terminated, even if the kubelet restarts. Pods of other
+sources are not touched: those of manifest files are removed with their file. The exit status is 1 if a pod was not found.
 `;
 
 export async function deleteCommand(args: readonly string[], terminal: Terminal): Promise<number> {

@@ -5,12 +5,12 @@ import { explanationLines } from "./explanation-lines.ts";
 import { localRequest } from "./local-request.ts";
 import { parseOptions } from "./options.ts";
 
-const explainUsage = `kubelet explain [POD]: what a pod waits for, since when, and what it did before
+const explainUsage = `kubelet explain [POD]: show what a pod waits for, since when, and its previous steps
 
-  POD                NAME, NAMESPACE/NAME or UID; the node's name at the end of a static pod's may be left out
-                     without it: all pods that are not ready, or failed in the last hour
-  --all              all pods, also those that are ready
-  -o json            as JSON (docs/EXPLAIN.md)
+  POD                NAME, NAMESPACE/NAME or UID; the node name suffix of a static pod may be omitted
+                     (default: all pods that are not ready, or failed in the last hour)
+  --all              all pods, including ready ones
+  -o json            print JSON (docs/EXPLAIN.md)
 ${socketUsage}`;
 
 export async function explainCommand(args: readonly string[], out: NodeJS.WritableStream): Promise<number> {
@@ -26,7 +26,10 @@ export async function explainCommand(args: readonly string[], out: NodeJS.Writab
   }
   const format = options.o ?? "text";
   if (format !== "json" && format !== "text")
-    throw new KubeletError("Usage", `-o ${format}: only json is known (without -o it is told in words)`);
+    throw new KubeletError(
+      "Usage",
+      `-o ${format}: only json is supported (the default is human-readable text)`,
+    );
   const [pod, ...more] = options.rest;
   if (more.length > 0)
     throw new KubeletError("Usage", "one pod at a time, or none for all that are not ready");

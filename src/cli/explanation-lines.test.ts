@@ -12,8 +12,8 @@ const pod: PodExplanation = {
 };
 const lines = (...pods: PodExplanation[]) => explanationLines({ node: "node-a", at, pods });
 
-test("what is waited for, until when, the trouble and the timeline", () => {
-  const told = lines({
+test("what is waited for, until when, the error and the timeline", () => {
+  const shown = lines({
     ...pod,
     cause: "container c: no such image",
     waitsFor: {
@@ -38,7 +38,7 @@ test("what is waited for, until when, the trouble and the timeline", () => {
     ],
     dropped: 3,
   });
-  assert.deepEqual(told, [
+  assert.deepEqual(shown, [
     "default/web  Pending: container c: no such image",
     "  waits for 12 s, next at 00:01:08 (in 8.0 s): Back-off pulling x",
     "  - b: ErrImageNeverPull",
@@ -103,7 +103,7 @@ test("an error that is not the cause is shown, with its time", () => {
   assert.doesNotMatch(lines({ ...pod, cause: "x: y", lastError }).join(), /last error/);
 });
 
-test("nothing of what others say steers the terminal", () => {
+test("control characters in reported text do not reach the terminal", () => {
   const [, , detail] = lines({ ...pod, details: ["\u001b[2Jgone\nline"] });
   assert.equal(detail, "  -  [2Jgone line");
 });

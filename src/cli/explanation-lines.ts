@@ -62,12 +62,12 @@ function timeline({ history, seenAt, dropped, source, uid }: PodExplanation): st
     `  ${source}, uid ${uid}, seen at ${clockTime(seenAt)}${dropped > 0 ? `; ${dropped} earlier steps are not kept` : ""}`,
     ...rows.map(
       ({ after, took, step }) =>
-        `  ${after.padStart(a)}  ${took.padStart(t)}  ${step.step.padEnd(k)}  ${wordsOf(step)}`,
+        `  ${after.padStart(a)}  ${took.padStart(t)}  ${step.step.padEnd(k)}  ${describeStep(step)}`,
     ),
   ];
 }
 
-function wordsOf({ text, error }: ExplainedStep): string {
+function describeStep({ text, error }: ExplainedStep): string {
   return error === undefined || text.includes(error) ? text : `${text}: failed: ${error}`;
 }
 

@@ -13,7 +13,7 @@ const main = new URL("./main.ts", import.meta.url).pathname;
 
 /** Code that runs in the process before its own: a fault with each signal. */
 const faults = `data:text/javascript,${encodeURIComponent(`
-  process.on("SIGUSR2", () => void Promise.reject(new Error("a promise of nobody")));
+  process.on("SIGUSR2", () => void Promise.reject(new Error("an unhandled promise")));
   process.on("SIGWINCH", () => { throw new Error("a callback failed"); });
 `)}`;
 
@@ -43,6 +43,6 @@ test("an unhandled rejection is one line of the log and ends nothing; an uncaugh
 });
 
 const isRejection = (line: string) =>
-  /^E\d{4} .* "Unhandled promise rejection" err="a promise of nobody" stack="Error: a promise of nobody\\n {4}at /.test(
+  /^E\d{4} .* "Unhandled promise rejection" err="an unhandled promise" stack="Error: an unhandled promise\\n {4}at /.test(
     line,
   );

@@ -2,8 +2,8 @@ import { messageOf } from "../lib/base/errors.ts";
 import type { Logger } from "../lib/base/logger.ts";
 
 /**
- * Faults of our own go to the structured log, with their stack. After an uncaught exception some callback was left half-done,
- * and nobody knows which: the process exits, as Node does by itself. The logger has to write at once.
+ * Faults go to the structured log, with their stack. After an uncaught exception some callback was left half-done, and
+ * it is unknown which: the process exits, as Node does by default. The logger has to write synchronously.
  */
 export function logFaults(logger: Logger): void {
   logRejections(logger);

@@ -26,7 +26,7 @@ export class LiveView {
   show(rows: readonly PodRow[], notes: readonly string[] = []): void {
     const clean = notes.map(printable);
     if (this.#screen.isTTY) this.#draw(rows, clean);
-    else this.#tell(rows, clean);
+    else this.#printChanges(rows, clean);
   }
 
   /** Leaves what is shown, and writes on below it. */
@@ -47,7 +47,7 @@ export class LiveView {
     this.#drawn = lines.length;
   }
 
-  #tell(rows: readonly PodRow[], notes: readonly string[]): void {
+  #printChanges(rows: readonly PodRow[], notes: readonly string[]): void {
     const now = new Map<string, string>();
     for (const row of rows) {
       const blocked = row.blockedOn ? ` (${row.blockedOn})` : "";

@@ -2,16 +2,16 @@ import { writeFileSync } from "node:fs";
 import { KubeletError, messageOf } from "../lib/base/errors.ts";
 import { widenThreadPool } from "../lib/host/thread-pool.ts";
 
-/** Node calls its processes by the name of a thread; whoever looks for a kubelet looks for this name. */
+/** Node names its processes after a thread; tools look for a process named kubelet. */
 function nameProcess(): void {
   try {
     writeFileSync("/proc/self/comm", "kubelet");
   } catch {
-    // Not Linux: the command says so itself.
+    // Not Linux: the command reports it itself.
   }
 }
 
-/** `kubelet` with flags is the agent; with a word it is one of our own commands. Each brings along what it needs and no more. */
+/** `kubelet` with flags is the agent; with a subcommand it is one of kubelet-ts's own commands, each loaded on demand. */
 async function main(args: readonly string[]): Promise<number> {
   const [word, ...rest] = args;
   switch (word) {
@@ -33,7 +33,7 @@ async function main(args: readonly string[]): Promise<number> {
       if (word && !word.startsWith("-"))
         throw new KubeletError(
           "Usage",
-          `unknown command: ${word} (there are: up, pods, explain, apply, delete, run, api; without a word: the agent)`,
+          `unknown command: ${word} (available: up, pods, explain, apply, delete, run, api; without a command: the agent)`,
         );
       return (await import("./agent-command.ts")).agentCommand(args);
   }
@@ -50,7 +50,7 @@ nameProcess();
 main(process.argv.slice(2)).then(
   (code) => process.exit(code),
   (error: unknown) => {
-    // What a system call said is for users too; anything else is a fault of ours, and the stack tells where.
+    // Errors of system calls are shown to users as they are; anything else is a bug, and shown with its stack.
     const known = error instanceof KubeletError || (error as NodeJS.ErrnoException | undefined)?.syscall;
     process.stderr.write(
       `kubelet: ${known ? messageOf(error) : error instanceof Error ? error.stack : error}\n`,

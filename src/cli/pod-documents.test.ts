@@ -57,7 +57,7 @@ const bad: [what: string, text: string, problems: { line?: number; message: stri
   ["what is nested too deeply", "[".repeat(50_000), [{ message: /./ }]],
 ];
 for (const [what, text, problems] of bad)
-  test(`refuses ${what}, and says where`, () => {
+  test(`refuses ${what}, and names the place`, () => {
     const result = podDocuments(text);
     assert.ok("problems" in result, "no pods");
     for (const [i, { line, message }] of problems.entries()) {

@@ -2,7 +2,7 @@ import { type Document, LineCounter, parseAllDocuments } from "yaml";
 import { messageOf } from "../lib/base/errors.ts";
 import { dnsLabel, dnsSubdomain } from "../lib/model/validation/names.ts";
 
-/** One pod of a file, with the text that says what it is. */
+/** One pod of a file, with the text that defines it. */
 export interface PodDocument {
   readonly namespace: string;
   readonly name: string;
@@ -24,7 +24,7 @@ export type PodDocuments =
 
 const maxAliases = 100;
 
-/** The pods of a YAML or JSON file: any number of documents, also lists. Whether each is good is for the agent to say. */
+/** The pods of a YAML or JSON file: any number of documents, also lists. The agent validates them. */
 export function podDocuments(text: string): PodDocuments {
   try {
     const json = jsonOf(text);

@@ -17,14 +17,14 @@ export async function readPodFiles(paths: readonly string[], stdin: Readable): P
     for (const file of await filesOf(path)) {
       const result = podDocuments(await contentOf(file, stdin));
       if ("documents" in result) pods.push(...result.documents.map((document) => ({ ...document, file })));
-      else problems.push(...result.problems.map((problem) => told({ file }, problem)));
+      else problems.push(...result.problems.map((problem) => atLine({ file }, problem)));
     }
   if (problems.length > 0) throw new KubeletError("Manifest", problems.join("\n"));
   return pods;
 }
 
 /** `web.yaml:7: spec.containers[0].image: Required value`, with the lines of the file. */
-export function told(
+export function atLine(
   from: { file: string; linesBefore?: number; at?: string },
   problem: { line?: number; field?: string; message: string },
 ): string {

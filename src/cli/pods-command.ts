@@ -7,10 +7,10 @@ import { LiveView } from "./live-view.ts";
 import { parseOptions } from "./options.ts";
 import { podTable } from "./pod-table.ts";
 
-const podsUsage = `kubelet pods: the pods of the kubelet that runs on this machine
+const podsUsage = `kubelet pods: list the pods of the kubelet that runs on this machine
 
-  -o json            the whole status of each, as JSON
-  -w                 go on showing them as they change
+  -o json            print the full status of each pod as JSON
+  -w                 watch for changes
 ${socketUsage}`;
 
 interface Answer {
@@ -31,11 +31,11 @@ export async function podsCommand(args: readonly string[], out: NodeJS.WriteStre
   }
   const format = options.o ?? "table";
   if (format !== "json" && format !== "table")
-    throw new KubeletError("Usage", `-o ${format}: only json is known (without -o a table is shown)`);
+    throw new KubeletError("Usage", `-o ${format}: only json is supported (the default is a table)`);
   const socketPath = await findSocket(options);
   const watch = options.w === true;
   const view = new LiveView(out, Date.now);
-  await ask(socketPath, watch, (answer) => {
+  await requestPods(socketPath, watch, (answer) => {
     if (format === "json") out.write(`${JSON.stringify(answer.pods, undefined, watch ? undefined : 2)}\n`);
     else if (watch) view.show(answer.pods, answer.runtime.ok ? [] : [answer.runtime.reason ?? ""]);
     else out.write(`${podTable(answer.pods, Date.now()).join("\n")}\n`);
@@ -43,10 +43,10 @@ export async function podsCommand(args: readonly string[], out: NodeJS.WriteStre
   return 0;
 }
 
-/** An agent that is there answers at once, unless somebody stopped the process. */
+/** A running agent responds immediately, unless its process is stopped (SIGSTOP). */
 const answerWithinMs = 5000;
 
-function ask(socketPath: string, watch: boolean, onAnswer: (answer: Answer) => void): Promise<void> {
+function requestPods(socketPath: string, watch: boolean, onAnswer: (answer: Answer) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) =>
       reject(new KubeletError("NotRunning", `no kubelet answers on ${socketPath}: ${messageOf(error)}`));
@@ -60,7 +60,7 @@ function ask(socketPath: string, watch: boolean, onAnswer: (answer: Answer) => v
       lines.on("error", watch ? ended : fail);
     });
     const timer = setTimeout(
-      () => call.destroy(new Error(`nothing heard within ${answerWithinMs / 1000} s`)),
+      () => call.destroy(new Error(`no response within ${answerWithinMs / 1000} s`)),
       answerWithinMs,
     );
     call.on("error", (error) => {

@@ -16,14 +16,14 @@ import { parseOptions } from "./options.ts";
 import { requireBinaries, startPrivateAgent } from "./private-agent.ts";
 import { untilSignal } from "./signals.ts";
 
-const runUsage = `kubelet run -f pod.yaml: runs pods once, to their end, and says how each ended
+const runUsage = `kubelet run -f pod.yaml: run pods once to completion and print the result of each
 
-  -f FILE            a Pod or a PodList; may be given several times
-  --keep             leave the pods in the runtime when they have ended
+  -f FILE            a Pod or a PodList; may be repeated
+  --keep             keep the pods in the runtime after they have terminated
   other flags        as for the agent; with --container-runtime-endpoint or --config the pods run in that runtime,
-                     without them in a private containerd that is there for this run only
+                     otherwise in a temporary private containerd
 
-A pod that would be restarted for ever (restartPolicy Always) runs once. The exit status is 1 if a pod failed.
+A pod that would be restarted forever (restartPolicy Always) runs once. The exit status is 1 if a pod failed.
 `;
 
 export async function runCommand(args: readonly string[], out: NodeJS.WriteStream): Promise<number> {
@@ -104,21 +104,21 @@ async function readPods(
   return pods;
 }
 
-/** A source that says once which pods there are. */
-function onceSource(told: Pod[], read: () => Promise<Pod[]>): PodSource {
+/** A source that emits a fixed set of pods once. */
+function onceSource(pods: Pod[], read: () => Promise<Pod[]>): PodSource {
   const ended = Promise.withResolvers<void>();
   return {
     name: "file",
     done: ended.promise,
     async start(signal, emit) {
       signal.addEventListener("abort", () => ended.resolve());
-      told.push(...(await read()));
-      emit(told);
+      pods.push(...(await read()));
+      emit(pods);
     },
   };
 }
 
-/** Waits for all pods to end, says how each did, and cleans up. */
+/** Waits for all pods to terminate, prints the result of each, and cleans up. */
 async function finish(
   agent: Agent,
   pods: readonly Pod[],

@@ -27,20 +27,20 @@ import {
 import { untilSignal } from "./signals.ts";
 import { version } from "./version.ts";
 
-const upUsage = `kubelet up: a cluster of one node on this machine, with a containerd and an API of its own, and a demo pod
+const upUsage = `kubelet up: start a single-node cluster on this machine, with a private containerd, an API server and a demo pod
 
-  --name NAME        run it beside others (default: default)
-  --base-dir DIR     where it keeps its files (default: /var/lib/kubelet-ts)
-  --run-dir DIR      where its sockets are (default: /run/kubelet-ts)
-  --config FILE      a KubeletConfiguration for its node; where its files, runtime and address are stays its own business
-  --no-api           without an API: static pods only, no kubectl; config maps and secrets come from files
+  --name NAME        name of the node, to run several (default: default)
+  --base-dir DIR     directory for its files (default: /var/lib/kubelet-ts)
+  --run-dir DIR      directory for its sockets (default: /run/kubelet-ts)
+  --config FILE      a KubeletConfiguration for its node; directories, runtime and address cannot be changed
+  --no-api           no API server: static pods only, no kubectl; ConfigMaps and Secrets come from files
 
-Ctrl-C ends it and removes everything it started. Manifests, logs and the objects of the API are kept: the next
-start runs the same pods again.
+Ctrl-C stops it and removes everything it started. Manifests, logs and API objects are kept: the next start runs the
+same pods again.
 `;
 
-/** How long pods get to end by themselves when the node is shut down. */
-const farewellSeconds = 3;
+/** The grace period of pods when the node is shut down. */
+const terminationGraceSeconds = 3;
 
 export async function upCommand(args: readonly string[], out: NodeJS.WriteStream): Promise<number> {
   const options = parseOptions(args, {
@@ -113,15 +113,15 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
     out.write(
       `Pods:      ${cluster ? "kubectl, " : ""}kubelet apply, or drop manifests into ${files.manifests}\n`,
     );
-    if (!cluster) out.write(`Objects:   config maps and secrets for them: ${files.objects}\n`);
+    if (!cluster) out.write(`Objects:   ConfigMaps and Secrets for them: ${files.objects}\n`);
     out.write(`Log:       ${log.path}\n`);
     out.write(`Health:    http://127.0.0.1:${agent.healthPort}/healthz\n`);
-    out.write("Ctrl-C ends the node and everything in it.\n\n");
+    out.write("Ctrl-C stops the node and everything in it.\n\n");
     await showUntil(signalled, agent, out);
-    out.write("\nEnding the pods …\n");
-    // Before the pods: the API would be told that they have ended for good, and the next start is to run them again.
+    out.write("\nStopping the pods …\n");
+    // Before the pods: their termination would be reported to the API, and the next start would not run them again.
     await api?.stop();
-    await agent.endPods({ graceSeconds: farewellSeconds, withinMs: 20_000 });
+    await agent.endPods({ graceSeconds: terminationGraceSeconds, withinMs: 20_000 });
     return 0;
   } catch (error) {
     if (aborted.signal.aborted) return 130;
@@ -130,14 +130,14 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
     await api?.stop();
     await agent?.stop();
     cluster?.close();
-    out.write("Ending containerd and removing mounts, networks and cgroups …\n");
+    out.write("Stopping containerd and removing mounts, networks and cgroups …\n");
     const { left } = await node.stop();
-    for (const what of left) out.write(`could not remove ${what}\n`);
-    if (left.length === 0) out.write("Nothing is left running.\n");
+    for (const what of left) out.write(`failed to remove ${what}\n`);
+    if (left.length === 0) out.write("Everything is stopped.\n");
   }
 }
 
-/** A node of this machine's own cluster: the API asks it for logs and the like, and nobody else may. */
+/** A node of this machine's own cluster: only the API server may request logs and the like from it. */
 async function ofCluster(cluster: ClusterOptions, node: PrivateNode, given: KubeletConfiguration) {
   const { base, api } = node.files;
   const [address = "127.0.0.1"] = await nodeAddresses(undefined);
@@ -148,7 +148,7 @@ async function ofCluster(cluster: ClusterOptions, node: PrivateNode, given: Kube
   return { cluster, config, certDir: join(base, "pki"), server: { version } };
 }
 
-/** Nobody has config maps and secrets, so they come from a folder. */
+/** Without an API, ConfigMaps and Secrets come from a directory. */
 async function withoutCluster({ objects }: NodeFiles, config: KubeletConfiguration) {
   await mkdir(objects, { recursive: true, mode: 0o700 });
   return { config, localObjects: objects };

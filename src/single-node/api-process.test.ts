@@ -39,7 +39,7 @@ test("it is started again when it ends, and not after stop", async () => {
   assert.equal(isAlive(second), false);
 });
 
-test("one that ends before it serves is an error that has its last words", async () => {
+test("a process that exits before it serves is an error with its last output", async () => {
   const api = new ApiProcess({
     program: script("console.error('the database is locked'); process.exit(3)"),
     args: [],

@@ -83,21 +83,21 @@ export class ApiProcess {
     const { program, args, log } = this.#options;
     const [command = process.execPath, ...before] = program;
     const errors = openSync(log, "a", 0o600);
-    // A process group of its own: Ctrl-C in the terminal is for whoever ends the parts in their order.
+    // A separate process group: Ctrl-C in the terminal is handled by the parent, which stops the parts in order.
     const child = spawn(command, [...before, ...args], { detached: true, stdio: ["pipe", "pipe", errors] });
     closeSync(errors);
     this.#child = child;
-    child.stdin?.on("error", () => {}); // it is only there to tell the child of our end
+    child.stdin?.on("error", () => {}); // only signals our exit to the child
     const ended = new Promise<string>((resolve) => {
       child.once("error", (error) => resolve(messageOf(error)));
       child.once("exit", (code, by) => resolve(String(by ?? code)));
     });
     const address = Promise.withResolvers<string>();
-    let said = "";
+    let output = "";
     child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-      said += text;
-      const told = /^serving (\S+)\n/m.exec(said)?.[1];
-      if (told) address.resolve(told);
+      output += text;
+      const printed = /^serving (\S+)\n/m.exec(output)?.[1];
+      if (printed) address.resolve(printed);
     });
     void ended.then((how) => address.reject(this.#noStart(`the API ended (${how}) before it answered`)));
     const cancel = this.#clock.after(this.#timeoutMs, () =>

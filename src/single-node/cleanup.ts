@@ -21,13 +21,13 @@ export interface CleanupReport {
   /** How many processes were ended and mounts removed: 0 and 0 if the node had been stopped in order. */
   readonly ended: number;
   readonly unmounted: number;
-  /** What could not be removed, in words. */
+  /** Descriptions of what could not be removed. */
   readonly left: readonly string[];
 }
 
 /**
- * Removes everything a private node has in the kernel and on disk, whatever state it is in: also what a node that was
- * killed left behind. Nothing that belongs to anybody else is touched. May be repeated.
+ * Removes everything a private node has in the kernel and on disk, whatever state it is in, including what a killed
+ * node left behind. Nothing that belongs to others is touched. May be repeated.
  */
 export async function cleanUpNode(files: NodeFiles, options: CleanupOptions): Promise<CleanupReport> {
   const { logger = silentLogger, clock = systemClock } = options;
@@ -94,7 +94,7 @@ function bundles(files: NodeFiles): string[] {
   return below(join(files.containerd.state, "io.containerd.runtime.v2.task")).flatMap(below);
 }
 
-/** Shims listen in a folder that all containerds of a machine share; each bundle says where. */
+/** Shims listen in a directory that all containerds of a machine share; each bundle contains the address. */
 function removeShimSockets(files: NodeFiles): void {
   for (const bundle of bundles(files)) {
     for (const file of ["address", "bootstrap.json"]) {
@@ -128,7 +128,7 @@ async function unmountAll(files: NodeFiles, left: string[]): Promise<number> {
 }
 
 function removeFiles(files: NodeFiles, keep: CleanupOptions["keep"], left: string[]): void {
-  // A mount that stayed may show somebody else's files: then nothing is deleted.
+  // A mount that could not be removed may show unrelated files: then nothing is deleted.
   const mounted = mountsBelow(readMounts(), [files.base, files.run]);
   if (mounted.length > 0) {
     left.push(`files under ${files.base}: ${mounted[0]} is still mounted`);

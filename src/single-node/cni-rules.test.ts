@@ -59,7 +59,7 @@ test("a network whose name only begins like ours is not ours", () => {
   assert.deepEqual(planRuleRemoval(table(masquerade("n-2", theirs)), "n", false).own, []);
 });
 
-test("host ports go, and the shared chains with them when nobody had them before", () => {
+test("host ports are removed, and the shared chains with them if they did not exist before", () => {
   const dn = "CNI-DN-1234567890abcdef12345";
   const { own, shared } = planRuleRemoval(table(portmap, hostPort("n", dn)), "n", true);
   const heads = (changes: readonly (readonly string[])[]) =>
@@ -102,7 +102,7 @@ test("shared chains are noticed", () => {
   assert.equal(hasSharedChains(table(masquerade("n", ours))), false);
 });
 
-test("in a script, words with spaces and quotes are quoted", () => {
+test("in a script, arguments with spaces and quotes are quoted", () => {
   assert.equal(
     restoreScript([
       ["-D", "A", "--comment", 'a "b"'],

@@ -15,9 +15,10 @@ export interface RuleRemoval {
 }
 
 /**
- * What CNI plugins left of one network in the nat table, as changes that remove it. `natTable` is what
- * `iptables-save -t nat` prints. The plugins write the network's name in the comment of each of their rules. The chains that
- * all portmap users share go only if `removeShared` says that nobody had them before us, and they have become empty.
+ * The rules that CNI plugins left for one network in the nat table, as changes that remove them. `natTable` is the
+ * output of `iptables-save -t nat`. The plugins write the network's name in the comment of each of their rules. The
+ * chains that all portmap users share are removed only if `removeShared` is set, because they did not exist before us,
+ * and they have become empty.
  */
 export function planRuleRemoval(natTable: string, network: string, removeShared: boolean): RuleRemoval {
   const rules = natTable
@@ -61,7 +62,7 @@ function isPodChain(name: string): boolean {
   return /^CNI-(DN-)?[0-9a-f]{8,}$/.test(name);
 }
 
-/** Words as iptables-save prints them: quoted where they hold spaces, with backslashes inside quotes. */
+/** Arguments as iptables-save prints them: quoted where they hold spaces, with backslashes inside quotes. */
 function splitArguments(line: string): string[] {
   return [...line.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map((m) =>
     m[1] === undefined ? m[2]! : m[1].replace(/\\(.)/g, "$1"),

@@ -42,7 +42,7 @@ for (const major of [1, 2]) {
       assert.ok(text.includes(`\n${line}\n`), line);
     }
   });
-  test(`containerd ${major}: the file says its version and tables come after plain values`, () => {
+  test(`containerd ${major}: the file names its version and tables come after plain values`, () => {
     assert.ok(text.startsWith(`version = ${major + 1}\n`));
     assert.ok(text.indexOf("\ndisabled_plugins") < text.indexOf("\n["));
   });

@@ -90,7 +90,7 @@ function version3(settings: ContainerdSettings): Table {
     ],
     plugins: {
       "io.containerd.internal.v1.opt": { path: files.containerd.opt },
-      // The CRI plugin does not load without a verifier; this one has an empty folder and so nothing to ask.
+      // The CRI plugin does not load without a verifier; this one has an empty directory and so nothing to run.
       "io.containerd.image-verifier.v1.bindir": { bin_dir: join(files.containerd.opt, "image-verifier") },
       "io.containerd.nri.v1.nri": { disable: true }, // its socket belongs to the host
       "io.containerd.grpc.v1.cri": streaming,

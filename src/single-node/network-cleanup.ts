@@ -7,14 +7,14 @@ import type { NodeFiles } from "./node-files.ts";
 import { findProgram } from "./requirements.ts";
 import { run } from "./run.ts";
 
-/** libcni keeps its results here, whatever the configuration says. */
+/** libcni keeps its results here, regardless of its configuration. */
 const cniCache = "/var/lib/cni/results";
 
 /** Notes whether the chains that all users of host ports share were there before the node. */
 export async function noteSharedChains(files: NodeFiles): Promise<void> {
   const save = findProgram("iptables-save");
   if (!save) return;
-  // A kernel without a nat table has no chains either; the first pod will say what is wrong with it.
+  // A kernel without a nat table has no chains either; the first pod will report the error.
   const table = await run(save, ["-t", "nat"]).catch(() => "");
   if (hasSharedChains(table)) writeFileSync(sharedChainsNote(files), "");
 }
@@ -34,7 +34,7 @@ export async function removeNetwork(files: NodeFiles): Promise<string[]> {
 
 async function removeRules(files: NodeFiles): Promise<void> {
   const [iptables, save] = [findProgram("iptables"), findProgram("iptables-save")];
-  // Only a node that had a network can have left rules, and asking iptables would make its tables.
+  // Only a node that had a network can have left rules, and running iptables would create its tables.
   if (!iptables || !save || !existsSync(files.cni.conf)) return;
   const table = await run(save, ["-t", "nat"]);
   const removal = planRuleRemoval(table, files.network, !existsSync(sharedChainsNote(files)));

@@ -31,7 +31,7 @@ function x64Code(): Buffer {
   code.bytes(0x31, 0xd2); // xor edx, edx: no old set
   code.bytes(0x41, 0xba).int32(8); // mov r10d, 8: size of the set
   code.syscall(14); // rt_sigprocmask
-  code.jump(0xeb, "reap"); // children that ended before told somebody else
+  code.jump(0xeb, "reap"); // children that exited before notified another parent
   code.label("wait");
   code.bytes(0x48, 0x89, 0xe7); // mov rdi, rsp
   code.bytes(0x31, 0xf6); // xor esi, esi: no siginfo

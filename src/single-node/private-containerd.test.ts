@@ -66,8 +66,8 @@ test("an image is imported when the CRI knows it by each of its names", async (t
   const imported = containerd.importImage(image("one:1", "late:1")).then(() => {
     isImported = true;
   });
-  const asked = () => runtime.calls.filter(({ method }) => method === "ImageStatus").length;
-  await eventually(async () => asked() >= 4 || undefined);
+  const statusCalls = () => runtime.calls.filter(({ method }) => method === "ImageStatus").length;
+  await eventually(async () => statusCalls() >= 4 || undefined);
   assert.equal(isImported, false);
   await runtime.images.pull({ image: "late:1" } as Parameters<typeof runtime.images.pull>[0], t.signal);
   await imported;

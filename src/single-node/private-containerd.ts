@@ -155,7 +155,7 @@ export class PrivateContainerd {
     if (major === undefined) {
       throw new KubeletError(
         "ContainerdVersion",
-        `${binaries.containerd} says no version: "${version.trim()}"`,
+        `${binaries.containerd} printed no version: "${version.trim()}"`,
       );
     }
     const snapshotter = await this.#snapshotter();
@@ -196,10 +196,10 @@ export class PrivateContainerd {
         } catch (error) {
           if (isAbort(error)) throw error;
           if (this.#clock.now() >= deadline) {
-            const said = messageOf(error);
+            const message = messageOf(error);
             throw new KubeletError(
               "ContainerdStart",
-              `containerd does not answer: ${said}; ${this.#lastLog()}`,
+              `containerd does not answer: ${message}; ${this.#lastLog()}`,
             );
           }
         }
@@ -207,7 +207,7 @@ export class PrivateContainerd {
       }
     };
     const answered = answers();
-    answered.catch(() => {}); // if containerd has ended, that is the error to tell
+    answered.catch(() => {}); // if containerd has exited, report that error
     await Promise.race([answered, ended]);
     ended.catch(() => {});
   }
@@ -216,8 +216,8 @@ export class PrivateContainerd {
     const { log } = this.#options.files.containerd;
     try {
       const lines = readFileSync(log, "utf8").trim().split("\n");
-      const telling = lines.filter((line) => /level=(error|fatal)|^containerd:/.test(line));
-      return `${telling.at(-1) ?? lines.at(-1) ?? "no log"} (all of it in ${log})`;
+      const errorLines = lines.filter((line) => /level=(error|fatal)|^containerd:/.test(line));
+      return `${errorLines.at(-1) ?? lines.at(-1) ?? "no log"} (all of it in ${log})`;
     } catch {
       return `no log in ${log}`;
     }

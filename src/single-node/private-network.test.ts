@@ -29,7 +29,7 @@ test("pods and services have ranges of their own, apart from each other, from ot
   }
 });
 
-test("services keep their range when the node is started again, unless somebody else has it by then", (t) => {
+test("services keep their range when the node is started again, unless it is in use by then", (t) => {
   const files = folders(t)("a");
   writeFileSync(files.serviceRange, "10.70.16.0/20\n");
   assert.equal(chooseNetwork(files, []).serviceRange, "10.70.16.0/20");

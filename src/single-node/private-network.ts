@@ -42,8 +42,8 @@ const serviceBits = 20;
 const usualServiceRange = "10.96.0.0/16";
 
 /**
- * Chooses ranges that neither the host's routes nor another node has, writes the CNI configuration, and makes the bridge.
- * The bridge plugin would make it with the first pod; then the API could not be told earlier where it listens for pods.
+ * Chooses ranges that neither the host's routes nor another node use, writes the CNI configuration, and creates the
+ * bridge. The bridge plugin would create it with the first pod; then the API could not listen for pods earlier.
  */
 export async function makeNetwork(files: NodeFiles): Promise<PrivateNetwork> {
   const routes = parseRoutes(readFileSync("/proc/net/route", "utf8"));
@@ -60,7 +60,7 @@ export async function makeNetwork(files: NodeFiles): Promise<PrivateNetwork> {
   return network;
 }
 
-/** Services keep the range that they had, unless somebody else has come to use it. */
+/** Services keep their range, unless something else has started to use it. */
 export function chooseNetwork(files: NodeFiles, others: readonly Ipv4Range[]): PrivateNetwork {
   const noted = rangeIn(files.serviceRange);
   const kept = noted && isFree(parseCidr(noted), others) ? noted : undefined;

@@ -34,7 +34,7 @@ export interface PrivateNode {
   /** Its first address is on the node's bridge: an API that listens there is reached by pods. */
   readonly serviceRange: string;
   readonly containerd: PrivateContainerd;
-  /** Ends containerd and all containers and removes every trace in the kernel; files as `keep` says. */
+  /** Stops containerd and all containers and removes every trace in the kernel; files according to `keep`. */
   stop(options?: Pick<CleanupOptions, "keep">): Promise<CleanupReport>;
 }
 

@@ -75,11 +75,11 @@ for (const [how, more] of orphans) {
   });
 }
 
-test("the process that asks is never one of them", () => {
+test("the calling process is never one of them", () => {
   assert.deepEqual(pidsOf([facts(50, 1, "node", { cgroups: ["0::/kubelet-ts-demo"] })], 50), [[], [], []]);
 });
 
-test("/proc tells parent and start time of this process, and nothing of one that is gone", () => {
+test("/proc has parent and start time of this process, and nothing of one that is gone", () => {
   const self = readProcess(process.pid);
   assert.equal(self?.parent, process.ppid);
   assert.match(self?.startTime ?? "", /^\d+$/);

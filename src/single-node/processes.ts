@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import type { NodeFiles } from "./node-files.ts";
 
-/** What /proc says about one process, as far as it matters to whom the process belongs. */
+/** What /proc has about one process, as far as it matters to whom the process belongs. */
 export interface ProcessFacts {
   readonly pid: number;
   readonly parent: number;

@@ -24,7 +24,7 @@ export type Requirements =
   | { readonly ok: true; readonly binaries: Binaries }
   | { readonly ok: false; readonly missing: readonly Missing[] };
 
-/** What is asked of the machine; tests give their own. */
+/** How the machine is inspected; tests pass their own. */
 export interface ProgramFinder {
   readonly path: readonly string[];
   isProgram(file: string): boolean;
@@ -109,7 +109,7 @@ function isProgram(file: string): boolean {
 
 const ptInterp = 3;
 
-/** True for a 64-bit little-endian ELF program that asks for no loader. */
+/** True for a 64-bit little-endian ELF program without an interpreter. */
 export function isStatic(file: string): boolean {
   const head = Buffer.alloc(4096);
   const fd = openSync(file, "r");

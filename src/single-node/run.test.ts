@@ -12,7 +12,7 @@ const failures: [string, string[], object, RegExp][] = [
   ["no end in time", ["-c", "exec sleep 100"], { timeoutMs: 20 }, /no end after 20 ms/],
 ];
 for (const [what, args, options, message] of failures) {
-  test(`${what} is an error that says so`, async () => {
+  test(`${what} is an error that names it`, async () => {
     await assert.rejects(run("/bin/sh", args, options), { name: "KubeletError", message });
   });
 }

@@ -4,7 +4,7 @@ import { abortError, KubeletError } from "../lib/base/errors.ts";
 
 export interface RunOptions {
   signal?: AbortSignal;
-  /** Ended with SIGKILL after this long; 30 s unless told. */
+  /** Killed with SIGKILL after this long; default 30 s. */
   timeoutMs?: number;
   input?: string | Uint8Array;
   env?: NodeJS.ProcessEnv;
@@ -32,7 +32,7 @@ export function run(file: string, args: readonly string[], options: RunOptions =
     };
     child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
     child.stderr.on("data", (chunk: Buffer) => err.push(chunk));
-    child.stdin.on("error", () => {}); // a program that does not read its input says so by its status
+    child.stdin.on("error", () => {}); // a program that does not read its input reports that by its exit status
     child.stdin.end(options.input);
     child.on("error", (cause) => {
       settled();
@@ -40,11 +40,12 @@ export function run(file: string, args: readonly string[], options: RunOptions =
     });
     child.on("close", (code, killedBy) => {
       settled();
-      const said = Buffer.concat(err).toString().trim();
+      const output = Buffer.concat(err).toString().trim();
       if (code === 0) resolve(Buffer.concat(out).toString());
       else if (signal?.aborted) reject(abortError(signal.reason));
       else if (late) reject(new KubeletError("CommandTimeout", `${title}: no end after ${timeoutMs} ms`));
-      else reject(new KubeletError("CommandFailed", `${title}: ${said || `ended with ${code ?? killedBy}`}`));
+      else
+        reject(new KubeletError("CommandFailed", `${title}: ${output || `ended with ${code ?? killedBy}`}`));
     });
   });
 }

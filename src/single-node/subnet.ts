@@ -55,7 +55,7 @@ function overlaps(a: Ipv4Range, b: Ipv4Range): boolean {
   return (a.address & mask) >>> 0 === (b.address & mask) >>> 0;
 }
 
-/** The kernel prints addresses as the machine's (little-endian) word. */
+/** The kernel prints addresses as a (little-endian) machine integer. */
 function swapped(hex: string): number {
   return Buffer.from(hex.padStart(8, "0"), "hex").reverse().readUInt32BE(0);
 }
