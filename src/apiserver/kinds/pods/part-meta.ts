@@ -1,4 +1,4 @@
-import { specShape } from "../../../lib/model/validation/pod-shape.ts";
+import { core } from "../../../lib/schema/types/core/core.ts";
 import type { PodDraft } from "./pod-draft.ts";
 
 const fixed = [
@@ -19,7 +19,7 @@ export function keepTheRest(pod: PodDraft, old: PodDraft): void {
 
 /** All that a door does not write which leads to these fields of the spec. */
 export function allBut(...written: readonly string[]): string[][] {
-  const fields = specShape.kind === "object" ? Object.keys(specShape.fields) : [];
+  const fields = [...core.struct("PodSpec")!.fields.keys()];
   const others = fields.filter((field) => !written.includes(field)).map((field) => ["spec", field]);
   return [["metadata"], ["status"], ...others];
 }

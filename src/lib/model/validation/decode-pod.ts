@@ -1,7 +1,7 @@
+import { core } from "../../schema/types/core/core.ts";
 import type { Pod } from "../pod.ts";
-import { podShape } from "./pod-shape.ts";
+import { decode, isRecord } from "./decode-value.ts";
 import type { Problem } from "./problem.ts";
-import { decode, isRecord } from "./schema.ts";
 
 /** A pod of the right types, as somebody wrote it: nothing is defaulted, and nothing else is checked yet. */
 export type WrittenPod = Omit<Pod, "metadata"> & {
@@ -18,16 +18,22 @@ export type DecodeResult = { pod: WrittenPod; unknownFields: string[] } | { prob
 export function decodePod(input: unknown, at = ""): DecodeResult {
   const wrongKind = kindProblem(input, at);
   if (wrongKind) return { problems: [wrongKind] };
-  const { value, problems, unknown } = decode(podShape, input, at);
+  const { value, problems, unknown } = decode(core.struct("Pod")!, withoutBookkeeping(input), at);
   if (problems.list.length > 0) return { problems: problems.list };
   const pod = value as WrittenPod;
   pod.metadata ??= {};
   pod.spec ??= { containers: [] };
   pod.spec.containers ??= [];
-  delete pod.status;
-  // Bookkeeping of the API server, of no meaning on a node.
-  delete pod.metadata.managedFields;
   return { pod, unknownFields: unknown };
+}
+
+/** Status and managed fields are written by the API server and by kubelets. In a manifest they mean nothing, whatever they hold. */
+function withoutBookkeeping(input: unknown): unknown {
+  if (!isRecord(input)) return input;
+  const { status: _status, ...manifest } = input;
+  if (!isRecord(manifest.metadata)) return manifest;
+  const { managedFields: _managedFields, ...metadata } = manifest.metadata;
+  return { ...manifest, metadata };
 }
 
 function kindProblem(input: unknown, at: string): Problem | undefined {

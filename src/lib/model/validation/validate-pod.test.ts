@@ -120,6 +120,22 @@ table("structure", [
   ],
 ]);
 
+test("status and managed fields are left out, whatever they hold", () => {
+  const result = validatePod({ ...pod({ metadata: { managedFields: 1 } }), status: "running" });
+  assert.ok("pod" in result, JSON.stringify(result));
+  assert.deepEqual(result.unknownFields, []);
+  assert.equal("status" in result.pod || "managedFields" in result.pod.metadata, false);
+});
+
+test("a claim template has the metadata that all objects have", () => {
+  const template = (metadata: object) => ({
+    volumes: [{ name: "v", ephemeral: { volumeClaimTemplate: { metadata, spec: {} } } }],
+  });
+  const result = validatePod(pod({ spec: template({ finalizers: ["example.com/f"], foo: 1 }) }));
+  assert.ok("pod" in result, JSON.stringify(result));
+  assert.deepEqual(result.unknownFields, ["spec.volumes[0].ephemeral.volumeClaimTemplate.metadata.foo"]);
+});
+
 test("unknown fields are listed and left out", () => {
   const result = validatePod(pod({ container: { imge: "x" }, spec: { foo: { bar: 1 } } }));
   assert.ok("pod" in result);

@@ -1,9 +1,9 @@
+import { core } from "../../schema/types/core/core.ts";
 import type { PodSpec, Volume } from "../pod.ts";
 import { parseQuantity } from "../quantity.ts";
 import { checkFieldRef, checkResourceFieldRef, volumeFields } from "./env.ts";
 import { descendingPath, dnsLabel, fileMode, noBacksteps, volumeFilePath } from "./names.ts";
 import type { Problems } from "./problem.ts";
-import { volumeSources } from "./volume-shape.ts";
 
 type Items = { key?: string; path?: string; mode?: number }[] | undefined;
 type DownwardItems = NonNullable<Volume["downwardAPI"]>["items"];
@@ -56,7 +56,8 @@ export function checkVolumes(spec: PodSpec, problems: Problems): Map<string, Vol
 }
 
 function checkSource(volume: Volume, at: string, problems: Problems): void {
-  const [kind, ...more] = Object.keys(volume).filter((key) => key in volumeSources);
+  const sources = core.struct("VolumeSource")!.fields;
+  const [kind, ...more] = Object.keys(volume).filter((key) => sources.has(key));
   if (kind === undefined) {
     problems.required(at, "must specify a volume type");
     return;
