@@ -1,5 +1,6 @@
 import { messageOf } from "../lib/base/errors.ts";
 import type { Logger } from "../lib/base/logger.ts";
+import { readableStack } from "../lib/base/readable-stack.ts";
 
 /**
  * Faults go to the structured log, with their stack. After an uncaught exception some callback was left half-done, and
@@ -24,5 +25,5 @@ export function logRejections(logger: Logger): void {
 }
 
 function fieldsOf(reason: unknown): { err: string; stack?: string | undefined } {
-  return { err: messageOf(reason), stack: reason instanceof Error ? reason.stack : undefined };
+  return { err: messageOf(reason), stack: reason instanceof Error ? readableStack(reason) : undefined };
 }

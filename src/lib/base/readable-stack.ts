@@ -1,0 +1,38 @@
+import { readFileSync } from "node:fs";
+import { type SourceMapFile, type SourcePosition, sourcePositions } from "./source-map.ts";
+
+/** A place in a bundle within a stack: "/opt/kubelet/dist/agent.cjs:12:345", counted from 1. */
+const bundlePlace = /(?:file:\/\/)?(\/[^\s():]+\.cjs):(\d+):(\d+)/g;
+
+/**
+ * The stack of an error with the places in the sources ("src/kubelet/agent/agent.ts:99:5") instead of those in minified bundles. The
+ * source map is read for this and not kept: mapping every stack (--enable-source-maps) costs memory in each process and time in each
+ * error, while few stacks are ever printed.
+ */
+export function readableStack(error: Error): string {
+  const stack = error.stack ?? `${error.name}: ${error.message}`;
+  const places = [...stack.matchAll(bundlePlace)].map(([place, bundle = "", line, column]) => ({
+    ...{ place, bundle, line: Number(line) - 1, column: Number(column) - 1 },
+  }));
+  const readable = new Map<string, string>();
+  for (const [bundle, inBundle] of Map.groupBy(places, (place) => place.bundle)) {
+    const map = readMap(`${bundle}.map`);
+    if (!map) continue;
+    for (const [index, position] of sourcePositions(map, inBundle).entries())
+      if (position) readable.set(inBundle[index]!.place, shown(position));
+  }
+  return stack.replace(bundlePlace, (place) => readable.get(place) ?? place);
+}
+
+/** Sources are relative to the bundle; what counts is their place in the project. */
+function shown({ source, line, column }: SourcePosition): string {
+  return `${source.replace(/^(?:\.\.\/)+/, "")}:${line + 1}:${column + 1}`;
+}
+
+function readMap(path: string): SourceMapFile | undefined {
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as SourceMapFile;
+  } catch {
+    return undefined;
+  }
+}
