@@ -1,8 +1,12 @@
-// Where the log calls of a bundle stand in the sources, so that log lines can name file and line without its source map.
-import { SourceMap } from "node:module";
+// Where the log calls of a bundle are in the sources, so that log lines can name file and line without its source map.
+import { sourcePositions } from "../../src/lib/base/source-map.ts";
 
-/** By name, by a level that is computed: `logger[level](`, or of what a function chose: `failureLog(...)(`. */
-const logCall = /\.(?:info|warn|error|debug)\(|logger\[\w+\]\(|\)\((?=["`a-z])/g;
+/**
+ * By name, by a computed level: `logger[level](`, or on what a function returned: `failureLog(...)(`. The bundler may break a long
+ * line between any two tokens.
+ */
+const logCall =
+  /\.\n?(?:info|warn|error|debug)\n?\(|logger\d*\n?\[\n?\w+\n?\]\n?\(|\)\n?\((?=\n?["'`a-zA-Z_$])/g;
 
 /**
  * By line and column in the bundle, as a call site has them (from 1; at the name of the method, or at the bracket of
@@ -10,15 +14,19 @@ const logCall = /\.(?:info|warn|error|debug)\(|logger\[\w+\]\(|\)\((?=["`a-z])/g
  * @returns {Record<string, string>}
  */
 export function logSites(bundle, sourceMap) {
-  const map = new SourceMap(JSON.parse(sourceMap));
+  const lineStarts = [0, ...[...bundle.matchAll(/\n/g)].map(({ index }) => index + 1)];
+  let line = 0;
+  const calls = [...bundle.matchAll(logCall)].map(({ 0: call, index }) => {
+    const at = index + (call.startsWith(".") ? call.search(/\w/) : call.length - 1);
+    while ((lineStarts[line + 1] ?? Infinity) <= at) line++;
+    return { line, column: at - lineStarts[line] };
+  });
   const sites = {};
-  for (const [index, text] of bundle.split("\n").entries())
-    for (const { 0: call, index: start } of text.matchAll(logCall)) {
-      const column = call.startsWith(".") ? start + 1 : start + call.length - 1;
-      const { originalSource, originalLine } = map.findEntry(index, column);
-      if (originalSource?.startsWith("../src/") !== true) continue;
-      const file = originalSource.split("/").slice(-2).join("/");
-      sites[`${index + 1}:${column + 1}`] = `${file}:${originalLine + 1}`;
-    }
+  for (const [index, found] of sourcePositions(JSON.parse(sourceMap), calls).entries()) {
+    if (!found?.source.startsWith("../src/")) continue;
+    const { line, column } = calls[index];
+    const file = found.source.split("/").slice(-2).join("/");
+    sites[`${line + 1}:${column + 1}`] = `${file}:${found.line + 1}`;
+  }
   return sites;
 }

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { bundleOptions } from "./bundle.mjs";
 import { logSites } from "./log-sites.mjs";
 
 const writer = fileURLToPath(new URL("../../src/lib/base/log-writer.ts", import.meta.url));
@@ -33,26 +34,29 @@ if (true) chosen(
 )("21", { a: 1 });
 `;
 
-test("log lines of a bundle name the line of the source that their call is in", async () => {
-  const dir = mkdtempSync(join(tmpdir(), "log-sites-"));
-  try {
-    mkdirSync(join(dir, "src/part"), { recursive: true });
-    writeFileSync(join(dir, "src/part/main.ts"), source);
-    const { build } = await import("esbuild");
-    const outfile = join(dir, "dist/bundle.cjs");
-    await build({
-      entryPoints: [join(dir, "src/part/main.ts")],
-      ...{ outfile, bundle: true, platform: "node", target: "node24", format: "cjs", sourcemap: "linked" },
-    });
-    const sites = logSites(readFileSync(outfile, "utf8"), readFileSync(`${outfile}.map`, "utf8"));
-    writeFileSync(join(dir, "dist/bundle.log-sites.json"), JSON.stringify(sites));
-    const lines = execFileSync(process.execPath, [outfile], { encoding: "utf8" }).trimEnd().split("\n");
-    const places = lines.map((line) => /(\S+)\] "(\d+)"/.exec(line)?.slice(1));
-    assert.deepEqual(
-      places,
-      ["5", "9", "10", "13", "16", "18", "21", "16"].map((line) => [`main.ts:${line}`, line]),
-    );
-  } finally {
-    rmSync(dir, { recursive: true });
-  }
-});
+for (const lineLimit of [bundleOptions().lineLimit, 1])
+  test(`log lines of a bundle name the line of the source that their call is in, lines of ${lineLimit}`, async () => {
+    const dir = mkdtempSync(join(tmpdir(), "log-sites-"));
+    try {
+      mkdirSync(join(dir, "src/part"), { recursive: true });
+      writeFileSync(join(dir, "src/part/main.ts"), source);
+      const { build } = await import("esbuild");
+      const outfile = join(dir, "dist/main.cjs");
+      await build({
+        ...bundleOptions(),
+        entryPoints: { main: "src/part/main.ts" },
+        lineLimit,
+        absWorkingDir: dir,
+      });
+      const sites = logSites(readFileSync(outfile, "utf8"), readFileSync(`${outfile}.map`, "utf8"));
+      writeFileSync(join(dir, "dist/main.log-sites.json"), JSON.stringify(sites));
+      const lines = execFileSync(process.execPath, [outfile], { encoding: "utf8" }).trimEnd().split("\n");
+      const places = lines.map((line) => /(\S+)\] "(\d+)"/.exec(line)?.slice(1));
+      assert.deepEqual(
+        places,
+        ["5", "9", "10", "13", "16", "18", "21", "16"].map((line) => [`main.ts:${line}`, line]),
+      );
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
+  });

@@ -14,21 +14,12 @@ import { loadConfiguration } from "../lib/config/load.ts";
 import { nodeName as nodeNameOf } from "../lib/host/node-facts.ts";
 import { serviceManager } from "../lib/host/sd-notify.ts";
 import { logFaults } from "./faults.ts";
-import { usage } from "./flags.ts";
 import { untilSignal } from "./signals.ts";
 import { version } from "./version.ts";
 
 /** The agent itself, with the flags of a kubelet. */
 export async function agentCommand(args: readonly string[]): Promise<number> {
   const { config, flags, gates, warnings } = await loadConfiguration({ args });
-  if (flags.help) {
-    process.stdout.write(usage());
-    return 0;
-  }
-  if (flags.version === "true" || flags.version === "raw") {
-    process.stdout.write(`Kubernetes ${version}\n`);
-    return 0;
-  }
   const logging: LogWriterOptions = {
     format: config.logging.format === "json" ? "json" : "text",
     verbosity: config.logging.verbosity,

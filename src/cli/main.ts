@@ -1,6 +1,9 @@
 import { writeFileSync } from "node:fs";
-import { KubeletError, messageOf } from "../lib/base/errors.ts";
+import { isKubeletError, KubeletError, messageOf } from "../lib/base/errors.ts";
+import { readableStack } from "../lib/base/readable-stack.ts";
+import { parseFlags } from "../lib/config/flags/parse.ts";
 import { widenThreadPool } from "../lib/host/thread-pool.ts";
+import { version } from "./version.ts";
 
 /** Node names its processes after a thread; tools look for a process named kubelet. */
 function nameProcess(): void {
@@ -11,10 +14,13 @@ function nameProcess(): void {
   }
 }
 
-/** `kubelet` with flags is the agent; with a subcommand it is one of kubelet-ts's own commands, each loaded on demand. */
+/**
+ * `kubelet` with flags is the agent; with a subcommand it is one of kubelet-ts's own commands. Each is a bundle of its own
+ * (scripts/lib/bundle.mjs), loaded on demand.
+ */
 async function main(args: readonly string[]): Promise<number> {
-  const [word, ...rest] = args;
-  switch (word) {
+  const [command, ...rest] = args;
+  switch (command) {
     case "api":
       return (await import("./api-command.ts")).apiCommand(rest, process.stdout);
     case "up":
@@ -30,13 +36,24 @@ async function main(args: readonly string[]): Promise<number> {
     case "run":
       return (await import("./run-command.ts")).runCommand(rest, process.stdout);
     default:
-      if (word && !word.startsWith("-"))
+      if (command && !command.startsWith("-"))
         throw new KubeletError(
           "Usage",
-          `unknown command: ${word} (available: up, pods, explain, apply, delete, run, api; without a command: the agent)`,
+          `unknown command: ${command} (available: up, pods, explain, apply, delete, run, api; without a command: the agent)`,
         );
-      return (await import("./agent-command.ts")).agentCommand(args);
+      return agentWith(args);
   }
+}
+
+/** The version and the help need the flags only, not the agent. As upstream: a configuration file is not read for them. */
+async function agentWith(args: readonly string[]): Promise<number> {
+  const { flags } = parseFlags(args);
+  if (flags.help) return (await import("./help-command.ts")).helpCommand(process.stdout);
+  if (flags.version === "true" || flags.version === "raw") {
+    process.stdout.write(`Kubernetes ${version}\n`);
+    return 0;
+  }
+  return (await import("./agent-command.ts")).agentCommand(args);
 }
 
 // Who reads us may have seen enough: `kubelet pods -w | head -1`.
@@ -45,16 +62,25 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(0);
 });
 
+// A command with a log of its own logs such a fault instead.
+process.on("uncaughtException", (error) => {
+  if (process.listenerCount("uncaughtException") === 1) fail(error);
+});
+
+function fail(error: unknown): never {
+  process.stderr.write(`kubelet: ${error instanceof Error ? readableStack(error) : error}\n`);
+  process.exit(1);
+}
+
 widenThreadPool();
 nameProcess();
 main(process.argv.slice(2)).then(
   (code) => process.exit(code),
   (error: unknown) => {
     // Errors of system calls are shown to users as they are; anything else is a bug, and shown with its stack.
-    const known = error instanceof KubeletError || (error as NodeJS.ErrnoException | undefined)?.syscall;
-    process.stderr.write(
-      `kubelet: ${known ? messageOf(error) : error instanceof Error ? error.stack : error}\n`,
-    );
+    const known = isKubeletError(error) || (error as NodeJS.ErrnoException | undefined)?.syscall;
+    if (!known) fail(error);
+    process.stderr.write(`kubelet: ${messageOf(error)}\n`);
     process.exit(1);
   },
 );

@@ -1,19 +1,13 @@
 import assert from "node:assert/strict";
-import { existsSync, globSync, readFileSync, statSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { StandaloneAgent } from "../faults/standalone-agent.ts";
 import { repoDir } from "./agent-process.ts";
+import { built, builtFile } from "./built.ts";
 import { mainFile } from "./cli-process.ts";
 
-const bundle = join(repoDir, "dist/kubelet.cjs");
 const sources = globSync("src/**/*.ts", { cwd: repoDir });
-const changedAt = (file: string) => statSync(join(repoDir, file)).mtimeMs;
-/** The lines of sources that have changed since are others. */
-const built =
-  existsSync(bundle) && sources.every((file) => changedAt(file) < changedAt("dist/kubelet.cjs"))
-    ? true
-    : "not built from these sources";
 const header = /^[IWE]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ ([^ /]+\.ts:\d+)\] "/;
 
 /** True if a log call begins in that line of a file with that name. */
@@ -42,7 +36,7 @@ async function logOf(program: string, flags: readonly string[]): Promise<string[
 
 for (const [name, program, runs] of [
   ["from the sources", mainFile, true],
-  ["from the bundle", bundle, built],
+  ["from the bundle", builtFile, built],
 ] as const) {
   test(`each log line names file and line of its call, ${name}`, {
     skip: runs !== true && runs,

@@ -1,3 +1,6 @@
+/** Marks the class in all bundles of the process. */
+const mark = Symbol.for("kubelet-ts/KubeletError");
+
 /** An error with a stable code, a message that a user can act on, and what caused it. */
 export class KubeletError extends Error {
   readonly code: string;
@@ -9,6 +12,15 @@ export class KubeletError extends Error {
     this.code = code;
     this.retryAt = options?.retryAt;
   }
+
+  get [mark](): boolean {
+    return true;
+  }
+}
+
+/** True for the errors of another bundle, too, which has a class of its own: a command's, in the program that loaded it. */
+export function isKubeletError(error: unknown): error is KubeletError {
+  return error instanceof Error && mark in error;
 }
 
 export function retryAtOf(error: unknown): number | undefined {

@@ -331,13 +331,6 @@ test("a bad command line is a usage error", async () => {
   });
 });
 
-test("help and version do not read files", async () => {
-  for (const asked of ["--help", "--version", "--version=raw"]) {
-    const { flags } = await loadConfiguration({ args: [asked, "--config=/nowhere", "--max-pods=-1"] });
-    assert.equal(flags.config, "/nowhere");
-  }
-});
-
 test("one warning names what is accepted without effect", async (t) => {
   const { args } = await load(t, {
     file: "oomScoreAdj: 5\ncontainerLogMaxWorkers: 2\nsyncFrequency: 10s\n",

@@ -38,9 +38,7 @@ export interface LoadedConfiguration {
  */
 export async function loadConfiguration({ args, cgroupVersion }: LoadOptions): Promise<LoadedConfiguration> {
   const { flags, configOverrides, given } = parseFlags(args);
-  // Nobody who asks for help wants to hear about a broken file.
-  const informative = flags.help || flags.version === "true" || flags.version === "raw";
-  const files = informative ? noFiles() : await readFiles(flags);
+  const files = await readFiles(flags);
   // A file that can be read but holds wrong fields is still checked further, to tell all problems at once.
   if (files.unreadable) throw configError(files.problems);
 
@@ -75,7 +73,7 @@ export async function loadConfiguration({ args, cgroupVersion }: LoadOptions): P
   const gates = new FeatureGates(config.featureGates);
   const problems = [...files.problems, ...validateConfiguration(config, gates)];
   if (cgroupVersion) problems.push(...validateForHost(config, { cgroupVersion }));
-  if (problems.length > 0 && !informative) throw configError(problems, origins);
+  if (problems.length > 0) throw configError(problems, origins);
 
   const setFields = [...(main ? [main.raw] : []), ...dropIns.map(({ raw }) => raw)].flatMap((raw) =>
     leaves(raw),
@@ -96,10 +94,6 @@ interface ConfigFiles {
   readonly dropIns: readonly ConfigFile[];
   readonly problems: readonly Problem[];
   readonly unreadable: boolean;
-}
-
-function noFiles(): ConfigFiles {
-  return { main: undefined, dropIns: [], problems: [], unreadable: false };
 }
 
 /** Reads and decodes every file, so that all of their problems are told at once. */

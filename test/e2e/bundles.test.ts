@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { type BuildOptions, build } from "esbuild";
+import { median } from "../bench/figures.ts";
+import { repoDir } from "./agent-process.ts";
+import { built, builtFile, launcherFile } from "./built.ts";
+
+const skip = built !== true && built;
+let dir: string;
+before(() => {
+  dir = mkdtempSync(join(tmpdir(), "bundles-"));
+});
+after(() => rmSync(dir, { recursive: true, force: true }));
+
+test("a bundle holds its product and the libraries, and none of the other products", async () => {
+  const { bundleOptions } = (await import(join(repoDir, "scripts/lib/bundle.mjs"))) as {
+    bundleOptions(): BuildOptions;
+  };
+  const { metafile } = await build({ ...bundleOptions(), write: false, metafile: true });
+  const bundleOf = (name: string) => Object.keys(metafile.outputs[`dist/${name}.cjs`]!.inputs);
+  const below = (name: string, folder: string) =>
+    bundleOf(name).filter((file) => file.startsWith(`src/${folder}/`));
+  assert.ok(below("agent", "kubelet").length > 100);
+  assert.deepEqual([...below("agent", "apiserver"), ...below("agent", "single-node")], []);
+  assert.ok(below("api", "apiserver").length > 100);
+  assert.deepEqual([...below("api", "kubelet"), ...below("api", "single-node")], []);
+  for (const name of ["up", "run"]) assert.deepEqual(below(name, "apiserver"), [], name);
+  // Pure functions of theirs are welcome in a command that explains a pod; what runs pods is not.
+  for (const name of ["main", "help", "pods", "apply", "delete", "explain"]) {
+    assert.deepEqual(below(name, "apiserver"), [], name);
+    assert.deepEqual(
+      bundleOf(name).filter((file) => /node_modules\/(@grpc|@bufbuild|prom-client)\//.test(file)),
+      [],
+      name,
+    );
+  }
+  for (const name of ["main", "help", "pods"])
+    assert.deepEqual([...below(name, "kubelet"), ...bundleOf(name).filter(isPackage)], [], name);
+});
+
+const isPackage = (file: string) => file.startsWith("node_modules/");
+
+/** What a run of a program takes, from start to exit. */
+function run(program: string, args: readonly string[]): { ms: number; kib: number } {
+  const peak = join(dir, "peak");
+  const began = performance.now();
+  // The process writes its own peak: the one that wait4 reports includes the process that started it.
+  const NODE_OPTIONS = `--require=${join(dir, "peak.cjs")}`;
+  const env = { PATH: process.env.PATH, KUBELET_NODE: process.execPath, PEAK: peak, NODE_OPTIONS };
+  const { status, stderr } = spawnSync(program, args, { env, encoding: "utf8" });
+  const ms = performance.now() - began;
+  assert.equal(status, 0, stderr);
+  return { ms, kib: Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(peak, "utf8"))?.[1]) };
+}
+
+test("`kubelet --version` takes at most 3 times as long as Node alone, and 25 MB more", { skip }, (t) => {
+  writeFileSync(
+    join(dir, "peak.cjs"),
+    `const fs = require("node:fs");
+    process.on("exit", () => fs.writeFileSync(process.env.PEAK, fs.readFileSync("/proc/self/status")));`,
+  );
+  const programs: [string, string, string[]][] = [
+    ["node", process.execPath, ["-e", "0"]],
+    ["kubelet", launcherFile, ["--version"]],
+  ];
+  const runs: Record<string, { ms: number; kib: number }[]> = { node: [], kubelet: [] };
+  // In turns, so that other load meets both; the first run writes the compile cache.
+  for (let round = 0; round < 12; round++)
+    for (const [name, program, args] of programs) {
+      const figures = run(program, args);
+      if (round > 0) runs[name]!.push(figures);
+    }
+  const ms = (name: string) => median(runs[name]!.map((figures) => figures.ms));
+  const mib = (name: string) => median(runs[name]!.map((figures) => figures.kib)) / 1024;
+  const text = (name: string) => `${name}: ${ms(name).toFixed(0)} ms, ${mib(name).toFixed(1)} MiB`;
+  t.diagnostic(`${text("node")}; ${text("kubelet")}`);
+  assert.ok(ms("kubelet") <= 3 * ms("node"), `${text("node")}; ${text("kubelet")}`);
+  assert.ok(mib("kubelet") - mib("node") <= 25, `${text("node")}; ${text("kubelet")}`);
+});
+
+for (const [what, connect, statement] of [
+  ["a promise", "() => { broken(); }", "connect("],
+  [
+    "a callback",
+    "() => ({ on: (event, callback) => event === 'connect' && process.nextTick(callback), destroy: broken })",
+    "socket.destroy()",
+  ],
+] as const)
+  test(`a fault in ${what} is printed with its places in the sources`, { skip }, () => {
+    const preload = join(dir, "fault.cjs");
+    writeFileSync(
+      preload,
+      `const broken = () => { throw new TypeError("broken"); };\nrequire("node:net").connect = ${connect};`,
+    );
+    const args = ["--require", preload, builtFile, "pods"];
+    const { status, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
+    assert.equal(status, 1);
+    const [first, ...frames] = stderr.trimEnd().split("\n");
+    assert.equal(first, "kubelet: TypeError: broken");
+    const lines = [...stderr.matchAll(/(src\/cli\/agent-socket\.ts):(\d+):\d+/g)].map(
+      ([, file, line]) => readFileSync(join(repoDir, file!), "utf8").split("\n")[Number(line) - 1],
+    );
+    assert.ok(
+      lines.some((line) => line?.includes(statement)),
+      stderr,
+    );
+    assert.deepEqual(
+      frames.filter((frame) => frame.includes("/dist/")),
+      [],
+    );
+  });
