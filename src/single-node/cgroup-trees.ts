@@ -1,6 +1,6 @@
 import { readdirSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Clock, sleep } from "../lib/base/clock.ts";
+import { type Clock, msFromNow, sleep } from "../lib/base/clock.ts";
 import { errnoOf } from "../lib/base/errors.ts";
 
 /** A cgroup and all below it, children before parents; empty if there is none. */
@@ -19,10 +19,10 @@ export async function removeCgroups(
   clock: Clock,
   timeoutMs = 5000,
 ): Promise<string[]> {
-  const deadline = clock.now() + timeoutMs;
+  const deadline = msFromNow(clock, timeoutMs);
   for (;;) {
     const left = dirs.flatMap(cgroupTree).filter((dir) => !removed(dir));
-    if (left.length === 0 || clock.now() >= deadline) return left;
+    if (left.length === 0 || clock.monotonic() >= deadline) return left;
     await sleep(clock, 20);
   }
 }

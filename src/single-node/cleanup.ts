@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { type Clock, sleep, systemClock } from "../lib/base/clock.ts";
+import { type Clock, msFromNow, sleep, systemClock } from "../lib/base/clock.ts";
 import { messageOf } from "../lib/base/errors.ts";
 import { type Logger, silentLogger } from "../lib/base/logger.ts";
 import { cgroupMounts, mountsBelow, readMounts } from "../lib/host/mount-table.ts";
@@ -57,13 +57,13 @@ export async function cleanUpNode(files: NodeFiles, options: CleanupOptions): Pr
 
 /** Ends containerd first, so that it does not act on the end of the others. */
 async function endProcesses(files: NodeFiles, taskIds: ReadonlySet<string>, clock: Clock) {
-  const deadline = clock.now() + 10_000;
+  const deadline = msFromNow(clock, 10_000);
   const ended = new Set<number>();
   const strays = new Set<string>();
   for (;;) {
     const { api, containerd, containers, shims } = processesOfNode(files, readProcesses(), process.pid);
     const alive = [...containerd, ...api, ...containers, ...shims].filter((p) => !p.zombie);
-    if (alive.length === 0 || clock.now() >= deadline) {
+    if (alive.length === 0 || clock.monotonic() >= deadline) {
       return { ended: ended.size, strays: [...strays], survivors: alive };
     }
     for (const path of containers.flatMap(cgroupPaths)) if (taskIds.has(basename(path))) strays.add(path);

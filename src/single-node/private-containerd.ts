@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
-import { type Clock, sleep, systemClock } from "../lib/base/clock.ts";
+import { type Clock, msFromNow, msSince, sleep, systemClock } from "../lib/base/clock.ts";
 import { isAbort, KubeletError, messageOf } from "../lib/base/errors.ts";
 import { type Logger, silentLogger } from "../lib/base/logger.ts";
 import { createMetrics } from "../lib/base/metrics.ts";
@@ -60,7 +60,7 @@ export class PrivateContainerd {
     const { files, binaries } = this.#options;
     await this.#writeConfig(signal);
     const log = openSync(files.containerd.log, "a");
-    const started = this.#clock.now();
+    const started = this.#clock.monotonic();
     // A process group of its own: Ctrl-C in the terminal must not end it before the pods have been stopped.
     const child = spawn(binaries.containerd, ["--config", files.containerd.config], {
       detached: true,
@@ -83,7 +83,10 @@ export class PrivateContainerd {
       await this.stop();
       throw error;
     }
-    this.#logger.debug(2, "Containerd is serving", { pid: child.pid, ms: this.#clock.now() - started });
+    this.#logger.debug(2, "Containerd is serving", {
+      pid: child.pid,
+      ms: Math.round(msSince(this.#clock, started)),
+    });
   }
 
   async stop(): Promise<void> {
@@ -129,13 +132,13 @@ export class PrivateContainerd {
       metrics: createMetrics(),
     });
     const isKnown = (name: string) => cri.imageStatus({ image: name }, { signal }).then(Boolean);
-    const deadline = this.#clock.now() + this.#timeoutMs;
+    const deadline = msFromNow(this.#clock, this.#timeoutMs);
     try {
       for (;;) {
         // containerd 1.6 answers before its CRI plugin does.
         const known = await Promise.all(image.names.map(isKnown)).catch(() => [false]);
         if (known.every(Boolean)) return;
-        if (this.#clock.now() >= deadline) {
+        if (this.#clock.monotonic() >= deadline) {
           throw new KubeletError(
             "ImageImport",
             `${image.names[0]} was imported, but containerd's CRI does not show it`,
@@ -180,7 +183,7 @@ export class PrivateContainerd {
   }
 
   async #untilItAnswers(exited: Promise<ContainerdExit>, signal?: AbortSignal): Promise<void> {
-    const deadline = this.#clock.now() + this.#timeoutMs;
+    const deadline = msFromNow(this.#clock, this.#timeoutMs);
     const ended = exited.then((exit): never => {
       const how = exit.signal ?? exit.code ?? "no start";
       throw new KubeletError(
@@ -195,7 +198,7 @@ export class PrivateContainerd {
           return;
         } catch (error) {
           if (isAbort(error)) throw error;
-          if (this.#clock.now() >= deadline) {
+          if (this.#clock.monotonic() >= deadline) {
             const message = messageOf(error);
             throw new KubeletError(
               "ContainerdStart",

@@ -11,6 +11,7 @@ import type {
   ObservedSandbox,
 } from "../../src/kubelet/state/observed-pods.ts";
 import type { ProbeKind, ProbeOutcome } from "../../src/kubelet/state/probe-results.ts";
+import { wallTime } from "../../src/lib/base/time.ts";
 import type { ContainerId, SandboxId } from "../../src/lib/clients/cri/cri.ts";
 import type { Container, Pod } from "../../src/lib/model/pod.ts";
 import { isSidecar } from "../../src/lib/model/restart-policy.ts";
@@ -40,9 +41,9 @@ export class PlanModel {
 
   plan(): PodPlan {
     const context: PlanContext = {
-      now: 0,
+      wall: wallTime(0),
       hashOf: (container) => container.image ?? "",
-      restartAt: () => 0,
+      restartAt: () => undefined,
       probe: (kind, id) => this.#probes.get(`${kind}/${id}`),
       replaced: ({ id }) => this.#replaced.has(id),
     };
@@ -114,7 +115,7 @@ export class PlanModel {
     this.containers = this.containers.map((c) => {
       if (c.id !== id || !isLive(c)) return c;
       if (exitCode === 0) this.#through.add(`${c.sandboxId}/${c.name}`);
-      return { ...c, state: "exited", exitCode, finishedAt: 1 };
+      return { ...c, state: "exited", exitCode, finishedAt: wallTime(1) };
     });
   }
 

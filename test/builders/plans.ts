@@ -3,15 +3,16 @@ import { test } from "node:test";
 import { planPod } from "../../src/kubelet/pipeline/pod-runtime/plan/plan-pod.ts";
 import type { PlanContext, PodPlan } from "../../src/kubelet/pipeline/pod-runtime/plan/pod-plan.ts";
 import type { ObservedContainer, ObservedPod } from "../../src/kubelet/state/observed-pods.ts";
+import { wallTime } from "../../src/lib/base/time.ts";
 import type { SandboxId } from "../../src/lib/clients/cri/cri.ts";
 import type { Pod } from "../../src/lib/model/pod.ts";
 import { aSandbox, seenContainer } from "./pods.ts";
 
 /** No back-off, no probes, nothing changed. */
 export const quiet: PlanContext = {
-  now: 100_000,
+  wall: wallTime(100_000),
   hashOf: () => "h",
-  restartAt: () => 0,
+  restartAt: () => undefined,
   probe: () => undefined,
   replaced: () => false,
 };

@@ -3,6 +3,7 @@ import type {
   ObservedPod,
   ObservedSandbox,
 } from "../../src/kubelet/state/observed-pods.ts";
+import { wallTime } from "../../src/lib/base/time.ts";
 import type { ContainerId, SandboxId } from "../../src/lib/clients/cri/cri.ts";
 import type { Container, Pod, PodSpec, PodUid } from "../../src/lib/model/pod.ts";
 
@@ -37,7 +38,7 @@ export function aSandbox(more: Partial<ObservedSandbox> = {}): ObservedSandbox {
     id: "s0" as SandboxId,
     state: "ready",
     attempt: 0,
-    createdAt: 1000,
+    createdAt: wallTime(1000),
     ips: ["10.0.0.1"],
     hostNetwork: false,
     annotations: {},
@@ -56,9 +57,9 @@ export function seenContainer(name: string, more: Partial<ObservedContainer> = {
     hash: "h",
     image: "busybox:1",
     imageRef: "sha256:1",
-    createdAt: 2000 + attempt,
-    startedAt: 2000 + attempt,
-    finishedAt: more.state === "exited" ? 3000 + attempt : 0,
+    createdAt: wallTime(2000 + attempt),
+    startedAt: wallTime(2000 + attempt),
+    finishedAt: wallTime(more.state === "exited" ? 3000 + attempt : 0),
     exitCode: 0,
     reason: "",
     message: "",

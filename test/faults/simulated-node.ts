@@ -1,6 +1,7 @@
 import { EventStream } from "../../src/kubelet/pipeline/pleg/event-stream.ts";
 import { Pleg } from "../../src/kubelet/pipeline/pleg/pleg.ts";
 import { PodRuntime, type PodRuntimeOptions } from "../../src/kubelet/pipeline/pod-runtime/pod-runtime.ts";
+import type { ActiveDeadline } from "../../src/kubelet/pipeline/pod-workers/pod-work.ts";
 import { PodWorkers } from "../../src/kubelet/pipeline/pod-workers/pod-workers.ts";
 import { isFinal } from "../../src/kubelet/pipeline/status-manager/phase-by-states.ts";
 import { StatusManager } from "../../src/kubelet/pipeline/status-manager/status-manager.ts";
@@ -283,9 +284,9 @@ export class SimulatedAgent {
     knows: (uid: PodUid) => this.observed.knows(uid),
   };
 
-  #deadlineOf({ metadata, spec }: Pod): number | undefined {
+  #deadlineOf({ metadata, spec }: Pod): ActiveDeadline | undefined {
     const since = this.statuses.activeSince(metadata.uid);
     if (spec.activeDeadlineSeconds === undefined || since === undefined) return undefined;
-    return since + spec.activeDeadlineSeconds * 1000;
+    return { since, limitMs: spec.activeDeadlineSeconds * 1000 };
   }
 }

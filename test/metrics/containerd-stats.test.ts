@@ -8,6 +8,7 @@ import { Stats } from "../../src/kubelet/stats/stats.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
 import { createMetrics } from "../../src/lib/base/metrics.ts";
+import { epochMs, wallTime } from "../../src/lib/base/time.ts";
 import { createCriClient } from "../../src/lib/clients/cri/client.ts";
 import type { ContainerId, CriClient, SandboxId } from "../../src/lib/clients/cri/cri.ts";
 import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
@@ -68,7 +69,7 @@ describeOnContainerd("statistics of a pod", (version) => {
             id: sandboxId,
             state: "ready",
             attempt: 0,
-            createdAt: Date.now(),
+            createdAt: wallTime(Date.now()),
             ips: [],
             hostNetwork: false,
           },
@@ -88,9 +89,9 @@ describeOnContainerd("statistics of a pod", (version) => {
             imageRef: "",
           },
           ...{
-            createdAt: Date.now(),
-            startedAt: Date.now(),
-            finishedAt: 0,
+            createdAt: wallTime(Date.now()),
+            startedAt: wallTime(Date.now()),
+            finishedAt: wallTime(0),
             exitCode: 0,
             reason: "",
             message: "",
@@ -128,8 +129,8 @@ describeOnContainerd("statistics of a pod", (version) => {
         rootDir: node.rootDir,
         podLogsDir: node.logDir,
         machine: { memoryBytes: Number(machine.memoryBytes), swapBytes: Number(machine.swapBytes) },
-        bootedAt: await readBootTime(),
-        startedAt: Date.now(),
+        bootedAt: wallTime(epochMs(await readBootTime())),
+        startedAt: wallTime(epochMs(wallTime(Date.now()))),
         psi: true,
         podStatsFromRuntime: false,
         maxAgeMs: 0,

@@ -24,6 +24,7 @@ import { droppedEvents } from "../../src/kubelet/server/pods-api/dropped-events.
 import type { Exchange } from "../../src/kubelet/server/route.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";
 import { createMetrics, type Metrics } from "../../src/lib/base/metrics.ts";
+import { wallTime } from "../../src/lib/base/time.ts";
 import { createOperationMetrics } from "../../src/lib/clients/cri/operation-metrics.ts";
 import { requestMetrics as clientMetrics } from "../../src/lib/clients/kube/request-metrics.ts";
 import type { CgroupDriver } from "../../src/lib/host/cgroups/driver.ts";
@@ -42,7 +43,7 @@ function agentMetrics(): Metrics {
   createApiWriterMetrics(metrics);
   createStatusMetrics(metrics);
   new StartTimes({ metrics, clock: systemClock, initMs: () => 0 });
-  startupMetrics({ metrics, clock: systemClock, bootedAt: 0, startedAt: 0 });
+  startupMetrics({ metrics, clock: systemClock, bootedAt: wallTime(0), startedAt: wallTime(0) });
   clientMetrics(metrics);
   timedCgroups({} as CgroupDriver, metrics, systemClock);
   imageMetrics(metrics);

@@ -10,6 +10,7 @@ import type { ObservedPod } from "../../src/kubelet/state/observed-pods.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
 import { createMetrics } from "../../src/lib/base/metrics.ts";
+import { wallTime } from "../../src/lib/base/time.ts";
 import { createCriClient } from "../../src/lib/clients/cri/client.ts";
 import type { ContainerId, CriClient, SandboxId } from "../../src/lib/clients/cri/cri.ts";
 import { NamespaceMode } from "../../src/lib/gen/runtime/v1/api_pb.js";
@@ -132,7 +133,7 @@ export class StreamingNode {
 
   #seen(sandboxId: SandboxId, ids: readonly (readonly [string, ContainerId])[]): ObservedPod {
     const { uid, name, namespace } = this.pod.metadata;
-    const nothing = { attempt: 0, createdAt: 1, annotations: {} };
+    const nothing = { attempt: 0, createdAt: wallTime(1), annotations: {} };
     return {
       ...{ uid, name, namespace },
       sandboxes: [{ ...nothing, id: sandboxId, state: "ready", ips: [], hostNetwork: false }],
@@ -146,9 +147,9 @@ export class StreamingNode {
           hash: "",
           image: "",
           imageRef: "",
-          startedAt: 1,
+          startedAt: wallTime(1),
         },
-        ...{ finishedAt: 0, exitCode: 0, reason: "", message: "", logPath: "" },
+        ...{ finishedAt: wallTime(0), exitCode: 0, reason: "", message: "", logPath: "" },
       })),
     };
   }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { msFromNow } from "../../lib/base/clock.ts";
 import { FakeClock } from "../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../lib/base/logger.ts";
 import type { Draft, Objects } from "../definition.ts";
@@ -44,9 +45,9 @@ export async function startCluster(): Promise<Cluster> {
       return (await objects.get({ resource, namespace, name })) as unknown as Draft | undefined;
     },
     async until(what, isSo, withinMs = 5_000) {
-      const end = clock.now() + withinMs;
+      const end = msFromNow(clock, withinMs);
       while (!(await isSo())) {
-        assert.ok(clock.now() < end, `${what}: not within ${withinMs} ms`);
+        assert.ok(clock.monotonic() < end, `${what}: not within ${withinMs} ms`);
         await clock.advance(Math.max(20, withinMs / 250));
       }
     },

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
-import type { Clock } from "../../lib/base/clock.ts";
+import { type Clock, msFromNow } from "../../lib/base/clock.ts";
 import { isAbort } from "../../lib/base/errors.ts";
+import { earliest, endOfTime, msBetween, plusMs } from "../../lib/base/time.ts";
 import { type Scope, seenThrough, type WatchEvent } from "./change-event.ts";
 import type { Place } from "./continue-token.ts";
 import { tooOld } from "./errors.ts";
@@ -42,7 +43,7 @@ export async function* watchEvents(
   const { clock, head, history } = source;
   const { signal, bookmarks = false, timeoutMs = Number.POSITIVE_INFINITY } = options;
   const ended = () => head.closed || signal?.aborted === true;
-  const deadline = clock.now() + timeoutMs;
+  const deadline = msFromNow(clock, timeoutMs);
   let position: number;
   if (start.kind === "after") {
     position = start.version;
@@ -62,7 +63,7 @@ export async function* watchEvents(
     if (start.markEnd) yield { type: "BOOKMARK", version: position, initialEventsEnd: true };
   }
 
-  let bookmarkAt = bookmarks ? clock.now() + source.bookmarkMs : Number.POSITIVE_INFINITY;
+  let bookmarkAt = bookmarks ? msFromNow(clock, source.bookmarkMs) : endOfTime;
   while (!ended()) {
     const { events, through, more } = history.changes(scope.resource, position);
     for (const event of events) {
@@ -72,13 +73,13 @@ export async function* watchEvents(
       if (ended()) return;
     }
     position = through;
-    const now = clock.now();
+    const now = clock.monotonic();
     if (now >= deadline) {
       if (bookmarks) yield { type: "BOOKMARK", version: position, initialEventsEnd: false };
       return;
     }
     if (now >= bookmarkAt) {
-      bookmarkAt = now + source.bookmarkMs;
+      bookmarkAt = plusMs(now, source.bookmarkMs);
       yield { type: "BOOKMARK", version: position, initialEventsEnd: false };
       continue;
     }
@@ -87,7 +88,7 @@ export async function* watchEvents(
       await turn();
     } else if (position >= head.version) {
       // Otherwise something was written while the client took its events.
-      const wait = Math.min(deadline, bookmarkAt) - now;
+      const wait = msBetween(now, earliest(deadline, bookmarkAt));
       position = (await head.nextChange(scope.resource, position, wait, signal)).position;
     }
   }

@@ -2,6 +2,7 @@ import type { Clock } from "../../lib/base/clock.ts";
 import type { Component } from "../../lib/base/component.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import { createMetrics, type Metrics } from "../../lib/base/metrics.ts";
+import { msBetween } from "../../lib/base/time.ts";
 import { createCriClient } from "../../lib/clients/cri/client.ts";
 import { RuntimeConnection } from "../../lib/clients/cri/connection.ts";
 import type { CriClient } from "../../lib/clients/cri/cri.ts";
@@ -134,5 +135,8 @@ function initRuntime({ metadata, spec }: Pod, observed: ObservedPods): number {
   const ended = (observed.get(metadata.uid)?.containers ?? []).filter(
     ({ name, state }) => names.has(name) && state === "exited",
   );
-  return ended.reduce((sum, { startedAt, finishedAt }) => sum + Math.max(0, finishedAt - startedAt), 0);
+  return ended.reduce(
+    (sum, { startedAt, finishedAt }) => sum + Math.max(0, msBetween(startedAt, finishedAt)),
+    0,
+  );
 }

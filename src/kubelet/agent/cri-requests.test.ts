@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { aContainer, aPod, seen, seenContainer, testUid } from "../../../test/builders/pods.ts";
 import { abortError, KubeletError } from "../../lib/base/errors.ts";
+import { monotonicTime } from "../../lib/base/fake-clock.ts";
 import { NamespaceMode } from "../../lib/gen/runtime/v1/api_pb.js";
 import { hasChosenDnsPolicy } from "../../lib/model/asked-dns.ts";
 import type { Container, EnvVar, Pod } from "../../lib/model/pod.ts";
@@ -48,7 +49,9 @@ test("a sandbox gets the resolver that its policy asks for, and the pod's cgroup
 });
 
 test("a volume whose image does not come is reported as any image, with the time of the next pull", async (t) => {
-  const failure = new KubeletError("ImagePullBackOff", 'Back-off pulling image "i"', { retryAt: 5 });
+  const failure = new KubeletError("ImagePullBackOff", 'Back-off pulling image "i"', {
+    retryAt: monotonicTime(5),
+  });
   const volumes = { mountsFor: () => Promise.reject(failure), devicesFor: async () => [] };
   const { requests } = await setUp(t, undefined, { volumes });
   const made = { attempt: 0, image, podIPs: ["10.0.0.5"], signal: never };

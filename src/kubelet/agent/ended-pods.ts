@@ -1,3 +1,4 @@
+import { dateOf, msBetween, type WallTime, wallTime } from "../../lib/base/time.ts";
 import type { PodExplanation } from "./explain-pod.ts";
 
 /** For so long after a pod has failed it is listed, also when it is gone. */
@@ -8,14 +9,14 @@ const mostPods = 100;
 export class EndedPods {
   #pods: PodExplanation[] = [];
 
-  remember(explanation: PodExplanation, now: number): void {
-    const goneAt = new Date(now).toISOString();
+  remember(explanation: PodExplanation, now: WallTime): void {
+    const goneAt = dateOf(now).toISOString();
     this.#pods = [...this.all(now), { ...explanation, waitsFor: null, goneAt }].slice(-mostPods);
   }
 
   /** The oldest first. */
-  all(now: number): PodExplanation[] {
-    this.#pods = this.#pods.filter(({ failedAt }) => now - Date.parse(failedAt ?? "") < listedMs);
+  all(now: WallTime): PodExplanation[] {
+    this.#pods = this.#pods.filter(({ failedAt }) => msBetween(wallTime(failedAt ?? ""), now) < listedMs);
     return this.#pods;
   }
 }

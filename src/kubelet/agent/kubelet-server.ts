@@ -117,7 +117,7 @@ async function routes(core: AgentCore, parts: ServerParts): Promise<{ open: Rout
     configuration: () => encodeConfiguration({ ...config, ...shownFiles(config, options.certDir) }),
     flags: () => options.server?.flags ?? {},
     version: parts.version,
-    startedAt: clock.now(),
+    startedAt: clock.wall(),
     blocked: parts.explain,
     setVerbosity: (level) => options.setVerbosity?.(level),
     runtime: cri,
@@ -201,7 +201,7 @@ async function statistics(core: AgentCore, parts: ServerParts): Promise<Route[]>
     podLogsDir: config.podLogsDir,
     machine,
     bootedAt,
-    startedAt: clock.now(),
+    startedAt: clock.wall(),
     psi: gates("KubeletPSI"),
     podStatsFromRuntime: gates("PodAndContainerStatsFromCRI"),
   });
@@ -220,6 +220,6 @@ async function statistics(core: AgentCore, parts: ServerParts): Promise<Route[]>
       features: options.gates.list?.() ?? [],
     },
     process: () => readProcessUsage(bootedAt),
-    now: () => clock.now(),
+    now: () => clock.wall(),
   });
 }

@@ -1,4 +1,5 @@
 import { KubeletError } from "../../lib/base/errors.ts";
+import type { WallTime } from "../../lib/base/time.ts";
 import {
   type CgroupLayout,
   cgroupDriver,
@@ -30,14 +31,14 @@ export interface Node {
   configuration: NodeConfiguration;
   identity: SystemIdentity;
   layout: CgroupLayout;
-  /** When the machine and when the agent was started, in milliseconds since the epoch. */
-  bootedAt: number;
-  startedAt: number;
+  /** When the machine and when the agent was started. */
+  bootedAt: WallTime;
+  startedAt: WallTime;
 }
 
 export async function readNode(o: AgentOptions): Promise<Node> {
   const { config, clock, logger } = o;
-  const startedAt = clock.now();
+  const startedAt = clock.wall();
   const machine = await readMachineFacts();
   const layout = await detectLayout();
   if (layout.version === 1 && config.failCgroupV1)

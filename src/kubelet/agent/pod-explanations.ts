@@ -1,7 +1,9 @@
-import type { Clock } from "../../lib/base/clock.ts";
+import { type Clock, wallTimeOf } from "../../lib/base/clock.ts";
+import { dateOf, epochMs, type MonotonicTime } from "../../lib/base/time.ts";
 import { type PodStatus, type PodUid, sourceOf } from "../../lib/model/pod.ts";
 import type { PodWorker } from "../pipeline/pod-workers/pod-worker.ts";
 import { isFinal } from "../pipeline/status-manager/phase-by-states.ts";
+import type { ProbeTrouble } from "../pods/probes/probe-worker.ts";
 import type { Wanted } from "../server/explained.ts";
 import { type ObservedPod, runningContainers } from "../state/observed-pods.ts";
 import type { ProbeKill } from "./container-end.ts";
@@ -15,8 +17,8 @@ export interface PodExplanationsOptions {
   readonly workers: { all(): Iterable<PodWorker> };
   readonly statuses: { get(uid: PodUid): PodStatus | undefined };
   readonly observed: { get(uid: PodUid): ObservedPod | undefined };
-  readonly probes: { troubles(uid: PodUid): PodFacts["troubles"] };
-  readonly runtime: { stopping(uid: PodUid): { id: string; endsAt: number; inHook: boolean }[] };
+  readonly probes: { troubles(uid: PodUid): readonly ProbeTrouble[] };
+  readonly runtime: { stopping(uid: PodUid): { id: string; endsAt: MonotonicTime; inHook: boolean }[] };
   readonly volumes: { waiting(uid: PodUid): string[] };
   /** Whether the API has the newest status of a pod; true also if there is no API. */
   readonly isWritten: (uid: PodUid) => boolean;
@@ -47,9 +49,9 @@ export class PodExplanations {
   /** A liveness or startup probe has failed for good: its container is killed, and the next one knows nothing of the answer. */
   probeFailed(uid: PodUid, kind: string, id: string): void {
     const container = this.#o.observed.get(uid)?.containers.find((c) => c.id === id)?.name;
-    const trouble = this.#o.probes
-      .troubles(uid)
-      .find((t) => t.kind === kind && (container === undefined || t.container === container));
+    const trouble = this.#troubles(uid).find(
+      (t) => t.kind === kind && (container === undefined || t.container === container),
+    );
     if (!trouble) return;
     this.#kills.set(uid, [...(this.#kills.get(uid) ?? []), { ...trouble, id }].slice(-mostKills));
   }
@@ -58,7 +60,7 @@ export class PodExplanations {
   gone(worker: PodWorker): void {
     const explanation = explainPod(this.#facts(worker));
     this.#kills.delete(worker.id.uid);
-    if (explanation.failedAt !== null) this.#ended.remember(explanation, this.#o.clock.now());
+    if (explanation.failedAt !== null) this.#ended.remember(explanation, this.#o.clock.wall());
   }
 
   /** Undefined if there is no such pod. */
@@ -66,7 +68,7 @@ export class PodExplanations {
     const { clock, nodeName } = this.#o;
     const workers = [...this.#o.workers.all()];
     const known = workers.map((worker) => ({ worker, ...worker.id }));
-    const ended = this.#ended.all(clock.now()).map((explanation) => ({ explanation, ...explanation }));
+    const ended = this.#ended.all(clock.wall()).map((explanation) => ({ explanation, ...explanation }));
     const meant = [...known, ...ended].filter(
       (pod) => !("pod" in wanted) || isMeant(wanted.pod, pod, nodeName),
     );
@@ -79,12 +81,12 @@ export class PodExplanations {
     });
     // A pod that is there comes before those of its name that are gone.
     pods.sort((a, b) => compare(fullName(a), fullName(b)) || compare(a.goneAt ?? "", b.goneAt ?? ""));
-    return { node: nodeName, at: new Date(clock.now()).toISOString(), pods };
+    return { node: nodeName, at: dateOf(clock.wall()).toISOString(), pods };
   }
 
   /** Not ready, on its way out, not staying up, or failed a short while ago. A pod that has completed is none of that. */
   #isListed(worker: PodWorker, { cause, failedAt }: PodExplanation): boolean {
-    if (failedAt !== null && this.#o.clock.now() - Date.parse(failedAt) < listedMs) return true;
+    if (failedAt !== null && epochMs(this.#o.clock.wall()) - Date.parse(failedAt) < listedMs) return true;
     const status = this.#o.statuses.get(worker.id.uid);
     switch (worker.phase) {
       case "syncing":
@@ -99,7 +101,7 @@ export class PodExplanations {
   }
 
   #facts(worker: PodWorker): PodFacts {
-    const { clock, observed, probes, runtime, statuses, volumes } = this.#o;
+    const { clock, observed, runtime, statuses, volumes } = this.#o;
     const { id, pod, phase, blockedOn, history, verdict, waiting, endedByItself } = worker;
     const { uid } = id;
     const status = statuses.get(uid);
@@ -108,16 +110,21 @@ export class PodExplanations {
       ...{ id, pod, phase, blockedOn, history, verdict, waiting, status, endedByItself },
       source: pod ? sourceOf(pod) : "none",
       isReady: isReady(worker, status),
-      troubles: probes.troubles(uid),
+      troubles: this.#troubles(uid),
       kills: this.#kills.get(uid) ?? [],
       running: runningContainers(observed.get(uid)).map((container) => {
         const stop = stops.find((s) => s.id === container.id);
-        return { name: container.name, ...(stop && { stop }) };
+        const shown = stop && { ...stop, endsAt: epochMs(wallTimeOf(clock, stop.endsAt)) };
+        return { name: container.name, ...(shown && { stop: shown }) };
       }),
       volumes: phase === "syncing" ? volumes.waiting(uid) : [],
       unwrittenSince: this.#unwrittenSince(worker),
-      now: clock.now(),
+      now: epochMs(clock.wall()),
     };
+  }
+
+  #troubles(uid: PodUid): PodFacts["troubles"] {
+    return this.#o.probes.troubles(uid).map((trouble) => ({ ...trouble, at: epochMs(trouble.at) }));
   }
 
   #unwrittenSince({ id, pod, phase, removed, history }: PodWorker): number | undefined {

@@ -112,7 +112,7 @@ export function podWork(
       const { activeDeadlineSeconds } = pod.spec;
       const since = statuses().activeSince(pod.metadata.uid);
       if (activeDeadlineSeconds == null || since === undefined) return undefined;
-      return since + activeDeadlineSeconds * 1000;
+      return { since, limitMs: activeDeadlineSeconds * 1000 };
     },
   };
 }

@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type Clock, sleep } from "../../lib/base/clock.ts";
+import { type Clock, msFromNow, sleep } from "../../lib/base/clock.ts";
 import { httpStatusOf, KubeletError, messageOf } from "../../lib/base/errors.ts";
 import { failureLog } from "../../lib/base/failure-log.ts";
 import type { Logger } from "../../lib/base/logger.ts";
@@ -81,8 +81,8 @@ async function newKey(file: string): Promise<KeyObject> {
 
 /** A node may come up before its API server does. After a minute the request is sent all the same, and says what is wrong. */
 async function waitForServer({ transport, clock, random, logger, signal }: BootstrapOptions): Promise<void> {
-  const until = clock.now() + serverMs;
-  while (clock.now() < until) {
+  const until = msFromNow(clock, serverMs);
+  while (clock.monotonic() < until) {
     try {
       await transport.request({ method: "GET", path: "/version", signal, timeoutMs: 1000 });
       return;

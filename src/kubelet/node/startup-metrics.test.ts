@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { FakeClock } from "../../lib/base/fake-clock.ts";
 import { createMetrics } from "../../lib/base/metrics.ts";
+import { wallTime } from "../../lib/base/time.ts";
 import { startupMetrics } from "./startup-metrics.ts";
 
 const steps = ["pre_kubelet_", "pre_registration_", "registration_", "post_registration_", ""];
@@ -9,7 +10,7 @@ const steps = ["pre_kubelet_", "pre_registration_", "registration_", "post_regis
 function bench() {
   const metrics = createMetrics();
   const clock = new FakeClock(100_000);
-  const startup = startupMetrics({ metrics, clock, bootedAt: 40_000, startedAt: 90_000 });
+  const startup = startupMetrics({ metrics, clock, bootedAt: wallTime(40_000), startedAt: wallTime(90_000) });
   const told = async () => {
     const text = await metrics.registry.metrics();
     const value = (step: string) =>

@@ -1,5 +1,6 @@
-import type { Clock } from "../../lib/base/clock.ts";
+import { type Clock, monotonicOf } from "../../lib/base/clock.ts";
 import type { Metrics } from "../../lib/base/metrics.ts";
+import { type MonotonicTime, msBetween, type WallTime } from "../../lib/base/time.ts";
 
 /** What a node that joins a cluster for the first time goes through. Each step counts once. */
 export interface StartupSteps {
@@ -12,9 +13,9 @@ export interface StartupSteps {
 export interface StartupMetricsOptions {
   metrics: Metrics;
   clock: Clock;
-  /** When the machine and when the agent was started, in milliseconds since the epoch. */
-  bootedAt: number;
-  startedAt: number;
+  /** When the machine and when the agent was started. */
+  bootedAt: WallTime;
+  startedAt: WallTime;
 }
 
 /** How long each step took; 0 of all of them for a node that was registered before. */
@@ -35,25 +36,27 @@ export function startupMetrics({ metrics, clock, bootedAt, startedAt }: StartupM
     "Seconds from when the node was registered to when it was ready",
   );
   const whole = gauge("", "Seconds from the start of the machine to when the node was ready");
-  let attemptedAt: number | undefined;
-  let registeredAt: number | undefined;
-  let readyAt: number | undefined;
+  const started = monotonicOf(clock, startedAt);
+  const beforeAgentMs = msBetween(bootedAt, startedAt);
+  let attemptedAt: MonotonicTime | undefined;
+  let registeredAt: MonotonicTime | undefined;
+  let readyAt: MonotonicTime | undefined;
   return {
     attempting() {
-      attemptedAt ??= clock.now();
+      attemptedAt ??= clock.monotonic();
     },
     registered() {
       if (attemptedAt === undefined || registeredAt !== undefined) return;
-      registeredAt = clock.now();
-      beforeAgent.set((startedAt - bootedAt) / 1000);
-      beforeAttempt.set((attemptedAt - startedAt) / 1000);
-      registration.set((registeredAt - attemptedAt) / 1000);
+      registeredAt = clock.monotonic();
+      beforeAgent.set(beforeAgentMs / 1000);
+      beforeAttempt.set(msBetween(started, attemptedAt) / 1000);
+      registration.set(msBetween(attemptedAt, registeredAt) / 1000);
     },
     ready() {
       if (registeredAt === undefined || readyAt !== undefined) return;
-      readyAt = clock.now();
-      afterwards.set((readyAt - registeredAt) / 1000);
-      whole.set((readyAt - bootedAt) / 1000);
+      readyAt = clock.monotonic();
+      afterwards.set(msBetween(registeredAt, readyAt) / 1000);
+      whole.set((beforeAgentMs + msBetween(started, readyAt)) / 1000);
     },
   };
 }

@@ -136,7 +136,7 @@ export class PluginManager implements Component {
       this.#running.delete(running);
       if (this.#signal.aborted) return;
       if (isDone || place.identity !== identity) return this.#advance(path, place);
-      const delayMs = this.#backoff.failed(path, this.#clock.now());
+      const delayMs = this.#backoff.failed(path, this.#clock.monotonic());
       place.cancelRetry = this.#clock.after(delayMs, () => this.#advance(path, place));
     });
     this.#running.add(running);

@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from "../../lib/base/clock.ts";
 import { createMetrics } from "../../lib/base/metrics.ts";
+import { wallTime } from "../../lib/base/time.ts";
 import type { ContainerId, SandboxId } from "../../lib/clients/cri/cri.ts";
 import { CriError } from "../../lib/clients/cri/cri-error.ts";
 import { fakePod } from "../../lib/model/fake-pod.ts";
@@ -32,9 +33,9 @@ const container = (name: string, state: "running" | "exited") => ({
     hash: "",
     image: "example/app:1",
     imageRef: "",
-    createdAt: 1,
-    startedAt: 1,
-    finishedAt: 0,
+    createdAt: wallTime(1),
+    startedAt: wallTime(1),
+    finishedAt: wallTime(0),
   },
   ...{ exitCode: 0, reason: "", message: "", logPath: "", annotations: {} },
 });
@@ -47,7 +48,7 @@ const observed: ObservedPod = {
     {
       id: "sandbox" as SandboxId,
       state: "ready",
-      ...{ attempt: 0, createdAt: 1, ips: [], hostNetwork: false, annotations: {} },
+      ...{ attempt: 0, createdAt: wallTime(1), ips: [], hostNetwork: false, annotations: {} },
     },
   ],
   containers: [container("app", "running"), container("shell", "running"), container("done", "exited")],
@@ -86,7 +87,7 @@ export function fakeNodeRoutes(o: {
     get: (uid: string) => (uid === observed.uid ? observed : undefined),
   };
   const debug: DebugOptions = {
-    ...{ desired, observed: seen, version: "v1.36.0", startedAt: 0, clock: systemClock },
+    ...{ desired, observed: seen, version: "v1.36.0", startedAt: wallTime(0), clock: systemClock },
     statuses: { get: () => ({ phase: "Running" }) },
     checks: () => [
       { name: "ping", health: () => ({ ok: true }) },

@@ -1,3 +1,4 @@
+import type { WallTime } from "../../lib/base/time.ts";
 import type { ContainerId, SandboxId } from "../../lib/clients/cri/cri.ts";
 import type { PodId, PodUid } from "../../lib/model/pod.ts";
 
@@ -19,9 +20,9 @@ export interface ObservedContainer {
   imageRef: string;
   /** The image's own id in the runtime; it keeps the image from being removed. Empty with old runtimes. */
   imageId?: string;
-  createdAt: number;
-  startedAt: number;
-  finishedAt: number;
+  createdAt: WallTime;
+  startedAt: WallTime;
+  finishedAt: WallTime;
   exitCode: number;
   reason: string;
   message: string;
@@ -39,7 +40,7 @@ export interface ObservedSandbox {
   id: SandboxId;
   state: "ready" | "notready";
   attempt: number;
-  createdAt: number;
+  createdAt: WallTime;
   ips: readonly string[];
   hostNetwork: boolean;
   annotations: Readonly<Record<string, string>>;

@@ -1,4 +1,5 @@
 import { fewAtOnce } from "../../lib/base/few-at-once.ts";
+import type { WallTime } from "../../lib/base/time.ts";
 import type { CgroupUsage } from "../../lib/host/cgroups/usage.ts";
 import type { InterfaceCount } from "../../lib/host/network-usage.ts";
 import { readOpenFiles, readOpenFilesLimit } from "../../lib/host/process-usage.ts";
@@ -19,8 +20,8 @@ export interface CgroupRow {
   readonly pod: string;
   readonly container: string;
   /** Milliseconds since the epoch. */
-  readonly time: number;
-  readonly startedAt: number;
+  readonly time: WallTime;
+  readonly startedAt: WallTime;
   readonly usage: CgroupUsage;
   /** Of a pod's network: at its sandbox, as everywhere. */
   readonly network?: readonly InterfaceCount[];
@@ -34,7 +35,7 @@ export interface CgroupRow {
 
 type Owner = Pick<CgroupRow, "name" | "image" | "namespace" | "pod" | "container"> & {
   readonly kind: "machine" | "group" | "pod" | "sandbox" | "container";
-  readonly startedAt?: number;
+  readonly startedAt?: WallTime;
 };
 
 const cgroupsAtOnce = 4;
@@ -111,7 +112,7 @@ async function rowOf(
   const counted = await o.cgroups.read(id, "all");
   if (!counted) return undefined;
   const usage = o.psi ? counted : { ...counted, pressure: {} };
-  const time = o.clock.now();
+  const time = o.clock.wall();
   const row = { id, ...labels, time, startedAt: startedAt ?? (await o.cgroups.createdAt(id)) ?? time, usage };
   if (kind === "machine") {
     const network = await host.network("self");

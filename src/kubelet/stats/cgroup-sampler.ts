@@ -1,4 +1,5 @@
 import type { Clock } from "../../lib/base/clock.ts";
+import type { WallTime } from "../../lib/base/time.ts";
 import type { CgroupUsageReader } from "../../lib/host/cgroups/usage.ts";
 import type { CpuRates } from "./cpu-rates.ts";
 import { type CgroupStats, type CgroupStatsOptions, cgroupStats } from "./from-cgroup.ts";
@@ -22,13 +23,13 @@ export class CgroupSampler {
   /** Undefined if there is no such cgroup. */
   async stats(
     path: string,
-    startedAt: number,
+    startedAt: WallTime,
     machine?: CgroupStatsOptions["machine"],
   ): Promise<CgroupStats | undefined> {
     const { clock, cgroups, rates, psi } = this.#o;
     const usage = await cgroups.read(path, "basic");
     if (!usage) return undefined;
-    const now = clock.now();
+    const now = clock.wall();
     const nanoCores = usage.cpu ? rates.rate(path, now, usage.cpu.usageNs, startedAt) : 0;
     return cgroupStats({ time: rfc3339(now), usage, nanoCores, psi, ...(machine && { machine }) });
   }

@@ -1,3 +1,4 @@
+import type { WallTime } from "../../lib/base/time.ts";
 import type * as api from "../../lib/gen/runtime/v1/api_pb.js";
 import { noPressure } from "../../lib/host/cgroups/pressure.ts";
 import type { ContainerStats, FsStats, Psi, SwapStats } from "../../lib/model/stats-summary.ts";
@@ -29,7 +30,7 @@ export async function containerUsage(
 ): Promise<ContainerStats> {
   const { told, cgroup, sampler, rates, psi } = from;
   const { id, name, createdAt } = container;
-  const rate = (at: number, usageNs: number) => rates.rate(id, at, usageNs, createdAt);
+  const rate = (at: WallTime, usageNs: number) => rates.rate(id, at, usageNs, createdAt);
   const cpu = runtimeCpu(told?.cpu, rate, psi);
   const memory = runtimeMemory(told?.memory, psi);
   const io = runtimeIo(told?.io, psi);

@@ -1,5 +1,7 @@
+import { msBetween, type WallTime } from "../../lib/base/time.ts";
+
 interface Sample {
-  readonly at: number;
+  readonly at: WallTime;
   readonly usageNs: number;
 }
 
@@ -19,7 +21,7 @@ export class CpuRates {
   readonly #samples = new Map<string, Samples>();
 
   /** In billionths of a core. Before there are two samples, the average since `startedAt`. */
-  rate(key: string, at: number, usageNs: number, startedAt: number): number {
+  rate(key: string, at: WallTime, usageNs: number, startedAt: WallTime): number {
     const sample = { at, usageNs };
     const known = this.#samples.get(key);
     // Less than before: another one of the same name, or the counter was begun anew.
@@ -27,17 +29,18 @@ export class CpuRates {
       this.#samples.set(key, { base: { at: startedAt, usageNs: 0 }, newest: sample });
       return perSecond({ at: startedAt, usageNs: 0 }, sample);
     }
-    const base = at - known.newest.at >= shortestMs ? known.newest : known.base;
+    const base = msBetween(known.newest.at, at) >= shortestMs ? known.newest : known.base;
     if (base === known.newest) this.#samples.set(key, { base, newest: sample });
     return perSecond(base, sample);
   }
 
-  prune(now: number): void {
-    for (const [key, { newest }] of this.#samples) if (now - newest.at > forgetMs) this.#samples.delete(key);
+  prune(now: WallTime): void {
+    for (const [key, { newest }] of this.#samples)
+      if (msBetween(newest.at, now) > forgetMs) this.#samples.delete(key);
   }
 }
 
 function perSecond(from: Sample, to: Sample): number {
-  const ms = to.at - from.at;
+  const ms = msBetween(from.at, to.at);
   return ms <= 0 ? 0 : Math.round(((to.usageNs - from.usageNs) / ms) * 1000);
 }

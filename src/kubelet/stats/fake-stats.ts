@@ -1,6 +1,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { Clock } from "../../lib/base/clock.ts";
 import { silentLogger } from "../../lib/base/logger.ts";
+import { type WallTime, wallTime } from "../../lib/base/time.ts";
 import type { ContainerId, SandboxId } from "../../lib/clients/cri/cri.ts";
 import {
   ContainerStatsSchema,
@@ -37,8 +38,8 @@ export class FakeCgroups implements CgroupUsageReader {
     return this.members.get(path) ?? [];
   }
 
-  async createdAt(path: string): Promise<number | undefined> {
-    return this.all.has(path) ? (this.madeAt.get(path) ?? 0) : undefined;
+  async createdAt(path: string): Promise<WallTime | undefined> {
+    return this.all.has(path) ? wallTime(this.madeAt.get(path) ?? 0) : undefined;
   }
 }
 
@@ -65,8 +66,15 @@ export function fakeContainer(name: string, over: Partial<ObservedContainer> = {
     name,
     sandboxId: "sandbox-id" as SandboxId,
     state: "running",
-    ...{ attempt: 0, hash: "", image: "example.com/image:1", imageRef: "", createdAt: 1000, startedAt: 2000 },
-    ...{ finishedAt: 0, exitCode: 0, reason: "", message: "", logPath: "", annotations: {} },
+    ...{
+      attempt: 0,
+      hash: "",
+      image: "example.com/image:1",
+      imageRef: "",
+      createdAt: wallTime(1000),
+      startedAt: wallTime(2000),
+    },
+    ...{ finishedAt: wallTime(0), exitCode: 0, reason: "", message: "", logPath: "", annotations: {} },
     ...over,
   };
 }
@@ -79,7 +87,14 @@ export function fakeObservedPod(name: string, containers: readonly ObservedConta
     sandboxes: [
       {
         id: "sandbox-id" as SandboxId,
-        ...{ state: "ready", attempt: 0, createdAt: 500, ips: [], hostNetwork: false, annotations: {} },
+        ...{
+          state: "ready",
+          attempt: 0,
+          createdAt: wallTime(500),
+          ips: [],
+          hostNetwork: false,
+          annotations: {},
+        },
       },
     ],
     containers,
@@ -160,8 +175,8 @@ export function fakeStatsOptions(
     rootDir: "/nowhere",
     podLogsDir: "/nowhere/logs",
     machine: { memoryBytes: 1_000_000, swapBytes: 0 },
-    bootedAt: 0,
-    startedAt: 100_000,
+    bootedAt: wallTime(0),
+    startedAt: wallTime(100_000),
     psi: true,
     podStatsFromRuntime: false,
     host: fakeHost,

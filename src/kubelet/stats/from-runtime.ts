@@ -1,3 +1,4 @@
+import type { WallTime } from "../../lib/base/time.ts";
 import type * as api from "../../lib/gen/runtime/v1/api_pb.js";
 import type {
   CpuStats,
@@ -10,7 +11,7 @@ import type {
   PsiData,
   SwapStats,
 } from "../../lib/model/stats-summary.ts";
-import { msOfNs, rfc3339 } from "./times.ts";
+import { rfc3339, timeOfNs } from "./times.ts";
 
 type Amount = api.UInt64Value | undefined;
 
@@ -25,11 +26,11 @@ function amounts<K extends string>(values: Readonly<Record<K, Amount>>): { [Key 
 /** Undefined if the runtime did not count: what has a time and no number is no statistic. */
 export function runtimeCpu(
   cpu: api.CpuUsage | undefined,
-  rate: (atMs: number, usageNs: number) => number,
+  rate: (at: WallTime, usageNs: number) => number,
   psi: boolean,
 ): CpuStats | undefined {
   if (cpu?.usageCoreNanoSeconds === undefined) return undefined;
-  const at = msOfNs(cpu.timestamp);
+  const at = timeOfNs(cpu.timestamp);
   const usageNs = Number(cpu.usageCoreNanoSeconds.value);
   return {
     time: rfc3339(at),
@@ -93,7 +94,7 @@ function interfaceOf({
 }
 
 function timeOf({ timestamp }: { readonly timestamp: bigint }): string {
-  return rfc3339(msOfNs(timestamp));
+  return rfc3339(timeOfNs(timestamp));
 }
 
 function pressure(psi: api.PsiStats | undefined, wanted: boolean): { psi?: Psi } {

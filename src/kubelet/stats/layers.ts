@@ -1,6 +1,7 @@
+import type { WallTime } from "../../lib/base/time.ts";
 import type { ContainerStats } from "../../lib/gen/runtime/v1/api_pb.js";
 import type { FilesystemSpace } from "../../lib/host/disk-usage.ts";
-import { msOfNs } from "./times.ts";
+import { timeOfNs } from "./times.ts";
 
 /** What a container has written on the disk of images. */
 export interface Layer {
@@ -10,7 +11,7 @@ export interface Layer {
   readonly inodesUsed: number;
   readonly space: FilesystemSpace;
   /** Milliseconds since the epoch. */
-  readonly time: number;
+  readonly time: WallTime;
 }
 
 export interface LayerDoors {
@@ -36,7 +37,7 @@ export async function layersOf(
     const place = await placeOf(mountpoint);
     const usedBytes = Number(writableLayer.usedBytes.value);
     const inodesUsed = Number(writableLayer.inodesUsed?.value ?? 0n);
-    if (place) layers.set(id, { ...place, usedBytes, inodesUsed, time: msOfNs(writableLayer.timestamp) });
+    if (place) layers.set(id, { ...place, usedBytes, inodesUsed, time: timeOfNs(writableLayer.timestamp) });
   }
   return layers;
 }

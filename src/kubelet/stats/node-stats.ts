@@ -33,7 +33,7 @@ export class NodeStatsMaker {
   }
 
   async whole(nodeFs: FilesystemSpace): Promise<NodeStats> {
-    const time = rfc3339(this.#o.clock.now());
+    const time = rfc3339(this.#o.clock.wall());
     const [{ swap, ...basic }, network, runtime, rlimit] = await Promise.all([
       this.cpuAndMemory(),
       this.#host.network("self"),
@@ -64,7 +64,7 @@ export class NodeStatsMaker {
         if (!path) return undefined;
         const createdAt = await cgroups.createdAt(path);
         const stats = createdAt === undefined ? undefined : await this.#sampler.stats(path, createdAt);
-        return stats && { name, startTime: rfc3339(begun ?? createdAt ?? 0), ...stats };
+        return stats && { name, startTime: rfc3339(begun ?? createdAt!), ...stats };
       }),
     );
     return all.filter((stats) => stats !== undefined);
@@ -84,7 +84,7 @@ export class NodeStatsMaker {
 
   async #rlimit(): Promise<RlimitStats> {
     const { max, running } = await this.#host.tasks();
-    return { time: rfc3339(this.#o.clock.now()), ...present({ maxpid: max, curproc: running }) };
+    return { time: rfc3339(this.#o.clock.wall()), ...present({ maxpid: max, curproc: running }) };
   }
 }
 

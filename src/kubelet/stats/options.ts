@@ -1,5 +1,6 @@
 import type { Clock } from "../../lib/base/clock.ts";
 import type { Logger } from "../../lib/base/logger.ts";
+import type { WallTime } from "../../lib/base/time.ts";
 import type { StatsService } from "../../lib/clients/cri/cri.ts";
 import type { ImageFsInfoResponse } from "../../lib/gen/runtime/v1/api_pb.js";
 import type { CgroupUsageReader } from "../../lib/host/cgroups/usage.ts";
@@ -14,7 +15,7 @@ export interface MeasuredVolume {
   readonly name: string;
   readonly claim: { readonly namespace: string; readonly name: string } | undefined;
   /** Milliseconds since the epoch. */
-  readonly time: number;
+  readonly time: WallTime;
   readonly availableBytes?: number;
   readonly capacityBytes?: number;
   readonly usedBytes?: number;
@@ -55,8 +56,8 @@ export interface StatsOptions {
   readonly rootDir: string;
   readonly podLogsDir: string;
   readonly machine: { readonly memoryBytes: number; readonly swapBytes: number };
-  readonly bootedAt: number;
-  readonly startedAt: number;
+  readonly bootedAt: WallTime;
+  readonly startedAt: WallTime;
   /** The KubeletPSI gate. */
   readonly psi: boolean;
   /** The PodAndContainerStatsFromCRI gate. */

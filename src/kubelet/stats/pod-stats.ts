@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { messageOf } from "../../lib/base/errors.ts";
+import type { WallTime } from "../../lib/base/time.ts";
 import type * as api from "../../lib/gen/runtime/v1/api_pb.js";
 import type { FsStats, NetworkStats, PodStats, VolumeStats } from "../../lib/model/stats-summary.ts";
 import type { ObservedContainer, ObservedPod } from "../state/observed-pods.ts";
@@ -75,7 +76,7 @@ export class PodStatsMaker {
     const { o } = this.#p;
     const basic = await this.cpuAndMemory(pod, counts);
     if (!basic) return undefined;
-    const time = rfc3339(o.clock.now());
+    const time = rfc3339(o.clock.wall());
     const logDir = join(o.podLogsDir, `${pod.namespace}_${pod.name}_${pod.uid}`);
     const running = pod.containers.filter((c) => c.state === "running");
     const [containers, volumes, network, processes, podLogs, hosts] = await Promise.all([
@@ -112,11 +113,11 @@ export class PodStatsMaker {
   }
 
   #fromRuntime(
-    sandbox: { id: string; createdAt: number },
+    sandbox: { id: string; createdAt: WallTime },
     told: api.LinuxPodSandboxStats,
   ): CgroupStats | undefined {
     const { rates, o } = this.#p;
-    const rate = (at: number, usageNs: number) =>
+    const rate = (at: WallTime, usageNs: number) =>
       rates.rate(`pod ${sandbox.id}`, at, usageNs, sandbox.createdAt);
     const cpu = runtimeCpu(told.cpu, rate, o.psi);
     const memory = runtimeMemory(told.memory, o.psi);

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { systemClock } from "../../lib/base/clock.ts";
+import { wallTime } from "../../lib/base/time.ts";
 import { cgroupDriver, detectLayout } from "../../lib/host/cgroups/cgroup-driver.ts";
 import { cgroupUsageReader } from "../../lib/host/cgroups/usage-reader.ts";
 import { FakeCgroups, fakeContainer, fakeObservedPod, fakeStatsOptions } from "./fake-stats.ts";
@@ -63,7 +64,9 @@ describe("statistics of a real cgroup", { skip }, () => {
         cgroups: cgroupUsageReader(layout),
         cgroupOf: () => podPath,
         podsCgroup: root,
-        observed: { all: () => [fakeObservedPod("web", [fakeContainer("c", { createdAt: Date.now() })])] },
+        observed: {
+          all: () => [fakeObservedPod("web", [fakeContainer("c", { createdAt: wallTime(Date.now()) })])],
+        },
         maxAgeMs: 0,
       },
     );

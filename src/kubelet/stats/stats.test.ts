@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { FakeClock } from "../../lib/base/fake-clock.ts";
+import { wallTime } from "../../lib/base/time.ts";
 import { CriError } from "../../lib/clients/cri/cri-error.ts";
 import { fakePod } from "../../lib/model/fake-pod.ts";
 import {
@@ -285,7 +286,7 @@ describe("summary", () => {
   });
 
   it("volumes: all are told, only ephemeral ones are the pod's own disk", async () => {
-    const volume = { time: begun, usedBytes: 50, inodesUsed: 5, capacityBytes: 1000 };
+    const volume = { time: wallTime(begun), usedBytes: 50, inodesUsed: 5, capacityBytes: 1000 };
     const pod = fakePod({
       spec: {
         containers: [{}],

@@ -1,6 +1,7 @@
-import { sleep } from "../../lib/base/clock.ts";
+import { msSince, sleep } from "../../lib/base/clock.ts";
 import { isAbort, messageOf } from "../../lib/base/errors.ts";
 import { fewAtOnce } from "../../lib/base/few-at-once.ts";
+import type { MonotonicTime } from "../../lib/base/time.ts";
 import { hasGrpcCode } from "../../lib/clients/cri/cri-error.ts";
 import { readBlockDevices } from "../../lib/host/block-devices.ts";
 import { filesystemSpace } from "../../lib/host/disk-usage.ts";
@@ -45,7 +46,7 @@ export class Stats {
   readonly #storage: Remembered<Summary>;
   readonly #containers: Remembered<readonly CgroupRow[]>;
   readonly #counts: Remembered<RuntimeCounts>;
-  #sampledAt = Number.NEGATIVE_INFINITY;
+  #sampledAt: MonotonicTime | undefined;
   /** Calls that this runtime does not know; asked again when there is another runtime, which means another agent. */
   readonly #unknown = new Set<string>();
 
@@ -100,7 +101,8 @@ export class Stats {
   /** Nobody polls, so those who ask seldom find only an old sample: then another is taken first. */
   async #haveSamples(): Promise<void> {
     const { clock, secondSampleMs = defaultSecondSampleMs } = this.#o;
-    if (secondSampleMs === 0 || clock.now() - this.#sampledAt < longestWindowMs) return;
+    const isNew = this.#sampledAt !== undefined && msSince(clock, this.#sampledAt) < longestWindowMs;
+    if (secondSampleMs === 0 || isNew) return;
     await this.#makeCpuAndMemory();
     await sleep(clock, secondSampleMs);
   }
@@ -141,8 +143,8 @@ export class Stats {
   }
 
   #done(node: Summary["node"], pods: readonly (PodStats | undefined)[]): Summary {
-    this.#sampledAt = this.#o.clock.now();
-    this.#rates.prune(this.#sampledAt);
+    this.#sampledAt = this.#o.clock.monotonic();
+    this.#rates.prune(this.#o.clock.wall());
     return { node, pods: pods.filter((pod) => pod !== undefined) };
   }
 

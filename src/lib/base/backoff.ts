@@ -1,3 +1,4 @@
+import { type MonotonicTime, msBetween, plusMs } from "./time.ts";
 export interface BackoffLimits {
   initialMs: number;
   maxMs: number;
@@ -8,26 +9,26 @@ export interface BackoffLimits {
 /** Doubling delays by key: how long to wait after a failure, depending on how many came before. */
 export class Backoff {
   readonly #limits: BackoffLimits;
-  #entries = new Map<string, { delayMs: number; failedAt: number }>();
+  #entries = new Map<string, { delayMs: number; failedAt: MonotonicTime }>();
 
   constructor(limits: BackoffLimits) {
     this.#limits = limits;
   }
 
   /** Notes a failure and returns how long to wait from `at` on. */
-  failed(key: string, at: number): number {
+  failed(key: string, at: MonotonicTime): number {
     const { initialMs, maxMs, resetMs } = this.#limits;
     const last = this.#entries.get(key);
-    const again = last && at - last.failedAt < resetMs + last.delayMs;
+    const again = last && msBetween(last.failedAt, at) < resetMs + last.delayMs;
     const delayMs = again ? Math.min(last.delayMs * 2, maxMs) : initialMs;
     this.#entries.set(key, { delayMs, failedAt: at });
     return delayMs;
   }
 
-  /** When the key may be tried again, if a failure was noted. A clock that was set back since ends the wait. */
-  readyAt(key: string, now: number): number | undefined {
+  /** When the key may be tried again, if a failure was noted. */
+  readyAt(key: string): MonotonicTime | undefined {
     const entry = this.#entries.get(key);
-    return entry && now >= entry.failedAt ? entry.failedAt + entry.delayMs : undefined;
+    return entry && plusMs(entry.failedAt, entry.delayMs);
   }
 
   succeeded(key: string): void {

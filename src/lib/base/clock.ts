@@ -58,6 +58,11 @@ export function monotonicOf(clock: Pick<Clock, "wall" | "monotonic">, time: Wall
   return plusMs(clock.monotonic(), -Math.max(0, msBetween(time, clock.wall())));
 }
 
+/** What the wall clock shows at that point in monotonic time if nobody sets it, for people. */
+export function wallTimeOf(clock: Pick<Clock, "wall" | "monotonic">, time: MonotonicTime): WallTime {
+  return plusMs(clock.wall(), msUntil(clock, time));
+}
+
 /** How often to look at the wall clock while waiting for a point in wall time: it may leap meanwhile. */
 const lookMs = 60_000;
 

@@ -1,3 +1,5 @@
+import type { MonotonicTime } from "./time.ts";
+
 /** Marks the class in all bundles of the process. */
 const mark = Symbol.for("kubelet-ts/KubeletError");
 
@@ -5,8 +7,8 @@ const mark = Symbol.for("kubelet-ts/KubeletError");
 export class KubeletError extends Error {
   readonly code: string;
   /** When trying again makes sense (milliseconds since the epoch), if that is known. */
-  readonly retryAt: number | undefined;
-  constructor(code: string, message: string, options?: { cause?: unknown; retryAt?: number }) {
+  readonly retryAt: MonotonicTime | undefined;
+  constructor(code: string, message: string, options?: { cause?: unknown; retryAt?: MonotonicTime }) {
     super(message, options);
     this.name = "KubeletError";
     this.code = code;
@@ -23,7 +25,7 @@ export function isKubeletError(error: unknown): error is KubeletError {
   return error instanceof Error && mark in error;
 }
 
-export function retryAtOf(error: unknown): number | undefined {
+export function retryAtOf(error: unknown): MonotonicTime | undefined {
   return error instanceof KubeletError ? error.retryAt : undefined;
 }
 

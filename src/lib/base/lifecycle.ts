@@ -1,4 +1,4 @@
-import { type Clock, sleep } from "./clock.ts";
+import { type Clock, msFromNow, msUntil, sleep } from "./clock.ts";
 import type { Component } from "./component.ts";
 import { messageOf } from "./errors.ts";
 import type { Logger } from "./logger.ts";
@@ -44,11 +44,11 @@ export class Lifecycle {
 
   /** A component that hangs gets half of the time that is left: those after it can still stop properly, within the deadline. */
   async stop(deadlineMs: number): Promise<void> {
-    const giveUpAt = this.#clock.now() + deadlineMs;
+    const giveUpAt = msFromNow(this.#clock, deadlineMs);
     const stopping = this.#started.reverse();
     for (const [i, { component, controller }] of stopping.entries()) {
       controller.abort();
-      const leftMs = Math.max(0, giveUpAt - this.#clock.now());
+      const leftMs = Math.max(0, msUntil(this.#clock, giveUpAt));
       const shareMs = i === stopping.length - 1 ? leftMs : leftMs / 2;
       const timer = new AbortController();
       const late = sleep(this.#clock, shareMs, timer.signal).then(

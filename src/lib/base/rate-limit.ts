@@ -1,4 +1,5 @@
 import { type Clock, sleep } from "./clock.ts";
+import { type MonotonicTime, msBetween } from "./time.ts";
 
 /** A token bucket: `perSecond` on average, `burst` at once. Zero or less a second means no limit. */
 export class RateLimit {
@@ -6,14 +7,14 @@ export class RateLimit {
   readonly #burst: number;
   readonly #clock: Clock;
   #tokens: number;
-  #at: number;
+  #at: MonotonicTime;
 
   constructor(perSecond: number, burst: number, clock: Clock) {
     this.#perSecond = perSecond;
     this.#burst = Math.max(1, burst);
     this.#clock = clock;
     this.#tokens = this.#burst;
-    this.#at = clock.now();
+    this.#at = clock.monotonic();
   }
 
   /** Resolves when one more may go. Those who wait go in the order they came. */
@@ -40,9 +41,8 @@ export class RateLimit {
   }
 
   #refill(): void {
-    const now = this.#clock.now();
-    // A clock that was set back by an hour must not take the tokens of an hour.
-    const seconds = Math.max(0, now - this.#at) / 1000;
+    const now = this.#clock.monotonic();
+    const seconds = msBetween(this.#at, now) / 1000;
     this.#tokens = Math.min(this.#burst, this.#tokens + seconds * this.#perSecond);
     this.#at = now;
   }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Clock } from "./clock.ts";
 import { monotonicTime } from "./fake-clock.ts";
-import { dateOf, earliest, epochMs, latest, msBetween, never, plusMs, wallTime } from "./time.ts";
+import { dateOf, earliest, endOfTime, epochMs, latest, msBetween, plusMs, wallTime } from "./time.ts";
 
 describe("points in time", () => {
   const noon = "2026-01-01T12:00:00Z";
@@ -28,9 +28,9 @@ describe("points in time", () => {
       assert.equal(latest(early, late, early), late);
     });
 
-  it("never is after everything", () => {
-    assert.ok(monotonicTime(1e15) < never);
-    assert.equal(msBetween(monotonicTime(0), never), Number.POSITIVE_INFINITY);
+  it("the end of time is after everything", () => {
+    assert.ok(monotonicTime(1e15) < endOfTime);
+    assert.equal(msBetween(monotonicTime(0), endOfTime), Number.POSITIVE_INFINITY);
   });
 });
 

@@ -22,7 +22,7 @@ export interface MonotonicTime {
 }
 
 /** A point in monotonic time that never comes. */
-export const never = Number.POSITIVE_INFINITY as unknown as MonotonicTime;
+export const endOfTime = Number.POSITIVE_INFINITY as unknown as MonotonicTime;
 
 export function plusMs<T extends WallTime | MonotonicTime>(time: T, ms: number): T {
   return ((time as unknown as number) + ms) as unknown as T;
@@ -35,11 +35,13 @@ export function msBetween(from: unknown, to: unknown): number {
   return (to as number) - (from as number);
 }
 
-export function earliest<T extends WallTime | MonotonicTime>(...times: [T, ...T[]]): T {
+/** Of at least one. */
+export function earliest<T extends WallTime | MonotonicTime>(...times: T[]): T {
   return Math.min(...(times as unknown as number[])) as unknown as T;
 }
 
-export function latest<T extends WallTime | MonotonicTime>(...times: [T, ...T[]]): T {
+/** Of at least one. */
+export function latest<T extends WallTime | MonotonicTime>(...times: T[]): T {
   return Math.max(...(times as unknown as number[])) as unknown as T;
 }
 

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { type WallTime, wallTime } from "../base/time.ts";
 
 export interface TaskCounts {
   /** How many tasks (threads) the machine can have; absent if the kernel does not say. */
@@ -22,8 +23,8 @@ export async function readTaskCounts(proc = "/proc"): Promise<TaskCounts> {
   };
 }
 
-/** When the machine came up, in milliseconds since the epoch. */
-export async function readBootTime(proc = "/proc"): Promise<number> {
+/** When the machine came up. */
+export async function readBootTime(proc = "/proc"): Promise<WallTime> {
   const text = await readFile(`${proc}/stat`, "utf8");
-  return Number(/^btime (\d+)$/m.exec(text)?.[1] ?? 0) * 1000;
+  return wallTime(Number(/^btime (\d+)$/m.exec(text)?.[1] ?? 0) * 1000);
 }

@@ -1,6 +1,7 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { fewAtOnce } from "../base/few-at-once.ts";
+import { plusMs, type WallTime } from "../base/time.ts";
 
 /** A process may have more files open than others should wait for. */
 const readAtOnce = 16;
@@ -10,8 +11,7 @@ export interface ProcessUsage {
   readonly cpuSeconds: number;
   readonly residentBytes: number;
   readonly virtualBytes: number;
-  /** Milliseconds since the epoch. */
-  readonly startedAt: number;
+  readonly startedAt: WallTime;
   readonly openFiles: number;
   readonly maxFiles: number;
   readonly maxVirtualBytes: number;
@@ -23,7 +23,7 @@ export interface ProcessUsage {
 const ticks = 100;
 
 export async function readProcessUsage(
-  bootTimeMs: number,
+  bootedAt: WallTime,
   pid: number | "self" = "self",
 ): Promise<ProcessUsage> {
   const dir = `/proc/${pid}`;
@@ -43,7 +43,7 @@ export async function readProcessUsage(
     cpuSeconds: (field(14) + field(15)) / ticks,
     residentBytes: residentKib * 1024,
     virtualBytes: field(23),
-    startedAt: bootTimeMs + (field(22) / ticks) * 1000,
+    startedAt: plusMs(bootedAt, (field(22) / ticks) * 1000),
     openFiles: fds.length,
     maxFiles: limitOf(limits, "Max open files"),
     maxVirtualBytes: limitOf(limits, "Max address space"),

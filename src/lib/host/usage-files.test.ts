@@ -3,6 +3,8 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { it } from "node:test";
+import { systemClock } from "../base/clock.ts";
+import { plusMs, wallTime } from "../base/time.ts";
 import { parseDiskstats } from "./block-devices.ts";
 import { readCpuTopology } from "./cpu-topology.ts";
 import { parseNetDev, readNetworkUsage } from "./network-usage.ts";
@@ -58,8 +60,8 @@ it("tasks: the smaller limit counts, what cannot be read is left out", async () 
 it("this process has used some CPU and memory, was started after the machine, and has files open", async () => {
   const booted = await readBootTime();
   const usage = await readProcessUsage(booted);
-  assert.ok(booted > 0 && booted <= Date.now());
-  assert.ok(usage.startedAt >= booted && usage.startedAt <= Date.now() + 1000);
+  assert.ok(booted > wallTime(0) && booted <= systemClock.wall());
+  assert.ok(usage.startedAt >= booted && usage.startedAt <= plusMs(systemClock.wall(), 1000));
   const measured = process.memoryUsage().rss;
   assert.ok(Math.abs(usage.residentBytes - measured) < measured / 2);
   const { user, system } = process.cpuUsage();

@@ -2,6 +2,7 @@ import { type Clock, sleep } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
 import { isAbort, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import { msBetween, wallTime } from "../../../lib/base/time.ts";
 import type { RuntimeService } from "../../../lib/clients/cri/cri.ts";
 import { labelPodUid } from "../../../lib/model/labels.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
@@ -90,7 +91,9 @@ export class EventStream implements Component {
     try {
       for await (const event of this.#o.runtime.containerEvents(signal)) {
         if (event.createdAt > 0n)
-          this.#o.metrics?.received(this.#o.clock.now() - Number(event.createdAt / 1_000_000n));
+          this.#o.metrics?.received(
+            msBetween(wallTime(Number(event.createdAt / 1_000_000n)), this.#o.clock.wall()),
+          );
         const uid = event.podSandboxStatus?.labels[labelPodUid] ?? event.podSandboxStatus?.id;
         if (uid) this.#o.onHint(uid as PodUid);
         else this.#o.onGap();

@@ -1,3 +1,4 @@
+import { msBetween, type WallTime, wallTime } from "../../../lib/base/time.ts";
 import type { ContainerId, SandboxId } from "../../../lib/clients/cri/cri.ts";
 import {
   type Container,
@@ -84,7 +85,7 @@ export function sandboxStillSo(known: ObservedSandbox | undefined, listed: PodSa
 export function containerStillSo(
   known: ObservedContainer | undefined,
   listed: Container,
-  now: number,
+  now: WallTime,
 ): boolean {
   return known?.state === containerStates[listed.state] && !mayTurnOutOom(known, now);
 }
@@ -95,9 +96,11 @@ const oomNewsMs = 3000;
 /** True for a container that was killed so recently that the runtime may yet learn that it was for want of memory. */
 export function mayTurnOutOom(
   { state, exitCode, reason, finishedAt }: ObservedContainer,
-  now: number,
+  now: WallTime,
 ): boolean {
-  return state === "exited" && exitCode === 137 && reason === "Error" && now - finishedAt < oomNewsMs;
+  if (state !== "exited" || exitCode !== 137 || reason !== "Error") return false;
+  // Either way: of an end that is in the future since the clock was set back there is no news for all that time.
+  return Math.abs(msBetween(finishedAt, now)) < oomNewsMs;
 }
 
 /** `lastWords` is the termination message of one that has ended. */
@@ -187,8 +190,8 @@ function sandboxState(state: PodSandboxState): ObservedSandbox["state"] {
   return state === PodSandboxState.SANDBOX_READY ? "ready" : "notready";
 }
 
-function millis(nanos: bigint): number {
-  return Number(nanos / nanosPerMilli);
+function millis(nanos: bigint): WallTime {
+  return wallTime(Number(nanos / nanosPerMilli));
 }
 
 export interface PodEvent {

@@ -1,4 +1,5 @@
 import type { Metrics } from "../../../lib/base/metrics.ts";
+import { epochMs, type WallTime } from "../../../lib/base/time.ts";
 import { type ObservedContainer, type ObservedPod, readySandbox } from "../../state/observed-pods.ts";
 
 export interface PlegMetrics {
@@ -7,7 +8,7 @@ export interface PlegMetrics {
   /** It has ended, well or badly. */
   relistEnds(tookMs: number): void;
   /** The runtime has answered a look at all pods that began then. */
-  listed(at: number): void;
+  listed(at: WallTime): void;
   /** A look at one pod has ended, well or badly. */
   podRelisted(tookMs: number): void;
 }
@@ -38,7 +39,7 @@ export function createPlegMetrics(metrics: Metrics, observed: { all(): Iterable<
       if (sinceLastMs !== undefined) intervals.observe(sinceLastMs / 1000);
     },
     relistEnds: (tookMs) => durations.observe(tookMs / 1000),
-    listed: (at) => lastSeen.set(Math.floor(at / 1000)),
+    listed: (at) => lastSeen.set(Math.floor(epochMs(at) / 1000)),
     podRelisted: (tookMs) => podDurations.observe(tookMs / 1000),
   };
 }

@@ -1,7 +1,8 @@
-import { type Clock, sleep } from "../../../lib/base/clock.ts";
+import { type Clock, msSince, sleep } from "../../../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../../../lib/base/component.ts";
 import { isAbort, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import { type MonotonicTime, msBetween } from "../../../lib/base/time.ts";
 import type { ContainerId, RuntimeService, SandboxId } from "../../../lib/clients/cri/cri.ts";
 import { ContainerState, type ContainerStatus } from "../../../lib/gen/runtime/v1/api_pb.js";
 import { labelContainerName, labelPodUid } from "../../../lib/model/labels.ts";
@@ -65,10 +66,10 @@ export class Pleg implements Component {
   #completeFrom = 0;
   /** Sandboxes that no kubelet made: no label finds them, so they are listed by their id. */
   #foreign = new Set<string>();
-  #lastRelistAt: number | undefined;
+  #lastRelistAt: MonotonicTime | undefined;
   /** When the last relist began that the runtime answered. */
-  #listedAt: number | undefined;
-  #startedAt = 0;
+  #listedAt: MonotonicTime | undefined;
+  #startedAt: MonotonicTime;
   #lastError = "";
   #wake: (() => void) | undefined;
   #again = false;
@@ -77,6 +78,7 @@ export class Pleg implements Component {
 
   constructor(options: PlegOptions) {
     this.#o = options;
+    this.#startedAt = options.clock.monotonic();
   }
 
   get done(): Promise<void> {
@@ -85,7 +87,7 @@ export class Pleg implements Component {
 
   async start(signal: AbortSignal): Promise<void> {
     this.#signal = signal;
-    this.#startedAt = this.#o.clock.now();
+    this.#startedAt = this.#o.clock.monotonic();
     this.#loop = this.#run(signal);
     const callOff = () => {
       for (const cancel of this.#toLookAgain.values()) cancel();
@@ -104,7 +106,7 @@ export class Pleg implements Component {
 
   health(): Health {
     const { clock } = this.#o;
-    const idleMs = clock.now() - (this.#lastRelistAt ?? this.#startedAt);
+    const idleMs = msSince(clock, this.#lastRelistAt ?? this.#startedAt);
     if (idleMs <= unhealthyAfterMs) return healthy;
     const seconds = Math.round(idleMs / 1000);
     return {
@@ -147,7 +149,7 @@ export class Pleg implements Component {
   async #refreshOne(uid: PodUid): Promise<void> {
     const sequence = ++this.#sequence;
     const { runtime, clock, metrics } = this.#o;
-    const startedAt = clock.now();
+    const startedAt = clock.monotonic();
     const byLabel = { labelSelector: { [labelPodUid]: uid } };
     const isForeign = this.#foreign.has(uid);
     try {
@@ -157,7 +159,7 @@ export class Pleg implements Component {
       ]);
       await this.#apply(uid, groupByPod(sandboxes, containers).get(uid), sequence);
     } finally {
-      metrics?.podRelisted(clock.now() - startedAt);
+      metrics?.podRelisted(msSince(clock, startedAt));
     }
   }
 
@@ -196,16 +198,16 @@ export class Pleg implements Component {
 
   async #measuredRelist(): Promise<void> {
     const { clock, metrics } = this.#o;
-    const startedAt = clock.now();
-    metrics?.relistBegins(this.#listedAt === undefined ? undefined : startedAt - this.#listedAt);
+    const startedAt = clock.monotonic();
+    metrics?.relistBegins(this.#listedAt === undefined ? undefined : msBetween(this.#listedAt, startedAt));
     try {
       await this.#relist(startedAt);
     } finally {
-      metrics?.relistEnds(clock.now() - startedAt);
+      metrics?.relistEnds(msSince(clock, startedAt));
     }
   }
 
-  async #relist(startedAt: number): Promise<void> {
+  async #relist(startedAt: MonotonicTime): Promise<void> {
     const { runtime, observed, clock, logger } = this.#o;
     const sequence = ++this.#sequence;
     const [sandboxes, containers] = await Promise.all([
@@ -213,7 +215,7 @@ export class Pleg implements Component {
       runtime.listContainers(undefined, { signal: this.#signal }),
     ]);
     this.#listedAt = startedAt;
-    this.#o.metrics?.listed(startedAt);
+    this.#o.metrics?.listed(clock.wall());
     const listed = groupByPod(sandboxes, containers);
     this.#foreign = new Set(sandboxes.map(({ id }) => id).filter((id) => listed.has(id as PodUid)));
     const uids = new Set([...listed.keys(), ...[...observed.all()].map((p) => p.uid)]);
@@ -233,7 +235,7 @@ export class Pleg implements Component {
     if (complete) this.#completeFrom = sequence;
     for (const [uid, from] of this.#appliedFrom)
       if (from <= this.#completeFrom && !observed.get(uid)) this.#appliedFrom.delete(uid);
-    this.#lastRelistAt = clock.now();
+    this.#lastRelistAt = clock.monotonic();
     this.#firstRelist.resolve();
   }
 
@@ -253,7 +255,7 @@ export class Pleg implements Component {
     if (after) observed.set(after);
     else observed.delete(uid);
     for (const event of podEvents(uid, before, after)) onEvent(event);
-    if (after?.containers.some((c) => mayTurnOutOom(c, clock.now()))) this.#lookAgain(uid);
+    if (after?.containers.some((c) => mayTurnOutOom(c, clock.wall()))) this.#lookAgain(uid);
   }
 
   /** No event tells that a container was killed for want of memory, and the runtime may learn it later than that it ended. */
@@ -284,7 +286,7 @@ export class Pleg implements Component {
       Promise.all(
         listed.containers.map(async (c) => {
           const known = knownContainers.get(c.id);
-          if (known && containerStillSo(known, c, clock.now())) return known;
+          if (known && containerStillSo(known, c, clock.wall())) return known;
           const status = (await ifThere(runtime.containerStatus(c.id as ContainerId, o)))?.status;
           if (!status) return undefined;
           const words = await this.#lastWords(status);

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../lib/base/clock.ts";
+import { type Clock, msFromNow, msUntil } from "../../../lib/base/clock.ts";
 import { abortError, KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { ContainerId, RuntimeService } from "../../../lib/clients/cri/cri.ts";
@@ -59,18 +59,18 @@ export async function killContainer(deps: KillDeps, options: KillContainerOption
   const { id, name } = container;
   const pod = options.pod ?? formerPod(options.seen);
   const grace = graceSecondsOf(options.pod, container, { override, cause });
-  const { stop, first } = stops.begin(options.seen.uid, id, clock.now() + grace * 1000);
+  const { stop, first } = stops.begin(options.seen.uid, id, msFromNow(clock, grace * 1000));
   if (first) events.normal(pod, "Killing", options.message || `Stopping container ${name}`, name);
   try {
     // With no time at all there is none for a hook either.
-    if (stop.endsAt > clock.now()) {
+    if (stop.endsAt > clock.monotonic()) {
       stop.hook ??= PreStop.begin(deps, options, pod);
       await stop.hook?.doneBy(stop.endsAt, signal);
     }
     const turn = options.turns?.turnOf(name);
     if (turn) await settledIn(clock, stop.endsAt, turn, signal);
     if (signal.aborted) throw abortError(signal.reason);
-    const left = Math.ceil((stop.endsAt - clock.now()) / 1000);
+    const left = Math.ceil(msUntil(clock, stop.endsAt) / 1000);
     await runtime.stopContainer(id, Math.max(shortestGraceSeconds, left), { signal });
   } catch (error) {
     if (!signal.aborted) stops.failed(id);

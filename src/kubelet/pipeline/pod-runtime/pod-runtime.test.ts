@@ -6,7 +6,9 @@ import { test } from "node:test";
 import { podRuntimeOnFake as setUp } from "../../../../test/builders/pod-runtime.ts";
 import { aContainer, aPod, testUid } from "../../../../test/builders/pods.ts";
 import { fakeImages } from "../../../../test/fake-runtime/fake-runtime.ts";
+import { msFromNow } from "../../../lib/base/clock.ts";
 import { isAbort, KubeletError } from "../../../lib/base/errors.ts";
+import { plusMs } from "../../../lib/base/time.ts";
 import type { Container } from "../../../lib/model/pod.ts";
 
 /** Ends when it is told to, so that no test has to wait for a grace period. */
@@ -53,7 +55,7 @@ test("a container that ended starts again at once, then waits longer each time",
   for (const seconds of [10, 20, 40]) {
     await s.exit("a", 1);
     const result = await s.sync(pod);
-    assert.equal(result.wakeAt, s.clock.now() + seconds * 1000);
+    assert.equal(result.wakeAt, msFromNow(s.clock, seconds * 1000));
     assert.match(
       result.waitingFor ?? "",
       new RegExp(`^back-off ${seconds}s until \\S+ before restarting a$`),
@@ -78,7 +80,7 @@ test("a container that cannot be started waits longer each time, like one that e
   await assert.rejects(s.sync(pod), /no such file/);
   for (const seconds of [10, 20, 40]) {
     const result = await s.sync(pod);
-    assert.equal(result.wakeAt, s.clock.now() + seconds * 1000);
+    assert.equal(result.wakeAt, msFromNow(s.clock, seconds * 1000));
     assert.deepEqual(s.reasons(), { a: "CrashLoopBackOff" });
     await s.clock.advance(seconds * 1000);
     await assert.rejects(s.sync(pod), /no such file/);
@@ -93,7 +95,7 @@ test("an agent that takes over goes on with the back-off", async (t) => {
   await s.sync(pod);
   await s.exit("a", 1);
   s.newAgent();
-  assert.equal((await s.sync(pod)).wakeAt, s.clock.now() + 10_000);
+  assert.equal((await s.sync(pod)).wakeAt, msFromNow(s.clock, 10_000));
 });
 
 test("a pod that begins again waits for what its containers did lately, not for all their restarts", async (t) => {
@@ -108,8 +110,8 @@ test("a pod that begins again waits for what its containers did lately, not for 
   await s.clock.advance(60_000);
   await s.end(pod);
   await s.release(pod);
-  const ended = s.clock.now();
-  assert.equal((await s.sync(pod)).wakeAt, ended + 10_000);
+  const ended = s.clock.monotonic();
+  assert.equal((await s.sync(pod)).wakeAt, plusMs(ended, 10_000));
   await s.clock.advance(10_000);
   await s.sync(pod);
   assert.deepEqual(s.names().at(-1), "a#5 running");
@@ -163,7 +165,7 @@ for (const [rule, more, reasons, message] of imageTable)
 test("a failed pull is tried again when its back-off is over, and who asks before is told when", async (t) => {
   const s = await setUp(t, { registry: { "reg.test/x:1": refused } });
   const pod = onePod(busybox("a", { image: "reg.test/x:1" }));
-  const retryAt = s.clock.now() + 10_000;
+  const retryAt = msFromNow(s.clock, 10_000);
   await assert.rejects(s.sync(pod), (e: KubeletError) => e.code === "ErrImagePull");
   await assert.rejects(
     s.sync(pod),

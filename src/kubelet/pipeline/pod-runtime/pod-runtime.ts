@@ -1,7 +1,8 @@
-import type { Clock } from "../../../lib/base/clock.ts";
+import { type Clock, msFromNow, wallTimeOf } from "../../../lib/base/clock.ts";
 import { isAbort, KubeletError, messageOf, retryAtOf } from "../../../lib/base/errors.ts";
 import type { ConcurrencyGate } from "../../../lib/base/gate.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import { dateOf, earliest, epochMs, type MonotonicTime } from "../../../lib/base/time.ts";
 import type {
   ContainerConfigInit,
   ContainerId,
@@ -108,7 +109,7 @@ export interface PodRuntimeOptions {
 /** The state of a pod after a sync that had nothing left to do. */
 export interface SyncResult {
   /** When there will be something to do. */
-  wakeAt?: number;
+  wakeAt?: MonotonicTime;
   /** What the pod waits for, if it does. */
   waitingFor?: string;
   waitsOn?: StepDetails;
@@ -133,16 +134,19 @@ export class PodRuntime {
   /** Pods that were looked at since they were last changed. What is known of any other may be older, or nothing. */
   #seen = new Set<PodUid>();
   /** By container, until when it has to wait: said already. */
-  #toldBackOff = new Map<PodUid, Map<string, number>>();
+  #toldBackOff = new Map<PodUid, Map<string, MonotonicTime>>();
 
   constructor(options: PodRuntimeOptions) {
     this.#o = options;
-    this.#restarts = new RestartBackoff(options.maxRestartDelayMs, options.firstRestartDelayMs);
+    this.#restarts = new RestartBackoff(
+      options.clock,
+      options.maxRestartDelayMs,
+      options.firstRestartDelayMs,
+    );
     this.#kill = { ...options, stops: new Stops() };
     this.#starter = new ContainerStarter({
       ...options,
-      onRestart: (pod, container, ended) =>
-        this.#restarts.restarted(restartKey(pod, container), ended, options.clock.now()),
+      onRestart: (pod, container, ended) => this.#restarts.restarted(restartKey(pod, container), ended),
       kill: (pod, { id, name }, signal) =>
         killContainer(this.#kill, {
           pod,
@@ -165,7 +169,7 @@ export class PodRuntime {
       const waits = this.#explain(pod, plan, report);
       if (isEmpty(plan))
         return {
-          wakeAt: plan.delays.reduce<number | undefined>(earliest, undefined),
+          wakeAt: soonest(plan.delays),
           waitingFor: waits?.waitingFor,
           ...(waits?.waitsOn && { waitsOn: waits.waitsOn }),
           finished: plan.finished,
@@ -181,7 +185,7 @@ export class PodRuntime {
         await this.#look(uid);
       }
     }
-    return { wakeAt: this.#o.clock.now() + 1000 };
+    return { wakeAt: msFromNow(this.#o.clock, 1000) };
   }
 
   async #look(uid: PodUid): Promise<void> {
@@ -244,7 +248,7 @@ export class PodRuntime {
   }
 
   /** Which containers of a pod are being stopped, until when they have time for it, and whether their hook still runs. */
-  stopping(uid: PodUid): { id: ContainerId; endsAt: number; inHook: boolean }[] {
+  stopping(uid: PodUid): { id: ContainerId; endsAt: MonotonicTime; inHook: boolean }[] {
     return this.#kill.stops.of(uid);
   }
 
@@ -261,10 +265,10 @@ export class PodRuntime {
   #context(pod: Pod): PlanContext {
     const { clock, requests } = this.#o;
     return {
-      now: clock.now(),
+      wall: clock.wall(),
       hashOf: (container) => requests.hashOf(container),
       restartAt: (container, ended) =>
-        this.#restarts.restartAt(restartKey(pod, container), ended, clock.now(), requests.hashOf(container)),
+        this.#restarts.restartAt(restartKey(pod, container), ended, requests.hashOf(container)),
       probe: (kind, id) => this.#o.probes.get(kind, id),
       replaced: (container) => this.#o.replaced.has(pod.metadata.uid, container),
       gates: this.#o.gates,
@@ -294,10 +298,10 @@ export class PodRuntime {
       const message = `back-off ${pause} restarting failed container=${delay.container} pod=${name}`;
       report.waiting(delay.container, { reason: "CrashLoopBackOff", message });
       this.#sayBackOff(pod, name, delay);
-      const until = new Date(delay.until).toISOString();
+      const until = wallTimeOf(this.#o.clock, delay.until);
       waits = {
-        waitingFor: `back-off ${pause} until ${until} before restarting ${delay.container}`,
-        waitsOn: { kind: "backoff", ...delay },
+        waitingFor: `back-off ${pause} until ${dateOf(until).toISOString()} before restarting ${delay.container}`,
+        waitsOn: { kind: "backoff", container: delay.container, until: epochMs(until) },
       };
     }
     return waits || undefined;
@@ -306,7 +310,7 @@ export class PodRuntime {
   /** Once for each wait, however often the pod is looked at meanwhile. */
   #sayBackOff(pod: Pod, name: string, { container, until }: Delay): void {
     const { uid } = pod.metadata;
-    const told = this.#toldBackOff.get(uid) ?? new Map<string, number>();
+    const told = this.#toldBackOff.get(uid) ?? new Map<string, MonotonicTime>();
     this.#toldBackOff.set(uid, told);
     if (told.get(container) === until) return;
     told.set(container, until);
@@ -415,10 +419,10 @@ export class PodRuntime {
     }
     if (failures.length === 0) return;
     const retries = failures.map(retryAtOf);
-    const soonest = retries.every((at) => at !== undefined) ? Math.min(...retries) : undefined;
     const [first] = failures;
     const code = first instanceof KubeletError ? first.code : "RunContainerError";
-    const retryAt = soonest && Math.min(soonest, ...plan.delays.map((d) => d.until));
+    const delays = plan.delays.map((delay) => delay.until);
+    const retryAt = retries.every((at) => at !== undefined) ? earliest(...retries, ...delays) : undefined;
     throw new KubeletError(code, messageOf(first), { cause: first, retryAt });
   }
 }
@@ -428,6 +432,6 @@ function allContainers(pod: Pod): Container[] {
   return [...initContainers, ...containers, ...ephemeralContainers];
 }
 
-function earliest(best: number | undefined, delay: { until: number }): number {
-  return best === undefined ? delay.until : Math.min(best, delay.until);
+function soonest(delays: readonly Delay[]): MonotonicTime | undefined {
+  return delays.length === 0 ? undefined : earliest(...delays.map(({ until }) => until));
 }

@@ -1,5 +1,6 @@
-import { type Clock, sleep } from "../../../lib/base/clock.ts";
+import { type Clock, msUntil, sleep } from "../../../lib/base/clock.ts";
 import { isAbort, messageOf } from "../../../lib/base/errors.ts";
+import type { MonotonicTime } from "../../../lib/base/time.ts";
 import { readContainerNotes } from "../../../lib/model/labels.ts";
 import { type Lifecycle, type Pod, podRef } from "../../../lib/model/pod.ts";
 import { specOf } from "./grace.ts";
@@ -71,7 +72,7 @@ export class PreStop implements StopHook {
   }
 
   /** Resolves when the hook is done, well or badly, or when the time is up. Rejects when aborted. */
-  async doneBy(endsAt: number, signal: AbortSignal): Promise<void> {
+  async doneBy(endsAt: MonotonicTime, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
     if (await settledIn(clock, endsAt, this.#work, signal)) return;
     const fields = { pod: podRef(this.#pod), container: this.#options.container.name };
@@ -100,12 +101,12 @@ export class PreStop implements StopHook {
 /** True if the work was done by then, false if not. Rejects when aborted. */
 export async function settledIn(
   clock: Clock,
-  endsAt: number,
+  endsAt: MonotonicTime,
   work: Promise<unknown>,
   signal: AbortSignal,
 ): Promise<boolean> {
   const enough = new AbortController();
-  const timeUp = sleep(clock, endsAt - clock.now(), AbortSignal.any([signal, enough.signal]));
+  const timeUp = sleep(clock, msUntil(clock, endsAt), AbortSignal.any([signal, enough.signal]));
   try {
     return await Promise.race([work.then(() => true), timeUp.then(() => false)]);
   } finally {

@@ -1,24 +1,42 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContainer, aPod, seenContainer } from "../../../../test/builders/pods.ts";
+import { msUntil } from "../../../lib/base/clock.ts";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { plusMs, type WallTime } from "../../../lib/base/time.ts";
+import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import type { ObservedContainer } from "../../state/observed-pods.ts";
 import { RestartBackoff, type RestartDelays, restartDelays, restartKey } from "./restart-backoff.ts";
 
-const ended = (attempt: number, startedAt: number, finishedAt: number) =>
-  seenContainer("a", { state: "exited", attempt, startedAt, finishedAt });
+const ended = (attempt: number, startedAt: WallTime, finishedAt: WallTime) =>
+  seenContainer("a", { id: `a#${attempt}` as ContainerId, state: "exited", attempt, startedAt, finishedAt });
+
+/** One that began and ended so many milliseconds ago. */
+const endedBefore = (clock: FakeClock, attempt: number, startedMs: number, finishedMs: number) =>
+  ended(attempt, plusMs(clock.wall(), -startedMs), plusMs(clock.wall(), -finishedMs));
+
+/** How many milliseconds it has to wait from now on. */
+function waitMs(clock: FakeClock, backoff: RestartBackoff, ...args: Parameters<RestartBackoff["restartAt"]>) {
+  const at = backoff.restartAt(...args);
+  return at === undefined ? 0 : msUntil(clock, at);
+}
 
 /** How many seconds each of eight restarts waits, for a container that runs for a second. */
-function waits({ initialMs, maxMs }: RestartDelays): number[] {
-  const backoff = new RestartBackoff(maxMs, initialMs);
-  let now = 1_000_000;
-  return Array.from({ length: 8 }, (_, attempt) => {
-    const end = ended(attempt, now, now + 1000);
-    const at = Math.max(backoff.restartAt("u/a/", end, end.finishedAt), end.finishedAt);
-    backoff.restarted("u/a/", end, at);
-    now = at;
-    return (at - end.finishedAt) / 1000;
-  });
+async function waits({ initialMs, maxMs }: RestartDelays): Promise<number[]> {
+  const clock = new FakeClock();
+  const backoff = new RestartBackoff(clock, maxMs, initialMs);
+  const found: number[] = [];
+  for (let attempt = 0; attempt < 8; attempt++) {
+    const startedAt = clock.wall();
+    await clock.advance(1000);
+    const end = ended(attempt, startedAt, clock.wall());
+    const ms = waitMs(clock, backoff, "u/a/", end);
+    await clock.advance(ms);
+    backoff.restarted("u/a/", end);
+    found.push(ms / 1000);
+  }
+  return found;
 }
 
 type Settings = Parameters<typeof restartDelays>[0];
@@ -54,34 +72,47 @@ const table: [rule: string, settings: Settings, waits: number[]][] = [
 ];
 
 for (const [rule, settings, expected] of table)
-  test(`back-off: ${rule}`, () => assert.deepEqual(waits(restartDelays(settings)), expected));
+  test(`back-off: ${rule}`, async () => assert.deepEqual(await waits(restartDelays(settings)), expected));
 
-test("back-off: 10 min after its last restart it starts at once again, whatever the limit", () => {
+test("back-off: 10 min after its last restart it starts at once again, whatever the limit", async () => {
   for (const maxMs of [20_000, 300_000]) {
-    const backoff = new RestartBackoff(maxMs);
-    backoff.restarted("k", ended(0, 0, 1000), 1000);
-    backoff.restarted("k", ended(1, 1000, 2000), 12_000);
-    const end = ended(2, 12_000, 600_000);
-    assert.equal(backoff.restartAt("k", end, 600_000), 612_000, "sooner than 20 s after its end");
-    assert.equal(backoff.restartAt("k", end, 612_000), 0);
-    backoff.restarted("k", end, 612_000);
+    const clock = new FakeClock();
+    const backoff = new RestartBackoff(clock, maxMs);
+    backoff.restarted("k", endedBefore(clock, 0, 1000, 0));
+    await clock.advance(11_000);
+    backoff.restarted("k", endedBefore(clock, 1, 11_000, 10_000));
+    await clock.advance(588_000);
+    const end = endedBefore(clock, 2, 588_000, 0);
+    assert.equal(waitMs(clock, backoff, "k", end), 12_000, "sooner than 20 s after its end");
+    await clock.advance(12_000);
+    assert.equal(backoff.restartAt("k", end), undefined);
+    backoff.restarted("k", end);
     assert.equal(backoff.delayMs("k"), 10_000, "and the doubling begins again");
   }
 });
 
 test("back-off: a new agent goes on where the one before it was", () => {
-  const backoff = new RestartBackoff(300_000);
-  assert.equal(backoff.restartAt("first", ended(0, 1000, 2000), 2000), 0);
-  assert.equal(backoff.restartAt("third", ended(2, 1000, 2000), 2000), 22_000);
-  assert.equal(backoff.restartAt("many", ended(1000, 1000, 2000), 2000), 302_000);
+  const clock = new FakeClock();
+  const backoff = new RestartBackoff(clock, 300_000);
+  assert.equal(waitMs(clock, backoff, "u/first/", endedBefore(clock, 0, 1000, 0)), 0);
+  assert.equal(waitMs(clock, backoff, "u/third/", endedBefore(clock, 2, 1000, 0)), 20_000);
+  assert.equal(waitMs(clock, backoff, "u/late/", endedBefore(clock, 2, 9000, 8000)), 12_000);
+  assert.equal(waitMs(clock, backoff, "u/many/", endedBefore(clock, 1000, 1000, 0)), 300_000);
 });
 
 test("back-off: a new agent does not hold it against a new image", () => {
-  const backoff = new RestartBackoff(300_000);
-  assert.equal(backoff.restartAt("u/a/new", ended(5, 1000, 2000), 2000, "another hash"), 0);
+  const clock = new FakeClock();
+  const backoff = new RestartBackoff(clock, 300_000);
+  assert.equal(backoff.restartAt("u/a/new", endedBefore(clock, 5, 1000, 0), "another hash"), undefined);
 });
 
-test("back-off: another image or other resources start afresh, and the old count is forgotten", () => {
+test("back-off: an end in the future waits for no longer than the delay", () => {
+  const clock = new FakeClock();
+  const backoff = new RestartBackoff(clock, 300_000);
+  assert.equal(waitMs(clock, backoff, "u/a/", endedBefore(clock, 2, -3_600_000, -3_601_000)), 20_000);
+});
+
+test("back-off: another image or other resources start afresh, and the old count is forgotten", async () => {
   const pod = aPod();
   const keys = [
     aContainer("a"),
@@ -90,49 +121,54 @@ test("back-off: another image or other resources start afresh, and the old count
   ].map((c) => restartKey(pod, c));
   assert.equal(new Set(keys).size, 3);
   assert.notEqual(restartKey(pod, aContainer("b")), keys[0]);
-  const backoff = new RestartBackoff(300_000);
+  const clock = new FakeClock();
+  const backoff = new RestartBackoff(clock, 300_000);
   for (const [index, key] of keys.entries()) {
-    const end = ended(index + 3, 1000, 2000);
-    if (index > 0) assert.equal(backoff.restartAt(key, end, 2000), 0);
-    backoff.restarted(key, end, 3000);
-    assert.equal(backoff.restartAt(key, end, 3000), 12_000);
+    const end = endedBefore(clock, index + 3, 1000, 0);
+    if (index > 0) assert.equal(backoff.restartAt(key, end), undefined);
+    await clock.advance(1000);
+    backoff.restarted(key, end);
+    assert.equal(waitMs(clock, backoff, key, end), 9000);
     if (index > 0) assert.equal(backoff.delayMs(keys[index - 1]!), 0);
   }
 });
 
 test("back-off: the counts of one pod or container are not those of another", () => {
-  const backoff = new RestartBackoff(300_000);
-  backoff.restarted("u/a/x", ended(0, 1000, 2000), 3000);
-  backoff.restarted("u/ab/x", ended(0, 1000, 2000), 3000);
-  backoff.restarted("v/a/x", ended(0, 1000, 2000), 3000);
+  const clock = new FakeClock();
+  const backoff = new RestartBackoff(clock, 300_000);
+  for (const key of ["u/a/x", "u/ab/x", "v/a/x"]) backoff.restarted(key, endedBefore(clock, 0, 2000, 1000));
+  const all = backoff.size;
   backoff.forget("u/");
   assert.deepEqual(
     ["u/a/x", "u/ab/x", "v/a/x"].map((key) => backoff.delayMs(key)),
     [0, 0, 10_000],
   );
-  assert.equal(backoff.size, 1);
+  assert.equal(backoff.size, all / 3);
 });
 
 /** One life of a container: how long it ran, and whether we ended it to replace it or it ended itself. */
 type Life = [seconds: number, end: "replaced" | "crashed"];
 
 /** How many seconds each restart waits after the end before it. */
-function waitsOf(lives: Life[], newAgentBefore?: number): number[] {
-  let backoff = new RestartBackoff(300_000);
-  let now = 1_000_000;
+async function waitsOf(lives: Life[], newAgentBefore?: number): Promise<number[]> {
+  const clock = new FakeClock();
+  let backoff = new RestartBackoff(clock, 300_000);
   let previous: ObservedContainer | undefined;
-  return lives.map(([seconds, how], attempt) => {
-    if (attempt === newAgentBefore) backoff = new RestartBackoff(300_000);
-    const end = ended(attempt, now, now + seconds * 1000);
-    now = end.finishedAt;
+  const found: number[] = [];
+  for (const [attempt, [seconds, how]] of lives.entries()) {
+    if (attempt === newAgentBefore) backoff = new RestartBackoff(clock, 300_000);
+    const startedAt = clock.wall();
+    await clock.advance(seconds * 1000);
+    const end = ended(attempt, startedAt, clock.wall());
     if (how === "replaced") backoff.replacing("u" as PodUid, end, previous);
-    const at = Math.max(backoff.restartAt("u/a/", end, now), now);
-    assert.equal(backoff.restartAt("u/a/", end, at), 0, "it can start then");
-    backoff.restarted("u/a/", end, at);
+    const ms = waitMs(clock, backoff, "u/a/", end);
+    await clock.advance(ms);
+    assert.equal(backoff.restartAt("u/a/", end), undefined, "it can start then");
+    backoff.restarted("u/a/", end);
     previous = end;
-    now = at;
-    return (at - end.finishedAt) / 1000;
-  });
+    found.push(ms / 1000);
+  }
+  return found;
 }
 
 const times = (count: number, ...life: Life): Life[] => Array.from({ length: count }, () => life);
@@ -161,16 +197,18 @@ const replacedTable: [rule: string, lives: Life[], waits: number[]][] = [
 ];
 
 for (const [rule, lives, expected] of replacedTable)
-  test(`back-off: ${rule}`, () => assert.deepEqual(waitsOf(lives), expected));
+  test(`back-off: ${rule}`, async () => assert.deepEqual(await waitsOf(lives), expected));
 
 for (const [rule, lives, expected] of replacedTable.slice(0, 5))
-  test(`back-off: a new agent goes on where the one before it was: ${rule}`, () => {
-    for (const [attempt, wait] of expected.entries()) assert.equal(waitsOf(lives, attempt)[attempt], wait);
+  test(`back-off: a new agent goes on where the one before it was: ${rule}`, async () => {
+    for (const [attempt, wait] of expected.entries())
+      assert.equal((await waitsOf(lives, attempt))[attempt], wait);
   });
 
 test("back-off: a replaced container is forgotten with its pod", () => {
-  const backoff = new RestartBackoff(300_000);
-  backoff.replacing("u" as PodUid, ended(0, 1000, 2000), undefined);
+  const clock = new FakeClock();
+  const backoff = new RestartBackoff(clock, 300_000);
+  backoff.replacing("u" as PodUid, endedBefore(clock, 0, 2000, 1000), undefined);
   assert.equal(backoff.size, 1);
   backoff.forget("u/");
   assert.equal(backoff.size, 0);

@@ -1,10 +1,19 @@
+import { type Clock, monotonicOf } from "../../../lib/base/clock.ts";
+import {
+  earliest,
+  epochMs,
+  type MonotonicTime,
+  msBetween,
+  plusMs,
+  type WallTime,
+} from "../../../lib/base/time.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
 import type { ObservedContainer } from "../../state/observed-pods.ts";
 
 interface Entry {
   delayMs: number;
-  updatedAt: number;
+  updatedAt: MonotonicTime;
 }
 
 export interface RestartDelays {
@@ -49,11 +58,15 @@ export function restartKey(pod: Pod, { name, image, resources }: Container): str
 export class RestartBackoff {
   readonly #initialMs: number;
   readonly #maxMs: number;
+  readonly #clock: Clock;
   #entries = new Map<string, Entry>();
+  /** By "uid/name/": when containers ended. Noted when they are first judged: the wall clock may be set meanwhile. */
+  #ends = new Map<string, Map<ContainerId, MonotonicTime>>();
   /** By "uid/name/": the container that we ended and is to be judged by another. */
   #replaced = new Map<string, Replaced>();
 
-  constructor(maxMs: number, initialMs = 10_000) {
+  constructor(clock: Clock, maxMs: number, initialMs = 10_000) {
+    this.#clock = clock;
     this.#initialMs = Math.min(initialMs, maxMs);
     this.#maxMs = maxMs;
   }
@@ -67,16 +80,15 @@ export class RestartBackoff {
     this.#replaced.set(`${uid}/${name}/`, { id, previous });
   }
 
-  /** 0 if it may be restarted at once. `hash`: what a container of the spec as it is now would have. */
-  restartAt(key: string, ended: ObservedContainer, now: number, hash: string = ended.hash): number {
+  /** Undefined if it may be restarted at once. `hash`: what a container of the spec as it is now would have. */
+  restartAt(key: string, ended: ObservedContainer, hash: string = ended.hash): MonotonicTime | undefined {
     const replaced = this.#replacedBy(key, ended);
     if (replaced) {
       const { previous } = replaced;
-      if (!previous || this.#until(key, previous, ended, hash) <= now) return 0;
+      if (!previous || !this.#until(key, previous, ended, hash)) return undefined;
       this.#replaced.delete(containerPart(key));
     }
-    const until = this.#until(key, ended, ended, hash);
-    return until <= now ? 0 : until;
+    return this.#until(key, ended, ended, hash);
   }
 
   /** The delay that applies to the container as it ended, for messages. */
@@ -85,25 +97,30 @@ export class RestartBackoff {
   }
 
   /** The container is started again at this moment. */
-  restarted(key: string, ended: ObservedContainer, now: number): void {
+  restarted(key: string, ended: ObservedContainer): void {
+    const now = this.#clock.monotonic();
     const replaced = this.#replacedBy(key, ended);
-    this.#replaced.delete(containerPart(key));
+    const part = containerPart(key);
+    this.#replaced.delete(part);
+    // The next one may be judged by this one.
+    this.#ends.set(part, new Map([[ended.id, this.#endOf(key, ended)]]));
     if (replaced && !replaced.previous) return;
     const entry = this.#entries.get(key);
-    const isFirst = !entry || now >= entry.updatedAt + keptMs;
+    const isFirst = !entry || msBetween(entry.updatedAt, now) >= keptMs;
     const delayMs = isFirst ? this.#initialMs : Math.min(entry.delayMs * 2, this.#maxMs);
     // What the container was before it changed will not come back.
-    if (!entry) this.#drop(containerPart(key));
+    if (!entry) this.#drop(part);
     this.#entries.set(key, { delayMs, updatedAt: now });
   }
 
   get size(): number {
-    return this.#entries.size + this.#replaced.size;
+    return this.#entries.size + this.#replaced.size + this.#ends.size;
   }
 
   forget(prefix: string): void {
     this.#drop(prefix);
-    for (const key of this.#replaced.keys()) if (key.startsWith(prefix)) this.#replaced.delete(key);
+    for (const map of [this.#replaced, this.#ends])
+      for (const key of map.keys()) if (key.startsWith(prefix)) map.delete(key);
   }
 
   #drop(prefix: string): void {
@@ -115,10 +132,27 @@ export class RestartBackoff {
     return replaced?.id === id ? replaced : undefined;
   }
 
-  /** `last`: the newest container of the name, which `judged` may be. */
-  #until(key: string, judged: ObservedContainer, last: ObservedContainer, hash: string): number {
+  /** Undefined if that has passed. `last`: the newest container of the name, which `judged` may be. */
+  #until(
+    key: string,
+    judged: ObservedContainer,
+    last: ObservedContainer,
+    hash: string,
+  ): MonotonicTime | undefined {
     const entry = this.#entries.get(key) ?? this.#seed(key, judged, last, hash);
-    return entry ? Math.min(judged.finishedAt + entry.delayMs, entry.updatedAt + keptMs) : 0;
+    if (!entry) return undefined;
+    const until = earliest(plusMs(this.#endOf(key, judged), entry.delayMs), plusMs(entry.updatedAt, keptMs));
+    return until <= this.#clock.monotonic() ? undefined : until;
+  }
+
+  /** Not in the future, whatever the clocks say: nobody waits longer than the delay. */
+  #endOf(key: string, { id, finishedAt }: ObservedContainer): MonotonicTime {
+    const part = containerPart(key);
+    const ends = this.#ends.get(part) ?? new Map<ContainerId, MonotonicTime>();
+    this.#ends.set(part, ends);
+    const end = ends.get(id) ?? monotonicOf(this.#clock, finishedAt);
+    ends.set(id, end);
+    return end;
   }
 
   #seed(key: string, judged: ObservedContainer, last: ObservedContainer, hash: string): Entry | undefined {
@@ -127,10 +161,15 @@ export class RestartBackoff {
     // Known under another key: it has changed, and starts afresh.
     for (const other of this.#entries.keys()) if (other.startsWith(prefix)) return undefined;
     const delayMs = Math.min(this.#initialMs * 2 ** Math.min(judged.attempt - 1, 20), this.#maxMs);
-    const entry = { delayMs, updatedAt: last.startedAt || last.createdAt };
+    const entry = { delayMs, updatedAt: monotonicOf(this.#clock, startOf(last)) };
     this.#entries.set(key, entry);
     return entry;
   }
+}
+
+/** One that could not be started has no time of that. */
+function startOf({ startedAt, createdAt }: ObservedContainer): WallTime {
+  return epochMs(startedAt) > 0 ? startedAt : createdAt;
 }
 
 /** "uid/name/" of a key. */

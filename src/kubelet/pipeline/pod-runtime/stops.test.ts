@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { monotonicTime } from "../../../lib/base/fake-clock.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import { type StopHook, Stops } from "./stops.ts";
@@ -16,14 +17,14 @@ const hook: StopHook = {
 
 test("a stop that goes on keeps what was begun, and gets less time, never more", () => {
   const stops = new Stops();
-  const { stop, first } = stops.begin(uid, a, 1000);
+  const { stop, first } = stops.begin(uid, a, monotonicTime(1000));
   stop.hook = hook;
   assert.equal(first, true);
   for (const [endsAt, expected] of [
     [2000, 1000],
     [500, 500],
   ] as const) {
-    const again = stops.begin(uid, a, endsAt);
+    const again = stops.begin(uid, a, monotonicTime(endsAt));
     assert.deepEqual([again.first, again.stop.endsAt, again.stop.hook], [false, expected, hook]);
   }
 });
@@ -31,19 +32,19 @@ test("a stop that goes on keeps what was begun, and gets less time, never more",
 test("a stop that failed has all its time the next time, and its hook is run again only if it failed too", () => {
   for (const failed of [false, true]) {
     const stops = new Stops();
-    stops.begin(uid, a, 1000).stop.hook = { ...hook, failed };
+    stops.begin(uid, a, monotonicTime(1000)).stop.hook = { ...hook, failed };
     stops.failed(a);
-    const { stop } = stops.begin(uid, a, 5000);
+    const { stop } = stops.begin(uid, a, monotonicTime(5000));
     assert.deepEqual([stop.endsAt, stop.hook === undefined], [5000, failed]);
   }
 });
 
 test("a container that vanished while it was being stopped is forgotten with its pod", () => {
   const stops = new Stops();
-  stops.begin(uid, a, 1000);
+  stops.begin(uid, a, monotonicTime(1000));
   stops.failed(a);
-  stops.begin("other" as PodUid, "b" as ContainerId, 1000);
+  stops.begin("other" as PodUid, "b" as ContainerId, monotonicTime(1000));
   stops.forget(uid);
   assert.equal(stops.size, 1);
-  assert.equal(stops.begin(uid, a, 1000).first, true);
+  assert.equal(stops.begin(uid, a, monotonicTime(1000)).first, true);
 });

@@ -1,3 +1,4 @@
+import { earliest, endOfTime, type MonotonicTime } from "../../../lib/base/time.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 
@@ -5,7 +6,7 @@ export interface StopHook {
   /** True if it went wrong. */
   readonly failed: boolean;
   readonly running: boolean;
-  doneBy(endsAt: number, signal: AbortSignal): Promise<void>;
+  doneBy(endsAt: MonotonicTime, signal: AbortSignal): Promise<void>;
   endWithContainer(): void;
   end(): void;
 }
@@ -13,7 +14,7 @@ export interface StopHook {
 /** What was done so far to end a container. */
 export interface Stop {
   /** When its grace is over (milliseconds since the epoch). */
-  endsAt: number;
+  endsAt: MonotonicTime;
   /** Its preStop hook, once it was begun: it is not run a second time, and outlives the pass that began it. */
   hook?: StopHook;
 }
@@ -26,10 +27,10 @@ export class Stops {
   #stops = new Map<ContainerId, Stop & { uid: PodUid }>();
 
   /** `first` is true if nobody was ending this container yet. */
-  begin(uid: PodUid, id: ContainerId, endsAt: number): { stop: Stop; first: boolean } {
+  begin(uid: PodUid, id: ContainerId, endsAt: MonotonicTime): { stop: Stop; first: boolean } {
     const known = this.#stops.get(id);
     if (known) {
-      known.endsAt = Math.min(known.endsAt, endsAt);
+      known.endsAt = earliest(known.endsAt, endsAt);
       return { stop: known, first: false };
     }
     const stop: Stop & { uid: PodUid } = { uid, endsAt };
@@ -41,7 +42,7 @@ export class Stops {
   failed(id: ContainerId): void {
     const stop = this.#stops.get(id);
     if (!stop) return;
-    stop.endsAt = Number.POSITIVE_INFINITY;
+    stop.endsAt = endOfTime;
     // What failed with the runtime is tried with it again.
     if (stop.hook?.failed) stop.hook = undefined;
   }
@@ -56,7 +57,7 @@ export class Stops {
     for (const [id, stop] of this.#stops) if (stop.uid === uid) this.ended(id);
   }
 
-  of(uid: PodUid): { id: ContainerId; endsAt: number; inHook: boolean }[] {
+  of(uid: PodUid): { id: ContainerId; endsAt: MonotonicTime; inHook: boolean }[] {
     return [...this.#stops]
       .filter(([, stop]) => stop.uid === uid)
       .map(([id, { endsAt, hook }]) => ({ id, endsAt, inHook: hook?.running ?? false }));

@@ -1,11 +1,12 @@
-import type { Clock } from "../../../lib/base/clock.ts";
+import { type Clock, msSince } from "../../../lib/base/clock.ts";
+import type { MonotonicTime } from "../../../lib/base/time.ts";
 import type { PassKind, WorkerMetrics } from "./worker-metrics.ts";
 
 /** Measures the passes of one worker, each from when it was first asked for. */
 export class PassTimer {
   readonly #clock: Clock;
   readonly #metrics: Pick<WorkerMetrics, "passed"> | undefined;
-  #askedAt: number | undefined;
+  #askedAt: MonotonicTime | undefined;
 
   constructor(clock: Clock, metrics: Pick<WorkerMetrics, "passed"> | undefined) {
     this.#clock = clock;
@@ -14,15 +15,15 @@ export class PassTimer {
 
   /** A pass is wanted, if none was already. */
   asked(): void {
-    this.#askedAt ??= this.#clock.now();
+    this.#askedAt ??= this.#clock.monotonic();
   }
 
   /** A pass begins. To be called when it ends: with its kind, or with nothing if it came to no work and is still wanted. */
   begin(): (kind: PassKind | undefined) => void {
-    const askedAt = this.#askedAt ?? this.#clock.now();
+    const askedAt = this.#askedAt ?? this.#clock.monotonic();
     this.#askedAt = undefined;
     return (kind) => {
-      if (kind) this.#metrics?.passed(kind, this.#clock.now() - askedAt);
+      if (kind) this.#metrics?.passed(kind, msSince(this.#clock, askedAt));
       else this.#askedAt = askedAt;
     };
   }

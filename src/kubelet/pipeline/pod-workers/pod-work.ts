@@ -1,3 +1,4 @@
+import type { MonotonicTime, WallTime } from "../../../lib/base/time.ts";
 import type { Pod, PodId, PodUid } from "../../../lib/model/pod.ts";
 import type { StepDetails } from "../../../lib/model/pod-step.ts";
 import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
@@ -18,7 +19,7 @@ export interface Report {
 /** The state of a pod after a pass. */
 export interface Synced {
   /** When there will be something to do. */
-  wakeAt?: number;
+  wakeAt?: MonotonicTime;
   /** What the pod waits for, if it does. */
   waitingFor?: string;
   waitsOn?: StepDetails;
@@ -41,8 +42,13 @@ export interface PodWork {
   hasEnded(pod: Pod): boolean;
   /** Asked once, before a pod begins: why this node will not run it, or undefined if it will. */
   admit?(pod: Pod): PodVerdict | undefined;
-  /** Until when the pod may be active (milliseconds since the epoch), if that is limited and known. */
-  deadlineOf?(pod: Pod): number | undefined;
+  /** Since when the pod is active and how long it may be, if that is limited and known. */
+  deadlineOf?(pod: Pod): ActiveDeadline | undefined;
+}
+
+export interface ActiveDeadline {
+  readonly since: WallTime;
+  readonly limitMs: number;
 }
 
 export interface TerminateOptions {

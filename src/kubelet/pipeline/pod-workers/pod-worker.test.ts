@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aPod, testUid } from "../../../../test/builders/pods.ts";
+import { msFromNow } from "../../../lib/base/clock.ts";
 import { KubeletError } from "../../../lib/base/errors.ts";
-import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
+import { FakeClock, monotonicTime, settle } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
+import { type MonotonicTime, type WallTime, wallTime } from "../../../lib/base/time.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
 import type { PodWork } from "./pod-work.ts";
@@ -41,7 +43,7 @@ function setUp(work: Partial<PodWork> = {}, pod: Pod = aPod()) {
 
 /** A sync that lasts until it is told to end, and cannot be cancelled: like a start in the runtime. */
 function longSync() {
-  const end = Promise.withResolvers<{ wakeAt?: number }>();
+  const end = Promise.withResolvers<{ wakeAt?: MonotonicTime }>();
   const sync: Sync = () => end.promise;
   return { sync, end };
 }
@@ -79,7 +81,7 @@ test("an unmount that hangs does not keep a worker that is abandoned", async () 
 test("a pod is looked at again when the sync said, or after a while", async () => {
   let syncs = 0;
   const { clock } = setUp({
-    sync: async () => (++syncs === 2 ? { wakeAt: clock.now() + 5000 } : {}),
+    sync: async () => (++syncs === 2 ? { wakeAt: msFromNow(clock, 5000) } : {}),
   });
   await settle();
   await clock.advance(60_000);
@@ -95,7 +97,7 @@ test("an error that knows when to try again is believed", async () => {
   const { clock, worker } = setUp({
     sync: async () => {
       if (syncs++ === 0)
-        throw new KubeletError("ImagePullBackOff", "later", { retryAt: clock.now() + 40_000 });
+        throw new KubeletError("ImagePullBackOff", "later", { retryAt: msFromNow(clock, 40_000) });
       return {};
     },
   });
@@ -112,7 +114,7 @@ test("retries wait 500 ms, twice as long each time, and never more than 10 s", a
   const at: number[] = [];
   const { clock } = setUp({
     sync: async () => {
-      at.push(clock.now());
+      at.push(clock.elapsedMs);
       throw new Error("broken");
     },
   });
@@ -325,7 +327,7 @@ function withDeadline(more: Partial<PodWork> = {}, activeDeadlineSeconds?: numbe
   const deadlineOf = ({ spec }: Pod) =>
     spec.activeDeadlineSeconds === undefined
       ? undefined
-      : Date.UTC(2026, 0, 1) + spec.activeDeadlineSeconds * 1000;
+      : { since: wallTime(Date.UTC(2026, 0, 1)), limitMs: spec.activeDeadlineSeconds * 1000 };
   return setUp({ deadlineOf, ...more }, aPod({ activeDeadlineSeconds }));
 }
 
@@ -387,13 +389,13 @@ for (const { rule, from, to, endsAt } of [
   });
 
 test("a deadline that is not yet known when the pod begins counts as soon as it is", async () => {
-  let startedAt: number | undefined;
+  let since: WallTime | undefined;
   const { worker, clock } = setUp({
     sync: async () => {
-      startedAt ??= clock.now();
+      since ??= clock.wall();
       return {};
     },
-    deadlineOf: () => startedAt && startedAt + 1000,
+    deadlineOf: () => since && { since, limitMs: 1000 },
   });
   await clock.advance(999);
   assert.equal(worker.phase, "syncing");
@@ -404,7 +406,7 @@ test("a deadline that is not yet known when the pod begins counts as soon as it 
 test("what happens during a pass is looked at right after it, also if the pass failed", async () => {
   for (const how of ["resolve", "reject"] as const) {
     let syncs = 0;
-    const first = Promise.withResolvers<{ wakeAt?: number }>();
+    const first = Promise.withResolvers<{ wakeAt?: MonotonicTime }>();
     const { worker, clock } = setUp({ sync: async () => (++syncs === 1 ? first.promise : {}) });
     await settle();
     worker.poke();
@@ -420,7 +422,9 @@ test("news does not wait for the retry of a pass that failed", async () => {
   const { worker } = setUp({
     sync: async () => {
       syncs++;
-      throw new KubeletError("ImagePullBackOff", "later", { retryAt: Number.MAX_SAFE_INTEGER });
+      throw new KubeletError("ImagePullBackOff", "later", {
+        retryAt: monotonicTime(Number.MAX_SAFE_INTEGER),
+      });
     },
   });
   await settle();

@@ -1,6 +1,7 @@
-import type { Clock } from "../../../lib/base/clock.ts";
+import { type Clock, monotonicOf, msFromNow, msSince, msUntil, wallTimeOf } from "../../../lib/base/clock.ts";
 import { abortError, messageOf, retryAtOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import { earliest, epochMs, type MonotonicTime, type WallTime } from "../../../lib/base/time.ts";
 import type { Pod, PodId } from "../../../lib/model/pod.ts";
 import type { Step } from "../../../lib/model/pod-step.ts";
 import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
@@ -67,6 +68,7 @@ export class PodWorker {
   #wake: (() => void) | undefined;
   #cancelTimer: (() => void) | undefined;
   #cancelDeadline: (() => void) | undefined;
+  #active: { since: WallTime; from: MonotonicTime } | undefined;
   #failures = 0;
   #lastError = "";
   #stopped = false;
@@ -298,7 +300,7 @@ export class PodWorker {
         this.#o.metrics?.refused(refusal.reason);
         return this.#end(refusal);
       }
-      this.#o.metrics?.began(pod, clock.now());
+      this.#o.metrics?.began(pod, clock.wall());
     }
     if (work.hasEnded(pod)) return this.#end();
     this.#watchDeadline();
@@ -317,8 +319,8 @@ export class PodWorker {
     // Only a pod that has been started has a time from which its deadline counts.
     this.#watchDeadline();
     if (signal.aborted) return;
-    const next = clock.now() + this.#o.syncEveryMs();
-    this.#wakeAt(wakeAt === undefined ? next : Math.min(wakeAt, next));
+    const next = msFromNow(clock, this.#o.syncEveryMs());
+    this.#wakeAt(wakeAt === undefined ? next : earliest(wakeAt, next));
     if (waitingFor) this.#report.blockedOn(waitingFor, waitsOn);
     else this.#report.free();
     this.#o.onChange();
@@ -365,19 +367,26 @@ export class PodWorker {
     const { work, clock } = this.#o;
     this.#cancelDeadline?.();
     if (this.#life.phase !== "syncing" || this.#stopped) return;
-    const at = this.#pod && work.deadlineOf?.(this.#pod);
-    if (at === undefined) return;
-    if (at <= clock.now()) return this.terminate({ removed: false, verdict: deadlineExceeded });
-    this.#cancelDeadline = clock.after(at - clock.now(), () => this.#watchDeadline());
+    const deadline = this.#pod && work.deadlineOf?.(this.#pod);
+    if (deadline === undefined) return;
+    const leftMs = deadline.limitMs - msSince(clock, this.#activeFrom(deadline.since));
+    if (leftMs <= 0) return this.terminate({ removed: false, verdict: deadlineExceeded });
+    this.#cancelDeadline = clock.after(leftMs, () => this.#watchDeadline());
+  }
+
+  /** Converted once: a clock that is set afterwards neither ends a pod nor lets it live longer. */
+  #activeFrom(since: WallTime): MonotonicTime {
+    if (this.#active?.since !== since) this.#active = { since, from: monotonicOf(this.#o.clock, since) };
+    return this.#active.from;
   }
 
   #retry(error: unknown): void {
     const { clock, logger } = this.#o;
     const delay = Math.min(firstRetryMs * 2 ** this.#failures++, longestRetryMs);
-    const retryAt = retryAtOf(error) ?? clock.now() + delay;
+    const retryAt = retryAtOf(error) ?? msFromNow(clock, delay);
     this.#wakeAt(retryAt);
     const message = messageOf(error);
-    this.#report.failed(message, retryAt);
+    this.#report.failed(message, epochMs(wallTimeOf(clock, retryAt)));
     const fields = {
       pod: `${this.id.namespace}/${this.id.name}`,
       podUID: this.id.uid,
@@ -390,11 +399,11 @@ export class PodWorker {
     this.#lastError = message;
   }
 
-  #wakeAt(at: number): void {
+  #wakeAt(at: MonotonicTime): void {
     const { clock } = this.#o;
     this.#cancelTimer?.();
     if (this.#stopped) return;
-    this.#cancelTimer = clock.after(Math.max(0, at - clock.now()), () => this.poke());
+    this.#cancelTimer = clock.after(Math.max(0, msUntil(clock, at)), () => this.poke());
   }
 
   #enter(life: Life): void {

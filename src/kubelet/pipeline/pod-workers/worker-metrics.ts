@@ -1,4 +1,5 @@
 import type { Metrics } from "../../../lib/base/metrics.ts";
+import { msBetween, type WallTime, wallTime } from "../../../lib/base/time.ts";
 import { annotationSeen, isStatic, type Pod, type PodUid } from "../../../lib/model/pod.ts";
 import { countedReason } from "./refusal-reasons.ts";
 
@@ -7,7 +8,7 @@ export type PassKind = "create" | "update" | "sync" | "kill" | "terminated";
 
 export interface WorkerMetrics {
   /** A pod was let in: its first pass goes on. */
-  began(pod: Pod, now: number): void;
+  began(pod: Pod, now: WallTime): void;
   refused(reason: string): void;
   /** A pass has ended, well or badly, so long after it was asked for. */
   passed(kind: PassKind, afterMs: number): void;
@@ -57,8 +58,8 @@ export function createWorkerMetrics({ metrics, runs }: WorkerMetricsOptions): Wo
   return {
     began(pod, now) {
       sizes.observe(pod.spec.containers.length);
-      const seen = Date.parse(pod.metadata.annotations?.[annotationSeen] ?? "");
-      if (!Number.isNaN(seen)) begins.observe(Math.max(0, now - seen) / 1000);
+      const ms = msBetween(wallTime(pod.metadata.annotations?.[annotationSeen] ?? ""), now);
+      if (!Number.isNaN(ms)) begins.observe(Math.max(0, ms) / 1000);
     },
     refused: (reason) => refusals.inc({ reason: countedReason(reason) }),
     passed: (operation_type, afterMs) => passes.observe({ operation_type }, Math.max(0, afterMs) / 1000),

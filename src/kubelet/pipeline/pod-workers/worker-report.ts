@@ -1,4 +1,5 @@
 import type { Clock } from "../../../lib/base/clock.ts";
+import { epochMs } from "../../../lib/base/time.ts";
 import type { Step, StepDetails } from "../../../lib/model/pod-step.ts";
 import type { Report, Waiting } from "./pod-work.ts";
 import { StepHistory } from "./step-history.ts";
@@ -23,7 +24,7 @@ export class WorkerReport implements Report {
   constructor(clock: Clock, onChange: () => void) {
     this.#clock = clock;
     this.#onChange = onChange;
-    this.history = new StepHistory(clock.now());
+    this.history = new StepHistory(epochMs(clock.wall()));
   }
 
   get current(): { text: string; since: number } | undefined {
@@ -35,7 +36,7 @@ export class WorkerReport implements Report {
   }
 
   blockedOn(text: string, details: StepDetails = other): void {
-    const now = this.#clock.now();
+    const now = epochMs(this.#clock.wall());
     this.history.begin({ ...details, text }, now);
     if (this.#current?.text === text) return;
     // What fails and is tried again has been in the way since the first time.
@@ -75,13 +76,13 @@ export class WorkerReport implements Report {
     this.#obstacles.clear();
     this.#failed.clear();
     this.#current = undefined;
-    if (this.#unready) this.history.begin(this.#unready, this.#clock.now());
-    else this.history.end(this.#clock.now());
+    if (this.#unready) this.history.begin(this.#unready, epochMs(this.#clock.wall()));
+    else this.history.end(epochMs(this.#clock.wall()));
   }
 
   /** Whether the pod is ready, and if nothing but that is waited for, what keeps it from it. */
   readiness(isReady: boolean, why: Step | undefined): void {
-    const now = this.#clock.now();
+    const now = epochMs(this.#clock.wall());
     if (this.#unready?.text !== why?.text) this.#unready = why && { ...why, since: now };
     if (isReady) this.history.ready(now);
     if (!this.#current) this.free();

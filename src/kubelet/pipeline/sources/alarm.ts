@@ -1,9 +1,10 @@
-import type { Clock } from "../../../lib/base/clock.ts";
+import { type Clock, msFromNow } from "../../../lib/base/clock.ts";
+import type { MonotonicTime } from "../../../lib/base/time.ts";
 
 /** Wakes one loop: at the earliest of the times that were asked for, or when it is aborted. */
 export class Alarm {
   #clock: Clock;
-  #due: number | undefined;
+  #due: MonotonicTime | undefined;
   #cancel: () => void = () => {};
   #rung: boolean = false as boolean;
   #wake: () => void = () => {};
@@ -14,7 +15,7 @@ export class Alarm {
 
   /** Ring within `ms`; an earlier request stands. */
   request(ms: number): void {
-    const at = this.#clock.now() + ms;
+    const at = msFromNow(this.#clock, ms);
     if (this.#due !== undefined && this.#due <= at) return;
     this.#cancel();
     this.#due = at;

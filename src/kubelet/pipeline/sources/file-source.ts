@@ -2,10 +2,11 @@ import { createHash } from "node:crypto";
 import { readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { Clock } from "../../../lib/base/clock.ts";
+import { type Clock, msSince } from "../../../lib/base/clock.ts";
 import { type Health, healthy } from "../../../lib/base/component.ts";
 import { errnoOf, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import type { MonotonicTime } from "../../../lib/base/time.ts";
 import { isOpenForWriting } from "../../../lib/host/open-for-writing.ts";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
 import { Alarm } from "./alarm.ts";
@@ -49,9 +50,9 @@ export class FileSource implements PodSource {
   #watch: PathWatch;
   #files = new Map<string, FileState>();
   /** When something was last heard of a file, until it is judged. */
-  #heard = new Map<string, number>();
+  #heard = new Map<string, MonotonicTime>();
   /** Since when a file is in one and the same state, held open by its writer. */
-  #heldOpen = new Map<string, { stamp: string; since: number }>();
+  #heldOpen = new Map<string, { stamp: string; since: MonotonicTime }>();
   /** Known files that were deleted, until it is seen what is there now. */
   #deleted = new Set<string>();
   /** Pods whose file was deleted and written again since the last set. */
@@ -82,7 +83,7 @@ export class FileSource implements PodSource {
   }
 
   async start(signal: AbortSignal, emit: (pods: Pod[]) => void): Promise<void> {
-    const begun = this.#options.clock.now();
+    const begun = this.#options.clock.monotonic();
     await this.#look(emit, begun);
     void this.#loop(signal, emit, begun).finally(() => this.#end());
   }
@@ -96,7 +97,7 @@ export class FileSource implements PodSource {
     return [...this.#problems];
   }
 
-  async #loop(signal: AbortSignal, emit: (pods: Pod[]) => void, begun: number): Promise<void> {
+  async #loop(signal: AbortSignal, emit: (pods: Pod[]) => void, begun: MonotonicTime): Promise<void> {
     while (!signal.aborted) {
       this.#alarm.request(this.#options.rescanMs);
       await this.#alarm.wait(signal);
@@ -107,12 +108,12 @@ export class FileSource implements PodSource {
 
   #onChange(name: string | undefined): void {
     if (name !== undefined && isManifestName(name))
-      this.#heard.set(this.#isFolder ? join(this.#path, name) : this.#path, this.#options.clock.now());
+      this.#heard.set(this.#isFolder ? join(this.#path, name) : this.#path, this.#options.clock.monotonic());
     this.#alarm.request(quietMs);
   }
 
   /** Looks at all files and tells what became of them. */
-  async #look(emit: (pods: Pod[]) => void, begun: number): Promise<void> {
+  async #look(emit: (pods: Pod[]) => void, begun: MonotonicTime): Promise<void> {
     await this.#watch.renew();
     const files = await this.#list();
     if (!files) return; // cannot tell: what was is still wanted
@@ -130,7 +131,7 @@ export class FileSource implements PodSource {
       states.flatMap((state) => state.warnings),
     );
     // The first set decides which pods of an earlier run are still wanted: a file being written could be one of them.
-    const tooEarly = !this.#emitted && unsettled && this.#options.clock.now() - begun < longestWriteMs;
+    const tooEarly = !this.#emitted && unsettled && msSince(this.#options.clock, begun) < longestWriteMs;
     if (tooEarly) return;
     this.#emitEnded(pods, emit);
     if (samePods(this.#emitted, pods)) return;
@@ -159,7 +160,7 @@ export class FileSource implements PodSource {
   async #settle(file: string, present: boolean): Promise<boolean> {
     const { clock } = this.#options;
     const heard = this.#heard.get(file);
-    if (heard !== undefined && clock.now() - heard < quietMs) return false;
+    if (heard !== undefined && msSince(clock, heard) < quietMs) return false;
     if (!present) return this.#forget(file);
     const isRecreated = this.#deleted.has(file);
     // Heard of it: read it even if it looks the same.
@@ -168,7 +169,7 @@ export class FileSource implements PodSource {
     const read = await readManifestFile(file, {
       ...(known !== undefined && { known }),
       isOpenForWriting: this.#options.isOpenForWriting ?? isOpenForWriting,
-      evenIfOpen: held !== undefined && clock.now() - held.since >= longestWriteMs,
+      evenIfOpen: held !== undefined && msSince(clock, held.since) >= longestWriteMs,
     });
     this.#noteDeleted();
     // Deleted only now: what was read may be what was there before or what came after.
@@ -177,7 +178,8 @@ export class FileSource implements PodSource {
     const state = this.#files.get(file);
     switch (read.kind) {
       case "busy":
-        if (held?.stamp !== read.stamp) this.#heldOpen.set(file, { stamp: read.stamp, since: clock.now() });
+        if (held?.stamp !== read.stamp)
+          this.#heldOpen.set(file, { stamp: read.stamp, since: clock.monotonic() });
         return false;
       case "gone":
         return this.#forget(file);

@@ -1,3 +1,4 @@
+import { dateOf, epochMs, type WallTime } from "../../../lib/base/time.ts";
 import type {
   ContainerState,
   ContainerStatus,
@@ -25,13 +26,15 @@ export type ApiPodStatus = Omit<
 export type Terminated = NonNullable<ContainerState["terminated"]>;
 
 /** Times in the API have whole seconds. */
-export function isoSeconds(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+export function isoSeconds(time: WallTime): string {
+  return dateOf(time)
+    .toISOString()
+    .replace(/\.\d+Z$/, "Z");
 }
 
 /** A time that is not known: the API has null for it, though its types do not say so. */
-export function timeOrNull(ms: number): string {
-  return ms > 0 ? isoSeconds(ms) : noTime;
+export function timeOrNull(time: WallTime): string {
+  return epochMs(time) > 0 ? isoSeconds(time) : noTime;
 }
 
 export const noTime = null as unknown as string;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { wallTime } from "../../../lib/base/time.ts";
 import type { PodStatus } from "../../../lib/model/pod.ts";
 import { mergeStatus } from "./api-writer-merge.ts";
 
@@ -106,5 +107,5 @@ const cases: Case[] = [
 
 for (const { rule, api, own, couldRun = false, merged } of cases)
   test(`merged status: ${rule}`, () => {
-    assert.deepEqual(mergeStatus(api, own, { couldRun, now }), merged);
+    assert.deepEqual(mergeStatus(api, own, { couldRun, now: wallTime(now) }), merged);
   });

@@ -1,3 +1,4 @@
+import type { WallTime } from "../../../lib/base/time.ts";
 import type { PodCondition, PodStatus } from "../../../lib/model/pod.ts";
 import { isoSeconds } from "./api-types.ts";
 import { ownConditions } from "./conditions.ts";
@@ -15,7 +16,7 @@ const othersFields = [
 export interface MergeFacts {
   /** A container of the pod could still run: until none can, nobody is told that the pod has ended. */
   couldRun: boolean;
-  now: number;
+  now: WallTime;
 }
 
 /** The status that the API is to have: ours, without taking from others what is theirs. */
@@ -32,7 +33,7 @@ export function mergeStatus(api: PodStatus, own: PodStatus, { couldRun, now }: M
   return merged;
 }
 
-function mergeConditions(api: PodStatus, own: PodStatus, hasEnded: boolean, now: number): PodCondition[] {
+function mergeConditions(api: PodStatus, own: PodStatus, hasEnded: boolean, now: WallTime): PodCondition[] {
   const merged = (api.conditions ?? []).filter((c) => !ownConditions.has(c.type));
   for (const condition of own.conditions ?? []) {
     if (ownConditions.has(condition.type)) merged.push(condition);
@@ -50,7 +51,7 @@ function mergeConditions(api: PodStatus, own: PodStatus, hasEnded: boolean, now:
 }
 
 /** What has ended is not ready, even if whoever ended it did not say so. */
-function notReady(api: PodStatus, { phase, conditions = [] }: PodStatus, now: number): PodCondition[] {
+function notReady(api: PodStatus, { phase, conditions = [] }: PodStatus, now: WallTime): PodCondition[] {
   const reason = phase === "Failed" ? "PodFailed" : "PodCompleted";
   return conditions.map((condition) => {
     const { type, status, observedGeneration, lastProbeTime } = condition;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { wallTime } from "../../../lib/base/time.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import { annotationMirror, type Pod } from "../../../lib/model/pod.ts";
 import { newerOf, planWrite } from "./api-writer-plan.ts";
@@ -58,7 +59,14 @@ const cases: { rule: string; api: Pod | undefined; own: string; isCleared: boole
 
 for (const { rule, api, own, isCleared, step } of cases)
   test(`write plan: ${rule}`, () => {
-    const facts = { api, own: { phase: own }, couldRun: false, isCleared, now: 0, notTaken: undefined };
+    const facts = {
+      api,
+      own: { phase: own },
+      couldRun: false,
+      isCleared,
+      now: wallTime(0),
+      notTaken: undefined,
+    };
     assert.equal(planWrite(facts).kind, step);
   });
 

@@ -1,3 +1,4 @@
+import type { WallTime } from "../../../lib/base/time.ts";
 import type { Pod, PodStatus } from "../../../lib/model/pod.ts";
 import { isMirror } from "../../state/desired-pods.ts";
 import { mergeStatus } from "./api-writer-merge.ts";
@@ -17,7 +18,7 @@ export interface WriteFacts {
   couldRun: boolean;
   /** Nothing of the pod is left on the node: no container, no volume, no cgroup. */
   isCleared: boolean;
-  now: number;
+  now: WallTime;
   /** What the API did not take from us the last time, though it said yes (a field that it does not know). */
   notTaken: string | undefined;
 }

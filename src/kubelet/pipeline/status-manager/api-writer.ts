@@ -1,9 +1,10 @@
-import { type Clock, sleep } from "../../../lib/base/clock.ts";
+import { type Clock, msSince, sleep } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
 import { httpStatusOf, messageOf, retryAfterOf } from "../../../lib/base/errors.ts";
 import { failureLog } from "../../../lib/base/failure-log.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { inRounds } from "../../../lib/base/rounds.ts";
+import type { MonotonicTime } from "../../../lib/base/time.ts";
 import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
 import { type Pod, type PodStatus, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import type { ApiWriterMetrics } from "./api-writer-metrics.ts";
@@ -31,7 +32,7 @@ interface Entry {
   /** Counts the statuses of the pod. */
   version: number;
   /** When the oldest status that is not written was made. */
-  waitingSince: number | undefined;
+  waitingSince: MonotonicTime | undefined;
   /** The last version that was written, and to which pod of the API. */
   written: { uid: string; version: number } | undefined;
   /** What the API answered last. */
@@ -101,7 +102,7 @@ export class ApiStatusWriter implements Component {
     if (!old || JSON.stringify(old.status) !== JSON.stringify(status)) {
       entry.status = status;
       entry.version++;
-      entry.waitingSince ??= this.#o.clock.now();
+      entry.waitingSince ??= this.#o.clock.monotonic();
     }
     this.#entries.set(uid, entry);
     this.#wake(entry);
@@ -182,7 +183,7 @@ export class ApiStatusWriter implements Component {
       if (entry.gone?.uid === uid) return;
       if (entry.answered && entry.answered.metadata.uid !== uid) forgetAnswers(entry);
       const { version } = entry;
-      const facts = { own: entry.status, couldRun: couldRun(ownUid), now: clock.now() };
+      const facts = { own: entry.status, couldRun: couldRun(ownUid), now: clock.wall() };
       const step = planWrite({
         ...facts,
         api: entry.mustLook ? undefined : newerOf(entry.answered, watched),
@@ -234,8 +235,8 @@ export class ApiStatusWriter implements Component {
     if (entry.written?.uid === uid && entry.written.version === version) return;
     entry.written = { uid, version };
     if (entry.waitingSince !== undefined)
-      this.#o.metrics?.written((this.#o.clock.now() - entry.waitingSince) / 1000);
-    entry.waitingSince = entry.version === version ? undefined : this.#o.clock.now();
+      this.#o.metrics?.written(msSince(this.#o.clock, entry.waitingSince) / 1000);
+    entry.waitingSince = entry.version === version ? undefined : this.#o.clock.monotonic();
   }
 
   #look(pod: Pod, signal: AbortSignal): Promise<Pod> {

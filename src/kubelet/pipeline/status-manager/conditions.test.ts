@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContainer, aPod, aSandbox, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import { wallTime } from "../../../lib/base/time.ts";
 import type { Pod, PodCondition } from "../../../lib/model/pod.ts";
 import type { ObservedContainer, ObservedPod, ObservedSandbox } from "../../state/observed-pods.ts";
 import type { ApiPodStatus } from "./api-types.ts";
 import { at, iso, probed, statusOf } from "./fake-input.ts";
 import { defaultStatusGates, type StatusInput } from "./status-input.ts";
 
-const run = (more: Partial<ObservedContainer> = {}) => seenContainer("a", { startedAt: at, ...more });
-const ended = (exitCode: number) => run({ state: "exited", exitCode, finishedAt: at + 1000 });
+const run = (more: Partial<ObservedContainer> = {}) =>
+  seenContainer("a", { startedAt: wallTime(at), ...more });
+const ended = (exitCode: number) => run({ state: "exited", exitCode, finishedAt: wallTime(at + 1000) });
 const inits = aPod({ initContainers: [aContainer("i")] });
 const init = (more: Partial<ObservedContainer> = {}) => seenContainer("i", more);
 const sidecar = aPod({ initContainers: [aContainer("s", { restartPolicy: "Always" })] });
@@ -19,7 +21,11 @@ function fromApi(spec: Partial<Pod["spec"]>, conditions: [type: string, status: 
   return {
     ...aPod(spec, { annotations: {} }),
     status: {
-      conditions: conditions.map(([type, status]) => ({ type, status, lastTransitionTime: iso(at - 1000) })),
+      conditions: conditions.map(([type, status]) => ({
+        type,
+        status,
+        lastTransitionTime: iso(wallTime(at - 1000)),
+      })),
     },
   };
 }
@@ -238,16 +244,16 @@ test("conditions come in the order of the reference, those of others first; all 
 });
 
 test("a condition keeps the time of its last change, and so does one that only gets another reason", () => {
-  const first = statusOf(aPod(), seen([run()]), { now: at });
-  const later = statusOf(aPod(), seen([run()]), { now: at + 60_000, before: first });
+  const first = statusOf(aPod(), seen([run()]), { now: wallTime(at) });
+  const later = statusOf(aPod(), seen([run()]), { now: wallTime(at + 60_000), before: first });
   assert.deepEqual(later.conditions, first.conditions);
-  const died = statusOf(never, seen([ended(1)]), { now: at + 90_000, before: later });
-  const gone = statusOf(never, undefined, { now: at + 99_000, before: died });
+  const died = statusOf(never, seen([ended(1)]), { now: wallTime(at + 90_000), before: later });
+  const gone = statusOf(never, undefined, { now: wallTime(at + 99_000), before: died });
   const time = (status: ApiPodStatus, type: string) =>
     status.conditions?.find((c) => c.type === type)?.lastTransitionTime;
-  assert.equal(time(died, "Ready"), iso(at + 90_000));
-  assert.equal(time(gone, "Ready"), iso(at + 90_000));
-  assert.equal(time(gone, "PodScheduled"), iso(at));
+  assert.equal(time(died, "Ready"), iso(wallTime(at + 90_000)));
+  assert.equal(time(gone, "Ready"), iso(wallTime(at + 90_000)));
+  assert.equal(time(gone, "PodScheduled"), iso(wallTime(at)));
 });
 
 test("conditions carry the generation that they speak of; a static pod has none", () => {
@@ -270,25 +276,29 @@ test("a verdict's condition is set, in the place of the same one from others, an
   const verdict = { phase: "Failed", reason: "Evicted", message: "low", conditions: [disruption] } as const;
   const judged = statusOf(pod, seen([run()]), { verdict: { ...verdict, conditions: [disruption] } });
   assert.deepEqual(judged.conditions?.slice(0, 2), [
-    { ...disruption, lastProbeTime: null, lastTransitionTime: iso(at + 5000) },
+    { ...disruption, lastProbeTime: null, lastTransitionTime: iso(wallTime(at + 5000)) },
     pod.status?.conditions?.[1],
   ]);
-  const later = statusOf(pod, seen([ended(137)]), { before: judged, now: at + 60_000 });
+  const later = statusOf(pod, seen([ended(137)]), { before: judged, now: wallTime(at + 60_000) });
   assert.deepEqual(later.conditions?.[0], judged.conditions?.[0]);
   assert.deepEqual([later.phase, later.reason, later.message], ["Failed", "Evicted", "low"]);
 });
 
 test("a resize that is not done is a condition, with the generation that asks for it, as long as the pod lives", () => {
-  const resize = { reason: "Infeasible", message: "not here", generation: 3, at: at + 4000 };
+  const resize = { reason: "Infeasible", message: "not here", generation: 3, at: wallTime(at + 4000) };
   const pod = fromApi({}, []);
   const [first] = statusOf(pod, seen([run()]), { resize }).conditions!;
   assert.deepEqual(first, {
     ...{ type: "PodResizePending", status: "True", reason: "Infeasible", message: "not here" },
-    ...{ observedGeneration: 3, lastProbeTime: iso(at + 4000), lastTransitionTime: iso(at + 4000) },
+    ...{
+      observedGeneration: 3,
+      lastProbeTime: iso(wallTime(at + 4000)),
+      lastTransitionTime: iso(wallTime(at + 4000)),
+    },
   });
-  const before = { conditions: [{ ...first!, lastTransitionTime: iso(at) }] };
+  const before = { conditions: [{ ...first!, lastTransitionTime: iso(wallTime(at)) }] };
   const [later] = statusOf(pod, seen([run()]), { resize: { ...resize, generation: 4 }, before }).conditions!;
-  assert.deepEqual([later?.observedGeneration, later?.lastTransitionTime], [4, iso(at)]);
+  assert.deepEqual([later?.observedGeneration, later?.lastTransitionTime], [4, iso(wallTime(at))]);
   const ended = statusOf(pod, seen([]), { resize, workerPhase: "terminated" }).conditions!;
   assert.equal(
     ended.some(({ type }) => type === "PodResizePending"),

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContainer, aPod, aSandbox, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import { wallTime } from "../../../lib/base/time.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import type { Container, ContainerState, Pod } from "../../../lib/model/pod.ts";
 import type { ObservedContainer } from "../../state/observed-pods.ts";
@@ -10,9 +11,16 @@ import { at, iso, probed, statusOf } from "./fake-input.ts";
 import { defaultStatusGates, type StatusInput } from "./status-input.ts";
 
 const waits = (reason: string, message = "why", name = "a") => new Map([[name, { reason, message }]]);
-const run = (more: Partial<ObservedContainer> = {}) => seenContainer("a", { startedAt: at, ...more });
+const run = (more: Partial<ObservedContainer> = {}) =>
+  seenContainer("a", { startedAt: wallTime(at), ...more });
 const ended = (exitCode: number, more: Partial<ObservedContainer> = {}) =>
-  seenContainer("a", { state: "exited", exitCode, startedAt: at, finishedAt: at + 1000, ...more });
+  seenContainer("a", {
+    state: "exited",
+    exitCode,
+    startedAt: wallTime(at),
+    finishedAt: wallTime(at + 1000),
+    ...more,
+  });
 const terminated = (
   exitCode: number,
   id = "a-0",
@@ -21,8 +29,8 @@ const terminated = (
   terminated: {
     exitCode,
     reason,
-    startedAt: iso(at),
-    finishedAt: iso(at + 1000),
+    startedAt: iso(wallTime(at)),
+    finishedAt: iso(wallTime(at + 1000)),
     containerID: `containerd://${id}`,
   },
 });
@@ -35,12 +43,12 @@ const lost = () => ({
 const notLocated = "The container could not be located when the pod was terminated";
 const usedToRun =
   "The container could not be located when the pod was deleted.  The container used to be Running";
-const running = { running: { startedAt: iso(at) } };
+const running = { running: { startedAt: iso(wallTime(at)) } };
 const creating = { waiting: { reason: "ContainerCreating" } };
 
 const never = aPod({ restartPolicy: "Never" });
 const onFailure = aPod({ restartPolicy: "OnFailure" });
-const deleted = aPod({}, { deletionTimestamp: iso(at) });
+const deleted = aPod({}, { deletionTimestamp: iso(wallTime(at)) });
 const was = (pod: Pod, containers: ObservedContainer[], more: Partial<StatusInput> = {}) => ({
   before: statusOf(pod, seen(containers), more),
 });

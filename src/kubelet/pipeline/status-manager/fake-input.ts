@@ -1,3 +1,4 @@
+import { wallTime } from "../../../lib/base/time.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
@@ -24,8 +25,8 @@ export function statusOf(
     probe: () => undefined,
     hostIPs: ["192.0.2.1", "2001:db8::1"],
     runtimeName: "containerd",
-    startTime: at,
-    now: at + 5000,
+    startTime: wallTime(at),
+    now: wallTime(at + 5000),
     before: undefined,
     recursiveReadOnly: false,
     gates: defaultStatusGates,

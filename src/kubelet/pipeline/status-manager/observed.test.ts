@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { comparable, observed } from "../../../../test/builders/observed-status.ts";
 import { aSandbox, seenContainer } from "../../../../test/builders/pods.ts";
+import { wallTime } from "../../../lib/base/time.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import type { Pod, PodStatus } from "../../../lib/model/pod.ts";
 import type { ObservedContainer, ObservedPod, ObservedSandbox } from "../../state/observed-pods.ts";
@@ -25,10 +26,10 @@ function there(
   return { uid, name, namespace, sandboxes: [aSandbox(sandbox)], containers };
 }
 function running(name: string, more: Partial<ObservedContainer>): ObservedContainer {
-  return seenContainer(name, { ...image, startedAt: at, ...more });
+  return seenContainer(name, { ...image, startedAt: wallTime(at), ...more });
 }
 function ended(name: string, more: Partial<ObservedContainer>): ObservedContainer {
-  return running(name, { state: "exited", reason: "Completed", finishedAt: at + 1000, ...more });
+  return running(name, { state: "exited", reason: "Completed", finishedAt: wallTime(at + 1000), ...more });
 }
 
 function assertAsObserved(found: ApiPodStatus, expected: PodStatus): void {

@@ -1,5 +1,6 @@
 import type { Clock } from "../../../lib/base/clock.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
+import { latest, type MonotonicTime, msBetween, wallTime } from "../../../lib/base/time.ts";
 import type { Pod, PodStatus, PodUid } from "../../../lib/model/pod.ts";
 import { startBuckets } from "./status-metrics.ts";
 
@@ -12,7 +13,12 @@ export interface StartTimesOptions {
 
 interface Starting {
   /** Pulls that are over, in the order in which they ended. */
-  readonly pulls: { from: number; to: number }[];
+  readonly pulls: PullSpan[];
+}
+
+export interface PullSpan {
+  readonly from: MonotonicTime;
+  readonly to: MonotonicTime;
 }
 
 /**
@@ -64,8 +70,8 @@ export class StartTimes {
 
   /** A pull for this pod begins; to be called when it is over. */
   pulling(uid: PodUid): () => void {
-    const from = this.#o.clock.now();
-    return () => this.#pods.get(uid)?.pulls.push({ from, to: this.#o.clock.now() });
+    const from = this.#o.clock.monotonic();
+    return () => this.#pods.get(uid)?.pulls.push({ from, to: this.#o.clock.monotonic() });
   }
 
   gone(uid: PodUid): void {
@@ -73,10 +79,10 @@ export class StartTimes {
   }
 
   #count(pod: Pod, { pulls }: Starting): void {
-    const created = Date.parse(pod.metadata.creationTimestamp ?? "");
-    if (Number.isNaN(created)) return;
+    const ageMs = msBetween(wallTime(pod.metadata.creationTimestamp ?? ""), this.#o.clock.wall());
+    if (Number.isNaN(ageMs)) return;
     // The API knows whole seconds only.
-    const totalMs = Math.max(0, this.#o.clock.now() - created);
+    const totalMs = Math.max(0, ageMs);
     this.#total.observe(totalMs / 1000);
     if (hasState(pod)) return;
     const ownMs = Math.max(0, totalMs - covered(pulls) - this.#o.initMs(pod));
@@ -88,12 +94,12 @@ export class StartTimes {
 }
 
 /** How much time there is in spans, what is in several of them counted once. */
-export function covered(spans: readonly { readonly from: number; readonly to: number }[]): number {
+export function covered(spans: readonly PullSpan[]): number {
   let sum = 0;
-  let until = Number.NEGATIVE_INFINITY;
-  for (const { from, to } of [...spans].sort((a, b) => a.from - b.from)) {
-    sum += Math.max(0, to - Math.max(from, until));
-    until = Math.max(until, to);
+  let until: MonotonicTime | undefined;
+  for (const { from, to } of [...spans].sort((a, b) => msBetween(b.from, a.from))) {
+    sum += Math.max(0, msBetween(latest(from, until ?? from), to));
+    until = latest(to, until ?? to);
   }
   return sum;
 }

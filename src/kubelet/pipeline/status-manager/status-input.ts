@@ -1,3 +1,4 @@
+import type { WallTime } from "../../../lib/base/time.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import type { Pod, ResourceRequirements } from "../../../lib/model/pod.ts";
 import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
@@ -18,7 +19,7 @@ export interface PendingResize {
   reason: string;
   message: string;
   generation: number;
-  at: number;
+  at: WallTime;
 }
 
 export interface StatusGates {
@@ -53,8 +54,8 @@ export interface StatusInput {
   replaced?(container: ObservedContainer): boolean;
   hostIPs: readonly string[];
   runtimeName: string;
-  startTime: number;
-  now: number;
+  startTime: WallTime;
+  now: WallTime;
   /** The status so far: ours, or after a restart of the agent the one that the API has. */
   before: ApiPodStatus | undefined;
   /** True if the runtime can make mounts below a read-only mount read-only too. */

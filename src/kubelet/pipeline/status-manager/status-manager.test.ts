@@ -10,7 +10,8 @@ import { at, iso, statusOf } from "./fake-input.ts";
 import { type StatusDetails, StatusManager } from "./status-manager.ts";
 
 const details: StatusDetails = { waiting: new Map(), workerPhase: "syncing" };
-const run = (more: Partial<ObservedContainer> = {}) => seenContainer("a", { startedAt: at, ...more });
+const run = (more: Partial<ObservedContainer> = {}) =>
+  seenContainer("a", { startedAt: wallTime(at), ...more });
 const ended = (exitCode: number) => run({ state: "exited", exitCode });
 const { uid } = aPod().metadata;
 
@@ -65,20 +66,24 @@ test("a pod starts when it is first seen; after a restart of the agent it is act
   first.statuses.refresh(aPod(), details);
   first.clock.time += 60_000;
   first.statuses.refresh(aPod(), details);
-  assert.equal(first.statuses.get(uid)?.startTime, iso(at));
+  assert.equal(first.statuses.get(uid)?.startTime, iso(wallTime(at)));
   assert.equal(first.statuses.activeSince(uid), at);
 
   const second = manager();
   second.world.observed = seen(
     [run()],
-    [aSandbox({ createdAt: at - 5000 }), aSandbox({ createdAt: at - 60_000 })],
+    [aSandbox({ createdAt: wallTime(at - 5000) }), aSandbox({ createdAt: wallTime(at - 60_000) })],
   );
   second.statuses.refresh(aPod(), details);
   assert.equal(second.statuses.activeSince(uid), at - 60_000);
-  assert.equal(second.statuses.get(uid)?.startTime, iso(at), "a static pod of which no status is known");
+  assert.equal(
+    second.statuses.get(uid)?.startTime,
+    iso(wallTime(at)),
+    "a static pod of which no status is known",
+  );
   second.statuses.forget(uid);
   second.statuses.refresh(aPod({}, { annotations: {} }), details);
-  assert.equal(second.statuses.get(uid)?.startTime, iso(at - 60_000), "a pod of the API");
+  assert.equal(second.statuses.get(uid)?.startTime, iso(wallTime(at - 60_000)), "a pod of the API");
 });
 
 for (const when of ["with the first status", "later"] as const)
@@ -86,7 +91,12 @@ for (const when of ["with the first status", "later"] as const)
     const pod = aPod({ containers: [aContainer("a", { readinessProbe: {} })] });
     const then = at - 90_000;
     const ready = { probe: () => "success" as const };
-    const mirror = statusOf(pod, seen([run()]), { ...ready, startTime: then, now: then, hostIPs: [] });
+    const mirror = statusOf(pod, seen([run()]), {
+      ...ready,
+      startTime: wallTime(then),
+      now: wallTime(then),
+      hostIPs: [],
+    });
     const { statuses, world, probes, changes } = manager();
     probes.set({ uid, id: "a-0" as ContainerId, kind: "readiness", outcome: "success" });
     world.observed = seen([run()]);
@@ -94,7 +104,7 @@ for (const when of ["with the first status", "later"] as const)
     if (when === "later") statuses.refresh(pod, { ...details, mirror });
     assert.deepEqual(statuses.get(uid), mirror);
     assert.equal(statuses.activeSince(uid), then);
-    statuses.refresh(pod, { ...details, mirror: { ...mirror, startTime: iso(at) } });
+    statuses.refresh(pod, { ...details, mirror: { ...mirror, startTime: iso(wallTime(at)) } });
     assert.deepEqual(statuses.get(uid), mirror, "once");
     assert.equal(changes.length, when === "later" ? 2 : 1);
     const failed = { ...mirror, phase: "Failed" };
@@ -106,7 +116,7 @@ for (const when of ["with the first status", "later"] as const)
 test("after a restart of the agent a pod is what the status before says, until a probe says else", () => {
   const pod = aPod({ containers: [aContainer("a", { startupProbe: {}, readinessProbe: {} })] });
   const ready = { probe: () => "success" as const };
-  const before = statusOf(pod, seen([run()]), { ...ready, startTime: at - 90_000, hostIPs: [] });
+  const before = statusOf(pod, seen([run()]), { ...ready, startTime: wallTime(at - 90_000), hostIPs: [] });
   const { statuses, world, probes } = manager();
   world.observed = seen([run()]);
   statuses.refresh(pod, { ...details, before });
@@ -122,7 +132,7 @@ test("after a restart of the agent a pod is what the status before says, until a
 
 test("the status of a pod from the API is the one before, that in a manifest is not", () => {
   const { statuses } = manager();
-  const status = { phase: "Failed", startTime: iso(at - 90_000) };
+  const status = { phase: "Failed", startTime: iso(wallTime(at - 90_000)) };
   statuses.refresh({ ...aPod({}, { annotations: {} }), status }, details);
   assert.deepEqual([statuses.get(uid)?.phase, statuses.activeSince(uid)], ["Failed", at - 90_000]);
   statuses.forget(uid);

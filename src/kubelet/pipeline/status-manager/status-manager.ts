@@ -1,5 +1,6 @@
 import type { Clock } from "../../../lib/base/clock.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import { type WallTime, wallTime } from "../../../lib/base/time.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import {
   isStatic,
@@ -57,9 +58,9 @@ export interface StatusDetails extends Pick<StatusInput, "waiting" | "workerPhas
 }
 
 interface Entry {
-  startTime: number;
+  startTime: WallTime;
   /** When the pod came to this node: its deadline counts from then. */
-  activeSince: number;
+  activeSince: WallTime;
   /** It has the times of its mirror. */
   mirrored: boolean;
   status: PodStatus;
@@ -78,8 +79,8 @@ export class StatusManager {
     return this.#entries.get(uid)?.status;
   }
 
-  /** When the pod came to this node, in milliseconds: its deadline counts from then. */
-  activeSince(uid: PodUid): number | undefined {
+  /** When the pod came to this node: its deadline counts from then. */
+  activeSince(uid: PodUid): WallTime | undefined {
     return this.#entries.get(uid)?.activeSince;
   }
 
@@ -87,7 +88,7 @@ export class StatusManager {
   refresh(pod: Pod, details: StatusDetails): void {
     const { clock, observed, probes, hostIPs, runtimeName, gates = defaultStatusGates } = this.#o;
     const { uid } = pod.metadata;
-    const now = clock.now();
+    const now = clock.wall();
     const entry = this.#entries.get(uid);
     const seen = observed.get(uid);
     const before = entry?.status ?? details.before ?? (isStatic(pod) ? undefined : pod.status);
@@ -150,12 +151,12 @@ function startsOf(
   pod: Pod,
   before: PodStatus | undefined,
   seen: ObservedPod | undefined,
-  now: number,
+  now: WallTime,
 ): Pick<Entry, "startTime" | "activeSince"> {
   const activeSince = startOf(before) ?? seen?.sandboxes.at(-1)?.createdAt ?? now;
   return { activeSince, startTime: startOf(before) ?? (isStatic(pod) ? now : activeSince) };
 }
 
-function startOf(status: PodStatus | undefined): number | undefined {
-  return status?.startTime ? Date.parse(status.startTime) : undefined;
+function startOf(status: PodStatus | undefined): WallTime | undefined {
+  return status?.startTime ? wallTime(status.startTime) : undefined;
 }

@@ -1,11 +1,12 @@
 import type { Metrics } from "../../../lib/base/metrics.ts";
+import { msBetween, type WallTime, wallTime } from "../../../lib/base/time.ts";
 import { annotationSeen, type ContainerStatus, type Pod, type PodStatus } from "../../../lib/model/pod.ts";
 
 export interface StatusMetrics {
   /** A pod has this status now, and had that one, of this agent or of an API, before. */
   containersChanged(before: PodStatus | undefined, after: PodStatus): void;
   /** A pod that this agent has seen pending runs. */
-  podRuns(pod: Pod, now: number): void;
+  podRuns(pod: Pod, now: WallTime): void;
 }
 
 /** Bounds that people set goals for, up to an hour. */
@@ -38,8 +39,8 @@ export function createStatusMetrics(metrics: Metrics): StatusMetrics {
         ends.inc({ container_type: end.type, exit_code: String(end.exitCode), reason: end.reason });
     },
     podRuns(pod, now) {
-      const seen = Date.parse(pod.metadata.annotations?.[annotationSeen] ?? "");
-      if (!Number.isNaN(seen)) starts.observe(Math.max(0, now - seen) / 1000);
+      const ms = msBetween(wallTime(pod.metadata.annotations?.[annotationSeen] ?? ""), now);
+      if (!Number.isNaN(ms)) starts.observe(Math.max(0, ms) / 1000);
     },
   };
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { aContainer, aPod, aSandbox, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import { wallTime } from "../../../lib/base/time.ts";
 import type { ObservedContainer } from "../../state/observed-pods.ts";
 import type { ProbeOutcome } from "../../state/probe-results.ts";
 import type { ApiPodStatus } from "./api-types.ts";
@@ -77,7 +78,7 @@ test("in any history: final phases stay, counts never fall, times change with co
           const workerPhase = workerPhases[Math.max(0, Math.min(2, step - endsAt + 1))] ?? "syncing";
           const input: Partial<StatusInput> = {
             before,
-            now: at + step * 1000,
+            now: wallTime(at + step * 1000),
             workerPhase,
             probe: () => m.probe,
             waiting: new Map(m.waiting ? [["a", { reason: "CrashLoopBackOff", message: "" }]] : []),
@@ -90,7 +91,10 @@ test("in any history: final phases stay, counts never fall, times change with co
           const now = statusOf(pod, observed, input);
           check(before, now);
           if (workerPhase === "terminated" && !options.isStatic) assert.ok(isFinal(now.phase));
-          assert.deepEqual(statusOf(pod, observed, { ...input, before: now, now: at + 99_000 }), now);
+          assert.deepEqual(
+            statusOf(pod, observed, { ...input, before: now, now: wallTime(at + 99_000) }),
+            now,
+          );
           before = now;
         });
       },

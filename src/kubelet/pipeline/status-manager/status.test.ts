@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContainer, aPod, aSandbox, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import { wallTime } from "../../../lib/base/time.ts";
 import type { SandboxId } from "../../../lib/clients/cri/cri.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { ObservedContainer, ObservedSandbox } from "../../state/observed-pods.ts";
@@ -132,7 +133,7 @@ test("a pod that was refused has nothing but the verdict", () => {
   assert.deepEqual(statusOf(pod, undefined, { verdict, refused: true }), {
     observedGeneration: 2,
     ...verdict,
-    startTime: iso(at),
+    startTime: iso(wallTime(at)),
     qosClass: "BestEffort",
   });
 });

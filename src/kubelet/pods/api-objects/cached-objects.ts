@@ -1,5 +1,6 @@
-import type { Clock } from "../../../lib/base/clock.ts";
+import { type Clock, msSince } from "../../../lib/base/clock.ts";
 import { httpStatusOf } from "../../../lib/base/errors.ts";
+import type { MonotonicTime } from "../../../lib/base/time.ts";
 import { orAbort } from "../../../lib/clients/kube/deadline.ts";
 import { isOlderVersion } from "../../../lib/clients/kube/store.ts";
 import { type ApiObject, notRegistered } from "./api-object.ts";
@@ -19,8 +20,8 @@ const defaultTtlMs = 60_000;
 
 /** What the API said last. `missing`: that there is no such object. */
 type Answer =
-  | { readonly at: number; readonly object: ApiObject }
-  | { readonly at: number; readonly missing: unknown };
+  | { readonly at: MonotonicTime; readonly object: ApiObject }
+  | { readonly at: MonotonicTime; readonly missing: unknown };
 
 interface Slot {
   answer?: Answer;
@@ -57,8 +58,7 @@ export class CachedObjects implements ObjectStore {
   }
 
   #isFresh({ at }: Answer): boolean {
-    const now = this.#o.clock.now();
-    return now >= at && now < at + (this.#o.ttlMs?.() ?? defaultTtlMs);
+    return msSince(this.#o.clock, at) < (this.#o.ttlMs?.() ?? defaultTtlMs);
   }
 
   async #ask(ref: ObjectRef, slot: Slot): Promise<ApiObject> {
@@ -70,13 +70,13 @@ export class CachedObjects implements ObjectStore {
       // A server that lags behind must not take back what was told.
       if (known && isOlderVersion(object.metadata.resourceVersion, known.metadata.resourceVersion))
         return known;
-      slot.answer = { at: clock.now(), object };
+      slot.answer = { at: clock.monotonic(), object };
       if (known && known.metadata.resourceVersion !== object.metadata.resourceVersion)
         this.#o.onChange({ ...named(ref), object });
       return object;
     } catch (error) {
       if (httpStatusOf(error) === 404) {
-        slot.answer = { at: clock.now(), missing: error };
+        slot.answer = { at: clock.monotonic(), missing: error };
         if (known) this.#o.onChange(named(ref));
         throw error;
       }

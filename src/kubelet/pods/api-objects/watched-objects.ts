@@ -1,7 +1,8 @@
-import type { Clock } from "../../../lib/base/clock.ts";
+import { type Clock, msSince } from "../../../lib/base/clock.ts";
 import { KubeletError } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { inRounds } from "../../../lib/base/rounds.ts";
+import type { MonotonicTime } from "../../../lib/base/time.ts";
 import { within } from "../../../lib/clients/kube/deadline.ts";
 import type { Change } from "../../../lib/clients/kube/store.ts";
 import { type ApiObject, notFound, notRegistered } from "./api-object.ts";
@@ -24,7 +25,7 @@ export interface WatchedObjectsOptions {
 
 interface Entry {
   readonly ref: ObjectRef;
-  askedAt: number;
+  askedAt: MonotonicTime;
   watch: ObjectWatch | undefined;
   /** An immutable object needs no watch. */
   final: ApiObject | undefined;
@@ -69,7 +70,7 @@ export class WatchedObjects implements ObjectStore {
     if (this.#entries.has(key)) return;
     const entry: Entry = {
       ref,
-      askedAt: this.#o.clock.now(),
+      askedAt: this.#o.clock.monotonic(),
       watch: undefined,
       final: undefined,
       told: false,
@@ -90,7 +91,7 @@ export class WatchedObjects implements ObjectStore {
       signal.throwIfAborted();
       const entry = this.#entries.get(refKey(ref));
       if (!entry) throw notRegistered(ref);
-      entry.askedAt = this.#o.clock.now();
+      entry.askedAt = this.#o.clock.monotonic();
       if (entry.final) return entry.final;
       const watch = this.#watch(entry);
       if (watch && !(await this.#firstList(entry, watch, signal))) continue;
@@ -157,7 +158,7 @@ export class WatchedObjects implements ObjectStore {
     const { clock, idleMs, isLive, logger } = this.#o;
     for (const [key, entry] of this.#entries) {
       // Work that a busy server has begun for the first list would be lost.
-      if (!entry.watch?.hasSynced || clock.now() - entry.askedAt <= idleMs || isLive(key)) continue;
+      if (!entry.watch?.hasSynced || msSince(clock, entry.askedAt) <= idleMs || isLive(key)) continue;
       entry.watch.end();
       entry.watch = undefined;
       logger.debug(4, "Nobody asks for an object: its watch has ended", { object: key });

@@ -69,7 +69,7 @@ export class ContainerGc implements Component {
 
   async #collect({ signal, clearEnded }: { signal?: AbortSignal; clearEnded?: boolean }): Promise<void> {
     const { observed, standing, policy, clock, runtime, refresh } = this.#o;
-    const plan = planContainerGc({ pods: observed(), standing, now: clock.now(), clearEnded }, policy);
+    const plan = planContainerGc({ pods: observed(), standing, now: clock.wall(), clearEnded }, policy);
     const failures: string[] = [];
     const changed = new Set<PodUid>();
     const stillHeld = new Set<SandboxId>();

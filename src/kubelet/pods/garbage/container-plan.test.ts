@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aSandbox, seenContainer } from "../../../../test/builders/pods.ts";
+import { wallTime } from "../../../lib/base/time.ts";
 import type { SandboxId } from "../../../lib/clients/cri/cri.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
@@ -13,7 +14,7 @@ function container(text: Dead): ObservedContainer {
   const [, name = "", attempt, state = "exited"] = /^(.*)-(\d+)(?: (\w+))?$/.exec(text)!;
   return seenContainer(name, {
     attempt: Number(attempt),
-    createdAt: Number(attempt) * 1000,
+    createdAt: wallTime(Number(attempt) * 1000),
     state: state as ObservedContainer["state"],
   });
 }
@@ -104,7 +105,7 @@ for (const [rule, policy, pods, removed, clearEnded] of table)
       {
         pods: pods.map(([, containers], i) => aSeenPod(`p${i}`, containers)),
         standing: (uid) => pods[Number(uid.slice(1))]![0],
-        now: 10_000,
+        now: wallTime(10_000),
         clearEnded,
       },
       { ...usual, ...policy },
@@ -116,7 +117,7 @@ for (const [rule, policy, pods, removed, clearEnded] of table)
   });
 
 const sandbox = (id: string, createdAt: number, state: "ready" | "notready" = "notready") =>
-  aSandbox({ id: id as SandboxId, createdAt, state });
+  aSandbox({ id: id as SandboxId, createdAt: wallTime(createdAt), state });
 /** The containers of aSeenPod are in sandbox s0. */
 const sandboxTable: [
   rule: string,
@@ -144,7 +145,10 @@ const sandboxTable: [
 for (const [rule, standing, sandboxes, containers, removed, clearEnded] of sandboxTable)
   test(`dead sandboxes: ${rule}`, () => {
     const pods = [aSeenPod("p", containers, sandboxes)];
-    const plan = planContainerGc({ pods, standing: () => standing, now: 10_000, clearEnded }, usual);
+    const plan = planContainerGc(
+      { pods, standing: () => standing, now: wallTime(10_000), clearEnded },
+      usual,
+    );
     assert.deepEqual(
       plan.sandboxes.map(({ sandbox }) => sandbox.id),
       removed,
@@ -155,7 +159,7 @@ test("dead sandboxes: one that holds only what is removed now goes too", () => {
   const sandboxes = [sandbox("s1", 2, "ready"), sandbox("s0", 1)];
   const inNew = { ...container("a-2"), sandboxId: "s1" as SandboxId };
   const pod = { ...aSeenPod("p", [], sandboxes), containers: [inNew, container("a-1")] };
-  const plan = planContainerGc({ pods: [pod], standing: () => "live", now: 10_000 }, usual);
+  const plan = planContainerGc({ pods: [pod], standing: () => "live", now: wallTime(10_000) }, usual);
   assert.deepEqual(
     plan.sandboxes.map(({ sandbox }) => sandbox.id),
     ["s0"],

@@ -1,3 +1,4 @@
+import { msBetween, plusMs, type WallTime } from "../../../lib/base/time.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import type { ObservedContainer, ObservedPod, ObservedSandbox } from "../../state/observed-pods.ts";
 
@@ -30,7 +31,7 @@ export interface ContainerGcPlan {
 export interface ContainerGcView {
   pods: Iterable<ObservedPod>;
   standing: (uid: PodUid) => PodStanding;
-  now: number;
+  now: WallTime;
   /** True when room is needed: of pods that have ended nothing is kept then. */
   clearEnded?: boolean;
 }
@@ -46,7 +47,7 @@ export function planContainerGc(view: ContainerGcView, policy: ContainerGcPolicy
   const containers: DeadContainer[] = [];
   let units: DeadContainer[][] = [];
   for (const { pod, standing, all } of pods)
-    for (const unit of deadByName(pod, standing, view.now - policy.minAgeMs)) {
+    for (const unit of deadByName(pod, standing, plusMs(view.now, -policy.minAgeMs))) {
       if (all) containers.push(...unit);
       else units.push(unit);
     }
@@ -71,7 +72,7 @@ export function planContainerGc(view: ContainerGcView, policy: ContainerGcPolicy
 }
 
 /** What is dead and old enough, by container name, newest first. */
-function deadByName(pod: ObservedPod, standing: PodStanding, newestAt: number): DeadContainer[][] {
+function deadByName(pod: ObservedPod, standing: PodStanding, newestAt: WallTime): DeadContainer[][] {
   const byName = new Map<string, DeadContainer[]>();
   for (const container of pod.containers) {
     if (container.state === "running" || container.createdAt > newestAt) continue;
@@ -92,12 +93,12 @@ function emptySandboxes(
 ): ObservedSandbox[] {
   const holding = new Set(pod.containers.filter((c) => !removed.has(c)).map((c) => c.sandboxId));
   return [...pod.sandboxes]
-    .sort((a, b) => b.createdAt - a.createdAt)
+    .sort((a, b) => msBetween(a.createdAt, b.createdAt))
     .slice(all ? 0 : 1)
     .filter((sandbox) => sandbox.state !== "ready" && !holding.has(sandbox.id))
     .reverse();
 }
 
 function newestFirst(a: DeadContainer, b: DeadContainer): number {
-  return b.container.createdAt - a.container.createdAt;
+  return msBetween(a.container.createdAt, b.container.createdAt);
 }

@@ -6,6 +6,7 @@ import { ConcurrencyGate } from "../../../lib/base/gate.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import { inRounds } from "../../../lib/base/rounds.ts";
+import type { MonotonicTime } from "../../../lib/base/time.ts";
 import type { Tracer } from "../../../lib/base/tracing/tracer.ts";
 import type { ImageService } from "../../../lib/clients/cri/cri.ts";
 import { formatDuration } from "../../../lib/config/duration.ts";
@@ -45,13 +46,13 @@ export class ImageGc implements Component {
   readonly #turns = new ConcurrencyGate(1);
   readonly #removed;
   #records = new Map<string, ImageRecord>();
-  #startedAt: number;
+  #startedAt: MonotonicTime;
   #failedBefore = false;
   #loop: Promise<void> = Promise.resolve();
 
   constructor(options: ImageGcOptions) {
     this.#o = options;
-    this.#startedAt = options.clock.now();
+    this.#startedAt = options.clock.monotonic();
     this.#removed = options.metrics.counter({
       name: "kubelet_image_garbage_collected_total",
       help: "Images that were removed because of their age or for room on the disk.",
@@ -65,7 +66,7 @@ export class ImageGc implements Component {
 
   async start(signal: AbortSignal): Promise<void> {
     const { clock, policy } = this.#o;
-    this.#startedAt = clock.now();
+    this.#startedAt = clock.monotonic();
     // Even then: whoever wants room later must know which images are old.
     const isOff = policy.highPercent === 100 && policy.maxAgeMs === 0;
     const round = async () => {
@@ -94,7 +95,7 @@ export class ImageGc implements Component {
   /** Removes every image that nobody uses, but for those that just came. Resolves with the bytes they took. */
   deleteUnused(signal?: AbortSignal): Promise<number> {
     return this.#inTurn(async () => {
-      const now = this.#o.clock.now();
+      const now = this.#o.clock.monotonic();
       const order = evictionOrder(await this.#look(signal));
       return this.#free(oldEnough(order, this.#o.policy, now), Number.POSITIVE_INFINITY, signal);
     }, signal);
@@ -109,14 +110,14 @@ export class ImageGc implements Component {
     // Images first: one that comes into use in between is then seen as used.
     const list = await images.listImages({ signal });
     const isUsed = await findUsed(this.#o, signal);
-    this.#records = updateRecords(this.#records, list, isUsed, clock.now());
+    this.#records = updateRecords(this.#records, list, isUsed, clock.monotonic());
     return this.#records.values();
   }
 
   async #collect(signal: AbortSignal | undefined): Promise<void> {
     const { policy, clock, events, logger } = this.#o;
     const order = evictionOrder(await this.#look(signal));
-    const now = clock.now();
+    const now = clock.monotonic();
     const tooOld = unusedTooLong(order, policy, { now, startedAt: this.#startedAt });
     await this.#freeOld(tooOld, signal);
     const space = await this.#space(signal);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create } from "@bufbuild/protobuf";
+import { monotonicTime } from "../../../lib/base/fake-clock.ts";
 import { ImageSchema } from "../../../lib/gen/runtime/v1/api_pb.js";
 import {
   evictionOrder,
@@ -19,8 +20,8 @@ const record = (id: string, more: Partial<ImageRecord> = {}): ImageRecord => ({
   size: 1,
   pinned: false,
   used: false,
-  firstSeen: 0,
-  lastUsed: 0,
+  firstSeen: monotonicTime(0),
+  lastUsed: undefined,
   ...more,
 });
 const ids = (records: readonly ImageRecord[]) => records.map((r) => r.id).join(" ");
@@ -30,12 +31,15 @@ const orders: [rule: string, records: ImageRecord[], order: string][] = [
   ["what is pinned stays", [record("a", { pinned: true }), record("b")], "b"],
   [
     "least recently used first",
-    [record("a", { lastUsed: 2 }), record("b", { lastUsed: 1 }), record("c")],
+    [record("a", { lastUsed: monotonicTime(2) }), record("b", { lastUsed: monotonicTime(1) }), record("c")],
     "c b a",
   ],
   [
     "then the one that came first",
-    [record("a", { lastUsed: 1, firstSeen: 9 }), record("b", { lastUsed: 1, firstSeen: 8 })],
+    [
+      record("a", { lastUsed: monotonicTime(1), firstSeen: monotonicTime(9) }),
+      record("b", { lastUsed: monotonicTime(1), firstSeen: monotonicTime(8) }),
+    ],
     "b a",
   ],
 ];
@@ -53,16 +57,19 @@ const ages: [rule: string, maxAgeMs: number, now: number, lastUsed: number, goes
 for (const [rule, maxAgeMs, now, lastUsed, goes] of ages)
   test(`an image goes because of its age: ${rule}`, () => {
     const found = unusedTooLong(
-      [record("a", { lastUsed })],
+      [record("a", { lastUsed: monotonicTime(lastUsed) })],
       { ...policy, maxAgeMs },
-      { now, startedAt: 500 },
+      { now: monotonicTime(now), startedAt: monotonicTime(500) },
     );
     assert.equal(found.length === 1, goes);
   });
 
 test("an image that just came is not removed for room", () => {
-  const order = [record("new", { firstSeen: 901 }), record("old", { firstSeen: 900 })];
-  assert.equal(ids(oldEnough(order, policy, 1000)), "old");
+  const order = [
+    record("new", { firstSeen: monotonicTime(901) }),
+    record("old", { firstSeen: monotonicTime(900) }),
+  ];
+  assert.equal(ids(oldEnough(order, policy, monotonicTime(1000))), "old");
 });
 
 const shortages: [rule: string, available: number, shortage: Shortage | undefined][] = [
@@ -91,19 +98,19 @@ test("records: when an image was first seen and last used; those that are gone a
   const image = (id: string) => create(ImageSchema, { id, size: 5n });
   const usedNow = new Set(["a"]);
   const look = (before: ReadonlyMap<string, ImageRecord>, all: string[], now: number) =>
-    updateRecords(before, all.map(image), ({ id }) => usedNow.has(id), now);
+    updateRecords(before, all.map(image), ({ id }) => usedNow.has(id), monotonicTime(now));
   let records = look(new Map(), ["a", "b"], 100);
   usedNow.clear();
   records = look(records, ["a", "b", "c"], 200);
   assert.deepEqual(
     [...records.values()],
     [
-      record("a", { size: 5, firstSeen: 100, lastUsed: 100 }),
-      record("b", { size: 5, firstSeen: 100 }),
-      record("c", { size: 5, firstSeen: 200 }),
+      record("a", { size: 5, firstSeen: monotonicTime(100), lastUsed: monotonicTime(100) }),
+      record("b", { size: 5, firstSeen: monotonicTime(100) }),
+      record("c", { size: 5, firstSeen: monotonicTime(200) }),
     ],
   );
   records = look(records, ["c"], 300);
   records = look(records, ["a", "c"], 400);
-  assert.deepEqual(records.get("a"), record("a", { size: 5, firstSeen: 400 }));
+  assert.deepEqual(records.get("a"), record("a", { size: 5, firstSeen: monotonicTime(400) }));
 });

@@ -1,3 +1,4 @@
+import { type MonotonicTime, msBetween } from "../../../lib/base/time.ts";
 import type { ImageRecord } from "./image-records.ts";
 
 export interface ImageGcPolicy {
@@ -20,7 +21,13 @@ export interface DiskSpace {
 export function evictionOrder(records: Iterable<ImageRecord>): ImageRecord[] {
   return [...records]
     .filter((image) => !image.used && !image.pinned)
-    .sort((a, b) => a.lastUsed - b.lastUsed || a.firstSeen - b.firstSeen);
+    .sort((a, b) => order(a.lastUsed, b.lastUsed) || order(a.firstSeen, b.firstSeen));
+}
+
+/** What never was comes first. */
+function order(a: MonotonicTime | undefined, b: MonotonicTime | undefined): number {
+  if (a === undefined || b === undefined) return a === b ? 0 : a === undefined ? -1 : 1;
+  return msBetween(b, a);
 }
 
 /**
@@ -29,16 +36,20 @@ export function evictionOrder(records: Iterable<ImageRecord>): ImageRecord[] {
 export function unusedTooLong(
   order: readonly ImageRecord[],
   policy: ImageGcPolicy,
-  time: { now: number; startedAt: number },
+  time: { now: MonotonicTime; startedAt: MonotonicTime },
 ): ImageRecord[] {
   const { maxAgeMs } = policy;
-  if (maxAgeMs === 0 || time.now - time.startedAt <= maxAgeMs) return [];
-  return order.filter((image) => time.now - image.lastUsed > maxAgeMs);
+  if (maxAgeMs === 0 || msBetween(time.startedAt, time.now) <= maxAgeMs) return [];
+  return order.filter(({ lastUsed }) => lastUsed === undefined || msBetween(lastUsed, time.now) > maxAgeMs);
 }
 
 /** Those that were there long enough that whoever pulled them had time to use them. */
-export function oldEnough(order: readonly ImageRecord[], policy: ImageGcPolicy, now: number): ImageRecord[] {
-  return order.filter((image) => now - image.firstSeen >= policy.minAgeMs);
+export function oldEnough(
+  order: readonly ImageRecord[],
+  policy: ImageGcPolicy,
+  now: MonotonicTime,
+): ImageRecord[] {
+  return order.filter((image) => msBetween(image.firstSeen, now) >= policy.minAgeMs);
 }
 
 export interface Shortage {

@@ -1,14 +1,15 @@
+import type { MonotonicTime } from "../../../lib/base/time.ts";
 import type { Image } from "../../../lib/gen/runtime/v1/api_pb.js";
 
-/** An image as it was seen over time. Times are milliseconds since the epoch. */
+/** An image as it was seen over time. */
 export interface ImageRecord {
   readonly id: string;
   readonly size: number;
   readonly pinned: boolean;
   readonly used: boolean;
-  readonly firstSeen: number;
-  /** 0 if it was not in use since the agent started. */
-  readonly lastUsed: number;
+  readonly firstSeen: MonotonicTime;
+  /** Undefined if it was not in use since the agent started. */
+  readonly lastUsed: MonotonicTime | undefined;
 }
 
 /** The records after another look: those of images that are gone are dropped. */
@@ -16,7 +17,7 @@ export function updateRecords(
   before: ReadonlyMap<string, ImageRecord>,
   images: Iterable<Image>,
   isUsed: (image: Image) => boolean,
-  now: number,
+  now: MonotonicTime,
 ): Map<string, ImageRecord> {
   const after = new Map<string, ImageRecord>();
   for (const image of images) {
@@ -28,7 +29,7 @@ export function updateRecords(
       pinned: image.pinned,
       used,
       firstSeen: known?.firstSeen ?? now,
-      lastUsed: used ? now : (known?.lastUsed ?? 0),
+      lastUsed: used ? now : known?.lastUsed,
     });
   }
   return after;

@@ -1,5 +1,5 @@
 import { Backoff } from "../../../lib/base/backoff.ts";
-import type { Clock } from "../../../lib/base/clock.ts";
+import { type Clock, msSince } from "../../../lib/base/clock.ts";
 import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import { createMetrics, type Metrics } from "../../../lib/base/metrics.ts";
 import type { ImageService, ImageSpecInit, PodSandboxConfigInit } from "../../../lib/clients/cri/cri.ts";
@@ -157,9 +157,9 @@ export class ImageManager {
     const key = `${pod.metadata.uid}_${asked}`;
     this.#holdBack(wish, key);
     const credentials = await wish.credentials();
-    const startedAt = clock.now();
+    const startedAt = clock.monotonic();
     const { ref, credential, tookMs } = await this.#pullNow(wish, key, credentials);
-    const withWaitMs = clock.now() - startedAt;
+    const withWaitMs = msSince(clock, startedAt);
     let image: Image | undefined;
     try {
       image = await this.#find(wish);
@@ -200,9 +200,8 @@ export class ImageManager {
 
   /** Throws while the back-off after a failure lasts. */
   #holdBack({ pod, container, asked }: Wish, key: string): void {
-    const now = this.#o.clock.now();
-    const readyAt = this.#backoff.readyAt(key, now);
-    if (readyAt === undefined || readyAt <= now) return;
+    const readyAt = this.#backoff.readyAt(key);
+    if (readyAt === undefined || readyAt <= this.#o.clock.monotonic()) return;
     const message = `Back-off pulling image "${asked}"`;
     this.#o.events.normal(pod, "BackOff", message, container.name);
     const last = this.#lastErrors.get(key);
@@ -213,7 +212,7 @@ export class ImageManager {
     const said = messageOf(error);
     const { reason, message } = pullFailure(asked, said);
     this.#lastErrors.set(key, `${reason}: ${message}`);
-    this.#backoff.failed(key, this.#o.clock.now());
+    this.#backoff.failed(key, this.#o.clock.monotonic());
     this.#o.events.warning(pod, "Failed", `Failed to pull image "${asked}": ${said}`, container.name);
     // Without a time to retry: the next look, soon, finds the back-off and says so until it is over.
     return new KubeletError(reason, message, { cause: error });

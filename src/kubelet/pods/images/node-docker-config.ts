@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Clock } from "../../../lib/base/clock.ts";
 import { errnoOf, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import { type MonotonicTime, plusMs } from "../../../lib/base/time.ts";
 import { type DockerConfig, parseDockerCfg, parseDockerConfigJson } from "./docker-config.ts";
 
 const cachedForMs = 5 * 60_000;
@@ -18,16 +19,16 @@ export interface NodeDockerConfigOptions {
 /** The node's own registry credentials, good for every pod: the first file that can be read. */
 export class NodeDockerConfig {
   readonly #o: NodeDockerConfigOptions;
-  #cached: { config: DockerConfig; until: number } | undefined;
+  #cached: { config: DockerConfig; until: MonotonicTime } | undefined;
 
   constructor(options: NodeDockerConfigOptions) {
     this.#o = options;
   }
 
   async read(): Promise<DockerConfig> {
-    const now = this.#o.clock.now();
+    const now = this.#o.clock.monotonic();
     if (!this.#cached || now >= this.#cached.until)
-      this.#cached = { config: await this.#readFirst(), until: now + cachedForMs };
+      this.#cached = { config: await this.#readFirst(), until: plusMs(now, cachedForMs) };
     return this.#cached.config;
   }
 

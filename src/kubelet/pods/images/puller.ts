@@ -1,4 +1,4 @@
-import type { Clock } from "../../../lib/base/clock.ts";
+import { type Clock, msSince } from "../../../lib/base/clock.ts";
 import { isAbort, KubeletError } from "../../../lib/base/errors.ts";
 import { ConcurrencyGate } from "../../../lib/base/gate.ts";
 import { RateLimit } from "../../../lib/base/rate-limit.ts";
@@ -58,9 +58,9 @@ export class Puller {
         await this.#rate.take(signal);
         onPull("pull");
         await request.begin?.();
-        const startedAt = this.#o.clock.now();
+        const startedAt = this.#o.clock.monotonic();
         const pulled = await this.#try(request);
-        return { ...pulled, tookMs: this.#o.clock.now() - startedAt };
+        return { ...pulled, tookMs: msSince(this.#o.clock, startedAt) };
       },
       { signal },
     );

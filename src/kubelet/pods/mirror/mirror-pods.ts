@@ -1,9 +1,10 @@
 import { Backoff } from "../../../lib/base/backoff.ts";
-import { type Clock, sleep } from "../../../lib/base/clock.ts";
+import { type Clock, msSince, msUntil, sleep } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
 import { httpStatusOf, KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import { failureLog } from "../../../lib/base/failure-log.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import type { MonotonicTime } from "../../../lib/base/time.ts";
 import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
 import { fullNameOf, type Pod, type PodFullName, podRef } from "../../../lib/model/pod.ts";
 import { isMirrorOf, type MirrorStep, mirrorOf, type OwnerNode, planMirrors } from "./mirror-plan.ts";
@@ -35,7 +36,7 @@ export class MirrorPods implements Component {
   readonly #o: MirrorPodsOptions;
   #backoff = new Backoff({ initialMs: 1000, maxMs: 30_000, resetMs: 60_000 });
   /** Made, and not seen in the watch so far. */
-  #made = new Map<PodFullName, { pod: Pod; at: number }>();
+  #made = new Map<PodFullName, { pod: Pod; at: MonotonicTime }>();
   /** Mirrors that were deleted and that the watch may still show. */
   #deleted = new Set<string>();
   /** Mirrors of pods that have ended: of no use to a pod that begins again with the same UID. */
@@ -93,8 +94,8 @@ export class MirrorPods implements Component {
     for (const step of this.#plan()) {
       const target = step.kind === "delete" ? step.mirror : step.pod;
       const name = fullNameOf(target);
-      const now = clock.now();
-      const waitMs = (this.#backoff.readyAt(name, now) ?? 0) - now;
+      const readyAt = this.#backoff.readyAt(name);
+      const waitMs = readyAt === undefined ? 0 : msUntil(clock, readyAt);
       if (waitMs > 0) {
         nextMs = Math.min(nextMs, waitMs);
         continue;
@@ -113,7 +114,7 @@ export class MirrorPods implements Component {
           step: step.kind,
           err: messageOf(error),
         });
-        nextMs = Math.min(nextMs, this.#backoff.failed(name, clock.now()));
+        nextMs = Math.min(nextMs, this.#backoff.failed(name, clock.monotonic()));
       }
     }
     return nextMs;
@@ -127,7 +128,7 @@ export class MirrorPods implements Component {
     const seen = watched.filter((m) => !this.#deleted.has(m.metadata.uid));
     const names = new Set(seen.map(fullNameOf));
     for (const [name, { at }] of this.#made)
-      if (names.has(name) || clock.now() - at >= unseenMs) this.#made.delete(name);
+      if (names.has(name) || msSince(clock, at) >= unseenMs) this.#made.delete(name);
     const steps = planMirrors(staticPods(), seen, this.#ended);
     return steps.filter((step) => {
       if (step.kind === "delete") return areSourcesReady() && !isEnding(fullNameOf(step.mirror));
@@ -168,7 +169,7 @@ export class MirrorPods implements Component {
       if (httpStatusOf(error) !== 409) throw error;
       await this.#mustBeOurs(pod, error, signal);
     }
-    this.#made.set(fullNameOf(pod), { pod, at: clock.now() });
+    this.#made.set(fullNameOf(pod), { pod, at: clock.monotonic() });
   }
 
   /** There is a pod of the name: our mirror, if only the answer was lost or the watch is late, or somebody else's pod. */

@@ -1,6 +1,8 @@
+import { msSince } from "../../../lib/base/clock.ts";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
+import { wallTime } from "../../../lib/base/time.ts";
 import type { ContainerId, SandboxId } from "../../../lib/clients/cri/cri.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import type { Container, Pod, PodSpec } from "../../../lib/model/pod.ts";
@@ -46,7 +48,7 @@ export class ProbedPod {
   /** What the container says; by default all is well. */
   answer: (kind: ProbeKind, request: ProbeRequest) => ProbeAnswer | Promise<ProbeAnswer> = () => success();
   #containers = new Map<string, ObservedContainer>();
-  readonly #zero = this.clock.now();
+  readonly #zero = this.clock.monotonic();
 
   constructor(
     spec: Partial<Omit<PodSpec, "containers">> & { containers: Partial<Container>[] },
@@ -97,9 +99,9 @@ export class ProbedPod {
       hash: "",
       image: "",
       imageRef: "",
-      createdAt: this.clock.now(),
-      startedAt: state === "created" ? 0 : this.clock.now(),
-      finishedAt: 0,
+      createdAt: this.clock.wall(),
+      startedAt: state === "created" ? wallTime(0) : this.clock.wall(),
+      finishedAt: wallTime(0),
       exitCode: 0,
       reason: "",
       message: "",
@@ -139,7 +141,7 @@ export class ProbedPod {
           id: sandboxId,
           state: "ready",
           attempt: 0,
-          createdAt: 0,
+          createdAt: wallTime(0),
           ips: ["10.0.0.7", "fd00::7"],
           hostNetwork: false,
           annotations: {},
@@ -150,7 +152,7 @@ export class ProbedPod {
   }
 
   #seconds(): number {
-    return (this.clock.now() - this.#zero) / 1000;
+    return msSince(this.clock, this.#zero) / 1000;
   }
 
   #line({ kind, id, outcome }: ProbeNews): string {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { settle } from "../../../lib/base/fake-clock.ts";
+import { wallTime } from "../../../lib/base/time.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import { ProbedPod, probe, probed } from "./fake-probed-pod.ts";
 import { failure, success } from "./probe-answer.ts";
@@ -59,7 +60,7 @@ describe("a startup probe", () => {
 });
 
 describe("after a restart of the agent", () => {
-  const old = { startedAt: 500_000 };
+  const old = { startedAt: wallTime(500_000) };
   const spec = { containers: [{ startupProbe: probe(), readinessProbe: probe() }] };
 
   it("what was started and ready stays so until probes say otherwise", async () => {

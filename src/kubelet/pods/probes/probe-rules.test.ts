@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { monotonicTime } from "../../../lib/base/fake-clock.ts";
 import type { ProbeKind, ProbeOutcome } from "../../state/probe-results.ts";
 import { believed, counted, firstTick, isLastWord, nextTick, noTally } from "./probe-rules.ts";
 
@@ -44,33 +45,73 @@ describe("the last word on a container", () => {
 });
 
 describe("the first probe comes", () => {
-  const base = { found: false, rhythm: 59_000, initialDelayMs: 0, periodMs: 10_000, random: () => 0.5 };
+  const base = {
+    found: false,
+    rhythm: monotonicTime(59_000),
+    initialDelayMs: 0,
+    periodMs: 10_000,
+    random: () => 0.5,
+  };
   type Given = Partial<Parameters<typeof firstTick>[0]>;
   const table: [rule: string, given: Given, prompt: number, liveness: number][] = [
-    ["when the container starts", { now: 60_000, containerStartedAt: 60_000 }, 60_000, 69_000],
-    ["when its start is noticed late", { now: 63_000, containerStartedAt: 60_000 }, 63_000, 69_000],
-    ["when it starts at a tick", { now: 60_000, rhythm: 60_000 }, 60_000, 70_000],
-    ["when it starts just before a tick", { now: 60_000, rhythm: 61_000 }, 60_000, 71_000],
-    ["when it starts half a period before a tick", { now: 60_000, rhythm: 15_000 }, 60_000, 65_000],
-    ["when an initial delay is over", { now: 61_000, initialDelayMs: 5000 }, 65_000, 69_000],
-    ["when a delay of a whole period is over", { now: 61_000, initialDelayMs: 10_000 }, 70_000, 79_000],
-    ["when a long initial delay is over", { now: 61_000, initialDelayMs: 25_000 }, 85_000, 89_000],
-    ["when the initial delay was over before", { now: 74_000, initialDelayMs: 5000 }, 74_000, 79_000],
     [
-      "not later than a delay from now if the clock was set back",
-      { now: 60_000, containerStartedAt: 9_000_000, initialDelayMs: 5000 },
-      65_000,
+      "when the container starts",
+      { now: monotonicTime(60_000), containerStartedAt: monotonicTime(60_000) },
+      60_000,
       69_000,
     ],
     [
+      "when its start is noticed late",
+      { now: monotonicTime(63_000), containerStartedAt: monotonicTime(60_000) },
+      63_000,
+      69_000,
+    ],
+    [
+      "when it starts at a tick",
+      { now: monotonicTime(60_000), rhythm: monotonicTime(60_000) },
+      60_000,
+      70_000,
+    ],
+    [
+      "when it starts just before a tick",
+      { now: monotonicTime(60_000), rhythm: monotonicTime(61_000) },
+      60_000,
+      71_000,
+    ],
+    [
+      "when it starts half a period before a tick",
+      { now: monotonicTime(60_000), rhythm: monotonicTime(15_000) },
+      60_000,
+      65_000,
+    ],
+    ["when an initial delay is over", { now: monotonicTime(61_000), initialDelayMs: 5000 }, 65_000, 69_000],
+    [
+      "when a delay of a whole period is over",
+      { now: monotonicTime(61_000), initialDelayMs: 10_000 },
+      70_000,
+      79_000,
+    ],
+    [
+      "when a long initial delay is over",
+      { now: monotonicTime(61_000), initialDelayMs: 25_000 },
+      85_000,
+      89_000,
+    ],
+    [
+      "when the initial delay was over before",
+      { now: monotonicTime(74_000), initialDelayMs: 5000 },
+      74_000,
+      79_000,
+    ],
+    [
       "at a random moment of a period if the container was found running",
-      { now: 900_000, found: true },
+      { now: monotonicTime(900_000), found: true },
       905_000,
       905_000,
     ],
     [
       "after the longer of delay and spread",
-      { now: 61_000, found: true, initialDelayMs: 30_000 },
+      { now: monotonicTime(61_000), found: true, initialDelayMs: 30_000 },
       90_000,
       90_000,
     ],
@@ -78,7 +119,13 @@ describe("the first probe comes", () => {
   for (const [rule, given, prompt, liveness] of table)
     for (const kind of ["readiness", "startup", "liveness"] as const)
       it(`${kind}: ${rule}`, () => {
-        const at = firstTick({ kind, now: 0, containerStartedAt: 60_000, ...base, ...given });
+        const at = firstTick({
+          kind,
+          now: monotonicTime(0),
+          containerStartedAt: monotonicTime(60_000),
+          ...base,
+          ...given,
+        });
         assert.equal(at, kind === "liveness" ? liveness : prompt);
       });
 });
@@ -90,5 +137,6 @@ describe("the next tick", () => {
     ["drops those that were missed", 4300, 5000],
     ["is never now", 2000, 3000],
   ];
-  for (const [rule, now, next] of table) it(rule, () => assert.equal(nextTick(1000, 1000, now), next));
+  for (const [rule, now, next] of table)
+    it(rule, () => assert.equal(nextTick(monotonicTime(1000), 1000, monotonicTime(now)), next));
 });

@@ -1,3 +1,4 @@
+import { latest, type MonotonicTime, msBetween, plusMs } from "../../../lib/base/time.ts";
 import type { ProbeKind, ProbeOutcome } from "../../state/probe-results.ts";
 import type { Probe } from "./prober.ts";
 
@@ -46,10 +47,10 @@ export function isLastWord(kind: ProbeKind, outcome: ProbeOutcome): boolean {
 
 export interface FirstTick {
   kind: ProbeKind;
-  now: number;
-  containerStartedAt: number;
+  now: MonotonicTime;
+  containerStartedAt: MonotonicTime;
   /** A moment from which the ticks of the pod are counted: the creation of its sandbox. */
-  rhythm: number;
+  rhythm: MonotonicTime;
   /** The container was already running when its pod arrived. */
   found: boolean;
   initialDelayMs: number;
@@ -64,22 +65,20 @@ export interface FirstTick {
  * its start: a program that is still starting must not be killed. The probes of containers that were found running are
  * spread over one period, so that they are not all made at once.
  */
-export function firstTick(o: FirstTick): number {
-  // Not longer than that time itself, whatever happened to the clock since the container started.
-  const leftOf = (ms: number) => Math.min(Math.max(o.containerStartedAt + ms - o.now, 0), ms);
-  const earliest = o.now + leftOf(o.initialDelayMs);
-  if (o.found) return Math.max(earliest, o.now + o.random() * o.periodMs);
-  if (o.kind !== "liveness") return earliest;
-  const notBefore = Math.max(earliest, o.now + leftOf(o.periodMs / 2));
-  const phase = (((o.rhythm - notBefore) % o.periodMs) + o.periodMs) % o.periodMs;
-  return notBefore + phase;
+export function firstTick(o: FirstTick): MonotonicTime {
+  const afterDelay = latest(o.now, plusMs(o.containerStartedAt, o.initialDelayMs));
+  if (o.found) return latest(afterDelay, plusMs(o.now, o.random() * o.periodMs));
+  if (o.kind !== "liveness") return afterDelay;
+  const notBefore = latest(afterDelay, plusMs(o.containerStartedAt, o.periodMs / 2));
+  const phase = ((msBetween(notBefore, o.rhythm) % o.periodMs) + o.periodMs) % o.periodMs;
+  return plusMs(notBefore, phase);
 }
 
 /**
  * The tick after `tick`. Ticks keep their rhythm however long a probe takes; of those that passed meanwhile one is made
  * up for, at once, and the others are dropped.
  */
-export function nextTick(tick: number, periodMs: number, now: number): number {
-  const passed = Math.max(0, Math.floor((now - tick) / periodMs));
-  return tick + (passed + 1) * periodMs;
+export function nextTick(tick: MonotonicTime, periodMs: number, now: MonotonicTime): MonotonicTime {
+  const passed = Math.max(0, Math.floor(msBetween(tick, now) / periodMs));
+  return plusMs(tick, (passed + 1) * periodMs);
 }

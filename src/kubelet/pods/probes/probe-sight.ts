@@ -1,3 +1,4 @@
+import type { WallTime } from "../../../lib/base/time.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import { newestContainer, type ObservedPod } from "../../state/observed-pods.ts";
 
@@ -5,8 +6,10 @@ import { newestContainer, type ObservedPod } from "../../state/observed-pods.ts"
 export type Sight =
   | { kind: "absent" }
   | { kind: "created"; id: ContainerId }
-  | { kind: "running"; id: ContainerId; startedAt: number; sandboxCreatedAt: number }
+  | { kind: "running"; id: ContainerId; startedAt: WallTime; sandboxCreatedAt: WallTime }
   | { kind: "ended"; id: ContainerId };
+
+export type Running = Sight & { kind: "running" };
 
 export const absent: Sight = { kind: "absent" };
 

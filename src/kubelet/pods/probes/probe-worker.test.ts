@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { wallTime } from "../../../lib/base/time.ts";
 import { fakeContainer } from "../../../lib/model/fake-pod.ts";
 import type { ProbeKind } from "../../state/probe-results.ts";
 import { ProbedPod, probe, probed } from "./fake-probed-pod.ts";
@@ -59,7 +60,7 @@ describe("a probe is asked", () => {
 
   it("at a random moment of its first period if the container is older than its pod here", async () => {
     const it = await probed({ containers: [{ readinessProbe: probe() }] });
-    it.shows("c0#1", "running", { startedAt: it.clock.now() - 60_000 });
+    it.shows("c0#1", "running", { startedAt: wallTime(it.clock.now() - 60_000) });
     await it.clock.advance(15_000);
     assert.deepEqual(it.asked, ["5 readiness c0#1", "15 readiness c0#1"]);
   });

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Clock } from "../../../lib/base/clock.ts";
+import { type Clock, monotonicOf, msSince, msUntil } from "../../../lib/base/clock.ts";
 import { isAbort, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import { latest, type MonotonicTime, type WallTime } from "../../../lib/base/time.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import { type Container, type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
@@ -18,7 +19,7 @@ import {
   nextTick,
   noTally,
 } from "./probe-rules.ts";
-import { absent, idOf, type Sight, sightOf } from "./probe-sight.ts";
+import { absent, idOf, type Running, type Sight, sightOf } from "./probe-sight.ts";
 import { podAddress } from "./probe-target.ts";
 import type { Probe, Prober } from "./prober.ts";
 
@@ -46,7 +47,7 @@ export interface ProbeTrouble {
   readonly container: string;
   /** What came of it the last time, and when. */
   readonly text: string;
-  readonly at: number;
+  readonly at: WallTime;
   /** How often in a row. */
   readonly times: number;
 }
@@ -65,12 +66,15 @@ export class ProbeWorker {
   #pod: Pod;
   #container: Container;
   /** A container that was started before is one that was found. */
-  readonly watchedSince: number;
+  readonly watchedSince: MonotonicTime;
   #sight: Sight = absent;
   #tally = noTally;
   #held = false;
   #waitsForStart = false;
-  #tick = 0;
+  #tick: MonotonicTime;
+  /** When the container started and its sandbox was created: converted once, so that no set clock moves the probes. */
+  #started: { id: ContainerId; at: MonotonicTime } | undefined;
+  #rhythm: { of: WallTime; from: MonotonicTime } | undefined;
   #cancelTimer: (() => void) | undefined;
   #asking: AbortController | undefined;
   #ended = false;
@@ -78,14 +82,15 @@ export class ProbeWorker {
 
   constructor(
     context: WorkerContext,
-    of: { kind: ProbeKind; pod: Pod; container: Container; probe: Probe; watchedSince?: number },
+    of: { kind: ProbeKind; pod: Pod; container: Container; probe: Probe; watchedSince?: MonotonicTime },
   ) {
     this.#c = context;
     this.#kind = of.kind;
     this.#pod = of.pod;
     this.#container = of.container;
     this.#probe = of.probe;
-    this.watchedSince = of.watchedSince ?? context.clock.now();
+    this.#tick = context.clock.monotonic();
+    this.watchedSince = of.watchedSince ?? this.#tick;
   }
 
   asks(probe: Probe): boolean {
@@ -193,7 +198,7 @@ export class ProbeWorker {
   }
 
   #isFound(sight: Sight): boolean {
-    return sight.kind === "running" && sight.startedAt < this.watchedSince;
+    return sight.kind === "running" && this.#startOf(sight) < this.watchedSince;
   }
 
   #knownBefore(sight: Sight): ProbeOutcome | undefined {
@@ -208,12 +213,22 @@ export class ProbeWorker {
     return this.#c.results.get("startup", id) === "success";
   }
 
-  #firstTick(sight: Sight & { kind: "running" }, found: boolean): number {
+  #startOf({ id, startedAt }: Running): MonotonicTime {
+    if (this.#started?.id !== id) this.#started = { id, at: monotonicOf(this.#c.clock, startedAt) };
+    return this.#started.at;
+  }
+
+  #rhythmOf({ sandboxCreatedAt: of }: Running): MonotonicTime {
+    if (this.#rhythm?.of !== of) this.#rhythm = { of, from: monotonicOf(this.#c.clock, of) };
+    return this.#rhythm.from;
+  }
+
+  #firstTick(sight: Running, found: boolean): MonotonicTime {
     return firstTick({
       kind: this.#kind,
-      now: this.#c.clock.now(),
-      containerStartedAt: sight.startedAt,
-      rhythm: sight.sandboxCreatedAt,
+      now: this.#c.clock.monotonic(),
+      containerStartedAt: this.#startOf(sight),
+      rhythm: this.#rhythmOf(sight),
       found,
       initialDelayMs: (this.#probe.initialDelaySeconds ?? 0) * 1000,
       periodMs: this.#periodMs,
@@ -232,10 +247,10 @@ export class ProbeWorker {
     if (this.#held || this.#asking || this.#cancelTimer || this.#ended || this.#sight.kind !== "running")
       return;
     const { clock } = this.#c;
-    this.#cancelTimer = clock.after(Math.max(0, this.#tick - clock.now()), () => {
+    this.#cancelTimer = clock.after(Math.max(0, msUntil(clock, this.#tick)), () => {
       this.#cancelTimer = undefined;
       // A timer may be a little early.
-      const now = Math.max(clock.now(), this.#tick);
+      const now = latest(clock.monotonic(), this.#tick);
       this.#tick = nextTick(this.#tick, this.#periodMs, now);
       this.#ask();
     });
@@ -246,20 +261,18 @@ export class ProbeWorker {
     const { clock, logger, prober, observed, hostIps } = this.#c;
     const asking = new AbortController();
     this.#asking = asking;
-    const began = clock.now();
+    const began = clock.monotonic();
     const podIp = podAddress(this.#pod, observed.get(this.#pod.metadata.uid), hostIps());
     const take = (answer: ProbeAnswer) => {
       // Somebody ended this probe: there is another container, or none.
       if (this.#asking !== asking) return;
       this.#asking = undefined;
       try {
-        this.#take(answer, (clock.now() - began) / 1000);
+        this.#take(answer, msSince(clock, began) / 1000);
       } catch (error) {
         // Of whoever listens to results or events: no reason to stop asking.
         logger.error("The result of a probe could not be told", { ...this.#fields, err: messageOf(error) });
       }
-      // A clock that was set back must not silence the probe.
-      this.#tick = Math.min(this.#tick, clock.now() + this.#periodMs);
       this.#arm();
     };
     const { signal } = asking;
@@ -297,7 +310,7 @@ export class ProbeWorker {
       kind: this.#kind,
       container: this.#container.name,
       text: said.slice(0, longestTrouble),
-      at: this.#c.clock.now(),
+      at: this.#c.clock.wall(),
       times: (this.#trouble?.times ?? 0) + 1,
     };
   }

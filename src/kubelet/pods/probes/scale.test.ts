@@ -3,6 +3,7 @@ import { it } from "node:test";
 import { systemClock } from "../../../lib/base/clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
+import { type WallTime, wallTime } from "../../../lib/base/time.ts";
 import type { ContainerId, SandboxId } from "../../../lib/clients/cri/cri.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
@@ -64,7 +65,7 @@ it("500 real probes a second are as punctual as bare timers on the same event lo
     logger: silentLogger,
     metrics: createMetrics(),
     results,
-    observed: { get: () => runningSince(startedAt - 60_000, pod.metadata.uid) },
+    observed: { get: () => runningSince(wallTime(startedAt - 60_000), pod.metadata.uid) },
     runtime,
     events: { normal: () => {}, warning: (_pod, _reason, message) => bad.push(message) },
     hostIps: () => [],
@@ -108,7 +109,7 @@ it("500 real probes a second are as punctual as bare timers on the same event lo
 
 let seen: ObservedPod | undefined;
 
-function runningSince(startedAt: number, uid: ObservedPod["uid"]): ObservedPod {
+function runningSince(startedAt: WallTime, uid: ObservedPod["uid"]): ObservedPod {
   const sandboxId = "s" as SandboxId;
   seen ??= {
     uid,
@@ -119,7 +120,7 @@ function runningSince(startedAt: number, uid: ObservedPod["uid"]): ObservedPod {
         id: sandboxId,
         state: "ready",
         attempt: 0,
-        createdAt: 0,
+        createdAt: wallTime(0),
         ips: ["127.0.0.1"],
         hostNetwork: false,
         annotations: {},
@@ -134,9 +135,9 @@ function runningSince(startedAt: number, uid: ObservedPod["uid"]): ObservedPod {
       hash: "",
       image: "",
       imageRef: "",
-      createdAt: 0,
+      createdAt: wallTime(0),
       startedAt,
-      finishedAt: 0,
+      finishedAt: wallTime(0),
       exitCode: 0,
       reason: "",
       message: "",

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Clock } from "../../../lib/base/clock.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import type { WallTime } from "../../../lib/base/time.ts";
 import type { Container, Pod, PodUid, ResourceRequirements } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
 import {
@@ -20,7 +21,7 @@ export interface PendingResize {
   /** The generation of the pod that asks for it. */
   readonly generation: number;
   /** When it was found, in milliseconds. */
-  readonly at: number;
+  readonly at: WallTime;
 }
 
 export interface AllocationOptions {
@@ -70,7 +71,7 @@ export class Allocation {
       return pod;
     }
     if (this.#pending.get(uid)?.generation === generation) return given;
-    const at = this.#o.clock.now();
+    const at = this.#o.clock.wall();
     this.#pending.set(uid, { reason: "Infeasible", message: notSupported, generation, at });
     if (!isReported(pod))
       this.#o.events.warning(pod, "ResizeInfeasible", resizeEvent(pod, "Infeasible", notSupported));

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../lib/base/clock.ts";
+import { type Clock, msSince } from "../../../lib/base/clock.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import type { CgroupDriver } from "../../../lib/host/cgroups/driver.ts";
 
@@ -11,11 +11,11 @@ export function timedCgroups(driver: CgroupDriver, metrics: Metrics | undefined,
     labels: ["operation_type"],
   });
   const timed = async (operation_type: string, work: () => Promise<void>) => {
-    const began = clock.now();
+    const began = clock.monotonic();
     try {
       await work();
     } finally {
-      times.observe({ operation_type }, Math.max(0, clock.now() - began) / 1000);
+      times.observe({ operation_type }, Math.max(0, msSince(clock, began)) / 1000);
     }
   };
   return {

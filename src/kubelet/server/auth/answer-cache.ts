@@ -1,8 +1,9 @@
-import type { Clock } from "../../../lib/base/clock.ts";
+import { type Clock, msFromNow } from "../../../lib/base/clock.ts";
+import type { MonotonicTime } from "../../../lib/base/time.ts";
 
 interface Kept<V> {
   readonly value: V;
-  readonly until: number;
+  readonly until: MonotonicTime;
 }
 
 /** Remembers answers for as long as each of them is good. Who asks while the same is being asked waits for that answer. */
@@ -20,7 +21,7 @@ export class AnswerCache<V> {
   /** Failures are not remembered. */
   async get(key: string, ask: () => Promise<V>, ttlMs: (value: V) => number): Promise<V> {
     const kept = this.#kept.get(key);
-    if (kept && this.#clock.now() < kept.until) return kept.value;
+    if (kept && this.#clock.monotonic() < kept.until) return kept.value;
     return this.#asking.get(key) ?? this.#ask(key, ask, ttlMs);
   }
 
@@ -44,6 +45,6 @@ export class AnswerCache<V> {
       if (this.#kept.size < this.#max) break;
       this.#kept.delete(oldest);
     }
-    this.#kept.set(key, { value, until: this.#clock.now() + ttlMs });
+    this.#kept.set(key, { value, until: msFromNow(this.#clock, ttlMs) });
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../lib/base/clock.ts";
+import { type Clock, msSince } from "../../../lib/base/clock.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import { KubeApiError } from "../../../lib/clients/kube/api-error.ts";
 import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
@@ -27,7 +27,7 @@ export function countedReviews(
     buckets: [0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10],
   });
   const request = async <A>(call: Parameters<Reviewer["request"]>[0]): Promise<A> => {
-    const began = clock.now();
+    const began = clock.monotonic();
     let code = "<error>";
     try {
       const answer = await reviewer.request<A>(call);
@@ -39,7 +39,7 @@ export function countedReviews(
       throw error;
     } finally {
       total.inc({ code });
-      times.observe({ code }, (clock.now() - began) / 1000);
+      times.observe({ code }, msSince(clock, began) / 1000);
     }
   };
   return { request };

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { Clock } from "../../../lib/base/clock.ts";
+import { type Clock, msSince } from "../../../lib/base/clock.ts";
 import { AnswerCache } from "./answer-cache.ts";
 import type { Answer } from "./client-certificates.ts";
 import type { Identity } from "./identity.ts";
@@ -48,7 +48,7 @@ export class TokenReviews {
   /** Throws if the cluster could not be asked. */
   async authenticate(token: string): Promise<Answer> {
     const key = createHmac("sha256", this.#secret).update(token).digest("base64");
-    const began = this.#clock.now();
+    const began = this.#clock.monotonic();
     let fetched = false;
     let ok = false;
     try {
@@ -63,7 +63,7 @@ export class TokenReviews {
       ok = true;
       return answer;
     } finally {
-      this.#metrics?.asked(fetched, ok, (this.#clock.now() - began) / 1000);
+      this.#metrics?.asked(fetched, ok, msSince(this.#clock, began) / 1000);
     }
   }
 

@@ -1,5 +1,6 @@
 import type { Clock } from "../../../lib/base/clock.ts";
 import type { Health } from "../../../lib/base/component.ts";
+import type { WallTime } from "../../../lib/base/time.ts";
 import type { RuntimeService } from "../../../lib/clients/cri/cri.ts";
 import type { Pod, PodFullName, PodStatus } from "../../../lib/model/pod.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
@@ -31,7 +32,7 @@ export interface DebugOptions {
   /** Each flag with its value, secrets left out. */
   readonly flags: () => Readonly<Record<string, string>>;
   readonly version: string;
-  readonly startedAt: number;
+  readonly startedAt: WallTime;
   /** Why pods are not ready; JSON. */
   readonly blocked: Explain;
   readonly setVerbosity: (level: number) => void;

@@ -1,5 +1,6 @@
 import { stringify } from "yaml";
-import type { Clock } from "../../../lib/base/clock.ts";
+import { type Clock, monotonicOf, msSince } from "../../../lib/base/clock.ts";
+import { dateOf, type WallTime } from "../../../lib/base/time.ts";
 import { attributesOf } from "../auth/attributes.ts";
 import { replyText } from "../replies.ts";
 import type { Exchange, Route } from "../route.ts";
@@ -15,16 +16,19 @@ const listed = ["/configz", "/debug", "/flagz", "/healthz", "/metrics"];
 
 /** What this process is, for people, and for programs that request it by kind. */
 export function statuszRoute(
-  o: { readonly version: string; readonly startedAt: number; readonly clock: Clock },
+  o: { readonly version: string; readonly startedAt: WallTime; readonly clock: Clock },
   paths: readonly string[],
 ): Route {
   const served = new Set(paths.map((path) => `/${path.split("/")[1]}`));
   const shown = listed.filter((path) => served.has(path));
   const binaryVersion = o.version.replace(/^v/, "");
   const emulationVersion = /^\d+\.\d+/.exec(binaryVersion)?.[0] ?? binaryVersion;
+  const started = monotonicOf(o.clock, o.startedAt);
   return page("/statusz", "Statusz", () => {
-    const startTime = new Date(o.startedAt).toISOString().replace(/\.\d+Z$/, "Z");
-    const uptimeSeconds = Math.max(0, Math.floor((o.clock.now() - o.startedAt) / 1000));
+    const startTime = dateOf(o.startedAt)
+      .toISOString()
+      .replace(/\.\d+Z$/, "Z");
+    const uptimeSeconds = Math.floor(msSince(o.clock, started) / 1000);
     const goVersion = `node ${process.version}`;
     const lines = [
       `Started: ${unixDate(o.startedAt)}`,
@@ -112,8 +116,8 @@ function isForPeople({ query, request }: Exchange): boolean {
 }
 
 /** "Sun Nov 15 22:48:02 UTC 2026" */
-function unixDate(ms: number): string {
-  const [weekday, day, month, year, time] = new Date(ms).toUTCString().split(/,? /);
+function unixDate(at: WallTime): string {
+  const [weekday, day, month, year, time] = dateOf(at).toUTCString().split(/,? /);
   return `${weekday} ${month} ${String(Number(day)).padStart(2)} ${time} UTC ${year}`;
 }
 

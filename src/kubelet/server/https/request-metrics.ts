@@ -1,4 +1,4 @@
-import type { Clock } from "../../../lib/base/clock.ts";
+import { type Clock, msSince } from "../../../lib/base/clock.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
 
 const labels = ["method", "path", "server_type", "long_running"] as const;
@@ -43,12 +43,12 @@ export function requestMetrics(o: {
         server_type: o.serverType,
         long_running: String(longRunning.includes(bucket)),
       };
-      const began = o.clock.now();
+      const began = o.clock.monotonic();
       total.inc(values);
       inflight.inc(values);
       return () => {
         inflight.dec(values);
-        duration.observe(values, (o.clock.now() - began) / 1000);
+        duration.observe(values, msSince(o.clock, began) / 1000);
       };
     },
   };

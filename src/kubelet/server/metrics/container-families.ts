@@ -1,3 +1,4 @@
+import { epochMs } from "../../../lib/base/time.ts";
 import type { CpuCount, MemoryCount } from "../../../lib/host/cgroups/usage.ts";
 import type { InterfaceCount } from "../../../lib/host/network-usage.ts";
 import type { ContainerRow } from "./container-row.ts";
@@ -47,7 +48,9 @@ const limited = (of: (count: CpuCount) => number) => (count: CpuCount) =>
   count.quotaUs === undefined ? undefined : of(count);
 
 const rules: readonly Rule[] = [
-  rule("gauge", "last_seen", "When the container was last seen", ({ time }) => Math.floor(time / 1000)),
+  rule("gauge", "last_seen", "When the container was last seen", ({ time }) =>
+    Math.floor(epochMs(time) / 1000),
+  ),
   {
     type: "counter",
     name: "container_cpu_usage_seconds_total",
@@ -143,7 +146,7 @@ const rules: readonly Rule[] = [
       [{ ulimit: "max_open_files" }, limit !== undefined && limit >= 2 ** 63 ? -1 : limit],
     ],
   },
-  spec("start_time_seconds", "When it was started", ({ startedAt }) => Math.floor(startedAt / 1000)),
+  spec("start_time_seconds", "When it was started", ({ startedAt }) => Math.floor(epochMs(startedAt) / 1000)),
   spec("spec_cpu_period", "Period of the CPU limit, in microseconds", ({ usage }) => usage.cpu?.periodUs),
   spec("spec_cpu_quota", "CPU limit, in microseconds of each period", ({ usage }) => usage.cpu?.quotaUs),
   spec("spec_cpu_shares", "CPU shares", ({ usage }) => usage.cpu?.shares),

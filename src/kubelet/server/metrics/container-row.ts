@@ -1,3 +1,4 @@
+import type { WallTime } from "../../../lib/base/time.ts";
 import type { CgroupUsage } from "../../../lib/host/cgroups/usage.ts";
 import type { FilesystemSpace } from "../../../lib/host/disk-usage.ts";
 import type { InterfaceCount } from "../../../lib/host/network-usage.ts";
@@ -13,8 +14,8 @@ export interface ContainerRow {
   readonly pod: string;
   readonly container: string;
   /** Milliseconds since the epoch. */
-  readonly time: number;
-  readonly startedAt: number;
+  readonly time: WallTime;
+  readonly startedAt: WallTime;
   readonly usage: CgroupUsage;
   readonly network?: readonly InterfaceCount[];
   readonly processes?: number;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { parsePrometheus } from "../../../../test/metrics/prometheus-text.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
+import { wallTime } from "../../../lib/base/time.ts";
 import { exposition, type Family } from "./exposition.ts";
 import { formatFor, takesGzip } from "./negotiate.ts";
 import { registryFamilies } from "./registry-families.ts";
@@ -12,7 +13,11 @@ const awkward: Family[] = [
     help: 'a "help"\nof two lines \\ and a slash',
     type: "counter",
     samples: [
-      { labels: { z: "1", a: 'quote " slash \\ line\nend' }, value: 1.5, time: 1_700_000_000_123.4 },
+      {
+        labels: { z: "1", a: 'quote " slash \\ line\nend' },
+        value: 1.5,
+        time: wallTime(1_700_000_000_123.4),
+      },
       { labels: { z: "", a: "ünïcode" }, value: 2 ** 64 },
     ],
   },
@@ -36,7 +41,12 @@ describe("Prometheus text", () => {
     assert.equal(
       exposition(
         [
-          { name: "x_total", help: "x", type: "counter", samples: [{ labels: {}, value: 1, time: 1500 }] },
+          {
+            name: "x_total",
+            help: "x",
+            type: "counter",
+            samples: [{ labels: {}, value: 1, time: wallTime(1500) }],
+          },
           { name: "y_count", help: 'a "y"', type: "counter", samples: [{ labels: { a: "b" }, value: 2 }] },
           { name: "z", help: "z", type: "untyped", samples: [{ labels: {}, value: 3 }] },
         ],

@@ -1,3 +1,4 @@
+import { epochMs, type WallTime } from "../../../lib/base/time.ts";
 export type MetricType = "counter" | "gauge" | "histogram" | "summary" | "untyped";
 
 export type Labels = Readonly<Record<string, string>>;
@@ -6,7 +7,7 @@ export interface Sample {
   readonly labels: Labels;
   readonly value: number;
   /** Milliseconds since the epoch; absent: now. */
-  readonly time?: number;
+  readonly time?: WallTime;
   /** "_bucket", "_sum" or "_count"; absent for the metric itself. */
   readonly suffix?: string;
 }
@@ -33,7 +34,7 @@ export function exposition(families: readonly Family[], format: Format): string 
 function textOf({ name, help, type, samples }: Family): string {
   const head = `# HELP ${name} ${escapeHelp(help)}\n# TYPE ${name} ${type}\n`;
   const lines = samples.map(({ suffix = "", labels, value, time }) => {
-    const at = time === undefined ? "" : ` ${Math.round(time)}`;
+    const at = time === undefined ? "" : ` ${Math.round(epochMs(time))}`;
     return `${name}${suffix}${labelText(labels)} ${numberText(value)}${at}\n`;
   });
   return head + lines.join("");
@@ -46,7 +47,7 @@ function openMetricsOf({ name, help, type, samples }: Family): string {
   const word = type === "untyped" ? "unknown" : type;
   const head = `# HELP ${base} ${escapeHelp(help, true)}\n# TYPE ${base} ${word}\n`;
   const lines = samples.map(({ suffix = counter ? "_total" : "", labels, value, time }) => {
-    const at = time === undefined ? "" : ` ${time / 1000}`;
+    const at = time === undefined ? "" : ` ${epochMs(time) / 1000}`;
     return `${base}${suffix}${labelText(labels)} ${numberText(value)}${at}\n`;
   });
   return head + lines.join("");

@@ -1,5 +1,6 @@
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
+import { wallTime } from "../../../lib/base/time.ts";
 import type { CgroupUsage } from "../../../lib/host/cgroups/usage.ts";
 import type { Summary } from "../../../lib/model/stats-summary.ts";
 import { healthSlis } from "../health-slis.ts";
@@ -68,7 +69,7 @@ const network = [
 const row: ContainerRow = {
   id: "/kubepods/podu/c1",
   ...{ name: "c1", image: "image:1", namespace: "default", pod: "web", container: "c" },
-  ...{ time: 1_700_000_000_000, startedAt: 1_600_000_000_000, usage },
+  ...{ time: wallTime(1_700_000_000_000), startedAt: wallTime(1_600_000_000_000), usage },
   tasks: { sleeping: 4, running: 1, stopped: 0, uninterruptible: 0, iowaiting: 0 },
   ...{ processes: 2, openFiles: 3, openSockets: 4, openFilesLimit: 2 ** 64 },
   layer: { device: "/dev/vda", usedBytes: 12_288, inodesUsed: 6, space },
@@ -77,7 +78,7 @@ const row: ContainerRow = {
 const nobody = { name: "", image: "", namespace: "", pod: "", container: "" };
 
 export const fakeRows: readonly ContainerRow[] = [
-  { id: "/", ...nobody, time: row.time, startedAt: 0, usage, network },
+  { id: "/", ...nobody, time: row.time, startedAt: wallTime(0), usage, network },
   row,
   { ...row, id: "/kubepods/podu/s1", name: "s1", container: "", network },
 ];
@@ -165,10 +166,17 @@ export function fakeMetricsOptions(over: Partial<MetricsRoutesOptions> = {}): Me
       features: [{ name: "KubeletPSI", stage: "", enabled: true }],
     },
     process: async () => ({
-      ...{ cpuSeconds: 1, residentBytes: 2, virtualBytes: 3, startedAt: 4000, openFiles: 5, maxFiles: 6 },
+      ...{
+        cpuSeconds: 1,
+        residentBytes: 2,
+        virtualBytes: 3,
+        startedAt: wallTime(4000),
+        openFiles: 5,
+        maxFiles: 6,
+      },
       ...{ maxVirtualBytes: 2 ** 64, receivedBytes: 7, sentBytes: 8 },
     }),
-    now: () => 1_700_000_000_000,
+    now: () => wallTime(1_700_000_000_000),
     ...over,
   };
 }

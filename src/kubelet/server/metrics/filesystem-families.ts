@@ -1,3 +1,4 @@
+import type { WallTime } from "../../../lib/base/time.ts";
 import type { BlockDevice } from "../../../lib/host/block-devices.ts";
 import type { FilesystemSpace } from "../../../lib/host/disk-usage.ts";
 import { labelsOf } from "./container-families.ts";
@@ -19,7 +20,7 @@ export function filesystemFamilies(
   rows: readonly ContainerRow[],
   disks: readonly DiskRow[],
   deviceName: (device: string) => string,
-  time: number,
+  time: WallTime,
 ): Family[] {
   const ofDisks = (of: (disk: DiskRow) => number | undefined): Sample[] =>
     disks.flatMap((disk) => sampleOf({ ...machine, device: disk.device }, of(disk), time));
@@ -139,6 +140,6 @@ export function filesystemFamilies(
   ];
 }
 
-function sampleOf(labels: Sample["labels"], value: number | undefined, time: number): Sample[] {
+function sampleOf(labels: Sample["labels"], value: number | undefined, time: WallTime): Sample[] {
   return value === undefined ? [] : [{ labels, value, time }];
 }

@@ -1,3 +1,4 @@
+import { epochMs } from "../../../lib/base/time.ts";
 import type { ProcessUsage } from "../../../lib/host/process-usage.ts";
 import type { Family, MetricType } from "./exposition.ts";
 
@@ -29,6 +30,6 @@ export function startTimeFamily({ startedAt }: Pick<ProcessUsage, "startedAt">):
     name: "process_start_time_seconds",
     help: "When the process was started",
     type: "gauge",
-    samples: [{ labels: {}, value: startedAt / 1000 }],
+    samples: [{ labels: {}, value: epochMs(startedAt) / 1000 }],
   };
 }

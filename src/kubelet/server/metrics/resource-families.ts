@@ -1,3 +1,4 @@
+import { wallTime } from "../../../lib/base/time.ts";
 import type { ContainerStats, PodStats, Summary } from "../../../lib/model/stats-summary.ts";
 import type { Family, Labels, Sample } from "./exposition.ts";
 
@@ -65,7 +66,7 @@ const started = ({ startTime }: ContainerStats): Reading | undefined => {
 function sample(labels: Labels, reading: Reading | undefined): Sample[] {
   if (reading?.value === undefined) return [];
   return [
-    { labels, value: reading.value, ...(reading.time !== undefined && { time: Date.parse(reading.time) }) },
+    { labels, value: reading.value, ...(reading.time !== undefined && { time: wallTime(reading.time) }) },
   ];
 }
 

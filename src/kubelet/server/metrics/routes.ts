@@ -3,6 +3,7 @@ import { gzip } from "node:zlib";
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
+import type { WallTime } from "../../../lib/base/time.ts";
 import type { ProcessUsage } from "../../../lib/host/process-usage.ts";
 import type { Summary } from "../../../lib/model/stats-summary.ts";
 import { replyText } from "../replies.ts";
@@ -44,7 +45,7 @@ export interface MetricsRoutesOptions {
   readonly machine: MachineInfo;
   readonly agent: AgentInfo;
   readonly process: () => Promise<ProcessUsage>;
-  readonly now: () => number;
+  readonly now: () => WallTime;
 }
 
 const zip = promisify(gzip);

@@ -1,5 +1,5 @@
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, msSince } from "../../base/clock.ts";
 import { isAbort } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Metrics } from "../../base/metrics.ts";
@@ -65,7 +65,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
     const timeoutMs = o.timeoutMs ?? (standard === "none" ? undefined : standard);
     const channel = method.parent.typeName === Images.typeName ? imageChannel : runtimeChannel;
     if (closed) throw new CriError("CANCELLED", method.name, "the connection to the runtime is closed");
-    const began = clock.now();
+    const began = clock.monotonic();
     let failed = false;
     try {
       return await callUnary(channel, method, request, { clock, timeoutMs, signal: o.signal });
@@ -74,7 +74,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
       if (failed) onFailure(method.name, error);
       throw error;
     } finally {
-      operations.record(method.name, (clock.now() - began) / 1000, failed);
+      operations.record(method.name, msSince(clock, began) / 1000, failed);
     }
   };
 
@@ -102,7 +102,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
     },
 
     runPodSandbox: async (config, runtimeHandler, o) => {
-      const began = clock.now();
+      const began = clock.monotonic();
       let failed = true;
       try {
         // A sandbox may have to pull its image and set up a network first.
@@ -113,7 +113,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
         failed = false;
         return podSandboxId as SandboxId;
       } finally {
-        operations.recordSandboxRun(runtimeHandler, (clock.now() - began) / 1000, failed);
+        operations.recordSandboxRun(runtimeHandler, msSince(clock, began) / 1000, failed);
       }
     },
     stopPodSandbox: (id, o) => end(r.stopPodSandbox, { podSandboxId: id }, o),
@@ -171,9 +171,9 @@ export function createCriClient(options: CriClientOptions): CriClient {
       ),
 
     containerEvents: (signal) => {
-      const began = clock.now();
+      const began = clock.monotonic();
       return streamEvents(runtimeChannel, signal, (error) => {
-        operations.record(r.getContainerEvents.name, (clock.now() - began) / 1000, error !== undefined);
+        operations.record(r.getContainerEvents.name, msSince(clock, began) / 1000, error !== undefined);
         if (error) onFailure(r.getContainerEvents.name, error);
       });
     },

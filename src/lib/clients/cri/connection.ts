@@ -2,6 +2,7 @@ import { type Clock, sleep } from "../../base/clock.ts";
 import type { Component, Health } from "../../base/component.ts";
 import { abortError, isAbort, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import type { MonotonicTime } from "../../base/time.ts";
 import type { StatusResponse } from "../../gen/runtime/v1/api_pb.js";
 import type { CriClient } from "./cri.ts";
 import {
@@ -41,7 +42,7 @@ export class RuntimeConnection implements Component {
   #runtime: RuntimeIdentity | undefined;
   #networkOk = true;
   #lastStatus: StatusResponse | undefined;
-  #lastUp: number | undefined;
+  #lastUp: MonotonicTime | undefined;
   #wake: (() => void) | undefined;
   #poked: boolean = false;
 
@@ -99,7 +100,7 @@ export class RuntimeConnection implements Component {
   }
 
   health(): Health {
-    return runtimeHealth(this.#state, this.#lastUp, this.#clock.now());
+    return runtimeHealth(this.#state, this.#lastUp, this.#clock.monotonic());
   }
 
   networkHealth(): Health {
@@ -179,7 +180,7 @@ export class RuntimeConnection implements Component {
   #become(state: RuntimeState): void {
     const before = this.#state;
     this.#state = state;
-    if (state.kind === "up") this.#lastUp = this.#clock.now();
+    if (state.kind === "up") this.#lastUp = this.#clock.monotonic();
     const network = state.kind === "up" ? this.networkHealth() : undefined;
     const networkChanged = network !== undefined && network.ok !== this.#networkOk;
     if (network) this.#networkOk = network.ok;

@@ -1,4 +1,5 @@
 import { type Health, healthy } from "../../base/component.ts";
+import { type MonotonicTime, msBetween } from "../../base/time.ts";
 import type { RuntimeCondition, StatusResponse } from "../../gen/runtime/v1/api_pb.js";
 
 export interface RuntimeIdentity {
@@ -26,7 +27,11 @@ export function stateFrom(runtime: RuntimeIdentity, status: StatusResponse): Run
 }
 
 /** Whether pods can be run, as the node's Ready condition tells it. `lastUp` is when the runtime was last ready. */
-export function runtimeHealth(state: RuntimeState, lastUp: number | undefined, now: number): Health {
+export function runtimeHealth(
+  state: RuntimeState,
+  lastUp: MonotonicTime | undefined,
+  now: MonotonicTime,
+): Health {
   switch (state.kind) {
     case "up":
       return silentTooLong(lastUp, now)
@@ -52,8 +57,8 @@ export function networkHealth(state: RuntimeState, lastStatus: StatusResponse | 
   return bad(`container runtime network not ready: ${describe("NetworkReady", ready)}`);
 }
 
-function silentTooLong(lastUp: number | undefined, now: number): boolean {
-  return lastUp === undefined || now - lastUp >= DOWN_AFTER_MS;
+function silentTooLong(lastUp: MonotonicTime | undefined, now: MonotonicTime): boolean {
+  return lastUp === undefined || msBetween(lastUp, now) >= DOWN_AFTER_MS;
 }
 
 function conditionOf(status: StatusResponse, type: string): RuntimeCondition | undefined {

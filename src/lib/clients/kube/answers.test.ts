@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { wallTime } from "../../base/time.ts";
 import { apiError, KubeApiError, retryAfterMs, TransportError } from "./api-error.ts";
 import { LinkLost } from "./link.ts";
 import { maxTries, retryAfter } from "./retry.ts";
@@ -68,7 +69,7 @@ describe("apiError", () => {
         status: code,
         retryAfter: header,
         body,
-        now,
+        now: wallTime(now),
       });
       assert.deepEqual([error.reason, error.message, error.retryAfterMs], expected);
       assert.equal(error.status, code);
@@ -87,7 +88,7 @@ describe("retryAfterMs", () => {
     ["later", undefined],
   ];
   for (const [header, ms] of cases)
-    it(`${header} is ${ms}`, () => assert.equal(retryAfterMs(header, now), ms));
+    it(`${header} is ${ms}`, () => assert.equal(retryAfterMs(header, wallTime(now)), ms));
 });
 
 describe("retryAfter", () => {

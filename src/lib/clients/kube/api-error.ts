@@ -1,5 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import { KubeletError } from "../../base/errors.ts";
+import { msBetween, type WallTime, wallTime } from "../../base/time.ts";
 
 /** What a Status object says about the thing that was asked for. */
 export interface StatusDetails {
@@ -73,7 +74,7 @@ export function apiError(answer: {
   status: number;
   retryAfter?: string | undefined;
   body: string;
-  now: number;
+  now: WallTime;
 }): KubeApiError {
   const { status } = answer;
   const said = statusObject(answer.body);
@@ -92,12 +93,12 @@ export function apiError(answer: {
 }
 
 /** Retry-After is a number of seconds or a date. */
-export function retryAfterMs(header: string | undefined, now: number): number | undefined {
+export function retryAfterMs(header: string | undefined, now: WallTime): number | undefined {
   const value = header?.trim();
   if (!value) return undefined;
   if (/^\d+$/.test(value)) return Number(value) * 1000;
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+  const ms = msBetween(now, wallTime(value));
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }
 
 function statusObject(body: string): Record<string, unknown> | undefined {

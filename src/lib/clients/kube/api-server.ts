@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../base/clock.ts";
+import { type Clock, msSince, systemClock } from "../../base/clock.ts";
 import { abortError, isAbort, type KubeletError, messageOf } from "../../base/errors.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
 import { formatTraceparent } from "../../base/tracing/trace-context.ts";
@@ -141,7 +141,7 @@ export class ApiServer {
     call: Call,
     take: (answer: Answer, life: AbortController) => Promise<T>,
   ): Promise<Attempt<T>> {
-    const startedAt = this.clock.now();
+    const startedAt = this.clock.monotonic();
     const life = new AbortController();
     let credentials: Credentials | undefined;
     let status = 0;
@@ -175,7 +175,7 @@ export class ApiServer {
     } finally {
       const { host } = this;
       const { method, path } = call;
-      const ms = this.clock.now() - startedAt;
+      const ms = msSince(this.clock, startedAt);
       this.metrics?.answered({ method, host, status });
       this.#options.onAnswer?.({ method, host, path, status, ms, failure: failed });
     }
@@ -270,7 +270,7 @@ export class ApiServer {
       status: answer.status,
       retryAfter: Array.isArray(header) ? header[0] : header,
       body: await readText(answer, maxErrorBody),
-      now: this.clock.now(),
+      now: this.clock.wall(),
     });
   }
 }

@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, msFromNow } from "../../base/clock.ts";
 import { KubeletError, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import type { MonotonicTime } from "../../base/time.ts";
 import { ExecAuthenticator } from "./exec-plugin.ts";
 import type { KubeAccess, UserAccess } from "./kubeconfig.ts";
 import { type KeyPair, keyPair, PemFiles } from "./pem-files.ts";
@@ -91,7 +92,7 @@ class TokenFile {
   readonly #clock: Clock;
   readonly #logger: Logger;
   #token: string | undefined;
-  #readAt = Number.NEGATIVE_INFINITY;
+  #goodUntil: MonotonicTime | undefined;
 
   constructor(path: string, fallback: string | undefined, options: AuthOptions) {
     this.#path = path;
@@ -101,13 +102,13 @@ class TokenFile {
   }
 
   async current(): Promise<string> {
-    const age = this.#clock.now() - this.#readAt;
-    if (this.#token !== undefined && age >= 0 && age < tokenFreshMs) return this.#token;
+    const isGood = this.#goodUntil !== undefined && this.#clock.monotonic() < this.#goodUntil;
+    if (this.#token !== undefined && isGood) return this.#token;
     try {
       const token = (await readFile(this.#path, "utf8")).trim();
       if (token === "") throw new Error("it is empty");
       this.#token = token;
-      this.#readAt = this.#clock.now();
+      this.#goodUntil = msFromNow(this.#clock, tokenFreshMs);
       return token;
     } catch (error) {
       const message = `token file ${this.#path}: ${messageOf(error)}`;
@@ -115,14 +116,14 @@ class TokenFile {
       if (known === undefined) throw new KubeletError("Kubeconfig", message, { cause: error });
       this.#logger.warn("Failed to read token file, keeping the previous token", { err: message });
       // Not each request looks again.
-      this.#readAt = this.#clock.now() - tokenFreshMs + retryTokenMs;
+      this.#goodUntil = msFromNow(this.#clock, retryTokenMs);
       this.#token = known;
       return known;
     }
   }
 
   forget(): void {
-    this.#readAt = Number.NEGATIVE_INFINITY;
+    this.#goodUntil = undefined;
   }
 }
 

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import type { Clock } from "../../base/clock.ts";
 import { errnoOf, KubeletError, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import { epochMs, type WallTime, wallTime } from "../../base/time.ts";
 import type { Authenticator, AuthOptions, Credentials } from "./auth.ts";
 import { orAbort } from "./deadline.ts";
 import type { ClusterAccess, ExecPlugin } from "./kubeconfig.ts";
@@ -19,7 +20,7 @@ export class ExecAuthenticator implements Authenticator {
   readonly #logger: Logger;
   readonly #stdinIsTerminal: boolean;
   readonly #authority: PemFiles<string> | undefined;
-  #known: { credentials: Credentials; expiresAt: number } | undefined;
+  #known: { credentials: Credentials; expiresAt: WallTime | undefined } | undefined;
   #asking: Promise<Credentials> | undefined;
 
   constructor(plugin: ExecPlugin, cluster: ClusterAccess, options: AuthOptions) {
@@ -36,8 +37,12 @@ export class ExecAuthenticator implements Authenticator {
   }
 
   async current(signal?: AbortSignal): Promise<Credentials> {
-    if (this.#known && this.#clock.now() <= this.#known.expiresAt) return this.#known.credentials;
+    if (this.#known && !this.#isExpired(this.#known)) return this.#known.credentials;
     return orAbort(this.#ask(), signal);
+  }
+
+  #isExpired({ expiresAt }: { expiresAt: WallTime | undefined }): boolean {
+    return expiresAt !== undefined && this.#clock.wall() > expiresAt;
   }
 
   async refused(credentials: Credentials, signal?: AbortSignal): Promise<boolean> {
@@ -164,7 +169,7 @@ function readCredential(
   output: string,
   apiVersion: string,
   before: Credentials | undefined,
-): { credentials: Credentials; expiresAt: number } {
+): { credentials: Credentials; expiresAt: WallTime | undefined } {
   let answer: { kind?: unknown; apiVersion?: unknown; status?: Record<string, unknown> | null } | null;
   try {
     answer = JSON.parse(output);
@@ -183,8 +188,9 @@ function readCredential(
   if (!token && !cert && !key) throw new Error("gave neither a token nor a certificate with its key");
   if (!cert !== !key) throw new Error("gave only one of certificate and key");
   const expiry = field("expirationTimestamp");
-  const expiresAt = expiry ? Date.parse(expiry) : Number.POSITIVE_INFINITY;
-  if (Number.isNaN(expiresAt)) throw new Error(`status.expirationTimestamp is no time: ${expiry}`);
+  const expiresAt = expiry ? wallTime(expiry) : undefined;
+  if (expiresAt !== undefined && Number.isNaN(epochMs(expiresAt)))
+    throw new Error(`status.expirationTimestamp is no time: ${expiry}`);
   return {
     credentials: {
       authorization: token ? `Bearer ${token}` : undefined,

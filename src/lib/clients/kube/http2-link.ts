@@ -1,7 +1,8 @@
 import { type ClientHttp2Session, connect, constants } from "node:http2";
 import type { Duplex } from "node:stream";
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, msFromNow } from "../../base/clock.ts";
 import { abortError, errnoOf, messageOf } from "../../base/errors.ts";
+import type { MonotonicTime } from "../../base/time.ts";
 import { type Answer, type Exchange, type Link, LinkLost } from "./link.ts";
 
 /** A connection on which nobody answers a ping is dead, however long TCP may still hope. */
@@ -31,7 +32,7 @@ export class Http2Link implements Link {
   #retired = false;
   #why: unknown;
   #cancelPing: () => void = () => {};
-  #pingDueAt: number | undefined;
+  #pingDueAt: MonotonicTime | undefined;
 
   constructor(socket: Duplex, server: URL, clock: Clock, onGone: () => void) {
     this.#clock = clock;
@@ -159,7 +160,7 @@ export class Http2Link implements Link {
 
   #ping(deadlineMs: number): void {
     if (this.#session.destroyed) return;
-    const dueAt = this.#clock.now() + deadlineMs;
+    const dueAt = msFromNow(this.#clock, deadlineMs);
     // Who asks again and again must not put off the end.
     if (this.#pingDueAt !== undefined && this.#pingDueAt <= dueAt) return;
     this.#cancelPing();

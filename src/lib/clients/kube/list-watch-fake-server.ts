@@ -1,4 +1,4 @@
-import { type Clock, sleep } from "../../base/clock.ts";
+import { type Clock, msFromNow, msUntil, sleep } from "../../base/clock.ts";
 import { KubeApiError, TransportError } from "./api-error.ts";
 import type { KubeRequest, KubeStreamRequest, KubeTransport } from "./transport-interface.ts";
 
@@ -123,12 +123,12 @@ export class FakeServer implements KubeTransport {
     signal: AbortSignal,
   ): AsyncGenerator<Uint8Array> {
     const { clock, below } = this.#o;
-    const endAt = clock.now() + watch.seconds * 1000;
-    while (!signal.aborted && clock.now() < endAt) {
+    const endAt = msFromNow(clock, watch.seconds * 1000);
+    while (!signal.aborted && clock.monotonic() < endAt) {
       this.#moreLines(watch);
       if (watch.lines.length === 0) {
         if (watch.ends) return;
-        await this.#news(signal, Math.min(endAt - clock.now(), 60_000));
+        await this.#news(signal, Math.min(msUntil(clock, endAt), 60_000));
         if (!signal.aborted && below(2) === 0) watch.lines.push(bookmarkLine(watch.sent, false));
         continue;
       }

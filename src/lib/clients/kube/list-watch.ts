@@ -1,10 +1,11 @@
 import { setImmediate as othersTurn } from "node:timers/promises";
 import { Backoff } from "../../base/backoff.ts";
-import { type Clock, sleep } from "../../base/clock.ts";
+import { type Clock, msSince, sleep } from "../../base/clock.ts";
 import { type Component, type Health, healthy } from "../../base/component.ts";
 import { httpStatusOf, KubeletError, messageOf } from "../../base/errors.ts";
 import { failureLog, isReported } from "../../base/failure-log.ts";
 import type { Logger } from "../../base/logger.ts";
+import type { MonotonicTime } from "../../base/time.ts";
 import { KubeApiError, TransportError } from "./api-error.ts";
 import { ObjectCopy } from "./list-watch-copy.ts";
 import type { Incoming } from "./list-watch-objects.ts";
@@ -71,7 +72,7 @@ const unhealthyAfterMs = 5 * 60_000;
 
 /** `logged`: the status of the answer that was logged last; undefined while there was none to log. */
 interface Failing {
-  readonly since: number;
+  readonly since: MonotonicTime;
   readonly error: string;
   readonly logged: string | undefined;
 }
@@ -140,7 +141,7 @@ export class ListWatch<T> implements Component {
 
   health(): Health {
     const failing = this.#failing;
-    const failingMs = failing ? this.#o.clock.now() - failing.since : 0;
+    const failingMs = failing ? msSince(this.#o.clock, failing.since) : 0;
     if (!failing || failingMs < unhealthyAfterMs) return healthy;
     const seconds = Math.round(failingMs / 1000);
     return { ok: false, reason: `no watch of ${this.#o.name} for ${seconds}s: ${failing.error}` };
@@ -166,7 +167,7 @@ export class ListWatch<T> implements Component {
   async #backOff(outcome: Outcome, signal: AbortSignal): Promise<void> {
     const { clock, transport, maxBackoffMs = backoffLimits.maxMs } = this.#o;
     const error = "error" in outcome ? outcome.error : undefined;
-    const delayMs = this.#backoff.failed("", clock.now()) * (1 + this.#random());
+    const delayMs = this.#backoff.failed("", clock.monotonic()) * (1 + this.#random());
     const asked = error instanceof KubeApiError ? (error.retryAfterMs ?? 0) : 0;
     const waitMs = Math.max(Math.min(delayMs, maxBackoffMs), Math.min(asked, retryAfterAtMostMs));
     const woken = new AbortController();
@@ -192,7 +193,7 @@ export class ListWatch<T> implements Component {
 
   async #list(from: string, signal: AbortSignal): Promise<Outcome> {
     const { clock, transport, path, pageSize = defaultPageSize, metrics } = this.#o;
-    const startedAt = clock.now();
+    const startedAt = clock.monotonic();
     const listed: Incoming<T>[] = [];
     // A server that answers from memory does so for a given version only if all is asked for in one piece.
     const inPages = this.#paged || from === "" || from === "0";
@@ -214,7 +215,7 @@ export class ListWatch<T> implements Component {
     this.#paged ||= paged;
     if (signal.aborted) return { kind: "stale" };
     if (this.#isStale(from, resourceVersion)) return { kind: "stale" };
-    metrics?.listed?.(clock.now() - startedAt, listed.length);
+    metrics?.listed?.(msSince(clock, startedAt), listed.length);
     this.#copy.replace(listed, resourceVersion);
     return { kind: "listed", resourceVersion };
   }
@@ -226,7 +227,7 @@ export class ListWatch<T> implements Component {
     const lifeMs = seconds * 1000 + overtimeMs;
     const isStreamed = step.do === "stream-list";
     const guard = new StreamGuard(clock, signal, { silenceMs, lifeMs: isStreamed ? streamedListMs : lifeMs });
-    const startedAt = clock.now();
+    const startedAt = clock.monotonic();
     const former = copy.version;
     const session: Session<T> = {
       step,
@@ -234,7 +235,7 @@ export class ListWatch<T> implements Component {
       events: 0,
       onInitial: () => {
         guard.extend(lifeMs);
-        metrics?.listed?.(clock.now() - startedAt, copy.store.size);
+        metrics?.listed?.(msSince(clock, startedAt), copy.store.size);
         this.#works();
       },
     };
@@ -255,7 +256,7 @@ export class ListWatch<T> implements Component {
     } finally {
       guard.release();
     }
-    const livedMs = clock.now() - startedAt;
+    const livedMs = msSince(clock, startedAt);
     if (isOpen) metrics?.watchEnded?.(livedMs, session.events);
     if (error instanceof StaleList) return { kind: "stale" };
     if (session.initial && isOpen && guard.expired) return { kind: "not-streamed" };
@@ -334,7 +335,7 @@ export class ListWatch<T> implements Component {
       logger.debug(error instanceof TransportError ? 4 : 2, "Watch ended", fields);
       return;
     }
-    const { since = clock.now(), logged } = this.#failing ?? {};
+    const { since = clock.monotonic(), logged } = this.#failing ?? {};
     // What the server answers is another failure than that it did not, and is logged then.
     const reason = isReported(error) ? undefined : String(httpStatusOf(error) ?? "no answer");
     const isNew = reason !== undefined && reason !== logged;

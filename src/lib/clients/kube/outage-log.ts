@@ -1,6 +1,7 @@
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, msSince } from "../../base/clock.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import type { MonotonicTime } from "../../base/time.ts";
 
 /** An outage that goes on for ever new reasons must not fill the log. */
 const maxReasons = 8;
@@ -13,7 +14,7 @@ export class OutageLog {
   readonly #logger: Logger;
   readonly #clock: Clock;
   /** Since when and why, by server. */
-  readonly #away = new Map<string, { since: number; reasons: Set<string> }>();
+  readonly #away = new Map<string, { since: MonotonicTime; reasons: Set<string> }>();
 
   constructor(logger: Logger, clock: Clock) {
     this.#logger = logger;
@@ -24,7 +25,7 @@ export class OutageLog {
     const err = messageOf(error);
     const outage = this.#away.get(server);
     if (!outage) {
-      this.#away.set(server, { since: this.#clock.now(), reasons: new Set([err]) });
+      this.#away.set(server, { since: this.#clock.monotonic(), reasons: new Set([err]) });
       return this.#logger.warn("API server is unreachable, will keep trying", { server, err });
     }
     const { reasons } = outage;
@@ -37,7 +38,7 @@ export class OutageLog {
     const outage = this.#away.get(server);
     if (!outage) return;
     this.#away.delete(server);
-    const seconds = Math.max(0, Math.round((this.#clock.now() - outage.since) / 1000));
+    const seconds = Math.round(msSince(this.#clock, outage.since) / 1000);
     this.#logger.info("API server is reachable again", { server, outageSeconds: seconds });
   }
 }

@@ -1,8 +1,9 @@
 import { createHash, createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, msSince } from "../../base/clock.ts";
 import { KubeletError, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import { type MonotonicTime, plusMs, type WallTime, wallTime } from "../../base/time.ts";
 import type { PemSource } from "./kubeconfig.ts";
 import type { AuthorityRead } from "./request-metrics.ts";
 
@@ -10,7 +11,7 @@ export interface KeyPair {
   readonly cert: string;
   readonly key: string;
   /** When the certificate is over; milliseconds since the epoch. */
-  readonly goodUntil?: number;
+  readonly goodUntil?: WallTime;
 }
 
 /** How often files are looked at, at most: each look is a stat() of each of them, before a request. */
@@ -30,10 +31,10 @@ export class PemFiles<T> {
   readonly #logger: Logger;
   #current: { value: T; hash: string } | undefined;
   #seen = "";
-  #lookedAt = Number.NEGATIVE_INFINITY;
+  #lookedAt: MonotonicTime | undefined;
   #looking: Promise<T> | undefined;
   #complaint = "";
-  readonly #goodUntil: (value: T) => number | undefined;
+  readonly #goodUntil: (value: T) => WallTime | undefined;
   readonly #onReadAgain: (result: AuthorityRead) => void;
 
   constructor(
@@ -42,7 +43,7 @@ export class PemFiles<T> {
     options: {
       clock: Clock;
       logger: Logger;
-      goodUntil?: (value: T) => number | undefined;
+      goodUntil?: (value: T) => WallTime | undefined;
       /** Called when the files were read another time. */
       onReadAgain?: ((result: AuthorityRead) => void) | undefined;
     },
@@ -56,24 +57,26 @@ export class PemFiles<T> {
   }
 
   async current(): Promise<T> {
-    const now = this.#clock.now();
-    const sinceLook = now - this.#lookedAt;
-    const isOver = this.#current && now + lastMomentsMs >= (this.#goodUntil(this.#current.value) ?? Infinity);
-    // A clock that was set back must not stop the looking.
-    if (this.#current && !isOver && sinceLook >= 0 && sinceLook < lookEveryMs) return this.#current.value;
+    const lookedNow = this.#lookedAt !== undefined && msSince(this.#clock, this.#lookedAt) < lookEveryMs;
+    if (this.#current && lookedNow && !this.#isOver(this.#current.value)) return this.#current.value;
     this.#looking ??= this.#look().finally(() => {
       this.#looking = undefined;
     });
     return this.#looking;
   }
 
+  #isOver(value: T): boolean {
+    const until = this.#goodUntil(value);
+    return until !== undefined && plusMs(this.#clock.wall(), lastMomentsMs) >= until;
+  }
+
   /** The next who asks has the files looked at. */
   forget(): void {
-    this.#lookedAt = Number.NEGATIVE_INFINITY;
+    this.#lookedAt = undefined;
   }
 
   async #look(): Promise<T> {
-    this.#lookedAt = this.#clock.now();
+    this.#lookedAt = this.#clock.monotonic();
     let isRead = false;
     try {
       const seen = (await Promise.all(this.#sources.map(version))).join("\n");
@@ -136,7 +139,7 @@ export function keyPair(cert: string, key: string, certField: string, keyField: 
   if (!certificate.checkPrivateKey(privateKey)) {
     throw new KubeletError("Kubeconfig", `${keyField}: is not the key of the certificate in ${certField}`);
   }
-  return { cert, key, goodUntil: certificate.validToDate.getTime() };
+  return { cert, key, goodUntil: wallTime(certificate.validToDate) };
 }
 
 function parse<T>(field: string, what: string, make: () => T): T {

@@ -1,4 +1,4 @@
-import { sleep } from "../../base/clock.ts";
+import { msSince, sleep } from "../../base/clock.ts";
 import { isAbort } from "../../base/errors.ts";
 import { RateLimit } from "../../base/rate-limit.ts";
 import { KubeApiError, TransportError } from "./api-error.ts";
@@ -97,12 +97,12 @@ export class HttpKubeTransport implements KubeTransport {
 
   async #try<T>(call: Call, take: (answer: Answer, life: AbortController) => Promise<T>): Promise<T> {
     const { clock, metrics, host } = this.#server;
-    const startedAt = clock.now();
+    const startedAt = clock.monotonic();
     metrics?.sent(call.method, host, call.body?.length ?? 0);
     try {
       return await this.#tryAgain(call, take);
     } finally {
-      metrics?.finished(call.method, host, (clock.now() - startedAt) / 1000);
+      metrics?.finished(call.method, host, msSince(clock, startedAt) / 1000);
     }
   }
 
@@ -111,9 +111,9 @@ export class HttpKubeTransport implements KubeTransport {
     const { clock, metrics, host } = this.#server;
     let renewed = false;
     for (let tries = 1; ; tries++) {
-      const askedAt = clock.now();
+      const askedAt = clock.monotonic();
       await this.#limit.take(call.signal);
-      metrics?.heldBack(call.method, host, (clock.now() - askedAt) / 1000);
+      metrics?.heldBack(call.method, host, msSince(clock, askedAt) / 1000);
       const attempt = await this.#server.attempt(call, take);
       if (attempt.kind === "done") return attempt.value;
       const { failure, credentials } = attempt;

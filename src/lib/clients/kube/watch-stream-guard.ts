@@ -1,4 +1,5 @@
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, msFromNow, msUntil } from "../../base/clock.ts";
+import { earliest, type MonotonicTime, plusMs } from "../../base/time.ts";
 
 export interface StreamLimits {
   /** Without a byte for this long nobody is there any more. */
@@ -14,16 +15,16 @@ export class StreamGuard {
   readonly #controller = new AbortController();
   readonly #abort = () => this.#controller.abort();
   readonly #silenceMs: number;
-  #endAt: number;
-  #heardAt: number;
+  #endAt: MonotonicTime;
+  #heardAt: MonotonicTime;
   #cancel: () => void;
 
   constructor(clock: Clock, above: AbortSignal, limits: StreamLimits) {
     this.#clock = clock;
     this.#above = above;
     this.#silenceMs = limits.silenceMs;
-    this.#heardAt = clock.now();
-    this.#endAt = this.#heardAt + limits.lifeMs;
+    this.#heardAt = clock.monotonic();
+    this.#endAt = plusMs(this.#heardAt, limits.lifeMs);
     this.#cancel = () => {};
     if (above.aborted) this.#abort();
     above.addEventListener("abort", this.#abort, { once: true });
@@ -41,12 +42,12 @@ export class StreamGuard {
 
   /** Something came. The timer is not touched: it looks when it rings, and a busy stream has many chunks a second. */
   heard(): void {
-    this.#heardAt = this.#clock.now();
+    this.#heardAt = this.#clock.monotonic();
   }
 
   /** From now on it may live this long. */
   extend(lifeMs: number): void {
-    this.#endAt = this.#clock.now() + lifeMs;
+    this.#endAt = msFromNow(this.#clock, lifeMs);
     this.#cancel();
     this.#wait();
   }
@@ -57,7 +58,7 @@ export class StreamGuard {
   }
 
   #wait(): void {
-    const leftMs = Math.min(this.#heardAt + this.#silenceMs, this.#endAt) - this.#clock.now();
+    const leftMs = msUntil(this.#clock, earliest(plusMs(this.#heardAt, this.#silenceMs), this.#endAt));
     if (leftMs <= 0) return this.#abort();
     this.#cancel = this.#clock.after(leftMs, () => this.#wait());
   }

@@ -1,4 +1,4 @@
-import { type Clock, sleep } from "../../base/clock.ts";
+import { type Clock, msFromNow, sleep } from "../../base/clock.ts";
 import type { Component } from "../../base/component.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -91,7 +91,7 @@ export class SpanExporter implements Component {
   async #deliver(batch: readonly FinishedSpan[]): Promise<void> {
     const { collector, clock } = this.#o;
     const { signal } = this.#stop;
-    const giveUpAt = clock.now() + retryForMs;
+    const giveUpAt = msFromNow(clock, retryForMs);
     for (let retryMs = firstRetryMs; ; retryMs = Math.min(2 * retryMs, longestRetryMs)) {
       try {
         const { rejected } = await collector.send(batch, signal);
@@ -99,7 +99,7 @@ export class SpanExporter implements Component {
         return this.#succeeded();
       } catch (error) {
         this.#failed(error);
-        if (signal.aborted || !collector.mayRetry(error) || clock.now() + retryMs > giveUpAt) break;
+        if (signal.aborted || !collector.mayRetry(error) || msFromNow(clock, retryMs) > giveUpAt) break;
         await sleep(clock, retryMs, signal).catch(() => {});
       }
     }

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Clock, sleep } from "../../base/clock.ts";
+import { type Clock, msFromNow, sleep } from "../../base/clock.ts";
 import { abortError, errnoOf, KubeletError } from "../../base/errors.ts";
 import type { RemoveOptions } from "./driver.ts";
 import { type CgroupFiles, isGone } from "./files.ts";
@@ -25,7 +25,7 @@ export async function removeFolders(
   { files, clock, kill }: RemoveDeps,
   { signal, deadlineMs = defaultDeadlineMs }: RemoveOptions = {},
 ): Promise<void> {
-  const deadline = clock.now() + deadlineMs;
+  const deadline = msFromNow(clock, deadlineMs);
   // Most are empty or gone already, and need no look inside.
   let left = await busyOf(dirs, (dir) => removeOne(files, dir));
   for (let pauseMs = firstPauseMs; left.length > 0; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
@@ -34,7 +34,7 @@ export async function removeFolders(
     if (pids.length > 0) await endAll(left, pids, files, kill);
     left = await busyOf(left, (dir) => removeTree(files, dir));
     if (left.length === 0) return;
-    if (clock.now() >= deadline) {
+    if (clock.monotonic() >= deadline) {
       const running = await pidsBelow(files, left);
       const why = running.length > 0 ? `processes ${running.join(", ")} do not end` : "it stays busy";
       throw new KubeletError("CgroupBusy", `cannot remove cgroup ${left.join(", ")}: ${why}`);

@@ -1,4 +1,5 @@
 import { stat } from "node:fs/promises";
+import { type WallTime, wallTime } from "../../base/time.ts";
 import { CountFiles } from "./count-files.ts";
 import type { CgroupFiles } from "./files.ts";
 import { readPids } from "./tree.ts";
@@ -53,12 +54,12 @@ export class V1UsageReader implements CgroupUsageReader {
     return dir === undefined ? [] : readPids(this.#files as CgroupFiles, dir);
   }
 
-  async createdAt(path: string): Promise<number | undefined> {
+  async createdAt(path: string): Promise<WallTime | undefined> {
     const dir = this.#main(path);
     return dir === undefined
       ? undefined
       : stat(dir).then(
-          ({ ctimeMs }) => ctimeMs,
+          ({ ctimeMs }) => wallTime(ctimeMs),
           () => undefined,
         );
   }

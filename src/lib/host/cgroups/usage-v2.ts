@@ -1,4 +1,5 @@
 import { stat } from "node:fs/promises";
+import { type WallTime, wallTime } from "../../base/time.ts";
 import { CountFiles, parseTable } from "./count-files.ts";
 import type { CgroupFiles } from "./files.ts";
 import { parsePressure } from "./pressure.ts";
@@ -56,9 +57,9 @@ export class V2UsageReader implements CgroupUsageReader {
     return readPids(this.#files as CgroupFiles, folderOf(this.#root, path));
   }
 
-  createdAt(path: string): Promise<number | undefined> {
+  createdAt(path: string): Promise<WallTime | undefined> {
     return stat(folderOf(this.#root, path)).then(
-      ({ ctimeMs }) => ctimeMs,
+      ({ ctimeMs }) => wallTime(ctimeMs),
       () => undefined,
     );
   }

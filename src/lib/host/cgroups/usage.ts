@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { WallTime } from "../../base/time.ts";
 import type { Pressure } from "./pressure.ts";
 
 /** What the kernel has counted for one cgroup and all below it. A part is absent if its controller is not there. */
@@ -73,7 +74,7 @@ export interface CgroupUsageReader {
   /** Processes of the cgroup itself. */
   pids(path: string): Promise<number[]>;
   /** When the cgroup was made, in milliseconds since the epoch; undefined if it is not there. */
-  createdAt(path: string): Promise<number | undefined>;
+  createdAt(path: string): Promise<WallTime | undefined>;
 }
 
 /** Limits above this are none: the kernel rounds the largest number that it takes down to a page. */

@@ -73,7 +73,7 @@ function mustWait(
   // That a sandbox was replaced is no fault of the containers in it.
   if (ended.sandboxId !== view.sandbox?.id && view.context.replaced(ended)) return false;
   const until = view.context.restartAt(container, ended);
-  if (until <= view.context.now) return false;
+  if (until === undefined) return false;
   plan.delays.push({ container: container.name, until });
   return true;
 }

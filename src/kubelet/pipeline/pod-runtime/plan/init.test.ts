@@ -1,5 +1,6 @@
 import { before, done, exited, failed, testPlans } from "../../../../../test/builders/plans.ts";
 import { aContainer, aPod, seen, seenContainer } from "../../../../../test/builders/pods.ts";
+import { monotonicTime } from "../../../../lib/base/fake-clock.ts";
 import type { Container, Pod } from "../../../../lib/model/pod.ts";
 import type { PlanContext } from "./pod-plan.ts";
 
@@ -26,7 +27,7 @@ testPlans([
     inits,
     seen([failed("i")]),
     "delay i until 130000",
-    { restartAt: () => 130_000 },
+    { restartAt: () => monotonicTime(130_000) },
   ],
   ["OnFailure: a failed one is tried again", once("OnFailure"), seen([failed("i")]), "start init i#1"],
   ["Never: a failed one ends the pod", once("Never"), seen([failed("i")]), failedForGood],
@@ -112,7 +113,7 @@ testPlans([
     inits,
     seen([failed("i", before)]),
     "start init i#1",
-    { restartAt: () => 999_999 },
+    { restartAt: () => monotonicTime(999_999) },
   ],
 ]);
 
@@ -178,7 +179,7 @@ testPlans([
     sideFirst,
     seen([done("i"), failed("s")]),
     "start init j#0, delay s until 130000",
-    { restartAt: () => 130_000 },
+    { restartAt: () => monotonicTime(130_000) },
   ],
   [
     "a sidecar that the runtime lost is started again",

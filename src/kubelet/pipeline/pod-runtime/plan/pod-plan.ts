@@ -1,3 +1,4 @@
+import type { MonotonicTime, WallTime } from "../../../../lib/base/time.ts";
 import type { ContainerId } from "../../../../lib/clients/cri/cri.ts";
 import type { Container } from "../../../../lib/model/pod.ts";
 import type { StepDetails } from "../../../../lib/model/pod-step.ts";
@@ -17,7 +18,7 @@ export interface StartAction {
 /** A container that would start now but has to wait, because its last ones ended too soon. */
 export interface Delay {
   container: string;
-  until: number;
+  until: MonotonicTime;
 }
 
 /** Why a running container is ended. */
@@ -61,10 +62,10 @@ export interface PodPlan {
 }
 
 export interface PlanContext {
-  now: number;
+  wall: WallTime;
   hashOf(container: Container): string;
-  /** From when on a container that ended may be started again. */
-  restartAt(container: Container, ended: ObservedContainer): number;
+  /** When a container that ended may be started again; undefined if at once. */
+  restartAt(container: Container, ended: ObservedContainer): MonotonicTime | undefined;
   probe(kind: ProbeKind, id: ContainerId): ProbeOutcome | undefined;
   /** True if we ended it so that another takes its place. */
   replaced(container: ObservedContainer): boolean;

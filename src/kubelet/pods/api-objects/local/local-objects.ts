@@ -1,11 +1,12 @@
 import { type FSWatcher, watch } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Clock } from "../../../../lib/base/clock.ts";
+import { type Clock, msFromNow } from "../../../../lib/base/clock.ts";
 import type { Component, Health } from "../../../../lib/base/component.ts";
 import { healthy } from "../../../../lib/base/component.ts";
 import { httpStatusOf, messageOf } from "../../../../lib/base/errors.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
+import { type MonotonicTime, msBetween } from "../../../../lib/base/time.ts";
 import { notFound, type ObjectOf } from "../api-object.ts";
 import type { ObjectChange } from "../object-store.ts";
 import { type ObjectKind, refKey } from "../objects-of.ts";
@@ -45,9 +46,9 @@ export class LocalObjects implements Component {
   readonly #listeners = new Set<ObjectListener>();
   readonly #told = new Map<string, string>();
   #objects = new Map<string, LocalObject>();
-  readonly #busySince = new Map<string, number>();
+  readonly #busySince = new Map<string, MonotonicTime>();
   #watched: { readonly identity: string; close(): void } | undefined;
-  #timer: { readonly at: number; cancel(): void } | undefined;
+  #timer: { readonly at: MonotonicTime; cancel(): void } | undefined;
   #looking: Promise<void> = Promise.resolve();
   #folderProblem: string | undefined;
 
@@ -131,7 +132,7 @@ export class LocalObjects implements Component {
   /** An earlier look stands. */
   #lookIn(ms: number, signal: AbortSignal): void {
     const { clock } = this.#o;
-    const at = clock.now() + ms;
+    const at = msFromNow(clock, ms);
     if (this.#timer && this.#timer.at <= at) return;
     this.#timer?.cancel();
     const cancel = clock.after(ms, () => {
@@ -188,10 +189,10 @@ export class LocalObjects implements Component {
   }
 
   #isDue(name: string): boolean {
-    const now = this.#o.clock.now();
+    const now = this.#o.clock.monotonic();
     const since = this.#busySince.get(name) ?? now;
     this.#busySince.set(name, since);
-    return now - since >= longestWriteMs;
+    return msBetween(since, now) >= longestWriteMs;
   }
 
   /** The objects of a file that cannot be read stay as they were. */

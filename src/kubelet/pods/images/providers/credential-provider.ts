@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Clock } from "../../../../lib/base/clock.ts";
+import { type Clock, msSince } from "../../../../lib/base/clock.ts";
 import { KubeletError, messageOf } from "../../../../lib/base/errors.ts";
 import type { Pod } from "../../../../lib/model/pod.ts";
 import type { DockerConfig } from "../docker-config.ts";
@@ -142,8 +142,8 @@ export class CredentialProvider {
     const { name, path, args, apiVersion } = config;
     const env = { ...environment() };
     for (const variable of config.env) env[variable.name] = variable.value;
-    const startedAt = clock.now();
-    const note = (failed: boolean) => metrics.ran(name, (clock.now() - startedAt) / 1000, failed);
+    const startedAt = clock.monotonic();
+    const note = (failed: boolean) => metrics.ran(name, msSince(clock, startedAt) / 1000, failed);
     let output: string;
     try {
       output = await run({ path, args, env, input: encodeRequest(apiVersion, asked), clock, timeoutMs });

@@ -1,10 +1,11 @@
-import type { Clock } from "../../../../lib/base/clock.ts";
+import { type Clock, msFromNow } from "../../../../lib/base/clock.ts";
+import { type MonotonicTime, msBetween } from "../../../../lib/base/time.ts";
 import type { DockerConfig } from "../docker-config.ts";
 import type { CacheKeyType } from "./provider-exchange.ts";
 
 interface Kept {
   readonly auth: DockerConfig;
-  readonly until: number;
+  readonly until: MonotonicTime;
 }
 
 const purgeMs = 15 * 60_000;
@@ -13,11 +14,11 @@ const purgeMs = 15 * 60_000;
 export class ProviderCache {
   readonly #clock: Clock;
   readonly #kept = new Map<string, Kept>();
-  #purgedAt: number;
+  #purgedAt: MonotonicTime;
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#purgedAt = clock.now();
+    this.#purgedAt = clock.monotonic();
   }
 
   get size(): number {
@@ -26,8 +27,8 @@ export class ProviderCache {
 
   /** `account`: for whom, where that matters. */
   get(image: string, account: string): DockerConfig | undefined {
-    const now = this.#clock.now();
-    if (now - this.#purgedAt > purgeMs) this.#purge(now);
+    const now = this.#clock.monotonic();
+    if (msBetween(this.#purgedAt, now) > purgeMs) this.#purge(now);
     for (const type of ["Image", "Registry", "Global"] as const) {
       const kept = this.#kept.get(keyOf(type, image, account));
       if (kept && now <= kept.until) return kept.auth;
@@ -36,10 +37,10 @@ export class ProviderCache {
   }
 
   put(type: CacheKeyType, image: string, account: string, auth: DockerConfig, forMs: number): void {
-    this.#kept.set(keyOf(type, image, account), { auth, until: this.#clock.now() + forMs });
+    this.#kept.set(keyOf(type, image, account), { auth, until: msFromNow(this.#clock, forMs) });
   }
 
-  #purge(now: number): void {
+  #purge(now: MonotonicTime): void {
     this.#purgedAt = now;
     for (const [key, { until }] of this.#kept) if (now > until) this.#kept.delete(key);
   }

@@ -1,5 +1,5 @@
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
-import type { Clock } from "../../../../lib/base/clock.ts";
+import { type Clock, msSince } from "../../../../lib/base/clock.ts";
 import { isAbort } from "../../../../lib/base/errors.ts";
 import type { PluginChannel } from "../../../../lib/clients/plugin-rpc/plugin-channel.ts";
 import { codeWord, rpcCodeOf } from "../../../../lib/clients/plugin-rpc/rpc-error.ts";
@@ -186,7 +186,7 @@ export class CsiClient {
     request: MessageInitShape<I>,
     signal: AbortSignal,
   ): Promise<MessageShape<O>> {
-    const began = this.#clock.now();
+    const began = this.#clock.monotonic();
     let code = "OK";
     try {
       return await this.#channel.call(method, request, { timeoutMs: csiTimeoutMs, signal });
@@ -196,7 +196,7 @@ export class CsiClient {
       throw error;
     } finally {
       const path = `/${method.parent.typeName}/${method.name}`;
-      this.#metrics.called(this.driver, path, code, (this.#clock.now() - began) / 1000);
+      this.#metrics.called(this.driver, path, code, msSince(this.#clock, began) / 1000);
     }
   }
 }

@@ -2,6 +2,7 @@ import type { Clock } from "../../../../lib/base/clock.ts";
 import { sleep } from "../../../../lib/base/clock.ts";
 import { silentLogger } from "../../../../lib/base/logger.ts";
 import { createMetrics } from "../../../../lib/base/metrics.ts";
+import type { MonotonicTime } from "../../../../lib/base/time.ts";
 import { fakePod } from "../../../../lib/model/fake-pod.ts";
 import type { Pod, PodUid, Volume } from "../../../../lib/model/pod.ts";
 import type { VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
@@ -26,7 +27,7 @@ export class FakeVolumeHost {
   readonly devices = new Set<string>();
   readonly behaviour = new Map<string, Behaviour>();
   readonly calls: string[] = [];
-  readonly times: number[] = [];
+  readonly times: MonotonicTime[] = [];
   readonly events: string[] = [];
   /** Rules that were broken. */
   readonly broken: string[] = [];
@@ -91,7 +92,7 @@ export class FakeVolumeHost {
   async #call(what: string, unique: string, signal: AbortSignal, effect: () => void): Promise<void> {
     const life = this.#life;
     this.calls.push(`${what} ${unique}`);
-    this.times.push(this.#clock.now());
+    this.times.push(this.#clock.monotonic());
     if (this.#running.has(unique)) this.broken.push(`two calls at once for ${unique}`);
     this.#running.add(unique);
     try {

@@ -1,7 +1,8 @@
-import type { Clock } from "../../../../lib/base/clock.ts";
+import { type Clock, msSince } from "../../../../lib/base/clock.ts";
 import { messageOf } from "../../../../lib/base/errors.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
 import type { Metrics } from "../../../../lib/base/metrics.ts";
+import { earliest, type MonotonicTime, msBetween, plusMs } from "../../../../lib/base/time.ts";
 import type { Pod, PodUid } from "../../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../../lib/model/pod-events.ts";
 import type { VolumePlugin } from "../volume-plugin.ts";
@@ -34,7 +35,7 @@ export interface ReconcilerOptions {
 
 export interface ReconcilerHooks {
   /** Before each pass; returns when it wants the next one, at the latest. */
-  before(now: number): number | undefined;
+  before(now: MonotonicTime): MonotonicTime;
   after(): void;
   /** A safety net, each minute: all that matters wakes the reconciler by itself. */
   tick(): void;
@@ -68,7 +69,7 @@ export class Reconciler {
   readonly #busy = new Map<string, Running>();
   #stopped = false;
   #scheduled = false;
-  #tickAt = 0;
+  #tickAt: MonotonicTime | undefined;
   #cancelTimer = () => {};
 
   constructor(options: ReconcilerOptions, hooks: ReconcilerHooks) {
@@ -106,19 +107,19 @@ export class Reconciler {
   }
 
   #pass(): void {
-    const now = this.#o.clock.now();
-    if (now >= this.#tickAt) {
-      this.#tickAt = now + tickMs;
+    const now = this.#o.clock.monotonic();
+    if (this.#tickAt === undefined || now >= this.#tickAt) {
+      this.#tickAt = plusMs(now, tickMs);
       this.#hooks.tick();
     }
     for (const record of this.records.values())
       if (isGone(record) && !this.#busy.has(record.key)) this.#forget(record);
-    const retryAt = this.#hooks.before(now) ?? Number.POSITIVE_INFINITY;
+    const retryAt = this.#hooks.before(now);
     const plan = planVolumes(this.records.values(), this.devices.values(), new Set(this.#busy.keys()), now);
     for (const operation of plan.start) this.#begin(operation);
     this.#cancelTimer();
-    const next = Math.min(plan.wakeAt ?? Number.POSITIVE_INFINITY, retryAt, this.#tickAt);
-    this.#cancelTimer = this.#o.clock.after(next - now, () => this.wake());
+    const next = earliest(plan.wakeAt, retryAt, this.#tickAt);
+    this.#cancelTimer = this.#o.clock.after(msBetween(now, next), () => this.wake());
     this.#hooks.after();
   }
 
@@ -139,7 +140,7 @@ export class Reconciler {
   }
 
   async #run(operation: Operation, signal: AbortSignal): Promise<VolumeChange> {
-    const began = this.#o.clock.now();
+    const began = this.#o.clock.monotonic();
     const { operations } = this.#o;
     switch (operation.kind) {
       case "mount": {
@@ -153,7 +154,7 @@ export class Reconciler {
           record.actual = "mounted";
           record.done = asked;
           record.failure = undefined;
-          if (first) this.#metrics.mounted(metricName(record), (this.#o.clock.now() - wanted.since) / 1000);
+          if (first) this.#metrics.mounted(metricName(record), msSince(this.#o.clock, wanted.since) / 1000);
         } else {
           if (first) record.actual = "uncertain";
           if (record.wanted && !signal.aborted) this.#mountFailed(record, wanted.pod, error);
@@ -192,7 +193,7 @@ export class Reconciler {
   }
 
   #failure(what: VolumeRecord | DeviceRecord, error: StepError): VolumeRecord["failure"] {
-    const failure = failed(what.failure, error.step, error.message, this.#o.clock.now());
+    const failure = failed(what.failure, error.step, error.message, this.#o.clock.monotonic());
     const pod = "podUid" in what ? { podUID: what.podUid } : {};
     this.#o.logger.warn(error.step, {
       volume: what.unique,
@@ -203,9 +204,9 @@ export class Reconciler {
     return failure;
   }
 
-  #measure(what: VolumeRecord | DeviceRecord, name: string, began: number, error: unknown): void {
+  #measure(what: VolumeRecord | DeviceRecord, name: string, began: MonotonicTime, error: unknown): void {
     const migrated = what.spec?.migrated ?? false;
-    const seconds = (this.#o.clock.now() - began) / 1000;
+    const seconds = msSince(this.#o.clock, began) / 1000;
     this.#metrics.operation({ plugin: metricName(what), migrated, name, ok: !error }, seconds);
   }
 

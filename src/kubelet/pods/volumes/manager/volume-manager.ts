@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Component } from "../../../../lib/base/component.ts";
 import { abortError, KubeletError } from "../../../../lib/base/errors.ts";
+import { type MonotonicTime, msBetween } from "../../../../lib/base/time.ts";
 import type { Pod, PodUid } from "../../../../lib/model/pod.ts";
 import type { VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
 import { usedVolumes } from "./pod-volumes.ts";
@@ -56,7 +57,7 @@ export class VolumeManager implements Component {
   readonly #o: VolumeManagerOptions;
   readonly #pods: WantedPods;
   readonly #reconciler: Reconciler;
-  readonly #followedAt = new Map<string, { pod: Pod; at: number }>();
+  readonly #followedAt = new Map<string, { pod: Pod; at: MonotonicTime }>();
   readonly #waiters = new Set<() => void>();
   readonly #listeners = new Set<(uid: PodUid, change: VolumeChange) => void>();
   readonly #started = Promise.withResolvers<void>();
@@ -111,7 +112,7 @@ export class VolumeManager implements Component {
     const { uid } = pod.metadata;
     if (usedVolumes(pod).length === 0) return;
     await this.#started.promise;
-    const began = this.#o.clock.now();
+    const began = this.#o.clock.monotonic();
     this.register(pod);
     const missing = () =>
       [...(this.#pods.get(uid)?.uses.values() ?? [])].filter((use) => !this.#isReady(use));
@@ -122,7 +123,7 @@ export class VolumeManager implements Component {
       const uses = missing();
       if (uses.length === 0) return true;
       const unusable = uses.some(
-        (use) => !use.resolved && !use.resolving && (use.failure?.retryAt ?? 0) > began,
+        (use) => !use.resolved && !use.resolving && use.failure && use.failure.retryAt > began,
       );
       if (unusable) {
         const said = `Unable to attach or mount volumes: ${message({ allLists: true })}`;
@@ -181,7 +182,7 @@ export class VolumeManager implements Component {
       for (const record of this.#reconciler.recordsOf(uid)) {
         if (!record.wanted || !follows(record)) continue;
         record.asked++;
-        if (record.failure) record.failure = { ...record.failure, retryAt: 0 };
+        if (record.failure) record.failure = { ...record.failure, retryAt: this.#o.clock.monotonic() };
       }
     this.#reconciler.wake();
   }
@@ -189,7 +190,8 @@ export class VolumeManager implements Component {
   /** Something has happened that may let volumes come or go: a driver has come, a pod has gone. */
   poke(retry?: (plugin: string) => boolean): void {
     for (const record of this.#reconciler.records.values())
-      if (record.failure && retry?.(record.plugin.name)) record.failure = { ...record.failure, retryAt: 0 };
+      if (record.failure && retry?.(record.plugin.name))
+        record.failure = { ...record.failure, retryAt: this.#o.clock.monotonic() };
     this.#lookAtPods();
     this.#reconciler.wake();
   }
@@ -276,9 +278,9 @@ export class VolumeManager implements Component {
   }
 
   #follow(record: VolumeRecord, pod: Pod): void {
-    const now = this.#o.clock.now();
+    const now = this.#o.clock.monotonic();
     const last = this.#followedAt.get(record.key);
-    if (last && tellsTheSame(last.pod, pod) && now - last.at < followMs) return;
+    if (last && tellsTheSame(last.pod, pod) && msBetween(last.at, now) < followMs) return;
     this.#followedAt.set(record.key, { pod, at: now });
     if (last) record.asked++;
   }

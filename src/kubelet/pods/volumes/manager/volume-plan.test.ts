@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FakeClock } from "../../../../lib/base/fake-clock.ts";
+import { FakeClock, monotonicTime } from "../../../../lib/base/fake-clock.ts";
+import { endOfTime } from "../../../../lib/base/time.ts";
 import type { PodUid } from "../../../../lib/model/pod.ts";
 import { FakeVolumeHost, podWithVolumes } from "./fake-volumes.ts";
 import { planVolumes } from "./volume-plan.ts";
@@ -9,7 +10,7 @@ import { type DeviceRecord, failed, type VolumeRecord } from "./volume-state.ts"
 const plugin = new FakeVolumeHost(new FakeClock()).plugin("own");
 const pod = podWithVolumes("a", ["x"]);
 const spec = { name: "x", volume: pod.spec.volumes![0]!, readOnly: false };
-const wanted = { pod, spec, since: 0 };
+const wanted = { pod, spec, since: monotonicTime(0) };
 
 function record(over: Partial<VolumeRecord> = {}): VolumeRecord {
   return {
@@ -35,7 +36,7 @@ function device(over: Partial<DeviceRecord> = {}): DeviceRecord {
   return { unique: "u", plugin, dir: "/d", spec, state: "mounted", held: false, failure: undefined, ...over };
 }
 
-const failure = failed(undefined, "step", "cause", 1_000); // to be tried again at 1,500
+const failure = failed(undefined, "step", "cause", monotonicTime(1_000)); // to be tried again at 1,500
 
 const table: [
   rule: string,
@@ -78,7 +79,7 @@ const table: [
 
 for (const [rule, records, devices, busy, expected] of table)
   test(rule, () => {
-    const plan = planVolumes(records, devices, new Set(busy), 1_000);
+    const plan = planVolumes(records, devices, new Set(busy), monotonicTime(1_000));
     assert.deepEqual(
       plan.start.map(({ kind }) => kind),
       expected,
@@ -86,12 +87,12 @@ for (const [rule, records, devices, busy, expected] of table)
   });
 
 test("the plan says when the first of those that wait is due", () => {
-  const later = { ...failure, retryAt: 9_000 };
+  const later = { ...failure, retryAt: monotonicTime(9_000) };
   const records = [
     record({ key: "1", wanted, failure: later }),
     record({ key: "2", unique: "v", wanted, failure }),
   ];
-  assert.equal(planVolumes(records, [], new Set(), 1_000).wakeAt, 1_500);
-  assert.equal(planVolumes(records, [], new Set(), 1_500).start.length, 1);
-  assert.equal(planVolumes([], [], new Set(), 1_000).wakeAt, undefined);
+  assert.equal(planVolumes(records, [], new Set(), monotonicTime(1_000)).wakeAt, 1_500);
+  assert.equal(planVolumes(records, [], new Set(), monotonicTime(1_500)).start.length, 1);
+  assert.equal(planVolumes([], [], new Set(), monotonicTime(1_000)).wakeAt, endOfTime);
 });

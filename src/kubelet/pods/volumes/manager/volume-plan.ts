@@ -1,10 +1,11 @@
+import { earliest, endOfTime, type MonotonicTime } from "../../../../lib/base/time.ts";
 import type { DeviceRecord, Operation, VolumeRecord } from "./volume-state.ts";
 
 export interface VolumePlan {
   /** To be begun now; no two of one unique name. */
   readonly start: readonly Operation[];
-  /** When the next one may be tried again. */
-  readonly wakeAt: number | undefined;
+  /** When the next one may be tried again, if any. */
+  readonly wakeAt: MonotonicTime;
 }
 
 /**
@@ -15,15 +16,15 @@ export function planVolumes(
   records: Iterable<VolumeRecord>,
   devices: Iterable<DeviceRecord>,
   busy: ReadonlySet<string>,
-  now: number,
+  now: MonotonicTime,
 ): VolumePlan {
   const all = [...records];
   const taken = new Set(busy);
   const start: Operation[] = [];
-  let wakeAt: number | undefined;
-  const offer = (operation: Operation, retryAt: number | undefined) => {
+  let wakeAt = endOfTime;
+  const offer = (operation: Operation, retryAt: MonotonicTime | undefined) => {
     if (retryAt !== undefined && retryAt > now) {
-      wakeAt = Math.min(wakeAt ?? retryAt, retryAt);
+      wakeAt = earliest(wakeAt, retryAt);
       return;
     }
     // Its unique name may have changed since its operation began.

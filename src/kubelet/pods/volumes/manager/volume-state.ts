@@ -1,3 +1,4 @@
+import { type MonotonicTime, plusMs } from "../../../../lib/base/time.ts";
 import type { Pod, PodUid } from "../../../../lib/model/pod.ts";
 import type { VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
 import type { VolumeKind } from "./layout.ts";
@@ -6,7 +7,7 @@ export interface Wanted {
   readonly pod: Pod;
   readonly spec: VolumeSpec;
   /** When the pod first asked for it. */
-  readonly since: number;
+  readonly since: MonotonicTime;
 }
 
 export interface Failure {
@@ -14,7 +15,7 @@ export interface Failure {
   readonly step: string;
   readonly cause: string;
   readonly delayMs: number;
-  readonly retryAt: number;
+  readonly retryAt: MonotonicTime;
 }
 
 /** One volume of one pod: what is wanted, and what is there. */
@@ -70,7 +71,7 @@ export function isGone(record: VolumeRecord): boolean {
 const firstDelayMs = 500;
 const longestDelayMs = 122_000;
 
-export function failed(last: Failure | undefined, step: string, cause: string, now: number): Failure {
+export function failed(last: Failure | undefined, step: string, cause: string, now: MonotonicTime): Failure {
   const delayMs = Math.min(last ? last.delayMs * 2 : firstDelayMs, longestDelayMs);
-  return { step, cause, delayMs, retryAt: now + delayMs };
+  return { step, cause, delayMs, retryAt: plusMs(now, delayMs) };
 }

@@ -1,4 +1,5 @@
-import type { Clock } from "../../../../lib/base/clock.ts";
+import { type Clock, msSince } from "../../../../lib/base/clock.ts";
+import type { MonotonicTime, WallTime } from "../../../../lib/base/time.ts";
 import { deviceBytes } from "../../../../lib/host/device-size.ts";
 import { diskUsage, filesystemSpace } from "../../../../lib/host/disk-usage.ts";
 import type { HangGuard } from "../../../../lib/host/hang-guard.ts";
@@ -24,11 +25,11 @@ export interface VolumeStat extends VolumeUsage {
   readonly name: string;
   readonly claim: { readonly namespace: string; readonly name: string } | undefined;
   /** Milliseconds since the epoch. */
-  readonly time: number;
+  readonly time: WallTime;
 }
 
 interface Cached {
-  readonly at: number;
+  readonly at: MonotonicTime;
   readonly stats: Promise<readonly VolumeStat[]>;
 }
 
@@ -52,13 +53,13 @@ export class VolumeStats {
 
   /** Of all volumes of the pod that can be measured; one that cannot be right now is left out. */
   stats(uid: PodUid): Promise<readonly VolumeStat[]> {
-    const now = this.#o.clock.now();
     // Nobody says when a pod goes that has no volume.
     if (this.#o.mountedVolumes(uid).length === 0) return Promise.resolve([]);
     const known = this.#cache.get(uid);
-    if (known && now - known.at < this.#o.maxAgeMs) return known.stats;
-    const stats = this.#measure(uid, now);
-    this.#cache.set(uid, { at: now, stats });
+    if (known && msSince(this.#o.clock, known.at) < this.#o.maxAgeMs) return known.stats;
+    const at = this.#o.clock.monotonic();
+    const stats = this.#measure(uid, this.#o.clock.wall());
+    this.#cache.set(uid, { at, stats });
     return stats;
   }
 
@@ -72,7 +73,7 @@ export class VolumeStats {
     this.#known.delete(uid);
   }
 
-  async #measure(uid: PodUid, time: number): Promise<readonly VolumeStat[]> {
+  async #measure(uid: PodUid, time: WallTime): Promise<readonly VolumeStat[]> {
     const known = this.#known.get(uid) ?? new Map<string, VolumeStat>();
     this.#known.set(uid, known);
     const all = await Promise.all(
@@ -125,11 +126,11 @@ export class VolumeStats {
   }
 
   async #timed<T>(source: string, work: () => Promise<T>): Promise<T> {
-    const began = this.#o.clock.now();
+    const began = this.#o.clock.monotonic();
     try {
       return await work();
     } finally {
-      this.#o.measured?.(source, (this.#o.clock.now() - began) / 1000);
+      this.#o.measured?.(source, msSince(this.#o.clock, began) / 1000);
     }
   }
 }

@@ -1,5 +1,6 @@
 import type { Clock } from "../../../../lib/base/clock.ts";
 import { KubeletError, messageOf } from "../../../../lib/base/errors.ts";
+import { earliest, endOfTime, type MonotonicTime, msBetween } from "../../../../lib/base/time.ts";
 import type { Pod, PodUid, Volume } from "../../../../lib/model/pod.ts";
 import { toCsi } from "../migration/translate.ts";
 import type { VolumeSpec } from "../volume-plugin.ts";
@@ -18,7 +19,7 @@ export type ResolveClaim = (pod: Pod, volume: Volume, signal: AbortSignal) => Pr
 /** A name that containers of the pod use, and what it led to. */
 export interface Use extends UsedVolume {
   resolved: (ResolvedVolume & { readonly key: string }) | undefined;
-  resolvedAt: number;
+  resolvedAt: MonotonicTime | undefined;
   resolving: boolean;
   /** The last attempt; a former one may have succeeded. */
   failure: Failure | undefined;
@@ -26,7 +27,7 @@ export interface Use extends UsedVolume {
 
 export interface WantedPod {
   pod: Pod;
-  readonly since: number;
+  readonly since: MonotonicTime;
   readonly uses: Map<string, Use>;
   readonly abort: AbortController;
 }
@@ -64,7 +65,7 @@ export class WantedPods {
 
   want(pod: Pod): WantedPod {
     const { uid } = pod.metadata;
-    const now = this.#o.clock.now();
+    const now = this.#o.clock.monotonic();
     const entry = this.#pods.get(uid) ?? { pod, since: now, uses: new Map(), abort: new AbortController() };
     entry.pod = pod;
     this.#pods.set(uid, entry);
@@ -72,13 +73,13 @@ export class WantedPods {
       const use = entry.uses.get(used.name) ?? {
         ...used,
         resolved: undefined,
-        resolvedAt: 0,
+        resolvedAt: undefined,
         resolving: false,
         failure: undefined,
       };
       entry.uses.set(used.name, use);
-      if (!use.resolved || (isClaim(use.volume!) && now - use.resolvedAt >= lookAgainMs))
-        this.#resolve(entry, use);
+      const isNew = use.resolvedAt !== undefined && msBetween(use.resolvedAt, now) < lookAgainMs;
+      if (!use.resolved || (isClaim(use.volume!) && !isNew)) this.#resolve(entry, use);
       else this.#take(entry, use, use.resolved);
     }
     return entry;
@@ -89,14 +90,14 @@ export class WantedPods {
     this.#pods.delete(uid);
   }
 
-  /** Looks up what failed to be, if it is time; returns when the next one is due. */
-  retry(now: number): number | undefined {
-    let next: number | undefined;
+  /** Looks up what failed to be, if it is time; returns when the next one is due, if any. */
+  retry(now: MonotonicTime): MonotonicTime {
+    let next = endOfTime;
     for (const entry of this.#pods.values())
       for (const use of entry.uses.values()) {
         if (use.resolved || use.resolving || !use.failure) continue;
         if (use.failure.retryAt <= now) this.#resolve(entry, use);
-        else next = Math.min(next ?? use.failure.retryAt, use.failure.retryAt);
+        else next = earliest(next, use.failure.retryAt);
       }
     return next;
   }
@@ -114,7 +115,7 @@ export class WantedPods {
     resolveClaim(entry.pod, volume, entry.abort.signal)
       .then(
         (found) => {
-          use.resolvedAt = this.#o.clock.now();
+          use.resolvedAt = this.#o.clock.monotonic();
           if (this.#pods.get(uid) === entry) this.#take(entry, use, found);
         },
         (error) => {
@@ -139,7 +140,7 @@ export class WantedPods {
   }
 
   #fail(use: Use, error: unknown): void {
-    use.failure = failed(use.failure, "", messageOf(error), this.#o.clock.now());
+    use.failure = failed(use.failure, "", messageOf(error), this.#o.clock.monotonic());
   }
 }
 

@@ -1,7 +1,8 @@
-import { type Clock, sleep } from "../../../../../lib/base/clock.ts";
+import { type Clock, msFromNow, sleep } from "../../../../../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../../../../../lib/base/component.ts";
 import { httpStatusOf, KubeletError, messageOf } from "../../../../../lib/base/errors.ts";
 import type { Logger } from "../../../../../lib/base/logger.ts";
+import type { MonotonicTime } from "../../../../../lib/base/time.ts";
 import { ListWatch } from "../../../../../lib/clients/kube/list-watch.ts";
 import type { KubeTransport } from "../../../../../lib/clients/kube/transport-interface.ts";
 import type { RawObject } from "../../../../../lib/clients/kube/watch-stream.ts";
@@ -46,7 +47,7 @@ export class ClusterTrustBundles implements TrustBundles, Component {
   #signal: AbortSignal = AbortSignal.abort();
   #watch: Promise<ListWatch<Bundle>> | undefined;
   #running: ListWatch<Bundle> | undefined;
-  #askAgainAt: number | undefined;
+  #askAgainAt: MonotonicTime | undefined;
 
   constructor(options: ClusterTrustBundlesOptions) {
     this.#o = options;
@@ -95,7 +96,7 @@ export class ClusterTrustBundles implements TrustBundles, Component {
 
   async #bundles(signal: AbortSignal): Promise<ListWatch<Bundle>> {
     // A server that does not have them may get them; but not each pod asks it anew.
-    if (this.#askAgainAt !== undefined && this.#o.clock.now() >= this.#askAgainAt) {
+    if (this.#askAgainAt !== undefined && this.#o.clock.monotonic() >= this.#askAgainAt) {
       this.#askAgainAt = undefined;
       this.#watch = undefined;
     }
@@ -128,7 +129,7 @@ export class ClusterTrustBundles implements TrustBundles, Component {
       );
     });
     if (!version) {
-      this.#askAgainAt = this.#o.clock.now() + askAgainMs;
+      this.#askAgainAt = msFromNow(this.#o.clock, askAgainMs);
       throw trustBundlesUnsupported();
     }
     const watch = new ListWatch<Bundle>({
