@@ -1,3 +1,4 @@
+import { isObject } from "../../lib/base/json-value.ts";
 import type { Problem } from "../../lib/model/validation/problem.ts";
 import { type Field, type FieldType, type StructType, underlying } from "../../lib/schema/field-type.ts";
 import { scalar } from "../../lib/schema/notation.ts";
@@ -102,8 +103,4 @@ function mismatch(type: FieldType, value: unknown, place: Place): string {
 
 function joined(path: string, name: string): string {
   return path === "" ? name : `${path}.${name}`;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

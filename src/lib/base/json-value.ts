@@ -3,7 +3,10 @@ export interface JsonObject {
   [key: string]: Json;
 }
 
-export function isObject(value: Json | undefined): value is JsonObject {
+/** No list and not null. */
+export function isObject(value: Json | undefined): value is JsonObject;
+export function isObject(value: unknown): value is Record<string, unknown>;
+export function isObject(value: unknown): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

@@ -1,3 +1,4 @@
+import { isObject } from "../base/json-value.ts";
 import { parseQuantity } from "../model/quantity.ts";
 import { fromNanoseconds, parseDuration } from "./duration.ts";
 import { apiVersion, kind, kubeletFields, type PartialConfiguration } from "./kubelet-configuration.ts";
@@ -109,10 +110,6 @@ function fits(value: number, size: IntSize): boolean {
   if (size === "int32") return value >= -(2 ** 31) && value < 2 ** 31;
   if (size === "uint32") return value >= 0 && value < 2 ** 32;
   return Number.isSafeInteger(value);
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function describe(value: unknown): string {

@@ -1,4 +1,4 @@
-import { isObject } from "./decode.ts";
+import { isObject } from "../base/json-value.ts";
 import type { FeatureGates } from "./feature-gates.ts";
 import {
   type KubeletConfiguration,

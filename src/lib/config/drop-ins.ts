@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { isObject } from "./decode.ts";
+import { isObject } from "../base/json-value.ts";
 
 /**
  * The *.conf files below a folder in the order in which they apply: by name, a folder's content at the place of the

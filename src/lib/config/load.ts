@@ -1,8 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { messageOf } from "../base/errors.ts";
+import { isObject } from "../base/json-value.ts";
 import { notActedOn } from "./acted-on.ts";
-import { decodeConfiguration, isObject } from "./decode.ts";
+import { decodeConfiguration } from "./decode.ts";
 import { withCommandLineDefaults, withDefaults, withFileDefaults } from "./defaults.ts";
 import { parseDocument } from "./document.ts";
 import { listDropIns, mergePatch } from "./drop-ins.ts";

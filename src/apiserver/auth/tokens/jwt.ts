@@ -1,4 +1,5 @@
 import { createHash, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
+import { isObject } from "../../../lib/base/json-value.ts";
 
 export interface Claims {
   readonly iss?: string;
@@ -76,9 +77,7 @@ function encoded(value: object): string {
 function decoded(part: string): Claims | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(part, "base64url").toString());
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Claims)
-      : undefined;
+    return isObject(value) ? (value as Claims) : undefined;
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
 import { KubeletError } from "../../../lib/base/errors.ts";
+import { isObject } from "../../../lib/base/json-value.ts";
 import type { KubeRequest } from "../../../lib/clients/kube/transport-interface.ts";
 import type { Pod, PodStatus } from "../../../lib/model/pod.ts";
 import type { StatusPatch } from "./api-writer-patch.ts";
@@ -126,8 +127,4 @@ function mergeList(list: Fields[], patches: Fields[], key: string): Fields[] {
 
 function isKeyed(field: string): boolean {
   return field === "conditions" || field === "podIPs" || field === "hostIPs";
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

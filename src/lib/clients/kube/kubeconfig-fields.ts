@@ -1,4 +1,5 @@
 import { dirname, resolve } from "node:path";
+import { isObject } from "../../base/json-value.ts";
 import type { Origins, Path, Problem } from "../../config/problems.ts";
 import { showPath } from "../../config/problems.ts";
 import type { PemSource } from "./kubeconfig.ts";
@@ -96,8 +97,4 @@ export class Fields {
     const path = [...this.#path, name];
     return `${this.#origins.find(path) ?? this.#file}: ${showPath(path)}`;
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { create, type DescMessage, type MessageInitShape, toBinary, toJson } from "@bufbuild/protobuf";
+import { isObject } from "../../../../lib/base/json-value.ts";
 import * as api from "../../../../lib/gen/runtime/v1/api_pb.js";
 import type { Container, Pod } from "../../../../lib/model/pod.ts";
 import { buildContainerConfig } from "./container-config.ts";
@@ -261,10 +262,6 @@ function compare(recorded: Json | undefined, ours: Json, path = ""): void {
     return;
   }
   assert.deepEqual(ours, recorded, path);
-}
-
-function isObject(value: Json | undefined): value is { [key: string]: Json } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function join(path: string, key: string): string {

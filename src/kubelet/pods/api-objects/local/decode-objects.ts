@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseAllDocuments } from "yaml";
+import { isObject } from "../../../../lib/base/json-value.ts";
 import { configMapKey, dnsLabel, dnsSubdomain } from "../../../../lib/model/validation/names.ts";
 import type { ApiObject } from "../api-object.ts";
 import type { ObjectRef } from "../objects-of.ts";
@@ -106,7 +107,7 @@ class ObjectReader {
   }
 
   #objectsOf(value: unknown, path: Path): LocalObject[] {
-    if (!isFields(value)) return this.#complain(path, "is not an object");
+    if (!isObject(value)) return this.#complain(path, "is not an object");
     const { kind, items, apiVersion } = value;
     if (apiVersion !== "v1") return this.#complain([...path, "apiVersion"], 'must be "v1"');
     if (kind === "List" || kind === "ConfigMapList" || kind === "SecretList") {
@@ -121,7 +122,7 @@ class ObjectReader {
 
   #object(kind: "ConfigMap" | "Secret", value: Fields, path: Path): LocalObject | undefined {
     const before = this.#problems.length;
-    const metadata = isFields(value.metadata) ? value.metadata : {};
+    const metadata = isObject(value.metadata) ? value.metadata : {};
     const { name, namespace = "default" } = metadata;
     this.#check([...path, "metadata", "name"], name, dnsSubdomain);
     this.#check([...path, "metadata", "namespace"], namespace, dnsLabel);
@@ -168,7 +169,7 @@ class ObjectReader {
     const values = value[field];
     if (values === undefined || values === null) return undefined;
     const at = [...path, field];
-    if (!isFields(values)) {
+    if (!isObject(values)) {
       this.#complain(at, "is not a map of strings");
       return undefined;
     }
@@ -237,10 +238,6 @@ function repeatedKey(node: unknown, path: Path): Path | undefined {
     if (found) return found;
   }
   return undefined;
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function encoded(values: Readonly<Record<string, string>> | undefined): Record<string, string> {

@@ -1,4 +1,5 @@
-import { decodeValue, isObject } from "../../../../lib/config/decode.ts";
+import { isObject } from "../../../../lib/base/json-value.ts";
+import { decodeValue } from "../../../../lib/config/decode.ts";
 import { type ConfigDocument, parseDocument } from "../../../../lib/config/document.ts";
 import { type Problem, showProblem } from "../../../../lib/config/problems.ts";
 import {

@@ -1,4 +1,4 @@
-import { isObject } from "../../../../lib/config/decode.ts";
+import { isObject } from "../../../../lib/base/json-value.ts";
 import { parseDuration } from "../../../../lib/config/duration.ts";
 import type { DockerConfig } from "../docker-config.ts";
 import type { RequestVersion } from "./load-providers.ts";

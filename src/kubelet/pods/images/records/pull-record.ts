@@ -1,4 +1,4 @@
-import { isObject } from "../../../../lib/config/decode.ts";
+import { isObject } from "../../../../lib/base/json-value.ts";
 
 /** Where a credential came from that an image was pulled with. */
 export interface PullAccount {
