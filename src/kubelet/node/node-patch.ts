@@ -1,61 +1,35 @@
 import { isDeepStrictEqual } from "node:util";
+import { isObject } from "../../lib/base/json-value.ts";
 import { parseQuantity } from "../../lib/model/quantity.ts";
-import type { NodeAddress, NodeCondition, NodeObject, NodeStatus, ResourceList } from "./node-types.ts";
+import { type DiffRules, strategicDiff } from "../../lib/model/strategic-diff.ts";
+import type { NodeAddress, NodeObject, NodeStatus, ResourceList } from "./node-types.ts";
 
 export const strategicMergePatch = "application/strategic-merge-patch+json";
 
 type Json = Record<string, unknown>;
+
+/** The order of conditions is that of the reference. An empty text is a value of labels and annotations, and of nothing else. */
+const statusRules: DiffRules = { mergeKeys: { conditions: "type" }, ordered: ["conditions"] };
+const metadataRules: DiffRules = { keepEmptyText: true };
 
 /**
  * The strategic merge patch that makes `wanted` of `original`; undefined if there is nothing to say. Conditions are merged
  * by type, so that those of others survive; addresses are replaced as a whole, for two may have one type.
  */
 export function nodePatch(original: NodeObject, wanted: NodeObject): Json | undefined {
-  const { conditions: oldConditions, addresses: oldAddresses, ...oldStatus } = original.status;
-  const { conditions, addresses, ...status } = wanted.status;
+  const { addresses: oldAddresses, ...oldStatus } = original.status;
+  const { addresses, ...status } = wanted.status;
+  const metadata = ({ labels = {}, annotations = {} }: NodeObject["metadata"]): Json => ({
+    labels,
+    annotations,
+  });
   return compact({
-    metadata: compact({
-      labels: difference(original.metadata.labels ?? {}, wanted.metadata.labels ?? {}),
-      annotations: difference(original.metadata.annotations ?? {}, wanted.metadata.annotations ?? {}),
-    }),
+    metadata: compact(strategicDiff(metadata(original.metadata), metadata(wanted.metadata), metadataRules)),
     status: compact({
-      ...difference(oldStatus, status),
-      ...conditionsPatch(oldConditions ?? [], conditions ?? []),
+      ...strategicDiff({ ...oldStatus }, { ...status }, statusRules),
       ...addressesPatch(oldAddresses ?? [], addresses ?? []),
     }),
   });
-}
-
-/** Objects by their fields, with null for what is gone; lists and values as they are now. */
-function difference(before: Json, after: Json): Json | undefined {
-  const patch: Json = {};
-  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    const [a, b] = [before[key], after[key]];
-    if (isDeepStrictEqual(a, b) || (isEmpty(a) && isEmpty(b))) continue;
-    if (b === undefined) patch[key] = null;
-    else if (isObject(a) && isObject(b)) patch[key] = difference(a, b);
-    else patch[key] = b;
-  }
-  return compact(patch);
-}
-
-function conditionsPatch(
-  before: readonly NodeCondition[],
-  after: readonly NodeCondition[],
-): Json | undefined {
-  if (isDeepStrictEqual(before, after)) return undefined;
-  const changes: Json[] = [];
-  for (const condition of after) {
-    const old = before.find(({ type }) => type === condition.type);
-    const change = old ? difference({ ...old }, { ...condition }) : { ...condition };
-    if (change) changes.push({ ...change, type: condition.type });
-  }
-  for (const { type } of before)
-    if (!after.some((condition) => condition.type === type)) changes.push({ $patch: "delete", type });
-  return {
-    "$setElementOrder/conditions": after.map(({ type }) => ({ type })),
-    ...(changes.length > 0 && { conditions: changes }),
-  };
 }
 
 function addressesPatch(before: readonly NodeAddress[], after: readonly NodeAddress[]): Json | undefined {
@@ -95,10 +69,6 @@ function withoutEmpty(value: unknown): unknown {
 function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null) return true;
   return Array.isArray(value) ? value.length === 0 : isObject(value) && Object.keys(value).length === 0;
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function compact(object: Json): Json | undefined {

@@ -1,0 +1,66 @@
+import { isObject } from "../base/json-value.ts";
+
+export type Fields = Record<string, unknown>;
+
+export interface DiffRules {
+  /** Lists whose items the API merges, by field, with the key of an item. Other lists are replaced as a whole. */
+  readonly mergeKeys?: Readonly<Record<string, string>>;
+  /** Those of them in which the order has a meaning. */
+  readonly ordered?: readonly string[];
+  /** True: an empty text is a value, as in labels. Otherwise it is the same as no such field. */
+  readonly keepEmptyText?: boolean;
+}
+
+/** The strategic merge patch that makes `after` of `before`, without the fields that are the same. */
+export function strategicDiff(before: Fields, after: Fields, rules: DiffRules = {}): Fields {
+  const { mergeKeys = {}, ...nested } = rules;
+  const patch: Fields = {};
+  for (const field of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const [old, now] = [before[field], after[field]];
+    const key = mergeKeys[field];
+    if (isSame(old, now, rules)) continue;
+    // Of objects and merged lists only what we know is removed: others may have added to them.
+    if (key && Array.isArray(old) && Array.isArray(now))
+      Object.assign(patch, listDiff(field, key, old, now, rules));
+    else if (isObject(old) && isObject(now)) patch[field] = strategicDiff(old, now, nested);
+    else if (isAbsent(now, rules)) patch[field] = null;
+    else if (isAbsent(old, rules)) patch[field] = now;
+    else patch[field] = now;
+  }
+  return patch;
+}
+
+function listDiff(field: string, key: string, before: Fields[], after: Fields[], rules: DiffRules): Fields {
+  const { mergeKeys: _, ...nested } = rules;
+  const items: Fields[] = [];
+  for (const item of after) {
+    const old = before.find((b) => b[key] === item[key]);
+    const changed = old ? strategicDiff(old, item, nested) : item;
+    if (Object.keys(changed).length > 0) items.push({ ...changed, [key]: item[key] });
+  }
+  for (const old of before)
+    if (!after.some((a) => a[key] === old[key])) items.push({ $patch: "delete", [key]: old[key] });
+  const order = (list: Fields[]) => list.map((item) => item[key]).join("\n");
+  const moved = rules.ordered?.includes(field) && order(before) !== order(after);
+  if (items.length === 0 && !moved) return {};
+  return {
+    [`$setElementOrder/${field}`]: after.map((item) => ({ [key]: item[key] })),
+    ...(items.length > 0 ? { [field]: items } : {}),
+  };
+}
+
+/** In the API, null, an empty list and an empty object are all the same as no such field. */
+function isAbsent(value: unknown, { keepEmptyText }: DiffRules): boolean {
+  if (value === null || value === undefined || (value === "" && !keepEmptyText)) return true;
+  return typeof value === "object" && Object.keys(value).length === 0;
+}
+
+function isSame(a: unknown, b: unknown, rules: DiffRules): boolean {
+  if (a === b) return true;
+  if (isAbsent(a, rules) || isAbsent(b, rules)) return isAbsent(a, rules) && isAbsent(b, rules);
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((item, i) => isSame(item, b[i], rules));
+  if (!isObject(a) || !isObject(b)) return false;
+  const fields = [...new Set([...Object.keys(a), ...Object.keys(b)])];
+  return fields.every((field) => isSame(a[field], b[field], rules));
+}
