@@ -1,6 +1,7 @@
+import { isObject } from "../../base/json-value.ts";
 import { core } from "../../schema/types/core/core.ts";
 import type { Pod } from "../pod.ts";
-import { decode, isRecord } from "./decode-value.ts";
+import { decode } from "./decode-value.ts";
 import type { Problem } from "./problem.ts";
 
 /** A pod of the right types, as somebody wrote it: nothing is defaulted, and nothing else is checked yet. */
@@ -29,15 +30,15 @@ export function decodePod(input: unknown, at = ""): DecodeResult {
 
 /** Status and managed fields are written by the API server and by kubelets. In a manifest they mean nothing, whatever they hold. */
 function withoutBookkeeping(input: unknown): unknown {
-  if (!isRecord(input)) return input;
+  if (!isObject(input)) return input;
   const { status: _status, ...manifest } = input;
-  if (!isRecord(manifest.metadata)) return manifest;
+  if (!isObject(manifest.metadata)) return manifest;
   const { managedFields: _managedFields, ...metadata } = manifest.metadata;
   return { ...manifest, metadata };
 }
 
 function kindProblem(input: unknown, at: string): Problem | undefined {
-  if (!isRecord(input))
+  if (!isObject(input))
     return {
       path: at,
       message: "expected a Pod, which is an object with apiVersion, kind, metadata and spec",

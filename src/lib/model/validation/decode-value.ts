@@ -1,3 +1,4 @@
+import { isObject } from "../../base/json-value.ts";
 import { type FieldType, type Scalar, underlying } from "../../schema/field-type.ts";
 import { canonicalQuantity } from "../quantity-form.ts";
 import { Problems, shown } from "./problem.ts";
@@ -29,7 +30,7 @@ function into(declared: FieldType, input: unknown, at: string, out: Decoded): un
       if (!Array.isArray(input)) return wrong("a list");
       return input.map((item, i) => into(type.items, item ?? zero(type.items), `${at}[${i}]`, out));
     case "map": {
-      if (!isRecord(input)) return wrong("a map");
+      if (!isObject(input)) return wrong("a map");
       return Object.fromEntries(
         Object.entries(input).map(([key, value]) => [
           key,
@@ -38,7 +39,7 @@ function into(declared: FieldType, input: unknown, at: string, out: Decoded): un
       );
     }
     case "struct": {
-      if (!isRecord(input)) return wrong("an object");
+      if (!isObject(input)) return wrong("an object");
       const value: Record<string, unknown> = {};
       for (const [key, given] of Object.entries(input)) {
         const path = at === "" ? key : `${at}.${key}`;
@@ -117,13 +118,9 @@ function zero(declared: FieldType): unknown {
   }
 }
 
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function got(value: unknown): string {
   if (Array.isArray(value)) return "a list";
-  if (isRecord(value)) return "an object";
+  if (isObject(value)) return "an object";
   if (typeof value === "number" && !Number.isFinite(value)) return String(value);
   return shown(value);
 }
