@@ -1,7 +1,8 @@
+import { core } from "../../lib/schema/types/core/core.ts";
 import type { FieldProblems } from "./field-problems.ts";
 
-const modes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
-export const volumeModes = ["Block", "Filesystem"];
+const modes = core.values("PersistentVolumeAccessMode");
+export const volumeModes = core.values("PersistentVolumeMode");
 
 export function checkAccessModes(asked: readonly string[], path: string, problems: FieldProblems): void {
   for (const mode of asked) problems.oneOf(path, mode, modes);

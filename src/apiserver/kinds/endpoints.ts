@@ -1,9 +1,10 @@
+import { core } from "../../lib/schema/types/core/core.ts";
 import { checkAddress, checkReachable } from "./addresses.ts";
 import { defineKind } from "./define.ts";
 import type { FieldProblems } from "./field-problems.ts";
 import { dnsLabel, nameIsSubdomain, portNumber } from "./names.ts";
 
-export const protocols = ["SCTP", "TCP", "UDP"];
+export const protocols = core.values("Protocol");
 
 export const endpoints = defineKind({
   group: "",

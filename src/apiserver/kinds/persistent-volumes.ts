@@ -1,3 +1,4 @@
+import { core } from "../../lib/schema/types/core/core.ts";
 import type { Draft } from "../definition.ts";
 import { checkAccessModes, volumeModes } from "./access-modes.ts";
 import { checkDriverName } from "./csi-nodes.ts";
@@ -35,7 +36,7 @@ const sources = [
   "csi",
 ];
 
-const reclaimPolicies = ["Delete", "Recycle", "Retain"];
+const reclaimPolicies = core.values("PersistentVolumeReclaimPolicy");
 
 export const persistentVolumes = defineKind({
   group: "",

@@ -1,3 +1,4 @@
+import { storage } from "../../lib/schema/types/storage.ts";
 import { defineKind } from "./define.ts";
 import { nameIsSubdomain, qualifiedName } from "./names.ts";
 
@@ -29,7 +30,7 @@ export const storageClasses = defineKind({
     }
     if (bytes > parameterBytes) problems.tooLong("parameters", parameterBytes);
     problems.oneOf("reclaimPolicy", reclaimPolicy, ["Delete", "Retain"]);
-    problems.oneOf("volumeBindingMode", volumeBindingMode, ["Immediate", "WaitForFirstConsumer"]);
+    problems.oneOf("volumeBindingMode", volumeBindingMode, storage.values("VolumeBindingMode"));
   },
   checkUpdate(draft, before, problems) {
     for (const field of ["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"])

@@ -63,4 +63,10 @@ describe("the notation", () => {
   for (const one of malformed)
     test(`has no ${JSON.stringify(one)}`, () =>
       assert.throws(() => packageOf(one).struct("A")!.fields, /Not in the notation/));
+
+  test("has enumerations", () => {
+    assert.deepEqual(packageOf(text).values("Mode"), ["", "A", "in B"]);
+    assert.throws(() => packageOf(text).values("Item"), /No enumeration x.Item/);
+    assert.throws(() => packageOf(text).values("Nothing"), /No enumeration x.Nothing/);
+  });
 });

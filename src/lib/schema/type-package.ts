@@ -1,3 +1,4 @@
+import { KubeletError } from "../base/errors.ts";
 import type { AliasType, Field, FieldType, Member, StructType } from "./field-type.ts";
 import {
   type ParsedType,
@@ -57,6 +58,13 @@ export class TypePackage {
   struct(name: string): StructType | undefined {
     const type = this.type(name);
     return type?.kind === "struct" ? type : undefined;
+  }
+
+  /** The values of an enumeration: "PullPolicy". */
+  values(name: string): readonly string[] {
+    const type = this.type(name);
+    if (type?.kind !== "alias") throw new KubeletError("TypeTable", `No enumeration ${this.name}.${name}`);
+    return type.values;
   }
 
   type(name: string): StructType | AliasType | undefined {

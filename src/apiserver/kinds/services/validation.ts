@@ -1,3 +1,4 @@
+import { core } from "../../../lib/schema/types/core/core.ts";
 import type { Draft } from "../../definition.ts";
 import { checkAddress, checkCidr, checkReachable, familyOf } from "../addresses.ts";
 import { protocols } from "../endpoints.ts";
@@ -13,7 +14,7 @@ import {
   specOf,
 } from "./service.ts";
 
-const types = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
+const types = core.values("ServiceType");
 const onlyLoadBalancer = "may only be used when `type` is 'LoadBalancer'";
 const longestAffinity = 86_400;
 
@@ -89,7 +90,7 @@ function checkPort(
 }
 
 function checkAffinity(spec: ServiceSpec, problems: FieldProblems): void {
-  problems.oneOf("spec.sessionAffinity", spec.sessionAffinity, ["ClientIP", "None"]);
+  problems.oneOf("spec.sessionAffinity", spec.sessionAffinity, core.values("ServiceAffinity"));
   const seconds = spec.sessionAffinityConfig?.clientIP?.timeoutSeconds;
   if (
     spec.sessionAffinity === "ClientIP" &&
@@ -119,11 +120,7 @@ function checkClusterIps(spec: ServiceSpec, problems: FieldProblems): void {
     families.add(family);
   }
   if (spec.ipFamilyPolicy !== undefined)
-    problems.oneOf("spec.ipFamilyPolicy", spec.ipFamilyPolicy, [
-      "PreferDualStack",
-      "RequireDualStack",
-      "SingleStack",
-    ]);
+    problems.oneOf("spec.ipFamilyPolicy", spec.ipFamilyPolicy, core.values("IPFamilyPolicy"));
   if (isHeadless(spec)) return;
   if (addresses[0] === "None") {
     problems.invalid(path, addresses, "'None' must be the first and only value");
@@ -167,7 +164,12 @@ function checkTraffic(spec: ServiceSpec, problems: FieldProblems): void {
         spec.externalTrafficPolicy,
         "may only be set for externally-accessible services",
       );
-  } else problems.oneOf("spec.externalTrafficPolicy", spec.externalTrafficPolicy, ["Cluster", "Local"]);
+  } else
+    problems.oneOf(
+      "spec.externalTrafficPolicy",
+      spec.externalTrafficPolicy,
+      core.values("ServiceExternalTrafficPolicy"),
+    );
   if (spec.healthCheckNodePort) {
     if (!needsHealthCheck(spec))
       problems.invalid(
@@ -183,7 +185,11 @@ function checkTraffic(spec: ServiceSpec, problems: FieldProblems): void {
       );
   }
   if (spec.internalTrafficPolicy !== undefined)
-    problems.oneOf("spec.internalTrafficPolicy", spec.internalTrafficPolicy, ["Cluster", "Local"]);
+    problems.oneOf(
+      "spec.internalTrafficPolicy",
+      spec.internalTrafficPolicy,
+      core.values("ServiceInternalTrafficPolicy"),
+    );
   if (spec.trafficDistribution !== undefined)
     problems.oneOf("spec.trafficDistribution", spec.trafficDistribution, [
       "PreferClose",

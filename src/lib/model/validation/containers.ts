@@ -1,3 +1,4 @@
+import { core } from "../../schema/types/core/core.ts";
 import type { Container, PodSpec, Volume } from "../pod.ts";
 import { checkEnv } from "./env.ts";
 import { checkLifecycle, checkProbes } from "./handlers.ts";
@@ -50,11 +51,11 @@ function checkContainer(
     problems.invalid(`${at}.image`, image, "must not have leading or trailing whitespace");
   oneOf(
     container.terminationMessagePolicy,
-    ["File", "FallbackToLogsOnError"],
+    core.values("TerminationMessagePolicy"),
     `${at}.terminationMessagePolicy`,
     problems,
   );
-  oneOf(container.imagePullPolicy, ["Always", "IfNotPresent", "Never"], `${at}.imagePullPolicy`, problems);
+  oneOf(container.imagePullPolicy, core.values("PullPolicy"), `${at}.imagePullPolicy`, problems);
   checkPorts(container, at, spec, problems);
   checkEnv(container, at, problems);
   checkFileKeys(container, at, volumes, problems);
@@ -85,7 +86,7 @@ function checkPorts(container: Container, at: string, spec: PodSpec, problems: P
         port.hostPort,
         "must match `containerPort` when `hostNetwork` is true",
       );
-    oneOf(port.protocol, ["TCP", "UDP", "SCTP"], `${path}.protocol`, problems);
+    oneOf(port.protocol, core.values("Protocol"), `${path}.protocol`, problems);
   }
 }
 

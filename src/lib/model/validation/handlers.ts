@@ -1,22 +1,12 @@
+import { core } from "../../schema/types/core/core.ts";
 import type { Container, Lifecycle, PodSpec } from "../pod.ts";
 import { httpHeaderName, portName, portNumber } from "./names.ts";
 import type { Problems } from "./problem.ts";
+import { oneOf } from "./security.ts";
 
 type Probe = NonNullable<Container["livenessProbe"]>;
 type Hook = NonNullable<Lifecycle["preStop"]>;
 type Handlers = Pick<Probe, "exec" | "httpGet" | "tcpSocket" | "grpc"> & { sleep?: { seconds: number } };
-
-const realTime = [...Array(15).keys()].map((i) => i + 1);
-const stopSignals = new Set(
-  (
-    "ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP SYS TERM TRAP " +
-    "TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ RTMIN RTMAX"
-  )
-    .split(" ")
-    .concat(realTime.map((i) => `RTMIN+${i}`))
-    .concat(realTime.slice(0, 14).map((i) => `RTMAX-${i}`))
-    .map((name) => `SIG${name}`),
-);
 
 export function checkProbes(container: Container, at: string, spec: PodSpec, problems: Problems): void {
   const probes = [
@@ -52,7 +42,7 @@ export function checkLifecycle(container: Container, at: string, spec: PodSpec, 
   if (stopSignal === undefined) return;
   const path = `${at}.lifecycle.stopSignal`;
   if (!spec.os) problems.forbidden(path, "may not be set for containers with empty `spec.os.name`");
-  else if (!stopSignals.has(stopSignal)) problems.unsupported(path, stopSignal, stopSignals);
+  else oneOf(stopSignal, core.values("Signal"), path, problems);
 }
 
 function checkProbe(probe: Probe, at: string, spec: PodSpec, problems: Problems): void {
@@ -82,8 +72,9 @@ function checkHandler(handlers: Handlers, at: string, spec: PodSpec, problems: P
   if (exec && !exec.command?.length) problems.required(`${at}.exec.command`);
   if (httpGet) {
     checkPort(httpGet.port, `${at}.httpGet.port`, problems);
-    if (httpGet.scheme !== "HTTP" && httpGet.scheme !== "HTTPS")
-      problems.unsupported(`${at}.httpGet.scheme`, httpGet.scheme, ["HTTP", "HTTPS"]);
+    const schemes = core.values("URIScheme");
+    if (!schemes.includes(httpGet.scheme ?? ""))
+      problems.unsupported(`${at}.httpGet.scheme`, httpGet.scheme, schemes);
     for (const [i, header] of (httpGet.httpHeaders ?? []).entries()) {
       const name = header.name ?? "";
       problems.check(`${at}.httpGet.httpHeaders[${i}].name`, name, httpHeaderName(name));

@@ -1,8 +1,9 @@
+import { core } from "../../schema/types/core/core.ts";
 import type { Container, Volume } from "../pod.ts";
 import { descendingPath, noBacksteps } from "./names.ts";
 import type { Problems } from "./problem.ts";
+import { oneOf } from "./security.ts";
 
-const propagations = ["Bidirectional", "HostToContainer", "None"];
 const recursive = ["Disabled", "IfPossible", "Enabled"];
 
 /** Volume mounts and block devices of one container, which share names and paths. */
@@ -46,8 +47,7 @@ function checkPropagation(
   problems: Problems,
 ): void {
   const { mountPropagation, recursiveReadOnly } = mount;
-  if (mountPropagation !== undefined && !propagations.includes(mountPropagation))
-    problems.unsupported(`${at}.mountPropagation`, mountPropagation, propagations);
+  oneOf(mountPropagation, core.values("MountPropagationMode"), `${at}.mountPropagation`, problems);
   if (mountPropagation === "Bidirectional" && container.securityContext?.privileged !== true)
     problems.forbidden(
       `${at}.mountPropagation`,

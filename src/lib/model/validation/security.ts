@@ -1,11 +1,10 @@
+import { core } from "../../schema/types/core/core.ts";
 import type { Container, PodSpec } from "../pod.ts";
 import { descendingPath, idNumber, sysctlName } from "./names.ts";
 import type { Problems } from "./problem.ts";
 
 type Profile = { type?: string; localhostProfile?: string };
 type NewPodSecurity = { appArmorProfile?: Profile; seLinuxChangePolicy?: string };
-
-const profileTypes = ["Localhost", "RuntimeDefault", "Unconfined"];
 
 export function checkPodSecurity(spec: PodSpec, problems: Problems): void {
   const at = "spec.securityContext";
@@ -21,8 +20,18 @@ export function checkPodSecurity(spec: PodSpec, problems: Problems): void {
       "ShareProcessNamespace and HostPID cannot both be enabled",
     );
   checkSysctls(spec, problems);
-  oneOf(context.fsGroupChangePolicy, ["OnRootMismatch", "Always"], `${at}.fsGroupChangePolicy`, problems);
-  oneOf(context.supplementalGroupsPolicy, ["Merge", "Strict"], `${at}.supplementalGroupsPolicy`, problems);
+  oneOf(
+    context.fsGroupChangePolicy,
+    core.values("PodFSGroupChangePolicy"),
+    `${at}.fsGroupChangePolicy`,
+    problems,
+  );
+  oneOf(
+    context.supplementalGroupsPolicy,
+    core.values("SupplementalGroupsPolicy"),
+    `${at}.supplementalGroupsPolicy`,
+    problems,
+  );
   oneOf(context.seLinuxChangePolicy, ["Recursive", "MountOption"], `${at}.seLinuxChangePolicy`, problems);
   checkProfiles(context, at, problems);
   checkHostUsers(spec, problems);
@@ -40,7 +49,7 @@ export function checkContainerSecurity(
   const path = `${at}.securityContext`;
   for (const field of ["runAsUser", "runAsGroup"] as const)
     checkId(context[field], `${path}.${field}`, problems);
-  oneOf(context.procMount, ["Default", "Unmasked"], `${path}.procMount`, problems);
+  oneOf(context.procMount, core.values("ProcMountType"), `${path}.procMount`, problems);
   if (context.procMount === "Unmasked" && spec.hostUsers !== false)
     problems.invalid(`${path}.procMount`, "Unmasked", "`hostUsers` must be false to use `Unmasked`");
   if (context.allowPrivilegeEscalation === false) {
@@ -90,17 +99,17 @@ function checkProfiles(
   at: string,
   problems: Problems,
 ): void {
-  for (const [field, title] of [
-    ["seccompProfile", "seccomp"],
-    ["appArmorProfile", "AppArmor"],
+  for (const [field, title, types] of [
+    ["seccompProfile", "seccomp", "SeccompProfileType"],
+    ["appArmorProfile", "AppArmor", "AppArmorProfileType"],
   ] as const) {
     const profile = context[field];
     if (!profile) continue;
     const path = `${at}.${field}`;
     const local = profile.localhostProfile;
     if (!profile.type) problems.required(`${path}.type`, `type is required when ${field} is set`);
-    else if (!profileTypes.includes(profile.type))
-      problems.unsupported(`${path}.type`, profile.type, profileTypes);
+    else if (!core.values(types).includes(profile.type))
+      problems.unsupported(`${path}.type`, profile.type, core.values(types));
     else if (profile.type !== "Localhost") {
       if (local !== undefined)
         problems.invalid(

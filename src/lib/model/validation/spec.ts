@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { core } from "../../schema/types/core/core.ts";
 import type { PodSpec } from "../pod.ts";
 import { checkLabels } from "./metadata.ts";
 import { dnsLabel, dnsSearch, dnsSubdomain, labelValue, qualifiedName } from "./names.ts";
@@ -9,14 +10,9 @@ type NewSpec = PodSpec & { schedulingGates?: { name: string }[] };
 
 /** The fields of a pod's spec that belong to no container and no volume. */
 export function checkSpecFields(spec: NewSpec, problems: Problems): void {
-  oneOf(spec.restartPolicy, ["Always", "OnFailure", "Never"], "spec.restartPolicy", problems);
-  oneOf(
-    spec.dnsPolicy,
-    ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"],
-    "spec.dnsPolicy",
-    problems,
-  );
-  oneOf(spec.preemptionPolicy, ["PreemptLowerPriority", "Never"], "spec.preemptionPolicy", problems);
+  oneOf(spec.restartPolicy, core.values("RestartPolicy"), "spec.restartPolicy", problems);
+  oneOf(spec.dnsPolicy, core.values("DNSPolicy"), "spec.dnsPolicy", problems);
+  oneOf(spec.preemptionPolicy, core.values("PreemptionPolicy"), "spec.preemptionPolicy", problems);
   checkNames(spec, problems);
   checkSeconds(spec, problems);
   checkLabels(spec.nodeSelector, "spec.nodeSelector", problems);
@@ -122,7 +118,7 @@ function checkTolerations(spec: PodSpec, problems: Problems): void {
     if (!operator || operator === "Equal") problems.check(`${at}.value`, value, labelValue(value));
     else if (operator !== "Exists") problems.unsupported(`${at}.operator`, operator, ["Equal", "Exists"]);
     else if (value) problems.invalid(`${at}.value`, value, "value must be empty when `operator` is 'Exists'");
-    if (effect) oneOf(effect, ["NoSchedule", "PreferNoSchedule", "NoExecute"], `${at}.effect`, problems);
+    if (effect) oneOf(effect, core.values("TaintEffect"), `${at}.effect`, problems);
   }
 }
 

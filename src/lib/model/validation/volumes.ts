@@ -4,14 +4,11 @@ import { parseQuantity } from "../quantity.ts";
 import { checkFieldRef, checkResourceFieldRef, volumeFields } from "./env.ts";
 import { descendingPath, dnsLabel, fileMode, noBacksteps, volumeFilePath } from "./names.ts";
 import type { Problems } from "./problem.ts";
+import { oneOf } from "./security.ts";
 
 type Items = { key?: string; path?: string; mode?: number }[] | undefined;
 type DownwardItems = NonNullable<Volume["downwardAPI"]>["items"];
 type Projection = NonNullable<NonNullable<Volume["projected"]>["sources"]>[number];
-
-const hostPathTypes = new Set([
-  ...["", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice"],
-]);
 
 /** What each kind of volume cannot do without. */
 const needed: Record<string, string[]> = {
@@ -76,15 +73,13 @@ function checkSource(volume: Volume, at: string, problems: Problems): void {
     problems.forbidden(`${path}.sizeLimit`, "SizeLimit field must be a valid resource quantity");
   if (hostPath?.path) {
     problems.check(`${path}.path`, hostPath.path, noBacksteps(hostPath.path));
-    if (!hostPathTypes.has(hostPath.type ?? ""))
-      problems.unsupported(`${path}.type`, hostPath.type, hostPathTypes);
+    oneOf(hostPath.type ?? "", core.values("HostPathType"), `${path}.type`, problems);
   }
   if (nfs?.path && !nfs.path.startsWith("/"))
     problems.invalid(`${path}.path`, nfs.path, "must be an absolute path");
   if (volume.gitRepo?.directory)
     problems.check(`${path}.directory`, volume.gitRepo.directory, descendingPath(volume.gitRepo.directory));
-  if (image?.pullPolicy && !["Always", "IfNotPresent", "Never"].includes(image.pullPolicy))
-    problems.unsupported(`${path}.pullPolicy`, image.pullPolicy, ["Always", "IfNotPresent", "Never"]);
+  if (image?.pullPolicy) oneOf(image.pullPolicy, core.values("PullPolicy"), `${path}.pullPolicy`, problems);
   checkItems(secret?.items ?? configMap?.items, `${path}.items`, problems);
   checkDownwardItems(downwardAPI?.items, `${path}.items`, problems);
   if (projected) checkProjections(projected.sources ?? [], `${path}.sources`, problems);

@@ -1,9 +1,10 @@
 import type { PodSpec } from "../../../../lib/model/pod.ts";
+import { core } from "../../../../lib/schema/types/core/core.ts";
 import type { FieldProblems } from "../../field-problems.ts";
 import { checkLabelKeys, checkLabelSelector } from "./selectors.ts";
 
-const actions = ["DoNotSchedule", "ScheduleAnyway"];
-const policies = ["Honor", "Ignore"];
+const actions = core.values("UnsatisfiableConstraintAction");
+const policies = core.values("NodeInclusionPolicy");
 
 export function checkTopologySpread(spec: PodSpec, problems: FieldProblems): void {
   const constraints = spec.topologySpreadConstraints ?? [];
