@@ -3,6 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { PodConfig } from "../../src/kubelet/pipeline/pod-config/pod-config.ts";
 import { ApiSource } from "../../src/kubelet/pipeline/sources/api-source.ts";
+import { applyToDesired, applyToWorkers } from "../../src/kubelet/pipeline/sync-loop/pod-dispatch.ts";
 import { SyncLoop } from "../../src/kubelet/pipeline/sync-loop/sync-loop.ts";
 import { DesiredPods } from "../../src/kubelet/state/desired-pods.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";
@@ -165,12 +166,15 @@ function agentClient(transport: HttpKubeTransport): Client {
     logger,
     onPod: () => updates++,
   });
-  const loop = new SyncLoop({
-    clock,
-    logger,
-    desired,
-    workers: { update: told, terminate: told, poke: told, pokeAll: () => {} },
-    onHeard: () => heard(),
+  const loop = new SyncLoop({ clock, logger });
+  loop.subscribe({
+    desiredPods: {
+      "pods-changed": ({ change }) => {
+        applyToDesired(change, desired);
+        applyToWorkers(change, { update: told, terminate: told });
+        heard();
+      },
+    },
   });
   const podConfig = new PodConfig({
     sources: [source],
@@ -178,7 +182,7 @@ function agentClient(transport: HttpKubeTransport): Client {
     logger,
     onChange: (change) => {
       postedAt = performance.now();
-      loop.post({ kind: "pods", change });
+      loop.post({ kind: "pods-changed", change });
     },
   });
   return {

@@ -5,7 +5,10 @@ import type { ActiveDeadline } from "../../src/kubelet/pipeline/pod-workers/pod-
 import { PodWorkers } from "../../src/kubelet/pipeline/pod-workers/pod-workers.ts";
 import { isFinal } from "../../src/kubelet/pipeline/status-manager/phase-by-states.ts";
 import { StatusManager } from "../../src/kubelet/pipeline/status-manager/status-manager.ts";
+import type { Reactors } from "../../src/kubelet/pipeline/sync-loop/event-table.ts";
 import { Housekeeping } from "../../src/kubelet/pipeline/sync-loop/housekeeping.ts";
+import { InitialSync } from "../../src/kubelet/pipeline/sync-loop/initial-sync.ts";
+import { applyToDesired, applyToWorkers } from "../../src/kubelet/pipeline/sync-loop/pod-dispatch.ts";
 import { SyncLoop } from "../../src/kubelet/pipeline/sync-loop/sync-loop.ts";
 import { ProbeManager } from "../../src/kubelet/pods/probes/probe-manager.ts";
 import type { Prober } from "../../src/kubelet/pods/probes/prober.ts";
@@ -71,7 +74,10 @@ export class SimulatedAgent {
     const events = { normal() {}, warning() {} };
     const hostIps = ["10.0.0.1"];
     const desired = new DesiredPods();
-    let synced = false;
+    this.#loop = new SyncLoop({ clock, logger: silentLogger });
+    const { post } = this.#loop;
+    const initialSync = new InitialSync({ post, sources: () => ["file"] });
+    initialSync.runtimeKnown();
     this.#stream = new EventStream({
       runtime: client,
       clock,
@@ -85,11 +91,7 @@ export class SimulatedAgent {
       clock,
       logger: silentLogger,
       relistEveryMs: () => (this.#stream.connected ? 10_000 : 1000),
-      onEvent: (event) => {
-        this.#probeManager.observed(event.uid);
-        this.#refreshStatus(event.uid);
-        this.#loop.post({ kind: "runtime", uid: event.uid, what: event.kind });
-      },
+      onEvent: ({ uid, kind: what }) => post({ kind: "runtime-observed", uid, what }),
     });
     const work = new PodRuntime({
       runtime: client,
@@ -137,10 +139,7 @@ export class SimulatedAgent {
         stop: (uid, pod, o) => work.stop(uid, pod, o),
         release: (uid) => work.release(uid),
         remove: (id, signal) => work.remove(id, signal),
-        hasEnded: ({ metadata: { uid } }) => {
-          this.#refreshStatus(uid);
-          return isFinal(this.statuses.get(uid)?.phase);
-        },
+        hasEnded: ({ metadata: { uid } }) => isFinal(this.statuses.get(uid)?.phase),
         admit: options.admit,
         deadlineOf: (pod) => this.#deadlineOf(pod),
       },
@@ -154,19 +153,9 @@ export class SimulatedAgent {
             fullNameOf({ metadata: other }) === fullNameOf(pod) &&
             desired.get(other.uid) === undefined,
         ),
-      onChange: (uid) => this.#refreshStatus(uid),
-      onPhase: (uid, phase) => {
-        const pod = this.workers.get(uid)?.pod;
-        if (phase === "syncing" && pod) this.#probeManager.watch(pod);
-        if (phase === "terminating") this.#probeManager.stopForTermination(uid);
-        if (phase === "terminated") this.#probeManager.forget(uid);
-      },
-      onGone: (uid) => {
-        this.#probeManager.forget(uid);
-        this.statuses.forget(uid);
-        this.#toldFrom.delete(uid);
-        options.onGone?.(uid);
-      },
+      onChange: (uid) => post({ kind: "worker-changed", uid }),
+      onPhase: (uid, phase) => post({ kind: "worker-phase", uid, phase }),
+      onGone: (uid, worker) => post({ kind: "worker-gone", uid, worker }),
     });
     this.statuses = new StatusManager({
       clock,
@@ -177,18 +166,18 @@ export class SimulatedAgent {
       runtimeName: () => "fake",
       onChange: () => {},
     });
-    probes.onChange(({ uid, id, kind, outcome }) => {
+    probes.onChange((result) => {
+      const { uid, id, kind, outcome } = result;
       this.#probed++;
       if (outcome === "success") host.passedProbes.add(`${kind}/${id}`);
       else host.passedProbes.delete(`${kind}/${id}`);
-      this.#refreshStatus(uid);
-      this.#loop.post({ kind: "probe", uid, what: `${kind} ${outcome}` });
+      post({ kind: "probe-result", uid, result });
     });
-    this.#loop = new SyncLoop({ clock, logger: silentLogger, desired, workers: this.workers });
+    this.#loop.subscribe(this.#reactors(desired, initialSync));
     this.#housekeeping = new Housekeeping({
       clock,
       logger: silentLogger,
-      mayJudge: () => synced && this.#loop.hasHeard("file"),
+      mayJudge: () => initialSync.mayJudge(),
       isKnown: (uid) => desired.get(uid) !== undefined || this.workers.get(uid) !== undefined,
       inRuntime: () => observed.all(),
       mayEnd: () => true,
@@ -200,10 +189,53 @@ export class SimulatedAgent {
         remove: async (uid) => void host.cgroups.delete(uid),
       },
     });
-    void this.#pleg.synced.then(() => {
-      synced = true;
-      this.workers.release();
-    });
+    void this.#pleg.synced.then(() => post({ kind: "runtime-synced" }));
+  }
+
+  /** As in the agent, of the parts that are there. */
+  #reactors(desired: DesiredPods, initialSync: InitialSync): Partial<Reactors> {
+    const { workers } = this;
+    const probes = this.#probeManager;
+    return {
+      desiredPods: { "pods-changed": ({ change }) => applyToDesired(change, desired) },
+      initialSync: {
+        "pods-changed": ({ change }) => initialSync.delivered(change.source),
+        "runtime-synced": () => initialSync.runtimeListed(),
+        "runtime-state": () => {},
+      },
+      probes: {
+        "runtime-observed": ({ uid }) => probes.observed(uid),
+        "post-start-done": ({ uid }) => probes.observed(uid),
+        "worker-phase": ({ uid, phase }) => probes.phaseChanged(uid, phase, workers.get(uid)?.pod),
+        "worker-gone": ({ uid }) => probes.forget(uid),
+        "mirror-changed": () => {},
+      },
+      status: {
+        "runtime-observed": ({ uid }) => this.#refreshStatus(uid),
+        "runtime-synced": () => {
+          for (const { id } of workers.all()) this.#refreshStatus(id.uid);
+        },
+        "post-start-done": ({ uid }) => this.#refreshStatus(uid),
+        "probe-result": ({ uid }) => this.#refreshStatus(uid),
+        "worker-changed": ({ uid }) => this.#refreshStatus(uid),
+        "worker-gone": ({ uid }) => {
+          this.statuses.forget(uid);
+          this.#toldFrom.delete(uid);
+          this.#o.onGone?.(uid);
+        },
+        "mirror-changed": () => {},
+      },
+      workers: {
+        "pods-changed": ({ change }) => applyToWorkers(change, workers),
+        "runtime-observed": ({ uid }) => workers.poke(uid),
+        "runtime-synced": () => workers.release(),
+        "runtime-state": () => {},
+        "probe-result": ({ uid }) => workers.poke(uid),
+        "pod-rejected": ({ uid, verdict }) => workers.reject(uid, verdict),
+        "status-changed": () => {},
+        "api-listed": () => {},
+      },
+    };
   }
 
   async start(manifests: readonly Pod[]): Promise<void> {
@@ -221,7 +253,7 @@ export class SimulatedAgent {
   }
 
   tell(op: "ADD" | "UPDATE" | "DELETE" | "REMOVE", ...pods: Pod[]): void {
-    this.#loop.post({ kind: "pods", change: { op, source: "file", pods } });
+    this.#loop.post({ kind: "pods-changed", change: { op, source: "file", pods } });
   }
 
   add(...pods: Pod[]): void {

@@ -10,6 +10,9 @@ import type { KubeletConfiguration } from "../../lib/config/kubelet-configuratio
 import type { Pod, PodUid } from "../../lib/model/pod.ts";
 import type { PodEvents } from "../../lib/model/pod-events.ts";
 import { StartTimes } from "../pipeline/status-manager/start-times.ts";
+import type { Post } from "../pipeline/sync-loop/events.ts";
+import { createLagMetrics } from "../pipeline/sync-loop/lag-metrics.ts";
+import { SyncLoop } from "../pipeline/sync-loop/sync-loop.ts";
 import type { PodObjects } from "../pods/api-objects/pod-objects.ts";
 import { DesiredPods } from "../state/desired-pods.ts";
 import { type ObservedPod, ObservedPods } from "../state/observed-pods.ts";
@@ -40,6 +43,9 @@ export interface AgentCore {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly loop: SyncLoop;
+  /** How a part has others know: the event table says who reacts. */
+  readonly post: Post;
   /** Undefined if nobody wants traces. */
   readonly tracing: Tracing | undefined;
   readonly cri: CriClient;
@@ -67,7 +73,7 @@ export interface AgentCore {
 
 export type ReferredObjects = Pick<PodObjects, "register" | "unregister" | "get" | "find" | "onChange">;
 
-export function agentCore(options: AgentOptions, node: Node, onStarted: (uid: PodUid) => void): AgentCore {
+export function agentCore(options: AgentOptions, node: Node): AgentCore {
   const { config, clock, logger, gates } = options;
   const local = localObjects(options);
   const metrics = options.metrics ?? createMetrics();
@@ -83,10 +89,15 @@ export function agentCore(options: AgentOptions, node: Node, onStarted: (uid: Po
     metrics,
     tracer: tracing?.tracer,
   });
+  const loop = new SyncLoop({ clock, logger, onLag: createLagMetrics(metrics) });
+  const { post } = loop;
   const connection = new RuntimeConnection({ client: cri, logger, clock });
+  connection.onChange(({ kind: state }) => post({ kind: "runtime-state", state }));
   watchRuntimeSupport({ cri, connection, metrics, logger });
   const observed = new ObservedPods();
-  const starting = new StartingContainers(onStarted);
+  const starting = new StartingContainers((uid) => post({ kind: "post-start-done", uid }));
+  const results = new ProbeResults();
+  results.onChange((result) => post({ kind: "probe-result", uid: result.uid, result }));
   const view = options.cluster && new ClusterView(options, options.cluster, node);
   const events = loggedEvents(logger);
   const nodeEvents = loggedNodeEvents(logger, node.name);
@@ -97,6 +108,8 @@ export function agentCore(options: AgentOptions, node: Node, onStarted: (uid: Po
     clock,
     logger,
     metrics,
+    loop,
+    post,
     tracing,
     cri,
     connection,
@@ -108,7 +121,7 @@ export function agentCore(options: AgentOptions, node: Node, onStarted: (uid: Po
     components: [...systemCgroups(options, node), ...(local ? [local] : [])],
     desired: new DesiredPods(),
     observed,
-    results: new ProbeResults(),
+    results,
     replaced: new ReplacedContainers(),
     starting,
     running: {

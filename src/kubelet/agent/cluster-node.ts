@@ -11,14 +11,14 @@ import { startEvents, tell } from "../node/node-events.ts";
 import type { StatusFacts } from "../node/node-status.ts";
 import { NodeStatusManager } from "../node/node-status-manager.ts";
 import { startupMetrics } from "../node/startup-metrics.ts";
+import type { Reactor } from "../pipeline/sync-loop/event-table.ts";
 import type { AgentCore } from "./agent-core.ts";
 import type { ClusterOptions, ClusterView } from "./cluster-view.ts";
 import { noDevices, readNodeSize } from "./node-size.ts";
 
 export interface ClusterNode {
   readonly components: readonly Component[];
-  /** Something the node's status is made of has changed. */
-  poke(): void;
+  readonly reactor: Reactor<"nodeStatus">;
   /** Tells users that the agent was started. */
   announce(): void;
 }
@@ -38,10 +38,9 @@ export function clusterNode(
     notReady: () => string[];
     isSettled: () => boolean;
     volumesInUse: () => string[] | undefined;
-    onVolumesReported: (names: readonly string[]) => void;
   },
 ): ClusterNode {
-  const { node, cri, connection, clock, logger, metrics, nodeEvents } = core;
+  const { node, cri, connection, clock, logger, metrics, nodeEvents, post } = core;
   const { configuration } = node;
   const { transport, unlimited = transport } = cluster;
   const timeoutMs = configuration.requestTimeoutMs;
@@ -56,7 +55,7 @@ export function clusterNode(
     facts: statusFacts(core, cluster, parts.notReady, parts.volumesInUse),
     notReady: parts.notReady,
     isSettled: () => connection.state.kind !== "unknown" && parts.isSettled(),
-    onVolumesReported: parts.onVolumesReported,
+    onVolumesReported: (names) => post({ kind: "volumes-reported", names }),
     startup: startupMetrics({ metrics, clock, ...node }),
     resetExtendedResources: () => false,
     events: nodeEvents,
@@ -75,7 +74,15 @@ export function clusterNode(
   });
   return {
     components: [status, lease],
-    poke: () => status.poke(),
+    reactor: {
+      "runtime-state": () => status.poke(),
+      "volumes-in-use": () => status.poke(),
+      "csi-node-ready": () => status.poke(),
+      // Status and heartbeats are what this agent wrote itself.
+      "node-changed": ({ spec }) => {
+        if (spec) status.poke();
+      },
+    },
     announce: () => tell(nodeEvents, startEvents({ cgroupVersion: node.facts.cgroupVersion })),
   };
 }

@@ -38,6 +38,12 @@ export interface RuntimeClass {
 /** The node as it was watched, with what only a deletion brings. */
 type WatchedNode = NodeObject & { metadata: { deletionTimestamp?: string } };
 
+/** What of the node in the API is another than before. */
+export interface NodeChange {
+  readonly spec: boolean;
+  readonly addresses: boolean;
+}
+
 /** What the agent knows of its cluster: copies of objects, kept up to date. The API being away makes them old, not wrong. */
 export class ClusterView {
   readonly settings: NodeSettings;
@@ -51,7 +57,8 @@ export class ClusterView {
   readonly #services: ListWatch<ServiceAddress>;
   readonly #runtimeClasses: ListWatch<RuntimeClass>;
   readonly #name: string;
-  #onNode = () => {};
+  #onNode: (changed: NodeChange) => void = () => {};
+  #nodeBefore: { spec?: string; addresses?: string } = {};
   #onPod: (pod: Pod) => void = () => {};
 
   constructor(o: AgentOptions, cluster: ClusterOptions, node: Node) {
@@ -85,7 +92,7 @@ export class ClusterView {
       path: "/api/v1/nodes",
       fieldSelector: `metadata.name=${node.name}`,
       transform: asNode,
-      onBatch: () => this.#onNode(),
+      onBatch: () => this.#nodeChanged(),
     });
     this.#services = watch({ name: "services", path: "/api/v1/services", transform: asService });
     this.#runtimeClasses = watch({
@@ -102,11 +109,23 @@ export class ClusterView {
     this.components = [this.recorder, this.objects, this.#nodes, this.#services, this.#runtimeClasses];
   }
 
-  /** Who is told when the node or a pod in the API is another than before, and when all of something was listed. */
-  listen(o: { onNode: () => void; onPod: (pod: Pod) => void; onListed: () => void }): void {
+  /** Called when the node or a pod in the API is another than before, and when all of something was listed. */
+  listen(o: {
+    onNode: (changed: NodeChange) => void;
+    onPod: (pod: Pod) => void;
+    onListed: () => void;
+  }): void {
     this.#onNode = o.onNode;
     this.#onPod = o.onPod;
     for (const { synced } of [this.#services, this.#runtimeClasses]) void synced.then(o.onListed);
+  }
+
+  #nodeChanged(): void {
+    const { spec, status } = this.node() ?? {};
+    const before = this.#nodeBefore;
+    const now = { spec: JSON.stringify(spec), addresses: JSON.stringify(status?.addresses) };
+    this.#nodeBefore = now;
+    this.#onNode({ spec: now.spec !== before.spec, addresses: now.addresses !== before.addresses });
   }
 
   /** The node in the API, if it is known to be there. */

@@ -1,7 +1,7 @@
 import type { Pod, PodStatus } from "../../lib/model/pod.ts";
-import type { StepKind } from "../../lib/model/pod-step.ts";
+import type { StepKind, StepRecord } from "../../lib/model/pod-step.ts";
 import type { PodVerdict } from "../../lib/model/pod-verdict.ts";
-import type { StepHistory, StepRecord } from "../pipeline/pod-workers/step-history.ts";
+import type { PodHistory } from "../state/pod-life.ts";
 import { endText, lastEndOf, type ProbeKill, statusesOf } from "./container-end.ts";
 import { causeOf } from "./pod-cause.ts";
 
@@ -13,7 +13,7 @@ export interface PodFacts {
   readonly pod: Pod | undefined;
   readonly phase: "syncing" | "terminating" | "terminated";
   readonly blockedOn: { readonly text: string; readonly since: number } | undefined;
-  readonly history: Pick<StepHistory, "beganAt" | "records" | "dropped" | "current" | "start">;
+  readonly history: PodHistory;
   readonly status: PodStatus | undefined;
   readonly isReady: boolean;
   readonly verdict: PodVerdict | undefined;

@@ -1,6 +1,5 @@
 import type { PodStatus } from "../../lib/model/pod.ts";
-import type { StepKind } from "../../lib/model/pod-step.ts";
-import type { StepRecord } from "../pipeline/pod-workers/step-history.ts";
+import type { StepKind, StepRecord } from "../../lib/model/pod-step.ts";
 import { type ContainerEnd, endCause, endOf, lastEndOf, statusesOf, titleOf } from "./container-end.ts";
 import type { PodExplanation, PodFacts } from "./explain-pod.ts";
 

@@ -1,20 +1,21 @@
 import { type Clock, wallTimeOf } from "../../lib/base/clock.ts";
 import { dateOf, epochMs, type MonotonicTime } from "../../lib/base/time.ts";
 import { type PodStatus, type PodUid, sourceOf } from "../../lib/model/pod.ts";
-import type { PodWorker } from "../pipeline/pod-workers/pod-worker.ts";
 import { isFinal } from "../pipeline/status-manager/phase-by-states.ts";
 import type { ProbeTrouble } from "../pods/probes/probe-worker.ts";
+import { readinessOf } from "../pipeline/status-manager/readiness.ts";
 import type { Wanted } from "../server/explained.ts";
 import { type ObservedPod, runningContainers } from "../state/observed-pods.ts";
+import type { PodLife } from "../state/pod-life.ts";
+import type { ProbeNews } from "../state/probe-results.ts";
 import type { ProbeKill } from "./container-end.ts";
 import { EndedPods, listedMs } from "./ended-pods.ts";
 import { explainPod, type PodExplanation, type PodFacts } from "./explain-pod.ts";
-import { readinessOf } from "./pod-readiness.ts";
 
 export interface PodExplanationsOptions {
   readonly nodeName: string;
   readonly clock: Clock;
-  readonly workers: { all(): Iterable<PodWorker> };
+  readonly workers: { all(): Iterable<PodLife> };
   readonly statuses: { get(uid: PodUid): PodStatus | undefined };
   readonly observed: { get(uid: PodUid): ObservedPod | undefined };
   readonly probes: { troubles(uid: PodUid): readonly ProbeTrouble[] };
@@ -46,8 +47,9 @@ export class PodExplanations {
     this.#o = options;
   }
 
-  /** A liveness or startup probe has failed for good: its container is killed, and the next one knows nothing of the answer. */
-  probeFailed(uid: PodUid, kind: string, id: string): void {
+  /** When a liveness or startup probe has failed for good, its container is killed, and the next one knows nothing of the answer. */
+  probed({ uid, kind, id, outcome }: ProbeNews): void {
+    if (outcome !== "failure" || kind === "readiness") return;
     const container = this.#o.observed.get(uid)?.containers.find((c) => c.id === id)?.name;
     const trouble = this.#troubles(uid).find(
       (t) => t.kind === kind && (container === undefined || t.container === container),
@@ -57,7 +59,7 @@ export class PodExplanations {
   }
 
   /** Nothing of the pod is left: if it failed, it is explained for a while longer. To be called before its status is forgotten. */
-  gone(worker: PodWorker): void {
+  gone(worker: PodLife): void {
     const explanation = explainPod(this.#facts(worker));
     this.#kills.delete(worker.id.uid);
     if (explanation.failedAt !== null) this.#ended.remember(explanation, this.#o.clock.wall());
@@ -85,7 +87,7 @@ export class PodExplanations {
   }
 
   /** Not ready, on its way out, not staying up, or failed a short while ago. A pod that has completed is none of that. */
-  #isListed(worker: PodWorker, { cause, failedAt }: PodExplanation): boolean {
+  #isListed(worker: PodLife, { cause, failedAt }: PodExplanation): boolean {
     if (failedAt !== null && epochMs(this.#o.clock.wall()) - Date.parse(failedAt) < listedMs) return true;
     const status = this.#o.statuses.get(worker.id.uid);
     switch (worker.phase) {
@@ -100,7 +102,7 @@ export class PodExplanations {
     }
   }
 
-  #facts(worker: PodWorker): PodFacts {
+  #facts(worker: PodLife): PodFacts {
     const { clock, observed, runtime, statuses, volumes } = this.#o;
     const { id, pod, phase, blockedOn, history, verdict, waiting, endedByItself } = worker;
     const { uid } = id;
@@ -127,7 +129,7 @@ export class PodExplanations {
     return this.#o.probes.troubles(uid).map((trouble) => ({ ...trouble, at: epochMs(trouble.at) }));
   }
 
-  #unwrittenSince({ id, pod, phase, removed, history }: PodWorker): number | undefined {
+  #unwrittenSince({ id, pod, phase, removed, history }: PodLife): number | undefined {
     if (phase !== "terminated" || removed || pod === undefined) return undefined;
     if (pod.metadata.deletionTimestamp === undefined && this.#o.isWritten(id.uid)) return undefined;
     if (sourceOf(pod) !== "api") return undefined;
@@ -135,7 +137,7 @@ export class PodExplanations {
   }
 }
 
-function isReady({ pod, phase }: PodWorker, status: PodStatus | undefined): boolean {
+function isReady({ pod, phase }: PodLife, status: PodStatus | undefined): boolean {
   return phase === "syncing" && pod !== undefined && status !== undefined && readinessOf(pod, status).isReady;
 }
 

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Metrics } from "../../lib/base/metrics.ts";
+import { createMetrics, type Metrics } from "../../lib/base/metrics.ts";
 import type { ContainerId } from "../../lib/clients/cri/cri.ts";
 import type { Pod, PodStatus } from "../../lib/model/pod.ts";
 import { knownInStatus } from "../pods/probes/known-in-status.ts";
@@ -12,21 +12,24 @@ export interface PodProbes {
   readonly probes: ProbeManager;
   readonly memory: ProbeMemory;
   /** The result of a probe; of a container that was not probed yet, what is known from before. */
+  readonly metrics: Metrics;
   readonly known: { get(kind: ProbeKind, id: ContainerId, pod: Pod): ProbeOutcome | undefined };
 }
 
 export function podProbes(
   core: AgentCore,
-  parts: { metrics: Metrics; statusInApi: (pod: Pod) => PodStatus | undefined },
+  parts: { statusInApi: (pod: Pod) => PodStatus | undefined },
 ): PodProbes {
   const { clock, logger, results, running, cri, events, hostIps, options } = core;
+  // These series are many, and are served apart from the others.
+  const metrics = createMetrics();
   const memory = new ProbeMemory({ path: join(options.rootDir, "probe-results.json"), results, logger });
   // What is on disk is older if another kubelet was here since.
   const before = (kind: ProbeKind, pod: Pod, id: ContainerId) =>
     knownInStatus(parts.statusInApi(pod), kind, id) ?? memory.known(kind, id);
   const probes = new ProbeManager({
     ...{ clock, logger, results, events, hostIps, before },
-    metrics: parts.metrics,
+    metrics,
     observed: running,
     runtime: cri,
     random: Math.random,
@@ -34,6 +37,7 @@ export function podProbes(
   return {
     probes,
     memory,
+    metrics,
     known: { get: (kind, id, pod) => results.get(kind, id) ?? before(kind, pod, id) },
   };
 }

@@ -7,9 +7,10 @@ import { hostMounts, shareMountsOf } from "../../lib/host/mounts.ts";
 import { matchesTerms, type NodeTerm } from "../../lib/model/node-selector.ts";
 import type { Pod } from "../../lib/model/pod.ts";
 import { amountsOf, wholeOf } from "../../lib/model/resources.ts";
+import type { Reactors } from "../pipeline/sync-loop/event-table.ts";
 import { PluginManager } from "../plugins/plugin-manager.ts";
 import { contentPlugins } from "../pods/volumes/content/content-plugins.ts";
-import { type FollowedRef, podsFollowing } from "../pods/volumes/content/following.ts";
+import { podsFollowing } from "../pods/volumes/content/following.ts";
 import type { ServiceAccountTokens } from "../pods/volumes/content/tokens/service-account-tokens.ts";
 import { ClusterTrustBundles } from "../pods/volumes/content/trust-bundles/cluster-trust-bundles.ts";
 import { type CsiVolumes, csiVolumes } from "../pods/volumes/csi/csi-volumes.ts";
@@ -32,11 +33,12 @@ import { AttachedVolumes, type AttachedVolumesOptions } from "./attached-volumes
 
 const nodeWithinMs = 10_000;
 /** Types that a controller attaches. */
-const attachedPlugins = ["kubernetes.io/csi", "kubernetes.io/iscsi"];
+const csiPluginName = "kubernetes.io/csi";
+const attachedPlugins = [csiPluginName, "kubernetes.io/iscsi"];
 
 export interface PodVolumes extends Volumes {
-  /** Undefined where no controller attaches volumes to this node. */
-  readonly attached: AttachedVolumes | undefined;
+  /** `attachedVolumes` only where a controller attaches volumes to this node. */
+  readonly reactors: Pick<Reactors, "volumes" | "plugins"> & Partial<Pick<Reactors, "attachedVolumes">>;
   /** To be started in this order, before the first pod is worked on. */
   readonly components: readonly Component[];
   /** Why the node is not ready as far as volumes go. */
@@ -50,15 +52,12 @@ export function podVolumes(
   core: AgentCore,
   {
     tokens,
-    onCsiNode,
     ...parts
-  }: Pick<VolumesOptions, "phaseOf" | "ready" | "imageSource" | "recursiveReadOnly" | "onInUse"> & {
+  }: Pick<VolumesOptions, "phaseOf" | "ready" | "imageSource" | "recursiveReadOnly"> & {
     tokens: ServiceAccountTokens;
-    /** The node has its CSINode object: nothing of CSI keeps it from being ready any more. */
-    onCsiNode: () => void;
   },
 ): PodVolumes {
-  const { options: o, config, node, clock, logger, events, metrics, desired, objects, view } = core;
+  const { options: o, config, node, clock, logger, events, metrics, desired, objects, view, post } = core;
   const api = o.cluster?.transport;
   const { rootDir, gates } = o;
   const common = { clock, logger };
@@ -67,9 +66,8 @@ export function podVolumes(
       ? new ClusterTrustBundles({ api, ...common })
       : undefined;
   let csi: CsiVolumes | undefined;
-  const changed = (ref: FollowedRef) => volumes.manager.changed(podsFollowing(desired.all(), ref));
-  objects?.onChange(changed);
-  bundles?.onChange(() => changed({ kind: "ClusterTrustBundle" }));
+  objects?.onChange((ref) => post({ kind: "volume-content-changed", ref }));
+  bundles?.onChange(() => post({ kind: "volume-content-changed", ref: { kind: "ClusterTrustBundle" } }));
 
   const plugins = ({ mounts, applyFsGroup, guard }: PluginParts) => {
     const ownership = {
@@ -90,8 +88,8 @@ export function podVolumes(
         events,
         ...common,
         metrics,
-        onReady: onCsiNode,
-        onDriver: () => volumes.manager.poke((plugin) => plugin === "kubernetes.io/csi"),
+        onReady: () => post({ kind: "csi-node-ready" }),
+        onDriver: (driver) => post({ kind: "csi-driver-changed", driver }),
       });
     return [
       ...contentPlugins({
@@ -124,11 +122,12 @@ export function podVolumes(
           seen: () => view.node(),
           get: nodeGetter(api, node.name),
           clock,
-          onAttached: () => volumes.manager.poke((plugin) => attachedPlugins.includes(plugin)),
+          onAttached: () => post({ kind: "volumes-attached" }),
         })
       : undefined;
   const volumes = createVolumes({
     ...parts,
+    onInUse: () => post({ kind: "volumes-in-use" }),
     ...(attached && { verifyAttached: (unique, signal) => attached.verify(unique, signal) }),
     rootDir,
     ...common,
@@ -158,11 +157,25 @@ export function podVolumes(
     ...common,
     metrics,
   });
-  // Drivers are registered with the API server, too.
-  api?.onBack?.(() => registry.retry());
   return {
     ...volumes,
-    attached,
+    reactors: {
+      volumes: {
+        "runtime-synced": () => volumes.manager.poke(),
+        // What failed for want of it need not wait for its next retry.
+        "volumes-attached": () => volumes.manager.poke((plugin) => attachedPlugins.includes(plugin)),
+        "csi-driver-changed": () => volumes.manager.poke((plugin) => plugin === csiPluginName),
+        "volume-content-changed": ({ ref }) => volumes.manager.changed(podsFollowing(desired.all(), ref)),
+      },
+      // Drivers are registered with the API server, too.
+      plugins: { "api-back": () => registry.retry() },
+      ...(attached && {
+        attachedVolumes: {
+          "volumes-reported": ({ names }) => attached.reported(names),
+          "node-changed": () => attached.changed(),
+        },
+      }),
+    },
     components: [
       sharedMounts(rootDir),
       ...(bundles ? [bundles] : []),

@@ -1,7 +1,6 @@
 import { healthy } from "../../lib/base/component.ts";
 import { KubeletError } from "../../lib/base/errors.ts";
 import type { Pod, PodUid } from "../../lib/model/pod.ts";
-import type { PodVerdict } from "../../lib/model/pod-verdict.ts";
 import { declaredFeatures } from "../node/declared-features.ts";
 import type { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
 import type { PodWork, Report } from "../pipeline/pod-workers/pod-work.ts";
@@ -17,22 +16,17 @@ export function podWork(
   core: AgentCore,
   parts: {
     runtime: PodRuntime;
-    statuses: () => StatusManager;
+    statuses: Pick<StatusManager, "get" | "activeSince">;
     probes: { watch(pod: Pod): void };
     userNamespaces: { release(uid: PodUid): Promise<void> };
     volumes: VolumeManager;
     activePods: () => Pod[];
     /** The pod may run here, with the resources that it has now. */
     admitted: (pod: Pod) => void;
-    refreshStatus: (uid: PodUid) => void;
-    /** Ends a pod that may not run here after all. */
-    reject: (uid: PodUid, verdict: PodVerdict) => void;
-    /** Nothing of the pod is left on the node but what shows how it ended. */
-    onReleased: (uid: PodUid) => void;
   },
 ): PodWork {
-  const { node, config, events, connection, observed } = core;
-  const { runtime, probes, statuses, refreshStatus, volumes } = parts;
+  const { node, config, events, connection, observed, post } = core;
+  const { runtime, probes, statuses, volumes } = parts;
   const admit = podAdmission({
     nodeName: node.name,
     standing: () => core.view?.standing() ?? { labels: node.configuration.settings.labels, taints: [] },
@@ -60,7 +54,7 @@ export function podWork(
   const refuse = (pod: Pod, { code: reason, message }: KubeletError) => {
     events.warning(pod, reason, message);
     const verdict = { phase: "Failed", reason, message: `Pod was rejected: ${message}` } as const;
-    parts.reject(pod.metadata.uid, verdict);
+    post({ kind: "pod-rejected", uid: pod.metadata.uid, verdict });
   };
   /** Says which volume is waited for, as long as one is. */
   const volumesOf = async (pod: Pod, report: Report, signal: AbortSignal) => {
@@ -95,13 +89,10 @@ export function podWork(
       await runtime.release(uid);
       await parts.userNamespaces.release(uid);
       core.objects?.unregister({ metadata: { uid } });
-      parts.onReleased(uid);
+      post({ kind: "pod-released", uid });
     },
     remove: (id, signal) => runtime.remove(id, signal),
-    hasEnded: (pod) => {
-      refreshStatus(pod.metadata.uid);
-      return isFinal(statuses().get(pod.metadata.uid)?.phase);
-    },
+    hasEnded: ({ metadata }) => isFinal(statuses.get(metadata.uid)?.phase),
     admit: (pod) => {
       const verdict = admit(pod);
       if (verdict) events.warning(pod, verdict.reason, verdict.message.replace(/^Pod was rejected: /, ""));
@@ -110,7 +101,7 @@ export function podWork(
     },
     deadlineOf: (pod) => {
       const { activeDeadlineSeconds } = pod.spec;
-      const since = statuses().activeSince(pod.metadata.uid);
+      const since = statuses.activeSince(pod.metadata.uid);
       if (activeDeadlineSeconds == null || since === undefined) return undefined;
       return { since, limitMs: activeDeadlineSeconds * 1000 };
     },

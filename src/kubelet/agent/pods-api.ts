@@ -3,31 +3,33 @@ import type { Component } from "../../lib/base/component.ts";
 import type { Pod, PodUid } from "../../lib/model/pod.ts";
 import type { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
 import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
+import type { Reactors } from "../pipeline/sync-loop/event-table.ts";
+import { forEachPod } from "../pipeline/sync-loop/pod-dispatch.ts";
 import { droppedEvents } from "../server/pods-api/dropped-events.ts";
 import { PodFeed } from "../server/pods-api/pod-feed.ts";
 import { PodsApiServer } from "../server/pods-api/pods-api-server.ts";
+import { isMirror } from "../state/desired-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
 
-export interface PodsApi extends Pick<PodFeed, "changed" | "finished" | "gone"> {
+export interface PodsApi {
   readonly components: readonly Component[];
+  readonly reactors: Partial<Pick<Reactors, "podsApi">>;
 }
-
-const none: PodsApi = { components: [], changed() {}, finished() {}, gone() {} };
 
 /** List, get and watch of this node's pods on a unix socket, if the feature gate PodsAPI is on. */
 export function podsApi(
   { options, desired, clock, logger, metrics }: AgentCore,
-  parts: { workers: () => PodWorkers; statuses: () => StatusManager },
+  parts: { readonly workers: PodWorkers; readonly statuses: StatusManager },
 ): PodsApi {
   const dropped = droppedEvents(metrics);
-  if (!options.gates.enabled("PodsAPI")) return none;
-  const statusOf = ({ metadata }: Pod) => parts.statuses().get(metadata.uid);
+  if (!options.gates.enabled("PodsAPI")) return { components: [], reactors: {} };
+  const statusOf = ({ metadata }: Pod) => parts.statuses.get(metadata.uid);
   const withStatus = (pod: Pod): Pod => {
     const status = statusOf(pod);
     return status ? { ...pod, status } : pod;
   };
   // Whoever was removed is still reported until it has ended.
-  const known = (uid: PodUid) => desired.get(uid) ?? parts.workers().get(uid)?.pod;
+  const known = (uid: PodUid) => desired.get(uid) ?? parts.workers.get(uid)?.pod;
   const feed = new PodFeed({
     pods: () => desired.all().map(withStatus),
     pod(uid) {
@@ -42,8 +44,18 @@ export function podsApi(
   const socketPath = join(options.rootDir, "pods-api/pods-api.sock");
   return {
     components: [new PodsApiServer({ socketPath, feed, clock, logger })],
-    changed: (uid) => feed.changed(uid),
-    finished: (uid) => feed.finished(uid),
-    gone: (uid) => feed.gone(uid),
+    reactors: {
+      podsApi: {
+        "pods-changed": ({ change: { op, pods } }) => {
+          if (op === "REMOVE" || op === "RECONCILE") return;
+          forEachPod(pods, (pod) => {
+            if (!isMirror(pod)) feed.changed(pod.metadata.uid);
+          });
+        },
+        "pod-released": ({ uid }) => feed.finished(uid),
+        "worker-gone": ({ uid }) => feed.gone(uid),
+        "status-changed": ({ uid }) => feed.changed(uid),
+      },
+    },
   };
 }

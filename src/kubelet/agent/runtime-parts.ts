@@ -1,6 +1,6 @@
 import type { Component } from "../../lib/base/component.ts";
 import { hasChosenDnsPolicy } from "../../lib/model/asked-dns.ts";
-import type { Container, Pod, PodUid } from "../../lib/model/pod.ts";
+import type { PodUid } from "../../lib/model/pod.ts";
 import { PodFiles } from "../pipeline/pod-runtime/pod-files.ts";
 import { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
 import { restartDelays } from "../pipeline/pod-runtime/restart-backoff.ts";
@@ -39,11 +39,6 @@ export function podRuntime(
     phaseOf: (uid: PodUid) => "syncing" | "terminating" | "terminated" | undefined;
     /** Whether what nobody wants may be taken away. */
     mayJudge: () => boolean;
-    /** Other volumes are in use than before. */
-    onVolumesInUse: () => void;
-    onContainerStarted: (pod: Pod, container: Container) => void;
-    /** Something that kept the node from being ready is over. */
-    onCsiNode: () => void;
   },
 ): RuntimeParts {
   const { options: o, config, node, clock, logger, metrics, cri, events, observed, hostIps } = core;
@@ -66,8 +61,6 @@ export function podRuntime(
     tokens,
     phaseOf: parts.phaseOf,
     ready: parts.mayJudge,
-    onInUse: parts.onVolumesInUse,
-    onCsiNode: parts.onCsiNode,
     recursiveReadOnly: (pod) => core.features.recursiveReadOnly(requests.runtimeHandler(pod)),
     imageSource: async (pod, { reference = "", pullPolicy }, signal) => {
       const wanted = { image: reference, imagePullPolicy: pullPolicy };
@@ -139,7 +132,8 @@ export function podRuntime(
     probes: core.results,
     replaced: core.replaced,
     starting: core.starting,
-    onStarted: parts.onContainerStarted,
+    onStarted: (pod, container) =>
+      core.post({ kind: "container-started", uid: pod.metadata.uid, pod, container }),
     gates: core.restartGates,
     keptDead: o.deadContainers?.maxPerContainer,
     keptDeadMs: o.deadContainers?.minAgeMs,

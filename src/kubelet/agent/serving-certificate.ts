@@ -7,6 +7,7 @@ import type { CertificateManager } from "../certs/certificate-manager.ts";
 import type { CertificatePair } from "../certs/certificate-pair.ts";
 import { servingCertificateManager } from "../certs/managers.ts";
 import { selfSignedFiles } from "../certs/self-signed.ts";
+import type { Reactors } from "../pipeline/sync-loop/event-table.ts";
 import type { AgentCore } from "./agent-core.ts";
 
 /** What the agent's own server shows to those who connect to it. */
@@ -17,6 +18,15 @@ export interface ServingCertificate extends Component {
   onChange(listener: (pair: CertificatePair) => void): () => void;
   /** The node may have other names and addresses than before. */
   poke?(): void;
+}
+
+/** Another address of the node takes another certificate, where the cluster signs it. */
+export function servingReactors(
+  serving: ServingCertificate | undefined,
+): Partial<Pick<Reactors, "servingCertificate">> {
+  if (!serving?.poke) return {};
+  const poke = () => serving.poke?.();
+  return { servingCertificate: { "node-changed": ({ addresses }) => (addresses ? poke() : undefined) } };
 }
 
 /** Signed by the cluster on request (serverTLSBootstrap), that of tlsCertFile, or signed by itself. */

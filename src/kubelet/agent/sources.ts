@@ -4,6 +4,25 @@ import type { KubeletConfiguration } from "../../lib/config/kubelet-configuratio
 import { FileSource } from "../pipeline/sources/file-source.ts";
 import { HttpSource } from "../pipeline/sources/http-source.ts";
 import type { PodSource } from "../pipeline/sources/source.ts";
+import type { Route } from "../server/route.ts";
+import type { AgentCore } from "./agent-core.ts";
+import { appliedManifests } from "./applied-manifests.ts";
+import type { Cluster } from "./cluster.ts";
+
+export interface PodSources {
+  readonly sources: readonly PodSource[];
+  /** Routes by which pods are put here. */
+  readonly routes: readonly Route[];
+}
+
+/** All sources of pods that this agent has. */
+export function podSources(core: AgentCore, cluster: Pick<Cluster, "sources">): PodSources {
+  const { options: o, config, node, clock, logger } = core;
+  if (o.sources) return { sources: [...o.sources(node.name), ...cluster.sources], routes: [] };
+  const applied = appliedManifests(core);
+  const configured = configuredSources(config, node.name, clock, logger, o.localObjects !== undefined);
+  return { sources: [...configured, applied.source, ...cluster.sources], routes: applied.routes };
+}
 
 /** The pod sources that the configuration names. */
 export function configuredSources(

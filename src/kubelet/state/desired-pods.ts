@@ -1,4 +1,5 @@
 import {
+  annotationHash,
   annotationMirror,
   fullNameOf,
   isStatic,
@@ -10,6 +11,13 @@ import {
 /** A pod that stands in the API for a static pod of this node; its spec is never run. */
 export function isMirror(pod: Pod): boolean {
   return pod.metadata.annotations?.[annotationMirror] !== undefined;
+}
+
+/** True if the pod in the API is this pod, or the mirror of this version of it. */
+export function isSamePod(pod: Pod, inApi: Pod): boolean {
+  if (!isStatic(pod)) return inApi.metadata.uid === pod.metadata.uid;
+  const mirrored = inApi.metadata.annotations?.[annotationMirror];
+  return mirrored !== undefined && mirrored === pod.metadata.annotations?.[annotationHash];
 }
 
 /**

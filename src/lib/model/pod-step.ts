@@ -35,3 +35,22 @@ export interface StepDetails {
 export interface Step extends StepDetails {
   readonly text: string;
 }
+
+/** A step of a pod: since when, until when if it is over, and what went wrong in it if something did. */
+export interface StepRecord {
+  readonly kind: StepKind;
+  readonly text: string;
+  readonly container?: string;
+  readonly until?: number;
+  readonly startedAt: number;
+  readonly endedAt?: number;
+  readonly error?: string;
+}
+
+/** How a pod came up, once it did. */
+export interface PodStart {
+  readonly readyAt: number;
+  readonly tookMs: number;
+  /** How long it was at what, in the order in which it first was. */
+  readonly steps: readonly { readonly kind: StepKind; readonly ms: number }[];
+}

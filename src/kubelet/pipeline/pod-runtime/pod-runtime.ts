@@ -390,6 +390,8 @@ export class PodRuntime {
       metrics?.podStarting(pod);
       try {
         const config = await requests.sandbox(pod, attempt);
+        // The pod may have to end since its turn began.
+        signal.throwIfAborted();
         await runtime.runPodSandbox(config, requests.runtimeHandler(pod));
       } catch (error) {
         if (isAbort(error) || signal.aborted) throw error;

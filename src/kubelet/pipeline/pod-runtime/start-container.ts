@@ -99,6 +99,8 @@ export class ContainerStarter {
       });
     const id = await this.#o.gate.run(
       async () => {
+        // The pod may have to end since its turn came.
+        signal.throwIfAborted();
         const counted = (mountFailed: boolean) => this.#countImageVolumes(config, mountFailed);
         const id = await this.#o.runtime.createContainer(sandbox.id, config, sandboxConfig).catch((error) => {
           counted(/(^|desc = )ImageVolumeMountFailed/.test(messageOf(error)));

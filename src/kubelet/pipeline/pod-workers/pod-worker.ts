@@ -5,6 +5,7 @@ import { earliest, epochMs, type MonotonicTime, type WallTime } from "../../../l
 import type { Pod, PodId } from "../../../lib/model/pod.ts";
 import type { Step } from "../../../lib/model/pod-step.ts";
 import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
+import type { PodLife, WorkerPhase } from "../../state/pod-life.ts";
 import { graceOf } from "./grace.ts";
 import { PassTimer } from "./pass-timer.ts";
 import { deadlineExceeded, type PodWork, type TerminateOptions, type Waiting } from "./pod-work.ts";
@@ -17,8 +18,6 @@ type Life =
   | { phase: "syncing"; begun: boolean }
   | { phase: "terminating"; graceSeconds: number | undefined }
   | { phase: "terminated"; graceSeconds: number | undefined; released: boolean };
-
-export type WorkerPhase = Life["phase"];
 
 export interface PodWorkerOptions {
   id: PodId;
@@ -47,7 +46,7 @@ const longestRetryMs = 10_000;
  * The life of one pod: syncing, then terminating, then terminated, never back. Its work is serial; a wish that arrives
  * during a pass is served by the next one, and a wish to end, or to end sooner, cancels the pass.
  */
-export class PodWorker {
+export class PodWorker implements PodLife {
   readonly id: PodId;
   readonly #o: PodWorkerOptions;
   #pod: Pod | undefined;
@@ -165,6 +164,8 @@ export class PodWorker {
       this.#specChanged = true;
       if (this.#life.begun) this.#watchDeadline();
       if (news === "spec" || this.#failures === 0 || this.#pass) this.poke();
+      // The status is made of the spec, too.
+      this.#o.onChange();
     }
     if (deletionTimestamp !== undefined)
       this.terminate({ removed: false, graceSeconds: deletionGracePeriodSeconds });

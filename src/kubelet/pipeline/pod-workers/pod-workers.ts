@@ -2,9 +2,11 @@ import type { Clock } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { fullNameOf, isStatic, type Pod, type PodId, type PodUid } from "../../../lib/model/pod.ts";
+import type { Step } from "../../../lib/model/pod-step.ts";
 import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
+import type { WorkerPhase } from "../../state/pod-life.ts";
 import type { PodWork, TerminateOptions } from "./pod-work.ts";
-import { PodWorker, type WorkerPhase } from "./pod-worker.ts";
+import { PodWorker } from "./pod-worker.ts";
 import type { WorkerMetrics } from "./worker-metrics.ts";
 
 export interface PodWorkersOptions {
@@ -49,6 +51,7 @@ export class PodWorkers implements Component {
 
   /** Lets the workers begin. Before it, they only collect: without a first look at the runtime any start could be a second one. */
   release(): void {
+    if (!this.#held) return;
     this.#held = false;
     for (const worker of this.#workers.values()) worker.start();
   }
@@ -76,6 +79,17 @@ export class PodWorkers implements Component {
   terminate(uid: PodUid, options: TerminateOptions): void {
     if (options.removed) this.#successors.delete(uid);
     this.#workers.get(uid)?.terminate(options);
+  }
+
+  /** Ends a pod that may not run here after all. */
+  reject(uid: PodUid, verdict: PodVerdict): void {
+    this.#o.metrics?.refused(verdict.reason);
+    this.terminate(uid, { removed: false, verdict });
+  }
+
+  /** Whether the pod is ready by its status, and what keeps it from it if that is nothing that its worker does. */
+  readiness(uid: PodUid, isReady: boolean, why: Step | undefined): void {
+    this.#workers.get(uid)?.readiness(isReady, why);
   }
 
   /** The runtime has this pod and nobody wants it. */

@@ -1,23 +1,4 @@
-import type { Step, StepKind } from "../../../lib/model/pod-step.ts";
-
-/** A step of a pod: since when, until when if it is over, and what went wrong in it if something did. */
-export interface StepRecord {
-  readonly kind: StepKind;
-  readonly text: string;
-  readonly container?: string;
-  readonly until?: number;
-  readonly startedAt: number;
-  readonly endedAt?: number;
-  readonly error?: string;
-}
-
-/** How a pod came up, once it did. */
-export interface PodStart {
-  readonly readyAt: number;
-  readonly tookMs: number;
-  /** How long it was at what, in the order in which it first was. */
-  readonly steps: readonly { readonly kind: StepKind; readonly ms: number }[];
-}
+import type { PodStart, Step, StepKind, StepRecord } from "../../../lib/model/pod-step.ts";
 
 /** Of each pod, the last so many steps are kept, and so much of each text: registries and runtimes can be verbose. */
 const mostRecords = 32;

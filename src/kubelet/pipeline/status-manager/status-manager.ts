@@ -84,6 +84,11 @@ export class StatusManager {
     return this.#entries.get(uid)?.activeSince;
   }
 
+  /** True once the status of a static pod has the times that its mirror had. */
+  hasTimesOfMirror(uid: PodUid): boolean {
+    return this.#entries.get(uid)?.mirrored ?? false;
+  }
+
   /** Makes the status anew from what is known now. */
   refresh(pod: Pod, details: StatusDetails): void {
     const { clock, observed, probes, hostIPs, runtimeName, gates = defaultStatusGates } = this.#o;

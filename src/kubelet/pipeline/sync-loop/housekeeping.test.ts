@@ -93,3 +93,44 @@ test("ends when told to, with no timer left", async (t) => {
   await housekeeping.done;
   assert.equal(clock.pending, 0);
 });
+
+test("nothing is called an orphan before all sources have delivered; then it is ended, once known no more", async () => {
+  const clock = new FakeClock();
+  const orphans: string[] = [];
+  const removed: string[] = [];
+  let mayJudge = false;
+  const known = new Set(["wanted"]);
+  const id = (uid: string) => ({ uid: uid as PodUid, name: uid, namespace: "default" });
+  const stop = new AbortController();
+  const housekeeping = new Housekeeping({
+    clock,
+    logger: silentLogger,
+    mayJudge: () => mayJudge,
+    isKnown: (uid) => known.has(uid),
+    inRuntime: () => [id("wanted"), id("stray"), id("others")],
+    mayEnd: (uid) => uid !== "others",
+    removesLeftovers: true,
+    terminateOrphan: (p) => {
+      orphans.push(p.uid);
+      known.add(p.uid);
+    },
+    files: {
+      known: async () => [id("wanted"), id("stray"), id("others"), id("old")],
+      remove: async (p) => void removed.push(`files of ${p.uid}`),
+      removeDeadLinks: async () => {},
+    },
+    cgroups: {
+      list: async () => ["wanted" as PodUid, "older" as PodUid],
+      remove: async (uid) => void removed.push(`cgroup of ${uid}`),
+    },
+  });
+  await housekeeping.start(stop.signal);
+  await clock.advance(60_000);
+  assert.deepEqual([orphans, removed], [[], []]);
+  mayJudge = true;
+  await clock.advance(10_000);
+  assert.deepEqual(orphans, ["stray"]);
+  assert.deepEqual(removed, ["files of old", "cgroup of older"]);
+  stop.abort();
+  await housekeeping.done;
+});

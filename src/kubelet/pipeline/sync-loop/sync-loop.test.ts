@@ -1,98 +1,111 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aPod } from "../../../../test/builders/pods.ts";
 import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
-import { silentLogger } from "../../../lib/base/logger.ts";
-import type { Pod, PodUid } from "../../../lib/model/pod.ts";
-import { Housekeeping } from "./housekeeping.ts";
-import { type PodChange, SyncLoop } from "./sync-loop.ts";
+import { type Logger, silentLogger } from "../../../lib/base/logger.ts";
+import type { PodUid } from "../../../lib/model/pod.ts";
+import { SyncLoop } from "./sync-loop.ts";
+
+const uid = "1" as PodUid;
 
 async function setUp() {
   const clock = new FakeClock();
-  const calls: string[] = [];
-  const desired = new Map<PodUid, Pod>();
   const lags: number[] = [];
+  const errors: unknown[] = [];
   const stop = new AbortController();
-  const loop = new SyncLoop({
-    clock,
-    logger: silentLogger,
-    desired: { set: (pod) => desired.set(pod.metadata.uid, pod), remove: (uid) => desired.delete(uid) },
-    workers: {
-      update: (pod, news) => {
-        if (pod.metadata.name === "bad") throw new Error("a fault");
-        const what = pod.metadata.deletionTimestamp ? " being deleted" : news === "status" ? " status" : "";
-        calls.push(`update ${pod.metadata.uid}${what}`);
-      },
-      terminate: (uid, o) =>
-        calls.push(`terminate ${uid} ${o.removed ? "removed" : "deleted"} ${o.graceSeconds ?? ""}`),
-      poke: (uid) => calls.push(`poke ${uid}`),
-      pokeAll: () => calls.push("poke all"),
-    },
-    onLag: (ms) => lags.push(ms),
-  });
-  await loop.start(stop.signal);
-  const change = (op: PodChange["op"], ...pods: Pod[]) =>
-    loop.post({ kind: "pods", change: { op, source: "file", pods } });
-  return { clock, calls, desired, loop, change, stop, lags };
+  const logger: Logger = { ...silentLogger, error: (message, fields) => errors.push({ message, ...fields }) };
+  const loop = new SyncLoop({ clock, logger, onLag: (ms) => lags.push(ms) });
+  const start = () => loop.start(stop.signal);
+  return { clock, loop, lags, errors, stop, start };
 }
 
-const pod = (uid: string, meta: Partial<Pod["metadata"]> = {}) => aPod({}, { uid: uid as PodUid, ...meta });
+test("a reaction never runs within the post that causes it, and what it posts comes after it", async () => {
+  const { loop, start } = await setUp();
+  const calls: string[] = [];
+  loop.subscribe({
+    housekeeping: {
+      "source-synced": () => {
+        calls.push("begin");
+        loop.post({ kind: "api-back" });
+        calls.push("end");
+      },
+      "runtime-synced": () => calls.push("synced"),
+    },
+    plugins: { "api-back": () => calls.push("back") },
+  });
+  await start();
+  loop.post({ kind: "source-synced", source: "file" });
+  loop.post({ kind: "runtime-synced" });
+  assert.deepEqual(calls, []);
+  await Promise.resolve();
+  assert.deepEqual(calls, ["begin", "end", "synced", "back"]);
+});
 
-test("changes reach the desired pods and the workers, in order", async () => {
-  const { calls, desired, change } = await setUp();
-  change("ADD", pod("1"), pod("2"));
-  change("UPDATE", pod("1"));
-  change("RECONCILE", pod("1"));
-  change("DELETE", pod("2", { deletionTimestamp: "2026-01-01T00:00:05Z", deletionGracePeriodSeconds: 5 }));
-  change("REMOVE", pod("1", { deletionGracePeriodSeconds: 3 }));
+test("whoever awaits what was settled after a post goes on after the reactions to it", async () => {
+  const { loop, start } = await setUp();
+  const calls: string[] = [];
+  loop.subscribe({ plugins: { "api-back": () => calls.push("reaction") } });
+  await start();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const waiting = promise.then(() => calls.push("continuation"));
+  loop.post({ kind: "api-back" });
+  resolve();
+  await waiting;
+  assert.deepEqual(calls, ["reaction", "continuation"]);
+});
+
+test("what is posted before the start waits for it; nothing is handled after the end", async () => {
+  const { loop, start, stop } = await setUp();
+  const calls: string[] = [];
+  loop.subscribe({ plugins: { "api-back": () => calls.push("back") } });
+  loop.post({ kind: "api-back" });
   await settle();
-  assert.deepEqual(calls, [
-    "update 1",
-    "update 2",
-    "update 1",
-    "update 1 status",
-    "update 2 being deleted",
-    "terminate 1 removed 3",
+  assert.deepEqual(calls, []);
+  await start();
+  await settle();
+  assert.deepEqual(calls, ["back"]);
+  stop.abort();
+  loop.post({ kind: "api-back" });
+  await settle();
+  assert.deepEqual(calls, ["back"]);
+});
+
+test("a fault costs one reaction to one event, and is logged with both", async () => {
+  const { loop, start, errors } = await setUp();
+  const calls: string[] = [];
+  loop.subscribe({
+    nodeStatus: {
+      "runtime-state": () => {
+        throw new Error("a fault");
+      },
+      "volumes-in-use": () => calls.push("node in use"),
+      "csi-node-ready": () => {},
+      "node-changed": () => {},
+    },
+    pleg: { "runtime-state": ({ state }) => calls.push(`pleg ${state}`) },
+  });
+  await start();
+  loop.post({ kind: "runtime-state", state: "up" });
+  loop.post({ kind: "volumes-in-use" });
+  await settle();
+  assert.deepEqual(calls, ["pleg up", "node in use"]);
+  assert.deepEqual(errors, [
+    { message: "Failed to react to event", event: "runtime-state", reactor: "nodeStatus", err: "a fault" },
   ]);
-  assert.deepEqual([...desired.keys()], ["2"]);
 });
 
-test("a source counts as heard when its pods were passed on, not when they were said", async () => {
-  const { loop, change } = await setUp();
-  change("ADD");
-  assert.equal(loop.hasHeard("file"), false);
+test("events that cause one another without end leave I/O its turn", async () => {
+  const { loop, start, stop } = await setUp();
+  loop.subscribe({ plugins: { "api-back": () => loop.post({ kind: "api-back" }) } });
+  await start();
+  loop.post({ kind: "api-back" });
   await settle();
-  assert.equal(loop.hasHeard("file"), true);
-  assert.equal(loop.hasHeard("api"), false);
-});
-
-test("a fault in one event does not keep the next from being handled", async () => {
-  const { calls, change } = await setUp();
-  change("ADD", pod("1", { name: "bad" }));
-  change("ADD", pod("2"));
+  stop.abort();
   await settle();
-  assert.deepEqual(calls, ["update 2"]);
-});
-
-test("a fault with one pod does not keep the others of the same change from being handled", async () => {
-  const { calls, desired, change } = await setUp();
-  change("ADD", pod("1", { name: "bad" }), pod("2"));
-  await settle();
-  assert.deepEqual(calls, ["update 2"]);
-  assert.deepEqual([...desired.keys()], ["1", "2"]);
-});
-
-test("runtime events and probe results wake one worker, a runtime that is back wakes all", async () => {
-  const { calls, loop } = await setUp();
-  loop.post({ kind: "runtime", uid: "1" as PodUid, what: "ContainerDied" });
-  loop.post({ kind: "probe", uid: "2" as PodUid, what: "liveness failure" });
-  loop.post({ kind: "runtime-up" });
-  await settle();
-  assert.deepEqual(calls, ["poke 1", "poke 2", "poke all"]);
 });
 
 test("a loop that does not turn is unhealthy", async () => {
-  const { clock, loop, stop, lags } = await setUp();
+  const { clock, loop, stop, lags, start } = await setUp();
+  await start();
   await clock.advance(3000);
   assert.deepEqual(loop.health(), { ok: true });
   // Each tick, and what it posts.
@@ -103,43 +116,11 @@ test("a loop that does not turn is unhealthy", async () => {
   assert.match(health.ok ? "" : health.reason, /sync loop was last seen active 121s ago/);
 });
 
-test("nothing is called an orphan before all sources were heard; then it is ended, once known no more", async () => {
-  const clock = new FakeClock();
-  const orphans: string[] = [];
-  const removed: string[] = [];
-  let mayJudge = false;
-  const known = new Set(["wanted"]);
-  const id = (uid: string) => ({ uid: uid as PodUid, name: uid, namespace: "default" });
-  const stop = new AbortController();
-  const housekeeping = new Housekeeping({
-    clock,
-    logger: silentLogger,
-    mayJudge: () => mayJudge,
-    isKnown: (uid) => known.has(uid),
-    inRuntime: () => [id("wanted"), id("stray"), id("others")],
-    mayEnd: (uid) => uid !== "others",
-    removesLeftovers: true,
-    terminateOrphan: (p) => {
-      orphans.push(p.uid);
-      known.add(p.uid);
-    },
-    files: {
-      known: async () => [id("wanted"), id("stray"), id("others"), id("old")],
-      remove: async (p) => void removed.push(`files of ${p.uid}`),
-      removeDeadLinks: async () => {},
-    },
-    cgroups: {
-      list: async () => ["wanted" as PodUid, "older" as PodUid],
-      remove: async (uid) => void removed.push(`cgroup of ${uid}`),
-    },
-  });
-  await housekeeping.start(stop.signal);
-  await clock.advance(60_000);
-  assert.deepEqual([orphans, removed], [[], []]);
-  mayJudge = true;
-  await clock.advance(10_000);
-  assert.deepEqual(orphans, ["stray"]);
-  assert.deepEqual(removed, ["files of old", "cgroup of older"]);
-  stop.abort();
-  await housekeeping.done;
+test("the lag of an event is the time since it was posted", async () => {
+  const { clock, loop, lags, start } = await setUp();
+  loop.post({ kind: "runtime-observed", uid, what: "ContainerDied" });
+  await clock.advance(700);
+  await start();
+  await settle();
+  assert.deepEqual(lags, [700]);
 });

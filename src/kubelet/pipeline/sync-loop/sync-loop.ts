@@ -2,51 +2,38 @@ import type { Clock } from "../../../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../../../lib/base/component.ts";
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
-import { type Pod, type PodSourceName, type PodUid, podRef } from "../../../lib/model/pod.ts";
-
-export interface PodChange {
-  op: "ADD" | "UPDATE" | "REMOVE" | "RECONCILE" | "DELETE";
-  source: PodSourceName;
-  pods: readonly Pod[];
-}
-
-export type SyncEvent =
-  | { kind: "pods"; change: PodChange }
-  | { kind: "runtime"; uid: PodUid; what: string }
-  | { kind: "runtime-up" }
-  | { kind: "probe"; uid: PodUid; what: string }
-  | { kind: "tick" };
+import { podRef } from "../../../lib/model/pod.ts";
+import { type Reaction, type Reactors, reactionsOf } from "./event-table.ts";
+import type { EventKind, KubeletEvent } from "./events.ts";
 
 export interface SyncLoopOptions {
   clock: Clock;
   logger: Logger;
-  desired: { set(pod: Pod): void; remove(uid: PodUid): void };
-  workers: {
-    /** `news`: what of it has changed. */
-    update(pod: Pod, news: "spec" | "status"): void;
-    terminate(uid: PodUid, options: { removed: boolean; graceSeconds?: number }): void;
-    poke(uid: PodUid): void;
-    pokeAll(): void;
-  };
-  /** What a source wants was passed on for the first time. */
-  onHeard?: (source: PodSourceName) => void;
-  /** How late the loop was: a tick after its time, or events after they were posted. */
+  /** How late the loop was: a tick after its time, or an event after it was posted. */
   onLag?: (ms: number) => void;
 }
 
 const tickMs = 1000;
 const unhealthyAfterMs = 2 * 60_000;
+/** After so many events in a row, I/O gets its turn. */
+const mostAtOnce = 10_000;
 
-/** Takes what happened, in order, and tells who has to act on it. Never waits for anything. */
+/**
+ * The only fan-out of events. Takes them in the order in which they were posted and runs the reactions of the event table. It never
+ * waits, and it never runs a reaction while another runs.
+ *
+ * The queue is drained in the next microtask. So whoever awaits something that was settled after a post goes on after the reactions
+ * to it: a worker that has had its pod looked at finds the status of what was seen.
+ */
 export class SyncLoop implements Component {
   readonly name = "syncloop";
   readonly #o: SyncLoopOptions;
-  #queue: SyncEvent[] = [];
+  #reactions: Readonly<Record<EventKind, readonly Reaction[]>> = reactionsOf({});
+  #queue: { event: KubeletEvent; postedAt: number }[] = [];
   #scheduled = false;
   #running = false;
   #lastTickAt = 0;
   #cancelTick: (() => void) | undefined;
-  #heard = new Set<PodSourceName>();
   #ended = Promise.withResolvers<void>();
 
   constructor(options: SyncLoopOptions) {
@@ -55,6 +42,11 @@ export class SyncLoop implements Component {
 
   get done(): Promise<void> {
     return this.#ended.promise;
+  }
+
+  /** To be called once, before the start. What is posted before the start waits for it. */
+  subscribe(reactors: Partial<Reactors>): void {
+    this.#reactions = reactionsOf(reactors);
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -66,7 +58,7 @@ export class SyncLoop implements Component {
       this.#cancelTick?.();
       this.#ended.resolve();
     });
-    this.#schedule();
+    this.#schedule(queueMicrotask);
   }
 
   health(): Health {
@@ -78,28 +70,45 @@ export class SyncLoop implements Component {
     };
   }
 
-  /** True once what the source wants was not only said but also passed on: before that, its pods look like nobody's. */
-  hasHeard(source: PodSourceName): boolean {
-    return this.#heard.has(source);
-  }
+  readonly post = (event: KubeletEvent): void => {
+    this.#queue.push({ event, postedAt: this.#o.clock.now() });
+    this.#schedule(queueMicrotask);
+  };
 
-  post(event: SyncEvent): void {
-    this.#queue.push(event);
-    this.#schedule();
-  }
-
-  #schedule(): void {
+  #schedule(later: (drain: () => void) => void): void {
     if (this.#scheduled || !this.#running || this.#queue.length === 0) return;
     this.#scheduled = true;
-    const due = this.#o.clock.now();
-    setImmediate(() => {
-      this.#scheduled = false;
-      if (!this.#running) return;
-      this.#o.onLag?.(Math.max(0, this.#o.clock.now() - due));
-      const batch = this.#queue;
-      this.#queue = [];
-      for (const event of batch) this.#safely(event.kind, () => this.#dispatch(event));
-    });
+    later(() => this.#drain());
+  }
+
+  #drain(): void {
+    const { clock, onLag } = this.#o;
+    let taken = 0;
+    // What is posted meanwhile is taken, too.
+    for (const { event, postedAt } of this.#queue) {
+      if (taken >= mostAtOnce || !this.#running) break;
+      taken++;
+      onLag?.(Math.max(0, clock.now() - postedAt));
+      this.#dispatch(event);
+    }
+    this.#queue.splice(0, taken);
+    this.#scheduled = false;
+    this.#schedule(setImmediate);
+  }
+
+  #dispatch(event: KubeletEvent): void {
+    if (event.kind === "tick") this.#lastTickAt = this.#o.clock.now();
+    this.#log(event);
+    for (const { who, react } of this.#reactions[event.kind]) {
+      try {
+        react(event as never);
+      } catch (error) {
+        // It costs this reaction to this event, and nothing else.
+        const podUID = "uid" in event ? event.uid : undefined;
+        const fields = { event: event.kind, reactor: who, ...(podUID && { podUID }), err: messageOf(error) };
+        this.#o.logger.error("Failed to react to event", fields);
+      }
+    }
   }
 
   #scheduleTick(): void {
@@ -112,61 +121,16 @@ export class SyncLoop implements Component {
     });
   }
 
-  /** A fault costs one event or one pod at most, never the loop. */
-  #safely(kind: string, dispatch: () => void): void {
-    try {
-      dispatch();
-    } catch (error) {
-      this.#o.logger.error("Dispatching an event failed", { kind, err: messageOf(error) });
-    }
-  }
-
-  #dispatch(event: SyncEvent): void {
-    const { workers, logger, clock } = this.#o;
-    switch (event.kind) {
-      case "pods":
-        return this.#dispatchPods(event.change);
-      case "runtime":
-        logger.debug(4, "Pod changed in the runtime", { podUID: event.uid, event: event.what });
-        return workers.poke(event.uid);
-      case "probe":
-        logger.debug(4, "A probe came to another result", { podUID: event.uid, event: event.what });
-        return workers.poke(event.uid);
-      case "runtime-up":
-        return workers.pokeAll();
-      case "tick":
-        this.#lastTickAt = clock.now();
-        return;
-      default:
-        event satisfies never;
-    }
-  }
-
-  #dispatchPods({ op, source, pods }: PodChange): void {
+  #log(event: KubeletEvent): void {
     const { logger } = this.#o;
-    const isFirst = !this.#heard.has(source);
-    this.#heard.add(source);
-    logger.debug(2, `SyncLoop ${op}`, { source, pods: pods.map(podRef) });
-    for (const pod of pods) this.#safely(`pods ${op}`, () => this.#dispatchPod(op, pod));
-    if (isFirst) this.#o.onHeard?.(source);
-  }
-
-  #dispatchPod(op: PodChange["op"], pod: Pod): void {
-    const { desired, workers } = this.#o;
-    const { uid, deletionGracePeriodSeconds: graceSeconds } = pod.metadata;
-    switch (op) {
-      case "ADD":
-      case "UPDATE":
-      case "RECONCILE":
-      // A pod that is being deleted says so itself; its worker may also hear of it first in this way.
-      case "DELETE":
-        desired.set(pod);
-        return workers.update(pod, op === "RECONCILE" ? "status" : "spec");
-      case "REMOVE":
-        desired.remove(uid);
-        return workers.terminate(uid, { removed: true, graceSeconds });
-      default:
-        op satisfies never;
+    if (event.kind === "pods-changed") {
+      const { op, source, pods } = event.change;
+      logger.debug(2, `SyncLoop ${op}`, { source, pods: pods.map(podRef) });
+    } else if (event.kind === "runtime-observed")
+      logger.debug(4, "Pod changed in the runtime", { podUID: event.uid, event: event.what });
+    else if (event.kind === "probe-result") {
+      const { kind, outcome } = event.result;
+      logger.debug(4, "Probe result changed", { podUID: event.uid, event: `${kind} ${outcome}` });
     }
   }
 }

@@ -116,6 +116,13 @@ export class ProbeManager implements Component {
     this.observed(uid);
   }
 
+  /** A pod begins, begins to end, or has nothing that runs any more. */
+  phaseChanged(uid: PodUid, phase: "syncing" | "terminating" | "terminated", pod: Pod | undefined): void {
+    if (phase === "syncing" && pod) this.watch(pod);
+    else if (phase === "terminating") this.stopForTermination(uid);
+    else if (phase === "terminated") this.forget(uid);
+  }
+
   /** The runtime's view of the pod has changed. */
   observed(uid: PodUid): void {
     if (!this.#active) return;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aContainer, aPod } from "../../../test/builders/pods.ts";
-import type { ContainerStatus, PodStatus } from "../../lib/model/pod.ts";
-import { readinessOf } from "./pod-readiness.ts";
+import { aContainer, aPod } from "../../../../test/builders/pods.ts";
+import type { ContainerStatus, PodStatus } from "../../../lib/model/pod.ts";
+import { readinessOf } from "./readiness.ts";
 
 const status = (name: string, more: Partial<ContainerStatus>): ContainerStatus => ({
   ...{ name, image: "", imageID: "", restartCount: 0, ready: false },

@@ -1,0 +1,124 @@
+import { join } from "node:path";
+import { createPodCounts } from "../pipeline/pod-workers/pod-counts.ts";
+import { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
+import { createWorkerMetrics } from "../pipeline/pod-workers/worker-metrics.ts";
+import { StatusManager } from "../pipeline/status-manager/status-manager.ts";
+import { createStatusMetrics } from "../pipeline/status-manager/status-metrics.ts";
+import { WorkerStatuses } from "../pipeline/status-manager/worker-statuses.ts";
+import type { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
+import { UserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
+import { Allocation } from "../resources/allocation/allocation.ts";
+import { readySandbox, runningContainers } from "../state/observed-pods.ts";
+import type { AgentCore } from "./agent-core.ts";
+import type { Cluster } from "./cluster.ts";
+import { formerVersions } from "./other-pods.ts";
+import { PodBoard } from "./pod-board.ts";
+import { podCgroupReader } from "./pod-cgroup-reader.ts";
+import { PodExplanations } from "./pod-explanations.ts";
+import { podProbes } from "./pod-probes.ts";
+import { podWork } from "./pod-work.ts";
+import { withQosShares } from "./qos-shares.ts";
+import { runtimeObserver } from "./runtime-observer.ts";
+import { podRuntime } from "./runtime-parts.ts";
+import { tracedWork } from "./traced-work.ts";
+
+export type PodParts = ReturnType<typeof podParts>;
+
+/** All that runs pods and reports on them. */
+export function podParts(
+  core: AgentCore,
+  parts: { initialSync: InitialSync; cluster: () => Pick<Cluster, "statusInApi" | "isWritten"> },
+) {
+  const { options: o, config, node, clock, logger, metrics, events, desired, observed, post } = core;
+  const { initialSync, cluster } = parts;
+  const userNamespaces = new UserNamespaces({
+    podsDir: join(o.rootDir, "pods"),
+    idsPerPod: config.userNamespaces?.idsPerPod,
+    maxPods: config.maxPods,
+  });
+  const allocation = new Allocation({
+    ...{ rootDir: o.rootDir, events, clock, logger },
+    gates: {
+      podLevel: o.gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
+      initContainers: o.gates.enabled("InPlacePodVerticalScalingInitContainers"),
+    },
+  });
+  const allocatedPods = () => desired.all().map((pod) => allocation.allocatedPod(pod));
+  const activePods = () => allocatedPods().filter((p) => workers.get(p.metadata.uid)?.phase !== "terminated");
+  const cgroups = withQosShares(node.cgroups, allocatedPods, logger);
+  const { pleg, eventStream } = runtimeObserver(core);
+  const run = podRuntime(core, {
+    cgroups,
+    userNamespaces,
+    refresh: (uid) => pleg.refresh(uid),
+    phaseOf: (uid) => workers.get(uid)?.phase ?? (desired.get(uid) ? "syncing" : undefined),
+    mayJudge: () => initialSync.mayJudge(),
+  });
+  const { runtime, requests, volumes } = run;
+  const probing = podProbes(core, { statusInApi: (pod) => cluster().statusInApi(pod) });
+  const { probes } = probing;
+  const statuses = new StatusManager({
+    clock,
+    logger,
+    observed: core.running,
+    probes: probing.known,
+    replaced: core.replaced,
+    gates: {
+      restart: core.restartGates,
+      stopSignals: node.settings.gates.containerStopSignals,
+      podLevelStatus: o.gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
+      podLevelResources: node.settings.gates.podLevelResources,
+    },
+    recursiveReadOnly: (pod) => {
+      const handler = requests.knownHandler(pod);
+      return handler !== undefined && core.features.recursiveReadOnly(handler);
+    },
+    podCgroup: podCgroupReader(core, (pod) => cgroups.parentFor(pod)),
+    allocation,
+    hostIPs: core.hostIps,
+    runtimeName: () => core.connection.runtime?.name ?? "unknown",
+    onChange: (uid) => post({ kind: "status-changed", uid }),
+    metrics: createStatusMetrics(metrics),
+  });
+  const work = podWork(core, {
+    ...{ runtime, probes, userNamespaces, statuses, activePods },
+    volumes: volumes.manager,
+    admitted: (pod) => allocation.admitted(pod),
+  });
+  const workers: PodWorkers = new PodWorkers({
+    work: tracedWork(work, core.tracing?.tracer),
+    clock,
+    logger,
+    syncEveryMs: () => config.syncFrequency * (1 + Math.random() * 0.5),
+    formerVersions: (pod) => formerVersions(pod, observed, desired),
+    onChange: (uid) => post({ kind: "worker-changed", uid }),
+    onPhase: (uid, phase) => post({ kind: "worker-phase", uid, phase }),
+    onVerdict: (pod, verdict) => post({ kind: "worker-verdict", uid: pod.metadata.uid, pod, verdict }),
+    onGone: (uid, worker) => post({ kind: "worker-gone", uid, worker }),
+    metrics: createWorkerMetrics({
+      metrics,
+      runs: (uid) =>
+        readySandbox(observed.get(uid)) !== undefined || runningContainers(observed.get(uid)).length > 0,
+    }),
+  });
+  createPodCounts(metrics, {
+    desired: () => desired.all(),
+    active: activePods,
+    mirrors: () => desired.mirrors(),
+    workers: () => workers.all(),
+  });
+  const workerStatuses = new WorkerStatuses({
+    ...{ workers, statuses },
+    mirrorStatus: (pod) => cluster().statusInApi(pod),
+  });
+  const board = new PodBoard({ clock, workers, statuses, runtimeHealth: () => core.connection.health() });
+  const explanations = new PodExplanations({
+    ...{ nodeName: node.name, clock, workers, statuses, observed, probes, runtime },
+    volumes: volumes.manager,
+    isWritten: (uid) => cluster().isWritten(uid),
+  });
+  return {
+    ...{ ...run, ...probing, probeMetrics: probing.metrics, pleg, eventStream, userNamespaces, allocation },
+    ...{ cgroups, activePods, workers, statuses, workerStatuses, board, explanations },
+  };
+}

@@ -1,0 +1,145 @@
+import { deadlineExceeded } from "../pipeline/pod-workers/pod-work.ts";
+import { readinessOf } from "../pipeline/status-manager/readiness.ts";
+import type { Reactors } from "../pipeline/sync-loop/event-table.ts";
+import type { Housekeeping } from "../pipeline/sync-loop/housekeeping.ts";
+import type { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
+import { applyToDesired, applyToWorkers } from "../pipeline/sync-loop/pod-dispatch.ts";
+import type { AgentCore } from "./agent-core.ts";
+import { warnOfIdleFields } from "./not-acted-on.ts";
+import type { PodListeners } from "./pod-listeners.ts";
+import type { PodParts } from "./pod-parts.ts";
+
+/** Those of a cluster, and of what configuration and feature gates turn on. */
+type Optional =
+  | "statusWriter"
+  | "mirrors"
+  | "nodeStatus"
+  | "attachedVolumes"
+  | "servingCertificate"
+  | "podsApi";
+
+export type AgentReactors = Omit<Reactors, Optional> & Partial<Pick<Reactors, Optional>>;
+
+/** What each part does on each event. The order is that of the event table, not the one here. */
+export function podReactors(
+  core: AgentCore,
+  pods: PodParts,
+  parts: {
+    readonly initialSync: InitialSync;
+    readonly housekeeping: Pick<Housekeeping, "lookSoon">;
+    readonly listeners: PodListeners;
+    readonly hasApi: boolean;
+  },
+): Omit<AgentReactors, Optional> {
+  const { desired, observed, logger, events } = core;
+  const { initialSync, housekeeping, listeners } = parts;
+  const { workers, statuses, workerStatuses, probes, memory, allocation, explanations, board, pleg } = pods;
+  const { volumes, plugins } = pods.volumes.reactors;
+  return {
+    volumes,
+    plugins,
+    idleFields: {
+      "pods-changed": ({ change: { op, pods: changed } }) => {
+        if (op === "ADD") for (const pod of changed) warnOfIdleFields(pod, parts.hasApi, logger);
+      },
+    },
+    desiredPods: { "pods-changed": ({ change }) => applyToDesired(change, desired) },
+    initialSync: {
+      "pods-changed": ({ change }) => initialSync.delivered(change.source),
+      "runtime-synced": () => initialSync.runtimeListed(),
+      "runtime-state": ({ state }) => {
+        if (state === "up" || state === "not-ready") initialSync.runtimeKnown();
+      },
+    },
+    housekeeping: {
+      "source-synced": () => housekeeping.lookSoon(),
+      "runtime-synced": () => housekeeping.lookSoon(),
+    },
+    logFollowers: {
+      "runtime-observed": ({ uid }) => listeners.tell(uid),
+      "worker-gone": ({ uid }) => listeners.tell(uid),
+    },
+    probes: {
+      "runtime-observed": ({ uid }) => probes.observed(uid),
+      "post-start-done": ({ uid }) => probes.observed(uid),
+      "worker-phase": ({ uid, phase }) => probes.phaseChanged(uid, phase, workers.get(uid)?.pod),
+      "worker-gone": ({ uid }) => probes.forget(uid),
+      "mirror-changed": ({ uid, isFirst }) => {
+        if (isFirst) probes.recall(uid);
+      },
+    },
+    probeMemory: {
+      "runtime-synced": () => {
+        const ids = new Set([...observed.all()].flatMap((pod) => pod.containers.map((c) => c.id)));
+        memory.keepOnly((id) => ids.has(id));
+      },
+    },
+    status: {
+      "runtime-observed": ({ uid }) => workerStatuses.refresh(uid),
+      "runtime-synced": () => workerStatuses.refreshAll(),
+      "post-start-done": ({ uid }) => workerStatuses.refresh(uid),
+      "probe-result": ({ uid }) => workerStatuses.refresh(uid),
+      "worker-changed": ({ uid }) => workerStatuses.refresh(uid),
+      "worker-gone": ({ uid }) => statuses.forget(uid),
+      "mirror-changed": ({ uid, isFirst }) => {
+        if (isFirst) workerStatuses.refresh(uid);
+      },
+    },
+    board: {
+      "runtime-observed": ({ uid }) => board.changed(uid),
+      "post-start-done": ({ uid }) => board.changed(uid),
+      "probe-result": ({ uid }) => board.changed(uid),
+      "worker-changed": ({ uid }) => board.changed(uid),
+      "worker-gone": ({ uid }) => board.changed(uid),
+      "status-changed": ({ uid }) => board.changed(uid),
+      "mirror-changed": ({ uid }) => board.changed(uid),
+    },
+    workers: {
+      "pods-changed": ({ change }) =>
+        applyToWorkers(change, {
+          update: (pod, news) => workers.update(allocation.updated(pod), news),
+          terminate: (uid, options) => workers.terminate(uid, options),
+        }),
+      "runtime-observed": ({ uid }) => workers.poke(uid),
+      "runtime-synced": () => {
+        if (initialSync.mayStartPods()) workers.release();
+      },
+      "runtime-state": ({ state }) => {
+        if (initialSync.mayStartPods()) workers.release();
+        if (state === "up") workers.pokeAll();
+      },
+      "probe-result": ({ uid }) => workers.poke(uid),
+      "pod-rejected": ({ uid, verdict }) => workers.reject(uid, verdict),
+      "status-changed": ({ uid }) => {
+        const pod = workers.get(uid)?.pod;
+        const status = statuses.get(uid);
+        if (!pod || !status) return;
+        const { isReady, why } = readinessOf(pod, status);
+        workers.readiness(uid, isReady, why);
+      },
+      "api-listed": () => workers.pokeAll(),
+    },
+    pleg: {
+      "runtime-state": ({ state }) => {
+        if (state === "up") pleg.relistSoon();
+      },
+    },
+    allocation: {
+      "container-started": ({ pod, container }) => allocation.containerStarted(pod, container),
+      "worker-gone": ({ uid }) => allocation.gone(uid),
+    },
+    explanations: {
+      "probe-result": ({ result }) => explanations.probed(result),
+      "worker-gone": ({ worker }) => explanations.gone(worker),
+    },
+    podEvents: {
+      "worker-verdict": ({ pod, verdict: { reason, message } }) => {
+        if (reason === deadlineExceeded.reason) events.normal(pod, reason, message);
+      },
+    },
+    startTimes: {
+      "api-pod": ({ pod }) => core.startTimes.seen(pod),
+      "worker-gone": ({ uid }) => core.startTimes.gone(uid),
+    },
+  };
+}

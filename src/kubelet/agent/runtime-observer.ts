@@ -1,0 +1,34 @@
+import { EventStream } from "../pipeline/pleg/event-stream.ts";
+import { createEventStreamMetrics } from "../pipeline/pleg/event-stream-metrics.ts";
+import { Pleg } from "../pipeline/pleg/pleg.ts";
+import { createPlegMetrics } from "../pipeline/pleg/pleg-metrics.ts";
+import { terminationMessage } from "../pipeline/pleg/termination-message.ts";
+import type { AgentCore } from "./agent-core.ts";
+
+/** With an event stream the relist is a safety net only. */
+const relistMs = 1000;
+const relistWithEventsMs = 10_000;
+
+/** What finds out what the runtime has: by lists, and by the runtime's own events where it has them. */
+export function runtimeObserver({ cri, observed, clock, logger, metrics, post }: AgentCore) {
+  const eventStream: EventStream = new EventStream({
+    runtime: cri,
+    clock,
+    logger,
+    onHint: (uid) => void pleg.refresh(uid).catch(() => pleg.relistSoon()),
+    onGap: () => pleg.relistSoon(),
+    metrics: createEventStreamMetrics(metrics),
+  });
+  const pleg = new Pleg({
+    runtime: cri,
+    observed,
+    clock,
+    logger,
+    relistEveryMs: () => (eventStream.connected ? relistWithEventsMs : relistMs),
+    terminationMessage,
+    metrics: createPlegMetrics(metrics, observed),
+    onEvent: ({ uid, kind: what }) => post({ kind: "runtime-observed", uid, what }),
+  });
+  void pleg.synced.then(() => post({ kind: "runtime-synced" }));
+  return { pleg, eventStream };
+}

@@ -1,0 +1,44 @@
+import { messageOf } from "../../../lib/base/errors.ts";
+import { isStatic, type Pod, type PodStatus, type PodUid } from "../../../lib/model/pod.ts";
+import type { PodLife } from "../../state/pod-life.ts";
+import type { StatusManager } from "./status-manager.ts";
+
+export interface WorkerStatusesOptions {
+  readonly workers: { get(uid: PodUid): PodLife | undefined; all(): Iterable<PodLife> };
+  readonly statuses: Pick<StatusManager, "refresh">;
+  /** What the mirror of a static pod reports, if there is one. */
+  readonly mirrorStatus: (pod: Pod) => PodStatus | undefined;
+}
+
+/** Updates the status of a pod from what its worker knows now. */
+export class WorkerStatuses {
+  readonly #o: WorkerStatusesOptions;
+
+  constructor(options: WorkerStatusesOptions) {
+    this.#o = options;
+  }
+
+  refresh(uid: PodUid): void {
+    const worker = this.#o.workers.get(uid);
+    if (worker) this.#refresh(worker);
+  }
+
+  /** A status that cannot be made is that pod's failure only; it is thrown after the others were made. */
+  refreshAll(): void {
+    const failures: unknown[] = [];
+    for (const worker of this.#o.workers.all()) {
+      try {
+        this.#refresh(worker);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw new AggregateError(failures, failures.map(messageOf).join("; "));
+  }
+
+  #refresh({ pod, waiting, phase, verdict, refused }: PodLife): void {
+    if (!pod) return;
+    const mirror = isStatic(pod) ? this.#o.mirrorStatus(pod) : undefined;
+    this.#o.statuses.refresh(pod, { waiting, workerPhase: phase, verdict, refused, mirror });
+  }
+}

@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aPod } from "../../../../test/builders/pods.ts";
+import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../../lib/base/logger.ts";
+import type { PodUid } from "../../../lib/model/pod.ts";
+import { eventTable, type ReactorName, type Reactors, reactionsOf } from "./event-table.ts";
+import type { EventKind, KubeletEvent } from "./events.ts";
+import { SyncLoop } from "./sync-loop.ts";
+
+/** Who reacts to each kind, in this order. A change here changes what users see: of statuses, of deletions, of restarts. */
+const expected: Record<EventKind, string> = {
+  "pods-changed": "idleFields desiredPods workers podsApi initialSync",
+  "source-synced": "housekeeping",
+  "runtime-observed": "logFollowers probes status board workers",
+  "runtime-synced": "initialSync probeMemory status volumes housekeeping workers",
+  "runtime-state": "initialSync nodeStatus pleg workers",
+  "container-started": "allocation",
+  "post-start-done": "probes status board",
+  "probe-result": "explanations status board workers",
+  "worker-changed": "status board statusWriter mirrors",
+  "worker-phase": "statusWriter probes",
+  "worker-verdict": "podEvents",
+  "pod-rejected": "workers",
+  "pod-released": "statusWriter podsApi",
+  "worker-gone":
+    "logFollowers explanations probes status allocation startTimes statusWriter mirrors podsApi board",
+  "status-changed": "board podsApi workers statusWriter",
+  "volumes-in-use": "nodeStatus",
+  "volumes-reported": "attachedVolumes",
+  "volumes-attached": "volumes",
+  "volume-content-changed": "volumes",
+  "csi-driver-changed": "volumes",
+  "csi-node-ready": "nodeStatus",
+  "api-pod": "startTimes statusWriter mirrors",
+  "mirror-changed": "probes status board statusWriter",
+  "node-changed": "mirrors attachedVolumes nodeStatus servingCertificate",
+  "api-listed": "workers",
+  "api-back": "mirrors plugins",
+  tick: "",
+};
+
+const kinds = Object.keys(expected) as EventKind[];
+const pod = aPod();
+const uid = pod.metadata.uid;
+const verdict = { phase: "Failed", reason: "Evicted", message: "" } as const;
+
+const anEvent: { [K in EventKind]: KubeletEvent & { kind: K } } = {
+  "pods-changed": { kind: "pods-changed", change: { op: "ADD", source: "file", pods: [] } },
+  "source-synced": { kind: "source-synced", source: "file" },
+  "runtime-observed": { kind: "runtime-observed", uid, what: "ContainerDied" },
+  "runtime-synced": { kind: "runtime-synced" },
+  "runtime-state": { kind: "runtime-state", state: "up" },
+  "container-started": { kind: "container-started", uid, pod, container: { name: "c", image: "i" } },
+  "post-start-done": { kind: "post-start-done", uid },
+  "probe-result": {
+    kind: "probe-result",
+    uid,
+    result: { uid, id: "c1" as never, kind: "liveness", outcome: "failure" },
+  },
+  "worker-changed": { kind: "worker-changed", uid },
+  "worker-phase": { kind: "worker-phase", uid, phase: "terminating" },
+  "worker-verdict": { kind: "worker-verdict", uid, pod, verdict },
+  "pod-rejected": { kind: "pod-rejected", uid, verdict },
+  "pod-released": { kind: "pod-released", uid },
+  "worker-gone": { kind: "worker-gone", uid, worker: {} as never },
+  "status-changed": { kind: "status-changed", uid },
+  "volumes-in-use": { kind: "volumes-in-use" },
+  "volumes-reported": { kind: "volumes-reported", names: [] },
+  "volumes-attached": { kind: "volumes-attached" },
+  "volume-content-changed": { kind: "volume-content-changed", ref: { kind: "ClusterTrustBundle" } },
+  "csi-driver-changed": { kind: "csi-driver-changed", driver: "d" },
+  "csi-node-ready": { kind: "csi-node-ready" },
+  "api-pod": { kind: "api-pod", uid, pod },
+  "mirror-changed": { kind: "mirror-changed", uid, isFirst: true },
+  "node-changed": { kind: "node-changed", spec: true, addresses: true },
+  "api-listed": { kind: "api-listed" },
+  "api-back": { kind: "api-back" },
+  tick: { kind: "tick" },
+};
+
+/** One that records, for each reactor of the table, or for all but some. */
+function recording(calls: string[], without: readonly ReactorName[] = []): Partial<Reactors> {
+  const reactors: Record<string, Record<string, () => void>> = {};
+  for (const [kind, names] of Object.entries(eventTable))
+    for (const who of names as readonly ReactorName[])
+      if (!without.includes(who)) reactors[who] = { ...reactors[who], [kind]: () => calls.push(who) };
+  return reactors as unknown as Partial<Reactors>;
+}
+
+async function started(reactors: Partial<Reactors>) {
+  const loop = new SyncLoop({ clock: new FakeClock(), logger: silentLogger });
+  loop.subscribe(reactors);
+  const stop = new AbortController();
+  await loop.start(stop.signal);
+  return { loop, stop };
+}
+
+test("the table has a row for each kind, in this order", () => {
+  const rows = Object.entries(eventTable).map(([kind, names]) => [kind, names.join(" ")]);
+  assert.deepEqual(Object.fromEntries(rows), expected);
+});
+
+for (const kind of kinds)
+  test(`${kind}: the reactions run in the order of the table`, async () => {
+    const calls: string[] = [];
+    const { loop, stop } = await started(recording(calls));
+    loop.post(anEvent[kind]);
+    await settle(1);
+    stop.abort();
+    assert.equal(calls.join(" "), expected[kind]);
+  });
+
+test("without a cluster its reactors are left out, and the others keep their order", async () => {
+  const cluster: ReactorName[] = ["statusWriter", "mirrors", "nodeStatus", "attachedVolumes"];
+  for (const kind of kinds) {
+    const calls: string[] = [];
+    const { loop, stop } = await started(recording(calls, cluster));
+    loop.post(anEvent[kind]);
+    await settle(1);
+    stop.abort();
+    const rest = expected[kind].split(" ").filter((who) => who && !cluster.includes(who as ReactorName));
+    assert.deepEqual(calls, rest, kind);
+  }
+});
+
+test("a reaction that the table does not list is refused, and so is a row that a reactor does not serve", () => {
+  const listens = { tick: () => {} } as never;
+  assert.throws(() => reactionsOf({ housekeeping: listens }), /no reaction of housekeeping to tick/);
+  const half = { "source-synced": () => {} } as never;
+  assert.throws(() => reactionsOf({ housekeeping: half }), /housekeeping does not react to runtime-synced/);
+});
+
+test("a pod is released before its worker is looked at for deletion", async () => {
+  const calls: string[] = [];
+  const recorded = recording([]);
+  const { loop, stop } = await started({
+    ...recorded,
+    statusWriter: {
+      ...recorded.statusWriter,
+      "pod-released": () => calls.push("cleared"),
+      "worker-changed": () => calls.push("written"),
+    } as Reactors["statusWriter"],
+  });
+  loop.post({ kind: "pod-released", uid: uid as PodUid });
+  loop.post({ kind: "worker-changed", uid });
+  await settle(1);
+  stop.abort();
+  assert.deepEqual(calls, ["cleared", "written"]);
+});

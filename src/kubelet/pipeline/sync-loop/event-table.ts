@@ -1,0 +1,95 @@
+import type { EventKind, EventOf } from "./events.ts";
+
+/**
+ * Who reacts to what, in this order. Nothing else connects one part of the kubelet to another: a part posts an event, and the sync
+ * loop runs the reactions of its row from left to right. What a reaction causes is posted, and comes after all that was posted
+ * before. A reactor that does not exist (`statusWriter` without a cluster) is left out of its rows.
+ */
+export const eventTable = {
+  "pods-changed": ["idleFields", "desiredPods", "workers", "podsApi", "initialSync"],
+  "source-synced": ["housekeeping"],
+
+  // Probes come before the status: what was known of a container before this agent counts from the first status on.
+  "runtime-observed": ["logFollowers", "probes", "status", "board", "workers"],
+  // The statuses come before the workers: a worker decides by the status whether its pod has ended.
+  "runtime-synced": ["initialSync", "probeMemory", "status", "volumes", "housekeeping", "workers"],
+  "runtime-state": ["initialSync", "nodeStatus", "pleg", "workers"],
+  "container-started": ["allocation"],
+  "post-start-done": ["probes", "status", "board"],
+  "probe-result": ["explanations", "status", "board", "workers"],
+
+  "worker-changed": ["status", "board", "statusWriter", "mirrors"],
+  "worker-phase": ["statusWriter", "probes"],
+  "worker-verdict": ["podEvents"],
+  "pod-rejected": ["workers"],
+  // A pod is deleted in the API only after this.
+  "pod-released": ["statusWriter", "podsApi"],
+  // The explanation comes before probes and status are forgotten: it is made of them.
+  "worker-gone": [
+    "logFollowers",
+    "explanations",
+    "probes",
+    "status",
+    "allocation",
+    "startTimes",
+    "statusWriter",
+    "mirrors",
+    "podsApi",
+    "board",
+  ],
+  "status-changed": ["board", "podsApi", "workers", "statusWriter"],
+
+  "volumes-in-use": ["nodeStatus"],
+  "volumes-reported": ["attachedVolumes"],
+  "volumes-attached": ["volumes"],
+  "volume-content-changed": ["volumes"],
+  "csi-driver-changed": ["volumes"],
+  "csi-node-ready": ["nodeStatus"],
+
+  "api-pod": ["startTimes", "statusWriter", "mirrors"],
+  // As with the runtime: what the mirror reports of probes counts in the status that is written to it.
+  "mirror-changed": ["probes", "status", "board", "statusWriter"],
+  "node-changed": ["mirrors", "attachedVolumes", "nodeStatus", "servingCertificate"],
+  "api-listed": ["workers"],
+  "api-back": ["mirrors", "plugins"],
+
+  // "pressure-changed": eviction and the node's conditions will react here.
+  tick: [],
+} as const satisfies { readonly [K in EventKind]: readonly string[] };
+
+export type ReactorName = (typeof eventTable)[EventKind][number];
+
+type KindsOf<N extends ReactorName> = {
+  [K in EventKind]: N extends (typeof eventTable)[K][number] ? K : never;
+}[EventKind];
+
+/** One reaction for each row that names the reactor, and no other: anything else does not compile. */
+export type Reactor<N extends ReactorName> = { readonly [K in KindsOf<N>]: (event: EventOf<K>) => void };
+
+export type Reactors = { readonly [N in ReactorName]: Reactor<N> };
+
+export interface Reaction {
+  readonly who: ReactorName;
+  readonly react: (event: never) => void;
+}
+
+/** The reactions of each row, of those reactors that exist. */
+export function reactionsOf(reactors: Partial<Reactors>): Readonly<Record<EventKind, readonly Reaction[]>> {
+  const rows = Object.entries(eventTable) as [EventKind, readonly ReactorName[]][];
+  const listed = new Set(rows.flatMap(([kind, names]) => names.map((who) => `${who} ${kind}`)));
+  for (const [who, reactor] of Object.entries(reactors))
+    for (const kind of Object.keys(reactor))
+      if (!listed.has(`${who} ${kind}`))
+        throw new Error(`the event table has no reaction of ${who} to ${kind}`);
+  return Object.fromEntries(
+    rows.map(([kind, names]) => [
+      kind,
+      names.flatMap((who): Reaction[] => {
+        const reactor = reactors[who] as Partial<Record<EventKind, Reaction["react"]>> | undefined;
+        const react = reactor?.[kind];
+        if (reactor && !react) throw new Error(`${who} does not react to ${kind}`);
+        return react ? [{ who, react }] : [];
+      }),
+    ]),
+  ) as Record<EventKind, Reaction[]>;
+}

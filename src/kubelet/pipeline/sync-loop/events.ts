@@ -1,0 +1,76 @@
+import type { Container, Pod, PodSourceName, PodUid } from "../../../lib/model/pod.ts";
+import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
+import type { PodLife, WorkerPhase } from "../../state/pod-life.ts";
+import type { ProbeNews } from "../../state/probe-results.ts";
+
+export interface PodChange {
+  op: "ADD" | "UPDATE" | "REMOVE" | "RECONCILE" | "DELETE";
+  source: PodSourceName;
+  pods: readonly Pod[];
+}
+
+/** An object of the API that files of volumes are made of. */
+export type ObjectRef =
+  | { readonly kind: "ConfigMap" | "Secret"; readonly namespace: string; readonly name: string }
+  | { readonly kind: "ClusterTrustBundle" };
+
+/**
+ * Everything that one part of the kubelet has to know of another. An event says that something happened, not what to do: who reacts,
+ * and in which order, is in `event-table.ts`. Reactions read the current state, so an event that is handled late does no harm.
+ */
+export type KubeletEvent =
+  // Desired state
+  | { readonly kind: "pods-changed"; readonly change: PodChange }
+  /** The pods of this source were handed to the workers for the first time. */
+  | { readonly kind: "source-synced"; readonly source: PodSourceName }
+  // Container runtime
+  | { readonly kind: "runtime-observed"; readonly uid: PodUid; readonly what: string }
+  /** All pods of the runtime were listed for the first time. */
+  | { readonly kind: "runtime-synced" }
+  | { readonly kind: "runtime-state"; readonly state: "unknown" | "up" | "not-ready" | "away" }
+  | {
+      readonly kind: "container-started";
+      readonly uid: PodUid;
+      readonly pod: Pod;
+      readonly container: Container;
+    }
+  /** The postStart hook of a container has ended: users see it as running from now on. */
+  | { readonly kind: "post-start-done"; readonly uid: PodUid }
+  | { readonly kind: "probe-result"; readonly uid: PodUid; readonly result: ProbeNews }
+  // Pod workers
+  | { readonly kind: "worker-changed"; readonly uid: PodUid }
+  | { readonly kind: "worker-phase"; readonly uid: PodUid; readonly phase: WorkerPhase }
+  | { readonly kind: "worker-verdict"; readonly uid: PodUid; readonly pod: Pod; readonly verdict: PodVerdict }
+  /** A pod that was admitted turns out not to fit. */
+  | { readonly kind: "pod-rejected"; readonly uid: PodUid; readonly verdict: PodVerdict }
+  /** Volumes and cgroup of a pod that has ended are gone. */
+  | { readonly kind: "pod-released"; readonly uid: PodUid }
+  | { readonly kind: "worker-gone"; readonly uid: PodUid; readonly worker: PodLife }
+  | { readonly kind: "status-changed"; readonly uid: PodUid }
+  // Volumes
+  | { readonly kind: "volumes-in-use" }
+  /** The API server has these volumes as in use by this node. */
+  | { readonly kind: "volumes-reported"; readonly names: readonly string[] }
+  | { readonly kind: "volumes-attached" }
+  | { readonly kind: "volume-content-changed"; readonly ref: ObjectRef }
+  | { readonly kind: "csi-driver-changed"; readonly driver: string }
+  | { readonly kind: "csi-node-ready" }
+  // API server
+  | { readonly kind: "api-pod"; readonly uid: PodUid; readonly pod: Pod }
+  /** The mirror of this static pod is another; `isFirst`: this agent sees one of it for the first time. */
+  | { readonly kind: "mirror-changed"; readonly uid: PodUid; readonly isFirst: boolean }
+  /** The node object in the API. Status and heartbeats are what this agent wrote itself. */
+  | { readonly kind: "node-changed"; readonly spec: boolean; readonly addresses: boolean }
+  /** All services, or all runtime classes, were listed for the first time. */
+  | { readonly kind: "api-listed" }
+  /** The API server was unreachable and answers again. */
+  | { readonly kind: "api-back" }
+  // Pressure on memory, disk and process IDs (eviction) belongs here: { kind: "pressure-changed", … }
+  | { readonly kind: "tick" };
+
+export type EventKind = KubeletEvent["kind"];
+
+export type EventOf<K extends EventKind> = Extract<KubeletEvent, { kind: K }>;
+
+/** Hands an event to the sync loop, which runs the reactions to it soon, never before this returns. */
+export type Post = (event: KubeletEvent) => void;

@@ -1,0 +1,44 @@
+import { messageOf } from "../../../lib/base/errors.ts";
+import type { Pod, PodUid } from "../../../lib/model/pod.ts";
+import { isMirror } from "../../state/desired-pods.ts";
+import type { PodChange } from "./events.ts";
+
+export interface UpdatedWorkers {
+  /** `news`: what of it has changed. */
+  update(pod: Pod, news: "spec" | "status"): void;
+  terminate(uid: PodUid, options: { removed: boolean; graceSeconds?: number }): void;
+}
+
+/** Writes a change of the sources to the desired pods. Nobody else writes these. */
+export function applyToDesired(
+  { op, pods }: PodChange,
+  desired: { set(pod: Pod): void; remove(uid: PodUid): void },
+): void {
+  forEachPod(pods, (pod) => {
+    if (op === "REMOVE") desired.remove(pod.metadata.uid);
+    else desired.set(pod);
+  });
+}
+
+/** Hands a change of the sources to the workers. */
+export function applyToWorkers({ op, pods }: PodChange, workers: UpdatedWorkers): void {
+  forEachPod(pods, (pod) => {
+    const { uid, deletionGracePeriodSeconds: graceSeconds } = pod.metadata;
+    if (op === "REMOVE") workers.terminate(uid, { removed: true, graceSeconds });
+    // A mirror only shows a pod that is run already. A pod that is being deleted has that in its metadata.
+    else if (!isMirror(pod)) workers.update(pod, op === "RECONCILE" ? "status" : "spec");
+  });
+}
+
+/** A fault with one pod costs that pod only; it is thrown after the others had their turn. */
+export function forEachPod(pods: readonly Pod[], act: (pod: Pod) => void): void {
+  const failures: unknown[] = [];
+  for (const pod of pods) {
+    try {
+      act(pod);
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw new AggregateError(failures, failures.map(messageOf).join("; "));
+}
