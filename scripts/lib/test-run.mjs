@@ -37,6 +37,7 @@ try {
       runTool("node_modules/@biomejs/biome/bin/biome", ["ci", "--colors=off", "."]),
     );
     await step("import rule", () => runTool("scripts/check-imports.mjs", []));
+    await step("event rule", () => runTool("scripts/check-events.mjs", []));
     await step("documents", () => runTool("scripts/check-docs.mjs", []));
     await step("word list", () => runTool("scripts/check-words.mjs", []));
     await step("types", () => runTool("node_modules/typescript/bin/tsc", ["--noEmit"]));
