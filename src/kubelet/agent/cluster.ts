@@ -27,7 +27,7 @@ export interface Cluster {
 }
 
 /** A node that is part of no cluster. */
-export const noCluster: Cluster = {
+const noCluster: Cluster = {
   isPresent: false,
   credentials: [],
   components: [],

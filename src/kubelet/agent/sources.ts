@@ -25,7 +25,7 @@ export function podSources(core: AgentCore, cluster: Pick<Cluster, "sources">): 
 }
 
 /** The pod sources that the configuration names. */
-export function configuredSources(
+function configuredSources(
   config: KubeletConfiguration,
   nodeName: string,
   clock: Clock,
