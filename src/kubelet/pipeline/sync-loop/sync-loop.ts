@@ -1,7 +1,8 @@
-import type { Clock } from "../../../lib/base/clock.ts";
+import { type Clock, msSince } from "../../../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../../../lib/base/component.ts";
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import { type MonotonicTime, plusMs } from "../../../lib/base/time.ts";
 import { podRef } from "../../../lib/model/pod.ts";
 import { type Reaction, type Reactors, reactionsOf } from "./event-table.ts";
 import type { EventKind, KubeletEvent } from "./events.ts";
@@ -29,10 +30,10 @@ export class SyncLoop implements Component {
   readonly name = "syncloop";
   readonly #o: SyncLoopOptions;
   #reactions: Readonly<Record<EventKind, readonly Reaction[]>> = reactionsOf({});
-  #queue: { event: KubeletEvent; postedAt: number }[] = [];
+  #queue: { event: KubeletEvent; postedAt: MonotonicTime }[] = [];
   #scheduled = false;
   #running = false;
-  #lastTickAt = 0;
+  #lastTickAt: MonotonicTime | undefined;
   #cancelTick: (() => void) | undefined;
   #ended = Promise.withResolvers<void>();
 
@@ -51,7 +52,7 @@ export class SyncLoop implements Component {
 
   async start(signal: AbortSignal): Promise<void> {
     this.#running = true;
-    this.#lastTickAt = this.#o.clock.now();
+    this.#lastTickAt = this.#o.clock.monotonic();
     this.#scheduleTick();
     signal.addEventListener("abort", () => {
       this.#running = false;
@@ -62,7 +63,8 @@ export class SyncLoop implements Component {
   }
 
   health(): Health {
-    const idleMs = this.#o.clock.now() - this.#lastTickAt;
+    if (this.#lastTickAt === undefined) return { ok: false, reason: "sync loop has not started" };
+    const idleMs = msSince(this.#o.clock, this.#lastTickAt);
     if (idleMs <= unhealthyAfterMs) return healthy;
     return {
       ok: false,
@@ -71,7 +73,7 @@ export class SyncLoop implements Component {
   }
 
   readonly post = (event: KubeletEvent): void => {
-    this.#queue.push({ event, postedAt: this.#o.clock.now() });
+    this.#queue.push({ event, postedAt: this.#o.clock.monotonic() });
     this.#schedule(queueMicrotask);
   };
 
@@ -88,7 +90,7 @@ export class SyncLoop implements Component {
     for (const { event, postedAt } of this.#queue) {
       if (taken >= mostAtOnce || !this.#running) break;
       taken++;
-      onLag?.(Math.max(0, clock.now() - postedAt));
+      onLag?.(Math.max(0, msSince(clock, postedAt)));
       this.#dispatch(event);
     }
     this.#queue.splice(0, taken);
@@ -97,7 +99,7 @@ export class SyncLoop implements Component {
   }
 
   #dispatch(event: KubeletEvent): void {
-    if (event.kind === "tick") this.#lastTickAt = this.#o.clock.now();
+    if (event.kind === "tick") this.#lastTickAt = this.#o.clock.monotonic();
     this.#log(event);
     for (const { who, react } of this.#reactions[event.kind]) {
       try {
@@ -113,9 +115,9 @@ export class SyncLoop implements Component {
 
   #scheduleTick(): void {
     const { clock } = this.#o;
-    const due = clock.now() + tickMs;
+    const due = plusMs(clock.monotonic(), tickMs);
     this.#cancelTick = clock.after(tickMs, () => {
-      this.#o.onLag?.(Math.max(0, clock.now() - due));
+      this.#o.onLag?.(Math.max(0, msSince(clock, due)));
       this.post({ kind: "tick" });
       this.#scheduleTick();
     });
