@@ -1,9 +1,9 @@
-import { createHash } from "node:crypto";
-import { readFile, stat } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import type { Clock } from "../../lib/base/clock.ts";
 import type { Component } from "../../lib/base/component.ts";
 import { KubeletError, messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
+import { fileVersion, MadeOfFiles } from "../../lib/base/made-of-files.ts";
 import { inRounds } from "../../lib/base/rounds.ts";
 import { Listeners } from "./listeners.ts";
 
@@ -31,19 +31,20 @@ export class WatchedFiles<T> implements Component {
   readonly #o: WatchedFilesOptions<T>;
   readonly #ended = Promise.withResolvers<void>();
   readonly #listeners = new Listeners<T>();
-  #value: { made: T; hash: string } | undefined;
-  #seen = "";
+  readonly #made: MadeOfFiles<T>;
   #complaint = "";
 
   constructor(options: WatchedFilesOptions<T>) {
     this.#o = options;
     this.name = options.name;
     this.done = this.#ended.promise;
+    const part = (file: string) => ({ version: () => fileVersion(file), read: () => readFile(file, "utf8") });
+    this.#made = new MadeOfFiles(options.files.map(part), options.make);
   }
 
   /** Undefined only before the start. */
   current(): T | undefined {
-    return this.#value?.made;
+    return this.#made.value;
   }
 
   onChange(listener: (value: T) => void): () => void {
@@ -72,18 +73,12 @@ export class WatchedFiles<T> implements Component {
   }
 
   async #look(): Promise<void> {
-    const { files, make, logger, name } = this.#o;
-    const seen = (await Promise.all(files.map(version))).join("\n");
-    if (seen === this.#seen) return;
-    const texts = await Promise.all(files.map((file) => readFile(file, "utf8")));
-    const hash = createHash("sha256").update(texts.join("\0")).digest("hex");
-    const before = this.#value;
-    if (hash !== before?.hash) this.#value = { made: make(texts), hash };
-    this.#seen = seen;
+    const { files, logger, name } = this.#o;
+    const look = await this.#made.look();
     this.#complaint = "";
-    if (this.#value === before || this.#value === undefined || before === undefined) return;
+    if (look !== "changed" || this.#made.value === undefined) return;
     logger.info("Reloaded certificate files", { name, files });
-    this.#listeners.tell(this.#value.made);
+    this.#listeners.tell(this.#made.value);
   }
 
   #complain(error: unknown): void {
@@ -97,9 +92,4 @@ export class WatchedFiles<T> implements Component {
       err: complaint,
     });
   }
-}
-
-async function version(file: string): Promise<string> {
-  const { ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });
-  return [ino, size, mtimeNs, ctimeNs].join(" ");
 }

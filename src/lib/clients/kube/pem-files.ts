@@ -1,8 +1,9 @@
-import { createHash, createPrivateKey, X509Certificate } from "node:crypto";
-import { readFile, stat } from "node:fs/promises";
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { type Clock, msSince } from "../../base/clock.ts";
 import { KubeletError, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import { fileVersion, MadeOfFiles, type Part } from "../../base/made-of-files.ts";
 import { type MonotonicTime, plusMs, type WallTime, wallTime } from "../../base/time.ts";
 import type { PemSource } from "./kubeconfig.ts";
 import type { AuthorityRead } from "./request-metrics.ts";
@@ -26,14 +27,14 @@ const lastMomentsMs = 5000;
  */
 export class PemFiles<T> {
   readonly #sources: readonly PemSource[];
-  readonly #make: (pems: readonly string[]) => T;
+  readonly #made: MadeOfFiles<T>;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  #current: { value: T; hash: string } | undefined;
-  #seen = "";
   #lookedAt: MonotonicTime | undefined;
   #looking: Promise<T> | undefined;
   #complaint = "";
+  /** Of the look that is under way: whether what fails now is the content. */
+  #isRead = false;
   readonly #goodUntil: (value: T) => WallTime | undefined;
   readonly #onReadAgain: (result: AuthorityRead) => void;
 
@@ -51,14 +52,18 @@ export class PemFiles<T> {
     this.#onReadAgain = options.onReadAgain ?? (() => {});
     this.#goodUntil = options.goodUntil ?? (() => undefined);
     this.#sources = sources;
-    this.#make = make;
+    this.#made = new MadeOfFiles(sources.map(partOf), (pems) => {
+      this.#isRead = true;
+      return make(pems);
+    });
     this.#clock = options.clock;
     this.#logger = options.logger;
   }
 
   async current(): Promise<T> {
     const lookedNow = this.#lookedAt !== undefined && msSince(this.#clock, this.#lookedAt) < lookEveryMs;
-    if (this.#current && lookedNow && !this.#isOver(this.#current.value)) return this.#current.value;
+    const { value } = this.#made;
+    if (value !== undefined && lookedNow && !this.#isOver(value)) return value;
     this.#looking ??= this.#look().finally(() => {
       this.#looking = undefined;
     });
@@ -77,26 +82,18 @@ export class PemFiles<T> {
 
   async #look(): Promise<T> {
     this.#lookedAt = this.#clock.monotonic();
-    let isRead = false;
+    this.#isRead = false;
     try {
-      const seen = (await Promise.all(this.#sources.map(version))).join("\n");
-      if (this.#current && seen === this.#seen) return this.#current.value;
-      const pems = await Promise.all(this.#sources.map(read));
-      isRead = true;
-      const hash = createHash("sha256").update(pems.join("\0")).digest("hex");
-      if (hash === this.#current?.hash) this.#onReadAgain("unchanged");
-      else {
-        const value = this.#make(pems);
-        if (this.#current) this.#onReadAgain("updated");
-        if (this.#current) this.#logger.info("Reloaded certificate files", { files: this.#files() });
-        this.#current = { value, hash };
+      const look = await this.#made.look();
+      if (look === "same") this.#onReadAgain("unchanged");
+      if (look === "changed") {
+        this.#onReadAgain("updated");
+        this.#logger.info("Reloaded certificate files", { files: this.#files() });
       }
-      this.#seen = seen;
       this.#complaint = "";
-      return this.#current.value;
     } catch (error) {
-      if (!this.#current) throw error;
-      this.#onReadAgain(isRead ? "ca_parse_error" : "read_error");
+      if (this.#made.value === undefined) throw error;
+      this.#onReadAgain(this.#isRead ? "ca_parse_error" : "read_error");
       const complaint = messageOf(error);
       if (complaint !== this.#complaint) {
         this.#complaint = complaint;
@@ -104,8 +101,8 @@ export class PemFiles<T> {
           err: complaint,
         });
       }
-      return this.#current.value;
     }
+    return this.#made.value as T;
   }
 
   #files(): string[] {
@@ -113,23 +110,15 @@ export class PemFiles<T> {
   }
 }
 
-async function version(source: PemSource): Promise<string> {
-  if (source.kind === "data") return "";
-  try {
-    const { ino, size, mtimeNs, ctimeNs } = await stat(source.path, { bigint: true });
-    return [ino, size, mtimeNs, ctimeNs].join(" ");
-  } catch (error) {
+function partOf(source: PemSource): Part {
+  if (source.kind === "data") return { version: async () => "", read: async () => source.pem };
+  const named = (error: unknown) => {
     throw new KubeletError("Kubeconfig", `${source.field}: ${messageOf(error)}`, { cause: error });
-  }
-}
-
-async function read(source: PemSource): Promise<string> {
-  if (source.kind === "data") return source.pem;
-  try {
-    return await readFile(source.path, "utf8");
-  } catch (error) {
-    throw new KubeletError("Kubeconfig", `${source.field}: ${messageOf(error)}`, { cause: error });
-  }
+  };
+  return {
+    version: () => fileVersion(source.path).catch(named),
+    read: () => readFile(source.path, "utf8").catch(named),
+  };
 }
 
 /** Throws if the two are not a certificate and the key that belongs to it. */
