@@ -2,6 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { isObject } from "../../lib/base/json-value.ts";
 import { parseQuantity } from "../../lib/model/quantity.ts";
 import { type DiffRules, strategicDiff } from "../../lib/model/strategic-diff.ts";
+import { mergeKeys } from "../../lib/schema/merge-keys.ts";
+import { core } from "../../lib/schema/types/core/core.ts";
 import type { NodeAddress, NodeObject, NodeStatus, ResourceList } from "./node-types.ts";
 
 export const strategicMergePatch = "application/strategic-merge-patch+json";
@@ -9,7 +11,10 @@ export const strategicMergePatch = "application/strategic-merge-patch+json";
 type Json = Record<string, unknown>;
 
 /** The order of conditions is that of the reference. An empty text is a value of labels and annotations, and of nothing else. */
-const statusRules: DiffRules = { mergeKeys: { conditions: "type" }, ordered: ["conditions"] };
+const statusRules = (): DiffRules => ({
+  mergeKeys: mergeKeys(core.struct("NodeStatus")!),
+  ordered: ["conditions"],
+});
 const metadataRules: DiffRules = { keepEmptyText: true };
 
 /**
@@ -26,7 +31,7 @@ export function nodePatch(original: NodeObject, wanted: NodeObject): Json | unde
   return compact({
     metadata: compact(strategicDiff(metadata(original.metadata), metadata(wanted.metadata), metadataRules)),
     status: compact({
-      ...strategicDiff({ ...oldStatus }, { ...status }, statusRules),
+      ...strategicDiff({ ...oldStatus }, { ...status }, statusRules()),
       ...addressesPatch(oldAddresses ?? [], addresses ?? []),
     }),
   });

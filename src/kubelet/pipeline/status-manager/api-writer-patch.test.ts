@@ -33,6 +33,18 @@ const cases: { rule: string; before: PodStatus; after: PodStatus; patch: object 
     patch: { phase: "Running", reason: null, podIP: "10.1.0.1", podIPs: [{ ip: "10.1.0.1" }] },
   },
   {
+    rule: "the status of a claim is merged by its name",
+    before: { resourceClaimStatuses: [{ name: "a" }, { name: "b" }] },
+    after: { resourceClaimStatuses: [{ name: "a", resourceClaimName: "p-a" }] },
+    patch: {
+      "$setElementOrder/resourceClaimStatuses": [{ name: "a" }],
+      resourceClaimStatuses: [
+        { name: "a", resourceClaimName: "p-a" },
+        { $patch: "delete", name: "b" },
+      ],
+    },
+  },
+  {
     rule: "a condition is merged by its type, with the order of all",
     before: {
       conditions: [
