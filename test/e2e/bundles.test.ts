@@ -26,6 +26,11 @@ test("a bundle holds its product and the libraries, and none of the other produc
     bundleOf(name).filter((file) => file.startsWith(`src/${folder}/`));
   assert.ok(below("agent", "kubelet").length > 100);
   assert.deepEqual([...below("agent", "apiserver"), ...below("agent", "single-node")], []);
+  // Of the API types, the agent knows pods and nodes.
+  const groups = (name: string) =>
+    new Set(below(name, "lib/schema/types").map((file) => file.split("/")[4]!.replace(/\.ts$/, "")));
+  assert.deepEqual(groups("agent"), new Set(["core", "meta"]));
+  assert.ok(groups("api").size > 10);
   assert.ok(below("api", "apiserver").length > 100);
   assert.deepEqual([...below("api", "kubelet"), ...below("api", "single-node")], []);
   for (const name of ["up", "run"]) assert.deepEqual(below(name, "apiserver"), [], name);
