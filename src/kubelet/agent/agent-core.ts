@@ -8,7 +8,7 @@ import { RuntimeConnection } from "../../lib/clients/cri/connection.ts";
 import type { CriClient } from "../../lib/clients/cri/cri.ts";
 import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
 import type { Pod, PodUid } from "../../lib/model/pod.ts";
-import type { PodEvents } from "../../lib/model/pod-events.ts";
+import type { NodeEvents, PodEvents } from "../../lib/model/pod-events.ts";
 import { StartTimes } from "../pipeline/status-manager/start-times.ts";
 import type { Post } from "../pipeline/sync-loop/events.ts";
 import { createLagMetrics } from "../pipeline/sync-loop/lag-metrics.ts";
@@ -22,13 +22,7 @@ import { StartingContainers } from "../state/starting-containers.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { ClusterView } from "./cluster-view.ts";
 import { localObjects } from "./local-objects.ts";
-import {
-  bothEvents,
-  bothNodeEvents,
-  loggedEvents,
-  loggedNodeEvents,
-  type NodeEvents,
-} from "./logged-events.ts";
+import { bothEvents, bothNodeEvents, loggedEvents, loggedNodeEvents } from "./logged-events.ts";
 import type { Node } from "./node.ts";
 import { RuntimeFeatures } from "./runtime-features.ts";
 import { watchRuntimeSupport } from "./runtime-support.ts";

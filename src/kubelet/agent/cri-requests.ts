@@ -7,6 +7,7 @@ import { containerHash } from "../../lib/model/container-hash.ts";
 import { isImageFailure } from "../../lib/model/image-reasons.ts";
 import type { Container, Pod, PodUid } from "../../lib/model/pod.ts";
 import type { PodEvents } from "../../lib/model/pod-events.ts";
+import type { EnsuredImage } from "../../lib/model/pod-sync.ts";
 import { buildContainerConfig } from "../pipeline/pod-runtime/config/container-config.ts";
 import type {
   NodeFacts,
@@ -17,7 +18,7 @@ import { buildEnv } from "../pipeline/pod-runtime/config/env.ts";
 import { containerConfigError } from "../pipeline/pod-runtime/config/errors.ts";
 import { containerDir, etcHostsFile, terminationFileName } from "../pipeline/pod-runtime/config/paths.ts";
 import { buildSandboxConfig } from "../pipeline/pod-runtime/config/sandbox-config.ts";
-import type { EnsuredImage, PodRuntimeOptions } from "../pipeline/pod-runtime/pod-runtime.ts";
+import type { PodRuntimeOptions } from "../pipeline/pod-runtime/pod-runtime.ts";
 import { podDns } from "../pods/network/dns.ts";
 import { hostNetworkHosts, managedHosts, writeEtcHosts } from "../pods/network/etc-hosts.ts";
 import { kernelHostname, type PodHostname, podHostname } from "../pods/network/hostname.ts";

@@ -6,11 +6,11 @@ import type { Tracer } from "../../lib/base/tracing/tracer.ts";
 import type { CriClient } from "../../lib/clients/cri/cri.ts";
 import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
 import type { PodUid } from "../../lib/model/pod.ts";
+import type { NodeEvents } from "../../lib/model/pod-events.ts";
 import { wholeUnits } from "../../lib/model/quantity.ts";
 import { ContainerGc, type ContainerGcOptions } from "../pods/garbage/container-gc.ts";
 import type { ContainerGcPolicy, PodStanding } from "../pods/garbage/container-plan.ts";
 import { ImageGc } from "../pods/garbage/image-gc.ts";
-import type { NodeEvents } from "../pods/garbage/node-events.ts";
 import { LogRotation } from "../pods/logs/log-rotation.ts";
 import type { ObservedPods } from "../state/observed-pods.ts";
 

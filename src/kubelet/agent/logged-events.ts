@@ -1,11 +1,6 @@
 import type { Logger } from "../../lib/base/logger.ts";
 import { type Pod, podRef } from "../../lib/model/pod.ts";
-import type { PodEvents } from "../../lib/model/pod-events.ts";
-
-export interface NodeEvents {
-  normal(reason: string, message: string): void;
-  warning(reason: string, message: string): void;
-}
+import type { NodeEvents, PodEvents } from "../../lib/model/pod-events.ts";
 
 /** Events of pods go to the log, whether or not there is an API to send them to. */
 export function loggedEvents(logger: Logger): PodEvents {

@@ -1,9 +1,10 @@
 import { healthy } from "../../lib/base/component.ts";
 import { KubeletError } from "../../lib/base/errors.ts";
 import type { Pod, PodUid } from "../../lib/model/pod.ts";
+import type { SyncReport } from "../../lib/model/pod-sync.ts";
 import { declaredFeatures } from "../node/declared-features.ts";
 import type { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
-import type { PodWork, Report } from "../pipeline/pod-workers/pod-work.ts";
+import type { PodWork } from "../pipeline/pod-workers/pod-work.ts";
 import { isFinal } from "../pipeline/status-manager/phase-by-states.ts";
 import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
 import { attachmentLimitExceeded, type VolumeManager } from "../pods/volumes/manager/volume-manager.ts";
@@ -42,7 +43,7 @@ export function podWork(
     runs: (uid) => runningContainers(observed.get(uid)).length > 0,
   });
   /** Pods on the host's network run without any other. */
-  const requireNetwork = (pod: Pod, report: Report) => {
+  const requireNetwork = (pod: Pod, report: SyncReport) => {
     const network = connection.state.kind === "unknown" ? healthy : connection.networkHealth();
     if (network.ok || pod.spec.hostNetwork) return;
     const message = `network is not ready: ${network.reason}`;
@@ -57,7 +58,7 @@ export function podWork(
     post({ kind: "pod-rejected", uid: pod.metadata.uid, verdict });
   };
   /** Says which volume is waited for, as long as one is. */
-  const volumesOf = async (pod: Pod, report: Report, signal: AbortSignal) => {
+  const volumesOf = async (pod: Pod, report: SyncReport, signal: AbortSignal) => {
     const { uid } = pod.metadata;
     volumes.register(pod);
     const tell = () => {

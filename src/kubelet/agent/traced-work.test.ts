@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aPod } from "../../../test/builders/pods.ts";
 import { type FinishedSpan, RecordingTracer } from "../../lib/base/tracing/tracer.ts";
-import type { PodWork, Report } from "../pipeline/pod-workers/pod-work.ts";
+import type { SyncReport } from "../../lib/model/pod-sync.ts";
+import type { PodWork } from "../pipeline/pod-workers/pod-work.ts";
 import { tracedWork } from "./traced-work.ts";
 
-const report: Report = { blockedOn() {}, waiting() {} };
+const report: SyncReport = { blockedOn() {}, waiting() {} };
 const { signal } = new AbortController();
 const pod = aPod();
 const { uid } = pod.metadata;

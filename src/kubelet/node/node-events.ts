@@ -1,8 +1,4 @@
-/** Where to tell users what happens to the node. */
-export interface NodeEvents {
-  normal(reason: string, message: string): void;
-  warning(reason: string, message: string): void;
-}
+import type { NodeEvents } from "../../lib/model/pod-events.ts";
 
 /** An event that is due once what it speaks of has reached the API. */
 export interface NodeEvent {

@@ -3,9 +3,10 @@ import type { Component } from "../../lib/base/component.ts";
 import { abortError, messageOf } from "../../lib/base/errors.ts";
 import { failureLog } from "../../lib/base/failure-log.ts";
 import type { Logger } from "../../lib/base/logger.ts";
+import type { NodeEvents } from "../../lib/model/pod-events.ts";
 import { isReady } from "./conditions.ts";
 import { httpStatusOf, type NodeApi } from "./node-api.ts";
-import { type NodeEvent, type NodeEvents, tell } from "./node-events.ts";
+import { type NodeEvent, tell } from "./node-events.ts";
 import { initialNode, type NodeSettings } from "./node-object.ts";
 import { nodePatch, statusChanged } from "./node-patch.ts";
 import {

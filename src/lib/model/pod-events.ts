@@ -5,3 +5,9 @@ export interface PodEvents {
   normal(pod: Pod, reason: string, message: string, container?: string): void;
   warning(pod: Pod, reason: string, message: string, container?: string): void;
 }
+
+/** Where to report what happens to the node. */
+export interface NodeEvents {
+  normal(reason: string, message: string): void;
+  warning(reason: string, message: string): void;
+}

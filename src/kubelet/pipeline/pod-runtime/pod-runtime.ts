@@ -13,7 +13,7 @@ import { formatDuration } from "../../../lib/config/duration.ts";
 import { startPriority } from "../../../lib/model/critical-pod.ts";
 import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
-import type { StepDetails } from "../../../lib/model/pod-step.ts";
+import type { EnsuredImage, SyncReport, SyncResult } from "../../../lib/model/pod-sync.ts";
 import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
 import type { ProbeResults } from "../../state/probe-results.ts";
 import type { ReplacedContainers } from "../../state/replaced-containers.ts";
@@ -26,23 +26,6 @@ import { RestartBackoff, restartKey } from "./restart-backoff.ts";
 import { ContainerStarter } from "./start-container.ts";
 import type { StartMetrics } from "./start-metrics.ts";
 import { Stops } from "./stops.ts";
-
-/** Why a container of a pod does not run, in the words that users know from its status. */
-export interface Waiting {
-  reason: string;
-  message: string;
-}
-
-/** Where a sync tells what it is doing. */
-export interface SyncReport {
-  blockedOn(text: string, details?: StepDetails): void;
-  waiting(container: string, waiting: Waiting | undefined): void;
-}
-
-export interface EnsuredImage {
-  ref: string;
-  user: { uid?: bigint; username?: string };
-}
 
 /** What waits for its turn: a container that ran before, or something new. */
 export type StartKind = "restart" | "container" | "sandbox";
@@ -104,17 +87,6 @@ export interface PodRuntimeOptions {
   gates?: PlanContext["gates"];
   keptDead?: number;
   keptDeadMs?: number;
-}
-
-/** The state of a pod after a sync that had nothing left to do. */
-export interface SyncResult {
-  /** When there will be something to do. */
-  wakeAt?: MonotonicTime;
-  /** What the pod waits for, if it does. */
-  waitingFor?: string;
-  waitsOn?: StepDetails;
-  /** Why nothing of it will run again. */
-  finished?: string;
 }
 
 /** A stage plans again after it acted; a pod that needs more stages than this in one go is looked at later. */

@@ -3,9 +3,10 @@ import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import { startPriority } from "../../../lib/model/critical-pod.ts";
 import { isImageReason } from "../../../lib/model/image-reasons.ts";
 import { type Container, type Pod, podRef } from "../../../lib/model/pod.ts";
+import type { SyncReport } from "../../../lib/model/pod-sync.ts";
 import { newestContainer, type ObservedContainer, type ObservedSandbox } from "../../state/observed-pods.ts";
 import type { StartAction } from "./plan/pod-plan.ts";
-import type { PodRuntimeOptions, SyncReport } from "./pod-runtime.ts";
+import type { PodRuntimeOptions } from "./pod-runtime.ts";
 
 export interface StartContainerOptions
   extends Pick<

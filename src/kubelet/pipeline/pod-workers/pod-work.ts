@@ -1,40 +1,17 @@
-import type { MonotonicTime, WallTime } from "../../../lib/base/time.ts";
+import type { WallTime } from "../../../lib/base/time.ts";
 import type { Pod, PodId, PodUid } from "../../../lib/model/pod.ts";
-import type { StepDetails } from "../../../lib/model/pod-step.ts";
+import type { SyncReport, SyncResult } from "../../../lib/model/pod-sync.ts";
 import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
 import type { PassKind } from "./worker-metrics.ts";
-
-export interface Waiting {
-  reason: string;
-  message: string;
-}
-
-/** Where the work on a pod tells what it is doing. */
-export interface Report {
-  /** One line for people; the details are for programs, and for the history of the pod. */
-  blockedOn(text: string, details?: StepDetails): void;
-  waiting(container: string, waiting: Waiting | undefined): void;
-}
-
-/** The state of a pod after a pass. */
-export interface Synced {
-  /** When there will be something to do. */
-  wakeAt?: MonotonicTime;
-  /** What the pod waits for, if it does. */
-  waitingFor?: string;
-  waitsOn?: StepDetails;
-  /** Why nothing of the pod will run again: what still runs, as sidecars do, is to be ended. */
-  finished?: string;
-}
 
 /** What a worker needs done; pod-runtime does it. */
 export interface PodWork {
   /** The kind says why: the pod is new, has changed, or is looked at again. */
-  sync(pod: Pod, report: Report, signal: AbortSignal, kind?: PassKind): Promise<Synced>;
+  sync(pod: Pod, report: SyncReport, signal: AbortSignal, kind?: PassKind): Promise<SyncResult>;
   stop(
     uid: PodUid,
     pod: Pod | undefined,
-    options: { graceSeconds?: number; signal: AbortSignal; report: Report },
+    options: { graceSeconds?: number; signal: AbortSignal; report: SyncReport },
   ): Promise<void>;
   release(uid: PodUid, signal: AbortSignal): Promise<void>;
   remove(id: PodId, signal: AbortSignal): Promise<void>;

@@ -1,14 +1,14 @@
 import type { Clock } from "../../../lib/base/clock.ts";
 import { epochMs } from "../../../lib/base/time.ts";
 import type { Step, StepDetails } from "../../../lib/model/pod-step.ts";
-import type { Report, Waiting } from "./pod-work.ts";
+import type { SyncReport, Waiting } from "../../../lib/model/pod-sync.ts";
 import { StepHistory } from "./step-history.ts";
 
 const mostObstacles = 50;
 const other: StepDetails = { kind: "other" };
 
 /** What a pod waits for, in one line for people, and by container for its status; and what it waited for before. */
-export class WorkerReport implements Report {
+export class WorkerReport implements SyncReport {
   readonly history: StepHistory;
   readonly #clock: Clock;
   readonly #onChange: () => void;

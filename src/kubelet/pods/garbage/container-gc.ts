@@ -6,6 +6,7 @@ import { inRounds } from "../../../lib/base/rounds.ts";
 import type { Tracer } from "../../../lib/base/tracing/tracer.ts";
 import type { ContainerId, RuntimeService, SandboxId } from "../../../lib/clients/cri/cri.ts";
 import type { PodId, PodUid } from "../../../lib/model/pod.ts";
+import type { NodeEvents } from "../../../lib/model/pod-events.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
 import {
   type ContainerGcPolicy,
@@ -13,7 +14,6 @@ import {
   type PodStanding,
   planContainerGc,
 } from "./container-plan.ts";
-import type { NodeEvents } from "./node-events.ts";
 
 export interface ContainerGcOptions {
   runtime: Pick<RuntimeService, "stopContainer" | "removeContainer" | "stopPodSandbox" | "removePodSandbox">;
@@ -26,7 +26,7 @@ export interface ContainerGcOptions {
   policy: ContainerGcPolicy;
   clock: Clock;
   logger: Logger;
-  events: NodeEvents;
+  events: Pick<NodeEvents, "warning">;
   tracer?: Tracer | undefined;
 }
 

@@ -10,6 +10,7 @@ import type { MonotonicTime } from "../../../lib/base/time.ts";
 import type { Tracer } from "../../../lib/base/tracing/tracer.ts";
 import type { ImageService } from "../../../lib/clients/cri/cri.ts";
 import { formatDuration } from "../../../lib/config/duration.ts";
+import type { NodeEvents } from "../../../lib/model/pod-events.ts";
 import {
   type DiskSpace,
   evictionOrder,
@@ -21,7 +22,6 @@ import {
 } from "./image-plan.ts";
 import { type ImageRecord, updateRecords } from "./image-records.ts";
 import { findUsed, type ImageUsers } from "./image-usage.ts";
-import type { NodeEvents } from "./node-events.ts";
 
 export interface ImageGcOptions {
   images: Pick<ImageService, "listImages" | "removeImage" | "imageFsInfo" | "imageStatus">;
@@ -29,7 +29,7 @@ export interface ImageGcOptions {
   policy: ImageGcPolicy;
   clock: Clock;
   logger: Logger;
-  events: NodeEvents;
+  events: Pick<NodeEvents, "warning">;
   metrics: Metrics;
   tracer?: Tracer | undefined;
   /** The room on the filesystem that has this path. */

@@ -7,6 +7,7 @@ import { formatDuration } from "../../../lib/config/duration.ts";
 import type { Image } from "../../../lib/gen/runtime/v1/api_pb.js";
 import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
+import type { EnsuredImage } from "../../../lib/model/pod-sync.ts";
 import { type EnsureOutcome, type ImageMetrics, imageMetrics } from "./image-metrics.ts";
 import { withDefaultTag } from "./image-name.ts";
 import { pullEnd, pullFailure } from "./pull-error.ts";
@@ -29,13 +30,6 @@ export interface ImageManagerOptions {
   /** The runtime handler to pull for, where the runtime keeps images by it. */
   runtimeHandler?: (pod: Pod) => string;
   metrics?: Metrics;
-}
-
-export interface EnsuredImage {
-  /** What to tell the runtime to run. */
-  ref: string;
-  /** The user that the image names: a number, a name, or neither. */
-  user: { uid?: bigint; username?: string };
 }
 
 export interface EnsureOptions {

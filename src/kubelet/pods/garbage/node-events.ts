@@ -1,4 +1,0 @@
-/** Where to tell users what happens to the node. */
-export interface NodeEvents {
-  warning(reason: string, message: string): void;
-}
