@@ -6,6 +6,7 @@ import type { Clock } from "../lib/base/clock.ts";
 import { messageOf } from "../lib/base/errors.ts";
 import { Lifecycle } from "../lib/base/lifecycle.ts";
 import type { Logger } from "../lib/base/logger.ts";
+import { epochMs } from "../lib/base/time.ts";
 import { rememberedPort } from "../lib/host/free-port.ts";
 import { nodeAddresses } from "../lib/host/node-facts.ts";
 import { auth, type Identity, prepareIdentity } from "./auth/auth.ts";
@@ -120,7 +121,7 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
     openapi: new OpenApiDocuments({
       definitions: kinds,
       info: { title: "Kubernetes", version },
-      now: () => clock.now(),
+      now: () => epochMs(clock.wall()),
     }),
     propagation: handledPropagation,
     ...(o.onRequest && { onRequest: o.onRequest }),

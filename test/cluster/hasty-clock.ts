@@ -8,7 +8,6 @@ export function hastyClock(times: number): Clock {
   const from = performance.now();
   const elapsedMs = () => (performance.now() - from) * times;
   return {
-    now: () => startedAt + elapsedMs(),
     wall: () => wallTime(startedAt + elapsedMs()),
     monotonic: () => monotonicTime(elapsedMs()),
     after(ms, callback) {

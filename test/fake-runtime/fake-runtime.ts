@@ -11,6 +11,7 @@ import {
 } from "@grpc/grpc-js";
 import { type Clock, systemClock } from "../../src/lib/base/clock.ts";
 import { abortError, isAbort, messageOf } from "../../src/lib/base/errors.ts";
+import { epochMs } from "../../src/lib/base/time.ts";
 import { serviceDefinition } from "../../src/lib/clients/cri/service-definition.ts";
 import {
   type ContainerConfig,
@@ -126,7 +127,7 @@ export async function startFakeRuntime(options: FakeRuntimeOptions): Promise<Fak
       const call: RecordedCall = {
         method: method.name,
         request: toJson(method.input, request),
-        atMs: clock.now(),
+        atMs: epochMs(clock.wall()),
         ...(traceparent !== undefined && { traceparent }),
       };
       calls.push(call);

@@ -1,6 +1,7 @@
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Clock } from "../../src/lib/base/clock.ts";
+import { epochMs } from "../../src/lib/base/time.ts";
 
 /** The log of a container in the CRI format: time, stream, F for a full line, text. */
 export class LogFile {
@@ -23,7 +24,7 @@ export class LogFile {
   write(stream: "stdout" | "stderr", line: string): void {
     if (this.#fd === undefined) return;
     // As Go writes it: without the zeros at the end.
-    const time = new Date(this.#clock.now()).toISOString().replace(/\.?0*Z$/, "Z");
+    const time = new Date(epochMs(this.#clock.wall())).toISOString().replace(/\.?0*Z$/, "Z");
     writeSync(this.#fd, `${time} ${stream} F ${line}\n`);
   }
 

@@ -7,6 +7,7 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { type Clock, sleep } from "../../src/lib/base/clock.ts";
+import { epochMs } from "../../src/lib/base/time.ts";
 import { ContainerState, ImageService, RuntimeService } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { RuntimeFailure } from "./failure.ts";
 import type { FakeImages } from "./images.ts";
@@ -110,7 +111,7 @@ export function methodHandlers(world: World): Map<string, Handler> {
     return {
       status,
       containersStatuses: pods.statusesIn(sandbox),
-      timestamp: BigInt(clock.now()) * 1_000_000n,
+      timestamp: BigInt(epochMs(clock.wall())) * 1_000_000n,
     };
   });
   on(r.listPodSandbox, ({ filter }) => ({ items: pods.listSandboxes(filter) }));
@@ -174,7 +175,7 @@ export function methodHandlers(world: World): Map<string, Handler> {
   on(i.imageFsInfo, () => ({
     imageFilesystems: [
       {
-        timestamp: BigInt(clock.now()) * 1_000_000n,
+        timestamp: BigInt(epochMs(clock.wall())) * 1_000_000n,
         fsId: { mountpoint: "/fake/images" },
         usedBytes: { value: images.usedBytes() },
         inodesUsed: { value: BigInt(images.list().length) },

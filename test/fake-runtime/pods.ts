@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Clock, sleep } from "../../src/lib/base/clock.ts";
 import { isAbort } from "../../src/lib/base/errors.ts";
+import { epochMs } from "../../src/lib/base/time.ts";
 import {
   type Container,
   type ContainerConfig,
@@ -333,6 +334,6 @@ export class FakePods {
   }
 
   #now(): bigint {
-    return BigInt(this.#options.clock.now()) * 1_000_000n;
+    return BigInt(epochMs(this.#options.clock.wall())) * 1_000_000n;
   }
 }

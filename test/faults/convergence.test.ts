@@ -146,8 +146,8 @@ class World {
     const since = new Map<string, number>();
     for (const [uid, count] of ready) {
       if (count < 2) continue;
-      since.set(uid, this.#twoReadySince.get(uid) ?? this.clock.now());
-      if (this.agent && this.clock.now() - since.get(uid)! > 60_000)
+      since.set(uid, this.#twoReadySince.get(uid) ?? this.clock.elapsedMs);
+      if (this.agent && this.clock.elapsedMs - since.get(uid)! > 60_000)
         this.violations.push(`two sandboxes of ${uid} are ready for a minute`);
     }
     this.#twoReadySince = since;

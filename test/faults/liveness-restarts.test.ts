@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { epochMs } from "../../src/lib/base/time.ts";
 import { aContainer, aPod } from "../builders/pods.ts";
 import { type Fate, InMemoryRuntime } from "../fake-runtime/in-memory.ts";
 import { server } from "../fake-runtime/program.ts";
@@ -27,7 +28,6 @@ const latencies: Record<string, Fate> = {
 async function starts({ probe, passes, forSeconds }: Scenario): Promise<number[]> {
   const clock = new SimulatedClock();
   const runtime = new InMemoryRuntime({ clock, program: () => server, events: true });
-  const zero = clock.now();
   const started: number[] = [];
   const agent = new SimulatedAgent({
     runtime,
@@ -35,12 +35,12 @@ async function starts({ probe, passes, forSeconds }: Scenario): Promise<number[]
     maxRestartDelayMs: 300_000,
     fate: (method) => latencies[method] ?? {},
     onCall: (method) => {
-      if (method === "StartContainer") started.push(Math.round((clock.now() - zero) / 1000));
+      if (method === "StartContainer") started.push(Math.round(clock.elapsedMs / 1000));
     },
     prober: () => async (request) => {
       const container = runtime.pods.containers.get(request.id);
       assert.ok(container);
-      const age = (clock.now() - Number(container.startedAt / 1_000_000n)) / 1000;
+      const age = (epochMs(clock.wall()) - Number(container.startedAt / 1_000_000n)) / 1000;
       const pass = passes(age, container.config.metadata?.attempt ?? 0);
       return pass ? { kind: "success", output: "" } : { kind: "failure", output: "500" };
     },

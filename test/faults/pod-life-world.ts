@@ -180,7 +180,7 @@ export class PodLifeWorld {
     wanted.pod = { ...pod, metadata };
     this.agent?.tell("DELETE", wanted.pod);
     await turns();
-    if (this.agent) this.rules.mustEndWithin(wanted.uid, graceSeconds, this.clock.now());
+    if (this.agent) this.rules.mustEndWithin(wanted.uid, graceSeconds, this.clock.elapsedMs);
   }
 
   remove(slot: number): void {
@@ -198,7 +198,7 @@ export class PodLifeWorld {
     if (!wanted || !worker?.pod || worker.removed) return;
     this.agent?.workers.terminate(wanted.uid, { removed: false, graceSeconds, verdict: eviction });
     wanted.evicted = worker.verdict !== undefined;
-    this.rules.mustEndWithin(wanted.uid, graceSeconds, this.clock.now());
+    this.rules.mustEndWithin(wanted.uid, graceSeconds, this.clock.elapsedMs);
   }
 
   /** Some container that runs ends by itself. */
@@ -255,7 +255,7 @@ export class PodLifeWorld {
     for (const [slot, { uid, pod }] of this.wanted)
       if (pod.metadata.deletionTimestamp && this.agent?.workers.get(uid)?.phase === "terminated")
         this.remove(slot);
-    this.rules.look(this.agent?.workers.all() ?? [], this.clock.now());
+    this.rules.look(this.agent?.workers.all() ?? [], this.clock.elapsedMs);
     for (const id of this.hooks.starting) {
       const container = this.runtime.pods.containers.get(id);
       const status = container && this.agent?.statuses.get(uidOf(container));

@@ -1,6 +1,6 @@
 import type { Clock } from "../../src/lib/base/clock.ts";
 import { monotonicTime } from "../../src/lib/base/fake-clock.ts";
-import { epochMs, type MonotonicTime, plusMs, type WallTime, wallTime } from "../../src/lib/base/time.ts";
+import { type MonotonicTime, plusMs, type WallTime, wallTime } from "../../src/lib/base/time.ts";
 
 interface Timer {
   at: number;
@@ -16,10 +16,6 @@ export class SimulatedClock implements Clock {
   #elapsedMs = 0;
   /** Soonest first; of one moment, oldest first. */
   #timers: Timer[] = [];
-
-  now(): number {
-    return epochMs(this.wall());
-  }
 
   wall(): WallTime {
     return plusMs(this.#wallOrigin, this.#elapsedMs);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeClock } from "../../lib/base/fake-clock.ts";
+import { epochMs } from "../../lib/base/time.ts";
 import { generateKey } from "../../lib/base/x509/x509.ts";
 import { ApiProblem } from "../api-problem.ts";
 import type { Draft } from "../definition.ts";
@@ -11,7 +12,7 @@ import { TokenAuthority } from "./tokens/token-authority.ts";
 
 const api = "https://kubernetes.default.svc.cluster.local";
 const clock = new FakeClock(Date.UTC(2026, 0, 1));
-const objects = new MemoryObjects({ now: () => clock.now() });
+const objects = new MemoryObjects({ now: () => epochMs(clock.wall()) });
 objects.put("serviceaccounts", { metadata: { namespace: "ns", name: "builder", uid: "sa-uid" } });
 const pod = (name: string, serviceAccountName: string, nodeName: string) =>
   objects.put("pods", {

@@ -1,6 +1,7 @@
 import type { Clock } from "../../lib/base/clock.ts";
 import type { Component } from "../../lib/base/component.ts";
 import type { Logger } from "../../lib/base/logger.ts";
+import { epochMs } from "../../lib/base/time.ts";
 import type { ObjectRef, Objects, RequestContext, ResourceDefinition } from "../definition.ts";
 import { type BuiltInOptions, builtIns } from "../kinds/built-ins.ts";
 import { resourceOf } from "../kinds/definitions.ts";
@@ -116,7 +117,7 @@ export function controllers(options: ControllerOptions): Component[] {
     ),
     reconciler("pod-collector", ["pods", "nodes"], () => pods.round()),
     reconciler("event-expiry", [], async () => {
-      await expireEvents(objects, clock.now());
+      await expireEvents(objects, epochMs(clock.wall()));
       return minuteMs;
     }),
   ];
@@ -127,7 +128,7 @@ function bindWith(objects: Objects, clock: Clock, signal: AbortSignal) {
   return async ({ resource, namespace, name }: ObjectRef, uid: string, node: string): Promise<void> => {
     const context: RequestContext = {
       caller: { name: "system:kube-scheduler", groups: ["system:authenticated"] },
-      now: clock.now(),
+      now: epochMs(clock.wall()),
       dryRun: false,
       objects,
       signal,

@@ -1,6 +1,7 @@
 import type { Clock } from "../../lib/base/clock.ts";
 import { messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
+import { epochMs } from "../../lib/base/time.ts";
 import type { Objects } from "../definition.ts";
 import type { ApiObject } from "../storage/object.ts";
 import { microTime } from "./api-times.ts";
@@ -36,7 +37,7 @@ export class EventRecorder {
 
   async tell(event: ReportedEvent): Promise<void> {
     const { metadata } = event.about.object;
-    const now = this.#clock.now();
+    const now = epochMs(this.#clock.wall());
     const text = `${event.reason}\n${event.message}`;
     const last = this.#told.get(metadata.uid);
     if (last?.text === text && now - last.at < repeatMs) return;

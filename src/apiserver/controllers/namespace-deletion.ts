@@ -1,5 +1,6 @@
 import type { Clock } from "../../lib/base/clock.ts";
 import { messageOf } from "../../lib/base/errors.ts";
+import { epochMs } from "../../lib/base/time.ts";
 import type { Objects } from "../definition.ts";
 import { same } from "../kinds/same.ts";
 import type { ApiObject } from "../storage/object.ts";
@@ -40,7 +41,11 @@ async function emptyOne(namespace: ApiObject, options: NamespaceDeletionOptions)
   const others = options.resources.filter((resource) => resource !== "pods");
   const remains = total(pods) > 0 ? pods : await empty(others, name, objects);
   const done = total(remains) === 0 && remains.failures.length === 0;
-  const conditions = namespaceConditions(read(namespace).status?.conditions ?? [], remains, clock.now());
+  const conditions = namespaceConditions(
+    read(namespace).status?.conditions ?? [],
+    remains,
+    epochMs(clock.wall()),
+  );
   if (!same(conditions, read(namespace).status?.conditions))
     await objects.change(
       ref,

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { FakeClock, settle } from "../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../lib/base/logger.ts";
+import { epochMs } from "../../lib/base/time.ts";
 import { FakeObjects } from "../kinds/pods/fake-objects.ts";
 import { Mirror } from "./mirror.ts";
 import { Reconciler } from "./reconciler.ts";
@@ -12,11 +13,11 @@ async function start(reconcile: (round: number) => Promise<number | undefined>) 
   const mirror = new Mirror({ objects, resources: ["pods", "nodes"], clock, logger: silentLogger });
   const rounds: number[] = [];
   const end = new AbortController();
-  const begun = clock.now();
+  const begun = epochMs(clock.wall());
   const reconciler = new Reconciler({
     ...{ name: "test", mirror, clock, logger: silentLogger, watches: ["pods"] },
     reconcile: () => {
-      rounds.push(clock.now() - begun);
+      rounds.push(epochMs(clock.wall()) - begun);
       return reconcile(rounds.length);
     },
   });

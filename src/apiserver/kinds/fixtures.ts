@@ -1,5 +1,6 @@
 import type { Clock } from "../../lib/base/clock.ts";
 import { FakeClock } from "../../lib/base/fake-clock.ts";
+import { epochMs } from "../../lib/base/time.ts";
 import type { ActionSubresource, Draft, DraftMeta, ResourceDefinition } from "../definition.ts";
 import { definitions, resourceOf } from "./definitions.ts";
 import { FakeObjects } from "./pods/fake-objects.ts";
@@ -14,7 +15,11 @@ export function testWorld(services: Partial<AllocationOptions> = {}): {
 } {
   const clock = new FakeClock();
   const all = testDefinitions(clock, services);
-  return { clock, definitions: all, objects: new FakeObjects({ definitions: all, now: () => clock.now() }) };
+  return {
+    clock,
+    definitions: all,
+    objects: new FakeObjects({ definitions: all, now: () => epochMs(clock.wall()) }),
+  };
 }
 
 export function testDefinitions(

@@ -1,3 +1,4 @@
+import { epochMs } from "../../lib/base/time.ts";
 import { listMoment } from "../storage/list-moment.ts";
 import type { ObjectKey } from "../storage/object.ts";
 import { parseVersion } from "../storage/version.ts";
@@ -15,7 +16,7 @@ export function presentation({ parts, answer, query }: Exchange, served: Served)
   const { encoding, view } = negotiate(answer.request.headers.accept, tables !== undefined);
   answer.encoding = encoding;
   const include = view.as === "Table" ? includeObject(query) : "Metadata";
-  return { served, view, tables, includeObject: include, now: () => clock.now() };
+  return { served, view, tables, includeObject: include, now: () => epochMs(clock.wall()) };
 }
 
 export function keyOf({ target }: Exchange, served: Served): ObjectKey {

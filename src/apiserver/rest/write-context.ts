@@ -1,4 +1,5 @@
 import type { Clock } from "../../lib/base/clock.ts";
+import { epochMs } from "../../lib/base/time.ts";
 import type { Admission, AdmissionRequest } from "../access.ts";
 import type { Caller, Objects, RequestContext } from "../definition.ts";
 import type { Store } from "../storage/store.ts";
@@ -32,7 +33,7 @@ export interface WriteRequest {
 
 export function contextOf(doors: WriteDoors, request: WriteRequest): RequestContext {
   const { caller, dryRun, signal } = request;
-  return { caller, dryRun, signal, now: doors.clock.now(), objects: doors.objects(dryRun) };
+  return { caller, dryRun, signal, now: epochMs(doors.clock.wall()), objects: doors.objects(dryRun) };
 }
 
 export function admit(

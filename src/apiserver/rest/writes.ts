@@ -1,3 +1,4 @@
+import { epochMs } from "../../lib/base/time.ts";
 import type { Draft, PartSubresource } from "../definition.ts";
 import { isStoreError } from "../storage/errors.ts";
 import type { StoredObject } from "../storage/object.ts";
@@ -99,7 +100,7 @@ export async function servePatch(exchange: Exchange, served: Served, door: Door)
     subresource: door,
     fields: parts.fields,
     warn: (text) => answer.warn(text),
-    now: parts.clock.now(),
+    now: epochMs(parts.clock.wall()),
   });
   const request = writeRequest(exchange, served, query);
   const { object, created } = await updateObject(parts.doors, request, {

@@ -1,6 +1,7 @@
 import type { Clock } from "../../lib/base/clock.ts";
 import { messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
+import { epochMs } from "../../lib/base/time.ts";
 import type { ChangeEvent } from "./change-event.ts";
 import { type HistoryLimits, type HistorySize, planCompaction } from "./compaction-plan.ts";
 import type { History } from "./history.ts";
@@ -57,7 +58,7 @@ export class Compactor {
   step(limits = this.#options.limits): boolean {
     const { revisions, history, clock } = this.#options;
     const oldest = revisions.oldest(history.compacted, rowsAtOnce);
-    const step = planCompaction(oldest, this.#size, limits, clock.now());
+    const step = planCompaction(oldest, this.#size, limits, epochMs(clock.wall()));
     if (!step) return false;
     revisions.begin();
     try {

@@ -2,6 +2,7 @@ import { type Clock, systemClock } from "../../lib/base/clock.ts";
 import { type Health, healthy } from "../../lib/base/component.ts";
 import { abortError } from "../../lib/base/errors.ts";
 import { type Logger, silentLogger } from "../../lib/base/logger.ts";
+import { epochMs } from "../../lib/base/time.ts";
 import type { ChangeEvent, Scope, WatchEvent } from "./change-event.ts";
 import { defaultLimits, type HistoryLimits } from "./compaction-plan.ts";
 import { Compactor } from "./compactor.ts";
@@ -88,7 +89,7 @@ export class Store {
     this.#clock = clock;
     this.#bookmarkMs = options.bookmarkMs ?? 60_000;
     this.#freshnessMs = options.freshnessMs ?? 3_000;
-    this.#revisions = new Revisions(openDatabase(path, () => options.firstVersion ?? clock.now()));
+    this.#revisions = new Revisions(openDatabase(path, () => options.firstVersion ?? epochMs(clock.wall())));
     const { current, compacted } = this.#revisions.marks();
     const { recentEvents = 1000, recentChars = 8 * 1024 * 1024, maxBatch = 256 } = options;
     this.#head = new Head(clock, current);

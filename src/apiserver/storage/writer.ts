@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../lib/base/clock.ts";
 import { messageOf } from "../../lib/base/errors.ts";
+import { epochMs } from "../../lib/base/time.ts";
 import type { ChangeEvent } from "./change-event.ts";
 import { closed, StoreError } from "./errors.ts";
 import { type ApiObject, type ObjectKey, type StoredObject, storedObject } from "./object.ts";
@@ -118,7 +119,7 @@ export class Writer {
     }
     if (!event) return () => job.resolve(current);
     this.#version = version;
-    revisions.insert(event, clock.now());
+    revisions.insert(event, epochMs(clock.wall()));
     events.push(event);
     return () => job.resolve(event.object);
   }

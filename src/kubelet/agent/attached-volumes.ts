@@ -1,4 +1,4 @@
-import type { Clock } from "../../lib/base/clock.ts";
+import { type Clock, msFromNow, msUntil } from "../../lib/base/clock.ts";
 import { abortError, KubeletError } from "../../lib/base/errors.ts";
 import type { NodeObject } from "../node/node-types.ts";
 
@@ -49,14 +49,14 @@ export class AttachedVolumes {
   /** Resolves when the volume can be used; throws why not if it cannot soon. */
   async verify(unique: string, signal: AbortSignal): Promise<void> {
     const { clock, seen, get } = this.#o;
-    const deadline = clock.now() + waitMs;
+    const deadline = msFromNow(clock, waitMs);
     for (;;) {
       let missing = this.#missing(unique, seen());
       // What was seen may be old.
       if (missing === undefined) missing = isAttached(unique, await get(signal)) ? undefined : notAttached;
       if (missing === undefined) return;
-      if (clock.now() >= deadline) throw new KubeletError("VolumeAttachment", missing);
-      await this.#change(deadline - clock.now(), signal);
+      if (clock.monotonic() >= deadline) throw new KubeletError("VolumeAttachment", missing);
+      await this.#change(msUntil(clock, deadline), signal);
     }
   }
 

@@ -1,6 +1,7 @@
-import { sleep } from "../../lib/base/clock.ts";
+import { msSince, sleep } from "../../lib/base/clock.ts";
 import type { Component } from "../../lib/base/component.ts";
 import { messageOf } from "../../lib/base/errors.ts";
+import type { MonotonicTime } from "../../lib/base/time.ts";
 import { addressesOfName, defaultRouteAddresses, interfaceAddresses } from "../../lib/host/host-addresses.ts";
 import type { AddressFacts } from "../node/addresses.ts";
 import { declaredFeatures } from "../node/declared-features.ts";
@@ -158,11 +159,11 @@ function recentImages({
   clock,
   logger,
 }: AgentCore): () => Promise<ImageFacts[] | undefined> {
-  let last: { at: number; images: ImageFacts[] } | undefined;
+  let last: { at: MonotonicTime; images: ImageFacts[] } | undefined;
   return async () => {
-    const age = last ? clock.now() - last.at : Number.POSITIVE_INFINITY;
+    const isRecent = last !== undefined && msSince(clock, last.at) < imagesEveryMs;
     // A runtime that is away would hold up the heartbeat.
-    if (connection.state.kind !== "up" || (age >= 0 && age < imagesEveryMs)) return last?.images;
+    if (connection.state.kind !== "up" || isRecent) return last?.images;
     try {
       const listed = await cri.listImages({ timeoutMs: runtimeMs });
       const images = listed.map(({ repoDigests, repoTags, size }) => ({
@@ -170,7 +171,7 @@ function recentImages({
         repoTags,
         sizeBytes: Number(size),
       }));
-      last = { at: clock.now(), images };
+      last = { at: clock.monotonic(), images };
     } catch (error) {
       logger.debug(2, "The images could not be listed", { err: messageOf(error) });
     }

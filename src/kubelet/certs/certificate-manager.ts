@@ -1,8 +1,16 @@
-import type { Clock } from "../../lib/base/clock.ts";
+import { type Clock, msFromNow, msSince } from "../../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../../lib/base/component.ts";
 import { messageOf } from "../../lib/base/errors.ts";
 import { failureLog } from "../../lib/base/failure-log.ts";
 import type { Logger } from "../../lib/base/logger.ts";
+import {
+  dateOf,
+  type MonotonicTime,
+  msBetween,
+  plusMs,
+  type WallTime,
+  wallTime,
+} from "../../lib/base/time.ts";
 import { generateKey, makeRequest, privateKeyPem, type Usage } from "../../lib/base/x509/x509.ts";
 import type { CertificateApi } from "./certificate-api.ts";
 import { type CertificatePair, isExpired, readPair } from "./certificate-pair.ts";
@@ -51,11 +59,11 @@ export class CertificateManager implements Component {
   readonly #ended = Promise.withResolvers<void>();
   readonly #listeners = new Listeners<CertificatePair>();
   #pair: CertificatePair | undefined;
-  #deadline = 0;
+  #deadline = wallTime(0);
   #forced = false;
   #tries = 0;
-  #tried: { at: number; delayMs: number } | undefined;
-  #without: { since: number; reason: string } | undefined;
+  #retryAt: MonotonicTime | undefined;
+  #without: { since: MonotonicTime; reason: string } | undefined;
   #answered = false;
   #pending: string | undefined;
   #wake = () => {};
@@ -68,7 +76,7 @@ export class CertificateManager implements Component {
 
   /** Undefined if there is none yet, or if it has expired. */
   current(): CertificatePair | undefined {
-    return this.#pair && !isExpired(this.#pair, this.#o.clock.now()) ? this.#pair : undefined;
+    return this.#pair && !isExpired(this.#pair, this.#o.clock.wall()) ? this.#pair : undefined;
   }
 
   /** Called with each certificate that becomes available: loaded at the start, or issued. */
@@ -111,14 +119,14 @@ export class CertificateManager implements Component {
   health(): Health {
     if (this.current() !== undefined) return healthy;
     const without = this.#without;
-    if (!without || this.#o.clock.now() - without.since < unhealthyAfterMs) return healthy;
+    if (!without || msSince(this.#o.clock, without.since) < unhealthyAfterMs) return healthy;
     return { ok: false, reason: `there is no valid certificate: ${without.reason}` };
   }
 
   async #load(): Promise<void> {
     const { store, initial, clock, logger } = this.#o;
     const stored = await store.current();
-    if (stored && !isExpired(stored, clock.now())) {
+    if (stored && !isExpired(stored, clock.wall())) {
       this.#install(stored, undefined);
       // Requests may have begun to wait before.
       return this.#listeners.tell(stored);
@@ -137,15 +145,15 @@ export class CertificateManager implements Component {
     const { clock, template, logger, name } = this.#o;
     while (!signal.aborted) {
       const wanted = template();
-      const now = clock.now();
       const [pair, deadline] = [this.#pair, this.#deadline];
       const step = nextStep({
-        now,
+        wall: clock.wall(),
+        now: clock.monotonic(),
         template: wanted,
         pair,
         deadline,
         forced: this.#forced,
-        tried: this.#tried,
+        retryAt: this.#retryAt,
       });
       if (step.do === "wait" || wanted === undefined) {
         await this.#pause(step.do === "wait" ? step.ms : 0, signal);
@@ -186,14 +194,14 @@ export class CertificateManager implements Component {
     }
     const before = this.#pair;
     const pair = await store.update(cert, privateKeyPem(privateKey));
-    const now = clock.now();
+    const now = clock.wall();
     this.#answered = true;
     this.#forced = false;
     this.#install(pair, now);
-    if (before) onRotated?.((now - before.leaf.notBefore.getTime()) / 1000);
+    if (before) onRotated?.(msBetween(wallTime(before.leaf.notBefore), now) / 1000);
     // A certificate that is due again at once (clocks differ, names are left out) must not make us ask in a loop.
     const dueAgain = this.#deadline <= now || mismatch(pair, wanted) !== undefined;
-    this.#tried = dueAgain ? { at: now, delayMs: retryDelayMs(this.#tries, random()) } : undefined;
+    this.#retryAt = dueAgain ? msFromNow(clock, retryDelayMs(this.#tries, random())) : undefined;
     if (!dueAgain) this.#tries = 0;
     this.#listeners.tell(pair);
   }
@@ -202,14 +210,15 @@ export class CertificateManager implements Component {
     const { clock, logger, name, random, onFailure } = this.#o;
     if (error instanceof TemplateChanged) {
       logger.debug(2, "Certificate template changed, rotating", { certificate: name });
-      this.#tried = undefined;
+      this.#retryAt = undefined;
       this.#tries = 0;
       return;
     }
-    const at = clock.now();
+    const at = clock.monotonic();
     const answered = serverAnswered(error);
     this.#answered = answered ?? this.#answered;
-    this.#tried = { at, delayMs: retryDelayMs(this.#tries, random(), answered) };
+    const delayMs = retryDelayMs(this.#tries, random(), answered);
+    this.#retryAt = plusMs(at, delayMs);
     this.#without = { since: this.#without?.since ?? at, reason: messageOf(error) };
     const what = this.#pair
       ? "Certificate rotation failed, will retry"
@@ -221,12 +230,12 @@ export class CertificateManager implements Component {
     )(what, {
       certificate: name,
       err: messageOf(error),
-      retryMs: Math.round(this.#tried.delayMs),
+      retryMs: Math.round(delayMs),
     });
     onFailure?.();
   }
 
-  #install(pair: CertificatePair, arrivedAt: number | undefined): void {
+  #install(pair: CertificatePair, arrivedAt: WallTime | undefined): void {
     const { random, logger, name } = this.#o;
     this.#pair = pair;
     this.#without = undefined;
@@ -234,7 +243,7 @@ export class CertificateManager implements Component {
     logger.debug(2, "Certificate rotation deadline determined", {
       certificate: name,
       expiration: pair.leaf.notAfter.toISOString(),
-      deadline: new Date(this.#deadline).toISOString(),
+      deadline: dateOf(this.#deadline).toISOString(),
     });
   }
 

@@ -1,5 +1,6 @@
 import type { Clock } from "../../lib/base/clock.ts";
 import type { Metrics } from "../../lib/base/metrics.ts";
+import { msBetween, wallTime } from "../../lib/base/time.ts";
 import type { CertificatePair } from "./certificate-pair.ts";
 
 interface HasCertificate {
@@ -55,7 +56,7 @@ function lifeLeft(
     ...names,
     collect: (gauge) => {
       const pair = of()?.current();
-      const ms = pair ? pair.leaf.notAfter.getTime() - clock.now() : Number.POSITIVE_INFINITY;
+      const ms = pair ? msBetween(clock.wall(), wallTime(pair.leaf.notAfter)) : Number.POSITIVE_INFINITY;
       gauge.set(Math.trunc(ms / 1000));
     },
   });

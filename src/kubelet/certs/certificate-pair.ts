@@ -1,5 +1,6 @@
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import { KubeletError } from "../../lib/base/errors.ts";
+import { type WallTime, wallTime } from "../../lib/base/time.ts";
 import { type Certificate, parseCertificates, pemBlocks, samePublicKey } from "../../lib/base/x509/x509.ts";
 
 /** A certificate with the key that belongs to it. */
@@ -35,4 +36,5 @@ export function readKey(text: string): KeyObject {
   }
 }
 
-export const isExpired = (pair: CertificatePair, now: number): boolean => now > pair.leaf.notAfter.getTime();
+export const isExpired = (pair: CertificatePair, now: WallTime): boolean =>
+  now > wallTime(pair.leaf.notAfter);

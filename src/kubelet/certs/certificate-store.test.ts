@@ -163,7 +163,7 @@ test("whenever a process that stores pairs is killed, one of them is there", {
     import { CertificateStore } from ${JSON.stringify(new URL("./certificate-store.ts", import.meta.url).href)};
     const { pairs, dir } = JSON.parse(process.env.INPUT);
     const logger = { info() {}, warn() {}, error() {}, debug() {} };
-    const store = new CertificateStore({ prefix: "kubelet-client", dir, logger, clock: { now: () => Date.now() } });
+    const store = new CertificateStore({ prefix: "kubelet-client", dir, logger, clock: systemClock });
     for (let i = 0; ; i++) {
       await store.update(pairs[i % 3].cert, pairs[i % 3].key);
       if (i === 3) process.stdout.write("going");

@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import type { Clock } from "../../lib/base/clock.ts";
 import { errnoOf, KubeletError, messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
+import { dateOf, type WallTime } from "../../lib/base/time.ts";
 import { syncFolder, writeDurably } from "../../lib/host/durable-file.ts";
 import { type CertificatePair, readPair } from "./certificate-pair.ts";
 
@@ -66,7 +67,7 @@ export class CertificateStore implements PairStore {
     const pair = readPair(cert, key);
     await this.#mustBeLink(this.currentPath);
     await this.#mustBeLink(this.#updatedPath);
-    const path = resolve(this.#o.dir, `${this.#o.prefix}-${timestamp(this.#o.clock.now())}.pem`);
+    const path = resolve(this.#o.dir, `${this.#o.prefix}-${timestamp(this.#o.clock.wall())}.pem`);
     await writeDurably(path, pair.cert + pair.key, 0o600, resolve(this.#o.dir, `${this.#o.prefix}.pem.new`));
     await rm(this.#updatedPath, { force: true });
     await symlink(path, this.#updatedPath);
@@ -121,8 +122,8 @@ async function exists(path: string): Promise<boolean> {
 }
 
 /** 2026-01-31-13-45-00, in the time of the machine. */
-function timestamp(now: number): string {
-  const date = new Date(now);
+function timestamp(now: WallTime): string {
+  const date = dateOf(now);
   const parts = [date.getFullYear(), date.getMonth() + 1, date.getDate()];
   const time = [date.getHours(), date.getMinutes(), date.getSeconds()];
   return [...parts, ...time].map((part) => String(part).padStart(2, "0")).join("-");

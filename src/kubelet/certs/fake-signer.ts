@@ -1,5 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { type Clock, sleep } from "../../lib/base/clock.ts";
+import { epochMs } from "../../lib/base/time.ts";
 import {
   type DistinguishedName,
   generateKey,
@@ -137,7 +138,7 @@ export class FakeSigner implements CertificateApi {
     if (fate === "delete") return this.set(state.name, undefined);
     if (fate === "deny") return this.set(state.name, { ...state, ...condition("Denied") });
     if (fate === "fail") return this.set(state.name, { ...state, ...condition("Failed") });
-    const now = this.#clock.now();
+    const now = epochMs(this.#clock.wall());
     const life = { from: now - this.backdateMs, until: now + this.lifeMs };
     const other = {
       ...(fate === "wrong key" && { publicKey: generateKey().publicKey }),

@@ -3,6 +3,7 @@ import { stringify } from "yaml";
 import type { Clock } from "../../lib/base/clock.ts";
 import { errnoOf, KubeletError, messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
+import { wallTime } from "../../lib/base/time.ts";
 import { type Certificate, parseCertificates } from "../../lib/base/x509/x509.ts";
 import {
   type ClusterAccess,
@@ -30,7 +31,7 @@ export async function isStillValid(file: string, o: { clock: Clock; logger: Logg
     if (pair === undefined) throw new KubeletError("Kubeconfig", "it has no client certificate");
     const cert = await readPem(pair.cert);
     readPair(cert, await readPem(pair.key));
-    const expired = (certificate: Certificate) => o.clock.now() > certificate.notAfter.getTime();
+    const expired = (certificate: Certificate) => o.clock.wall() > wallTime(certificate.notAfter);
     const old = parseCertificates(cert).find(expired);
     if (old === undefined) return true;
     throw new KubeletError(

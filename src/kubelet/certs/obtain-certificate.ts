@@ -44,7 +44,7 @@ async function send(
   const found = await api.get(request.name, signal).catch((error) => {
     throw isAbort(error) ? error : wrapped("cannot retrieve certificate signing request", error);
   });
-  const problem = incompatibility(found, request, key, clock.now());
+  const problem = incompatibility(found, request, key, clock.wall());
   if (problem !== undefined) {
     throw new KubeletError("CertificateIncompatible", `retrieved csr is not compatible: ${problem}`);
   }

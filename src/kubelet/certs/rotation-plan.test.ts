@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { monotonicTime } from "../../lib/base/fake-clock.ts";
+import { epochMs, plusMs, wallTime } from "../../lib/base/time.ts";
 import { generateKey, makeRequest, privateKeyPem } from "../../lib/base/x509/x509.ts";
 import { type CertificatePair, readPair } from "./certificate-pair.ts";
 import { fakeAuthority, issue } from "./fake-signer.ts";
@@ -22,10 +24,22 @@ const pair = pairFor(client);
 
 test("a certificate is replaced after 70 to 90 % of its life", () => {
   assert.equal(rotationDeadline(pair, undefined, 0), start + 7 * hour);
-  assert.equal(Math.round(rotationDeadline(pair, undefined, 1)), start + 9 * hour);
-  assert.equal(rotationDeadline(pair, start - hour, 0.5), start + 8 * hour, "it came before it was valid");
-  assert.equal(rotationDeadline(pair, start + 5 * hour, 0.5), start + 9 * hour, "it was dated back");
-  assert.equal(rotationDeadline(pair, start + 20 * hour, 0.5), start + 8 * hour, "our clock is wrong");
+  assert.equal(Math.round(epochMs(rotationDeadline(pair, undefined, 1))), start + 9 * hour);
+  assert.equal(
+    rotationDeadline(pair, wallTime(start - hour), 0.5),
+    start + 8 * hour,
+    "it came before it was valid",
+  );
+  assert.equal(
+    rotationDeadline(pair, wallTime(start + 5 * hour), 0.5),
+    start + 9 * hour,
+    "it was dated back",
+  );
+  assert.equal(
+    rotationDeadline(pair, wallTime(start + 20 * hour), 0.5),
+    start + 8 * hour,
+    "our clock is wrong",
+  );
 });
 
 test("tries follow each other after 2, 4, 8, 16 and then each 32 seconds, or up to a tenth later", () => {
@@ -86,37 +100,26 @@ for (const [what, given, allowDnsOnly, expected] of [
   });
 }
 
+const now = monotonicTime(1_000_000);
 const quiet = {
-  now: start,
+  wall: wallTime(start),
+  now,
   template: client,
   pair,
-  deadline: start + 7 * hour,
+  deadline: wallTime(start + 7 * hour),
   forced: false,
-  tried: undefined,
+  retryAt: undefined,
 };
 for (const [what, state, expected] of [
   ["a good certificate is looked at again", quiet, 10_000],
-  ["the deadline is near", { ...quiet, now: quiet.deadline - 5 }, 5],
-  ["the deadline is reached", { ...quiet, now: quiet.deadline }, "rotate"],
+  ["the deadline is near", { ...quiet, wall: plusMs(quiet.deadline, -5) }, 5],
+  ["the deadline is reached", { ...quiet, wall: quiet.deadline }, "rotate"],
   ["there is none", { ...quiet, pair: undefined }, "rotate"],
   ["it is to begin with", { ...quiet, forced: true }, "rotate"],
   ["another name is wanted", { ...quiet, template: clientTemplate("n2") }, "rotate"],
   ["nothing is known to ask for", { ...quiet, pair: undefined, template: undefined }, 1000],
-  [
-    "the last try is too near",
-    { ...quiet, pair: undefined, tried: { at: start - 500, delayMs: 2000 } },
-    1500,
-  ],
-  [
-    "the last try is long ago",
-    { ...quiet, pair: undefined, tried: { at: start - 2000, delayMs: 2000 } },
-    "rotate",
-  ],
-  [
-    "the last try is in the future",
-    { ...quiet, pair: undefined, tried: { at: start + 1, delayMs: 2000 } },
-    "rotate",
-  ],
+  ["the last try is too near", { ...quiet, pair: undefined, retryAt: plusMs(now, 1500) }, 1500],
+  ["the last try is long ago", { ...quiet, pair: undefined, retryAt: now }, "rotate"],
 ] as const) {
   test(`${what}: ${expected === "rotate" ? "a certificate is requested" : `wait ${expected} ms`}`, () => {
     const step = nextStep(state);

@@ -1,3 +1,4 @@
+import { type MonotonicTime, msBetween, plusMs, type WallTime, wallTime } from "../../lib/base/time.ts";
 import type { CertificatePair } from "./certificate-pair.ts";
 
 /** What the certificate should say. */
@@ -14,13 +15,13 @@ export interface RequestTemplate {
  */
 export function rotationDeadline(
   pair: CertificatePair,
-  arrivedAt: number | undefined,
+  arrivedAt: WallTime | undefined,
   random: number,
-): number {
-  const from = pair.leaf.notBefore.getTime();
-  const until = pair.leaf.notAfter.getTime();
+): WallTime {
+  const from = wallTime(pair.leaf.notBefore);
+  const until = wallTime(pair.leaf.notAfter);
   const start = arrivedAt !== undefined && arrivedAt > from && arrivedAt < until ? arrivedAt : from;
-  return Math.round(start + (until - start) * (0.7 + 0.2 * random));
+  return plusMs(start, Math.round(msBetween(start, until) * (0.7 + 0.2 * random)));
 }
 
 /** Why the certificate is not the one that should be; undefined if it is. More than was asked for is no reason. */
@@ -42,14 +43,17 @@ export const sameTemplate = (a: RequestTemplate | undefined, b: RequestTemplate 
   JSON.stringify(a) === JSON.stringify(b);
 
 export interface RotationState {
-  readonly now: number;
+  /** The certificate is judged by the wall clock, … */
+  readonly wall: WallTime;
+  /** … and what has to wait waits in monotonic time. */
+  readonly now: MonotonicTime;
   readonly template: RequestTemplate | undefined;
   readonly pair: CertificatePair | undefined;
-  readonly deadline: number;
+  readonly deadline: WallTime;
   /** The pair is only there to begin with. */
   readonly forced: boolean;
-  /** The last try, if another has to wait. */
-  readonly tried: { readonly at: number; readonly delayMs: number } | undefined;
+  /** Not before then, after a try that failed. */
+  readonly retryAt: MonotonicTime | undefined;
 }
 
 export type RotationStep =
@@ -61,26 +65,32 @@ const lookForTemplateMs = 1000;
 /** The template and the clock may change at any time. */
 const lookAgainMs = 10_000;
 
-export function nextStep({ now, template, pair, deadline, forced, tried }: RotationState): RotationStep {
+export function nextStep({
+  wall,
+  now,
+  template,
+  pair,
+  deadline,
+  forced,
+  retryAt,
+}: RotationState): RotationStep {
   if (template === undefined) return { do: "wait", ms: lookForTemplateMs };
-  const why = reasonToRotate(template, pair, deadline, forced, now);
-  if (why === undefined) return { do: "wait", ms: Math.min(deadline - now, lookAgainMs) };
-  const rest = tried ? tried.at + tried.delayMs - now : 0;
-  // More than the whole of the delay: the clock was set back.
-  if (tried && rest > 0 && rest <= tried.delayMs) return { do: "wait", ms: rest };
+  const why = reasonToRotate(template, pair, deadline, forced, wall);
+  if (why === undefined) return { do: "wait", ms: Math.min(msBetween(wall, deadline), lookAgainMs) };
+  if (retryAt !== undefined && retryAt > now) return { do: "wait", ms: msBetween(now, retryAt) };
   return { do: "rotate", why };
 }
 
 function reasonToRotate(
   template: RequestTemplate,
   pair: CertificatePair | undefined,
-  deadline: number,
+  deadline: WallTime,
   forced: boolean,
-  now: number,
+  wall: WallTime,
 ): string | undefined {
   if (pair === undefined) return "there is no certificate";
   if (forced) return "the certificate is the one to begin with";
-  return mismatch(pair, template) ?? (now >= deadline ? "the certificate nears its end" : undefined);
+  return mismatch(pair, template) ?? (wall >= deadline ? "the certificate nears its end" : undefined);
 }
 
 /**

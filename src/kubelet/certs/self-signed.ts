@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import type { Clock } from "../../lib/base/clock.ts";
 import { KubeletError } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
+import { dateOf, epochMs, plusMs, type WallTime } from "../../lib/base/time.ts";
 import { generateKey, privateKeyPem, signCertificate } from "../../lib/base/x509/x509.ts";
 import { writeDurably } from "../../lib/host/durable-file.ts";
 import { readKey } from "./certificate-pair.ts";
@@ -37,7 +38,7 @@ export async function selfSignedFiles(o: {
   // The key comes first: one without a certificate is what an earlier start had no time to finish.
   const key = hasKey ? readKey(await readFile(keyFile, "utf8")) : await rsaKey();
   if (!hasKey) await writeDurably(keyFile, privateKeyPem(key), 0o600);
-  await writeDurably(certFile, selfSigned(o.hostName, key, o.clock.now()), 0o644);
+  await writeDurably(certFile, selfSigned(o.hostName, key, o.clock.wall()), 0o644);
   o.logger.debug(4, "Using self-signed cert", { certFile, keyFile });
   return { certFile, keyFile };
 }
@@ -56,9 +57,9 @@ async function rsaKey(): Promise<KeyObject> {
 }
 
 /** The certificate and that of an authority made for it alone, whose key nobody keeps. */
-function selfSigned(hostName: string, key: KeyObject, now: number): string {
-  const [notBefore, notAfter] = [new Date(now - hourMs), new Date(now - hourMs + yearMs)];
-  const seconds = Math.floor(now / 1000);
+function selfSigned(hostName: string, key: KeyObject, now: WallTime): string {
+  const [notBefore, notAfter] = [dateOf(plusMs(now, -hourMs)), dateOf(plusMs(now, yearMs - hourMs))];
+  const seconds = Math.floor(epochMs(now) / 1000);
   const authority = generateKey();
   const issuer = {
     key: authority.privateKey,

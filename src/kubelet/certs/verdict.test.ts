@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createPrivateKey, createPublicKey } from "node:crypto";
 import { test } from "node:test";
+import { wallTime } from "../../lib/base/time.ts";
 import { generateKey, makeRequest } from "../../lib/base/x509/x509.ts";
 import type { SigningRequestState } from "./certificate-api.ts";
 import { fakeAuthority, issue } from "./fake-signer.ts";
@@ -76,7 +77,7 @@ for (const [what, found, expected] of [
   ["junk", { ...state, request: "junk" }, "PEM block type must be CERTIFICATE REQUEST"],
 ] as const) {
   test(`${what} ${expected ? "cannot" : "can"} stand for ours`, () => {
-    assert.equal(incompatibility(found, asked, key, now), expected);
+    assert.equal(incompatibility(found, asked, key, wallTime(now)), expected);
   });
 }
 

@@ -1,5 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { KubeletError, messageOf } from "../../lib/base/errors.ts";
+import { type WallTime, wallTime } from "../../lib/base/time.ts";
 import {
   type Certificate,
   parseCertificates,
@@ -42,7 +43,7 @@ export function incompatibility(
   found: SigningRequestState,
   asked: SigningRequest,
   key: KeyObject,
-  now: number,
+  now: WallTime,
 ): string | undefined {
   try {
     const theirs = parseRequest(found.request);
@@ -50,7 +51,7 @@ export function incompatibility(
     if (JSON.stringify(theirs.subject) !== JSON.stringify(ours.subject)) return "csr subjects differ";
     if (found.signerName !== asked.signerName) return "csr signerNames differ";
     if (!theirs.signatureValid || !samePublicKey(theirs.publicKey, key)) return "it is for another key";
-    const expired = (certificate: Certificate) => now > certificate.notAfter.getTime();
+    const expired = (certificate: Certificate) => now > wallTime(certificate.notAfter);
     if (parseCertificates(found.certificate).some(expired)) {
       return "one of the certificates for the CSR has expired";
     }

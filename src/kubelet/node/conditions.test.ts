@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { wallTime } from "../../lib/base/time.ts";
 import { type ConditionFacts, planConditions } from "./conditions.ts";
 import type { NodeCondition } from "./node-types.ts";
 
@@ -20,7 +21,7 @@ const plan = (
   planConditions(
     { name: "n", conditions, capacity: has as Record<string, string> },
     { ...facts, ...changes },
-    now,
+    wallTime(now),
   );
 const start = plan([], {}, then);
 const byType = (conditions: NodeCondition[], type: string) => conditions.find((c) => c.type === type)!;

@@ -1,3 +1,4 @@
+import type { WallTime } from "../../lib/base/time.ts";
 import { type NodeEvent, statusEvent } from "./node-events.ts";
 import { apiTime, type NodeCondition, type ResourceList } from "./node-types.ts";
 
@@ -47,9 +48,9 @@ const pressures = [
 export function planConditions(
   node: { name: string; conditions: readonly NodeCondition[]; capacity: ResourceList },
   facts: ConditionFacts,
-  nowMs: number,
+  now: WallTime,
 ): ConditionPlan {
-  const now = apiTime(nowMs);
+  const time = apiTime(now);
   const conditions = node.conditions.map((condition) => ({ ...condition }));
   const events: NodeEvent[] = [];
   for (const kind of pressures) {
@@ -58,12 +59,12 @@ export function planConditions(
     const status = under ? "True" : "False";
     const next: NodeCondition =
       old?.status === status
-        ? { ...old, lastHeartbeatTime: now }
+        ? { ...old, lastHeartbeatTime: time }
         : {
             type: kind.type,
             status,
-            lastHeartbeatTime: now,
-            lastTransitionTime: now,
+            lastHeartbeatTime: time,
+            lastTransitionTime: time,
             reason: `Kubelet${under ? kind.yes : kind.no}`,
             message: under ? kind.yesMessage : kind.noMessage,
           };
@@ -71,7 +72,7 @@ export function planConditions(
     put(conditions, next);
   }
   const old = conditions.find(({ type }) => type === "Ready");
-  const ready = readyCondition(facts, node.capacity, now);
+  const ready = readyCondition(facts, node.capacity, time);
   const same = old?.status === ready.status;
   put(conditions, same ? { ...ready, lastTransitionTime: old.lastTransitionTime } : ready);
   if (old && !same)

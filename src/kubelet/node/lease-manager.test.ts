@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { FakeClock, settle } from "../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../lib/base/logger.ts";
+import { wallTime } from "../../lib/base/time.ts";
 import { FakeApiError, FakeLeaseApi } from "./fake-node-api.ts";
 import { renewedLease } from "./lease.ts";
 import { LeaseManager, type LeaseOptions } from "./lease-manager.ts";
@@ -66,7 +67,7 @@ describe("the lease of a node", () => {
     await w.start();
     await w.clock.advance(40 * second);
     assert.deepEqual(w.api.calls, ["GET", "POST", "PUT", "PUT", "PUT", "PUT"]);
-    assert.equal(w.renewedAt(), apiMicroTime(w.clock.now()));
+    assert.equal(w.renewedAt(), apiMicroTime(w.clock.wall()));
     await w.end();
   });
 
@@ -78,7 +79,7 @@ describe("the lease of a node", () => {
     assert.deepEqual(w.api.lease?.spec, {
       holderIdentity: "bench-node",
       leaseDurationSeconds: 40,
-      renewTime: apiMicroTime(w.clock.now()),
+      renewTime: apiMicroTime(w.clock.wall()),
     });
     await w.end();
   });
@@ -115,7 +116,7 @@ describe("the lease of a node", () => {
     w.api.put({ ...w.api.lease!, metadata: { ...w.api.lease!.metadata, ownerReferences: [] } });
     await w.clock.advance(10 * second);
     assert.deepEqual(w.api.calls.slice(2), ["PUT", "GET", "PUT"]);
-    assert.equal(w.renewedAt(), apiMicroTime(w.clock.now()));
+    assert.equal(w.renewedAt(), apiMicroTime(w.clock.wall()));
     assert.equal(w.api.lease?.metadata.ownerReferences?.[0]?.uid, nodeUid);
     await w.end();
   });
@@ -131,9 +132,9 @@ describe("the lease of a node", () => {
     assert.ok(w.api.calls.length < 40, `${w.api.calls.length} calls`);
     assert.equal(suspected, 4);
     w.api.fault = undefined;
-    const back = w.clock.now();
+    const back = w.clock.wall();
     await w.clock.advance(4 * second);
-    assert.ok(Date.parse(w.renewedAt()!) >= back);
+    assert.ok(wallTime(w.renewedAt()!) >= back);
     await w.end();
   });
 
@@ -158,6 +159,9 @@ describe("renewing a lease", () => {
   for (const [rule, ownerReferences, uid, wanted] of owners)
     it(rule, () => {
       const lease = { ...observed, metadata: { ...observed.metadata, ownerReferences } };
-      assert.equal(renewedLease(lease, settings, uid, 0).metadata.ownerReferences?.[0]?.uid, wanted);
+      assert.equal(
+        renewedLease(lease, settings, uid, wallTime(0)).metadata.ownerReferences?.[0]?.uid,
+        wanted,
+      );
     });
 });

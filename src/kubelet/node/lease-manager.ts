@@ -74,7 +74,7 @@ export class LeaseManager implements Component {
     for (let attempt = 0; attempt < attempts && base; attempt++) {
       const uid = base.metadata.ownerReferences?.length ? undefined : await this.#uid(signal);
       try {
-        this.#latest = await api.update(renewedLease(base, this.#o, uid, clock.now()), signal);
+        this.#latest = await api.update(renewedLease(base, this.#o, uid, clock.wall()), signal);
         return;
       } catch (error) {
         signal.throwIfAborted();
@@ -108,7 +108,7 @@ export class LeaseManager implements Component {
       }
       const uid = await this.#uid(signal);
       if (!uid) return { lease: undefined, created: false };
-      return { lease: await api.create(newLease(this.#o, uid, clock.now()), signal), created: true };
+      return { lease: await api.create(newLease(this.#o, uid, clock.wall()), signal), created: true };
     };
     const onError = (error: unknown, retryMs: number) =>
       failureLog(

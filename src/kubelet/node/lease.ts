@@ -1,3 +1,4 @@
+import type { WallTime } from "../../lib/base/time.ts";
 import { leaseNamespace } from "./node-api.ts";
 import { apiMicroTime, type Lease } from "./node-types.ts";
 
@@ -7,7 +8,7 @@ export interface LeaseSettings {
 }
 
 /** A lease of this node, from now on. */
-export function newLease(settings: LeaseSettings, nodeUid: string, nowMs: number): Lease {
+export function newLease(settings: LeaseSettings, nodeUid: string, now: WallTime): Lease {
   const { nodeName: name, durationSeconds } = settings;
   return {
     apiVersion: "coordination.k8s.io/v1",
@@ -16,7 +17,7 @@ export function newLease(settings: LeaseSettings, nodeUid: string, nowMs: number
     spec: {
       holderIdentity: name,
       leaseDurationSeconds: durationSeconds,
-      renewTime: apiMicroTime(nowMs),
+      renewTime: apiMicroTime(now),
     },
   };
 }
@@ -26,7 +27,7 @@ export function renewedLease(
   lease: Lease,
   settings: LeaseSettings,
   nodeUid: string | undefined,
-  nowMs: number,
+  now: WallTime,
 ): Lease {
   const owned = (lease.metadata.ownerReferences ?? []).length > 0 || nodeUid === undefined;
   const ownerReferences = owned ? lease.metadata.ownerReferences : [ownerOf(settings.nodeName, nodeUid)];
@@ -37,7 +38,7 @@ export function renewedLease(
       ...lease.spec,
       holderIdentity: settings.nodeName,
       leaseDurationSeconds: settings.durationSeconds,
-      renewTime: apiMicroTime(nowMs),
+      renewTime: apiMicroTime(now),
     },
   };
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { wallTime } from "../../lib/base/time.ts";
 import type { KubeRequest } from "../../lib/clients/kube/transport-interface.ts";
 import { fakeSettings } from "./fake-facts.ts";
 import { newLease } from "./lease.ts";
@@ -23,7 +24,7 @@ describe("requests about the node itself", () => {
     const { calls, options } = recorder();
     const node = kubeNodeApi(options);
     const lease = kubeLeaseApi(options);
-    const ours = newLease({ nodeName: "n", durationSeconds: 40 }, "u", 0);
+    const ours = newLease({ nodeName: "n", durationSeconds: 40 }, "u", wallTime(0));
     await node.get(signal);
     await node.create(initialNode(fakeSettings()), signal);
     await node.patchStatus({ status: {} }, signal);

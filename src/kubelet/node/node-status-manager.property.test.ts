@@ -123,7 +123,7 @@ async function live(plan: Step[]): Promise<void> {
   assert.deepEqual(api.refused, []);
   const node = api.node!;
   assert.equal(isReady(node.status.conditions), notReady.length === 0);
-  assert.equal(statusChanged(node.status, planStatus(node, facts(), clock.now()).node.status), false);
+  assert.equal(statusChanged(node.status, planStatus(node, facts(), clock.wall()).node.status), false);
   assert.equal(node.metadata.labels?.["kubernetes.io/os"], "linux");
   // A node that was made anew begins without a turn: only on one and the same node do turns alternate.
   if (!deleted) for (const [i, turn] of turns.entries()) assert.notEqual(turn, turns[i + 1]);

@@ -1,4 +1,4 @@
-import { type Clock, sleep } from "../../lib/base/clock.ts";
+import { type Clock, msFromNow, sleep } from "../../lib/base/clock.ts";
 import type { Component } from "../../lib/base/component.ts";
 import { abortError, messageOf } from "../../lib/base/errors.ts";
 import { failureLog } from "../../lib/base/failure-log.ts";
@@ -83,7 +83,7 @@ export class NodeStatusManager implements Component {
 
   constructor(options: NodeStatusOptions) {
     this.#o = options;
-    this.#schedule = new ReportSchedule(options.reportFrequencyMs, options.random);
+    this.#schedule = new ReportSchedule(options.clock, options.reportFrequencyMs, options.random);
     this.done = this.#ended.promise;
     this.#registered = !options.registerNode;
     if (this.#registered) this.#firstRegistration.resolve();
@@ -149,9 +149,9 @@ export class NodeStatusManager implements Component {
   /** A node that has just started is ready as soon as its runtime and network are, not at the next tick. */
   async #watchForReady(signal: AbortSignal): Promise<void> {
     const { clock, logger, notReady } = this.#o;
-    const until = clock.now() + fastForMs;
+    const until = msFromNow(clock, fastForMs);
     while (!signal.aborted && !isReady(this.#latest?.status.conditions)) {
-      if (clock.now() >= until) {
+      if (clock.monotonic() >= until) {
         logger.error("Node not becoming ready in time after startup");
         return;
       }
@@ -218,7 +218,7 @@ export class NodeStatusManager implements Component {
 
   async #register(signal: AbortSignal): Promise<void> {
     const { api, settings, logger, clock, getOnExistsOnly, startup } = this.#o;
-    const plan = planStatus(initialNode(settings), await this.#o.facts(signal), clock.now());
+    const plan = planStatus(initialNode(settings), await this.#o.facts(signal), clock.wall());
     this.#logProblems(plan.problems);
     logger.info("Attempting to register node", { node: settings.name });
     startup?.attempting();
@@ -226,7 +226,7 @@ export class NodeStatusManager implements Component {
       const created = await api.create(plan.node, signal);
       logger.info("Successfully registered node", { node: settings.name });
       startup?.registered();
-      this.#schedule.reported(clock.now(), true);
+      this.#schedule.reported(true);
       this.#accept(created, plan.events);
     } catch (error) {
       const status = httpStatusOf(error);
@@ -249,14 +249,14 @@ export class NodeStatusManager implements Component {
     const { api, clock, settings } = this.#o;
     const original = await this.#original(attempt, signal);
     const cidrs = await this.#takePodCidrs(original, signal);
-    const plan = planStatus(withSystemLabels(original, settings), await this.#o.facts(signal), clock.now());
+    const plan = planStatus(withSystemLabels(original, settings), await this.#o.facts(signal), clock.wall());
     this.#logProblems(plan.problems);
     const relabelled = original.metadata.labels !== plan.node.metadata.labels;
     const changed = cidrs || relabelled || statusChanged(original.status, plan.node.status);
     const patch = nodePatch(original, plan.node);
-    if (!patch || (!changed && !this.#schedule.isDue(clock.now()))) return this.#accept(original, []);
+    if (!patch || (!changed && !this.#schedule.isDue())) return this.#accept(original, []);
     const updated = await api.patchStatus(patch, signal);
-    this.#schedule.reported(clock.now(), changed);
+    this.#schedule.reported(changed);
     this.#accept(updated, plan.events);
   }
 

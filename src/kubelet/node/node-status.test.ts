@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
+import { wallTime } from "../../lib/base/time.ts";
 import { FeatureGates } from "../../lib/config/feature-gates.ts";
 import { declaredFeatures } from "./declared-features.ts";
 import { fakeFacts, fakeSettings } from "./fake-facts.ts";
@@ -17,7 +18,7 @@ const registeredAt = Date.parse("2026-11-15T03:07:31Z");
 
 describe("the node made from facts", () => {
   it("is the one that was observed, but for what the API server adds", () => {
-    const { node, problems } = planStatus(initialNode(fakeSettings()), fakeFacts(), registeredAt);
+    const { node, problems } = planStatus(initialNode(fakeSettings()), fakeFacts(), wallTime(registeredAt));
     const { uid, resourceVersion, creationTimestamp, ...metadata } = observed.metadata as ObservedMeta;
     // The taint is the API server's: it keeps pods from nodes that are not known to be ready.
     assert.deepEqual(node, { ...observed, metadata, spec: {} });
@@ -26,19 +27,19 @@ describe("the node made from facts", () => {
   });
 
   it("made again from what the API has is the same", () => {
-    const { node, events } = planStatus(observed, fakeFacts(), registeredAt);
+    const { node, events } = planStatus(observed, fakeFacts(), wallTime(registeredAt));
     assert.deepEqual(node, observed);
     assert.deepEqual(events, []);
   });
 });
 
 const initial = initialNode(fakeSettings());
-const present = planStatus(initial, fakeFacts(), registeredAt).node;
+const present = planStatus(initial, fakeFacts(), wallTime(registeredAt)).node;
 
 describe("a status", () => {
   it("tells a reboot", () => {
     const system = { ...fakeFacts().system, bootId: "other" };
-    const { events, node } = planStatus(present, fakeFacts({ system }), registeredAt);
+    const { events, node } = planStatus(present, fakeFacts({ system }), wallTime(registeredAt));
     const message = "Node bench-node has been rebooted, boot id: other";
     assert.deepEqual(events, [{ type: "Warning", reason: "Rebooted", message }]);
     assert.equal(node.status.nodeInfo?.bootID, "other");
@@ -47,7 +48,7 @@ describe("a status", () => {
   it("keeps what could not be found out, and says what that is", () => {
     const addresses = { ...fakeFacts().addresses, ofDefaultRoute: {} };
     const facts = fakeFacts({ addresses, images: undefined, supplementalGroupsPolicy: undefined });
-    const { node, problems } = planStatus(present, facts, registeredAt);
+    const { node, problems } = planStatus(present, facts, wallTime(registeredAt));
     assert.deepEqual(node.status.addresses, present.status.addresses);
     assert.deepEqual(node.status.images, present.status.images);
     assert.deepEqual(node.status.features, present.status.features);
@@ -57,21 +58,24 @@ describe("a status", () => {
   it("is not ready without local storage to account for", () => {
     const machine = { ...fakeFacts().machine!, storageBytes: undefined };
     const message = (localStorage: boolean) =>
-      planStatus(initial, fakeFacts({ machine, localStorage }), registeredAt).node.status.conditions?.at(-1)
-        ?.message;
+      planStatus(
+        initial,
+        fakeFacts({ machine, localStorage }),
+        wallTime(registeredAt),
+      ).node.status.conditions?.at(-1)?.message;
     assert.equal(message(true), "missing node capacity for resources: ephemeral-storage");
     assert.equal(message(false), "kubelet is posting ready status");
   });
 
   it("names a runtime that has not told its version", () => {
     const runtime = { name: "containerd", version: undefined };
-    const { node } = planStatus(initial, fakeFacts({ runtime }), registeredAt);
+    const { node } = planStatus(initial, fakeFacts({ runtime }), wallTime(registeredAt));
     assert.equal(node.status.nodeInfo?.containerRuntimeVersion, "containerd://Unknown");
   });
 
   it("tells of swap where there is some", () => {
     const system = { ...fakeFacts().system, swapBytes: 4096n };
-    assert.deepEqual(planStatus(initial, fakeFacts({ system }), 0).node.status.nodeInfo?.swap, {
+    assert.deepEqual(planStatus(initial, fakeFacts({ system }), wallTime(0)).node.status.nodeInfo?.swap, {
       capacity: 4096,
     });
   });
@@ -81,8 +85,8 @@ describe("a status", () => {
       ...present,
       status: { ...present.status, volumesInUse: ["a"], volumesAttached: [{ name: "a", devicePath: "/d" }] },
     };
-    assert.deepEqual(planStatus(attached, fakeFacts(), 0).node.status.volumesInUse, ["a"]);
-    const { status } = planStatus(attached, fakeFacts({ volumesInUse: [] }), 0).node;
+    assert.deepEqual(planStatus(attached, fakeFacts(), wallTime(0)).node.status.volumesInUse, ["a"]);
+    const { status } = planStatus(attached, fakeFacts({ volumesInUse: [] }), wallTime(0)).node;
     assert.deepEqual(status.volumesInUse, []);
     assert.deepEqual(status.volumesAttached, attached.status.volumesAttached);
   });
@@ -90,9 +94,9 @@ describe("a status", () => {
   it("annotates the given addresses for a cloud provider, and cleans up after it", () => {
     const key = "alpha.kubernetes.io/provided-node-ip";
     const told = { ...fakeFacts().addresses, nodeIps: ["192.0.2.10"], externalCloudProvider: true };
-    const annotated = planStatus(present, fakeFacts({ addresses: told }), 0).node;
+    const annotated = planStatus(present, fakeFacts({ addresses: told }), wallTime(0)).node;
     assert.equal(annotated.metadata.annotations?.[key], "192.0.2.10");
-    const cleaned = planStatus(annotated, fakeFacts(), 0).node;
+    const cleaned = planStatus(annotated, fakeFacts(), wallTime(0)).node;
     assert.deepEqual(cleaned.metadata.annotations, present.metadata.annotations);
   });
 });

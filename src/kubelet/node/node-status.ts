@@ -1,3 +1,4 @@
+import type { WallTime } from "../../lib/base/time.ts";
 import { type AddressFacts, planAddresses } from "./addresses.ts";
 import { type CapacityInput, planCapacity } from "./capacity.ts";
 import { type ConditionFacts, planConditions } from "./conditions.ts";
@@ -46,7 +47,7 @@ export interface StatusPlan {
 }
 
 /** The node with the status that the facts mean, made from the node as it is in the API. */
-export function planStatus(original: NodeObject, facts: StatusFacts, nowMs: number): StatusPlan {
+export function planStatus(original: NodeObject, facts: StatusFacts, now: WallTime): StatusPlan {
   const { name } = original.metadata;
   const before = original.status;
   const problems: string[] = [];
@@ -69,7 +70,7 @@ export function planStatus(original: NodeObject, facts: StatusFacts, nowMs: numb
   const conditions = planConditions(
     { name, conditions: before.conditions ?? [], capacity: size.capacity },
     { ...facts.conditions, required },
-    nowMs,
+    now,
   );
   events.push(...conditions.events);
   const status: NodeObject["status"] = {

@@ -1,3 +1,4 @@
+import { dateOf, type WallTime } from "../../lib/base/time.ts";
 /** The Node of the API, as far as a node has to do with it. Fields of others pass through untouched. */
 export interface NodeObject {
   apiVersion: "v1";
@@ -100,11 +101,11 @@ export interface Lease {
 }
 
 /** A moment as the API writes it: whole seconds. */
-export function apiTime(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+export function apiTime(time: WallTime): string {
+  return `${dateOf(time).toISOString().slice(0, 19)}Z`;
 }
 
 /** A moment of a lease: microseconds, though our clock only knows thousandths. */
-export function apiMicroTime(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 23)}000Z`;
+export function apiMicroTime(time: WallTime): string {
+  return `${dateOf(time).toISOString().slice(0, 23)}000Z`;
 }

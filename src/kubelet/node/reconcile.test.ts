@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { wallTime } from "../../lib/base/time.ts";
 import { fakeFacts, fakeSettings } from "./fake-facts.ts";
 import { initialNode } from "./node-object.ts";
 import { nodePatch } from "./node-patch.ts";
@@ -7,7 +8,7 @@ import { planStatus } from "./node-status.ts";
 import type { NodeObject } from "./node-types.ts";
 import { reconcileNode } from "./reconcile.ts";
 
-const initial = planStatus(initialNode(fakeSettings()), fakeFacts(), 0).node;
+const initial = planStatus(initialNode(fakeSettings()), fakeFacts(), wallTime(0)).node;
 const copy = (change: (node: NodeObject) => void): NodeObject => {
   const node = structuredClone(initial);
   change(node);
@@ -23,7 +24,11 @@ describe("a node that is registered already", () => {
     const existing = copy((node) => {
       node.metadata.labels = { "kubernetes.io/hostname": "old", admin: "x" };
     });
-    const told = planStatus(initialNode(fakeSettings({ labels: { team: "a" } })), fakeFacts(), 0).node;
+    const told = planStatus(
+      initialNode(fakeSettings({ labels: { team: "a" } })),
+      fakeFacts(),
+      wallTime(0),
+    ).node;
     const { "kubernetes.io/hostname": hostname, ...rest } = initial.metadata.labels!;
     assert.deepEqual(patchOf(existing, told), {
       metadata: { labels: { "kubernetes.io/hostname": hostname, ...rest } },
@@ -35,18 +40,26 @@ describe("a node that is registered already", () => {
     const existing = copy((node) => {
       node.metadata.labels![zone] = "a";
     });
-    const told = planStatus(initialNode(fakeSettings({ labels: { [zone]: "" } })), fakeFacts(), 0).node;
+    const told = planStatus(
+      initialNode(fakeSettings({ labels: { [zone]: "" } })),
+      fakeFacts(),
+      wallTime(0),
+    ).node;
     assert.deepEqual(patchOf(existing, told), { metadata: { labels: { [zone]: null } } });
   });
 
   it("keeps its taints, whatever we were told to register with", () => {
     const taints = [{ key: "new", effect: "NoSchedule" }];
-    const told = planStatus(initialNode(fakeSettings({ taints })), fakeFacts(), 0).node;
+    const told = planStatus(initialNode(fakeSettings({ taints })), fakeFacts(), wallTime(0)).node;
     assert.equal(patchOf(initial, told), undefined);
   });
 
   it("follows who attaches volumes", () => {
-    const off = planStatus(initialNode(fakeSettings({ controllerAttachDetach: false })), fakeFacts(), 0).node;
+    const off = planStatus(
+      initialNode(fakeSettings({ controllerAttachDetach: false })),
+      fakeFacts(),
+      wallTime(0),
+    ).node;
     const key = "volumes.kubernetes.io/controller-managed-attach-detach";
     assert.deepEqual(patchOf(initial, off), { metadata: { annotations: { [key]: null } } });
     assert.deepEqual(patchOf(off, initial), { metadata: { annotations: { [key]: "true" } } });

@@ -1,9 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { FakeClock } from "../../lib/base/fake-clock.ts";
 import { ReportSchedule } from "./report-schedule.ts";
 
+function setUp(random: number) {
+  const clock = new FakeClock();
+  return { clock, schedule: new ReportSchedule(clock, 100, () => random) };
+}
+
 describe("reports without news", () => {
-  it("the first is due at once", () => assert.ok(new ReportSchedule(100, () => 0.5).isDue(0)));
+  it("the first is due at once", () => assert.ok(setUp(0.5).schedule.isDue()));
 
   const shifts: [number, number][] = [
     [0, 50],
@@ -11,27 +17,44 @@ describe("reports without news", () => {
     [0.9, 140],
   ];
   for (const [random, dueAt] of shifts)
-    it(`after a change at ${random} of chance the next comes after ${dueAt} %`, () => {
-      const schedule = new ReportSchedule(100, () => random);
-      schedule.reported(1000, true);
-      assert.ok(!schedule.isDue(1000 + dueAt - 1));
-      assert.ok(schedule.isDue(1000 + dueAt));
+    it(`after a change at ${random} of chance the next comes after ${dueAt} %`, async () => {
+      const { clock, schedule } = setUp(random);
+      schedule.reported(true);
+      await clock.advance(dueAt - 1);
+      assert.ok(!schedule.isDue());
+      await clock.advance(1);
+      assert.ok(schedule.isDue());
     });
 
-  it("after a report without news the period is kept", () => {
-    const schedule = new ReportSchedule(100, () => 0);
-    schedule.reported(0, false);
-    assert.ok(schedule.isDue(50), "the first report counts as a change");
-    schedule.reported(50, false);
-    assert.ok(!schedule.isDue(149));
-    assert.ok(schedule.isDue(150));
+  it("after a report without news the period is kept", async () => {
+    const { clock, schedule } = setUp(0);
+    schedule.reported(false);
+    await clock.advance(50);
+    assert.ok(schedule.isDue(), "the first report counts as a change");
+    schedule.reported(false);
+    await clock.advance(99);
+    assert.ok(!schedule.isDue());
+    await clock.advance(1);
+    assert.ok(schedule.isDue());
   });
 
-  it("a clock that was set back makes a report due", () => {
-    const schedule = new ReportSchedule(100, () => 0.5);
-    schedule.reported(1_000_000, true);
-    assert.ok(schedule.isDue(5));
-    schedule.reported(5, false);
-    assert.ok(!schedule.isDue(6));
+  it("a clock that was set back makes a report due, once", async () => {
+    const { clock, schedule } = setUp(0.5);
+    schedule.reported(true);
+    clock.jump(-3_600_000);
+    assert.ok(schedule.isDue());
+    schedule.reported(false);
+    await clock.advance(99);
+    assert.ok(!schedule.isDue());
+  });
+
+  it("a clock that leaps forward makes none due", async () => {
+    const { clock, schedule } = setUp(0.5);
+    schedule.reported(true);
+    clock.suspend(86_400_000);
+    await clock.advance(99);
+    assert.ok(!schedule.isDue());
+    await clock.advance(1);
+    assert.ok(schedule.isDue());
   });
 });

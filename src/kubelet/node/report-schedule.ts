@@ -1,28 +1,33 @@
+import { type Clock, msSince } from "../../lib/base/clock.ts";
+import type { MonotonicTime, WallTime } from "../../lib/base/time.ts";
+
 /**
  * When a status is written although nothing in it is new. After a change the next such report comes at a random moment
  * between half and one and a half of the period, so that nodes which changed together do not report together for ever.
  */
 export class ReportSchedule {
+  readonly #clock: Clock;
   readonly #everyMs: number;
   readonly #random: () => number;
-  #last: number | undefined;
+  #last: { readonly at: MonotonicTime; readonly heartbeat: WallTime } | undefined;
   #shiftMs = 0;
 
-  constructor(everyMs: number, random: () => number) {
+  constructor(clock: Clock, everyMs: number, random: () => number) {
+    this.#clock = clock;
     this.#everyMs = everyMs;
     this.#random = random;
   }
 
-  isDue(now: number): boolean {
+  isDue(): boolean {
     if (this.#last === undefined) return true;
-    const age = now - this.#last;
-    // A clock that was set back would else keep the report waiting for as long as it was set back.
-    return age < 0 || age >= this.#everyMs + this.#shiftMs;
+    // A clock that was set back leaves heartbeats of the future in the API: they are replaced at once.
+    if (this.#clock.wall() < this.#last.heartbeat) return true;
+    return msSince(this.#clock, this.#last.at) >= this.#everyMs + this.#shiftMs;
   }
 
-  reported(now: number, changed: boolean): void {
+  reported(changed: boolean): void {
     const shifts = changed || this.#last === undefined;
     this.#shiftMs = shifts ? this.#everyMs * (this.#random() - 0.5) : 0;
-    this.#last = now;
+    this.#last = { at: this.#clock.monotonic(), heartbeat: this.#clock.wall() };
   }
 }

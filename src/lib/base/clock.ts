@@ -3,8 +3,6 @@ import { type MonotonicTime, msBetween, plusMs, type WallTime, wallTime } from "
 
 /** The only way to ask for the time or to wait: tests give a FakeClock and run in simulated time. */
 export interface Clock {
-  /** @deprecated Use `wall` or `monotonic`. */
-  now(): number;
   /** What is shown, written down or compared with other machines, certificates and files. */
   wall(): WallTime;
   /** What waits, rates and durations are made of. */
@@ -17,7 +15,6 @@ export interface Clock {
 const longestTimerMs = 0x7fffffff;
 
 export const systemClock: Clock = {
-  now: () => Date.now(),
   wall: () => wallTime(Date.now()),
   // CLOCK_MONOTONIC, as for the timers of Node: both stand still while the machine is suspended.
   monotonic: () => performance.now() as unknown as MonotonicTime,

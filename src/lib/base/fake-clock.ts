@@ -1,5 +1,5 @@
 import type { Clock } from "./clock.ts";
-import { epochMs, type MonotonicTime, plusMs, type WallTime, wallTime } from "./time.ts";
+import { type MonotonicTime, plusMs, type WallTime, wallTime } from "./time.ts";
 
 interface Timer {
   at: number;
@@ -24,10 +24,6 @@ export class FakeClock implements Clock {
 
   constructor(startMs = Date.UTC(2026, 0, 1)) {
     this.#wallOrigin = wallTime(startMs);
-  }
-
-  now(): number {
-    return epochMs(this.wall());
   }
 
   wall(): WallTime {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isAbort } from "./errors.ts";
-import { FakeClock, settle } from "./fake-clock.ts";
+import { FakeClock, monotonicTime, settle } from "./fake-clock.ts";
 import { ConcurrencyGate, type GateOptions, type Turn } from "./gate.ts";
 
 /** Work that lasts until it is told to end. */
@@ -164,17 +164,17 @@ const orders: [rule: string, turns: [name: string, turn: Turn][], expected: stri
   [
     "of one kind the oldest goes first, whenever it came",
     [
-      ["young", { kind: "sandbox", since: 300 }],
-      ["old", { kind: "sandbox", since: 100 }],
-      ["middle", { kind: "sandbox", since: 200 }],
+      ["young", { kind: "sandbox", since: monotonicTime(300) }],
+      ["old", { kind: "sandbox", since: monotonicTime(100) }],
+      ["middle", { kind: "sandbox", since: monotonicTime(200) }],
     ],
     ["old", "middle", "young"],
   ],
   [
     "of one age the first that came goes first",
     [
-      ["a", { since: 100 }],
-      ["b", { since: 100 }],
+      ["a", { since: monotonicTime(100) }],
+      ["b", { since: monotonicTime(100) }],
     ],
     ["a", "b"],
   ],
@@ -263,14 +263,14 @@ test("a restart that comes into a burst of 60 waits for one turn at most, also w
 
 test("in a burst half of the pods run after half of the time, for none begins before others are finished", async () => {
   const clock = new FakeClock();
-  const began = clock.now();
+  const began = clock.elapsedMs;
   const gate = new ConcurrencyGate(4, { clock, kinds });
   const work = () => new Promise<void>((resolve) => clock.after(100, resolve));
   const runsAfter: number[] = [];
   const pods = Array.from({ length: 40 }, async () => {
     await gate.run(work, { kind: "sandbox" });
     await gate.run(work, { kind: "container" });
-    runsAfter.push(clock.now() - began);
+    runsAfter.push(clock.elapsedMs - began);
   });
   await clock.advance(60_000);
   await Promise.all(pods);

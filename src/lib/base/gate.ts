@@ -1,5 +1,6 @@
-import type { Clock } from "./clock.ts";
+import { type Clock, msSince } from "./clock.ts";
 import { abortError } from "./errors.ts";
+import { type MonotonicTime, msBetween } from "./time.ts";
 
 export interface GateOptions<Kind extends string = string> {
   /** Needed for `longestMs`, and for waits to be told. */
@@ -20,7 +21,7 @@ export interface Turn<Kind extends string = string> {
   priority?: number;
   kind?: Kind;
   /** Since when it is wanted, in milliseconds: the oldest goes first. Unless told, that is now. */
-  since?: number;
+  since?: MonotonicTime;
   signal?: AbortSignal;
 }
 
@@ -30,7 +31,7 @@ interface Waiter<Kind extends string> {
   priority: number;
   rank: number;
   kind: Kind | undefined;
-  since: number;
+  since: MonotonicTime | undefined;
   order: number;
   admit: (place: Place) => void;
 }
@@ -67,9 +68,9 @@ export class ConcurrencyGate<Kind extends string = string> {
   /** Runs the work when there is room for it. */
   async run<T>(work: () => Promise<T>, turn: Turn<Kind> = {}): Promise<T> {
     const { clock, longestMs } = this.#o;
-    const askedAt = clock?.now() ?? 0;
+    const askedAt = clock?.monotonic();
     let place: Place | undefined = await this.#enter(turn, turn.since ?? askedAt);
-    this.#o.onAdmitted?.((clock?.now() ?? 0) - askedAt, turn.kind);
+    this.#o.onAdmitted?.(clock && askedAt ? msSince(clock, askedAt) : 0, turn.kind);
     const leave = () => {
       if (place) this.#leave(place);
       place = undefined;
@@ -83,7 +84,7 @@ export class ConcurrencyGate<Kind extends string = string> {
     }
   }
 
-  #enter({ priority = 0, kind, signal }: Turn<Kind>, since: number): Promise<Place> {
+  #enter({ priority = 0, kind, signal }: Turn<Kind>, since: MonotonicTime | undefined): Promise<Place> {
     if (signal?.aborted) return Promise.reject(abortError(signal.reason));
     const free = this.#freePlace(kind);
     if (free) {
@@ -148,5 +149,10 @@ export class ConcurrencyGate<Kind extends string = string> {
 }
 
 function goesBefore(a: Waiter<string>, b: Waiter<string>): boolean {
-  return (b.priority - a.priority || a.rank - b.rank || a.since - b.since || a.order - b.order) < 0;
+  return (
+    (b.priority - a.priority ||
+      a.rank - b.rank ||
+      (a.since && b.since ? msBetween(b.since, a.since) : 0) ||
+      a.order - b.order) < 0
+  );
 }

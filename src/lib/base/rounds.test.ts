@@ -11,7 +11,7 @@ function setUp(work: () => Promise<void> = async () => {}) {
   const errors: unknown[] = [];
   const done = inRounds(
     async () => {
-      at.push(clock.now());
+      at.push(clock.elapsedMs);
       await work();
     },
     { clock, everyMs: 100, signal: stop.signal, onError: (error) => errors.push(error) },

@@ -2,6 +2,7 @@ import { X509Certificate } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
 import type { Clock } from "../../../lib/base/clock.ts";
+import { epochMs } from "../../../lib/base/time.ts";
 import { parseCertificates } from "../../../lib/base/x509/x509.ts";
 import type { Caller } from "../../definition.ts";
 import { credentialId } from "../names.ts";
@@ -45,7 +46,7 @@ export class ClientCertificates {
       seen = this.#judge(certificate);
       this.#seen.set(connection, seen);
     }
-    const now = this.#clock.now();
+    const now = epochMs(this.#clock.wall());
     if (now < seen.from || now > seen.to)
       return { kind: "refused", problem: "x509: certificate has expired or is not yet valid" };
     return seen.answer;

@@ -2,6 +2,7 @@ import { createPrivateKey, type KeyObject } from "node:crypto";
 import { join } from "node:path";
 import type { Clock } from "../../../lib/base/clock.ts";
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import { epochMs } from "../../../lib/base/time.ts";
 import { generateKey, privateKeyPem } from "../../../lib/base/x509/x509.ts";
 import { masters, nodes, nodeUserPrefix } from "../names.ts";
 import { type Authority, clusterAuthority } from "./authority.ts";
@@ -43,7 +44,7 @@ export interface Identity {
  * that lives long calls it each day and takes the serving pair anew.
  */
 export function prepareIdentity(o: IdentityOptions): Identity {
-  const now = o.clock.now();
+  const now = epochMs(o.clock.wall());
   const lifetimeMs = o.lifetimeMs ?? year;
   const ca = clusterAuthority(o.dir, now);
   const client = (file: string, commonName: string, group = masters): Pair =>

@@ -3,6 +3,7 @@ import type { Component } from "../../../lib/base/component.ts";
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { inRounds } from "../../../lib/base/rounds.ts";
+import { epochMs } from "../../../lib/base/time.ts";
 import { parseCertificates } from "../../../lib/base/x509/x509.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
@@ -57,7 +58,7 @@ export class RequestCleaner implements Component {
   async #round(): Promise<void> {
     const objects = this.#o.objects();
     for (const request of await objects.list(requestsResource)) {
-      if (!isStale(request, this.#o.clock.now())) continue;
+      if (!isStale(request, epochMs(this.#o.clock.wall()))) continue;
       const { name, uid } = request.metadata;
       await objects.delete({ resource: requestsResource, namespace: "", name }, { uid });
     }

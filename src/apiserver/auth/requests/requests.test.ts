@@ -3,6 +3,7 @@ import { X509Certificate } from "node:crypto";
 import { test } from "node:test";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
+import { epochMs } from "../../../lib/base/time.ts";
 import { generateKey, makeRequest, parseCertificates, signCertificate } from "../../../lib/base/x509/x509.ts";
 import type { Caller, Draft } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
@@ -76,7 +77,7 @@ function setUp() {
   const clock = new FakeClock(start);
   const objects = new MemoryObjects({
     definitions: { [requestsResource]: certificateSigningRequests() },
-    now: () => clock.now(),
+    now: () => epochMs(clock.wall()),
   });
   const parts = { objects: () => objects, clock, logger: silentLogger };
   const authorizer = new FixedAuthorizer({ relations: new RelationsFollower(parts) });

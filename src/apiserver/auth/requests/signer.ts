@@ -1,6 +1,7 @@
 import type { Clock } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import { epochMs } from "../../../lib/base/time.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import type { Authority } from "../identity/authority.ts";
@@ -37,7 +38,7 @@ export class RequestSigner implements Component {
 
   async #handle(request: ApiObject): Promise<void> {
     const { ca, rules, clock, logger } = this.#o;
-    const plan = planSigning(request, ca, rules, clock.now());
+    const plan = planSigning(request, ca, rules, epochMs(clock.wall()));
     if (plan.kind === "leave") return;
     const { name, uid } = request.metadata;
     await this.#o.objects().change(

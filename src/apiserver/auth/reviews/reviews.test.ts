@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
+import { epochMs } from "../../../lib/base/time.ts";
 import { generateKey } from "../../../lib/base/x509/x509.ts";
 import { ApiProblem } from "../../api-problem.ts";
 import type { Caller, Draft, ResourceDefinition } from "../../definition.ts";
@@ -17,7 +18,7 @@ import { selfSubjectRulesReview } from "./rules-review.ts";
 import { selfSubjectReview, tokenReview } from "./token-review.ts";
 
 const clock = new FakeClock(Date.UTC(2026, 0, 1));
-const objects = new MemoryObjects({ now: () => clock.now() });
+const objects = new MemoryObjects({ now: () => epochMs(clock.wall()) });
 objects.put("serviceaccounts", { metadata: { namespace: "ns", name: "a", uid: "u" } });
 const authority = new TokenAuthority({ key: generateKey().privateKey });
 const { audiences } = authority;
@@ -40,7 +41,7 @@ async function ask(
 const issue = (to: readonly string[] = audiences) =>
   authority.issue(
     { namespace: "ns", serviceAccount: { name: "a", uid: "u" } },
-    { audiences: to, nowMs: clock.now(), seconds: 600 },
+    { audiences: to, nowMs: epochMs(clock.wall()), seconds: 600 },
   );
 
 test("a token review says whose a token is", async () => {

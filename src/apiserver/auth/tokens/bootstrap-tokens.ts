@@ -1,5 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../../../lib/base/clock.ts";
+import { epochMs } from "../../../lib/base/time.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { bootstrappers } from "../names.ts";
@@ -25,7 +26,7 @@ export class BootstrapTokens implements TokenAuthenticator {
     const found = await this.#o
       .objects()
       .get({ resource: "secrets", namespace: "kube-system", name: `${secretPrefix}${id}` });
-    const groups = found && groupsOf(found, id, secret, this.#o.clock.now());
+    const groups = found && groupsOf(found, id, secret, epochMs(this.#o.clock.wall()));
     if (!groups) return { kind: "unknown" };
     return { kind: "known", caller: { name: `system:bootstrap:${id}`, groups }, audiences };
   }

@@ -1,4 +1,5 @@
 import type { Clock } from "../../../lib/base/clock.ts";
+import { epochMs } from "../../../lib/base/time.ts";
 import type { Caller, ObjectRef, Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { credentialId, serviceAccountGroups, serviceAccountUser } from "../names.ts";
@@ -43,7 +44,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
       return refused(
         `token audiences ${quoted(given)} is invalid for the target audiences ${quoted(wanted)}`,
       );
-    const now = clock.now() / 1000;
+    const now = epochMs(clock.wall()) / 1000;
     const problem = timeProblem(claims, now);
     if (problem) return refused(problem);
     const kubernetes = kubernetesClaims(claims);

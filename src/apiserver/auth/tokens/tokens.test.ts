@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { test } from "node:test";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { epochMs } from "../../../lib/base/time.ts";
 import { generateKey } from "../../../lib/base/x509/x509.ts";
 import { MemoryObjects } from "../fixtures.ts";
 import { firstThatKnows } from "./bearer.ts";
@@ -31,7 +32,7 @@ function setUp(key: KeyObject = generateKey().privateKey) {
   const issue = (about: Partial<TokenSubject> = {}, o: { audiences?: string[]; seconds?: number } = {}) =>
     authority.issue(
       { ...subject, ...about },
-      { audiences: o.audiences ?? [api], nowMs: clock.now(), seconds: o.seconds ?? 3600 },
+      { audiences: o.audiences ?? [api], nowMs: epochMs(clock.wall()), seconds: o.seconds ?? 3600 },
     );
   return { clock, objects, put, authority, tokens, issue };
 }
@@ -64,7 +65,7 @@ for (const [name, key] of [["ES256", generateKey().privateKey] as const, ["RS256
 const pod = { pod: { name: "p", uid: "pod-uid" } };
 const gone = "service account token has been invalidated";
 const old = (clock: FakeClock, seconds: number) => ({
-  deletionTimestamp: new Date(clock.now() - seconds * 1000).toISOString(),
+  deletionTimestamp: new Date(epochMs(clock.wall()) - seconds * 1000).toISOString(),
 });
 type Rig = ReturnType<typeof setUp>;
 /** Known if there is no problem. */
@@ -192,7 +193,7 @@ const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
     ({ clock }) =>
       new TokenAuthority({ key: generateKey().privateKey }).issue(subject, {
         audiences: [api],
-        nowMs: clock.now(),
+        nowMs: epochMs(clock.wall()),
         seconds: 600,
       }),
     "invalid signature, no keys found",
@@ -213,7 +214,7 @@ test("whether a service account token counts", async (t) => {
 test("what is no token of ours is left to others", async () => {
   const { tokens, clock } = setUp();
   const foreign = new TokenAuthority({ key: generateKey().privateKey, issuer: "https://elsewhere" });
-  const theirs = foreign.issue(subject, { audiences: [api], nowMs: clock.now(), seconds: 600 });
+  const theirs = foreign.issue(subject, { audiences: [api], nowMs: epochMs(clock.wall()), seconds: 600 });
   for (const token of [theirs, "abcdef.0123456789abcdef", "a.b.c", "..", "", "{}", "a.b.c.d", "\u0000"])
     assert.deepEqual(await tokens.authenticate(token, [api]), { kind: "unknown" }, token);
 });
@@ -298,7 +299,7 @@ test("whether a bootstrap token counts", async (t) => {
 
 test("a new bootstrap token is known until it expires, and for the API only", async () => {
   const { objects, clock, tokens: accounts } = setUp();
-  const { token, secret } = bootstrapToken({ expires: new Date(clock.now() + 60_000) });
+  const { token, secret } = bootstrapToken({ expires: new Date(epochMs(clock.wall()) + 60_000) });
   assert.match(token, /^[a-z0-9]{6}\.[a-z0-9]{16}$/);
   await objects.create("secrets", secret);
   const bootstrap = new BootstrapTokens({ objects: () => objects, clock, audiences: [api] });

@@ -1,5 +1,6 @@
 import type { Clock } from "../../../lib/base/clock.ts";
 import { httpStatusOf } from "../../../lib/base/errors.ts";
+import { epochMs } from "../../../lib/base/time.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { timestamp } from "../api-times.ts";
@@ -27,7 +28,7 @@ export class PodCollector {
 
   async round(): Promise<number | undefined> {
     const { mirror, clock, objects } = this.#options;
-    const now = clock.now();
+    const now = epochMs(clock.wall());
     const nodes = new Set(mirror.all("nodes").map(({ metadata }) => metadata.name));
     const pods = mirror.all("pods");
     const lost = new Set(pods.map(nodeOf).filter((name) => name !== "" && !nodes.has(name)));
@@ -62,7 +63,7 @@ export class PodCollector {
               status: "True",
               reason: "DeletionByPodGC",
               message: "PodGC: node no longer exists",
-              lastTransitionTime: timestamp(clock.now()),
+              lastTransitionTime: timestamp(epochMs(clock.wall())),
             };
             draft.status = { ...draft.status, phase: "Failed", conditions: [...others, condition] };
           },

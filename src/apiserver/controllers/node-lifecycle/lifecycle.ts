@@ -1,4 +1,5 @@
 import type { Clock } from "../../../lib/base/clock.ts";
+import { epochMs } from "../../../lib/base/time.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import type { EventRecorder } from "../event-recorder.ts";
@@ -39,13 +40,13 @@ export class NodeLifecycle {
     for (const uid of this.#health.keys()) if (!known.has(uid)) this.#health.delete(uid);
     const deadlines: number[] = [];
     for (const node of nodes) deadlines.push(await this.#look(node));
-    const ahead = deadlines.map((at) => at - clock.now()).filter((ms) => ms > 0);
+    const ahead = deadlines.map((at) => at - epochMs(clock.wall())).filter((ms) => ms > 0);
     return ahead.length === 0 ? undefined : Math.min(...ahead);
   }
 
   async #look(node: ApiObject): Promise<number> {
     const { mirror, clock, patience } = this.#options;
-    const now = clock.now();
+    const now = epochMs(clock.wall());
     const { name, uid } = node.metadata;
     const lease = mirror.get({
       resource: "leases.coordination.k8s.io",

@@ -1,5 +1,6 @@
 import type { Clock } from "../../../lib/base/clock.ts";
 import { httpStatusOf } from "../../../lib/base/errors.ts";
+import { epochMs } from "../../../lib/base/time.ts";
 import type { ObjectRef, Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { timestamp } from "../api-times.ts";
@@ -75,7 +76,7 @@ async function explain(pod: ApiObject, message: string, options: SchedulerOption
         const conditions: Condition[] = draft.status?.conditions ?? [];
         const old = conditions.find(({ type }) => type === condition.type);
         const since = old?.status === "False" ? old.lastTransitionTime : undefined;
-        const next = { ...condition, lastTransitionTime: since ?? timestamp(clock.now()) };
+        const next = { ...condition, lastTransitionTime: since ?? timestamp(epochMs(clock.wall())) };
         draft.status = {
           ...draft.status,
           conditions: [...conditions.filter(({ type }) => type !== condition.type), next],

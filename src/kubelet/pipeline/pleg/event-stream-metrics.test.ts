@@ -5,6 +5,7 @@ import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
 import { metricValues } from "../../../lib/base/fixtures.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
+import { epochMs } from "../../../lib/base/time.ts";
 import { ContainerEventResponseSchema } from "../../../lib/gen/runtime/v1/api_pb.js";
 import { EventStream } from "./event-stream.ts";
 import { createEventStreamMetrics } from "./event-stream-metrics.ts";
@@ -20,7 +21,9 @@ test("streams that open and that break are counted, not the one that we end; eve
     runtime: {
       async *containerEvents() {
         const end = ends[opened++]!;
-        yield create(ContainerEventResponseSchema, { createdAt: BigInt(clock.now() - 40) * 1_000_000n });
+        yield create(ContainerEventResponseSchema, {
+          createdAt: BigInt(epochMs(clock.wall()) - 40) * 1_000_000n,
+        });
         yield create(ContainerEventResponseSchema, {});
         await end.promise;
       },

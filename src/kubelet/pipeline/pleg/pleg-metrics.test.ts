@@ -5,6 +5,7 @@ import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
 import { metricValues } from "../../../lib/base/fixtures.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
+import { epochMs } from "../../../lib/base/time.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import { type ObservedPod, ObservedPods } from "../../state/observed-pods.ts";
 import { FakeRuntimeView } from "./fake-runtime-view.ts";
@@ -30,7 +31,7 @@ async function setUp(t: TestContext, listMs: number) {
     onEvent: () => {},
     metrics: createPlegMetrics(metrics, observed),
   });
-  const startedAt = clock.now() / 1000;
+  const startedAt = epochMs(clock.wall()) / 1000;
   await pleg.start(stop.signal);
   t.after(async () => {
     stop.abort();

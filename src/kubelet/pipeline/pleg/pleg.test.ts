@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
+import { epochMs } from "../../../lib/base/time.ts";
 import type { ContainerStatus } from "../../../lib/gen/runtime/v1/api_pb.js";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import { ObservedPods } from "../../state/observed-pods.ts";
@@ -90,7 +91,7 @@ test("one that was killed is looked at again for a while: that memory was short 
     view: (v) => v.show("p"),
   });
   events.splice(0);
-  const end = { exitCode: 137, reason: "Error", finishedAt: clock.now() };
+  const end = { exitCode: 137, reason: "Error", finishedAt: epochMs(clock.wall()) };
   Object.assign(view.containers[0]!, { state: "exited", end });
   await pleg.refresh(u("p"));
   await clock.advance(1000);

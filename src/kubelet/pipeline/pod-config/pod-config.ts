@@ -1,6 +1,7 @@
 import type { Clock } from "../../../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../../../lib/base/component.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import { dateOf } from "../../../lib/base/time.ts";
 import { type Pod, type PodSourceName, podRef } from "../../../lib/model/pod.ts";
 import type { PodChange } from "./change.ts";
 import { type Conflict, settleConflicts } from "./conflicts.ts";
@@ -60,7 +61,7 @@ export class PodConfig implements Component {
     const { wanted, conflicts } = settleConflicts(this.#sets);
     this.#tellConflicts(conflicts);
 
-    const now = new Date(this.#options.clock.now());
+    const now = dateOf(this.#options.clock.wall());
     const changes: PodChange[] = [];
     for (const [each, wantedOfEach] of wanted) {
       const known = this.#known.get(each) ?? new Map();

@@ -24,10 +24,10 @@ interface Ways {
 /** A runtime and hooks in simulated time, which note what happens at which second. */
 function setUp(ways: Ways = {}) {
   const clock = new FakeClock();
-  const start = clock.now();
+  const start = clock.elapsedMs;
   const said: string[] = [];
   const hooked: Parameters<Hooks["run"]>[0][] = [];
-  const note = (what: string) => void said.push(`${(clock.now() - start) / 1000}s ${what}`);
+  const note = (what: string) => void said.push(`${(clock.elapsedMs - start) / 1000}s ${what}`);
   const take = async (way: number | "never" | "fail" | undefined, signal?: AbortSignal) => {
     if (way === "fail") throw new Error("does not work");
     if (way) await sleep(clock, way === "never" ? 1e9 : way * 1000, signal);

@@ -6,6 +6,7 @@ import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
 import { metricValues } from "../../../lib/base/fixtures.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
+import { epochMs } from "../../../lib/base/time.ts";
 import { annotationSeen, annotationSource, type PodId, type PodUid } from "../../../lib/model/pod.ts";
 import type { PodWork } from "./pod-work.ts";
 import { PodWorkers } from "./pod-workers.ts";
@@ -135,7 +136,7 @@ describe("pods that begin", () => {
 
   it("are measured since they were seen, and by their regular containers, once", async () => {
     const { clock, workers, values } = setUp();
-    workers.update(aPod(spec, seenAt(clock.now() - 250)));
+    workers.update(aPod(spec, seenAt(epochMs(clock.wall()) - 250)));
     await clock.advance(1000);
     workers.poke(testUid);
     await clock.advance(1000);

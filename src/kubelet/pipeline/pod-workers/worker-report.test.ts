@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { epochMs } from "../../../lib/base/time.ts";
 import { WorkerReport } from "./worker-report.ts";
 
 function setUp() {
@@ -12,7 +13,7 @@ function setUp() {
 
 test("what fails and is tried again has been in the way since the first time", async () => {
   const { clock, report } = setUp();
-  const first = clock.now();
+  const first = epochMs(clock.wall());
   for (let attempt = 0; attempt < 3; attempt++) {
     report.blockedOn("creating the sandbox");
     assert.deepEqual(report.current, { text: "creating the sandbox", since: first });
@@ -23,7 +24,7 @@ test("what fails and is tried again has been in the way since the first time", a
   }
   report.free();
   report.blockedOn("no network");
-  assert.equal(report.current?.since, clock.now(), "it was out of the way in between");
+  assert.equal(report.current?.since, epochMs(clock.wall()), "it was out of the way in between");
 });
 
 test("the same again is no news", () => {
@@ -53,10 +54,13 @@ test("another part of the pod's life knows nothing of the one before", () => {
 test("a pass that fails is a wait until the next one, of the kind of what failed", () => {
   const { clock, report } = setUp();
   report.blockedOn("creating the sandbox", { kind: "sandbox" });
-  report.failed("no network", clock.now() + 500);
+  report.failed("no network", epochMs(clock.wall()) + 500);
   const [tried, waits] = report.history.records;
   assert.deepEqual([tried?.kind, tried?.error], ["sandbox", "no network"]);
-  assert.deepEqual([waits?.kind, waits?.text, waits?.until], ["sandbox", "no network", clock.now() + 500]);
+  assert.deepEqual(
+    [waits?.kind, waits?.text, waits?.until],
+    ["sandbox", "no network", epochMs(clock.wall()) + 500],
+  );
 });
 
 test("of several containers, the one that failed is named, whoever came after it", async () => {
@@ -66,7 +70,7 @@ test("of several containers, the one that failed is named, whoever came after it
   report.waiting("a", { reason: "ErrImagePull", message: "no such image" });
   report.blockedOn("starting container b", { kind: "container", container: "b" });
   await clock.advance(10);
-  report.failed("no such image", clock.now() + 1000);
+  report.failed("no such image", epochMs(clock.wall()) + 1000);
   assert.deepEqual(
     report.history.records.map(({ kind, container, error }) => [kind, container, error]),
     [
@@ -84,7 +88,7 @@ test("what keeps a pod from being ready counts when nothing else is in the way",
   await clock.advance(10);
   report.readiness(false, why);
   assert.equal(report.current?.text, "starting container a");
-  const toldAt = clock.now();
+  const toldAt = epochMs(clock.wall());
   await clock.advance(10);
   report.free();
   assert.deepEqual(report.current, { text: why.text, since: toldAt });

@@ -40,7 +40,6 @@ async function sourceOn(t: TestContext, first: Answer) {
   let pauses = 0;
   /** The source pauses when it has taken in an answer. */
   const counting: Clock = {
-    now: () => clock.now(),
     wall: () => clock.wall(),
     monotonic: () => clock.monotonic(),
     after(ms, callback) {

@@ -3,7 +3,6 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
-import { wallTime } from "../../../lib/base/time.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import type { Pod, PodStatus, PodUid } from "../../../lib/model/pod.ts";
 import { ApiStatusWriter } from "./api-writer.ts";
@@ -172,7 +171,7 @@ test("with any faults and any doings of others: in the end the API has our statu
           if (!pod || !own || own.status.phase === "Pending") continue;
           const merged = mergeStatus(pod.status ?? {}, own.status, {
             couldRun: own.couldRun,
-            now: wallTime(clock.now()),
+            now: clock.wall(),
           });
           assert.equal(statusPatch(pod, merged), undefined, "the API has our status");
           assert.ok(writer.isWritten(own.pod.metadata.uid));

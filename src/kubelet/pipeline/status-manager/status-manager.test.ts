@@ -18,7 +18,6 @@ const { uid } = aPod().metadata;
 function manager() {
   const clock = {
     time: at,
-    now: () => clock.time,
     wall: () => wallTime(clock.time),
     monotonic: () => monotonicTime(clock.time),
     after: () => () => {},

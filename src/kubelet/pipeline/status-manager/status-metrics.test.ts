@@ -66,7 +66,6 @@ describe("the status manager", () => {
     const world: { observed: ObservedPod | undefined; now: number } = { observed: undefined, now: at };
     const statuses = new StatusManager({
       clock: {
-        now: () => world.now,
         wall: () => wallTime(world.now),
         monotonic: () => monotonicTime(world.now),
         after: () => () => {},

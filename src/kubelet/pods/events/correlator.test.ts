@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { monotonicTime } from "../../../lib/base/fake-clock.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import { EventCorrelator } from "./correlator.ts";
 import { type EventType, makeEvent, podReference } from "./event-object.ts";
@@ -16,7 +17,11 @@ function setUp() {
   const add = (reason: string, message: string, container?: string, type: EventType = "Normal") => {
     now += 1n;
     const about = podReference(pod, container);
-    return correlator.add(makeEvent({ about, type, reason, message, nodeName: "n", at: now }), now)?.event;
+    return correlator.add(
+      makeEvent({ about, type, reason, message, nodeName: "n", at: now }),
+      now,
+      monotonicTime(Number(now / 1_000_000n)),
+    )?.event;
   };
   return { add, wait };
 }

@@ -1,3 +1,4 @@
+import { type MonotonicTime, msBetween } from "../../../lib/base/time.ts";
 import { type ApiEvent, eventName } from "./event-object.ts";
 import { Recent } from "./recent.ts";
 
@@ -24,23 +25,22 @@ interface Occurrences {
 
 /** Keeps events from flooding the API: the same again is counted, similar ones become one, too many are left out. */
 export class EventCorrelator {
-  #similar = new Recent<{ messages: Set<string>; at: number }>(remembered);
+  #similar = new Recent<{ messages: Set<string>; at: MonotonicTime }>(remembered);
   #seen = new Recent<Occurrences>(remembered);
-  #budgets = new Recent<{ tokens: number; at: number }>(remembered);
+  #budgets = new Recent<{ tokens: number; at: MonotonicTime }>(remembered);
 
-  /** The event as it is to be in the API; undefined if there are too many about this object. `at` in nanoseconds. */
-  add(event: ApiEvent, at: bigint): Correlated | undefined {
-    const now = Number(at / 1_000_000n);
+  /** The event as it is to be in the API; undefined if there are too many about this object. `at`: its time, in nanoseconds. */
+  add(event: ApiEvent, at: bigint, now: MonotonicTime): Correlated | undefined {
     const combined = this.#combine(event, at, now);
     const counted = this.#count(combined);
     return this.#isSpam(counted.event, now) ? undefined : counted;
   }
 
-  #combine(event: ApiEvent, at: bigint, now: number): Correlated {
+  #combine(event: ApiEvent, at: bigint, now: MonotonicTime): Correlated {
     const about = aboutOf(event);
     const key = keyOf(about, event.type, event.reason, event.reportingComponent, event.reportingInstance);
     let group = this.#similar.get(key);
-    if (!group || now - group.at > aggregateMs) group = { messages: new Set(), at: now };
+    if (!group || msBetween(group.at, now) > aggregateMs) group = { messages: new Set(), at: now };
     group.messages.add(event.message);
     group.at = now;
     this.#similar.set(key, group);
@@ -72,10 +72,10 @@ export class EventCorrelator {
     return { key, event: { ...event, metadata: { ...event.metadata, name }, firstTimestamp, count } };
   }
 
-  #isSpam(event: ApiEvent, now: number): boolean {
+  #isSpam(event: ApiEvent, now: MonotonicTime): boolean {
     const key = keyOf(aboutOf(event), event.type);
     const budget = this.#budgets.get(key) ?? { tokens: spamBurst, at: now };
-    const earned = Math.max(0, now - budget.at) / spamEveryMs;
+    const earned = msBetween(budget.at, now) / spamEveryMs;
     const tokens = Math.min(spamBurst, budget.tokens + earned);
     this.#budgets.set(key, { tokens: tokens >= 1 ? tokens - 1 : tokens, at: now });
     return tokens < 1;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
+import { epochMs } from "../../../lib/base/time.ts";
 import { KubeApiError } from "../../../lib/clients/kube/api-error.ts";
 import type { KubeRequest } from "../../../lib/clients/kube/transport-interface.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
@@ -52,7 +53,7 @@ test("an event about a container is as the reference writes it", async (t) => {
   const { clock, calls, recorder } = await setUp(t);
   recorder.normal(pod, "Created", "Container created", "c");
   await clock.advance(0);
-  const name = `web.${(BigInt(clock.now()) * 1_000_000n).toString(16)}`;
+  const name = `web.${(BigInt(epochMs(clock.wall())) * 1_000_000n).toString(16)}`;
   assert.equal(calls[0]?.path, "/api/v1/namespaces/default/events");
   assert.deepEqual(calls[0]?.body, {
     apiVersion: "v1",

@@ -4,6 +4,7 @@ import { httpStatusOf, messageOf, retryAfterOf } from "../../../lib/base/errors.
 import { failureLog } from "../../../lib/base/failure-log.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { RateLimit } from "../../../lib/base/rate-limit.ts";
+import { epochMs } from "../../../lib/base/time.ts";
 import { KubeApiError } from "../../../lib/clients/kube/api-error.ts";
 import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
@@ -98,11 +99,16 @@ export class EventRecorder implements Component, PodEvents {
 
   #record(about: ObjectReference, type: EventType, reason: string, message: string): void {
     const { clock, nodeName } = this.#o;
-    const now = BigInt(Math.floor(clock.now())) * 1_000_000n;
+    const now = BigInt(Math.floor(epochMs(clock.wall()))) * 1_000_000n;
     // Names are made of times: two events within a millisecond have different ones.
-    const at = now > this.#lastAt ? now : this.#lastAt + 1n;
+    const isSameMoment = now <= this.#lastAt && this.#lastAt < now + 1_000_000n;
+    const at = isSameMoment ? this.#lastAt + 1n : now;
     this.#lastAt = at;
-    const told = this.#correlator.add(makeEvent({ about, type, reason, message, nodeName, at }), at);
+    const told = this.#correlator.add(
+      makeEvent({ about, type, reason, message, nodeName, at }),
+      at,
+      clock.monotonic(),
+    );
     if (!told) return this.#drop("spam");
     if (!this.#queue.has(told.key) && this.#queue.size >= queueLimit) return this.#drop("queue");
     this.#queue.set(told.key, told.event);

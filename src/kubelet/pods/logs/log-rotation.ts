@@ -113,7 +113,7 @@ export class LogRotation implements Component {
     for (const name of plan.remove) await rm(join(dir, name), { force: true });
     for (const name of plan.compress) await compressFile(join(dir, name), signal);
     signal.throwIfAborted();
-    const aside = rotatedName(logPath, this.#o.clock.now());
+    const aside = rotatedName(logPath, this.#o.clock.wall());
     // Two in one second: the later waits for the next round, rather than overwrite the earlier.
     if (rotated.includes(basename(aside))) return;
     await rename(logPath, aside);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { wallTime } from "../../../lib/base/time.ts";
 import { planRotation, rotatedName } from "./rotation-plan.ts";
 
 const table: [rule: string, maxFiles: number, rotated: string, remove: string, compress: string][] = [
@@ -20,5 +21,5 @@ for (const [rule, maxFiles, rotated, remove, compress] of table)
 
 test("a log that is put aside carries the local time", () => {
   const now = new Date(2026, 0, 2, 3, 4, 5).getTime();
-  assert.equal(rotatedName("/x/0.log", now), "/x/0.log.20260102-030405");
+  assert.equal(rotatedName("/x/0.log", wallTime(now)), "/x/0.log.20260102-030405");
 });

@@ -1,3 +1,4 @@
+import { dateOf, type WallTime } from "../../../lib/base/time.ts";
 /** What is to be done with the rotated files of a log before the log itself is rotated. Names, oldest first. */
 export interface RotationPlan {
   remove: string[];
@@ -33,8 +34,8 @@ function isCompressed(name: string): boolean {
 }
 
 /** What a log is called when it is rotated: with the local time, "0.log.20260131-235959". */
-export function rotatedName(log: string, now: number): string {
-  const t = new Date(now);
+export function rotatedName(log: string, now: WallTime): string {
+  const t = dateOf(now);
   const two = (n: number) => String(n).padStart(2, "0");
   const day = `${t.getFullYear()}${two(t.getMonth() + 1)}${two(t.getDate())}`;
   return `${log}.${day}-${two(t.getHours())}${two(t.getMinutes())}${two(t.getSeconds())}`;

@@ -289,7 +289,7 @@ describe("500 containers with probes every second", () => {
     const it = await probed({ containers });
     const seen = new Map<ContainerId, number[]>();
     it.answer = (_kind, { id }) => {
-      seen.set(id, [...(seen.get(id) ?? []), it.clock.now()]);
+      seen.set(id, [...(seen.get(id) ?? []), it.clock.elapsedMs]);
       return success();
     };
     // They start spread over a second, as they would.

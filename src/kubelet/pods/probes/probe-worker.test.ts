@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
-import { wallTime } from "../../../lib/base/time.ts";
+import { plusMs } from "../../../lib/base/time.ts";
 import { fakeContainer } from "../../../lib/model/fake-pod.ts";
 import type { ProbeKind } from "../../state/probe-results.ts";
 import { ProbedPod, probe, probed } from "./fake-probed-pod.ts";
@@ -51,7 +51,7 @@ describe("a probe is asked", () => {
   it("for liveness at a tick of its pod: one that needs 2 s to start is not killed", async () => {
     const it = await probed({ containers: [{ livenessProbe: probe({ failureThreshold: 1 }) }] });
     await it.clock.advance(3000);
-    it.failsWhile(() => it.clock.now() < 1_005_000);
+    it.failsWhile(() => it.clock.elapsedMs < 5000);
     it.shows("c0#1", "running");
     await it.clock.advance(20_000);
     assert.deepEqual(it.asked, ["10 liveness c0#1", "20 liveness c0#1"]);
@@ -60,7 +60,7 @@ describe("a probe is asked", () => {
 
   it("at a random moment of its first period if the container is older than its pod here", async () => {
     const it = await probed({ containers: [{ readinessProbe: probe() }] });
-    it.shows("c0#1", "running", { startedAt: wallTime(it.clock.now() - 60_000) });
+    it.shows("c0#1", "running", { startedAt: plusMs(it.clock.wall(), -60_000) });
     await it.clock.advance(15_000);
     assert.deepEqual(it.asked, ["5 readiness c0#1", "15 readiness c0#1"]);
   });
@@ -283,7 +283,7 @@ describe("what a probe that does not pass says", () => {
       [trouble?.kind, trouble?.container, trouble?.text, trouble?.times, more.length],
       ["readiness", "c0", "503", 2, 0],
     );
-    assert.equal(trouble?.at, it.clock.now());
+    assert.equal(trouble?.at, it.clock.wall());
     it.answer = () => probeError("cannot be asked");
     await it.clock.advance(10_000);
     assert.equal(it.manager.troubles(it.pod.metadata.uid)[0]?.text, "cannot be asked");

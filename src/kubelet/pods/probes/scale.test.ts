@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { systemClock } from "../../../lib/base/clock.ts";
+import { msUntil, systemClock } from "../../../lib/base/clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
-import { type WallTime, wallTime } from "../../../lib/base/time.ts";
+import { type MonotonicTime, plusMs, type WallTime, wallTime } from "../../../lib/base/time.ts";
 import type { ContainerId, SandboxId } from "../../../lib/clients/cri/cri.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
@@ -52,7 +52,7 @@ it("500 real probes a second are as punctual as bare timers on the same event lo
       })),
     },
   });
-  const startedAt = systemClock.now();
+  const startedAt = systemClock.monotonic();
   const results = new ProbeResults();
   const runtime = { execSync: () => Promise.reject(new Error("no exec here")) };
   const ask = createProber({ clock: systemClock, runtime });
@@ -65,7 +65,7 @@ it("500 real probes a second are as punctual as bare timers on the same event lo
     logger: silentLogger,
     metrics: createMetrics(),
     results,
-    observed: { get: () => runningSince(wallTime(startedAt - 60_000), pod.metadata.uid) },
+    observed: { get: () => runningSince(plusMs(systemClock.wall(), -60_000), pod.metadata.uid) },
     runtime,
     events: { normal: () => {}, warning: (_pod, _reason, message) => bad.push(message) },
     hostIps: () => [],
@@ -79,15 +79,15 @@ it("500 real probes a second are as punctual as bare timers on the same event lo
   // The floor: as many timers that do nothing, in the same process at the same time.
   const floor = new Rhythm();
   const timers = new Set<() => void>();
-  const tick = (name: string, at: number) => {
-    const cancel = systemClock.after(Math.max(0, at - systemClock.now()), () => {
+  const tick = (name: string, at: MonotonicTime) => {
+    const cancel = systemClock.after(Math.max(0, msUntil(systemClock, at)), () => {
       timers.delete(cancel);
       floor.beat(name);
-      tick(name, at + periodMs);
+      tick(name, plusMs(at, periodMs));
     });
     timers.add(cancel);
   };
-  for (let i = 0; i < count; i++) tick(`t${i}`, startedAt + Math.random() * periodMs);
+  for (let i = 0; i < count; i++) tick(`t${i}`, plusMs(startedAt, Math.random() * periodMs));
 
   const stop = new AbortController();
   await manager.start(stop.signal);

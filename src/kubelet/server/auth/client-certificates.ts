@@ -2,6 +2,7 @@ import { X509Certificate } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { PeerCertificate, TLSSocket } from "node:tls";
 import type { Clock } from "../../../lib/base/clock.ts";
+import { earliest, latest, type WallTime, wallTime } from "../../../lib/base/time.ts";
 import { parseCertificates, pem, pemBlocks } from "../../../lib/base/x509/x509.ts";
 import { clientCaOf } from "./handshake.ts";
 import type { Identity } from "./identity.ts";
@@ -19,8 +20,8 @@ export type Answer =
 interface Seen {
   readonly ca: string;
   readonly answer: Answer;
-  readonly from: number;
-  readonly to: number;
+  readonly from: WallTime;
+  readonly to: WallTime;
 }
 
 /**
@@ -52,7 +53,7 @@ export class ClientCertificates {
       if (!seen) return { kind: "none" };
       this.#seen.set(connection, seen);
     }
-    const now = this.#clock.now();
+    const now = this.#clock.wall();
     if (now < seen.from || now > seen.to)
       return { kind: "refused", problem: "x509: certificate has expired or is not yet valid" };
     return seen.answer;
@@ -103,8 +104,8 @@ function judge(
 ): Seen {
   const chain = chainOf(certificate, intermediates, roots);
   const all = chain ?? [certificate];
-  const from = Math.max(...all.map((c) => c.validFromDate.getTime()));
-  const to = Math.min(...all.map((c) => c.validToDate.getTime()));
+  const from = latest(...all.map((c) => wallTime(c.validFromDate)));
+  const to = earliest(...all.map((c) => wallTime(c.validToDate)));
   const seen = (answer: Answer): Seen => ({ ca, answer, from, to });
   const refused = (problem: string) => seen({ kind: "refused", problem });
   if (!chain && !vouched) return refused("x509: certificate signed by unknown authority");

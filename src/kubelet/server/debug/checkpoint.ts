@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Clock } from "../../../lib/base/clock.ts";
+import { dateOf } from "../../../lib/base/time.ts";
 import type { RuntimeService } from "../../../lib/clients/cri/cri.ts";
 import { rpcErrorText } from "../../../lib/clients/cri/cri-error.ts";
 import { fullNameOf, type Pod, type PodFullName } from "../../../lib/model/pod.ts";
@@ -33,7 +34,9 @@ export function checkpointRoute(o: CheckpointOptions): Route {
         throw new HttpError(404, `container ${container} does not exist`);
       const given = query.getAll("timeout").at(-1) ?? "0";
       if (!/^[+-]?\d{1,18}$/.test(given)) throw new HttpError(404, "cannot parse value of timeout parameter");
-      const at = new Date(o.clock.now()).toISOString().replace(/\.\d+Z$/, "Z");
+      const at = dateOf(o.clock.wall())
+        .toISOString()
+        .replace(/\.\d+Z$/, "Z");
       let location = "";
       try {
         const running = newestContainer(o.observed.get(pod.metadata.uid), container);

@@ -90,7 +90,7 @@ function planLog({ params, query }: Exchange, { pods, splitStreams, clock }: Con
   const missing = ["pod", "container", "namespace"].find((name) => !params[name]);
   if (missing) return { status: 400, message: `{"message": "Missing ${missingNames[missing]}."}` };
   const { namespace = "", pod: podName = "", container = "" } = params;
-  const asked = parseLogQuery(query, { now: clock.now(), splitStreams });
+  const asked = parseLogQuery(query, { now: clock.wall(), splitStreams });
   if ("status" in asked) return asked;
   const pod = pods.pod(namespace, podName);
   if (!pod) return { status: 404, message: `pod "${podName}" does not exist` };

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { wallTime } from "../../../lib/base/time.ts";
 import { parseLogQuery } from "./log-options.ts";
 
 const now = Date.UTC(2026, 0, 1);
@@ -54,5 +55,9 @@ test("a query is read as the API reads PodLogOptions", () => {
     ["stream=Stdout", noSplit("Stdout"), false],
     ["stream=All", none, false],
   ] as const)
-    assert.deepEqual(parseLogQuery(new URLSearchParams(query), { now, splitStreams }), expected, query);
+    assert.deepEqual(
+      parseLogQuery(new URLSearchParams(query), { now: wallTime(now), splitStreams }),
+      expected,
+      query,
+    );
 });

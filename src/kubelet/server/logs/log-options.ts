@@ -1,3 +1,4 @@
+import { epochMs, type WallTime } from "../../../lib/base/time.ts";
 import type { LogStream } from "./log-row.ts";
 import { type LogTime, parseLogTime } from "./log-time.ts";
 
@@ -25,7 +26,7 @@ const invalid: LogRefusal = { status: 422, message: '{"message": "Invalid reques
 /** Reads the query of a request as PodLogOptions are read. `splitStreams` is the feature gate PodLogsQuerySplitStreams. */
 export function parseLogQuery(
   query: URLSearchParams,
-  { now, splitStreams }: { now: number; splitStreams: boolean },
+  { now, splitStreams }: { now: WallTime; splitStreams: boolean },
 ): LogQuery | LogRefusal {
   const tail = tailOf(query);
   const tailLines = integer(tail);
@@ -71,8 +72,8 @@ function noSplit(stream: string): LogRefusal {
   };
 }
 
-function sinceOf(seconds: number | undefined, time: LogTime | undefined, now: number): LogTime | undefined {
-  if (seconds !== undefined) return { ms: now - seconds * 1000, nanos: 0 };
+function sinceOf(seconds: number | undefined, time: LogTime | undefined, now: WallTime): LogTime | undefined {
+  if (seconds !== undefined) return { ms: epochMs(now) - seconds * 1000, nanos: 0 };
   return time === beginning ? undefined : time;
 }
 

@@ -91,7 +91,7 @@ class ScriptedTransport implements KubeTransport {
 
   #next(query: Query): object {
     this.asked.push(Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)));
-    this.askedAt.push(this.#clock.now());
+    this.askedAt.push(this.#clock.elapsedMs);
     const answer = this.answers.shift();
     if (!answer) throw down;
     if (answer instanceof Error) throw answer;

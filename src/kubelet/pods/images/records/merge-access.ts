@@ -1,7 +1,13 @@
+import type { WallTime } from "../../../../lib/base/time.ts";
 import type { PullAccess, PullAccount, PulledRecord, PullSecretRecord } from "./pull-record.ts";
 
 /** The record with one more way to use the image; the same record if that is no news. */
-export function withAccess(record: PulledRecord, name: string, more: PullAccess, now: number): PulledRecord {
+export function withAccess(
+  record: PulledRecord,
+  name: string,
+  more: PullAccess,
+  now: WallTime,
+): PulledRecord {
   const before = record.access.get(name);
   const after = merged(before, more);
   if (!after || after === before) return record;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { wallTime } from "../../../../lib/base/time.ts";
 import { credentialHash, type TrackedCredential } from "../tracked-credential.ts";
 import { withAccess } from "./merge-access.ts";
 import { type AccessVerdict, accessBy, checkAccess, podCredentials } from "./pod-access.ts";
@@ -180,11 +181,11 @@ const merges: [rule: string, before: PullAccess | undefined, more: PullAccess, a
 for (const [rule, before, more, after] of merges)
   test(`one more way to use an image: ${rule}`, () => {
     const record: PulledRecord = {
-      updatedAt: 1,
+      updatedAt: wallTime(1),
       imageRef: "r",
       access: new Map<string, PullAccess>([["other", {}], ...(before ? ([["x", before]] as const) : [])]),
     };
-    const result = withAccess(record, "x", more, 2);
+    const result = withAccess(record, "x", more, wallTime(2));
     if (after === "same") assert.equal(result, record);
     else {
       assert.deepEqual(result.access.get("x"), after);

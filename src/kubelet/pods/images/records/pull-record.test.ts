@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { wallTime } from "../../../../lib/base/time.ts";
 import { decodeIntent, decodeRecord, encodeIntent, encodeRecord, type PullAccess } from "./pull-record.ts";
 
 const beta = "kubelet.config.k8s.io/v1beta1";
@@ -39,7 +40,7 @@ const records: [rule: string, access: [string, PullAccess][], rest: string][] = 
 for (const [rule, access, rest] of records)
   test(`a record is written as other kubelets write it: ${rule}`, () => {
     const record = { updatedAt, imageRef: "sha256:1", access: new Map(access) };
-    assert.equal(encodeRecord({ ...record, updatedAt: updatedAt + 999 }), `${head}${rest}\n`);
+    assert.equal(encodeRecord({ ...record, updatedAt: wallTime(updatedAt + 999) }), `${head}${rest}\n`);
     assert.deepEqual(decodeRecord(head + rest), { value: record, isCurrent: true });
   });
 

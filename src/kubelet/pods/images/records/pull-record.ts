@@ -1,4 +1,5 @@
 import { isObject } from "../../../../lib/base/json-value.ts";
+import { dateOf, epochMs, type WallTime, wallTime } from "../../../../lib/base/time.ts";
 
 /** Where a credential came from that an image was pulled with. */
 export interface PullAccount {
@@ -27,7 +28,7 @@ export interface PullIntent {
 /** That an image was pulled by this agent, by which names, and with what. */
 export interface PulledRecord {
   /** Milliseconds since the epoch. */
-  readonly updatedAt: number;
+  readonly updatedAt: WallTime;
   readonly imageRef: string;
   /** By the name in the pod, without tag and digest. A name that is not here has to be pulled again to be used. */
   readonly access: ReadonlyMap<string, PullAccess>;
@@ -52,7 +53,7 @@ export function encodeRecord({ updatedAt, imageRef, access }: PulledRecord): str
   const record = {
     kind: "ImagePulledRecord",
     apiVersion: currentVersion,
-    lastUpdatedTime: `${new Date(updatedAt).toISOString().slice(0, 19)}Z`,
+    lastUpdatedTime: `${dateOf(updatedAt).toISOString().slice(0, 19)}Z`,
     imageRef,
     ...(names.length > 0 && { credentialMapping: Object.fromEntries(names) }),
   };
@@ -69,9 +70,10 @@ export function decodeRecord(text: string): Decoded<PulledRecord> {
   const { value, isCurrent } = decode(text, "ImagePulledRecord", fields);
   const { lastUpdatedTime, imageRef, credentialMapping = {} } = value;
   // A record that does not say when it was written is an old one.
-  const updatedAt =
-    lastUpdatedTime === null ? 0 : Date.parse(textOf(lastUpdatedTime, "lastUpdatedTime") || "1970-01-01");
-  if (Number.isNaN(updatedAt)) throw new Error("lastUpdatedTime is not a time");
+  const updatedAt = wallTime(
+    lastUpdatedTime === null ? 0 : textOf(lastUpdatedTime, "lastUpdatedTime") || "1970-01-01",
+  );
+  if (Number.isNaN(epochMs(updatedAt))) throw new Error("lastUpdatedTime is not a time");
   const access = new Map<string, PullAccess>();
   for (const [name, entry] of Object.entries(objectOf(credentialMapping ?? {}, "credentialMapping")))
     access.set(name, decodeAccess(entry));

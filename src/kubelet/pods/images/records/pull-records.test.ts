@@ -222,7 +222,7 @@ test("records go with their images, but not those that came after the images wer
   await pull("r.io/a", "id-a");
   await pull("r.io/b", "id-b");
   await clock.advance(1000);
-  const until = clock.now();
+  const until = clock.wall();
   await pull("r.io/c", "id-c");
   await records.prune(["id-a"], until);
   assert.deepEqual(new Set(await files("pulled")), new Set(["id-a", "id-c"].map(recordFileName)));

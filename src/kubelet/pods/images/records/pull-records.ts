@@ -6,6 +6,7 @@ import { ConcurrencyGate } from "../../../../lib/base/gate.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
 import { createMetrics, type Metrics } from "../../../../lib/base/metrics.ts";
 import { inRounds } from "../../../../lib/base/rounds.ts";
+import type { WallTime } from "../../../../lib/base/time.ts";
 import type { ImageService } from "../../../../lib/clients/cri/cri.ts";
 import type { TrackedCredential } from "../tracked-credential.ts";
 import { withAccess } from "./merge-access.ts";
@@ -140,7 +141,7 @@ export class PullRecords implements Component {
   }
 
   /** Forgets images that are not among these, unless they were noted after `until`: a time before these were asked for. */
-  prune(imageRefs: Iterable<string>, until: number): Promise<void> {
+  prune(imageRefs: Iterable<string>, until: WallTime): Promise<void> {
     const present = new Set(imageRefs);
     return this.#turns.run(async () => {
       for (const { imageRef, updatedAt } of [...this.#records.values()]) {
@@ -191,7 +192,7 @@ export class PullRecords implements Component {
       try {
         const name = nameOnly(image);
         if (name === undefined) throw new Error(`invalid image name "${image}"`);
-        const now = this.#o.clock.now();
+        const now = this.#o.clock.wall();
         const before = this.#records.get(imageRef);
         const record = before ?? { updatedAt: now, imageRef, access: new Map<string, PullAccess>() };
         const after = access ? withAccess(record, name, access, now) : record;
@@ -239,7 +240,7 @@ export class PullRecords implements Component {
 
   async #sweep(signal: AbortSignal): Promise<void> {
     if (this.#records.size === 0) return;
-    const until = this.#o.clock.now();
+    const until = this.#o.clock.wall();
     const images = await this.#o.images.listImages({ signal });
     await this.prune(
       images.map(({ id }) => id),

@@ -84,7 +84,7 @@ async function writeGeneration(
   payload: Payload,
   options: WriteOptions,
 ): Promise<string> {
-  const name = newGenerationName(options.clock.now(), options.random ?? Math.random);
+  const name = newGenerationName(options.clock.wall(), options.random ?? Math.random);
   const root = join(dir, name);
   try {
     await grantToGroup(files, dir, options.fsGroup);

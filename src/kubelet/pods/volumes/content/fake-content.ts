@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../../../lib/base/clock.ts";
 import { silentLogger } from "../../../../lib/base/logger.ts";
+import { wallTime } from "../../../../lib/base/time.ts";
 import { fakePod } from "../../../../lib/model/fake-pod.ts";
 import type { Pod, Volume } from "../../../../lib/model/pod.ts";
 import type { SetUp, VolumePlugin } from "../volume-plugin.ts";
@@ -58,7 +59,7 @@ export class FakeTokens {
   text = "token";
   async get({ metadata }: Pod, request: unknown): Promise<Token> {
     this.asked.push([metadata.uid, request]);
-    return { token: this.text, expirationTimestamp: "", expiresAt: 0, lifeMs: undefined };
+    return { token: this.text, expirationTimestamp: "", expiresAt: wallTime(0), lifeMs: undefined };
   }
   forget(uid: string): void {
     this.forgotten.push(uid);

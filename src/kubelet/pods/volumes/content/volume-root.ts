@@ -1,3 +1,4 @@
+import { dateOf, type WallTime } from "../../../../lib/base/time.ts";
 /** What files of a volume are links into: the link that leads to the folder with the files. */
 export const dataLink = "..data";
 /** That link's successor, until it takes its place. */
@@ -6,8 +7,8 @@ export const newDataLink = "..data_tmp";
 const generation = /^\.\.\d{4}(?:_\d{2}){5}\.\d+$/;
 
 /** A name that says when, and that no other folder has: "..2026_01_31_09_05_00.1234567890". */
-export function newGenerationName(nowMs: number, random: () => number): string {
-  const [date = "", time = ""] = new Date(nowMs).toISOString().split(/[T.]/);
+export function newGenerationName(now: WallTime, random: () => number): string {
+  const [date = "", time = ""] = dateOf(now).toISOString().split(/[T.]/);
   const when = `${date}_${time}`.replace(/[-:]/g, "_");
   return `..${when}.${Math.floor(random() * 4_294_967_296)}`;
 }

@@ -1,3 +1,4 @@
+import { dateOf, type WallTime } from "../../../../lib/base/time.ts";
 import type { Claim, ClaimCondition } from "./volume-api.ts";
 
 const resizeConditions = new Set([
@@ -23,11 +24,13 @@ export function markFinished(claim: Claim, size: string): object {
 }
 
 /** Tells what went wrong; `infeasible`: that it need not be tried again with this size. */
-export function markFailed(claim: Claim, reason: string, infeasible: boolean, now: number): object {
+export function markFailed(claim: Claim, reason: string, infeasible: boolean, now: WallTime): object {
   const condition: ClaimCondition = {
     type: "NodeResizeError",
     status: "True",
-    lastTransitionTime: new Date(now).toISOString().replace(/\.\d+Z$/, "Z"),
+    lastTransitionTime: dateOf(now)
+      .toISOString()
+      .replace(/\.\d+Z$/, "Z"),
     message: `failed to expand pvc with ${reason}`,
   };
   const isTold = claim.status?.conditions?.some(

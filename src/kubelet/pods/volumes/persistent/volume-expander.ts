@@ -140,7 +140,7 @@ export class VolumeExpander {
     const infeasible = isOutdated || (error instanceof ExpansionError && error.kind === "infeasible");
     this.#failed.add(volume);
     const { namespace, name } = claim.metadata;
-    const patch = markFailed(claim, messageOf(error), infeasible, this.#o.clock.now());
+    const patch = markFailed(claim, messageOf(error), infeasible, this.#o.clock.wall());
     try {
       await this.#o.api.patchClaimStatus(namespace, name, patch, signal);
     } catch (reason) {

@@ -4,12 +4,13 @@ import { FakeClock, settle } from "../../../../../lib/base/fake-clock.ts";
 import { metricValues } from "../../../../../lib/base/fixtures.ts";
 import { type Logger, silentLogger } from "../../../../../lib/base/logger.ts";
 import { createMetrics, type Metrics } from "../../../../../lib/base/metrics.ts";
+import { epochMs } from "../../../../../lib/base/time.ts";
 import { KubeApiError } from "../../../../../lib/clients/kube/api-error.ts";
 import type { KubeRequest } from "../../../../../lib/clients/kube/transport-interface.ts";
 import { fakePod } from "../../../../../lib/model/fake-pod.ts";
 import type { PodUid } from "../../../../../lib/model/pod.ts";
 import { ServiceAccountTokens } from "./service-account-tokens.ts";
-import { renewalTime, type TokenRequest } from "./token-request.ts";
+import { renewAfterMs, type TokenRequest } from "./token-request.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -37,7 +38,7 @@ describe("service account tokens", () => {
     metrics = createMetrics();
     answer = (call) => {
       const { expirationSeconds } = (call.body as { spec: { expirationSeconds: number } }).spec;
-      const expirationTimestamp = new Date(clock.now() + expirationSeconds * 1000).toISOString();
+      const expirationTimestamp = new Date(epochMs(clock.wall()) + expirationSeconds * 1000).toISOString();
       return { spec: { expirationSeconds }, status: { token: `token-${asked.length}`, expirationTimestamp } };
     };
     const note = (message: string, fields: unknown) => said.push(`${message} ${JSON.stringify(fields)}`);
@@ -100,14 +101,10 @@ describe("service account tokens", () => {
   ];
   for (const [what, seconds, at, random] of renewals)
     it(`is renewed after ${what}`, () => {
-      const issued = clock.now();
-      const token = {
-        token: "t",
-        expirationTimestamp: "",
-        expiresAt: issued + seconds * 1000,
-        lifeMs: seconds * 1000,
-      };
-      assert.equal(renewalTime(token, () => random) - issued, at);
+      assert.equal(
+        renewAfterMs(seconds * 1000, () => random),
+        at,
+      );
     });
 
   it("gives the same one until it is due, then another", async () => {

@@ -1,13 +1,14 @@
-import type { Clock } from "../../../../../lib/base/clock.ts";
+import { type Clock, msFromNow, msSince } from "../../../../../lib/base/clock.ts";
 import { abortError, httpStatusOf, KubeletError, messageOf } from "../../../../../lib/base/errors.ts";
 import { failureLog } from "../../../../../lib/base/failure-log.ts";
 import type { Logger } from "../../../../../lib/base/logger.ts";
 import type { Metrics } from "../../../../../lib/base/metrics.ts";
+import { type MonotonicTime, plusMs, type WallTime } from "../../../../../lib/base/time.ts";
 import type { KubeTransport } from "../../../../../lib/clients/kube/transport-interface.ts";
 import type { Pod, PodUid } from "../../../../../lib/model/pod.ts";
 import {
   readToken,
-  renewalTime,
+  renewAfterMs,
   type Token,
   type TokenAnswer,
   type TokenRequest,
@@ -28,7 +29,8 @@ export interface ServiceAccountTokensOptions {
 interface Kept {
   readonly uid: PodUid;
   readonly token: Token;
-  readonly renewAt: number;
+  /** Undefined for one that does not end. */
+  readonly renew: { readonly at: WallTime; readonly by: MonotonicTime } | undefined;
 }
 
 const requestMs = 10_000;
@@ -41,7 +43,7 @@ export class ServiceAccountTokens {
   /** Who asks while somebody else has asked already waits for the same answer. */
   readonly #asked = new Map<string, { readonly uid: PodUid; readonly answer: Promise<Token> }>();
   readonly #count: (result: "success" | "failure") => void;
-  #sweptAt = 0;
+  #sweptAt: MonotonicTime | undefined;
   #isOffered: Promise<boolean> | undefined;
 
   constructor(options: ServiceAccountTokensOptions) {
@@ -65,14 +67,14 @@ export class ServiceAccountTokens {
     const { clock, logger } = this.#o;
     const key = tokenKey(request);
     const kept = this.#kept.get(key);
-    if (kept && clock.now() < kept.renewAt) return kept.token;
+    if (kept && !this.#isOld(kept)) return kept.token;
     try {
       return await orAbort(this.#ask(key, request), signal);
     } catch (error) {
       if (signal?.aborted) throw error;
       const cause = messageOf(error);
       if (!kept) throw new KubeletError("Token", `failed to fetch token: ${cause}`, { cause: error });
-      if (clock.now() > kept.token.expiresAt)
+      if (clock.wall() > kept.token.expiresAt)
         throw new KubeletError("Token", `token ${key} expired and refresh failed: ${cause}`, {
           cause: error,
         });
@@ -109,7 +111,7 @@ export class ServiceAccountTokens {
     const answer = this.#request(request).then(
       (token) => {
         if (this.#asked.get(key)?.answer === answer) {
-          this.#kept.set(key, { uid, token, renewAt: renewalTime(token, this.#o.random ?? Math.random) });
+          this.#kept.set(key, { uid, token, renew: this.#renewal(token) });
           this.#asked.delete(key);
         }
         this.#count("success");
@@ -171,11 +173,24 @@ export class ServiceAccountTokens {
     return this.#isOffered;
   }
 
+  /** Whichever comes first: a clock that is set back would keep a token that the API server does not take any more. */
+  #isOld({ renew }: Kept): boolean {
+    const { clock } = this.#o;
+    return renew !== undefined && (clock.wall() >= renew.at || clock.monotonic() >= renew.by);
+  }
+
+  #renewal({ expiresAt, lifeMs }: Token): Kept["renew"] {
+    if (lifeMs === undefined) return undefined;
+    const { clock, random = Math.random } = this.#o;
+    const afterMs = renewAfterMs(lifeMs, random);
+    return { at: plusMs(expiresAt, afterMs - lifeMs), by: msFromNow(clock, afterMs) };
+  }
+
   #sweep(): void {
-    const now = this.#o.clock.now();
-    if (now - this.#sweptAt < sweepMs && now >= this.#sweptAt) return;
-    this.#sweptAt = now;
-    for (const [key, { token }] of this.#kept) if (now > token.expiresAt) this.#kept.delete(key);
+    const { clock } = this.#o;
+    if (this.#sweptAt !== undefined && msSince(clock, this.#sweptAt) < sweepMs) return;
+    this.#sweptAt = clock.monotonic();
+    for (const [key, { token }] of this.#kept) if (clock.wall() > token.expiresAt) this.#kept.delete(key);
   }
 }
 

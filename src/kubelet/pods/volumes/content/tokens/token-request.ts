@@ -1,4 +1,5 @@
 import { KubeletError } from "../../../../../lib/base/errors.ts";
+import { epochMs, type WallTime, wallTime } from "../../../../../lib/base/time.ts";
 import type { PodId } from "../../../../../lib/model/pod.ts";
 
 export interface TokenRequest {
@@ -17,7 +18,7 @@ export interface Token {
   readonly token: string;
   /** As the API wrote it: "2026-01-01T01:00:00Z". */
   readonly expirationTimestamp: string;
-  readonly expiresAt: number;
+  readonly expiresAt: WallTime;
   /** How long its life is in all; undefined if the API did not say. */
   readonly lifeMs: number | undefined;
 }
@@ -61,8 +62,8 @@ export interface TokenAnswer {
 
 export function readToken({ spec, status }: TokenAnswer): Token {
   const { token, expirationTimestamp } = status ?? {};
-  const expiresAt = typeof expirationTimestamp === "string" ? Date.parse(expirationTimestamp) : Number.NaN;
-  if (typeof token !== "string" || token === "" || Number.isNaN(expiresAt))
+  const expiresAt = wallTime(typeof expirationTimestamp === "string" ? expirationTimestamp : Number.NaN);
+  if (typeof token !== "string" || token === "" || Number.isNaN(epochMs(expiresAt)))
     throw new KubeletError("BadToken", "the API server's answer holds no token");
   const seconds = spec?.expirationSeconds;
   const lifeMs = typeof seconds === "number" ? seconds * 1000 : undefined;
@@ -73,8 +74,6 @@ const oldestMs = 24 * 3600 * 1000;
 const jitterMs = 10_000;
 
 /** When to ask for the next one: after 80 % of its life or a day, and not all of a node's at the same moment. */
-export function renewalTime({ expiresAt, lifeMs }: Token, random: () => number): number {
-  if (lifeMs === undefined) return Number.POSITIVE_INFINITY;
-  const issuedAt = expiresAt - lifeMs;
-  return Math.min(issuedAt + oldestMs, expiresAt - lifeMs * 0.2) - random() * jitterMs;
+export function renewAfterMs(lifeMs: number, random: () => number): number {
+  return Math.min(oldestMs, lifeMs * 0.8) - random() * jitterMs;
 }
