@@ -1,4 +1,4 @@
-import { availableParallelism, cpus } from "node:os";
+import { availableParallelism, cpus, getPriority } from "node:os";
 
 /** `least` jobs always run at once, up to `most` while processors are idle. */
 export function poolLimits(cores = availableParallelism()) {
@@ -57,7 +57,7 @@ function everyTwoSeconds(work) {
   return () => clearInterval(timer);
 }
 
-/** The idle share of all processors since the last call. Processes with a low priority count as idle, because they yield. */
+/** The idle share of all processors since the last call. */
 export function freeShare(read = processorTimes) {
   let last = read();
   return () => {
@@ -68,10 +68,11 @@ export function freeShare(read = processorTimes) {
   };
 }
 
-function processorTimes() {
+/** Processes with a low priority yield to this one and count as idle, unless it has a low priority itself. */
+export function processorTimes(all = cpus(), priority = getPriority()) {
   let [free, total] = [0, 0];
-  for (const { times } of cpus()) {
-    free += times.idle + times.nice;
+  for (const { times } of all) {
+    free += times.idle + (priority > 0 ? 0 : times.nice);
     total += times.user + times.nice + times.sys + times.idle + times.irq;
   }
   return { free, total };
