@@ -27,6 +27,10 @@ export const avoid = new Map(
 
 /** Text that keeps such a word, and why. `text` is matched against the whole identifier, string, or line of prose. */
 export const allowed = [
+  {
+    text: /the server has asked for the client to provide|and has asked us to try again later/,
+    why: "upstream's errors",
+  },
   { text: /\bword list\b|\bwords to avoid\b/, why: "this list" },
   { text: /nobody:x:|^["']nobody["']$/, why: "the user and group of the operating system" },
   { text: /^#?words?$/, why: "a machine word, or a word of a text that is parsed" },

@@ -2,13 +2,13 @@ import type { IncomingMessage } from "node:http";
 import type { Caller, Draft } from "./definition.ts";
 import type { ApiObject } from "./storage/object.ts";
 
-/** Says who asks, by certificate or token. */
+/** Authenticates a request, by certificate or token. */
 export interface Authenticator {
-  /** Undefined: nobody that is known; the request is answered with 401. Anonymous callers are the authenticator's to name. */
+  /** Undefined: not authenticated; the response is 401. Anonymous callers are named by the authenticator. */
   authenticate(request: IncomingMessage): Promise<Caller | undefined>;
 }
 
-/** What is asked for, as authorizers see it. */
+/** What is requested, as authorizers see it. */
 export interface Attributes {
   /** get, list, watch, create, update, patch, delete, deletecollection; the lower-case HTTP method for other paths. */
   readonly verb: string;
@@ -53,7 +53,7 @@ export interface AdmissionRequest {
   readonly options?: unknown;
 }
 
-/** The last word before a write: may change the draft, refuses with an ApiProblem. */
+/** The last step before a write: may change the draft, refuses with an ApiProblem. */
 export interface Admission {
   admit(request: AdmissionRequest): Promise<void>;
 }

@@ -38,7 +38,7 @@ export interface OwnerReference {
   blockOwnerDeletion?: boolean;
 }
 
-/** Who asks. */
+/** The caller. */
 export interface Caller {
   readonly name: string;
   readonly uid?: string;
@@ -70,7 +70,7 @@ export interface Objects {
     resource: string,
     draft: Omit<Draft, "metadata"> & { metadata: Partial<DraftMeta> },
   ): Promise<ApiObject>;
-  /** Reads, changes, writes; again if somebody was faster. Undefined if it is not there (any more). */
+  /** Reads, changes, writes; repeated on a conflict. Undefined if the object does not exist (any more). */
   change(
     ref: ObjectRef,
     change: (draft: Draft) => void,
@@ -89,7 +89,7 @@ export interface Objects {
 
 export type Verb = "create" | "delete" | "deletecollection" | "get" | "list" | "patch" | "update" | "watch";
 
-/** What the API knows of one kind of object. Functions change the draft in place; none of them is asked to be there. */
+/** What the API knows about one kind of object. Functions change the draft in place; all of them are optional. */
 export interface ResourceDefinition {
   /** "" for the core group. */
   readonly group: string;
@@ -101,7 +101,7 @@ export interface ResourceDefinition {
   readonly namespaced: boolean;
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
-  /** All of them unless told. */
+  /** All of them by default. */
   readonly verbs?: readonly Verb[];
 
   /** Other versions under which the same objects are served, e.g. events of events.k8s.io. Stored is what is defined here. */
@@ -118,7 +118,7 @@ export interface ResourceDefinition {
   /** True if metadata.generation counts the changes of all but metadata and status. Default: true if the kind has a spec. */
   readonly countsGenerations?: boolean;
   /** How long an object stays after it was deleted; 0 or absent: it goes at once (finalizers aside). */
-  deletionGrace?(current: ApiObject, asked: number | undefined, context: RequestContext): number;
+  deletionGrace?(current: ApiObject, requested: number | undefined, context: RequestContext): number;
   /** Before a deletion: refuses it (ApiProblem), or changes what is left if the object stays for a while. */
   prepareDelete?(draft: Draft, context: RequestContext): void | Promise<void>;
   /** True while a deleted object has to stay although it has no finalizers in its metadata: namespaces have their own. */
@@ -129,7 +129,7 @@ export interface ResourceDefinition {
   readonly createsOnUpdate?: boolean;
   /** Instead of the store: for reviews, which are answered and not kept. */
   answer?(draft: Draft, context: RequestContext): Promise<ApiObject>;
-  /** Instead of the store: objects that are made when somebody looks at them. They can be got and listed, and no more. */
+  /** Instead of the store: objects that are generated on request. They support get and list only. */
   readonly virtual?: VirtualObjects;
 
   readonly subresources?: Readonly<Record<string, Subresource>>;
@@ -139,7 +139,7 @@ export interface VirtualObjects {
   get(ref: ObjectRef, context: RequestContext): Promise<ApiObject | undefined>;
   /** Of all namespaces if it is "". Selectors are applied to what is returned. */
   list(namespace: string, context: RequestContext): Promise<readonly ApiObject[]>;
-  /** What a message calls one that is not there; its name in the path unless told. */
+  /** What a message calls a missing one; by default its name in the path. */
   missing?(ref: ObjectRef): { readonly resource: string; readonly name: string };
 }
 
@@ -152,15 +152,15 @@ export interface ServedVersion {
 
 export type Subresource = PartSubresource | ActionSubresource | ConnectSubresource;
 
-/** A door to the object itself that changes a part of it: status, ephemeralcontainers, resize. */
+/** A subresource that changes a part of the object itself: status, ephemeralcontainers, resize. */
 export interface PartSubresource {
   readonly how: "part";
   /** The fields that it does not write, for the record of who owns what: [["spec"]] for status. */
   readonly ignored: readonly (readonly string[])[];
-  /** Takes back from `before` all that this door does not change. */
+  /** Restores from `before` all that this subresource does not change. */
   prepareUpdate(draft: Draft, before: ApiObject, context: RequestContext): void;
   validateUpdate?(draft: Draft, before: ApiObject, context: RequestContext): readonly Problem[];
-  /** True: a door for `Objects.change` only, neither served over HTTP nor told by discovery. */
+  /** True: for `Objects.change` only, neither served over HTTP nor listed in discovery. */
   readonly internal?: boolean;
   /** False: changes made through it are not counted, though the kind counts others. */
   readonly countsGenerations?: boolean;

@@ -34,7 +34,7 @@ async function apiForPods(t: TestContext, dir: string) {
   return { api, address: spec.clusterIP, port, authorized };
 }
 
-test("when somebody has port 443, pods are told another, and the next time the same", async (t) => {
+test("when port 443 is in use, pods get another, and the next time the same", async (t) => {
   const dir = mkdtempSync(join(tmpdir(), "embedded-api-"));
   t.after(() => rmSync(dir, { recursive: true }));
   const holder = createServer();

@@ -25,11 +25,11 @@ import { tableOf } from "./tables/table-of.ts";
 export interface EmbeddedApiOptions {
   /** Its database, keys and certificates. */
   readonly dir: string;
-  /** Where it listens; 127.0.0.1 unless told. */
+  /** Where it listens; default 127.0.0.1. */
   readonly host?: string | undefined;
   /** Absent: the one of the last time, or 6443, or any that is free. */
   readonly port?: number | undefined;
-  /** Addresses of services; 10.96.0.0/16 unless told. */
+  /** Addresses of services; default 10.96.0.0/16. */
   readonly serviceRange?: string | undefined;
   /**
    * Addresses of pods on this machine: for these, and for the machine itself, it listens also at the first address of the
@@ -40,7 +40,7 @@ export interface EmbeddedApiOptions {
   readonly kubeconfig: string;
   /** A node that need not join first: it gets a kubeconfig of its own. */
   readonly node?: { readonly name: string; readonly kubeconfig: string } | undefined;
-  /** Of certificates that are signed on request, unless they ask for less. */
+  /** Of certificates that are signed on request, unless they request less. */
   readonly certificateLifetimeMs?: number | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -58,7 +58,7 @@ const usualPort = 6443;
 /** Of the service `kubernetes`, as everywhere. */
 const usualServicePort = 443;
 const dayMs = 24 * 3600_000;
-/** Below this nobody may ask for, as elsewhere, unless all certificates are to be shorter. */
+/** A shorter lifetime may not be requested, as upstream, unless all certificates are to be shorter. */
 const shortestSeconds = 600;
 const stopWithinMs = 10_000;
 const version = "v1.36.4";
@@ -71,7 +71,7 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
   const address = `https://${host === "0.0.0.0" ? "127.0.0.1" : host}:${port}`;
   const addresses = await nodeAddresses(undefined);
   const serviceAddress = new AddressRange(serviceRange).first;
-  const door = o.podRange && {
+  const podEndpoint = o.podRange && {
     host: serviceAddress,
     // Who listens on this port of all addresses, as web servers do, has it here, too.
     port: await rememberedPort(join(dir, "service-port"), serviceAddress, usualServicePort),
@@ -113,7 +113,7 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
     tls: tlsOf(identity),
     host,
     port,
-    ...(door && { doors: [door] }),
+    ...(podEndpoint && { podEndpoints: [podEndpoint] }),
     clock,
     logger,
     fields: { check: checkFields, duplicates: duplicateFields, decode: decoded },
@@ -147,9 +147,9 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
   try {
     await lifecycle.start(server);
     const builtIns = {
-      ...reachedAt(door || { host, port }, addresses),
+      ...reachedAt(podEndpoint || { host, port }, addresses),
       serviceRange,
-      servicePort: door ? door.port : usualServicePort,
+      servicePort: podEndpoint ? podEndpoint.port : usualServicePort,
     };
     const { objects } = server;
     const rootCa = identity.ca.certificate;

@@ -1,6 +1,6 @@
 import type { Authenticator, Authorizer } from "./access.ts";
 
-/** For tests: everybody is system:anonymous, and may do everything. */
+/** For tests: every client is system:anonymous, and may do everything. */
 export const allowAll: { readonly authenticator: Authenticator; readonly authorizer: Authorizer } = {
   authenticator: {
     authenticate: async () => ({ name: "system:anonymous", groups: ["system:unauthenticated"] }),

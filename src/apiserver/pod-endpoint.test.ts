@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, connect, type Server } from "node:net";
 import { test } from "node:test";
-import { openDoor } from "./pod-endpoint.ts";
+import { openEndpoint } from "./pod-endpoint.ts";
 
-/** Whether somebody who comes from an address is let in; all of 127.0.0.0/8 is this machine. */
-async function isLetIn(door: Server, from: string): Promise<boolean> {
-  const { port, address } = door.address() as AddressInfo;
+/** Whether a client that connects from an address is let in; all of 127.0.0.0/8 is this machine. */
+async function isLetIn(endpoint: Server, from: string): Promise<boolean> {
+  const { port, address } = endpoint.address() as AddressInfo;
   const socket = connect({ host: address, port, localAddress: from });
   const closed = once(socket, "close").then(() => false);
   const greeted = once(socket, "data").then(() => true);
@@ -16,10 +16,12 @@ async function isLetIn(door: Server, from: string): Promise<boolean> {
   return letIn;
 }
 
-test("only those of its ranges, and whoever is at its own address, get through a door", async (t) => {
+test("only clients of its ranges, and those at its own address, are let in", async (t) => {
   const from = ["127.1.2.0/24", "127.9.9.9"];
-  const door = await openDoor({ host: "127.0.0.3", port: 0, from }, (socket) => socket.end("welcome"));
-  t.after(() => door.close());
+  const endpoint = await openEndpoint({ host: "127.0.0.3", port: 0, from }, (socket) =>
+    socket.end("welcome"),
+  );
+  t.after(() => endpoint.close());
   const rows: [string, boolean][] = [
     ["127.0.0.3", true],
     ["127.1.2.3", true],
@@ -27,12 +29,12 @@ test("only those of its ranges, and whoever is at its own address, get through a
     ["127.1.3.3", false],
     ["127.0.0.1", false],
   ];
-  for (const [address, expected] of rows) assert.equal(await isLetIn(door, address), expected, address);
+  for (const [address, expected] of rows) assert.equal(await isLetIn(endpoint, address), expected, address);
 });
 
-test("an address that the machine does not have is no place for a door", async () => {
+test("an address that the machine does not have cannot be an endpoint", async () => {
   await assert.rejects(
-    openDoor({ host: "192.0.2.254", port: 0, from: [] }, () => {}),
+    openEndpoint({ host: "192.0.2.254", port: 0, from: [] }, () => {}),
     { code: "EADDRNOTAVAIL" },
   );
 });

@@ -1,21 +1,21 @@
 import { BlockList, createServer, type Server, type Socket } from "node:net";
 
 /** One more address at which the API is reached, and for whom. */
-export interface Door {
+export interface PodEndpoint {
   readonly host: string;
   readonly port: number;
-  /** Ranges ("10.64.7.0/24") of those who may come in; whoever is at the door's own address may, too. */
+  /** Ranges ("10.64.7.0/24") of clients that may connect; clients at the endpoint's own address may, too. */
   readonly from: readonly string[];
 }
 
 /**
- * Opens a door. Linux takes packets for any of its addresses from any of its networks, so that listening on a bridge alone
- * does not keep out who is not on it. An address of `from` cannot be feigned: the answers would go to its owner.
+ * Opens an endpoint. Linux accepts packets for any of its addresses on any interface, so listening on a bridge alone
+ * does not keep out other networks. An address of `from` cannot be spoofed: the responses would go to its owner.
  */
-export function openDoor(door: Door, enter: (socket: Socket) => void): Promise<Server> {
+export function openEndpoint(endpoint: PodEndpoint, enter: (socket: Socket) => void): Promise<Server> {
   const welcome = new BlockList();
-  welcome.addAddress(door.host);
-  for (const range of door.from) {
+  welcome.addAddress(endpoint.host);
+  for (const range of endpoint.from) {
     const [address = "", bits = "32"] = range.split("/");
     welcome.addSubnet(address, Number(bits));
   }
@@ -25,7 +25,7 @@ export function openDoor(door: Door, enter: (socket: Socket) => void): Promise<S
   });
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen(door.port, door.host, () => {
+    server.listen(endpoint.port, endpoint.host, () => {
       server.off("error", reject);
       resolve(server);
     });

@@ -114,7 +114,7 @@ async function firstLine(stream: ClientHttp2Stream): Promise<string> {
   return text.split("\n")[0]!;
 }
 
-test("HTTP/2: many requests and watches on one connection, and the certificate says who asks", async (t) => {
+test("HTTP/2: many requests and watches on one connection, and the certificate authenticates the caller", async (t) => {
   const { server, pair, client } = await secureApi(t);
   const session = connectHttp2(`https://127.0.0.1:${server.port}`, { ca: pair.cert, ...client });
   t.after(() => session.destroy());
@@ -130,9 +130,9 @@ test("HTTP/2: many requests and watches on one connection, and the certificate s
   await ended;
 });
 
-test("HTTP/1.1 on the same port; without a certificate one is nobody", async (t) => {
+test("HTTP/1.1 on the same port; without a certificate the caller is anonymous", async (t) => {
   const { server, pair, client } = await secureApi(t);
-  const ask = async (credentials: object) => {
+  const send = async (credentials: object) => {
     const url = `https://127.0.0.1:${server.port}${mapsPath}`;
     const request = httpsRequest(url, { ca: pair.cert, agent: false, ...credentials }).end();
     const [response] = await once(request, "response");
@@ -140,15 +140,15 @@ test("HTTP/1.1 on the same port; without a certificate one is nobody", async (t)
     await once(response, "end");
     return [response.statusCode, response.httpVersion];
   };
-  assert.deepEqual(await ask(client), [200, "1.1"]);
-  assert.deepEqual(await ask({}), [403, "1.1"]);
-  assert.deepEqual(await ask(selfSigned("someone")), [403, "1.1"]);
+  assert.deepEqual(await send(client), [200, "1.1"]);
+  assert.deepEqual(await send({}), [403, "1.1"]);
+  assert.deepEqual(await send(selfSigned("someone")), [403, "1.1"]);
 });
 
-test("at another door it is the same API, and closes with it", async (t) => {
-  const door = { host: "127.7.7.7", port: 26_443, from: ["127.0.0.1"] }; // an address that nobody else listens at
-  const { server, pair, client } = await secureApi(t, { doors: [door] });
-  const url = `https://${door.host}:${door.port}`;
+test("another endpoint serves the same API, and closes with it", async (t) => {
+  const endpoint = { host: "127.7.7.7", port: 26_443, from: ["127.0.0.1"] }; // an otherwise unused address
+  const { server, pair, client } = await secureApi(t, { podEndpoints: [endpoint] });
+  const url = `https://${endpoint.host}:${endpoint.port}`;
   const session = connectHttp2(url, { ca: pair.cert, ...client });
   t.after(() => session.destroy());
   assert.equal((await overHttp2(session, mapsPath, configMap("a"))).status, 201);
@@ -157,7 +157,7 @@ test("at another door it is the same API, and closes with it", async (t) => {
   const ended = once(watch.resume(), "end");
   await server.stop();
   await ended;
-  const late = connect(door.port, door.host);
+  const late = connect(endpoint.port, endpoint.host);
   const [refused] = await once(late, "error");
   assert.equal(refused.code, "ECONNREFUSED");
 });
@@ -234,7 +234,7 @@ test("a new certificate is for new connections", async (t) => {
 
 test("an upgrade of what cannot be upgraded is refused", async (t) => {
   const api = await testApi(t);
-  await api.ask("POST", widgetsPath, widget("w"));
+  await api.send("POST", widgetsPath, widget("w"));
   const upgrade = async (path: string) => {
     const socket = connect(api.server.port, "127.0.0.1");
     socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n`);
@@ -341,7 +341,7 @@ test("stopping ends watches where a line ends, and then the server", async (t) =
   const api = await testApi(t);
   const response = await fetch(`${api.url}${mapsPath}?watch=1`);
   const text = response.text();
-  await api.ask("POST", mapsPath, configMap("a"));
+  await api.send("POST", mapsPath, configMap("a"));
   const controller = new AbortController();
   const other = new ApiServer({ store: api.store, definitions: [], ...allowAll });
   await other.start(controller.signal);
@@ -370,7 +370,7 @@ test("a client that goes away ends its watch", async (t) => {
   await ended.promise;
 });
 
-test("a crowd that says nothing keeps nobody out, and cuts off nobody who waits for an answer", async (t) => {
+test("many silent connections keep no client out, and no connection with a pending response is closed", async (t) => {
   const { server, pair, client } = await secureApi(t, { limits: { connections: 20 } });
   const { port } = server;
   const session = connectHttp2(`https://127.0.0.1:${port}`, { ca: pair.cert, ...client });
@@ -393,7 +393,7 @@ test("a crowd that says nothing keeps nobody out, and cuts off nobody who waits 
   assert.equal(JSON.parse(String((await added)[0])).object.metadata.name, "b");
 });
 
-test("HTTP/2: a connection is kept while something is asked for on it, and then not for ever", async (t) => {
+test("HTTP/2: a connection is kept while a request is in progress, and then not forever", async (t) => {
   const { server, pair, client } = await secureApi(t, { limits: { idleMs: 100 } });
   const open = () => connectHttp2(`https://127.0.0.1:${server.port}`, { ca: pair.cert, ...client });
   const [idle, watching] = [open(), open()];

@@ -10,7 +10,7 @@ import { readInTurn } from "../lib/base/read-in-turn.ts";
 import type { Admission, Authenticator, Authorizer } from "./access.ts";
 import type { Objects, ResourceDefinition } from "./definition.ts";
 import { Discovery, type OpenApi } from "./discovery/discovery.ts";
-import { type Door, openDoor } from "./pod-endpoint.ts";
+import { openEndpoint, type PodEndpoint } from "./pod-endpoint.ts";
 import { Catalog } from "./rest/catalog.ts";
 import type { Propagation } from "./rest/delete-options.ts";
 import type { FieldChecks } from "./rest/field-checks.ts";
@@ -18,14 +18,14 @@ import { serveHealth } from "./rest/health.ts";
 import { RestHandler, type SeenRequest } from "./rest/rest-handler.ts";
 import { SystemObjects } from "./rest/system-objects.ts";
 import type { TableMaker } from "./rest/views.ts";
-import type { WriteDoors } from "./rest/write-context.ts";
+import type { WriteDependencies } from "./rest/write-context.ts";
 import type { Store } from "./storage/store.ts";
 
 export interface TlsFiles {
   /** PEM. */
   readonly key: string;
   readonly cert: string;
-  /** Whose client certificates are asked for; whether one is good is the authenticator's to say. */
+  /** The CA whose client certificates are requested; the authenticator verifies them. */
   readonly clientCa: string;
 }
 
@@ -41,7 +41,7 @@ export interface ApiServerOptions {
   /** 0 or absent: any that is free. */
   readonly port?: number;
   /** Where else it is reached. */
-  readonly doors?: readonly Door[];
+  readonly podEndpoints?: readonly PodEndpoint[];
   readonly clock?: Clock;
   readonly logger?: Logger;
   readonly fields?: FieldChecks;
@@ -76,7 +76,7 @@ const closeWithinMs = 500;
 const headersWithinMs = 32_000;
 const usualLimits: ConnectionLimits = { connections: 4096, idleMs: 180_000 };
 
-/** The API over HTTP. The store is whoever made it to close. */
+/** The API over HTTP. The store is closed by its creator. */
 export class ApiServer implements Component {
   readonly name = "api-server";
   readonly objects: Objects;
@@ -84,7 +84,7 @@ export class ApiServer implements Component {
   readonly #clock: Clock;
   readonly #handler: RestHandler;
   readonly #server: Server | Http2SecureServer;
-  readonly #doors: NetServer[] = [];
+  readonly #podEndpoints: NetServer[] = [];
   readonly #limits: ConnectionLimits;
   readonly #connections: Connections;
   readonly #sessions: Http2Sessions;
@@ -101,13 +101,13 @@ export class ApiServer implements Component {
     this.#connections = new Connections(this.#limits.connections);
     this.#sessions = new Http2Sessions(this.#connections, this.#limits.idleMs);
     const catalog = new Catalog(definitions);
-    const doors: WriteDoors = {
+    const dependencies: WriteDependencies = {
       ...{ store, catalog, clock, admission: options.admission, propagation: options.propagation ?? [] },
       objects: (dryRun) => (dryRun ? dryObjects : objects),
     };
     const { signal } = this.#ending;
-    const objects = new SystemObjects(doors, { dryRun: false, signal });
-    const dryObjects = new SystemObjects(doors, { dryRun: true, signal });
+    const objects = new SystemObjects(dependencies, { dryRun: false, signal });
+    const dryObjects = new SystemObjects(dependencies, { dryRun: true, signal });
     this.objects = objects;
     const discovery = new Discovery({
       ...{ catalog, openapi: options.openapi, documents: options.documents ?? {} },
@@ -115,7 +115,7 @@ export class ApiServer implements Component {
     });
     const checks = { ping: () => healthy, storage: () => store.health(), ...options.checks };
     this.#handler = new RestHandler({
-      ...{ doors, clock, logger, fields: options.fields, tables: options.tables },
+      ...{ dependencies, clock, logger, fields: options.fields, tables: options.tables },
       ...{ authenticator: options.authenticator, authorizer: options.authorizer },
       maxBodyBytes: options.maxBodyBytes ?? 3 * megabyte,
       onRequest: options.onRequest,
@@ -155,9 +155,9 @@ export class ApiServer implements Component {
       this.#o.logger?.error("API server failed", { err: error.message });
     };
     server.on("error", onError);
-    for (const door of this.#o.doors ?? []) {
-      const opened = await openDoor(door, (socket) => server.emit("connection", socket));
-      this.#doors.push(opened.on("error", onError));
+    for (const endpoint of this.#o.podEndpoints ?? []) {
+      const opened = await openEndpoint(endpoint, (socket) => server.emit("connection", socket));
+      this.#podEndpoints.push(opened.on("error", onError));
     }
     const stop = () => void this.stop();
     if (signal?.aborted) stop();
@@ -239,7 +239,9 @@ export class ApiServer implements Component {
 
   async #stop(): Promise<void> {
     const closed = Promise.all(
-      [this.#server, ...this.#doors].map((s) => new Promise<void>((resolve) => s.close(() => resolve()))),
+      [this.#server, ...this.#podEndpoints].map(
+        (s) => new Promise<void>((resolve) => s.close(() => resolve())),
+      ),
     );
     this.#ending.abort();
     this.#handler.stop();

@@ -115,13 +115,13 @@ async function live(
     const merge = { "content-type": "application/merge-patch+json" };
     switch (below(4)) {
       case 0:
-        return api.ask("POST", mapsPath, body);
+        return api.send("POST", mapsPath, body);
       case 1:
-        return api.ask("DELETE", `${mapsPath}/${name}`);
+        return api.send("DELETE", `${mapsPath}/${name}`);
       case 2:
-        return api.ask("PUT", `${mapsPath}/${name}`, body);
+        return api.send("PUT", `${mapsPath}/${name}`, body);
       default:
-        return api.ask("PATCH", `${mapsPath}/${name}`, { metadata: { labels: { on: "yes" } } }, merge);
+        return api.send("PATCH", `${mapsPath}/${name}`, { metadata: { labels: { on: "yes" } } }, merge);
     }
   };
   for (let step = 0; step < 60; step++) {
@@ -141,8 +141,8 @@ async function live(
   }
   open();
   for (const watcher of watchers) watcher.release();
-  await api.ask("DELETE", `${mapsPath}/n1`);
-  const last = await api.ask("POST", mapsPath, configMap("n1", { k: "end" }, { labels: { on: "yes" } }));
+  await api.send("DELETE", `${mapsPath}/n1`);
+  const last = await api.send("POST", mapsPath, configMap("n1", { k: "end" }, { labels: { on: "yes" } }));
   const end = Number(last.body.metadata.resourceVersion);
   for (const watcher of watchers)
     await watcher.until((told, chapter) => told?.version === end || chapter?.version === end);
@@ -152,7 +152,7 @@ async function live(
     for (const [i, chapter] of chapters.entries())
       checkChapter(facts, chapter, selector as Selector, i === chapters.length - 1);
 
-  const list = (await api.ask("GET", mapsPath)).body.items as ApiObject[];
+  const list = (await api.send("GET", mapsPath)).body.items as ApiObject[];
   const wanted = list.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`).sort(compare);
   for (const client of clients) {
     const has = () =>

@@ -278,7 +278,7 @@ for (const { count: every, named } of rounds("CUT_EVERY", 11, 1)) {
 async function plainWorld(t: TestContext): Promise<World> {
   const api = await testApi(t);
   const ask: Ask = async (method, path, body) => {
-    const { status, text, body: answer } = await api.ask(method, path, body);
+    const { status, text, body: answer } = await api.send(method, path, body);
     assert.ok(status < 300, text);
     return answer;
   };

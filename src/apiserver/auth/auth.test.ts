@@ -54,14 +54,14 @@ async function setUp(t: TestContext) {
     await store.close();
     rmSync(dir, { recursive: true });
   });
-  const ask = (who: Credential, method: string, path: string, body?: object) =>
+  const send = (who: Credential, method: string, path: string, body?: object) =>
     request({ port: server.port, ca: identity.ca.certificate, who, method, path, body });
   const admin = { cert: identity.admin.certificate, key: identity.admin.key };
   for (const name of ["kube-system", "kube-node-lease", "ns"]) {
-    const made = await ask(admin, "POST", "/api/v1/namespaces", { metadata: { name } });
+    const made = await send(admin, "POST", "/api/v1/namespaces", { metadata: { name } });
     assert.equal(made.status, 201, JSON.stringify(made.body));
   }
-  return { ask, admin };
+  return { send, admin };
 }
 
 function request(o: {
@@ -108,16 +108,16 @@ function request(o: {
 const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 
 test("a kubelet joins by a token, gets its certificate, and is kept to itself", async (t) => {
-  const { ask, admin } = await setUp(t);
+  const { send, admin } = await setUp(t);
   const { token, secret } = bootstrapToken({ expires: new Date(Date.now() + 60_000) });
-  assert.equal((await ask(admin, "POST", "/api/v1/namespaces/kube-system/secrets", secret)).status, 201);
+  assert.equal((await send(admin, "POST", "/api/v1/namespaces/kube-system/secrets", secret)).status, 201);
 
   const { privateKey } = generateKey();
   const pem = makeRequest({
     subject: { commonName: "system:node:n1", organizations: ["system:nodes"] },
     key: privateKey,
   });
-  const made = await ask({ token }, "POST", requests, {
+  const made = await send({ token }, "POST", requests, {
     metadata: { generateName: "node-csr-" },
     spec: {
       request: Buffer.from(pem).toString("base64"),
@@ -130,44 +130,44 @@ test("a kubelet joins by a token, gets its certificate, and is kept to itself", 
   const path = `${requests}/${made.body.metadata.name}`;
   let certificate: string | undefined;
   for (let i = 0; i < 500 && !certificate; i++)
-    certificate = (await ask({ token }, "GET", path)).body.status.certificate;
+    certificate = (await send({ token }, "GET", path)).body.status.certificate;
   assert(certificate, "the certificate never came");
   const cert = Buffer.from(certificate, "base64").toString();
   const [parsed] = parseCertificates(cert);
   assert(parsed!.notAfter.getTime() - Date.now() <= 60_000);
 
   const kubelet = { cert, key: privateKeyPem(privateKey) };
-  const me = await ask(kubelet, "POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", {});
+  const me = await send(kubelet, "POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", {});
   assert.equal(me.body.status.userInfo.username, "system:node:n1");
   assert.deepEqual(me.body.status.userInfo.groups, ["system:nodes", "system:authenticated"]);
 
-  const node = (name: string) => ask(kubelet, "POST", "/api/v1/nodes", { metadata: { name } });
+  const node = (name: string) => send(kubelet, "POST", "/api/v1/nodes", { metadata: { name } });
   assert.equal((await node("n1")).status, 201);
   const other = await node("n2");
   assert.equal(other.status, 403);
   assert.equal(other.body.message, 'nodes "n2" is forbidden: node "n1" is not allowed to modify node "n2"');
-  const read = await ask(kubelet, "GET", "/api/v1/namespaces/kube-system/secrets/x");
+  const read = await send(kubelet, "GET", "/api/v1/namespaces/kube-system/secrets/x");
   assert.equal(read.status, 403);
   assert.equal(
     read.body.message,
     `secrets "x" is forbidden: User "system:node:n1" cannot get resource "secrets" in API group "" in the namespace "kube-system": no relationship found between node 'n1' and this object`,
   );
-  assert.equal((await ask(kubelet, "GET", "/api/v1/pods?fieldSelector=spec.nodeName%3Dn1")).status, 200);
-  assert.equal((await ask(kubelet, "GET", "/api/v1/pods")).status, 403);
-  const label = await ask(kubelet, "PUT", "/api/v1/nodes/n1", {
+  assert.equal((await send(kubelet, "GET", "/api/v1/pods?fieldSelector=spec.nodeName%3Dn1")).status, 200);
+  assert.equal((await send(kubelet, "GET", "/api/v1/pods")).status, 403);
+  const label = await send(kubelet, "PUT", "/api/v1/nodes/n1", {
     metadata: { name: "n1", labels: { "node-role.kubernetes.io/x": "" } },
   });
   assert.equal(label.status, 403);
 
   // A pod on the node opens its secret and its account to it.
-  const secretMade = await ask(admin, "POST", "/api/v1/namespaces/ns/secrets", { metadata: { name: "s" } });
+  const secretMade = await send(admin, "POST", "/api/v1/namespaces/ns/secrets", { metadata: { name: "s" } });
   assert.equal(secretMade.status, 201);
   assert.equal(
-    (await ask(admin, "POST", "/api/v1/namespaces/ns/serviceaccounts", { metadata: { name: "default" } }))
+    (await send(admin, "POST", "/api/v1/namespaces/ns/serviceaccounts", { metadata: { name: "default" } }))
       .status,
     201,
   );
-  const pod = await ask(admin, "POST", "/api/v1/namespaces/ns/pods", {
+  const pod = await send(admin, "POST", "/api/v1/namespaces/ns/pods", {
     metadata: { name: "p" },
     spec: {
       nodeName: "n1",
@@ -180,34 +180,36 @@ test("a kubelet joins by a token, gets its certificate, and is kept to itself", 
     },
   });
   assert.equal(pod.status, 201, JSON.stringify(pod.body));
-  assert.equal((await ask(kubelet, "GET", "/api/v1/namespaces/ns/secrets/s")).status, 200);
+  assert.equal((await send(kubelet, "GET", "/api/v1/namespaces/ns/secrets/s")).status, 200);
   const { name, uid } = pod.body.metadata;
-  const asked = await ask(kubelet, "POST", "/api/v1/namespaces/ns/serviceaccounts/default/token", {
+  const issued = await send(kubelet, "POST", "/api/v1/namespaces/ns/serviceaccounts/default/token", {
     apiVersion: "authentication.k8s.io/v1",
     kind: "TokenRequest",
     spec: { boundObjectRef: { apiVersion: "v1", kind: "Pod", name, uid } },
   });
-  assert.equal(asked.status, 201, JSON.stringify(asked.body));
+  assert.equal(issued.status, 201, JSON.stringify(issued.body));
 
   // With it the container reads its own pod, and no secret.
-  const account = { token: asked.body.status.token };
-  assert.equal((await ask(account, "GET", "/api/v1/namespaces/ns/pods/p")).status, 200);
-  assert.equal((await ask(account, "GET", "/api/v1/namespaces/ns/secrets/s")).status, 403);
-  const review = await ask(kubelet, "POST", "/apis/authentication.k8s.io/v1/tokenreviews", { spec: account });
+  const account = { token: issued.body.status.token };
+  assert.equal((await send(account, "GET", "/api/v1/namespaces/ns/pods/p")).status, 200);
+  assert.equal((await send(account, "GET", "/api/v1/namespaces/ns/secrets/s")).status, 403);
+  const review = await send(kubelet, "POST", "/apis/authentication.k8s.io/v1/tokenreviews", {
+    spec: account,
+  });
   assert.equal(review.body.status.user.username, "system:serviceaccount:ns:default");
   assert.equal(review.body.status.user.extra["authentication.kubernetes.io/node-name"][0], "n1");
-  await ask(admin, "DELETE", "/api/v1/namespaces/ns/pods/p?gracePeriodSeconds=0");
-  assert.equal((await ask(account, "GET", "/api/v1/namespaces/ns/pods")).status, 401);
-  assert.equal((await ask(kubelet, "GET", "/api/v1/namespaces/ns/secrets/s")).status, 403);
+  await send(admin, "DELETE", "/api/v1/namespaces/ns/pods/p?gracePeriodSeconds=0");
+  assert.equal((await send(account, "GET", "/api/v1/namespaces/ns/pods")).status, 401);
+  assert.equal((await send(kubelet, "GET", "/api/v1/namespaces/ns/secrets/s")).status, 403);
 });
 
-test("a user's request is signed once somebody approves it", async (t) => {
-  const { ask, admin } = await setUp(t);
+test("a user's request is signed once it is approved", async (t) => {
+  const { send, admin } = await setUp(t);
   const pem = makeRequest({
     subject: { commonName: "jane", organizations: ["dev"] },
     key: generateKey().privateKey,
   });
-  const made = await ask(admin, "POST", requests, {
+  const made = await send(admin, "POST", requests, {
     metadata: { name: "jane" },
     spec: {
       request: Buffer.from(pem).toString("base64"),
@@ -221,21 +223,21 @@ test("a user's request is signed once somebody approves it", async (t) => {
     ...made.body,
     status: { conditions: [{ type: "Approved", status: "True", reason: "KubectlApprove" }] },
   };
-  const answer = await ask(admin, "PUT", `${requests}/jane/approval`, approved);
+  const answer = await send(admin, "PUT", `${requests}/jane/approval`, approved);
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
   let certificate: string | undefined;
   for (let i = 0; i < 500 && !certificate; i++)
-    certificate = (await ask(admin, "GET", `${requests}/jane`)).body.status.certificate;
+    certificate = (await send(admin, "GET", `${requests}/jane`)).body.status.certificate;
   const [parsed] = parseCertificates(Buffer.from(certificate ?? "", "base64").toString());
   assert.deepEqual(parsed?.subject, { commonName: "jane", organizations: ["dev"] });
 });
 
 test("who shows nothing sees only whether the API is well", async (t) => {
-  const { ask } = await setUp(t);
-  assert.equal((await ask(undefined, "GET", "/healthz")).status, 200);
-  assert.equal((await ask(undefined, "GET", "/version")).status, 200);
-  const refused = await ask(undefined, "GET", "/api/v1/pods");
+  const { send } = await setUp(t);
+  assert.equal((await send(undefined, "GET", "/healthz")).status, 200);
+  assert.equal((await send(undefined, "GET", "/version")).status, 200);
+  const refused = await send(undefined, "GET", "/api/v1/pods");
   assert.equal(refused.status, 401);
   assert.equal(refused.body.reason, "Unauthorized");
-  assert.equal((await ask({ token: "junk" }, "GET", "/healthz")).status, 401);
+  assert.equal((await send({ token: "junk" }, "GET", "/healthz")).status, 401);
 });

@@ -31,16 +31,16 @@ export { type Identity, prepareIdentity } from "./identity/prepare-identity.ts";
 
 export interface AuthOptions {
   readonly identity: Identity;
-  /** The API's objects; asked for when they are needed, since the API is built from what is made here. */
+  /** The API's objects; resolved lazily, since the API is built from what is created here. */
   readonly objects: () => Objects;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Of service account tokens, and whom they are for. */
   readonly issuer?: string;
   readonly audiences?: readonly string[];
-  /** How long signed certificates live unless less is asked for. Default 1 year. */
+  /** The lifetime of signed certificates unless less is requested. Default 1 year. */
   readonly certificateLifetimeMs?: number;
-  /** The shortest life that may be asked for, in seconds. Default 600. */
+  /** The shortest lifetime that may be requested, in seconds. Default 600. */
   readonly minimumCertificateSeconds?: number;
 }
 
@@ -59,7 +59,7 @@ export interface Auth {
 
 const year = 365 * 24 * 3600_000;
 
-/** Who asks, what they may do, and how they come by certificates and tokens. */
+/** Authentication, authorization, and the issuing of certificates and tokens. */
 export function auth(o: AuthOptions): Auth {
   const { identity, objects, clock, logger } = o;
   const minimumSeconds = o.minimumCertificateSeconds ?? 600;

@@ -6,7 +6,7 @@ import type { ApiObject } from "../storage/object.ts";
 
 type Change = { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: ApiObject };
 
-/** Objects in memory, for tests. Of definitions it is given it keeps to the checks and doors. */
+/** Objects in memory, for tests. It applies the checks and subresources of the definitions that it is given. */
 export class MemoryObjects implements Objects {
   readonly #objects = new Map<string, ApiObject>();
   readonly #watchers = new Set<(resource: string, change: Change) => void>();
@@ -27,7 +27,7 @@ export class MemoryObjects implements Objects {
     const key = keyOf({ resource, namespace: metadata.namespace, name: stored.metadata.name });
     const type = this.#objects.has(key) ? "MODIFIED" : "ADDED";
     this.#objects.set(key, stored);
-    this.#tell(resource, { type, object: stored });
+    this.#notify(resource, { type, object: stored });
     return stored;
   }
 
@@ -65,10 +65,10 @@ export class MemoryObjects implements Objects {
     const draft = structuredClone(before) as unknown as Draft;
     change(draft);
     const definition = this.#definitions.get(ref.resource);
-    const door = options?.subresource ? definition?.subresources?.[options.subresource] : undefined;
-    if (door?.how === "part") {
-      door.prepareUpdate(draft, before, this.context(admin));
-      this.#check(definition, draft, door.validateUpdate?.(draft, before, this.context(admin)));
+    const part = options?.subresource ? definition?.subresources?.[options.subresource] : undefined;
+    if (part?.how === "part") {
+      part.prepareUpdate(draft, before, this.context(admin));
+      this.#check(definition, draft, part.validateUpdate?.(draft, before, this.context(admin)));
     }
     return Promise.resolve(this.put(ref.resource, draft as never));
   }
@@ -76,7 +76,7 @@ export class MemoryObjects implements Objects {
   delete(ref: ObjectRef): Promise<ApiObject | undefined> {
     const object = this.#objects.get(keyOf(ref));
     this.#objects.delete(keyOf(ref));
-    if (object) this.#tell(ref.resource, { type: "DELETED", object });
+    if (object) this.#notify(ref.resource, { type: "DELETED", object });
     return Promise.resolve(object);
   }
 
@@ -105,7 +105,7 @@ export class MemoryObjects implements Objects {
     return { caller, now: this.#now(), dryRun: false, objects: this, signal: new AbortController().signal };
   }
 
-  #tell(resource: string, change: Change): void {
+  #notify(resource: string, change: Change): void {
     for (const watcher of this.#watchers) watcher(resource, change);
   }
 
@@ -130,7 +130,7 @@ export function node(name: string): Caller {
 }
 
 /** "get pods/status ns/name" as attributes; a group is written after the resource: "leases.coordination.k8s.io". */
-export function asked(text: string, more: Partial<Attributes> = {}): Attributes {
+export function attributesOf(text: string, more: Partial<Attributes> = {}): Attributes {
   const [verb = "", what = "", where = ""] = text.split(" ");
   const none = { version: "v1", subresource: "", namespace: "", name: "", group: "", resource: "" };
   if (what.startsWith("/")) return { ...none, verb, path: what, ...more };

@@ -9,13 +9,13 @@ export const serviceAccounts = "system:serviceaccounts";
 export const nodeUserPrefix = "system:node:";
 const serviceAccountPrefix = "system:serviceaccount:";
 
-/** Who asks without saying who it is. */
+/** A caller without credentials. */
 export const anonymous: Caller = { name: "system:anonymous", groups: [unauthenticated] };
 
 /** The credential that was shown, in the extra fields of a caller. */
 export const credentialId = "authentication.kubernetes.io/credential-id";
 
-/** The node that asks: "" if it is some node but not clear which; undefined if it is none. */
+/** The node that is the caller: "" if it is some node but not clear which; undefined if it is none. */
 export function nodeNameOf(caller: Caller): string | undefined {
   if (!caller.name.startsWith(nodeUserPrefix)) return undefined;
   return caller.groups.includes(nodes) ? caller.name.slice(nodeUserPrefix.length) : undefined;
@@ -31,7 +31,7 @@ export function serviceAccountGroups(user: string): string[] {
   return namespace === undefined ? [] : [serviceAccounts, `${serviceAccounts}:${namespace}`];
 }
 
-/** The namespace of a service account that asks, undefined if it is none. */
+/** The namespace of the calling service account, undefined if it is none. */
 export function serviceAccountNamespaceOf(caller: Caller): string | undefined {
   const namespace = namespaceIn(caller.name);
   return caller.groups.includes(`${serviceAccounts}:${namespace}`) ? namespace : undefined;
@@ -43,7 +43,7 @@ function namespaceIn(user: string): string | undefined {
   return namespace && name && more.length === 0 ? namespace : undefined;
 }
 
-/** Paths that are answered without asking who wants to know. */
+/** Paths that are served without authentication. */
 export function isPublicPath(path: string): boolean {
   return publicPaths.includes(path);
 }

@@ -29,7 +29,7 @@ const authority = new TokenAuthority({ key: generateKey().privateKey });
 const action = serviceAccountToken({ authority });
 const tokens = new ServiceAccountTokens({ authority, objects: () => objects, clock });
 
-const ask = (spec?: object, metadata: object = {}, name = "builder") =>
+const issue = (spec?: object, metadata: object = {}, name = "builder") =>
   action.act(
     { resource: "serviceaccounts", namespace: "ns", name },
     { metadata, ...(spec && { spec }) } as unknown as Draft,
@@ -43,7 +43,7 @@ interface Answer {
 }
 
 async function claimsOf(spec: object) {
-  const answer = (await ask(spec)) as unknown as Answer;
+  const answer = (await issue(spec)) as unknown as Answer;
   const claims = JSON.parse(Buffer.from(answer.status.token.split(".")[1]!, "base64url").toString());
   return { answer, claims };
 }
@@ -52,7 +52,7 @@ const ref = (kind: string, name: string, uid?: string) => ({
   boundObjectRef: { apiVersion: "v1", kind, name, ...(uid && { uid }) },
 });
 
-test("a token is for the API and an hour unless told, and is known", async () => {
+test("a token is for the API and an hour by default, and is recognized", async () => {
   const { answer, claims } = await claimsOf({});
   assert.deepEqual(answer.spec, { audiences: [api], expirationSeconds: 3600, boundObjectRef: null });
   assert.deepEqual(answer.metadata, {
@@ -76,7 +76,7 @@ test("a token is for the API and an hour unless told, and is known", async () =>
   assert.equal((await tokens.authenticate(answer.status.token, [api])).kind, "known");
 });
 
-test("a token is bound to what it is asked for", async (t) => {
+test("a token is bound to the requested object", async (t) => {
   const n1 = { name: "n1", uid: "n1-uid" };
   const rows: [string, object, object][] = [
     ["pod, with its node", ref("Pod", "p", "p-uid"), { pod: { name: "p", uid: "p-uid" }, node: n1 }],
@@ -98,7 +98,7 @@ test("a token is bound to what it is asked for", async (t) => {
     });
 });
 
-test("the token that each pod gets lives on for a year with a mark, but is told to live an hour", async () => {
+test("the token that each pod gets lives for a year with a mark, but reports a lifetime of an hour", async () => {
   const { answer, claims } = await claimsOf({ ...ref("Pod", "p"), expirationSeconds: 3607 });
   assert.equal(claims.exp - claims.iat, 365 * 24 * 3600);
   assert.equal(claims["kubernetes.io"].warnafter - claims.iat, 3607);
@@ -114,51 +114,51 @@ test("the token that each pod gets lives on for a year with a mark, but is told 
 const rows: [string, () => Promise<unknown>, number, string][] = [
   [
     "too short",
-    () => ask({ expirationSeconds: 599 }),
+    () => issue({ expirationSeconds: 599 }),
     422,
     'TokenRequest.authentication.k8s.io "" is invalid: spec.expirationSeconds: Invalid value: 599: may not specify a duration less than 10 minutes',
   ],
   [
     "too long",
-    () => ask({ expirationSeconds: 2 ** 32 + 1 }),
+    () => issue({ expirationSeconds: 2 ** 32 + 1 }),
     422,
     'TokenRequest.authentication.k8s.io "" is invalid: spec.expirationSeconds: Invalid value: 4294967297: may not specify a duration larger than 2^32 seconds',
   ],
-  ["no account", () => ask({}, {}, "none"), 404, 'serviceaccounts "none" not found'],
+  ["no account", () => issue({}, {}, "none"), 404, 'serviceaccounts "none" not found'],
   [
     "another name in the body",
-    () => ask({}, { name: "x" }),
+    () => issue({}, { name: "x" }),
     422,
     'TokenRequest.authentication.k8s.io "builder" is invalid: metadata.name: Invalid value: "x": must match the service account name if specified',
   ],
   [
     "another namespace in the body",
-    () => ask({}, { namespace: "x" }),
+    () => issue({}, { namespace: "x" }),
     422,
     'TokenRequest.authentication.k8s.io "builder" is invalid: metadata.namespace: Invalid value: "x": must match the service account namespace if specified',
   ],
   [
-    "an account made anew",
-    () => ask({}, { uid: "x" }),
+    "an account created again",
+    () => issue({}, { uid: "x" }),
     409,
     'Operation cannot be fulfilled on TokenRequest.authentication.k8s.io "builder": the UID in the token request (x) does not match the UID of the service account (sa-uid)',
   ],
   [
     "the pod of another account",
-    () => ask(ref("Pod", "q")),
+    () => issue(ref("Pod", "q")),
     400,
     'cannot bind token for serviceaccount "builder" to pod running with different serviceaccount name.',
   ],
-  ["no pod", () => ask(ref("Pod", "none")), 404, 'pods "none" not found'],
+  ["no pod", () => issue(ref("Pod", "none")), 404, 'pods "none" not found'],
   [
-    "a pod made anew",
-    () => ask(ref("Pod", "p", "x")),
+    "a pod created again",
+    () => issue(ref("Pod", "p", "x")),
     409,
     'Operation cannot be fulfilled on Pod "p": the UID in the bound object reference (x) does not match the UID in record. The object might have been deleted and then recreated',
   ],
   [
     "another kind",
-    () => ask({ boundObjectRef: { apiVersion: "apps/v1", kind: "Deployment", name: "d" } }),
+    () => issue({ boundObjectRef: { apiVersion: "apps/v1", kind: "Deployment", name: "d" } }),
     400,
     "cannot bind token to object of type apps/v1, Kind=Deployment",
   ],

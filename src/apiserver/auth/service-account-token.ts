@@ -7,7 +7,10 @@ import type { TokenAuthority, TokenSubject } from "./tokens/token-authority.ts";
 
 const group = "authentication.k8s.io";
 const kind = "TokenRequest";
-/** What kubelets ask for the token that each pod gets. Old clients never read it again, so it lives on, with a mark. */
+/**
+ * The lifetime that kubelets request for the token that each pod gets. Old clients never read it again, so it lives
+ * longer, with a mark.
+ */
 const injectedTokenSeconds = 3607;
 const extendedSeconds = 365 * 24 * 3600;
 
@@ -24,7 +27,7 @@ interface BoundObjectRef {
   uid?: string;
 }
 
-/** POST serviceaccounts/<name>/token: a token for the account, if asked bound to a pod, secret or node. */
+/** POST serviceaccounts/<name>/token: a token for the account, bound to a pod, secret or node on request. */
 export function serviceAccountToken(o: { authority: TokenAuthority }): ActionSubresource {
   const { authority } = o;
   return {

@@ -46,7 +46,7 @@ export class BuiltInKeeper implements Component {
   }
 }
 
-/** Makes what is missing, and puts right what the objects say of the API. */
+/** Creates what is missing, and corrects the objects that describe the API. */
 export async function keepBuiltIns(builtIns: readonly BuiltIn[], objects: Objects): Promise<void> {
   for (const { ref, draft, kept, isOutdated } of builtIns) {
     const there = await objects.get(ref);

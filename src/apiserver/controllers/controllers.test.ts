@@ -111,7 +111,7 @@ describe("a new cluster", () => {
 });
 
 describe("pods", () => {
-  test("wait for a node, and say so; then they are bound to it", async () => {
+  test("wait for a node, and report it; then they are bound to it", async () => {
     await cluster.until("account", () => isThere("serviceaccounts", "default", "default"));
     await addPod("p");
     const reasonOf = async () => {
@@ -131,7 +131,7 @@ describe("pods", () => {
     await setReady("True");
     await cluster.until("bound", async () => (await nodeOf("p")) === "n");
     assert.equal(await reasonOf(), "True  ");
-    await cluster.until("told", async () => (await messages("Scheduled")).length === 1);
+    await cluster.until("reported", async () => (await messages("Scheduled")).length === 1);
     assert.deepEqual(await messages("Scheduled"), ["Successfully assigned default/p to n"]);
   });
 
@@ -237,14 +237,14 @@ describe("namespaces that are deleted", () => {
       assert.deepEqual(await objects.list(resource, "mine"), []);
   });
 
-  test("wait for finalizers, and tell of them", async () => {
+  test("wait for finalizers, and report them", async () => {
     const { objects } = cluster;
     await objects.create("namespaces", { metadata: { name: "mine" } });
     await objects.create("configmaps", {
       metadata: { name: "m", namespace: "mine", finalizers: ["x.io/wait"] },
     });
     await objects.delete({ resource: "namespaces", namespace: "", name: "mine" });
-    await cluster.until("told", async () => {
+    await cluster.until("reported", async () => {
       const conditions = (await cluster.get("namespaces", "", "mine"))?.status.conditions ?? [];
       return conditions.some(
         ({ message }: { message: string }) =>
@@ -284,7 +284,7 @@ test("owners that were deleted in the foreground go after their dependents", asy
   });
 });
 
-test("events end after an hour in which nobody told of them again", async () => {
+test("events expire an hour after they were last reported", async () => {
   const { objects, clock } = cluster;
   const event = (name: string) => ({
     metadata: { name, namespace: "default" },

@@ -7,15 +7,15 @@ import { type BuiltInOptions, builtIns } from "../kinds/built-ins.ts";
 import { resourceOf } from "../kinds/definitions.ts";
 import { bindPod } from "../kinds/pods/binding.ts";
 import { BuiltInKeeper } from "./built-in-keeper.ts";
+import { createDefaults } from "./create-defaults.ts";
 import { expireEvents } from "./event-expiry.ts";
 import { EventRecorder } from "./event-recorder.ts";
-import { furnish } from "./furnishing.ts";
 import { collectGarbage } from "./garbage/collector.ts";
 import type { KindOf } from "./garbage/garbage-plan.ts";
 import { PodCollector } from "./garbage/pod-collector.ts";
 import { Mirror } from "./mirror.ts";
+import { defaultServiceAccount, rootCaConfigMap } from "./namespace-defaults.ts";
 import { emptyNamespaces } from "./namespace-deletion.ts";
-import { defaultServiceAccount, rootCaConfigMap } from "./namespace-furniture.ts";
 import { NodeLifecycle } from "./node-lifecycle/lifecycle.ts";
 import type { Patience } from "./node-lifecycle/node-lifecycle-plan.ts";
 import { Reconciler } from "./reconciler.ts";
@@ -74,16 +74,16 @@ export function controllers(options: ControllerOptions): Component[] {
       ...(gatherMs === undefined ? {} : { gatherMs }),
     });
 
-  const doors = { objects, mirror, clock };
+  const dependencies = { objects, mirror, clock };
   const nodes = new NodeLifecycle({
-    ...doors,
+    ...dependencies,
     recorder: recorder("node-controller"),
     patience: options.patience ?? defaultPatience,
   });
-  const pods = new PodCollector(doors);
+  const pods = new PodCollector(dependencies);
   const kindOf = kindsOf(kept);
-  const scheduler = { ...doors, recorder: recorder("default-scheduler") };
-  const volumes = { ...doors, recorder: recorder("persistentvolume-controller") };
+  const scheduler = { ...dependencies, recorder: recorder("default-scheduler") };
+  const volumes = { ...dependencies, recorder: recorder("persistentvolume-controller") };
   const rootCa = rootCaConfigMap(options.rootCa);
   const namespaced = kept.filter((definition) => definition.namespaced).map(resourceOf);
   const claims = ["persistentvolumeclaims", "persistentvolumes"];
@@ -92,9 +92,9 @@ export function controllers(options: ControllerOptions): Component[] {
     new BuiltInKeeper({ builtIns: builtIns(options.builtIns), objects, clock, logger }),
     mirror,
     reconciler("default-service-accounts", ["namespaces", "serviceaccounts"], () =>
-      furnish(defaultServiceAccount, doors),
+      createDefaults(defaultServiceAccount, dependencies),
     ),
-    reconciler("root-ca-publisher", ["namespaces", "configmaps"], () => furnish(rootCa, doors)),
+    reconciler("root-ca-publisher", ["namespaces", "configmaps"], () => createDefaults(rootCa, dependencies)),
     reconciler("namespaces", ["namespaces", "pods"], () =>
       emptyNamespaces(mirror.all("namespaces"), { objects, clock, resources: [...namespaced, "events"] }),
     ),
@@ -108,12 +108,12 @@ export function controllers(options: ControllerOptions): Component[] {
     ),
     reconciler("volumes", ["pods", "storageclasses.storage.k8s.io", ...claims], async () => {
       await bindVolumes(volumes);
-      await releaseVolumes(doors);
+      await releaseVolumes(dependencies);
     }),
     // A pod waits for this one too.
-    reconciler("attacher", attacherWatches, () => attachVolumes(doors), 0),
+    reconciler("attacher", attacherWatches, () => attachVolumes(dependencies), 0),
     reconciler("garbage-collector", followed, () =>
-      collectGarbage({ ...doors, resources: followed, kindOf }),
+      collectGarbage({ ...dependencies, resources: followed, kindOf }),
     ),
     reconciler("pod-collector", ["pods", "nodes"], () => pods.round()),
     reconciler("event-expiry", [], async () => {

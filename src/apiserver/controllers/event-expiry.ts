@@ -5,7 +5,7 @@ import { read, refTo } from "./typed.ts";
 
 const eventLifeMs = 3_600_000;
 
-/** Events that nobody has told of again for an hour. */
+/** Events that were not reported again for an hour. */
 function expiredEvents(events: readonly ApiObject[], now: number): ApiObject[] {
   return events.filter((event) => now - lastSeen(event) >= eventLifeMs);
 }

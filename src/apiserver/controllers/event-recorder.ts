@@ -19,13 +19,13 @@ export interface ReportedEvent {
 const repeatMs = 300_000;
 const longestMessage = 1024;
 
-/** Tells of what a controller did. The same thing about the same object is told again only after a while. */
+/** Records what a controller did. The same event about the same object is repeated only after a while. */
 export class EventRecorder {
   readonly #objects: Objects;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #component: string;
-  readonly #told = new Map<string, { readonly text: string; readonly at: number }>();
+  readonly #recorded = new Map<string, { readonly text: string; readonly at: number }>();
   #count = 0;
 
   constructor(options: { objects: Objects; clock: Clock; logger: Logger; component: string }) {
@@ -35,18 +35,18 @@ export class EventRecorder {
     this.#component = options.component;
   }
 
-  async tell(event: ReportedEvent): Promise<void> {
+  async record(event: ReportedEvent): Promise<void> {
     const { metadata } = event.about.object;
     const now = epochMs(this.#clock.wall());
     const text = `${event.reason}\n${event.message}`;
-    const last = this.#told.get(metadata.uid);
+    const last = this.#recorded.get(metadata.uid);
     if (last?.text === text && now - last.at < repeatMs) return;
-    this.#told.set(metadata.uid, { text, at: now });
+    this.#recorded.set(metadata.uid, { text, at: now });
     this.#forget(now);
     try {
       await this.#objects.create("events", this.#draft(event, now));
     } catch (error) {
-      // Nobody stops working because an event could not be told: its namespace may be ending.
+      // A failure to record an event stops nothing: its namespace may be terminating.
       this.#logger.debug(2, "Failed to record event", { reason: event.reason, err: messageOf(error) });
     }
   }
@@ -81,7 +81,7 @@ export class EventRecorder {
   }
 
   #forget(now: number): void {
-    if (this.#told.size < 1000) return;
-    for (const [uid, { at }] of this.#told) if (now - at >= repeatMs) this.#told.delete(uid);
+    if (this.#recorded.size < 1000) return;
+    for (const [uid, { at }] of this.#recorded) if (now - at >= repeatMs) this.#recorded.delete(uid);
   }
 }

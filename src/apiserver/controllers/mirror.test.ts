@@ -33,7 +33,7 @@ describe("the mirror", () => {
     await mirror.done;
   });
 
-  test("knows what was written before it hears of it, and does not go back", async () => {
+  test("knows its own writes before it receives them, and does not go back", async () => {
     const objects = new FakeObjects();
     const old = objects.put("pods", { metadata: { name: "a" } });
     const { mirror, end } = mirrorOf(objects);
@@ -61,7 +61,7 @@ describe("the mirror", () => {
     await mirror.done;
   });
 
-  test("begins again after a failure, and says that it is not well until then", async () => {
+  test("starts again after a failure, and reports that it is unhealthy until then", async () => {
     const objects = new FakeObjects();
     objects.put("pods", { metadata: { name: "a" } });
     let broken = true;

@@ -20,7 +20,7 @@ export class Mirror implements Component {
   readonly name = "api-mirror";
   readonly #options: MirrorOptions;
   readonly #objects = new Map<string, Map<string, ApiObject>>();
-  /** The newest version that was heard of, by resource. */
+  /** The newest version that was received, by resource. */
   readonly #newest = new Map<string, number>();
   readonly #listeners = new Set<(resource: string) => void>();
   readonly #done = Promise.withResolvers<void>();
@@ -55,7 +55,7 @@ export class Mirror implements Component {
     return this.#of(resource).get(`${namespace}/${name}`);
   }
 
-  /** What a controller has just written itself, so that it does not write it again before the watch has told of it. */
+  /** What a controller has just written itself, so that it does not write it again before the watch has delivered it. */
   note(resource: string, object: ApiObject | undefined): void {
     if (object === undefined || versionOf(object) <= (this.#newest.get(resource) ?? 0)) return;
     this.#of(resource).set(keyOf(object), object);
@@ -99,7 +99,7 @@ export class Mirror implements Component {
     for (const listener of this.#listeners) listener(resource);
   }
 
-  /** A watch does not say where its beginning ends: it is complete when all that a list shows has come. */
+  /** A watch does not mark the end of its initial objects: it is complete when all objects of a list have arrived. */
   async #complete(resource: string, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const listed = await this.#options.objects.list(resource);

@@ -39,9 +39,9 @@ export function namespaceConditions(
   remains: Remains,
   now: number,
 ): NamespaceCondition[] {
-  const troubles = new Map<string, { reason: string; message: string }>();
+  const problems = new Map<string, { reason: string; message: string }>();
   if (remains.failures.length > 0)
-    troubles.set("NamespaceDeletionContentFailure", {
+    problems.set("NamespaceDeletionContentFailure", {
       reason: "ContentDeletionFailed",
       message: `Failed to delete all resource types, ${remains.failures.length} remaining: ${[...remains.failures].sort(compareText).join(", ")}`,
     });
@@ -50,30 +50,33 @@ export function namespaceConditions(
     (resource, count) => `${dotted(resource)} has ${count} resource instances`,
   );
   if (content !== "")
-    troubles.set("NamespaceContentRemaining", {
+    problems.set("NamespaceContentRemaining", {
       reason: "SomeResourcesRemain",
       message: `Some resources are remaining: ${content}`,
     });
   const finalizers = listed(remains.finalizers, (name, count) => `${name} in ${count} resource instances`);
   if (finalizers !== "")
-    troubles.set("NamespaceFinalizersRemaining", {
+    problems.set("NamespaceFinalizersRemaining", {
       reason: "SomeFinalizersRemain",
       message: `Some content in the namespace has finalizers remaining: ${finalizers}`,
     });
   return fine.map(([type, okReason, okMessage]) => {
-    const trouble = troubles.get(type);
-    const status = trouble === undefined ? "False" : "True";
-    const { reason, message } = trouble ?? { reason: okReason, message: okMessage };
+    const problem = problems.get(type);
+    const status = problem === undefined ? "False" : "True";
+    const { reason, message } = problem ?? { reason: okReason, message: okMessage };
     const before = old.find((condition) => condition.type === type);
     const since = before?.status === status ? before.lastTransitionTime : undefined;
     return { type, status, lastTransitionTime: since ?? timestamp(now), reason, message };
   });
 }
 
-function listed(counts: ReadonlyMap<string, number>, say: (name: string, count: number) => string): string {
+function listed(
+  counts: ReadonlyMap<string, number>,
+  format: (name: string, count: number) => string,
+): string {
   return [...counts]
     .filter(([, count]) => count > 0)
-    .map(([name, count]) => say(name, count))
+    .map(([name, count]) => format(name, count))
     .sort(compareText)
     .join(", ");
 }

@@ -65,7 +65,7 @@ async function emptyOne(namespace: ApiObject, options: NamespaceDeletionOptions)
   return true;
 }
 
-/** Deletes all of these, and tells what is still there. */
+/** Deletes all of these, and returns what is still there. */
 async function empty(resources: readonly string[], namespace: string, objects: Objects): Promise<Remains> {
   const counts = new Map<string, number>();
   const finalizers = new Map<string, number>();

@@ -4,14 +4,14 @@ import { testApi } from "../rest/fixtures.ts";
 import type { OpenApi } from "./discovery.ts";
 
 test("the root, the groups and their versions", async (t) => {
-  const { ask } = await testApi(t);
-  assert.deepEqual((await ask("GET", "/api")).body.versions, ["v1"]);
-  const groups = (await ask("GET", "/apis")).body.groups;
+  const { send } = await testApi(t);
+  assert.deepEqual((await send("GET", "/api")).body.versions, ["v1"]);
+  const groups = (await send("GET", "/apis")).body.groups;
   assert.deepEqual(
     groups.map((group: { name: string }) => group.name),
     ["things.example", "notes.example"],
   );
-  const { body } = await ask("GET", "/apis/things.example");
+  const { body } = await send("GET", "/apis/things.example");
   assert.deepEqual(body, {
     kind: "APIGroup",
     apiVersion: "v1",
@@ -19,14 +19,14 @@ test("the root, the groups and their versions", async (t) => {
     versions: [{ groupVersion: "things.example/v1", version: "v1" }],
     preferredVersion: { groupVersion: "things.example/v1", version: "v1" },
   });
-  assert.ok((await ask("GET", "/")).body.paths.includes("/apis/things.example/v1"));
+  assert.ok((await send("GET", "/")).body.paths.includes("/apis/things.example/v1"));
   for (const path of ["/apis/nothing", "/apis/things.example/v2", "/api/v2", "/nothing"])
-    assert.equal((await ask("GET", path)).status, 404);
+    assert.equal((await send("GET", path)).status, 404);
 });
 
 test("a version lists its resources and what is below them", async (t) => {
-  const { ask } = await testApi(t);
-  const { body } = await ask("GET", "/apis/things.example/v1");
+  const { send } = await testApi(t);
+  const { body } = await send("GET", "/apis/things.example/v1");
   assert.equal(body.groupVersion, "things.example/v1");
   const all = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
   assert.deepEqual(body.resources, [
@@ -44,11 +44,11 @@ test("a version lists its resources and what is below them", async (t) => {
 });
 
 test("all of it in one answer for those who know that", async (t) => {
-  const { ask } = await testApi(t);
+  const { send } = await testApi(t);
   const accept = {
     accept: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json",
   };
-  const { body, headers } = await ask("GET", "/apis", undefined, accept);
+  const { body, headers } = await send("GET", "/apis", undefined, accept);
   assert.equal(
     headers.get("content-type"),
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
@@ -61,61 +61,61 @@ test("all of it in one answer for those who know that", async (t) => {
     [widgets.resource, widgets.scope, widgets.subresources.length],
     ["widgets", "Namespaced", 3],
   );
-  const core = (await ask("GET", "/api", undefined, accept)).body;
+  const core = (await send("GET", "/api", undefined, accept)).body;
   assert.deepEqual(
     core.items[0].versions[0].resources.map((one: { resource: string }) => one.resource),
     ["configmaps", "namespaces", "notes"],
   );
 });
 
-test("whoever has it already is told so", async (t) => {
-  const { ask } = await testApi(t);
-  const first = await ask("GET", "/api/v1");
-  const again = await ask("GET", "/api/v1", undefined, { "if-none-match": first.headers.get("etag")! });
+test("a client that has it already gets 304", async (t) => {
+  const { send } = await testApi(t);
+  const first = await send("GET", "/api/v1");
+  const again = await send("GET", "/api/v1", undefined, { "if-none-match": first.headers.get("etag")! });
   assert.deepEqual([again.status, again.text], [304, ""]);
 });
 
 test("the version that is spoken", async (t) => {
-  const { ask } = await testApi(t);
-  const { major, minor, gitVersion } = (await ask("GET", "/version")).body;
+  const { send } = await testApi(t);
+  const { major, minor, gitVersion } = (await send("GET", "/version")).body;
   assert.deepEqual([major, minor, gitVersion], ["1", "36", "v1.36.4"]);
 });
 
-test("health, alone, in words, and when it is bad", async (t) => {
+test("health, alone, as text, and when it is bad", async (t) => {
   let good = true;
   const disk = () => (good ? ({ ok: true } as const) : ({ ok: false, reason: "full" } as const));
-  const { ask } = await testApi(t, { checks: { disk } });
+  const { send } = await testApi(t, { checks: { disk } });
   for (const path of ["/healthz", "/livez", "/readyz", "/readyz/ping", "/healthz/disk"])
-    assert.deepEqual((await ask("GET", path)).text, "ok");
+    assert.deepEqual((await send("GET", path)).text, "ok");
   assert.equal(
-    (await ask("GET", "/readyz?verbose")).text,
+    (await send("GET", "/readyz?verbose")).text,
     "[+]ping ok\n[+]storage ok\n[+]disk ok\nreadyz check passed\n",
   );
   good = false;
-  const bad = await ask("GET", "/healthz");
+  const bad = await send("GET", "/healthz");
   assert.deepEqual(
     [bad.status, bad.text],
     [500, "[+]ping ok\n[+]storage ok\n[-]disk failed: reason withheld\nhealthz check failed\n"],
   );
-  assert.equal((await ask("GET", "/healthz?exclude=disk")).status, 200);
-  assert.equal((await ask("GET", "/healthz/nothing")).status, 404);
+  assert.equal((await send("GET", "/healthz?exclude=disk")).status, 200);
+  assert.equal((await send("GET", "/healthz/nothing")).status, 404);
 });
 
-test("other documents are told at their paths", async (t) => {
-  const { ask } = await testApi(t, { documents: { "/openid/v1/jwks": () => ({ keys: [] }) } });
-  assert.deepEqual((await ask("GET", "/openid/v1/jwks")).body, { keys: [] });
-  assert.equal((await ask("GET", "/openid/v1/other")).status, 404);
+test("other documents are served at their paths", async (t) => {
+  const { send } = await testApi(t, { documents: { "/openid/v1/jwks": () => ({ keys: [] }) } });
+  assert.deepEqual((await send("GET", "/openid/v1/jwks")).body, { keys: [] });
+  assert.equal((await send("GET", "/openid/v1/other")).status, 404);
 });
 
-test("what is below /openapi is answered by whoever knows the fields", async (t) => {
+test("what is below /openapi is served by the OpenAPI handler", async (t) => {
   const openapi: OpenApi = {
     answer: ({ path, hash }): ReturnType<OpenApi["answer"]> =>
       path === "/openapi/v2"
         ? { status: 200, headers: { "content-type": "x/y" }, body: Buffer.from(`hash ${hash}`) }
         : { status: 404, headers: {}, body: Buffer.alloc(0) },
   };
-  const { ask } = await testApi(t, { openapi });
-  const { text, headers } = await ask("GET", "/openapi/v2?hash=1");
+  const { send } = await testApi(t, { openapi });
+  const { text, headers } = await send("GET", "/openapi/v2?hash=1");
   assert.deepEqual([text, headers.get("content-type")], ["hash 1", "x/y"]);
-  assert.equal((await ask("GET", "/openapi/v4")).body.kind, "Status");
+  assert.equal((await send("GET", "/openapi/v4")).body.kind, "Status");
 });

@@ -24,7 +24,7 @@ export interface OpenApi {
 export interface DiscoveryOptions {
   readonly catalog: Catalog;
   readonly openapi: OpenApi | undefined;
-  /** What else is told, by path. Asked each time. */
+  /** Other documents, by path. Evaluated for each request. */
   readonly documents: Readonly<Record<string, () => object>>;
   /** "127.0.0.1:6443" */
   readonly address: () => string;
@@ -32,7 +32,7 @@ export interface DiscoveryOptions {
 
 const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/** Says what the API has. */
+/** Lists what the API has. */
 export class Discovery {
   readonly #o: DiscoveryOptions;
   /** What is offered does not change while the server runs, so each answer is made once. */
@@ -42,7 +42,7 @@ export class Discovery {
     this.#o = options;
   }
 
-  /** False if nothing is told at that path. */
+  /** False if nothing is served at that path. */
   async serve(path: string, answer: Answer, query: URLSearchParams): Promise<boolean> {
     if (path.startsWith("/openapi/")) return this.#serveOpenApi(path, answer, query);
     const { documents } = this.#o;
@@ -141,7 +141,7 @@ function makeText(value: object): Made {
   return { text, etag: `"${createHash("sha256").update(text).digest("hex").toUpperCase()}"` };
 }
 
-/** Clients keep these and ask whether they are still good. */
+/** Clients cache these and check whether they are still current. */
 async function send(answer: Answer, { text, etag }: Made, type: string): Promise<void> {
   const headers = { etag, vary: "Accept", "content-type": type, "cache-control": "public" };
   if (answer.request.headers["if-none-match"] !== etag) return answer.json(200, text, headers);

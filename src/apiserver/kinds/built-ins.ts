@@ -8,9 +8,9 @@ import type { ServiceSpec } from "./services/service.ts";
 export interface BuiltIn {
   readonly ref: ObjectRef;
   readonly draft: Omit<Draft, "metadata"> & { metadata: Partial<DraftMeta> };
-  /** The fields that are set back when somebody changed them, such as where the API is. */
+  /** The fields that are reset when they were changed, such as the address of the API. */
   readonly kept: readonly string[];
-  /** True for one that says what it may not be changed to say: another takes its place. */
+  /** True for an object with immutable fields that differ: another takes its place. */
   readonly isOutdated?: (found: ApiObject) => boolean;
 }
 

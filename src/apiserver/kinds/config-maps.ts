@@ -36,7 +36,7 @@ export const configMaps = defineKind({
   },
 });
 
-/** Once an object says that it is immutable, it and these fields stay as they are. */
+/** Once an object is marked immutable, it and these fields stay as they are. */
 export function checkImmutable(
   draft: Readonly<Record<string, unknown>>,
   before: Readonly<Record<string, unknown>>,

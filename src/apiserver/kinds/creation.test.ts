@@ -71,7 +71,7 @@ describe("what objects become", () => {
     assert.deepEqual(node.spec.taints, [{ key: "node.kubernetes.io/not-ready", effect: "NoSchedule" }]);
   });
 
-  test("a status is written through its door only", async () => {
+  test("a status is written through its subresource only", async () => {
     const { objects } = testWorld();
     objects.put("nodes", { metadata: { name: "n" }, spec: { a: 1 }, status: { b: 1 } });
     const ref = { resource: "nodes", namespace: "", name: "n" };

@@ -45,7 +45,7 @@ export interface KindRules {
   readonly check?: Check;
   /** Wrong as a change. */
   readonly checkUpdate?: UpdateCheck;
-  /** Present if the status has a door of its own: then the main one does not write it. */
+  /** Present if the status has a subresource: then the main endpoint does not write it. */
   readonly status?: StatusRules;
   readonly subresources?: Readonly<Record<string, Subresource>>;
 }

@@ -29,7 +29,7 @@ export interface KindParts {
   readonly serviceAccountToken: ActionSubresource;
   readonly nodeProxy?: ConnectSubresource;
   readonly certificateSigningRequests: ResourceDefinition;
-  /** Where addresses and ports of services come from; 10.96.0.0/16 and 30000 to 32767 unless told. */
+  /** Where addresses and ports of services come from; default 10.96.0.0/16 and 30000 to 32767. */
   readonly services?: Partial<AllocationOptions>;
 }
 
@@ -69,7 +69,7 @@ export function definitions(parts: KindParts): readonly ResourceDefinition[] {
   ];
 }
 
-/** How objects of a kind are asked for: "leases.coordination.k8s.io". */
+/** How objects of a kind are requested: "leases.coordination.k8s.io". */
 export function resourceOf(definition: { readonly name: string; readonly group: string }): string {
   return definition.group === "" ? definition.name : `${definition.name}.${definition.group}`;
 }

@@ -46,7 +46,7 @@ export const events = defineKind({
   servedAlso: [newer],
   createsOnUpdate: true,
   nameRule: nameIsPathSegment,
-  // Every event has these, even if nobody filled them.
+  // Every event has these, even if they were not set.
   defaults(draft) {
     draft.involvedObject ??= {};
     draft.source ??= {};
@@ -70,7 +70,7 @@ function checkOld(draft: Draft, problems: FieldProblems): void {
   if (about === "" ? own !== "" && own !== "default" : own !== about) mismatch(about, problems);
 }
 
-/** Events with a time of their own say who reports what, by whom. */
+/** Events with an eventTime name their reporting controller and instance. */
 function checkTimed(draft: Draft, problems: FieldProblems): void {
   const about: string = draft.involvedObject?.namespace ?? "";
   if (about === "" && !["default", "kube-system"].includes(draft.metadata.namespace ?? ""))

@@ -2,7 +2,7 @@ import { Problems } from "../../lib/model/validation/problem.ts";
 import type { Complaints } from "./names.ts";
 import { same } from "./same.ts";
 
-/** Collects what is wrong with an object of the API, in the words of an API server. Values are shown in full. */
+/** Collects validation errors of an API object, with the messages of an API server. Values are shown in full. */
 export class FieldProblems extends Problems {
   override invalid(path: string, value: unknown, detail: string): void {
     this.add(path, `Invalid value: ${inFull(value)}: ${detail}`);

@@ -65,7 +65,7 @@ export async function complaints(resource: string, object: object): Promise<stri
   );
 }
 
-/** What is wrong with a change; `through` a door other than the main one. */
+/** Validation errors of a change; `through` names a subresource. */
 export async function changeComplaints(
   resource: string,
   before: object,
@@ -80,10 +80,10 @@ export async function changeComplaints(
   definition.defaults?.(old);
   definition.defaults?.(draft);
   const part = through === undefined ? undefined : definition.subresources?.[through];
-  const door = part?.how === "part" ? part : definition;
-  const stored = old as unknown as Parameters<NonNullable<typeof door.validateUpdate>>[1];
-  await door.prepareUpdate?.(draft, stored, objects.context());
-  return (door.validateUpdate?.(draft, stored, objects.context()) ?? []).map(
+  const rules = part?.how === "part" ? part : definition;
+  const stored = old as unknown as Parameters<NonNullable<typeof rules.validateUpdate>>[1];
+  await rules.prepareUpdate?.(draft, stored, objects.context());
+  return (rules.validateUpdate?.(draft, stored, objects.context()) ?? []).map(
     ({ path, message }) => `${path}: ${message}`,
   );
 }

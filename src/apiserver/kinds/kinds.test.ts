@@ -143,7 +143,7 @@ describe("what is wrong with new objects", () => {
     ],
     [
       "events",
-      "of the new kind say who reports",
+      "of the new kind name their reporter",
       { ...old, eventTime: "2026-01-01T00:00:00.000000Z", reportingComponent: "a.b/c" },
       ["reportingInstance: Required value", "action: Required value"],
     ],
@@ -223,7 +223,7 @@ describe("what is wrong with new objects", () => {
     ["persistentvolumeclaims", "is fine", { spec: claim }, []],
     [
       "persistentvolumeclaims",
-      "asks for something",
+      "requests something",
       { spec: {} },
       [
         "spec.accessModes: Required value: at least 1 access mode is required",
@@ -322,7 +322,7 @@ describe("what is wrong with changes", () => {
     ["persistentvolumeclaims", "may be bound", { spec: claim }, { spec: { ...claim, volumeName: "v" } }, []],
     [
       "persistentvolumeclaims",
-      "means the same in other words",
+      "means the same in another form",
       { spec: claim },
       { spec: { ...claim, resources: { requests: { storage: "1024Mi" } } } },
       [],

@@ -1,4 +1,4 @@
-/** Rules for names and keys. Each gives all complaints, in the words that users of the API know; none if all is well. */
+/** Rules for names and keys. Each returns all errors, with the messages that users of the API know; none if valid. */
 export type Complaints = readonly string[];
 
 const label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";

@@ -30,7 +30,7 @@ export function nodes(proxy: ConnectSubresource | undefined): ResourceDefinition
       addNotReady(draft.spec);
     },
     check(draft, problems) {
-      // The path is what an API server says, although taints are in the spec.
+      // The path is that of an API server, although taints are in the spec.
       checkTaints(draft.spec?.taints, "metadata.taints", problems);
       checkStatus(draft, problems);
       checkCidrs(draft, problems);
@@ -42,7 +42,7 @@ export function nodes(proxy: ConnectSubresource | undefined): ResourceDefinition
   });
 }
 
-/** No pod comes to a node before it has said that it is ready. */
+/** No pod is scheduled to a node before it has reported that it is ready. */
 function addNotReady(spec: { taints?: { key: string; effect: string }[] }): void {
   const taint = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
   if (spec.taints?.some(({ key, effect }) => key === taint.key && effect === taint.effect)) return;

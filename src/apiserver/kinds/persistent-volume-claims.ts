@@ -69,7 +69,7 @@ async function chooseClass(draft: Draft, context: RequestContext): Promise<void>
   if (newest !== undefined) draft.spec.storageClassName = newest.metadata.name;
 }
 
-/** A claim that has its volume grows only if its class says that volumes of its kind do. */
+/** A bound claim can be expanded only if its class allows volume expansion. */
 async function refuseGrowth(draft: Draft, before: Readonly<Draft>, context: RequestContext): Promise<void> {
   const sizeOf = (claim: Readonly<Draft>) => amountOf(claim.spec?.resources?.requests?.storage);
   if (before.status?.phase !== "Bound" || sizeOf(draft) <= sizeOf(before)) return;

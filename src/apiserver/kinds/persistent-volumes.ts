@@ -10,7 +10,7 @@ import { checkPositive } from "./quantities.ts";
 import { same } from "./same.ts";
 import { addFinalizer, volumeProtection } from "./volume-protection.ts";
 
-/** The fields of a spec of which exactly one says what the volume is. */
+/** The fields of a spec of which exactly one defines the volume source. */
 const sources = [
   "hostPath",
   "gcePersistentDisk",

@@ -5,11 +5,11 @@ import type { Summary } from "../../lib/model/stats-summary.ts";
 import { type Backend, openRequest } from "../proxy/backend.ts";
 
 const path = "/stats/summary?only_cpu_and_memory=true";
-/** A kubelet may wait a second for a second sample; one that needs ten has other troubles. */
+/** A kubelet may wait a second for a second sample; one that needs ten has other problems. */
 const withinMs = 10_000;
 const maxBytes = 64 * 1024 * 1024;
 
-/** What a kubelet says of its node and pods. */
+/** The stats of a kubelet about its node and pods. */
 export async function kubeletSummary(backend: Backend, clock: Clock, signal: AbortSignal): Promise<Summary> {
   const request = openRequest(
     backend,

@@ -41,9 +41,9 @@ const base = "/apis/metrics.k8s.io/v1beta1";
 async function bench(t: TestContext) {
   const signer = authority();
   const kubelet = await fakeKubelet(t, signer);
-  const asked: string[] = [];
+  const requests: string[] = [];
   kubelet.handle = (request, response) => {
-    asked.push(String(request.url));
+    requests.push(String(request.url));
     response.end(JSON.stringify(summary));
   };
   const { cert, key } = signer.sign("api", "client auth");
@@ -74,13 +74,13 @@ async function bench(t: TestContext) {
       metadata: { name, namespace: "default", labels: { app: name } },
       spec: nodeName ? { nodeName } : {},
     });
-  return { api, asked, kubelet };
+  return { api, requests, kubelet };
 }
 
 describe("metrics.k8s.io", () => {
-  it("is told by discovery, with what can be done", async (t) => {
+  it("is listed in discovery, with its verbs", async (t) => {
     const { api } = await bench(t);
-    const { body } = await api.ask("GET", base);
+    const { body } = await api.send("GET", base);
     assert.deepEqual(
       (body.resources as { name: string; kind: string; verbs: string[]; namespaced: boolean }[]).map(
         ({ name, kind, verbs, namespaced }) => [name, kind, verbs, namespaced],
@@ -90,13 +90,13 @@ describe("metrics.k8s.io", () => {
         ["pods", "PodMetrics", ["get", "list"], true],
       ],
     );
-    const groups = (await api.ask("GET", "/apis")).body.groups as { name: string }[];
+    const groups = (await api.send("GET", "/apis")).body.groups as { name: string }[];
     assert.ok(groups.some(({ name }) => name === "metrics.k8s.io"));
   });
 
   it("nodes: those whose kubelet answers", async (t) => {
-    const { api, asked } = await bench(t);
-    const { status, body } = await api.ask("GET", `${base}/nodes`);
+    const { api, requests } = await bench(t);
+    const { status, body } = await api.send("GET", `${base}/nodes`);
     assert.equal(status, 200);
     assert.equal(body.kind, "NodeMetricsList");
     assert.equal(body.items.length, 1);
@@ -108,14 +108,14 @@ describe("metrics.k8s.io", () => {
       window: "1s",
       usage: { cpu: "511215083n", memory: "2292392Ki" },
     });
-    assert.deepEqual(asked, ["/stats/summary?only_cpu_and_memory=true"]);
-    assert.equal((await api.ask("GET", `${base}/nodes/n`)).body.kind, "NodeMetrics");
+    assert.deepEqual(requests, ["/stats/summary?only_cpu_and_memory=true"]);
+    assert.equal((await api.send("GET", `${base}/nodes/n`)).body.kind, "NodeMetrics");
   });
 
   it("pods: those in the API of which all is measured", async (t) => {
     const { api } = await bench(t);
     for (const path of [`${base}/namespaces/default/pods`, `${base}/pods`]) {
-      const { body } = await api.ask("GET", path);
+      const { body } = await api.send("GET", path);
       assert.deepEqual(
         (body.items as { metadata: { name: string } }[]).map(({ metadata }) => metadata.name),
         ["web"],
@@ -125,34 +125,34 @@ describe("metrics.k8s.io", () => {
         { name: "d", usage: { cpu: "1n", memory: "2Ki" } },
       ]);
     }
-    assert.deepEqual((await api.ask("GET", `${base}/namespaces/other/pods`)).body.items, []);
+    assert.deepEqual((await api.send("GET", `${base}/namespaces/other/pods`)).body.items, []);
   });
 
   it("selectors choose", async (t) => {
     const { api } = await bench(t);
     const count = async (query: string) =>
-      (await api.ask("GET", `${base}/namespaces/default/pods?${query}`)).body.items.length as number;
+      (await api.send("GET", `${base}/namespaces/default/pods?${query}`)).body.items.length as number;
     assert.equal(await count("labelSelector=app%3Dweb"), 1);
     assert.equal(await count("labelSelector=app%3Dnone"), 0);
     assert.equal(await count("fieldSelector=metadata.name%3Dweb"), 1);
     assert.equal(await count("fieldSelector=metadata.name%3Dnone"), 0);
   });
 
-  it("what is not measured is not found, in the words that users know", async (t) => {
+  it("what is not measured is not found, with the usual message", async (t) => {
     const { api } = await bench(t);
     for (const name of ["idle", "half", "lost", "pending", "none"]) {
-      const { status, body } = await api.ask("GET", `${base}/namespaces/default/pods/${name}`);
+      const { status, body } = await api.send("GET", `${base}/namespaces/default/pods/${name}`);
       assert.equal(status, 404);
       assert.equal(body.message, `podmetrics.metrics.k8s.io "default/${name}" not found`);
     }
-    const { body } = await api.ask("GET", `${base}/nodes/dead`);
+    const { body } = await api.send("GET", `${base}/nodes/dead`);
     assert.equal(body.message, 'nodemetrics.metrics.k8s.io "dead" not found');
   });
 
   it("tables, and nothing but get and list", async (t) => {
     const { api } = await bench(t);
     const accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
-    const { body } = await api.ask("GET", `${base}/namespaces/default/pods`, undefined, { accept });
+    const { body } = await api.send("GET", `${base}/namespaces/default/pods`, undefined, { accept });
     assert.deepEqual(
       body.rows.map(({ cells }: { cells: unknown }) => cells),
       [["web", "2812216n", "314Ki", "1s"]],
@@ -164,7 +164,7 @@ describe("metrics.k8s.io", () => {
       ["GET", `${base}/nodes?watch=true`],
     ] as const)
       assert.equal(
-        (await api.ask(method, path, method === "GET" ? undefined : {})).status,
+        (await api.send(method, path, method === "GET" ? undefined : {})).status,
         405,
         `${method} ${path}`,
       );
@@ -181,7 +181,7 @@ describe("metrics.k8s.io", () => {
     ];
     for (const way of ways) {
       kubelet.handle = way;
-      const { status, body } = await api.ask("GET", `${base}/nodes`);
+      const { status, body } = await api.send("GET", `${base}/nodes`);
       assert.deepEqual([status, body.items], [200, []]);
     }
   });

@@ -10,7 +10,7 @@ export interface MetricsApiOptions extends KubeletConnectionOptions {
   readonly logger: Logger;
 }
 
-/** Asks the kubelets of these nodes at once. Who does not answer is not in it. */
+/** Queries the kubelets of these nodes concurrently. Those that do not respond are left out. */
 export async function nodeSummaries(
   nodes: readonly string[],
   context: RequestContext,

@@ -4,7 +4,7 @@ import { PatchError } from "./patch-error.ts";
 import { pathText } from "./path-element.ts";
 import { compareText } from "./text-order.ts";
 
-/** The refusal of an apply, in the words that kubectl users know. */
+/** The conflict error of an apply, with the message that kubectl users know. */
 export function conflictError(conflicts: readonly Conflict[]): PatchError {
   const causes = conflicts.map(({ manager, path }) => ({
     reason: "FieldManagerConflict",

@@ -369,7 +369,7 @@ test("the only applier gets exactly what it applied last, whatever came before",
   );
 });
 
-test("after any history, without force nobody loses a value that it still wants", () => {
+test("after any history, without force no manager loses a value that it still sets", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(word, config), { minLength: 1, maxLength: 6 }), (steps) => {
       let live: JsonObject | undefined;

@@ -25,8 +25,9 @@ export interface ApplyOptions extends TrackOptions {
 }
 
 /**
- * Server-side apply: the live object with what the manager wants now, without what only it wanted before, and with
- * managedFields that say so. `live` is undefined if there is none yet. Throws PatchError: Conflict with causes, BadRequest.
+ * Server-side apply: the live object with the fields the manager sets now, without those that only it set before, and
+ * with matching managedFields. `live` is undefined if there is none yet. Throws PatchError: Conflict with causes,
+ * BadRequest.
  */
 export function apply(live: JsonObject | undefined, applied: JsonObject, options: ApplyOptions): JsonObject {
   check(applied, options);
@@ -64,7 +65,7 @@ export function apply(live: JsonObject | undefined, applied: JsonObject, options
   return withManagers(name === "kubectl" ? withLastApplied(object, applied) : object, out);
 }
 
-/** Whatever was there before anybody applied belongs to a manager of its own. */
+/** Fields from before the first apply belong to a manager of their own. */
 function managersOf(live: JsonObject | undefined, options: ApplyOptions): Managers {
   if (!live) return new Map();
   let managers: Managers;

@@ -66,7 +66,7 @@ describe("the fields of an object", () => {
       { "f:spec": { "f:securityContext": {} } },
     ],
     [
-      "an empty list with keys says nothing",
+      "an empty list with keys contributes no fields",
       { spec: { containers: [], nodeName: "n" } },
       { "f:spec": { "f:nodeName": {} } },
     ],

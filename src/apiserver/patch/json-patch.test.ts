@@ -42,7 +42,7 @@ function copyThenChange(): Json[] {
   ];
 }
 
-describe("refusals say what users know", () => {
+describe("refusals have the usual messages", () => {
   const table: [Json, string][] = [
     [
       { op: "add", path: "/x/y", value: 1 },
@@ -126,7 +126,7 @@ test("a patch that is no list is a bad request, one that is too long is too larg
   });
 });
 
-/** The same operations on a flat list of leaves: a document is what its paths say. */
+/** The same operations on a flat list of leaves: a document is the set of its paths. */
 type Leaves = Map<string, Json>;
 
 function leavesOf(value: Json, path = "", out: Leaves = new Map()): Leaves {

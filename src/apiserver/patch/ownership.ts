@@ -16,7 +16,7 @@ export function conflictsOf(change: Comparison, managers: Managers, self: Manage
   );
 }
 
-/** The managers after a change that takes its fields from whoever has them: all but the one who makes it lose them. */
+/** The managers after a change that takes over its fields: all managers but the one who makes it lose them. */
 export function afterChange(
   change: Comparison,
   managers: Managers,
@@ -31,7 +31,7 @@ export function afterChange(
   return out;
 }
 
-/** What the server sets or what names the object belongs to nobody. */
+/** Fields set by the server and fields that identify the object have no owner. */
 const unowned = FieldSet.of(
   ["f:apiVersion"],
   ["f:kind"],

@@ -6,8 +6,8 @@ import { removePaths } from "./typed-remove.ts";
 import { fieldSetOf } from "./typed-set.ts";
 
 /**
- * The merged object without what an applier gave up: applied the last time, not this time, and owned by nobody else.
- * `managers` has the applier with its new fields.
+ * The merged object without what an applier gave up: applied the last time, not this time, and not owned by another
+ * manager. `managers` has the applier with its new fields.
  */
 export function pruned(merged: JsonObject, last: FieldSet, managers: Managers, rule: Rule): JsonObject {
   if (last.empty) return merged;
@@ -17,7 +17,8 @@ export function pruned(merged: JsonObject, last: FieldSet, managers: Managers, r
   let owned = new FieldSet();
   for (const { fields } of managers.values()) owned = owned.union(fields);
 
-  // Removing an item takes all in it along. What of that somebody owns comes back, and what was never the applier's.
+  // Removing an item removes all its fields. Those owned by other managers are restored, and those that never were the
+  // applier's.
   const bare = pathsOf(removePaths(merged, named(last), rule));
   const withOwned = removePaths(merged, all.difference(bare.union(named(owned))), rule);
   return removePaths(merged, all.difference(pathsOf(withOwned)).intersection(named(last)), rule);

@@ -8,7 +8,10 @@ import { withoutDirectives } from "./strategic-take.ts";
 const orderPrefix = "$setElementOrder";
 const removalPrefix = "$deleteFromPrimitiveList";
 
-/** Strategic Merge Patch: objects merge, null removes, lists merge by key where the type says so. Inputs stay as they are. */
+/**
+ * Strategic Merge Patch: objects merge, null removes, lists merge by key where the type defines one. Inputs stay as
+ * they are.
+ */
 export function strategicMergePatch(original: JsonObject, patch: Json, schema: Schema): JsonObject {
   if (!isObject(patch)) throw new PatchError("BadRequest", "invalid JSON document");
   return mergeObjects(original, patch, schema.root);

@@ -109,7 +109,7 @@ describe("changes", () => {
       { a: "1", b: "1", c: "1" },
       { one: of({ ".": {}, "f:a": {}, "f:b": {} }), two: of({ "f:c": {} }) },
     ],
-    ["what goes belongs to nobody", { a: "1" }, { one: of({ ".": {}, "f:a": {} }) }],
+    ["removed fields have no owner", { a: "1" }, { one: of({ ".": {}, "f:a": {} }) }],
     [
       "an update that changes nothing leaves no trace",
       { a: "1", b: "1" },

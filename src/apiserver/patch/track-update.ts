@@ -17,7 +17,7 @@ import { compareObjects } from "./typed-compare.ts";
 
 export interface TrackOptions {
   readonly schema: Schema;
-  /** The fieldManager of the request, else the first word of its user agent. */
+  /** The fieldManager of the request, else the product name of its user agent. */
   readonly manager: string;
   readonly subresource?: string;
   /** Milliseconds since the epoch. */
@@ -38,7 +38,7 @@ export function trackUpdate(
   options: TrackOptions,
 ): JsonObject {
   const managers = managersFor(before, after, options.subresource ?? "");
-  // An object that nobody was noted for stays so, until it is applied for the first time.
+  // An object without recorded managers stays so until it is applied for the first time.
   if (managers.size === 0 && before) return withManagers(after, managers);
   return withManagers(after, updatedManagers(before, after, managers, options));
 }

@@ -48,7 +48,7 @@ function walk(
   }
 }
 
-/** Items with the same keys cannot be told apart, so they count as one value. */
+/** Items with the same keys cannot be distinguished, so they count as one value. */
 function walkItems(before: Json[], after: Json[], rule: Rule, path: Path, out: Comparison): void {
   if (before.length < 2 && after.length < 2) return walk(before[0], after[0], rule, path, out);
   if (before.length > 1 && after.length > 1) {

@@ -21,7 +21,7 @@ function collect(parent: FieldSet, key: string, value: Json, parentRule: Rule): 
 function descend(parent: FieldSet, element: PathElement, value: Json, rule: Rule): void {
   const pair = pairOf(rule, value, undefined);
   if (pair.kind === "leaf") {
-    // An empty list that has keys says nothing about any item.
+    // An empty list that has keys does not affect any item.
     if (!(rule.kind === "list" && rule.list !== "atomic" && Array.isArray(value)))
       parent.members.add(element);
     return;
@@ -38,7 +38,7 @@ function descend(parent: FieldSet, element: PathElement, value: Json, rule: Rule
   if (!set.empty) parent.children.set(element, set);
 }
 
-/** What keeps an applied object from being merged: items that cannot be told apart. */
+/** What keeps an applied object from being merged: items that cannot be distinguished. */
 export function listComplaints(value: Json, rule: Rule, path = ""): string[] {
   const pair = pairOf(rule, value, undefined);
   if (pair.kind === "leaf") return [];

@@ -26,8 +26,8 @@ const dialTimeoutMs = 30_000;
 const keepAliveMs = 30_000;
 
 /**
- * Begins a request. Each has a connection of its own: so certificates that were renewed count at once, and a connection
- * that is upgraded is nobody else's.
+ * Starts a request. Each has its own connection: so renewed certificates are used immediately, and an upgraded
+ * connection is not shared.
  */
 export function openRequest(backend: Backend, request: BackendRequest, clock: Clock): ClientRequest {
   const headers = { host: hostPort(backend), ...request.headers };
@@ -36,7 +36,7 @@ export function openRequest(backend: Backend, request: BackendRequest, clock: Cl
 
 function dial(backend: Backend, clock: Clock): Socket {
   const { host, port } = backend;
-  // Half open: the end of what one side has to say is not the end of what it wants to hear.
+  // Half open: one side may finish sending and still wait for data.
   const common = { host, port, allowHalfOpen: true } as const;
   const secure = backend.scheme === "https";
   const socket = secure ? tlsConnect({ ...common, ...tlsOptions(backend) }) : connect(common);

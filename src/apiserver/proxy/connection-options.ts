@@ -8,14 +8,14 @@ import type { Backend, Credentials } from "./backend.ts";
 import { kubeletAddress } from "./kubelet-address.ts";
 
 export interface KubeletConnectionOptions {
-  /** Asked anew for each connection, so that they may be renewed. */
+  /** Evaluated for each connection, so that they may be renewed. */
   credentials(): Credentials;
-  /** Whether somebody who may `get` exec, attach or portforward may `create` it, too: one is needed as much as the other. */
+  /** Whether a user who may `get` exec, attach or portforward may also `create` it: both are required. */
   readonly authorizer: Authorizer;
   /** Which of a node's addresses is taken, best first. */
   readonly addressTypes?: readonly string[];
   readonly clock?: Clock;
-  /** Where the two proxies may go. Anywhere but to this machine itself, unless told. */
+  /** Where the two proxies may connect to. By default anywhere but to this machine itself. */
   mayProxyTo?(address: string): boolean;
 }
 

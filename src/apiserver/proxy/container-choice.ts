@@ -2,12 +2,12 @@ import type { PodSpec } from "../../lib/model/pod.ts";
 import { badRequest } from "../rest/refusals.ts";
 
 /** The container that a request is about: the one it names, or the only one that there is. */
-export function chooseContainer(podName: string, spec: PodSpec, asked: string): string {
+export function chooseContainer(podName: string, spec: PodSpec, requested: string): string {
   const { initContainers = [], containers = [], ephemeralContainers = [] } = spec;
   const names = [...initContainers, ...containers, ...ephemeralContainers].map(({ name }) => name);
-  if (asked !== "") {
-    if (names.includes(asked)) return asked;
-    throw badRequest(`container ${asked} is not valid for pod ${podName}`);
+  if (requested !== "") {
+    if (names.includes(requested)) return requested;
+    throw badRequest(`container ${requested} is not valid for pod ${podName}`);
   }
   const [only, ...more] = containers;
   if (only === undefined) throw badRequest(`a container name must be specified for pod ${podName}`);

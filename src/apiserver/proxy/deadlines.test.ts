@@ -7,7 +7,7 @@ import { FakeClock } from "../../lib/base/fake-clock.ts";
 import { aNode, anApi, aPod, authority, fakeKubelet, RawClient, upgradeText } from "./fixtures.ts";
 
 describe("deadlines", () => {
-  test("a kubelet that takes the connection and says nothing is given up after 30 s", async (t) => {
+  test("a kubelet that accepts the connection and sends nothing times out after 30 s", async (t) => {
     const clock = new FakeClock();
     const sockets: Socket[] = [];
     const silent = createServer({ pauseOnConnect: true }).listen(0, "127.0.0.1");

@@ -25,9 +25,9 @@ const certificateProblems: Readonly<Record<string, string>> = {
   CERT_NOT_YET_VALID: "certificate has expired or is not yet valid",
 };
 
-/** Why a backend could not be reached, in the words that users of an API server search for. */
+/** Why a backend could not be reached, with the messages that users of an API server search for. */
 export function dialMessage(thrown: unknown, backend: HostPort): string {
-  // A name with several addresses fails once for each of them: the first failure is told.
+  // A name with several addresses fails once for each of them: the first failure is reported.
   const error = thrown instanceof AggregateError ? (thrown.errors[0] ?? thrown) : thrown;
   const code = errnoOf(error) ?? "";
   const syscall = (error as { syscall?: unknown }).syscall;
@@ -45,7 +45,7 @@ export function dialMessage(thrown: unknown, backend: HostPort): string {
   return messageOf(error);
 }
 
-/** A connection that could not be upgraded because nobody was there to do it. */
+/** A connection that could not be upgraded because no backend was reachable. */
 export function unreachable(error: unknown, backend: HostPort): ApiProblem {
   const why = dialMessage(error, backend);
   const dialing = why.startsWith("dial ") || why.startsWith("tls: ");

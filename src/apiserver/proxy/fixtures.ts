@@ -225,6 +225,6 @@ export function upgradeText(path: string, method = "POST", headers: readonly str
   return `${lines.join("\r\n")}\r\n\r\n`;
 }
 
-/** What a kubelet says when it upgrades. */
+/** The response of a kubelet to an upgrade. */
 export const switching =
   "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\n";

@@ -12,10 +12,10 @@ export interface Exchange {
 }
 
 /**
- * Sends a request on and waits for the head of its answer. If the client goes away meanwhile, so does the request.
- * Rejects with whatever Node says if there is no answer.
+ * Forwards a request and waits for the head of its response. If the client disconnects meanwhile, the request is
+ * canceled. Rejects with the error of Node if there is no response.
  */
-export async function ask(
+export async function sendRequest(
   backend: Backend,
   request: BackendRequest,
   exchange: Exchange,

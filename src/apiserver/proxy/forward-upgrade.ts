@@ -27,15 +27,15 @@ type Answer =
 const refusalDeadlineMs = 10_000;
 
 /**
- * Asks a backend to change protocols; when it does, the two connections become one. A refusal is handed back as it is.
- * Rejects, with the client's connection untouched, if there is no answer (as Node says) or none that makes sense.
+ * Requests a protocol upgrade from a backend; on success the two connections are joined. A refusal is passed on as it
+ * is. Rejects, with the client's connection untouched, if there is no response (with Node's error) or an invalid one.
  */
 export async function forwardUpgrade(
   backend: Backend,
   request: BackendRequest,
   exchange: UpgradeExchange,
 ): Promise<void> {
-  const answer = await ask(backend, request, exchange);
+  const answer = await sendRequest(backend, request, exchange);
   if (answer.upgraded) {
     const { message, socket: backendSocket, head } = answer;
     exchange.socket.write(statusLine(message, message.rawHeaders));
@@ -47,7 +47,7 @@ export async function forwardUpgrade(
   }
 }
 
-function ask(backend: Backend, request: BackendRequest, exchange: UpgradeExchange): Promise<Answer> {
+function sendRequest(backend: Backend, request: BackendRequest, exchange: UpgradeExchange): Promise<Answer> {
   const { socket: client, signal, clock } = exchange;
   const outgoing = openRequest(backend, request, clock);
   const stop = () => outgoing.destroy();
@@ -73,7 +73,7 @@ async function refuse(message: IncomingMessage, { socket, signal, clock }: Upgra
     throw new ApiProblem(500, "", `invalid upgrade response: status code ${code}`);
   }
   const cancel = clock.after(refusalDeadlineMs, () => message.destroy());
-  // The end of the connection is the end of the body, so it does not matter how its length was told.
+  // The end of the connection is the end of the body, so its length does not matter.
   const headers = Object.entries(answerHeaders(message)).flatMap(([name, values]) =>
     values.flatMap((value) => [name, value]),
   );

@@ -18,7 +18,7 @@ const crossOrigin = new Set(
   ["credentials", "headers", "methods", "origin"].map((each) => `access-control-allow-${each}`),
 );
 
-/** With these somebody could pass for whoever asked the API. */
+/** With these headers a client could impersonate another user. */
 const isSecret = (name: string) =>
   name === "authorization" || name.startsWith("impersonate-") || name.startsWith("x-remote-");
 
@@ -37,7 +37,7 @@ export function requestHeaders(request: IncomingMessage, upgrade: boolean): Outg
   if (socket.remoteAddress)
     headers["x-forwarded-for"] = [[...(headers["x-forwarded-for"] ?? []), socket.remoteAddress].join(", ")];
   const chunked = request.headers["transfer-encoding"] !== undefined || isHttp2WithBody(request);
-  // Said in so many words: otherwise Node would decide by the method whether there is a body.
+  // Set explicitly: otherwise Node would decide by the method whether there is a body.
   if (chunked) headers["transfer-encoding"] = ["chunked"];
   else if (request.method !== "GET" && request.method !== "HEAD") headers["content-length"] ??= ["0"];
   if (upgrade) {
@@ -48,7 +48,7 @@ export function requestHeaders(request: IncomingMessage, upgrade: boolean): Outg
   return headers;
 }
 
-/** Whom the client asked; HTTP/2 has a field of its own for that. */
+/** The requested host; HTTP/2 has a separate field for it. */
 export function requestHost({ headers }: IncomingMessage): string | undefined {
   return headers.host ?? (headers[":authority"] as string | undefined);
 }
@@ -66,7 +66,7 @@ function distinct({ rawHeaders }: IncomingMessage): Map<string, string[]> {
   return headers;
 }
 
-/** HTTP/2 needs neither a length nor chunks; only the end of the stream says that there is nothing. */
+/** HTTP/2 needs neither a length nor chunks; only the end of the stream marks an empty body. */
 function isHttp2WithBody(request: IncomingMessage): boolean {
   if (request.httpVersionMajor < 2 || request.headers["content-length"] !== undefined) return false;
   const { stream } = request as unknown as { readonly stream?: { readonly endAfterHeaders?: boolean } };

@@ -6,28 +6,28 @@ export interface LogOptions {
   readonly container: string;
   /** The kubelet's certificate need not be known. */
   readonly insecure: boolean;
-  /** What the kubelet is asked: "?follow=true&tailLines=5", or "". */
+  /** The query that is sent to the kubelet: "?follow=true&tailLines=5", or "". */
   readonly query: string;
 }
 
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
 export function parseLogOptions(pod: string, query: URLSearchParams): LogOptions {
-  const told = new URLSearchParams();
+  const forwarded = new URLSearchParams();
   const problems = new Problems();
-  for (const name of ["follow", "previous", "timestamps"]) if (flag(query, name)) told.set(name, "true");
+  for (const name of ["follow", "previous", "timestamps"]) if (flag(query, name)) forwarded.set(name, "true");
   for (const name of ["tailLines", "limitBytes", "sinceSeconds"]) {
     const value = wholeNumber(query, name);
     if (value === undefined) continue;
-    told.set(name, String(value));
+    forwarded.set(name, String(value));
     if (name === "tailLines" && value < 0n)
       problems.invalid(name, value, "must be greater than or equal to 0");
     if (name !== "tailLines" && value < 1n) problems.invalid(name, value, "must be greater than 0");
   }
   const since = query.get("sinceTime");
   if (since) {
-    told.set("sinceTime", rfc3339(since));
-    if (told.has("sinceSeconds"))
+    forwarded.set("sinceTime", rfc3339(since));
+    if (forwarded.has("sinceSeconds"))
       problems.forbidden("", "at most one of `sinceTime` or `sinceSeconds` may be specified");
   }
   if (query.has("stream")) problems.forbidden("stream", "may not be specified");
@@ -35,7 +35,7 @@ export function parseLogOptions(pod: string, query: URLSearchParams): LogOptions
   return {
     container: query.get("container") ?? "",
     insecure: flag(query, "insecureSkipTLSVerifyBackend"),
-    query: encodeQuery(told),
+    query: encodeQuery(forwarded),
   };
 }
 

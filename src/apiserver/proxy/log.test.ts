@@ -9,7 +9,7 @@ const signer = authority();
 const { cert: clientCert, key: clientKey } = signer.sign("kube-apiserver-kubelet-client", "client auth");
 const credentials = { clientCert, clientKey, ca: signer.ca };
 
-function ask(api: Api, path: string): Promise<IncomingMessage> {
+function send(api: Api, path: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) =>
     get({ port: api.port, path, agent: false }, resolve).on("error", reject),
   );
@@ -19,7 +19,7 @@ async function refusal(
   api: Api,
   path = "/log/p",
 ): Promise<{ code: number; reason?: string; message: string }> {
-  return JSON.parse(await text(await ask(api, path)));
+  return JSON.parse(await text(await send(api, path)));
 }
 
 async function setUp(t: TestContext, o: { pod?: ReturnType<typeof aPod>; credentials?: object } = {}) {
@@ -37,7 +37,7 @@ describe("logs", () => {
       seen = [method, url, String(peer), String(headers.authorization)];
       response.writeHead(200, { "content-type": "application/x-other", "x-other": "1" }).end("hello\n");
     };
-    const answer = await ask(api, "/log/p?container=c&tailLines=5&timestamps=true");
+    const answer = await send(api, "/log/p?container=c&tailLines=5&timestamps=true");
     assert.equal(await text(answer), "hello\n");
     assert.equal(answer.statusCode, 200);
     assert.deepEqual([answer.headers["content-type"], answer.headers["x-other"]], ["text/plain", undefined]);
@@ -52,7 +52,7 @@ describe("logs", () => {
       response.flushHeaders();
       more = (chunk) => (chunk === undefined ? response.end() : response.write(chunk));
     };
-    const answer = await ask(api, "/log/p?follow=true");
+    const answer = await send(api, "/log/p?follow=true");
     const pieces = answer.setEncoding("utf8")[Symbol.asyncIterator]();
     for (const piece of ["one\n", "two\n"]) {
       more(piece);
@@ -71,7 +71,7 @@ describe("logs", () => {
       };
     });
     const done = api.nextDone();
-    const answer = await ask(api, "/log/p?follow=true");
+    const answer = await send(api, "/log/p?follow=true");
     answer.destroy();
     await Promise.all([gone, done]);
   });
@@ -93,7 +93,7 @@ describe("logs", () => {
     kubelet.handle = ({ socket }, response) => {
       response.write("x", () => socket.destroy());
     };
-    await assert.rejects(text(await ask(api, "/log/p")), { code: "ECONNRESET" });
+    await assert.rejects(text(await send(api, "/log/p")), { code: "ECONNRESET" });
   });
 
   test("the end of the API is the end of the log", async (t) => {
@@ -104,7 +104,7 @@ describe("logs", () => {
         response.once("close", resolve);
       };
     });
-    const answer = await ask(api, "/log/p?follow=true");
+    const answer = await send(api, "/log/p?follow=true");
     api.abort();
     await assert.rejects(text(answer), { code: "ECONNRESET" });
     await gone;
@@ -112,15 +112,15 @@ describe("logs", () => {
 
   test("of a pod without node there are none", async (t) => {
     const { api } = await setUp(t, { pod: aPod({ nodeName: "" }) });
-    assert.equal((await ask(api, "/log/p")).statusCode, 204);
+    assert.equal((await send(api, "/log/p")).statusCode, 204);
   });
 
-  test("what the kubelet refuses is told in the API's words", async (t) => {
+  test("what the kubelet refuses is reported with the API's message", async (t) => {
     const { kubelet, api } = await setUp(t);
     const message = 'container "c" in pod "p" is waiting to start: ContainerCreating';
     kubelet.handle = (_, response) => response.writeHead(400).end(message);
-    const { code, reason, message: told } = await refusal(api);
-    assert.deepEqual([code, reason, told], [400, "BadRequest", message]);
+    const { code, reason, message: shown } = await refusal(api);
+    assert.deepEqual([code, reason, shown], [400, "BadRequest", message]);
   });
 
   test("a refusal is not read without end", async (t) => {
@@ -129,13 +129,13 @@ describe("logs", () => {
     assert.equal((await refusal(api)).message.length, 50_000);
   });
 
-  test("a kubelet sends nobody elsewhere", async (t) => {
+  test("redirects of a kubelet are not followed", async (t) => {
     const { kubelet, api } = await setUp(t);
     kubelet.handle = (_, response) => response.writeHead(302, { location: "https://example.org/" }).end();
     assert.equal((await refusal(api)).message, 'Get "https://example.org/": redirects forbidden');
   });
 
-  test("a kubelet that nobody is behind", async (t) => {
+  test("a kubelet that is not reachable", async (t) => {
     const objects = { pods: aPod(), nodes: aNode(1) };
     const api = await anApi(t, { objects });
     const { code, reason, message } = await refusal(api);
@@ -146,18 +146,18 @@ describe("logs", () => {
     );
   });
 
-  test("a kubelet whose certificate somebody else signed is not trusted, unless the user wants so", async (t) => {
+  test("a kubelet whose certificate is signed by another CA is not trusted, unless the user skips verification", async (t) => {
     const { kubelet, api } = await setUp(t, { credentials: { ...credentials, ca: authority("other").ca } });
     kubelet.handle = (_, response) => response.end("hello");
     const why = /: tls: failed to verify certificate: x509: certificate signed by unknown authority$/;
     assert.match((await refusal(api)).message, why);
-    assert.equal(await text(await ask(api, "/log/p?insecureSkipTLSVerifyBackend=true")), "hello");
+    assert.equal(await text(await send(api, "/log/p?insecureSkipTLSVerifyBackend=true")), "hello");
   });
 
   test("a kubelet's certificate is not looked at if nothing is known of who signs them", async (t) => {
     const { kubelet, api } = await setUp(t, { credentials: { clientCert, clientKey } });
     kubelet.handle = (_, response) => response.end("hello");
-    assert.equal(await text(await ask(api, "/log/p")), "hello");
+    assert.equal(await text(await send(api, "/log/p")), "hello");
   });
 
   const refusals: [string, object, string, string][] = [

@@ -6,12 +6,12 @@ import { badRequest } from "../rest/refusals.ts";
 import { type KubeletConnectionOptions, kubeletOf, podOf, queryOf } from "./connection-options.ts";
 import { chooseContainer } from "./container-choice.ts";
 import { dialMessage } from "./dial-message.ts";
-import { ask, handBack } from "./forward-request.ts";
+import { handBack, sendRequest } from "./forward-request.ts";
 import { hostPort } from "./kubelet-address.ts";
 import { parseLogOptions } from "./log-options.ts";
 import { refusedLog } from "./refused-log.ts";
 
-/** As much of a refusal as is told on. */
+/** The maximum length of a refusal that is passed on. */
 const longestRefusal = 50_000;
 
 export function logConnection(options: KubeletConnectionOptions): ConnectSubresource {
@@ -22,35 +22,35 @@ export function logConnection(options: KubeletConnectionOptions): ConnectSubreso
     async connect(ref, _rest, given, context) {
       if (given.kind === "upgrade") throw badRequest("logs are not offered over WebSocket");
       const { request, response } = given;
-      const asked = parseLogOptions(ref.name, queryOf(request.url));
+      const requested = parseLogOptions(ref.name, queryOf(request.url));
       const pod = await podOf(context, ref);
-      const container = chooseContainer(ref.name, pod.spec, asked.container);
+      const container = chooseContainer(ref.name, pod.spec, requested.container);
       if (!pod.spec.nodeName) {
         response.writeHead(204).end();
         return;
       }
       const known = await kubeletOf(context, pod.spec.nodeName, options);
-      const { ca: _, ...anybody } = known.credentials;
-      const kubelet = asked.insecure ? { ...known, credentials: anybody } : known;
-      const path = `/containerLogs/${ref.namespace}/${ref.name}/${container}${asked.query}`;
+      const { ca: _, ...anyServer } = known.credentials;
+      const kubelet = requested.insecure ? { ...known, credentials: anyServer } : known;
+      const path = `/containerLogs/${ref.namespace}/${ref.name}/${container}${requested.query}`;
       const exchange = { request, response, signal: context.signal, clock };
-      const toldAs = (url: string, why: string) =>
+      const describe = (url: string, why: string) =>
         new ApiProblem(500, "", `Get ${JSON.stringify(url)}: ${why}`);
       const base = `https://${hostPort(kubelet)}`;
       let answer: IncomingMessage;
       try {
         const headers = { "user-agent": request.headers["user-agent"] ?? "" };
-        answer = await ask(kubelet, { method: "GET", path, headers }, exchange);
+        answer = await sendRequest(kubelet, { method: "GET", path, headers }, exchange);
       } catch (error) {
         if (response.destroyed) return;
         context.signal.throwIfAborted();
-        throw toldAs(base + path, dialMessage(error, kubelet));
+        throw describe(base + path, dialMessage(error, kubelet));
       }
       const status = answer.statusCode ?? 0;
       if (status < 200 || status > 206) {
         const elsewhere = status < 400 ? answer.headers.location : undefined;
         const body = await textOf(answer);
-        if (elsewhere !== undefined) throw toldAs(new URL(elsewhere, base).href, "redirects forbidden");
+        if (elsewhere !== undefined) throw describe(new URL(elsewhere, base).href, "redirects forbidden");
         throw refusedLog(status, body, ref.name);
       }
       response.writeHead(200, { "content-type": "text/plain" });

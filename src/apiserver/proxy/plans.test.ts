@@ -45,7 +45,7 @@ describe("where a kubelet is", () => {
     assert.deepEqual(found, { host: "10.0.0.1", port: 10251 });
   });
 
-  test("another order can be told, and the usual port is assumed", () => {
+  test("another order can be configured, and the usual port is assumed", () => {
     const found = at(
       [
         ["InternalIP", "10.0.0.1"],
@@ -100,10 +100,10 @@ describe("which container is meant", () => {
     [spec(), "", "a container name must be specified for pod p"],
     [spec("a"), "x", "container x is not valid for pod p"],
   ];
-  for (const [pod, asked, message] of refusals) {
+  for (const [pod, requested, message] of refusals) {
     test(message, () =>
       assert.equal(
-        refused(() => chooseContainer("p", pod, asked)),
+        refused(() => chooseContainer("p", pod, requested)),
         `400 BadRequest: ${message}`,
       ),
     );
@@ -119,9 +119,9 @@ describe("options of logs", () => {
     ["sinceTime=2026-01-01T00:00:00.5%2B02:00", "?sinceTime=2026-01-01T00%3A00%3A00%2B02%3A00"],
     ["unknown=1&pretty=true", ""],
   ];
-  for (const [query, told] of accepted) {
-    test(`${query || "none"} are told as ${told || "none"}`, () =>
-      assert.equal(parseLogOptions("p", new URLSearchParams(query)).query, told));
+  for (const [query, expected] of accepted) {
+    test(`${query || "none"} are forwarded as ${expected || "none"}`, () =>
+      assert.equal(parseLogOptions("p", new URLSearchParams(query)).query, expected));
   }
 
   const invalid = '422 Invalid: PodLogOptions "p" is invalid: ';
@@ -155,7 +155,7 @@ describe("options of logs", () => {
 });
 
 describe("options of streams", () => {
-  test("exec has streams and a command, whose words keep their order", () => {
+  test("exec has streams and a command, whose arguments keep their order", () => {
     const query =
       "command=sh&command=-c&command=echo+a%26b&container=c&stdin=true&stdout=1&stderr=false&tty=true";
     assert.equal(
@@ -192,14 +192,14 @@ describe("whom a proxy is for", () => {
     test(text, () => assert.deepEqual(parseProxyName("pod", text), { scheme, name, port }));
   }
   for (const text of [":80", "ftp:a:1", "a:b:c:d", "https::1"]) {
-    test(`${text} names nobody`, () =>
+    test(`${text} names no port`, () =>
       assert.equal(
         refused(() => parseProxyName("node", text)),
         `400 BadRequest: invalid node request ${JSON.stringify(text)}`,
       ));
   }
 
-  test("a pod's first port is taken, if none is asked for", () => {
+  test("a pod's first port is taken, if none is requested", () => {
     const containers = [{ name: "a" }, { name: "b", ports: [{ containerPort: 8080 }, { containerPort: 1 }] }];
     const pod = { spec: { containers }, status: { podIPs: [{ ip: "10.0.0.1" }] } };
     assert.deepEqual(podTarget(pod, ""), { host: "10.0.0.1", port: "8080" });
@@ -234,7 +234,7 @@ describe("whom a proxy is for", () => {
 describe("why a backend is not reached", () => {
   const backend = { host: "10.0.0.1", port: 10250 };
   const failed = (code: string, rest: object = {}) =>
-    Object.assign(new Error(`node says ${code}`), { code, ...rest });
+    Object.assign(new Error(`node error ${code}`), { code, ...rest });
   const rows: [unknown, string][] = [
     [failed("ECONNREFUSED", { syscall: "connect" }), "dial tcp 10.0.0.1:10250: connect: connection refused"],
     [failed("EHOSTUNREACH", { syscall: "connect" }), "dial tcp 10.0.0.1:10250: connect: no route to host"],
@@ -254,7 +254,7 @@ describe("why a backend is not reached", () => {
     ],
     [failed("ECONNRESET", { message: "socket hang up" }), "EOF"],
     [failed("ECONNRESET"), "read tcp 10.0.0.1:10250: read: connection reset by peer"],
-    [failed("EPROTO"), "node says EPROTO"],
+    [failed("EPROTO"), "node error EPROTO"],
   ];
   for (const [error, message] of rows)
     test(message, () => assert.equal(dialMessage(error, backend), message));
@@ -276,10 +276,10 @@ describe("what a kubelet's refusal of a log becomes", () => {
       "418 : the server responded with the status code 418 but did not return more information ( pods/log p)",
     ],
   ];
-  for (const [status, told] of rows) {
+  for (const [status, expected] of rows) {
     test(`${status}`, () => {
       const { status: code, reason, message } = refusedLog(status, "body", "p");
-      assert.equal(`${code} ${reason}: ${message}`, told);
+      assert.equal(`${code} ${reason}: ${message}`, expected);
     });
   }
 });
@@ -297,6 +297,6 @@ describe("where a redirect leads through a proxy", () => {
     ["/api/v1/nodes/n/proxy/x", "/api/v1/nodes/n/proxy/x"],
     ["http://[", "http://["],
   ];
-  for (const [location, told] of rows)
-    test(location, () => assert.equal(rewrittenLocation(location, at), told));
+  for (const [location, expected] of rows)
+    test(location, () => assert.equal(rewrittenLocation(location, at), expected));
 });

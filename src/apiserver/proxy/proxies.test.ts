@@ -39,7 +39,12 @@ async function setUp(t: TestContext) {
   return { kubelet, other, objects, api: await anApi(t, { objects, credentials }) };
 }
 
-function ask(api: Api, path: string, options: RequestOptions = {}, body = ""): Promise<IncomingMessage> {
+function fetchPath(
+  api: Api,
+  path: string,
+  options: RequestOptions = {},
+  body = "",
+): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     send({ port: api.port, path, agent: false, ...options }, resolve)
       .on("error", reject)
@@ -48,7 +53,7 @@ function ask(api: Api, path: string, options: RequestOptions = {}, body = ""): P
 }
 
 async function refusal(api: Api, path: string): Promise<[number, string]> {
-  const { code, message } = JSON.parse(await text(await ask(api, path)));
+  const { code, message } = JSON.parse(await text(await fetchPath(api, path)));
   return [code, message];
 }
 
@@ -64,7 +69,7 @@ describe("the proxy to a node", () => {
       const cors = { "access-control-allow-origin": "*", "x-two": ["a", "b"] };
       response.writeHead(201, "Made", { ...cors, connection: "close, x-hop", "x-hop": "1" }).end("done");
     };
-    const answer = await ask(
+    const answer = await fetchPath(
       api,
       "/nodeProxy/n/run/a%2Fb/?q=1&q=2",
       { method: "PUT", headers: { authorization: "Bearer s", "x-a": "b", te: "trailers", host: "api" } },
@@ -90,42 +95,42 @@ describe("the proxy to a node", () => {
       const { kubelet, api } = await setUp(t);
       kubelet.handle = async (request, response) => response.end(await text(request));
       const headers = { "transfer-encoding": "chunked" };
-      assert.equal(await text(await ask(api, "/nodeProxy/n/x", { method, headers }, "body")), "body");
+      assert.equal(await text(await fetchPath(api, "/nodeProxy/n/x", { method, headers }, "body")), "body");
     });
   }
 
   test("paths with dots are made plain", async (t) => {
     const { kubelet, api } = await setUp(t);
     kubelet.handle = ({ url }, response) => response.end(url);
-    assert.equal(await text(await ask(api, "/nodeProxy/n/a/../b//c/")), "/b/c/");
-    assert.equal(await text(await ask(api, "/nodeProxy/n/")), "/");
+    assert.equal(await text(await fetchPath(api, "/nodeProxy/n/a/../b//c/")), "/b/c/");
+    assert.equal(await text(await fetchPath(api, "/nodeProxy/n/")), "/");
   });
 
   test("an address without slash at its end is sent to the one with it", async (t) => {
     const { kubelet, api } = await setUp(t);
-    const { statusCode, headers } = await ask(api, "/nodeProxy/n?a=b");
+    const { statusCode, headers } = await fetchPath(api, "/nodeProxy/n?a=b");
     assert.deepEqual([statusCode, headers.location], [301, "/nodeProxy/n/?a=b"]);
     kubelet.handle = ({ method }, response) => response.end(method);
-    assert.equal(await text(await ask(api, "/nodeProxy/n", { method: "POST" })), "POST");
+    assert.equal(await text(await fetchPath(api, "/nodeProxy/n", { method: "POST" })), "POST");
   });
 
   test("redirects lead through the API", async (t) => {
     const { kubelet, api } = await setUp(t);
     kubelet.handle = (_, response) => response.writeHead(302, { location: "/logs/" }).end();
-    const { statusCode, headers } = await ask(api, "/nodeProxy/n/logs");
+    const { statusCode, headers } = await fetchPath(api, "/nodeProxy/n/logs");
     assert.deepEqual([statusCode, headers.location], [302, "/nodeProxy/n/logs/"]);
   });
 
   test("another port of the node is not shown the API's certificate", async (t) => {
     const { other, api, kubelet } = await setUp(t);
     other.handle = (_, response) => response.end("other");
-    assert.equal(await text(await ask(api, `/nodeProxy/n:${other.port}/`)), "other");
+    assert.equal(await text(await fetchPath(api, `/nodeProxy/n:${other.port}/`)), "other");
     const second = await fakeKubelet(t, authority("unknown"));
     second.handle = ({ socket }, response) =>
       response.end(String((socket as TLSSocket).getPeerCertificate().subject?.CN));
-    assert.equal(await text(await ask(api, `/nodeProxy/https:n:${second.port}/`)), "undefined");
+    assert.equal(await text(await fetchPath(api, `/nodeProxy/https:n:${second.port}/`)), "undefined");
     kubelet.handle = (_, response) => response.end("kubelet");
-    assert.equal(await text(await ask(api, `/nodeProxy/n:${kubelet.port}/`)), "kubelet");
+    assert.equal(await text(await fetchPath(api, `/nodeProxy/n:${kubelet.port}/`)), "kubelet");
   });
 
   test("answers come when they are there, and go when the client goes", async (t) => {
@@ -136,14 +141,14 @@ describe("the proxy to a node", () => {
         response.once("close", resolve);
       };
     });
-    const answer = await ask(api, "/nodeProxy/n/watch");
+    const answer = await fetchPath(api, "/nodeProxy/n/watch");
     const pieces = answer.setEncoding("utf8")[Symbol.asyncIterator]();
     assert.equal((await pieces.next()).value, "piece");
     answer.destroy();
     await gone;
   });
 
-  test("a backend may answer before it has heard all", async (t) => {
+  test("a backend may respond before it has received the whole body", async (t) => {
     const { kubelet, api } = await setUp(t);
     kubelet.handle = (request, response) => {
       request.pause();
@@ -169,7 +174,7 @@ describe("the proxy to a node", () => {
     await client.until(/;echo$/);
   });
 
-  test("a node that nobody is behind", async (t) => {
+  test("a node that is not reachable", async (t) => {
     const { objects } = await setUp(t);
     const api = await anApi(t, { objects: { ...objects, nodes: aNode(1) } });
     assert.deepEqual(await refusal(api, "/nodeProxy/n/"), [
@@ -178,7 +183,7 @@ describe("the proxy to a node", () => {
     ]);
   });
 
-  test("unless it is told otherwise, it does not lead back to this machine", async (t) => {
+  test("by default, it does not lead back to this machine", async (t) => {
     const { objects } = await setUp(t);
     const api = await anApi(t, { objects, mayProxyTo: undefined });
     assert.deepEqual(await refusal(api, "/nodeProxy/n/"), [400, "address not allowed"]);
@@ -186,8 +191,8 @@ describe("the proxy to a node", () => {
   });
 });
 
-describe("over HTTP/2, as kubectl asks", () => {
-  /** An API that is asked over HTTP/2, with what a request has there. */
+describe("over HTTP/2, as kubectl connects", () => {
+  /** An API that is called over HTTP/2, with what a request has there. */
   async function overHttp2(t: TestContext, api: Api, headers: OutgoingHttpHeaders, body?: string) {
     const server = createHttp2Server((request, response) => {
       api.handle(request as unknown as IncomingMessage, response as unknown as ServerResponse);
@@ -217,13 +222,13 @@ describe("over HTTP/2, as kubectl asks", () => {
       seen = [request.method, request.url, await text(request), host, a, authorization];
       response.writeHead(201, "Made", { "x-b": "c", connection: "keep-alive" }).end("done");
     };
-    const asked = {
+    const requested = {
       ":method": "POST",
       ":path": "/nodeProxy/n/run?q=1",
       "x-a": "b",
       authorization: "Bearer s",
     };
-    const answer = await overHttp2(t, api, asked, "body");
+    const answer = await overHttp2(t, api, requested, "body");
     assert.deepEqual([answer.status, answer.headers["x-b"], answer.body], [201, "c", "done"]);
     assert.deepEqual(seen, ["POST", "/run?q=1", "body", "api.example", "b", undefined]);
     assert.ok(!names.some((name) => name.startsWith(":")), names.join());
@@ -247,13 +252,13 @@ describe("the proxy to a pod", () => {
   test("leads to the pod's first port, over http", async (t) => {
     const { other, api } = await setUp(t);
     other.handle = ({ url }, response) => response.end(url);
-    assert.equal(await text(await ask(api, "/podProxy/p/a?b=c")), "/a?b=c");
+    assert.equal(await text(await fetchPath(api, "/podProxy/p/a?b=c")), "/a?b=c");
   });
 
-  test("or to the port that is asked for, over https if that is asked for", async (t) => {
+  test("or to the requested port, over https if requested", async (t) => {
     const { kubelet, api } = await setUp(t);
     kubelet.handle = (_, response) => response.end("secure");
-    assert.equal(await text(await ask(api, `/podProxy/https:p:${kubelet.port}/`)), "secure");
+    assert.equal(await text(await fetchPath(api, `/podProxy/https:p:${kubelet.port}/`)), "secure");
   });
 
   test("a pod that is not there, and a name that is none", async (t) => {

@@ -10,7 +10,7 @@ import { badRequest } from "../rest/refusals.ts";
 import type { Backend } from "./backend.ts";
 import { type KubeletConnectionOptions, kubeletOf, pathOf, podOf, rawQueryOf } from "./connection-options.ts";
 import { dialMessage, unreachable } from "./dial-message.ts";
-import { ask, handBack } from "./forward-request.ts";
+import { handBack, sendRequest } from "./forward-request.ts";
 import { forwardUpgrade } from "./forward-upgrade.ts";
 import { answerHeaders, requestHeaders, requestHost } from "./forwarded-headers.ts";
 import { hostPort } from "./kubelet-address.ts";
@@ -22,8 +22,8 @@ type FindBackend = (ref: ObjectRef, context: RequestContext) => Promise<Backend>
 
 export function nodeProxy(options: KubeletConnectionOptions): ConnectSubresource {
   const { mayProxyTo = mayProxyToByDefault } = options;
-  return proxyTo(options, async ({ name: asked }, context) => {
-    const { scheme, name, port } = parseProxyName("node", asked);
+  return proxyTo(options, async ({ name: pathName }, context) => {
+    const { scheme, name, port } = parseProxyName("node", pathName);
     const kubelet = await kubeletOf(context, name, options);
     for (const address of await addressesOf(kubelet.host))
       if (!mayProxyTo(address)) throw badRequest("address not allowed");
@@ -36,8 +36,8 @@ export function nodeProxy(options: KubeletConnectionOptions): ConnectSubresource
 export function podProxy(options: KubeletConnectionOptions): ConnectSubresource {
   const { mayProxyTo = mayProxyToByDefault } = options;
   return proxyTo(options, async (ref, context) => {
-    const { scheme, name, port: asked } = parseProxyName("pod", ref.name);
-    const { host, port } = podTarget(await podOf(context, { ...ref, name }), asked);
+    const { scheme, name, port: portName } = parseProxyName("pod", ref.name);
+    const { host, port } = podTarget(await podOf(context, { ...ref, name }), portName);
     if (!mayProxyTo(host)) throw badRequest("address not allowed");
     return { scheme, host, port: portNumber(port, scheme), credentials: {} };
   });
@@ -77,9 +77,9 @@ async function upgrade(
   { signal }: RequestContext,
   { clock = systemClock }: KubeletConnectionOptions,
 ): Promise<void> {
-  const asked = { method: request.method ?? "GET", path, headers: requestHeaders(request, true) };
+  const outgoing = { method: request.method ?? "GET", path, headers: requestHeaders(request, true) };
   try {
-    await forwardUpgrade(backend, asked, { socket, head, signal, clock });
+    await forwardUpgrade(backend, outgoing, { socket, head, signal, clock });
   } catch (error) {
     if (socket.destroyed) return;
     signal.throwIfAborted();
@@ -100,7 +100,12 @@ async function forward(
   const exchange = { request, response, signal, clock };
   let answer: IncomingMessage;
   try {
-    answer = await ask(backend, { method: request.method ?? "GET", path, headers }, exchange, request);
+    answer = await sendRequest(
+      backend,
+      { method: request.method ?? "GET", path, headers },
+      exchange,
+      request,
+    );
   } catch (error) {
     if (response.destroyed) return;
     signal.throwIfAborted();
@@ -113,8 +118,8 @@ async function forward(
     const at = { prefix, backendHost: hostPort(backend), requestHost: requestHost(request) ?? "" };
     handed.location = [rewrittenLocation(answer.headers.location, at)];
   }
-  // HTTP/2 has no words for a status.
-  const words = request.httpVersionMajor < 2 ? answer.statusMessage : undefined;
-  response.writeHead(answer.statusCode ?? 502, words, handed);
+  // HTTP/2 has no reason phrases.
+  const statusText = request.httpVersionMajor < 2 ? answer.statusMessage : undefined;
+  response.writeHead(answer.statusCode ?? 502, statusText, handed);
   await handBack(answer, exchange);
 }

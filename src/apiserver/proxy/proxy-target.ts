@@ -4,7 +4,7 @@ import { badRequest } from "../rest/refusals.ts";
 export interface ProxyName {
   readonly scheme: "http" | "https";
   readonly name: string;
-  /** "" if none was asked for. */
+  /** "" if none was requested. */
   readonly port: string;
 }
 
@@ -18,7 +18,7 @@ export function parseProxyName(kind: "node" | "pod", text: string): ProxyName {
   return { scheme: scheme || "http", name, port };
 }
 
-/** The address of a pod, and the first port that it names if none was asked for. */
+/** The address of a pod, and the first port that it names if none was requested. */
 export function podTarget(pod: Pick<Pod, "spec" | "status">, port: string): { host: string; port: string } {
   const host = pod.status?.podIPs?.[0]?.ip ?? pod.status?.podIP ?? "";
   const named = pod.spec.containers.find((container) => container.ports?.length)?.ports?.[0]?.containerPort;

@@ -2,7 +2,7 @@ import { badRequest } from "../rest/refusals.ts";
 
 const int64 = (1n << 63n) - 1n;
 
-/** A flag that is there is set, whatever it says, unless it says no. */
+/** A flag that is present is set, whatever its value, unless it is false. */
 export function flag(query: URLSearchParams, name: string): boolean {
   const value = query.get(name);
   return value !== null && value !== "0" && value.toLowerCase() !== "false";

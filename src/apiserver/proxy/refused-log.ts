@@ -1,7 +1,10 @@
 import { ApiProblem } from "../api-problem.ts";
 import { badRequest } from "../rest/refusals.ts";
 
-/** What an answer of the kubelet's that is no log is told as. The words are of the API: what the kubelet says stays mostly with it. */
+/**
+ * The error for a response of the kubelet that is not a log. The messages are those of the API; most of what the
+ * kubelet sent is dropped.
+ */
 const known: Readonly<Record<number, readonly [reason: string, message: string | undefined]>> = {
   401: ["Unauthorized", "the server has asked for the client to provide credentials"],
   403: ["Forbidden", undefined],

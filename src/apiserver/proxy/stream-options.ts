@@ -10,9 +10,9 @@ const streams = [
 
 /** What the API calls stdin the kubelet calls input, and so on. */
 export function execQuery(query: URLSearchParams): string {
-  const told = streamsOf(query);
-  for (const word of query.getAll("command")) told.append("command", word);
-  return encodeQuery(told);
+  const forwarded = streamsOf(query);
+  for (const word of query.getAll("command")) forwarded.append("command", word);
+  return encodeQuery(forwarded);
 }
 
 export function attachQuery(query: URLSearchParams): string {
@@ -20,9 +20,9 @@ export function attachQuery(query: URLSearchParams): string {
 }
 
 function streamsOf(query: URLSearchParams): URLSearchParams {
-  const told = new URLSearchParams();
-  for (const [name, known] of streams) if (flag(query, name)) told.append(known, "1");
-  return told;
+  const forwarded = new URLSearchParams();
+  for (const [name, known] of streams) if (flag(query, name)) forwarded.append(known, "1");
+  return forwarded;
 }
 
 export function portForwardQuery(query: URLSearchParams): string {

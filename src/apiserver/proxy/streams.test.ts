@@ -16,7 +16,7 @@ async function setUp(t: TestContext, options: Partial<Parameters<typeof anApi>[1
   return { kubelet, api: await anApi(t, { objects, credentials, ...options }) };
 }
 
-/** A kubelet that upgrades what it is asked, and its end of the connection. */
+/** A kubelet that upgrades every request, and its end of the connection. */
 async function upgraded(t: TestContext, path = "/exec/p?command=sh") {
   const { kubelet, api } = await setUp(t);
   const accepted = new Promise<Socket>((resolve) => {
@@ -32,7 +32,7 @@ async function upgraded(t: TestContext, path = "/exec/p?command=sh") {
   return { kubelet, api, client, socket, done };
 }
 
-/** The other side has gone, whether it said so or not. */
+/** The other side has disconnected, with or without an error. */
 const gone = (socket: Socket) =>
   new Promise<void>((resolve) =>
     socket
@@ -47,8 +47,8 @@ describe("streams", () => {
     ["/attach/p?stdout=true", "/attach/ns/p/c?output=1"],
     ["/portforward/p?ports=80", "/portForward/ns/p?port=80"],
   ];
-  for (const [asked, told] of paths) {
-    test(`${asked} is ${told} to the kubelet`, async (t) => {
+  for (const [requested, forwarded] of paths) {
+    test(`${requested} is ${forwarded} to the kubelet`, async (t) => {
       const { kubelet, api } = await setUp(t);
       const url = new Promise((resolve) => {
         kubelet.upgrade = (request, socket) => {
@@ -56,8 +56,8 @@ describe("streams", () => {
           socket.end(switching);
         };
       });
-      new RawClient(t, api.port, upgradeText(asked));
-      assert.equal(await url, told);
+      new RawClient(t, api.port, upgradeText(requested));
+      assert.equal(await url, forwarded);
     });
   }
 
@@ -92,24 +92,24 @@ describe("streams", () => {
     assert.equal(client.seen, switching);
   });
 
-  test("both sides talk, and nothing that was said early is lost", async (t) => {
+  test("both sides send, and nothing that was sent early is lost", async (t) => {
     const { kubelet, api } = await setUp(t);
     kubelet.upgrade = (_, socket, head) => {
-      // In one piece with the answer, and before the client was asked anything.
+      // In one chunk with the response, and before the client sent anything.
       socket.write(`${switching}welcome;${head}`);
-      socket.on("data", (chunk) => socket.write(`you said ${chunk};`));
+      socket.on("data", (chunk) => socket.write(`received ${chunk};`));
     };
     const client = new RawClient(t, api.port, `${upgradeText("/exec/p", "GET")}early`);
     await client.until(/welcome;.*early/s);
     client.socket.write("late");
-    await client.until(/you said late;/);
+    await client.until(/received late;/);
   });
 
   test("what one side ends the other may still answer", async (t) => {
     const { client, socket, done } = await upgraded(t);
-    const heard = text(socket);
-    client.socket.end("last words");
-    assert.equal(await heard, "last words");
+    const received = text(socket);
+    client.socket.end("last line");
+    assert.equal(await received, "last line");
     socket.end("answer");
     await client.ended;
     assert.ok(client.seen.endsWith("\r\n\r\nanswer"));
@@ -118,11 +118,11 @@ describe("streams", () => {
 
   test("and the other way round", async (t) => {
     const { client, socket, done } = await upgraded(t);
-    const heard = text(socket);
+    const received = text(socket);
     socket.end("that is all");
     await client.ended;
     client.socket.end("thanks");
-    assert.equal(await heard, "thanks");
+    assert.equal(await received, "thanks");
     await done;
   });
 
@@ -160,7 +160,7 @@ describe("streams", () => {
     const client = connect(api.port, "127.0.0.1").pause();
     t.after(() => client.destroy());
     client.write(upgradeText("/exec/p"));
-    // Nobody reads: after a while, all that lies between the two is full and nothing moves any more.
+    // Nothing is read: after a while, all buffers between the two are full and nothing moves any more.
     for (let still = 0, before = 0; still < 300; before = written) {
       await new Promise(setImmediate);
       still = written > 0 && written === before ? still + 1 : 0;
@@ -205,7 +205,7 @@ describe("streams", () => {
     });
   }
 
-  test("a kubelet that nobody is behind", async (t) => {
+  test("a kubelet that is not reachable", async (t) => {
     const { api } = await setUp(t, { objects: { pods: aPod(), nodes: aNode(1) } });
     const client = new RawClient(t, api.port, upgradeText("/attach/p"));
     await client.ended;
@@ -219,7 +219,7 @@ describe("streams", () => {
     assert.match(client.seen, /^HTTP\/1.1 400 .*"pod p does not have a host assigned"/s);
   });
 
-  test("a request that asks for no upgrade is refused", async (t) => {
+  test("a request without an upgrade is refused", async (t) => {
     const { api } = await setUp(t);
     const body = await new Promise<string>((resolve, reject) =>
       get({ port: api.port, path: "/exec/p" }, (response) => resolve(text(response))).on("error", reject),
@@ -228,9 +228,9 @@ describe("streams", () => {
   });
 
   test("who may get must be allowed to create, too", async (t) => {
-    const asked: Attributes[] = [];
+    const requested: Attributes[] = [];
     const allows = async (_: unknown, attributes: Attributes) => {
-      asked.push(attributes);
+      requested.push(attributes);
       return { allowed: false, reason: "because" };
     };
     const { kubelet, api } = await setUp(t, { authorizer: { allows } });
@@ -241,7 +241,7 @@ describe("streams", () => {
     const byPost = new RawClient(t, api.port, upgradeText("/exec/p", "POST"));
     await byPost.until(/^HTTP\/1.1 101 /);
     assert.deepEqual(
-      asked.map(({ verb, resource, subresource, namespace, name }) => [
+      requested.map(({ verb, resource, subresource, namespace, name }) => [
         verb,
         resource,
         subresource,

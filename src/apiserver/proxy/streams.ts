@@ -40,9 +40,9 @@ export function streamConnection(name: StreamName, options: KubeletConnectionOpt
       if (given.kind === "request") throw badRequest("Upgrade request required");
       const { socket, head } = given;
       const headers = requestHeaders(request, true);
-      const asked = { method: request.method ?? "GET", path, headers };
+      const requested = { method: request.method ?? "GET", path, headers };
       try {
-        await forwardUpgrade(kubelet, asked, { socket, head, signal: context.signal, clock });
+        await forwardUpgrade(kubelet, requested, { socket, head, signal: context.signal, clock });
       } catch (error) {
         if (socket.destroyed) return;
         context.signal.throwIfAborted();

@@ -9,7 +9,7 @@ import { configMap, mapsPath, testApi, widget, widgetsPath } from "./fixtures.ts
 import { refusal } from "./permission.ts";
 import type { SeenRequest } from "./rest-handler.ts";
 
-const nobody = { group: "", version: "", resource: "", subresource: "", namespace: "", name: "" };
+const noResource = { group: "", version: "", resource: "", subresource: "", namespace: "", name: "" };
 const sentences: [Partial<Attributes>, string][] = [
   [
     { verb: "list", resource: "pods", namespace: "default" },
@@ -30,8 +30,8 @@ const sentences: [Partial<Attributes>, string][] = [
   [{ verb: "get", path: "/metrics" }, 'forbidden: User "x" cannot get path "/metrics"'],
 ];
 for (const [attributes, message] of sentences)
-  test(`what is forbidden is said so: ${message}`, () => {
-    const problem = refusal({ name: "x", groups: [] }, { ...nobody, verb: "", ...attributes });
+  test(`a forbidden request is reported as such: ${message}`, () => {
+    const problem = refusal({ name: "x", groups: [] }, { ...noResource, verb: "", ...attributes });
     assert.deepEqual([problem.status, problem.reason, problem.message], [403, "Forbidden", message]);
   });
 
@@ -50,11 +50,11 @@ test("a server that is not given who may do what does not compile", (t) => {
 
 test("who is not known is refused, with a Status", async (t) => {
   const api = await testApi(t, { authenticator: { authenticate: async () => undefined } });
-  const { status, body } = await api.ask("GET", mapsPath);
+  const { status, body } = await api.send("GET", mapsPath);
   assert.deepEqual([status, body.reason, body.message], [401, "Unauthorized", "Unauthorized"]);
 });
 
-const asked: [string, string, string][] = [
+const requested: [string, string, string][] = [
   ["GET", mapsPath, "list configmaps default/"],
   ["GET", `${mapsPath}?watch=true`, "watch configmaps default/"],
   ["GET", `${mapsPath}?watch=true&fieldSelector=metadata.name%3Da`, "watch configmaps default/a"],
@@ -71,7 +71,7 @@ const asked: [string, string, string][] = [
   ["GET", "/healthz", "get /healthz"],
   ["GET", "/apis/things.example/v1", "get /apis/things.example/v1"],
 ];
-for (const [method, path, expected] of asked)
+for (const [method, path, expected] of requested)
   test(`authorizers see ${method} ${path} as "${expected}"`, async (t) => {
     const seen: Attributes[] = [];
     const authorizer = {
@@ -81,7 +81,7 @@ for (const [method, path, expected] of asked)
       },
     };
     const api = await testApi(t, { authorizer });
-    const answer = await api.ask(method, path, method === "GET" ? undefined : {});
+    const answer = await api.send(method, path, method === "GET" ? undefined : {});
     assert.equal(answer.status, 403);
     assert.match(answer.body.message, /: no$/);
     const [{ verb, resource, subresource, namespace, name, path: other }] = seen as [Attributes];
@@ -98,8 +98,8 @@ test("making something with an update or an apply needs the right to create", as
     allows: async (_: unknown, { verb }: Attributes) => ({ allowed: verb !== "create" }),
   };
   const api = await testApi(t, { authorizer });
-  assert.equal((await api.ask("PUT", `${widgetsPath}/w`, widget("w"))).status, 403);
-  const apply = await api.ask(
+  assert.equal((await api.send("PUT", `${widgetsPath}/w`, widget("w"))).status, 403);
+  const apply = await api.send(
     "PATCH",
     `${mapsPath}/a?fieldManager=me`,
     { apiVersion: "v1", kind: "ConfigMap" },
@@ -108,7 +108,7 @@ test("making something with an update or an apply needs the right to create", as
   assert.equal(apply.status, 403);
 });
 
-test("admission sees what is written, may change it, and has the last word", async (t) => {
+test("admission sees what is written, may change it, and decides last", async (t) => {
   const seen: AdmissionRequest[] = [];
   const admission = {
     async admit(request: AdmissionRequest) {
@@ -120,14 +120,14 @@ test("admission sees what is written, may change it, and has the last word", asy
     },
   };
   const api = await testApi(t, { admission });
-  const made = await api.ask("POST", mapsPath, configMap("a", { k: "1" }));
+  const made = await api.send("POST", mapsPath, configMap("a", { k: "1" }));
   assert.deepEqual(made.body.metadata.labels, { admitted: "yes" });
-  const refused = await api.ask("PUT", `${mapsPath}/a`, configMap("a", { secret: "x" }));
+  const refused = await api.send("PUT", `${mapsPath}/a`, configMap("a", { secret: "x" }));
   assert.deepEqual([refused.status, refused.body.message], [403, "not that"]);
-  assert.equal((await api.ask("GET", `${mapsPath}/a`)).body.data.secret, undefined);
-  await api.ask("DELETE", `${mapsPath}/a`, { gracePeriodSeconds: 3 });
-  await api.ask("POST", widgetsPath, widget("w"));
-  await api.ask("POST", `${widgetsPath}/w/paint`, { colour: "red" });
+  assert.equal((await api.send("GET", `${mapsPath}/a`)).body.data.secret, undefined);
+  await api.send("DELETE", `${mapsPath}/a`, { gracePeriodSeconds: 3 });
+  await api.send("POST", widgetsPath, widget("w"));
+  await api.send("POST", `${widgetsPath}/w/paint`, { colour: "red" });
   assert.deepEqual(
     seen.map(({ operation, resource, subresource, name, before }) =>
       [operation, resource, subresource, name, before === undefined ? "" : "before"].join(" "),
@@ -143,13 +143,13 @@ test("admission sees what is written, may change it, and has the last word", asy
   );
 });
 
-test("each request is told once it is over", async (t) => {
+test("each request is logged once it is complete", async (t) => {
   const seen: SeenRequest[] = [];
   const caller = { name: "x", groups: [] };
   const api = await testApi(t, {
     authenticator: { authenticate: async () => caller },
     onRequest: (request) => seen.push(request),
   });
-  await api.ask("GET", `${mapsPath}/a?x=1`);
+  await api.send("GET", `${mapsPath}/a?x=1`);
   assert.deepEqual(seen, [{ caller, verb: "get", path: `${mapsPath}/a`, query: "x=1", status: 404 }]);
 });

@@ -21,11 +21,11 @@ export class Answer {
   constructor(request: IncomingMessage, response: ServerResponse, query: URLSearchParams) {
     this.request = request;
     this.response = response;
-    const asked = query.get("pretty");
+    const requested = query.get("pretty");
     this.#pretty =
-      asked === null
+      requested === null
         ? prettyClients.test(request.headers["user-agent"] ?? "")
-        : asked !== "false" && asked !== "0";
+        : requested !== "false" && requested !== "0";
   }
 
   /** A warning that kubectl prints. */

@@ -67,11 +67,11 @@ export type BodyEncoding = "json" | "yaml" | "protobuf";
 
 export interface ParsedBody {
   readonly value: unknown;
-  /** Keys that occur twice, in words; only what YAML says of itself. */
+  /** Descriptions of duplicate keys, as reported by the YAML parser. */
   readonly duplicates: readonly string[];
 }
 
-/** `wanted` is what a message in protobuf is taken for if it does not say what it is. */
+/** `wanted` is the assumed type of a protobuf message that does not name its type. */
 export function parseBody(body: Buffer, encoding: BodyEncoding, wanted?: KindOf): ParsedBody {
   switch (encoding) {
     case "json":

@@ -8,7 +8,7 @@ export interface Served {
   readonly version: string;
   /** "v1", "coordination.k8s.io/v1". */
   readonly apiVersion: string;
-  /** As in messages and in the store: "pods", "leases.coordination.k8s.io". Of the version that is asked for. */
+  /** As in messages and in the store: "pods", "leases.coordination.k8s.io". In the requested version. */
   readonly resource: string;
   /** Where the objects are kept: the same, but for those that are also served under another group. */
   readonly storedAs: string;
@@ -101,7 +101,7 @@ function servedVersions(definition: ResourceDefinition): Served[] {
   }));
 }
 
-/** Changes a draft that came in the version asked for into the stored one. */
+/** Converts a draft from the requested version into the stored one. */
 export function toStored(served: Served, draft: Draft): void {
   served.conversion?.toStored(draft);
   draft.apiVersion = served.storedApiVersion;

@@ -9,16 +9,16 @@ import { generatedName, nameAttempts } from "./generate-name.ts";
 import { checkNamespace } from "./namespace-lifecycle.ts";
 import { invalid } from "./refusals.ts";
 import { beginMetadata, nameProblems, setGeneration, takeNamespace } from "./system-metadata.ts";
-import { admit, contextOf, type WriteDoors, type WriteRequest } from "./write-context.ts";
+import { admit, contextOf, type WriteDependencies, type WriteRequest } from "./write-context.ts";
 
 export interface CreateOptions {
-  /** It already says who owns what: the result of an apply. */
+  /** It already has managedFields: the result of an apply. */
   readonly tracked?: boolean;
 }
 
 /** Makes an object of a draft in the version of the request. The draft is used up. */
 export async function createObject(
-  doors: WriteDoors,
+  dependencies: WriteDependencies,
   request: WriteRequest,
   draft: Draft,
   options: CreateOptions = {},
@@ -28,12 +28,12 @@ export async function createObject(
     throw new ApiProblem(500, "", "resourceVersion should not be set on objects to be created");
   toStored(request.served, draft);
   const { generateName, name } = draft.metadata;
-  if (name || !generateName) return createNamed(doors, request, draft, options);
+  if (name || !generateName) return createNamed(dependencies, request, draft, options);
   for (let attempt = 1; ; attempt++) {
     const copy = structuredClone(draft);
     copy.metadata.name = generatedName(generateName);
     try {
-      return await createNamed(doors, request, copy, options);
+      return await createNamed(dependencies, request, copy, options);
     } catch (error) {
       if (!isStoreError(error, "AlreadyExists")) throw error;
       if (attempt === nameAttempts) throw noNameLeft(request, copy.metadata.name);
@@ -42,21 +42,26 @@ export async function createObject(
 }
 
 async function createNamed(
-  doors: WriteDoors,
+  dependencies: WriteDependencies,
   request: WriteRequest,
   draft: Draft,
   options: CreateOptions,
 ): Promise<StoredObject> {
   const { served, namespace, dryRun } = request;
   const { definition } = served;
-  const context = contextOf(doors, request);
+  const context = contextOf(dependencies, request);
   const { name } = draft.metadata;
   beginMetadata(draft, context.now);
   definition.defaults?.(draft);
-  // Before admission: what the API fills in by itself belongs to nobody, and so goes with nobody's apply.
+  // Before admission: fields that the API fills in have no owner, and so are not removed by any apply.
   if (!options.tracked) trackCreate(draft, request, context.now);
-  await checkNamespace(doors, served, namespace, name ?? "");
-  await admit(doors, request, { operation: "CREATE", subresource: "", name: name ?? "", object: draft });
+  await checkNamespace(dependencies, served, namespace, name ?? "");
+  await admit(dependencies, request, {
+    operation: "CREATE",
+    subresource: "",
+    name: name ?? "",
+    object: draft,
+  });
   await definition.prepareCreate?.(draft, context);
   definition.defaults?.(draft);
   setGeneration(definition, draft, undefined);
@@ -64,8 +69,8 @@ async function createNamed(
   if (problems.length > 0) throw invalid(definition, name ?? "", problems);
   const key: ObjectKey = { resource: served.storedAs, namespace, name: draft.metadata.name };
   const made = draft as unknown as ApiObject;
-  if (!dryRun) return doors.store.create(key, made);
-  await mustBeFree(doors, key);
+  if (!dryRun) return dependencies.store.create(key, made);
+  await mustBeFree(dependencies, key);
   return new StoredObject(key, made.metadata.uid, 0, JSON.stringify(made));
 }
 
@@ -80,12 +85,12 @@ function trackCreate(draft: Draft, { served, manager }: WriteRequest, now: numbe
   else delete draft.metadata.managedFields;
 }
 
-/** The main door of an object does not write what has one of its own. */
+/** The main endpoint of an object does not write what has a subresource. */
 export function ignoredByMain(definition: ResourceDefinition): readonly (readonly string[])[] {
   return definition.subresources?.status?.how === "part" ? [["status"]] : [];
 }
 
-async function mustBeFree({ store }: WriteDoors, key: ObjectKey): Promise<void> {
+async function mustBeFree({ store }: WriteDependencies, key: ObjectKey): Promise<void> {
   try {
     await store.get(key);
   } catch (error) {

@@ -10,7 +10,7 @@ export interface DecodeOptions {
   readonly encoding: BodyEncoding;
   readonly validation: FieldValidation;
   readonly fields: FieldChecks | undefined;
-  /** Told to the client, which still gets what it wants. */
+  /** Returned to the client as a warning, which still gets what it wants. */
   readonly warn: (text: string) => void;
 }
 
@@ -57,7 +57,7 @@ export function checkType(body: JsonObject, { group, version, kind }: KindOf): v
     );
 }
 
-/** With the fields that say what it is first: readers of what is stored rely on it. */
+/** With apiVersion and kind first: readers of the store rely on it. */
 export function asDraft(body: JsonObject, { group, version, kind }: KindOf): Draft {
   const { apiVersion: _, kind: __, metadata = {}, ...rest } = withoutNulls(body);
   if (!isObject(metadata)) throw unreadable({ group, version, kind }, "metadata is not an object");

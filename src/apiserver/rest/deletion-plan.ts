@@ -11,24 +11,25 @@ export type DeletionPlan =
   /** It is being deleted already, and no sooner than before. */
   | { readonly kind: "pending" };
 
-export interface DeletionAsked {
+export interface DeletionRequest {
   readonly gracePeriodSeconds?: number | undefined;
   readonly propagation?: Propagation | undefined;
   readonly now: number;
   /** How long the kind lets a deleted object live; absent if it is not graceful. */
-  readonly grace?: ((asked: number | undefined) => number) | undefined;
-  /** Which finalizers somebody will take away again. */
+  readonly grace?: ((requested: number | undefined) => number) | undefined;
+  /** Which finalizers will be removed again by a controller. */
   readonly handled: readonly Propagation[];
   /** The kind has reasons of its own to keep a deleted object. */
   readonly holds?: ((draft: Draft) => boolean) | undefined;
 }
 
-export function planDeletion(current: ApiObject, asked: DeletionAsked): DeletionPlan {
-  const { now, grace } = asked;
+export function planDeletion(current: ApiObject, requested: DeletionRequest): DeletionPlan {
+  const { now, grace } = requested;
   const draft = structuredClone(current) as unknown as Draft;
   const meta = draft.metadata;
   // A negative one has always meant "soon".
-  const seconds = asked.gracePeriodSeconds === undefined ? undefined : atLeast(asked.gracePeriodSeconds);
+  const seconds =
+    requested.gracePeriodSeconds === undefined ? undefined : atLeast(requested.gracePeriodSeconds);
 
   let graceful = false;
   if (grace && meta.deletionTimestamp !== undefined) {
@@ -46,8 +47,8 @@ export function planDeletion(current: ApiObject, asked: DeletionAsked): Deletion
     graceful = true;
   }
 
-  propagate(draft, asked);
-  const kept = (meta.finalizers ?? []).length > 0 || asked.holds?.(draft) === true;
+  propagate(draft, requested);
+  const kept = (meta.finalizers ?? []).length > 0 || requested.holds?.(draft) === true;
   if (kept && !graceful) markDeleted(draft, now);
   if (kept || (graceful && (meta.deletionGracePeriodSeconds ?? 0) > 0)) return { kind: "mark", draft };
   return { kind: "remove" };
@@ -63,7 +64,7 @@ function shorten(draft: Draft, left: number, seconds: number, now: number): void
   const meta = draft.metadata;
   const began = Date.parse(meta.deletionTimestamp!) - left * 1000;
   const end = began + seconds * 1000;
-  // Time that is over cannot be given back; whoever stops the object still gets to do so.
+  // Elapsed time cannot be given back; the component that stops the object still gets to do so.
   const over = end < now;
   meta.deletionTimestamp = wireTime(over ? now : end);
   meta.deletionGracePeriodSeconds = over && seconds !== 0 ? 1 : seconds;
@@ -79,8 +80,8 @@ function markDeleted(draft: Draft, now: number): void {
 
 const finalizerOf = { Orphan: "orphan", Foreground: "foregroundDeletion" } as const;
 
-/** What is to happen to dependents is noted as a finalizer, if there is somebody to act on it. */
-function propagate(draft: Draft, { propagation, handled }: DeletionAsked): void {
+/** What is to happen to dependents is noted as a finalizer, if a controller acts on it. */
+function propagate(draft: Draft, { propagation, handled }: DeletionRequest): void {
   if (propagation === undefined) return;
   const others = (draft.metadata.finalizers ?? []).filter(
     (name) => name !== finalizerOf.Orphan && name !== finalizerOf.Foreground,

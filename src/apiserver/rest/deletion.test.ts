@@ -3,9 +3,9 @@ import { test } from "node:test";
 import { configMap, mapsPath, testApi, widget, widgetsPath } from "./fixtures.ts";
 
 test("what is gone is answered with a Status, what stays with itself", async (t) => {
-  const { ask } = await testApi(t);
-  const { body: map } = await ask("POST", mapsPath, configMap("a"));
-  const gone = await ask("DELETE", `${mapsPath}/a`);
+  const { send } = await testApi(t);
+  const { body: map } = await send("POST", mapsPath, configMap("a"));
+  const gone = await send("DELETE", `${mapsPath}/a`);
   assert.equal(gone.status, 200);
   assert.deepEqual(gone.body, {
     kind: "Status",
@@ -15,23 +15,23 @@ test("what is gone is answered with a Status, what stays with itself", async (t)
     details: { name: "a", kind: "configmaps", uid: map.metadata.uid },
     code: 200,
   });
-  assert.equal((await ask("DELETE", `${mapsPath}/a`)).status, 404);
+  assert.equal((await send("DELETE", `${mapsPath}/a`)).status, 404);
 
-  await ask("POST", widgetsPath, widget("w"));
-  const marked = await ask("DELETE", `${widgetsPath}/w`);
+  await send("POST", widgetsPath, widget("w"));
+  const marked = await send("DELETE", `${widgetsPath}/w`);
   assert.equal(marked.status, 200);
   assert.equal(marked.body.kind, "Widget");
   assert.equal(marked.body.metadata.deletionGracePeriodSeconds, 30);
-  const again = await ask("DELETE", `${widgetsPath}/w`);
+  const again = await send("DELETE", `${widgetsPath}/w`);
   assert.equal(again.body.metadata.resourceVersion, marked.body.metadata.resourceVersion);
 });
 
 test("a graceful deletion ends with one of no grace, for the object that is meant", async (t) => {
-  const { ask } = await testApi(t);
-  const { body } = await ask("POST", widgetsPath, widget("w"));
-  await ask("DELETE", `${widgetsPath}/w`);
+  const { send } = await testApi(t);
+  const { body } = await send("POST", widgetsPath, widget("w"));
+  await send("DELETE", `${widgetsPath}/w`);
   const end = (uid: string) =>
-    ask("DELETE", `${widgetsPath}/w`, { gracePeriodSeconds: 0, preconditions: { uid } });
+    send("DELETE", `${widgetsPath}/w`, { gracePeriodSeconds: 0, preconditions: { uid } });
   const other = await end("other");
   assert.equal(other.status, 409);
   assert.equal(
@@ -40,48 +40,48 @@ test("a graceful deletion ends with one of no grace, for the object that is mean
   );
   const done = await end(body.metadata.uid);
   assert.equal(done.body.kind, "Widget");
-  assert.equal((await ask("GET", `${widgetsPath}/w`)).status, 404);
+  assert.equal((await send("GET", `${widgetsPath}/w`)).status, 404);
 });
 
 test("the last finalizer takes the object with it", async (t) => {
-  const { ask } = await testApi(t);
-  await ask("POST", mapsPath, configMap("a", {}, { finalizers: ["x.y/z"] }));
-  const marked = await ask("DELETE", `${mapsPath}/a`);
+  const { send } = await testApi(t);
+  await send("POST", mapsPath, configMap("a", {}, { finalizers: ["x.y/z"] }));
+  const marked = await send("DELETE", `${mapsPath}/a`);
   assert.deepEqual(marked.body.metadata.finalizers, ["x.y/z"]);
   assert.equal(marked.body.metadata.deletionGracePeriodSeconds, 0);
-  const more = await ask("PUT", `${mapsPath}/a`, configMap("a", {}, { finalizers: ["x.y/z", "n.e/w"] }));
+  const more = await send("PUT", `${mapsPath}/a`, configMap("a", {}, { finalizers: ["x.y/z", "n.e/w"] }));
   assert.equal(more.status, 422);
   assert.match(
     more.body.message,
     /no new finalizers can be added .* found new finalizers \[\]string\{"n\.e\/w"\}/,
   );
   const merge = { "content-type": "application/merge-patch+json" };
-  const last = await ask("PATCH", `${mapsPath}/a`, { metadata: { finalizers: null } }, merge);
+  const last = await send("PATCH", `${mapsPath}/a`, { metadata: { finalizers: null } }, merge);
   assert.equal(last.status, 200);
-  assert.equal((await ask("GET", `${mapsPath}/a`)).status, 404);
+  assert.equal((await send("GET", `${mapsPath}/a`)).status, 404);
 });
 
 test("a version in the preconditions is kept to", async (t) => {
-  const { ask } = await testApi(t);
-  const { body } = await ask("POST", mapsPath, configMap("a"));
-  const refused = await ask("DELETE", `${mapsPath}/a`, { preconditions: { resourceVersion: "1" } });
+  const { send } = await testApi(t);
+  const { body } = await send("POST", mapsPath, configMap("a"));
+  const refused = await send("DELETE", `${mapsPath}/a`, { preconditions: { resourceVersion: "1" } });
   assert.equal(refused.status, 409);
   const { resourceVersion } = body.metadata;
-  assert.equal((await ask("DELETE", `${mapsPath}/a`, { preconditions: { resourceVersion } })).status, 200);
+  assert.equal((await send("DELETE", `${mapsPath}/a`, { preconditions: { resourceVersion } })).status, 200);
 });
 
 test("many are deleted by what they are selected by", async (t) => {
-  const { ask } = await testApi(t);
+  const { send } = await testApi(t);
   for (const name of ["a", "b", "c"])
-    await ask("POST", mapsPath, configMap(name, {}, { labels: { keep: String(name === "c") } }));
-  const answer = await ask("DELETE", `${mapsPath}?labelSelector=keep!%3Dtrue`);
+    await send("POST", mapsPath, configMap(name, {}, { labels: { keep: String(name === "c") } }));
+  const answer = await send("DELETE", `${mapsPath}?labelSelector=keep!%3Dtrue`);
   assert.equal(answer.status, 200);
   assert.equal(answer.body.kind, "ConfigMapList");
   assert.deepEqual(
     answer.body.items.map((item: { metadata: { name: string } }) => item.metadata.name),
     ["a", "b"],
   );
-  const left = (await ask("GET", mapsPath)).body.items;
+  const left = (await send("GET", mapsPath)).body.items;
   assert.deepEqual(
     left.map((item: { metadata: { name: string } }) => item.metadata.name),
     ["c"],
@@ -95,20 +95,20 @@ const wrongOptions = [
 ] as const;
 for (const [options, status, message] of wrongOptions)
   test(`options of a deletion that cannot be: ${JSON.stringify(options)}`, async (t) => {
-    const { ask } = await testApi(t);
-    await ask("POST", mapsPath, configMap("a"));
-    const answer = await ask("DELETE", `${mapsPath}/a`, options);
+    const { send } = await testApi(t);
+    await send("POST", mapsPath, configMap("a"));
+    const answer = await send("DELETE", `${mapsPath}/a`, options);
     assert.equal(answer.status, status);
     assert.match(answer.body.message, message);
-    assert.equal((await ask("GET", `${mapsPath}/a`)).status, 200);
+    assert.equal((await send("GET", `${mapsPath}/a`)).status, 200);
   });
 
 test("nothing is made in a namespace that goes", async (t) => {
-  const { ask, server } = await testApi(t);
+  const { send, server } = await testApi(t);
   await server.objects.change({ resource: "namespaces", namespace: "", name: "default" }, (draft) => {
     draft.status.phase = "Terminating";
   });
-  const answer = await ask("POST", mapsPath, configMap("a"));
+  const answer = await send("POST", mapsPath, configMap("a"));
   assert.equal(answer.status, 403);
   assert.equal(
     answer.body.message,

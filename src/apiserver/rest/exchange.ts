@@ -6,11 +6,11 @@ import type { Answer } from "./answer.ts";
 import type { FieldChecks } from "./field-checks.ts";
 import type { ResourceTarget } from "./request-path.ts";
 import type { TableMaker } from "./views.ts";
-import type { WriteDoors } from "./write-context.ts";
+import type { WriteDependencies } from "./write-context.ts";
 
 /** What the handlers of requests share. */
 export interface RestParts {
-  readonly doors: WriteDoors;
+  readonly dependencies: WriteDependencies;
   readonly authorizer: Authorizer;
   readonly fields: FieldChecks | undefined;
   readonly tables: TableMaker | undefined;

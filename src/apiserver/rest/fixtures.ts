@@ -60,7 +60,7 @@ export const widgets: ResourceDefinition = {
   },
   validateUpdate: ({ spec }) =>
     spec.size > 100 ? [{ path: "spec.size", message: `Invalid value: ${spec.size}: too big` }] : [],
-  deletionGrace: (_, asked) => asked ?? 30,
+  deletionGrace: (_, requested) => requested ?? 30,
   subresources: {
     status: {
       how: "part",
@@ -88,11 +88,11 @@ export const widgets: ResourceDefinition = {
     echo: {
       how: "connect",
       verbs: ["get", "create"],
-      async connect(ref, rest, asked) {
+      async connect(ref, rest, requested) {
         const text = `${ref.namespace}/${ref.name} ${rest}`;
-        if (asked.kind === "request") asked.response.end(text);
+        if (requested.kind === "request") requested.response.end(text);
         else
-          asked.socket.end(
+          requested.socket.end(
             `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n${text}`,
           );
       },
@@ -134,7 +134,7 @@ export interface TestApi {
   readonly server: ApiServer;
   readonly store: Store;
   readonly url: string;
-  ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<TestAnswer>;
+  send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<TestAnswer>;
 }
 
 /** A server with the namespace "default", ended with the test. */
@@ -156,7 +156,7 @@ export async function testApi(
   const url = `http://127.0.0.1:${server.port}`;
   return {
     ...{ server, store, url },
-    async ask(method, path, body, headers = {}) {
+    async send(method, path, body, headers = {}) {
       const sent = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
       const response = await fetch(url + path, {
         method,

@@ -7,7 +7,10 @@ export interface Followed {
   readonly object: ApiObject;
 }
 
-/** Each change of a resource, beginning with what is there. If it falls behind what is remembered, it tells the differences. */
+/**
+ * Each change of a resource, starting with the existing objects. If it falls behind the history, it emits the
+ * differences.
+ */
 export async function* followResource(
   store: Store,
   resource: string,

@@ -5,7 +5,7 @@ const alphabet = "bcdfghjklmnpqrstvwxz2456789";
 const suffixLength = 5;
 const longestName = 63;
 
-/** How often a name is made before the client is told that there is none. */
+/** How often a name is generated before the client gets an error. */
 export const nameAttempts = 8;
 
 export function generatedName(base: string): string {

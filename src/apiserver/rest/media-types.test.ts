@@ -31,6 +31,6 @@ for (const [accept, hasTables, expected] of cases)
 
 const protobufTable = "application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io";
 for (const accept of [protobufTable, "text/html", table])
-  test(`Accept: ${accept} cannot be answered without what it asks for`, () => {
+  test(`Accept: ${accept} cannot be answered without an acceptable type`, () => {
     assert.throws(() => negotiate(accept, false), /only the following media types are accepted/);
   });

@@ -85,7 +85,7 @@ function viewOf(parameters: ReadonlyMap<string, string>, hasTables: boolean): Vi
   return undefined;
 }
 
-/** The type of a body, without its parameters. JSON if it does not say. */
+/** The media type of a body, without its parameters. JSON if it has none. */
 export function bodyEncoding(contentType: string | undefined): BodyEncoding {
   const type = mediaType(contentType);
   if (type === "" || type === "application/json") return "json";

@@ -13,7 +13,7 @@ export async function checkNamespace(
   namespace: string,
   name: string,
 ): Promise<void> {
-  // Whether a namespace is there is not told to those who ask what they may do.
+  // Whether a namespace exists is not disclosed by access reviews.
   if (namespace === "" || !catalog.has("namespaces") || served.definition.answer) return;
   let found: Record<string, unknown>;
   try {

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { configMap, mapsPath, testApi, widget, widgetsPath } from "./fixtures.ts";
 
-test("a new object gets what only the server says, and nothing of it from the client", async (t) => {
-  const { ask } = await testApi(t);
+test("a new object gets the fields that only the server sets, and none of them from the client", async (t) => {
+  const { send } = await testApi(t);
   const sent = configMap(
     "a",
     { k: "v" },
     { uid: "mine", creationTimestamp: "2001-01-01T00:00:00Z", selfLink: "/x" },
   );
-  const { status, body } = await ask("POST", mapsPath, sent);
+  const { status, body } = await send("POST", mapsPath, sent);
   assert.equal(status, 201);
   assert.equal(body.apiVersion, "v1");
   assert.equal(body.kind, "ConfigMap");
@@ -19,14 +19,14 @@ test("a new object gets what only the server says, and nothing of it from the cl
   assert.equal(body.metadata.selfLink, undefined);
   assert.equal(body.metadata.generation, undefined);
   assert.match(body.metadata.resourceVersion, /^\d+$/);
-  assert.deepEqual((await ask("GET", `${mapsPath}/a`)).body, body);
+  assert.deepEqual((await send("GET", `${mapsPath}/a`)).body, body);
 });
 
 test("generateName gets five characters more, and another try when the name is taken", async (t) => {
-  const { ask } = await testApi(t);
+  const { send } = await testApi(t);
   const body = { metadata: { generateName: "run-" } };
   const names = await Promise.all(
-    Array.from({ length: 20 }, async () => (await ask("POST", mapsPath, body)).body.metadata.name),
+    Array.from({ length: 20 }, async () => (await send("POST", mapsPath, body)).body.metadata.name),
   );
   for (const name of names) assert.match(name, /^run-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
   assert.equal(new Set(names).size, 20);
@@ -118,8 +118,8 @@ const refusals: {
 
 for (const { rule, method = "POST", path = mapsPath, body, headers, ...expected } of refusals)
   test(`refused with a Status: ${rule}`, async (t) => {
-    const { ask } = await testApi(t);
-    const answer = await ask(method, path, body, headers);
+    const { send } = await testApi(t);
+    const answer = await send(method, path, body, headers);
     assert.equal(answer.status, expected.status);
     const { kind, status, reason, message, code } = answer.body;
     assert.deepEqual(
@@ -134,9 +134,9 @@ for (const { rule, method = "POST", path = mapsPath, body, headers, ...expected 
     );
   });
 
-test("what is wrong with an object is also told as causes", async (t) => {
-  const { ask } = await testApi(t);
-  const { body } = await ask("POST", widgetsPath, widget("", { size: 101 }));
+test("validation errors of an object are also reported as causes", async (t) => {
+  const { send } = await testApi(t);
+  const { body } = await send("POST", widgetsPath, widget("", { size: 101 }));
   assert.equal(
     body.message,
     'Widget.things.example "" is invalid: [spec.size: Invalid value: 101: too big, metadata.name: Required value: name or generateName is required]',
@@ -156,35 +156,35 @@ test("what is wrong with an object is also told as causes", async (t) => {
 });
 
 test("the details of a missing object name it", async (t) => {
-  const { ask } = await testApi(t);
-  const { status, body } = await ask("GET", `${widgetsPath}/w`);
+  const { send } = await testApi(t);
+  const { status, body } = await send("GET", `${widgetsPath}/w`);
   assert.equal(status, 404);
   assert.equal(body.message, 'widgets.things.example "w" not found');
   assert.deepEqual(body.details, { name: "w", group: "things.example", kind: "widgets" });
 });
 
 test("an object that is there already stays as it is", async (t) => {
-  const { ask } = await testApi(t);
-  await ask("POST", mapsPath, configMap("a", { k: "1" }));
-  const again = await ask("POST", mapsPath, configMap("a", { k: "2" }));
+  const { send } = await testApi(t);
+  await send("POST", mapsPath, configMap("a", { k: "1" }));
+  const again = await send("POST", mapsPath, configMap("a", { k: "2" }));
   assert.equal(again.status, 409);
   assert.equal(again.body.reason, "AlreadyExists");
   assert.equal(again.body.message, 'configmaps "a" already exists');
-  assert.equal((await ask("GET", `${mapsPath}/a`)).body.data.k, "1");
+  assert.equal((await send("GET", `${mapsPath}/a`)).body.data.k, "1");
 });
 
 test("an update of a version that is past is a conflict, one without a version is not", async (t) => {
-  const { ask } = await testApi(t);
-  const first = (await ask("POST", mapsPath, configMap("a", { k: "1" }))).body;
-  const second = await ask("PUT", `${mapsPath}/a`, { ...first, data: { k: "2" } });
+  const { send } = await testApi(t);
+  const first = (await send("POST", mapsPath, configMap("a", { k: "1" }))).body;
+  const second = await send("PUT", `${mapsPath}/a`, { ...first, data: { k: "2" } });
   assert.equal(second.status, 200);
-  const late = await ask("PUT", `${mapsPath}/a`, { ...first, data: { k: "3" } });
+  const late = await send("PUT", `${mapsPath}/a`, { ...first, data: { k: "3" } });
   assert.equal(late.status, 409);
   assert.equal(
     late.body.message,
     'Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your changes to the latest version and try again',
   );
-  const plain = await ask("PUT", `${mapsPath}/a`, configMap("a", { k: "4" }));
+  const plain = await send("PUT", `${mapsPath}/a`, configMap("a", { k: "4" }));
   assert.equal(plain.status, 200);
   assert.equal(plain.body.metadata.uid, first.metadata.uid);
   assert.equal(plain.body.metadata.creationTimestamp, first.metadata.creationTimestamp);
@@ -200,16 +200,16 @@ const putRefusals = [
 ] as const;
 for (const [body, message] of putRefusals)
   test(`an update has to be of the object in its path: ${message}`, async (t) => {
-    const { ask } = await testApi(t);
-    await ask("POST", mapsPath, configMap("a"));
-    const answer = await ask("PUT", `${mapsPath}/a`, body);
+    const { send } = await testApi(t);
+    await send("POST", mapsPath, configMap("a"));
+    const answer = await send("PUT", `${mapsPath}/a`, body);
     assert.deepEqual([answer.status, answer.body.message], [400, message]);
   });
 
 test("an update with the uid of another object is a conflict", async (t) => {
-  const { ask } = await testApi(t);
-  const { body } = await ask("POST", mapsPath, configMap("a"));
-  const answer = await ask("PUT", `${mapsPath}/a`, configMap("a", {}, { uid: "other" }));
+  const { send } = await testApi(t);
+  const { body } = await send("POST", mapsPath, configMap("a"));
+  const answer = await send("PUT", `${mapsPath}/a`, configMap("a", {}, { uid: "other" }));
   assert.equal(answer.status, 409);
   assert.equal(
     answer.body.message,
@@ -218,17 +218,17 @@ test("an update with the uid of another object is a conflict", async (t) => {
 });
 
 test("PUT makes what is not there only for kinds that allow it", async (t) => {
-  const { ask } = await testApi(t);
-  assert.equal((await ask("PUT", `${mapsPath}/a`, configMap("a"))).status, 404);
-  const made = await ask("PUT", `${widgetsPath}/w`, widget("w"));
+  const { send } = await testApi(t);
+  assert.equal((await send("PUT", `${mapsPath}/a`, configMap("a"))).status, 404);
+  const made = await send("PUT", `${widgetsPath}/w`, widget("w"));
   assert.equal(made.status, 201);
-  assert.equal((await ask("PUT", `${widgetsPath}/w`, widget("w"))).status, 200);
+  assert.equal((await send("PUT", `${widgetsPath}/w`, widget("w"))).status, 200);
 });
 
 test("generation counts changes of the spec, not of metadata or status", async (t) => {
-  const { ask } = await testApi(t);
+  const { send } = await testApi(t);
   const generation = async (method: string, path: string, body: object) =>
-    (await ask(method, path, body)).body.metadata.generation;
+    (await send(method, path, body)).body.metadata.generation;
   assert.equal(await generation("POST", widgetsPath, widget("w", {}, { generation: 7 })), 1);
   const path = `${widgetsPath}/w`;
   assert.equal(await generation("PUT", path, widget("w", {}, { labels: { a: "b" } })), 1);
@@ -237,36 +237,36 @@ test("generation counts changes of the spec, not of metadata or status", async (
     await generation("PUT", `${path}/status`, { ...widget("w", { size: 9 }), status: { ok: true } }),
     2,
   );
-  const { body } = await ask("GET", path);
+  const { body } = await send("GET", path);
   assert.deepEqual([body.spec.size, body.status.ok], [2, true]);
   assert.equal(
-    (await ask("PUT", path, { ...widget("w", { size: 2 }), status: { ok: false } })).body.status.ok,
+    (await send("PUT", path, { ...widget("w", { size: 2 }), status: { ok: false } })).body.status.ok,
     true,
   );
 });
 
 test("a write that changes nothing gets no new version", async (t) => {
-  const { ask } = await testApi(t);
-  const { body } = await ask("POST", mapsPath, configMap("a", { k: "v" }));
-  const same = await ask("PUT", `${mapsPath}/a`, configMap("a", { k: "v" }, { managedFields: undefined }));
+  const { send } = await testApi(t);
+  const { body } = await send("POST", mapsPath, configMap("a", { k: "v" }));
+  const same = await send("PUT", `${mapsPath}/a`, configMap("a", { k: "v" }, { managedFields: undefined }));
   assert.equal(same.body.metadata.resourceVersion, body.metadata.resourceVersion);
 });
 
 test("a dry run answers what would be, and writes nothing", async (t) => {
-  const { ask, store } = await testApi(t);
+  const { send, store } = await testApi(t);
   const version = store.currentVersion;
-  const made = await ask("POST", `${mapsPath}?dryRun=All`, configMap("a"));
+  const made = await send("POST", `${mapsPath}?dryRun=All`, configMap("a"));
   assert.equal(made.status, 201);
   assert.ok(made.body.metadata.uid);
   assert.equal(made.body.metadata.resourceVersion, undefined);
   assert.equal(store.currentVersion, version);
-  await ask("POST", mapsPath, configMap("a", { k: "1" }));
-  assert.equal((await ask("POST", `${mapsPath}?dryRun=All`, configMap("a"))).status, 409);
-  const put = await ask("PUT", `${mapsPath}/a?dryRun=All`, configMap("a", { k: "2" }));
+  await send("POST", mapsPath, configMap("a", { k: "1" }));
+  assert.equal((await send("POST", `${mapsPath}?dryRun=All`, configMap("a"))).status, 409);
+  const put = await send("PUT", `${mapsPath}/a?dryRun=All`, configMap("a", { k: "2" }));
   assert.equal(put.body.data.k, "2");
-  assert.equal((await ask("DELETE", `${mapsPath}/a?dryRun=All`)).status, 200);
-  assert.equal((await ask("GET", `${mapsPath}/a`)).body.data.k, "1");
-  const bad = await ask("POST", `${mapsPath}?dryRun=Some`, configMap("b"));
+  assert.equal((await send("DELETE", `${mapsPath}/a?dryRun=All`)).status, 200);
+  assert.equal((await send("GET", `${mapsPath}/a`)).body.data.k, "1");
+  const bad = await send("POST", `${mapsPath}?dryRun=Some`, configMap("b"));
   assert.match(
     bad.body.message,
     /^CreateOptions\.meta\.k8s\.io "" is invalid: dryRun: Unsupported value: \["Some"\]/,
@@ -274,11 +274,11 @@ test("a dry run answers what would be, and writes nothing", async (t) => {
 });
 
 test("YAML comes in and goes out", async (t) => {
-  const { ask } = await testApi(t);
+  const { send } = await testApi(t);
   const yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: v\n";
-  const made = await ask("POST", mapsPath, yaml, { "content-type": "application/yaml" });
+  const made = await send("POST", mapsPath, yaml, { "content-type": "application/yaml" });
   assert.equal(made.status, 201);
-  const got = await ask("GET", `${mapsPath}/a`, undefined, { accept: "application/yaml" });
+  const got = await send("GET", `${mapsPath}/a`, undefined, { accept: "application/yaml" });
   assert.match(got.text, /^apiVersion: v1\nkind: ConfigMap\n/);
   assert.equal(got.headers.get("content-type"), "application/yaml");
 });
@@ -298,14 +298,14 @@ test("protobuf comes in, JSON goes out", async (t) => {
 });
 
 test("a body that is too large is refused", async (t) => {
-  const { ask } = await testApi(t, { maxBodyBytes: 1000 });
-  const answer = await ask("POST", mapsPath, configMap("a", { k: "x".repeat(1000) }));
+  const { send } = await testApi(t, { maxBodyBytes: 1000 });
+  const answer = await send("POST", mapsPath, configMap("a", { k: "x".repeat(1000) }));
   assert.deepEqual([answer.status, answer.body.message], [413, "Request entity too large: limit is 1000"]);
 });
 
 test("large answers are packed for those who can unpack them", async (t) => {
-  const { ask, url } = await testApi(t);
-  await ask("POST", mapsPath, configMap("a", { k: "x".repeat(200_000) }));
+  const { send, url } = await testApi(t);
+  await send("POST", mapsPath, configMap("a", { k: "x".repeat(200_000) }));
   const plain = await fetch(`${url}${mapsPath}/a`, { headers: { "accept-encoding": "identity" } });
   assert.equal(plain.headers.get("content-encoding"), null);
   assert.equal(((await plain.json()) as { data: { k: string } }).data.k.length, 200_000);
@@ -315,43 +315,43 @@ test("large answers are packed for those who can unpack them", async (t) => {
 });
 
 test("objects that are also served under another group are the same objects", async (t) => {
-  const { ask } = await testApi(t);
+  const { send } = await testApi(t);
   const other = "/apis/notes.example/v1/namespaces/default/notes";
-  const made = await ask("POST", other, { metadata: { name: "n" }, words: { k: "v" } });
+  const made = await send("POST", other, { metadata: { name: "n" }, words: { k: "v" } });
   assert.equal(made.status, 201);
   assert.deepEqual([made.body.apiVersion, made.body.words], ["notes.example/v1", { k: "v" }]);
-  const stored = (await ask("GET", "/api/v1/namespaces/default/notes/n")).body;
+  const stored = (await send("GET", "/api/v1/namespaces/default/notes/n")).body;
   assert.deepEqual([stored.apiVersion, stored.data, stored.words], ["v1", { k: "v" }, undefined]);
-  const patched = await ask(
+  const patched = await send(
     "PATCH",
     `${other}/n`,
     { words: { k: "w" } },
     { "content-type": "application/merge-patch+json" },
   );
   assert.deepEqual(patched.body.words, { k: "w" });
-  const list = (await ask("GET", other)).body;
+  const list = (await send("GET", other)).body;
   assert.deepEqual([list.apiVersion, list.items[0].words], ["notes.example/v1", { k: "w" }]);
 });
 
 test("an action does what it is for, and a connection is handed on", async (t) => {
-  const { ask } = await testApi(t);
-  await ask("POST", widgetsPath, widget("w"));
-  const painted = await ask("POST", `${widgetsPath}/w/paint`, { kind: "Paint", colour: "red" });
+  const { send } = await testApi(t);
+  await send("POST", widgetsPath, widget("w"));
+  const painted = await send("POST", `${widgetsPath}/w/paint`, { kind: "Paint", colour: "red" });
   assert.deepEqual([painted.status, painted.body.colour], [201, "red"]);
-  assert.equal((await ask("GET", `${widgetsPath}/w`)).body.spec.colour, "red");
-  assert.equal((await ask("GET", `${widgetsPath}/w/paint`)).status, 405);
-  assert.equal((await ask("GET", `${widgetsPath}/w/echo/a%2Fb/c?x=1`)).text, "default/w /a%2Fb/c");
-  assert.equal((await ask("PUT", `${widgetsPath}/w/echo`, {})).status, 405);
-  assert.equal((await ask("GET", `${widgetsPath}/w/nothing`)).status, 404);
+  assert.equal((await send("GET", `${widgetsPath}/w`)).body.spec.colour, "red");
+  assert.equal((await send("GET", `${widgetsPath}/w/paint`)).status, 405);
+  assert.equal((await send("GET", `${widgetsPath}/w/echo/a%2Fb/c?x=1`)).text, "default/w /a%2Fb/c");
+  assert.equal((await send("PUT", `${widgetsPath}/w/echo`, {})).status, 405);
+  assert.equal((await send("GET", `${widgetsPath}/w/nothing`)).status, 404);
 });
 
 test("writers that come together all get their turn", async (t) => {
-  const { ask } = await testApi(t);
-  await ask("POST", mapsPath, configMap("a"));
+  const { send } = await testApi(t);
+  await send("POST", mapsPath, configMap("a"));
   const merge = { "content-type": "application/merge-patch+json" };
   const answers = await Promise.all(
-    Array.from({ length: 30 }, (_, i) => ask("PATCH", `${mapsPath}/a`, { data: { [`k${i}`]: "v" } }, merge)),
+    Array.from({ length: 30 }, (_, i) => send("PATCH", `${mapsPath}/a`, { data: { [`k${i}`]: "v" } }, merge)),
   );
   assert.ok(answers.every(({ status }) => status === 200));
-  assert.equal(Object.keys((await ask("GET", `${mapsPath}/a`)).body.data).length, 30);
+  assert.equal(Object.keys((await send("GET", `${mapsPath}/a`)).body.data).length, 30);
 });

@@ -120,7 +120,7 @@ function applier(request: PatchRequest): Update["make"] {
       ignored: subresource ? subresource.part.ignored : ignoredByMain(served.definition),
       force: query.force === true,
     });
-    // A door to a part of an object makes no object.
+    // A subresource of an object creates no object.
     if (!before && subresource) return undefined;
     const report = reportFields(fields, kindOf(served), result, undefined);
     const draft: Draft = asDraft(report.value as JsonObject, kindOf(served));
@@ -129,7 +129,7 @@ function applier(request: PatchRequest): Update["make"] {
   };
 }
 
-/** An apply is refused for unknown fields, whatever the client says of validation: nobody could own them. */
+/** An apply is refused for unknown fields, whatever validation the client requests: they could have no owner. */
 function checkApplied({ served, fields }: PatchRequest, applied: JsonObject, metadata: JsonObject): void {
   const wanted = kindOf(served);
   const report = reportFields(fields, wanted, applied, undefined);
@@ -158,9 +158,9 @@ function kindOf({ group, version, definition }: Served): KindOf {
 
 /** A patch may be worked out several times; who sent it is warned once. */
 function once(warn: (text: string) => void): (text: string) => void {
-  const said = new Set<string>();
+  const warnings = new Set<string>();
   return (text) => {
-    if (!said.has(text)) warn(text);
-    said.add(text);
+    if (!warnings.has(text)) warn(text);
+    warnings.add(text);
   };
 }

@@ -14,9 +14,9 @@ const patches = [
 ] as const;
 for (const [kind, headers, patch, data] of patches)
   test(`a ${kind} patch`, async (t) => {
-    const { ask } = await testApi(t);
-    await ask("POST", mapsPath, configMap("a", { a: "1" }));
-    const answer = await ask("PATCH", `${mapsPath}/a`, patch, headers);
+    const { send } = await testApi(t);
+    await send("POST", mapsPath, configMap("a", { a: "1" }));
+    const answer = await send("PATCH", `${mapsPath}/a`, patch, headers);
     assert.equal(answer.status, 200);
     assert.deepEqual(answer.body.data, data);
   });
@@ -50,19 +50,19 @@ const refused = [
 ] as const;
 for (const [rule, name, headers, patch, status, message] of refused)
   test(`a patch is refused: ${rule}`, async (t) => {
-    const { ask } = await testApi(t);
-    await ask("POST", mapsPath, configMap("a"));
-    const answer = await ask("PATCH", `${mapsPath}/${name}`, patch, headers);
+    const { send } = await testApi(t);
+    await send("POST", mapsPath, configMap("a"));
+    const answer = await send("PATCH", `${mapsPath}/${name}`, patch, headers);
     assert.deepEqual([answer.status, answer.body.message], [status, message]);
   });
 
 test("a patch of the status leaves the spec alone, and the other way round", async (t) => {
-  const { ask } = await testApi(t);
-  await ask("POST", widgetsPath, widget("w", { size: 3 }));
+  const { send } = await testApi(t);
+  await send("POST", widgetsPath, widget("w", { size: 3 }));
   const change = { spec: { size: 4 }, status: { ok: true } };
-  const status = await ask("PATCH", `${widgetsPath}/w/status`, change, merge);
+  const status = await send("PATCH", `${widgetsPath}/w/status`, change, merge);
   assert.deepEqual([status.body.spec.size, status.body.status], [3, { ok: true }]);
-  const spec = await ask("PATCH", `${widgetsPath}/w`, { spec: { size: 4 }, status: { ok: false } }, merge);
+  const spec = await send("PATCH", `${widgetsPath}/w`, { spec: { size: 4 }, status: { ok: false } }, merge);
   assert.deepEqual([spec.body.spec.size, spec.body.status], [4, { ok: true }]);
   const managers = spec.body.metadata.managedFields.map(
     (entry: { manager: string; subresource?: string; fieldsV1: object }) => [
@@ -77,32 +77,32 @@ test("a patch of the status leaves the spec alone, and the other way round", asy
 });
 
 test("apply makes an object, and again changes nothing", async (t) => {
-  const { ask } = await testApi(t);
+  const { send } = await testApi(t);
   const yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: v\n";
   const path = `${mapsPath}/a?fieldManager=me`;
-  const made = await ask("PATCH", path, yaml, applied);
+  const made = await send("PATCH", path, yaml, applied);
   assert.equal(made.status, 201);
   assert.deepEqual(made.body.data, { k: "v" });
-  const again = await ask("PATCH", path, yaml, applied);
+  const again = await send("PATCH", path, yaml, applied);
   assert.equal(again.status, 200);
   assert.equal(again.body.metadata.resourceVersion, made.body.metadata.resourceVersion);
 });
 
 test("apply does not take what others own, unless forced", async (t) => {
-  const { ask } = await testApi(t);
+  const { send } = await testApi(t);
   const body = (value: string) =>
     `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: ${value}\n`;
-  await ask("PATCH", `${mapsPath}/a?fieldManager=me`, body("mine"), applied);
-  const conflict = await ask("PATCH", `${mapsPath}/a?fieldManager=you`, body("yours"), applied);
+  await send("PATCH", `${mapsPath}/a?fieldManager=me`, body("mine"), applied);
+  const conflict = await send("PATCH", `${mapsPath}/a?fieldManager=you`, body("yours"), applied);
   assert.equal(conflict.status, 409);
   assert.equal(conflict.body.reason, "Conflict");
   assert.equal(conflict.body.message, 'Apply failed with 1 conflict: conflict with "me": .data.k');
   assert.deepEqual(conflict.body.details.causes, [
     { reason: "FieldManagerConflict", message: 'conflict with "me"', field: ".data.k" },
   ]);
-  const forced = await ask("PATCH", `${mapsPath}/a?fieldManager=you&force=true`, body("yours"), applied);
+  const forced = await send("PATCH", `${mapsPath}/a?fieldManager=you&force=true`, body("yours"), applied);
   assert.equal(forced.body.data.k, "yours");
-  const unnamed = await ask("PATCH", `${mapsPath}/a`, body("x"), applied);
+  const unnamed = await send("PATCH", `${mapsPath}/a`, body("x"), applied);
   assert.deepEqual(
     [unnamed.status, unnamed.body.message],
     [
@@ -110,21 +110,21 @@ test("apply does not take what others own, unless forced", async (t) => {
       'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
     ],
   );
-  const merged = await ask("PATCH", `${mapsPath}/a?force=true`, {}, merge);
+  const merged = await send("PATCH", `${mapsPath}/a?force=true`, {}, merge);
   assert.match(merged.body.message, /force: Forbidden: may not be specified for non-apply patch/);
 });
 
-test("what the API adds to a new object belongs to nobody; what it was asked for, defaults too, to who made it", async (t) => {
-  const { ask } = await testApi(t);
+test("what the API adds to a new object has no owner; what was requested, defaults too, is owned by its creator", async (t) => {
+  const { send } = await testApi(t);
   const owned = ({ body }: { body: { metadata: { managedFields?: { fieldsV1: object }[] } } }) =>
     body.metadata.managedFields?.map(({ fieldsV1 }) => fieldsV1);
   const labels = { a: "1" };
-  const namespace = await ask("POST", "/api/v1/namespaces", { metadata: { name: "n", labels } });
+  const namespace = await send("POST", "/api/v1/namespaces", { metadata: { name: "n", labels } });
   assert.deepEqual(namespace.body.status, { phase: "Active" });
   assert.deepEqual(owned(namespace), [{ "f:metadata": { "f:labels": { ".": {}, "f:a": {} } } }]);
-  const bare = await ask("POST", "/api/v1/namespaces", { metadata: { name: "bare" } });
+  const bare = await send("POST", "/api/v1/namespaces", { metadata: { name: "bare" } });
   assert.equal(owned(bare), undefined);
-  const made = await ask("POST", widgetsPath, widget("w", {}));
+  const made = await send("POST", widgetsPath, widget("w", {}));
   assert.deepEqual(owned(made), [{ "f:spec": { "f:size": {} } }]);
 });
 
@@ -155,10 +155,10 @@ const fields = {
   },
 };
 
-test("unknown fields: refused, warned of or let go, as the client wishes, and never kept", async (t) => {
-  const { ask } = await testApi(t, { fields });
+test("unknown fields: refused, warned of or dropped, as the client chooses, and never kept", async (t) => {
+  const { send } = await testApi(t, { fields });
   const body = { ...configMap("a"), foo: 1 };
-  const strict = await ask("POST", `${mapsPath}?fieldValidation=Strict`, body);
+  const strict = await send("POST", `${mapsPath}?fieldValidation=Strict`, body);
   assert.deepEqual(
     [strict.status, strict.body.message],
     [
@@ -166,30 +166,33 @@ test("unknown fields: refused, warned of or let go, as the client wishes, and ne
       'ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: unknown field "foo"',
     ],
   );
-  const warned = await ask("POST", mapsPath, body);
+  const warned = await send("POST", mapsPath, body);
   assert.equal(warned.status, 201);
   assert.equal(warned.headers.get("warning"), '299 - "unknown field \\"foo\\""');
   assert.equal(warned.body.foo, undefined);
-  const ignored = await ask("PUT", `${mapsPath}/a?fieldValidation=Ignore`, body);
+  const ignored = await send("PUT", `${mapsPath}/a?fieldValidation=Ignore`, body);
   assert.equal(ignored.headers.get("warning"), null);
   assert.equal(ignored.status, 200);
-  const patched = await ask("PATCH", `${mapsPath}/a?fieldValidation=Strict`, { foo: 1 }, merge);
+  const patched = await send("PATCH", `${mapsPath}/a?fieldValidation=Strict`, { foo: 1 }, merge);
   assert.equal(patched.status, 422);
   assert.match(
     patched.body.message,
     /^ "" is invalid: patch: Invalid value: ".*": strict decoding error: unknown field "foo"$/,
   );
-  const apply = await ask("PATCH", `${mapsPath}/a?fieldManager=me`, JSON.stringify(body), applied);
+  const apply = await send("PATCH", `${mapsPath}/a?fieldManager=me`, JSON.stringify(body), applied);
   assert.equal(
     apply.body.message,
     "failed to create typed patch object (/a; /v1, Kind=ConfigMap): .foo: field not declared in schema",
   );
-  const twice = await ask(
+  const twice = await send(
     "POST",
     `${mapsPath}?fieldValidation=Strict`,
     '{"metadata":{"name":"b"},"data":{"k":"1","k":"2"}}',
   );
   assert.match(twice.body.message, /strict decoding error: duplicate field "data\.k"$/);
-  const broken = await ask("POST", `${mapsPath}?fieldValidation=Ignore`, { ...configMap("b"), broken: true });
+  const broken = await send("POST", `${mapsPath}?fieldValidation=Ignore`, {
+    ...configMap("b"),
+    broken: true,
+  });
   assert.match(broken.body.message, /cannot be handled as a ConfigMap: json: cannot unmarshal bool into/);
 });

@@ -4,7 +4,7 @@ import { decodeProtobuf, encodeProtobuf, protobufType } from "../protobuf/protob
 import { configMap, mapsPath, type TestApi, testApi, widget, widgetsPath } from "./fixtures.ts";
 
 /** A client that takes and sends nothing but protobuf. */
-async function ask(api: TestApi, method: string, path: string, body?: object) {
+async function send(api: TestApi, method: string, path: string, body?: object) {
   const response = await fetch(api.url + path, {
     method,
     headers: { accept: protobufType, ...(body && { "content-type": protobufType }) },
@@ -18,26 +18,26 @@ async function ask(api: TestApi, method: string, path: string, body?: object) {
 
 test("an object that is sent as protobuf is kept, and answered as protobuf if nothing else is taken", async (t) => {
   const api = await testApi(t);
-  const made = await ask(api, "POST", mapsPath, configMap("a", { k: "v" }));
+  const made = await send(api, "POST", mapsPath, configMap("a", { k: "v" }));
   assert.equal(made.status, 201);
-  const kept = await api.ask("GET", `${mapsPath}/a`);
+  const kept = await api.send("GET", `${mapsPath}/a`);
   assert.deepEqual(kept.body.data, { k: "v" });
   assert.deepEqual(made.object(), kept.body);
-  assert.deepEqual((await ask(api, "GET", `${mapsPath}/a`)).object(), kept.body);
+  assert.deepEqual((await send(api, "GET", `${mapsPath}/a`)).object(), kept.body);
 });
 
 test("a list in protobuf has its version and all of its objects", async (t) => {
   const api = await testApi(t);
-  for (const name of ["a", "b"]) await api.ask("POST", mapsPath, configMap(name, { k: name }));
-  const { bytes } = await ask(api, "GET", mapsPath);
-  const list = await api.ask("GET", mapsPath);
+  for (const name of ["a", "b"]) await api.send("POST", mapsPath, configMap(name, { k: name }));
+  const { bytes } = await send(api, "GET", mapsPath);
+  const list = await api.send("GET", mapsPath);
   assert.deepEqual(bytes, encodeProtobuf(list.body));
   assert.equal(list.body.items.length, 2);
 });
 
 test("a refusal is protobuf, too", async (t) => {
   const api = await testApi(t);
-  const { status, object } = await ask(api, "GET", `${mapsPath}/none`);
+  const { status, object } = await send(api, "GET", `${mapsPath}/none`);
   assert.equal(status, 404);
   const { kind, reason, message, details } = object();
   assert.deepEqual(
@@ -48,18 +48,18 @@ test("a refusal is protobuf, too", async (t) => {
 
 test("options of a deletion may be protobuf", async (t) => {
   const api = await testApi(t);
-  await api.ask("POST", mapsPath, configMap("a"));
+  await api.send("POST", mapsPath, configMap("a"));
   const options = (uid: string) => ({ apiVersion: "v1", kind: "DeleteOptions", preconditions: { uid } });
-  const refused = await ask(api, "DELETE", `${mapsPath}/a`, options("another"));
+  const refused = await send(api, "DELETE", `${mapsPath}/a`, options("another"));
   assert.equal(refused.status, 409);
-  const { uid } = (await api.ask("GET", `${mapsPath}/a`)).body.metadata;
-  assert.equal((await ask(api, "DELETE", `${mapsPath}/a`, options(uid))).status, 200);
+  const { uid } = (await api.send("GET", `${mapsPath}/a`)).body.metadata;
+  assert.equal((await send(api, "DELETE", `${mapsPath}/a`, options(uid))).status, 200);
 });
 
 test("a kind that has no form in protobuf is not acceptable", async (t) => {
   const api = await testApi(t);
-  await api.ask("POST", widgetsPath, widget("w"));
-  const { status, object } = await ask(api, "GET", `${widgetsPath}/w`);
+  await api.send("POST", widgetsPath, widget("w"));
+  const { status, object } = await send(api, "GET", `${widgetsPath}/w`);
   assert.deepEqual([status, object().reason], [406, "NotAcceptable"]);
 });
 
@@ -84,11 +84,11 @@ test("a watch in protobuf sends a frame for each change", async (t) => {
     const [type, object] = eventOf(value!);
     return `${type} ${(object.metadata as { name: string }).name} ${JSON.stringify(object.data)}`;
   };
-  await api.ask("POST", mapsPath, configMap("a", { k: "v" }));
+  await api.send("POST", mapsPath, configMap("a", { k: "v" }));
   assert.equal(await next(), 'ADDED a {"k":"v"}');
-  await api.ask("PUT", `${mapsPath}/a`, configMap("a", { k: "x".repeat(300) }));
+  await api.send("PUT", `${mapsPath}/a`, configMap("a", { k: "x".repeat(300) }));
   assert.equal(await next(), `MODIFIED a {"k":"${"x".repeat(300)}"}`);
-  await api.ask("DELETE", `${mapsPath}/a`);
+  await api.send("DELETE", `${mapsPath}/a`);
   assert.match(await next(), /^DELETED a /);
   await frames.return(undefined);
 });

@@ -74,7 +74,7 @@ function managerProblem(manager: string): string | undefined {
   return `Invalid value: ${JSON.stringify(manager)}: invalid character at position ${at}`;
 }
 
-/** Whoever names no field manager is known by the first word of its user agent. */
+/** A client that names no field manager is known by the product name of its user agent. */
 export function managerOf(fieldManager: string, userAgent: string | undefined): string {
   if (fieldManager !== "") return fieldManager;
   const [word = ""] = (userAgent ?? "").split("/");

@@ -27,7 +27,7 @@ export async function serveGet(exchange: Exchange, served: Served): Promise<void
   const { parts, query, signal, answer } = exchange;
   const how = presentation(exchange, served);
   const notOlderThan = parseVersion(query.get("resourceVersion") ?? undefined);
-  const found = await parts.doors.store.get(keyOf(exchange, served), { notOlderThan, signal });
+  const found = await parts.dependencies.store.get(keyOf(exchange, served), { notOlderThan, signal });
   return answer.json(200, objectText(how, found));
 }
 
@@ -37,7 +37,7 @@ export async function serveList(exchange: Exchange, served: Served): Promise<voi
   const how = presentation(exchange, served);
   const { namespace, name } = target;
   const scope = selection(served, { ...query, namespace, name });
-  const { store } = parts.doors;
+  const { store } = parts.dependencies;
   if (exchange.verb === "watch") return serveWatch({ store, scope, query, how, answer, signal });
   const { limit, continueToken } = query;
   const page = await store.list(scope, { moment: listMoment(query), limit, continueToken, signal });

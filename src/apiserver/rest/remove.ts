@@ -6,7 +6,7 @@ import { kindName } from "./catalog.ts";
 import type { DeleteOptions, Propagation } from "./delete-options.ts";
 import { planDeletion } from "./deletion-plan.ts";
 import { conflictProblem } from "./refusals.ts";
-import { admit, contextOf, type WriteDoors, type WriteRequest } from "./write-context.ts";
+import { admit, contextOf, type WriteDependencies, type WriteRequest } from "./write-context.ts";
 
 export interface Removed {
   readonly object: StoredObject;
@@ -18,7 +18,7 @@ class Overtaken extends Error {}
 
 /** Deletes an object, or begins to. */
 export async function removeObject(
-  doors: WriteDoors,
+  dependencies: WriteDependencies,
   request: WriteRequest,
   name: string,
   options: DeleteOptions,
@@ -27,9 +27,9 @@ export async function removeObject(
   const key: ObjectKey = { resource: served.storedAs, namespace, name };
   for (;;) {
     if (signal.aborted) throw abortError(signal.reason);
-    const seen = await doors.store.get(key);
+    const seen = await dependencies.store.get(key);
     try {
-      return await removeSeen(doors, request, seen, options);
+      return await removeSeen(dependencies, request, seen, options);
     } catch (error) {
       if (!(error instanceof Overtaken)) throw error;
     }
@@ -37,7 +37,7 @@ export async function removeObject(
 }
 
 async function removeSeen(
-  doors: WriteDoors,
+  dependencies: WriteDependencies,
   request: WriteRequest,
   seen: StoredObject,
   options: DeleteOptions,
@@ -45,9 +45,9 @@ async function removeSeen(
   const { served, dryRun } = request;
   const { definition } = served;
   const { key, value: current } = seen;
-  const context = contextOf(doors, request);
+  const context = contextOf(dependencies, request);
   checkPreconditions(request, seen, options);
-  await admit(doors, request, {
+  await admit(dependencies, request, {
     ...{ operation: "DELETE", subresource: "", name: key.name },
     ...{ before: current, options },
   });
@@ -56,8 +56,8 @@ async function removeSeen(
     gracePeriodSeconds: options.gracePeriodSeconds,
     propagation: propagationOf(options),
     now: context.now,
-    grace: deletionGrace && ((asked) => deletionGrace.call(definition, current, asked, context)),
-    handled: doors.propagation,
+    grace: deletionGrace && ((requested) => deletionGrace.call(definition, current, requested, context)),
+    handled: dependencies.propagation,
     holds: holds && ((draft) => holds.call(definition, draft as unknown as ApiObject)),
   });
   switch (plan.kind) {
@@ -67,7 +67,7 @@ async function removeSeen(
       await definition.prepareDelete?.(plan.draft, context);
       const object = plan.draft as unknown as ApiObject;
       if (dryRun) return { object: asStored(seen, object), gone: false };
-      const written = await doors.store.apply(key, (now) => {
+      const written = await dependencies.store.apply(key, (now) => {
         if (now?.version !== seen.version) throw new Overtaken();
         return { kind: "put", object };
       });
@@ -78,7 +78,7 @@ async function removeSeen(
       if (dryRun) return { object: seen, gone: true };
       try {
         const { uid, version } = seen;
-        return { object: await doors.store.delete(key, { uid, version }), gone: true };
+        return { object: await dependencies.store.delete(key, { uid, version }), gone: true };
       } catch (error) {
         if (isStoreError(error, "Conflict")) throw new Overtaken();
         throw error;

@@ -1,4 +1,4 @@
-/** What a path asks for. */
+/** The target of a request path. */
 export type Target =
   | ResourceTarget
   /** /version, /healthz, /apis/apps/v1: all that is no object and no collection. */

@@ -7,10 +7,10 @@ import { serveAction, serveConnection, serveReview } from "./subresources.ts";
 import { serveVirtual } from "./virtual.ts";
 import { serveCreate, serveDelete, serveDeleteCollection, servePatch, serveUpdate } from "./writes.ts";
 
-/** Does what a request for a resource asks for. */
+/** Handles a request for a resource. */
 export async function serveResource(exchange: Exchange, upgrade?: ConnectRequest): Promise<void> {
   const { parts, target } = exchange;
-  const served = parts.doors.catalog.find(target.apiVersion, target.resource);
+  const served = parts.dependencies.catalog.find(target.apiVersion, target.resource);
   if (!served) throw noSuchResource();
   checkScope(exchange, served);
   if (target.subresource !== "") return serveSubresource(exchange, served, upgrade);
@@ -70,9 +70,9 @@ async function serveSubresource(
     if (verb !== "create") throw methodNotAllowed();
     return serveAction(exchange, served, found);
   }
-  const door = { name, part: found };
+  const partTarget = { name, part: found };
   if (verb === "get") return serveGet(exchange, served);
-  if (verb === "update") return serveUpdate(exchange, served, door);
-  if (verb === "patch") return servePatch(exchange, served, door);
+  if (verb === "update") return serveUpdate(exchange, served, partTarget);
+  if (verb === "patch") return servePatch(exchange, served, partTarget);
   throw methodNotAllowed();
 }

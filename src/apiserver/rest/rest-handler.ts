@@ -13,7 +13,7 @@ import { serveResource } from "./resources.ts";
 import { asProblem, continueTokenOf, type Status, type Subject, statusOf } from "./status.ts";
 import { attributesOf, verbOf } from "./verbs.ts";
 
-/** What was asked for and how it ended, for whoever counts or looks on. */
+/** The request and its result, for metrics and logs. */
 export interface SeenRequest {
   readonly caller: Caller | undefined;
   readonly verb: string;
@@ -45,7 +45,7 @@ export class RestHandler {
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { path, query, text } = splitUrl(request.url ?? "/");
     const answer = new Answer(request, response, query);
-    response.on("error", () => {}); // a client that went away is not our trouble
+    response.on("error", () => {}); // a client that disconnected is not our error
     const seen = { caller: undefined as Caller | undefined, verb: (request.method ?? "").toLowerCase() };
     const controller = this.#begin();
     const onClose = () => controller.abort();
@@ -57,7 +57,7 @@ export class RestHandler {
     } finally {
       response.off("close", onClose);
       this.#open.delete(controller);
-      this.#tell({ ...seen, path, query: text, status: response.statusCode });
+      this.#log({ ...seen, path, query: text, status: response.statusCode });
     }
   }
 
@@ -77,7 +77,7 @@ export class RestHandler {
       status = refusal.code;
       if (!socket.destroyed) socket.end(rawAnswer(refusal));
     } finally {
-      this.#tell({ ...seen, path, query: text, status });
+      this.#log({ ...seen, path, query: text, status });
       if (socket.destroyed) this.#open.delete(controller);
       else socket.on("close", () => this.#open.delete(controller));
     }
@@ -137,7 +137,7 @@ export class RestHandler {
   #isLong(target: Target, verb: string): boolean {
     if (target.kind === "other") return false;
     if (verb === "watch") return true;
-    const served = this.#o.doors.catalog.find(target.apiVersion, target.resource);
+    const served = this.#o.dependencies.catalog.find(target.apiVersion, target.resource);
     return served?.definition.subresources?.[target.subresource]?.how === "connect";
   }
 
@@ -157,7 +157,7 @@ export class RestHandler {
       });
       if (isAbort(error)) endUnreadBody(request);
     } catch {
-      response.destroy(); // there is nobody left to tell
+      response.destroy(); // the client is gone
     }
   }
 
@@ -168,14 +168,14 @@ export class RestHandler {
     return { name, group, object: target.name, resource: group ? `${name}.${group}` : name };
   }
 
-  #tell(seen: SeenRequest): void {
+  #log(seen: SeenRequest): void {
     const { caller, verb, path, status } = seen;
     this.#o.logger.debug(3, "Request", { verb, path, status, user: caller?.name });
     this.#o.onRequest?.(seen);
   }
 }
 
-/** An upgrade has a socket and no response; whoever serves one writes to the socket. */
+/** An upgrade has a socket and no response; its handler writes to the socket. */
 const noResponse = { headersSent: false } as unknown as ServerResponse;
 
 function splitUrl(url: string): { path: string; query: URLSearchParams; text: string } {

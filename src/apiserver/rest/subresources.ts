@@ -26,8 +26,8 @@ export async function serveAction(
   takeNamespace(body, target.namespace);
   const request = writeRequest(exchange, served, query);
   const { subresource, name } = target;
-  await admit(parts.doors, request, { operation: "CREATE", subresource, name, object: body });
-  const result = await action.act(refOf(exchange, served), body, contextOf(parts.doors, request));
+  await admit(parts.dependencies, request, { operation: "CREATE", subresource, name, object: body });
+  const result = await action.act(refOf(exchange, served), body, contextOf(parts.dependencies, request));
   return answer.object(201, result);
 }
 
@@ -40,9 +40,9 @@ export async function serveReview(exchange: Exchange, served: Served): Promise<v
   const draft = await decodedBody(exchange, kindServed(served), query);
   takeNamespace(draft, target.namespace);
   const request = writeRequest(exchange, served, query);
-  const context = contextOf(parts.doors, request);
+  const context = contextOf(parts.dependencies, request);
   definition.defaults?.(draft);
-  await admit(parts.doors, request, { operation: "CREATE", subresource: "", name: "", object: draft });
+  await admit(parts.dependencies, request, { operation: "CREATE", subresource: "", name: "", object: draft });
   await definition.prepareCreate?.(draft, context);
   const problems = definition.validate?.(draft, context) ?? [];
   if (problems.length > 0) throw invalid(definition, draft.metadata.name ?? "", problems);
@@ -59,5 +59,10 @@ export function serveConnection(
   const { parts, target, verb } = exchange;
   if (!(connection.verbs as readonly string[]).includes(verb)) throw methodNotAllowed();
   const write = writeRequest(exchange, served, { dryRun: false, fieldManager: "" });
-  return connection.connect(refOf(exchange, served), target.rest, request, contextOf(parts.doors, write));
+  return connection.connect(
+    refOf(exchange, served),
+    target.rest,
+    request,
+    contextOf(parts.dependencies, write),
+  );
 }

@@ -16,7 +16,7 @@ export function takeNamespace(draft: Draft, namespace: string): void {
   else metadata.namespace = namespace;
 }
 
-/** What only the server says of a new object. */
+/** What only the server sets in a new object. */
 export function beginMetadata(draft: Draft, now: number): void {
   const meta = draft.metadata;
   meta.uid = randomUUID();
@@ -27,7 +27,7 @@ export function beginMetadata(draft: Draft, now: number): void {
   dropSelfLink(meta);
 }
 
-/** What only the server says of an object stays as it was. */
+/** What only the server sets in an object stays as it was. */
 export function keepMetadata(draft: Draft, before: ApiObject): void {
   const meta = draft.metadata as unknown as Record<string, unknown>;
   for (const field of kept) {
@@ -52,7 +52,7 @@ function dropSelfLink(meta: DraftMeta): void {
   delete (meta as { selfLink?: string }).selfLink;
 }
 
-/** metadata.generation counts what users want, not what they are told. */
+/** metadata.generation counts changes of the desired state, not of the status. */
 export function setGeneration(
   definition: ResourceDefinition,
   draft: Draft,
@@ -63,21 +63,21 @@ export function setGeneration(
   if (!counts) {
     if (old === undefined) delete draft.metadata.generation;
   } else if (!before) draft.metadata.generation = 1;
-  else if (isSameWish(draft, before)) {
+  else if (hasSameSpec(draft, before)) {
     if (old !== undefined) draft.metadata.generation = old;
   } else draft.metadata.generation = (old ?? 0) + 1;
 }
 
 const notCounted = new Set(["apiVersion", "kind", "metadata", "status"]);
 
-function isSameWish(draft: Draft, before: ApiObject): boolean {
+function hasSameSpec(draft: Draft, before: ApiObject): boolean {
   const fields = new Set([...Object.keys(draft), ...Object.keys(before)]);
   return [...fields].every(
     (field) => notCounted.has(field) || jsonEqual(draft[field] as Json, before[field] as Json),
   );
 }
 
-/** Names are parts of paths, whatever else a kind asks of them. */
+/** Names are parts of paths, whatever else a kind requires of them. */
 export function nameProblems({ metadata: { name } }: Draft): Problem[] {
   if (!name) return [{ path: "metadata.name", message: "Required value: name or generateName is required" }];
   const wrong =
@@ -89,7 +89,7 @@ export function nameProblems({ metadata: { name } }: Draft): Problem[] {
     : [];
 }
 
-/** Whoever is about to go takes no new promises. */
+/** An object that is being deleted takes no new finalizers. */
 export function finalizerProblems(draft: Draft, before: ApiObject): Problem[] {
   if (before.metadata.deletionTimestamp === undefined) return [];
   const old = (before.metadata.finalizers as string[] | undefined) ?? [];

@@ -6,7 +6,7 @@ import { configMap, mapsPath, testApi, widget, widgetsPath } from "./fixtures.ts
 
 const ref = (name: string) => ({ resource: "widgets.things.example", namespace: "default", name });
 
-test("the API's own door keeps the rules, and refuses with what HTTP would answer", async (t) => {
+test("the API's internal access keeps the rules, and refuses with the errors of HTTP", async (t) => {
   const { server } = await testApi(t);
   const { objects } = server;
   const made = await objects.create("widgets.things.example", {
@@ -30,7 +30,7 @@ test("the API's own door keeps the rules, and refuses with what HTTP would answe
   assert.equal((await objects.list("widgets.things.example", "default")).length, 1);
 });
 
-test("the status is changed through its own door", async (t) => {
+test("the status is changed through its subresource", async (t) => {
   const { server } = await testApi(t);
   const { objects } = server;
   await objects.create("widgets.things.example", { metadata: { name: "w", namespace: "default" } });
@@ -47,8 +47,8 @@ test("the status is changed through its own door", async (t) => {
   assert.deepEqual([main?.spec, main?.status], [{ size: 5 }, { ok: true }]);
 });
 
-test("a door that is only for the API itself is not there over HTTP, and may change without counting", async (t) => {
-  const { server, ask } = await testApi(t);
+test("an internal subresource is not served over HTTP, and may change without counting", async (t) => {
+  const { server, send } = await testApi(t);
   const { objects } = server;
   await objects.create("widgets.things.example", { metadata: { name: "w", namespace: "default" } });
   const grow = (draft: Draft) => {
@@ -57,7 +57,7 @@ test("a door that is only for the API itself is not there over HTTP, and may cha
   const hidden = await objects.change(ref("w"), grow, { subresource: "hidden" });
   assert.deepEqual([hidden?.spec, hidden?.metadata.generation], [{ size: 2 }, 1]);
   assert.equal((await objects.change(ref("w"), grow))?.metadata.generation, 2);
-  assert.equal((await ask("GET", `${widgetsPath}/w/hidden`)).status, 404);
+  assert.equal((await send("GET", `${widgetsPath}/w/hidden`)).status, 404);
 });
 
 test("changes that meet are all done", async (t) => {
@@ -76,9 +76,9 @@ test("changes that meet are all done", async (t) => {
 
 test("what is followed begins with what is there, and misses nothing when it falls behind", async (t) => {
   const api = await testApi(t, { storeOptions: { recentEvents: 1 } });
-  const { server, store, ask } = api;
-  await ask("POST", widgetsPath, widget("a"));
-  await ask("POST", widgetsPath, widget("b"));
+  const { server, store, send } = api;
+  await send("POST", widgetsPath, widget("a"));
+  await send("POST", widgetsPath, widget("b"));
   const controller = new AbortController();
   const followed = server.objects.follow("widgets.things.example", controller.signal)[Symbol.asyncIterator]();
   const next = async () => {
@@ -90,13 +90,13 @@ test("what is followed begins with what is there, and misses nothing when it fal
   await server.objects.change(ref("b"), (draft) => {
     draft.spec.size = 2;
   });
-  await ask("POST", widgetsPath, widget("c"));
-  await ask("POST", mapsPath, configMap("x"));
-  await ask("POST", mapsPath, configMap("y"));
+  await send("POST", widgetsPath, widget("c"));
+  await send("POST", mapsPath, configMap("x"));
+  await send("POST", mapsPath, configMap("y"));
   store.compact();
   assert.deepEqual([await next(), await next(), await next()], ["DELETED a", "MODIFIED b", "ADDED c"]);
   const rest = next();
-  await ask("POST", widgetsPath, widget("d"));
+  await send("POST", widgetsPath, widget("d"));
   assert.equal(await rest, "ADDED d");
   const end = followed.next();
   controller.abort();
@@ -105,8 +105,8 @@ test("what is followed begins with what is there, and misses nothing when it fal
 
 test("what a dry run's own objects write is not written", async (t) => {
   const api = await testApi(t);
-  await api.ask("POST", widgetsPath, widget("w"));
-  const painted = await api.ask("POST", `${widgetsPath}/w/paint?dryRun=All`, { colour: "red" });
+  await api.send("POST", widgetsPath, widget("w"));
+  const painted = await api.send("POST", `${widgetsPath}/w/paint?dryRun=All`, { colour: "red" });
   assert.equal(painted.status, 201);
-  assert.equal((await api.ask("GET", `${widgetsPath}/w`)).body.spec.colour, undefined);
+  assert.equal((await api.send("GET", `${widgetsPath}/w`)).body.spec.colour, undefined);
 });

@@ -8,34 +8,37 @@ import { type Followed, followResource } from "./follow.ts";
 import { removeObject } from "./remove.ts";
 import { asProblem } from "./status.ts";
 import { updateObject } from "./update.ts";
-import { subjectOf, type WriteDoors, type WriteRequest } from "./write-context.ts";
+import { subjectOf, type WriteDependencies, type WriteRequest } from "./write-context.ts";
 
 /** Who the API itself is. */
 const systemCaller: Caller = { name: "system:apiserver", groups: ["system:masters"] };
 
 const systemManager = "apiserver";
 
-/** The API's own door to its objects: the same rules as over HTTP, and refusals are ApiProblems. */
+/** The API's internal access to its objects: the same rules as over HTTP, and refusals are ApiProblems. */
 export class SystemObjects implements Objects {
-  readonly #doors: WriteDoors;
+  readonly #dependencies: WriteDependencies;
   readonly #dryRun: boolean;
   readonly #signal: AbortSignal;
 
-  constructor(doors: WriteDoors, options: { readonly dryRun: boolean; readonly signal: AbortSignal }) {
-    this.#doors = doors;
+  constructor(
+    dependencies: WriteDependencies,
+    options: { readonly dryRun: boolean; readonly signal: AbortSignal },
+  ) {
+    this.#dependencies = dependencies;
     this.#dryRun = options.dryRun;
     this.#signal = options.signal;
   }
 
   async get({ resource, namespace, name }: ObjectRef): Promise<ApiObject | undefined> {
-    const { storedAs } = this.#doors.catalog.named(resource);
-    return present(this.#doors.store.get({ resource: storedAs, namespace, name }));
+    const { storedAs } = this.#dependencies.catalog.named(resource);
+    return present(this.#dependencies.store.get({ resource: storedAs, namespace, name }));
   }
 
   async list(resource: string, namespace?: string): Promise<readonly ApiObject[]> {
-    const { storedAs } = this.#doors.catalog.named(resource);
+    const { storedAs } = this.#dependencies.catalog.named(resource);
     const scope = { resource: storedAs, ...(namespace && { namespace }) };
-    return (await this.#doors.store.list(scope)).items.map(({ value }) => value);
+    return (await this.#dependencies.store.list(scope)).items.map(({ value }) => value);
   }
 
   async create(
@@ -47,7 +50,7 @@ export class SystemObjects implements Objects {
     const body = structuredClone(draft) as unknown as JsonObject;
     const own = asDraft(body, { group, version, kind: definition.kind });
     return this.#do(request, draft.metadata.name ?? "", async () => {
-      return (await createObject(this.#doors, request, own)).value;
+      return (await createObject(this.#dependencies, request, own)).value;
     });
   }
 
@@ -58,19 +61,19 @@ export class SystemObjects implements Objects {
   ): Promise<ApiObject | undefined> {
     const request = this.#request(ref.resource, ref.namespace);
     const { definition } = request.served;
-    const { subresource: door, uid } = options;
-    const part = door === undefined ? undefined : definition.subresources?.[door];
-    if (door !== undefined && part?.how !== "part")
-      throw new Error(`${ref.resource} have no part ${JSON.stringify(door)}`);
+    const { subresource: partName, uid } = options;
+    const part = partName === undefined ? undefined : definition.subresources?.[partName];
+    if (partName !== undefined && part?.how !== "part")
+      throw new Error(`${ref.resource} have no part ${JSON.stringify(partName)}`);
     const make = (draft: Draft | undefined): Draft | undefined => {
       if (!draft || (uid !== undefined && draft.metadata.uid !== uid)) return undefined;
       change(draft);
       return draft;
     };
-    const subresource = door !== undefined && part?.how === "part" ? { name: door, part } : undefined;
+    const subresource = partName !== undefined && part?.how === "part" ? { name: partName, part } : undefined;
     return this.#do(request, ref.name, () => {
       const update = { name: ref.name, make, ...(subresource && { subresource }) };
-      return present(updateObject(this.#doors, request, update).then(({ object }) => object));
+      return present(updateObject(this.#dependencies, request, update).then(({ object }) => object));
     });
   }
 
@@ -80,23 +83,27 @@ export class SystemObjects implements Objects {
   ): Promise<ApiObject | undefined> {
     const request = this.#request(ref.resource, ref.namespace);
     const { uid, gracePeriodSeconds } = options;
-    const asked = {
+    const requested = {
       dryRun: this.#dryRun,
       ...(uid !== undefined && { preconditions: { uid } }),
       ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
     };
     return this.#do(request, ref.name, () =>
-      present(removeObject(this.#doors, request, ref.name, asked).then(({ object }) => object)),
+      present(removeObject(this.#dependencies, request, ref.name, requested).then(({ object }) => object)),
     );
   }
 
   follow(resource: string, signal: AbortSignal): AsyncIterable<Followed> {
-    return followResource(this.#doors.store, this.#doors.catalog.named(resource).storedAs, signal);
+    return followResource(
+      this.#dependencies.store,
+      this.#dependencies.catalog.named(resource).storedAs,
+      signal,
+    );
   }
 
   #request(resource: string, namespace: string): WriteRequest {
     return {
-      served: this.#doors.catalog.named(resource),
+      served: this.#dependencies.catalog.named(resource),
       namespace,
       caller: systemCaller,
       manager: systemManager,

@@ -10,20 +10,20 @@ import { isReleased } from "./deletion-plan.ts";
 import { invalid } from "./refusals.ts";
 import { servedCopy } from "./served-form.ts";
 import { finalizerProblems, keepMetadata, setGeneration, takeNamespace } from "./system-metadata.ts";
-import { admit, contextOf, type WriteDoors, type WriteRequest } from "./write-context.ts";
+import { admit, contextOf, type WriteDependencies, type WriteRequest } from "./write-context.ts";
 
 export interface Update {
   readonly name: string;
-  /** The door it comes through, if not the main one. */
+  /** The subresource that is updated, if not the main resource. */
   readonly subresource?: { readonly name: string; readonly part: PartSubresource };
   /**
-   * What the object becomes, in the version of the request; called again when somebody else was faster. Gets a copy of
-   * what is there. Undefined: there is nothing to make something of.
+   * What the object becomes, in the version of the request; called again on a write conflict. Gets a copy of the
+   * current object. Undefined: there is nothing to update.
    */
   make(before: Draft | undefined): Draft | undefined;
-  /** Asked before something is made that was not there: changing and making are different rights. */
+  /** Called before an object is created that did not exist: update and create are different verbs. */
   readonly mayCreate?: () => Promise<void>;
-  /** `make` also says who owns what: an apply. */
+  /** `make` also sets managedFields: an apply. */
   readonly tracked?: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface Updated {
 
 /** Changes an object, or makes it if there is none and `make` has something all the same. */
 export async function updateObject(
-  doors: WriteDoors,
+  dependencies: WriteDependencies,
   request: WriteRequest,
   update: Update,
 ): Promise<Updated> {
@@ -42,22 +42,23 @@ export async function updateObject(
   const key: ObjectKey = { resource: served.storedAs, namespace, name: update.name };
   for (;;) {
     if (signal.aborted) throw abortError(signal.reason);
-    const seen = await present(doors, key);
+    const seen = await present(dependencies, key);
     const draft = update.make(seen && servedCopy(served, seen));
     if (!draft) throw notFound(key);
     try {
-      if (!seen) return { object: await createMissing(doors, request, update, key, draft), created: true };
-      return { object: await change(doors, request, update, seen, draft), created: false };
+      if (!seen)
+        return { object: await createMissing(dependencies, request, update, key, draft), created: true };
+      return { object: await change(dependencies, request, update, seen, draft), created: false };
     } catch (error) {
       if (!(error instanceof Overtaken)) throw error;
     }
   }
 }
 
-/** Somebody else wrote between the look and the write. */
+/** Another client wrote between the read and the write. */
 class Overtaken extends Error {}
 
-async function present({ store }: WriteDoors, key: ObjectKey): Promise<StoredObject | undefined> {
+async function present({ store }: WriteDependencies, key: ObjectKey): Promise<StoredObject | undefined> {
   try {
     return await store.get(key);
   } catch (error) {
@@ -67,7 +68,7 @@ async function present({ store }: WriteDoors, key: ObjectKey): Promise<StoredObj
 }
 
 async function createMissing(
-  doors: WriteDoors,
+  dependencies: WriteDependencies,
   request: WriteRequest,
   update: Update,
   key: ObjectKey,
@@ -82,7 +83,7 @@ async function createMissing(
     );
   await update.mayCreate?.();
   try {
-    return await createObject(doors, request, draft, { tracked: update.tracked === true });
+    return await createObject(dependencies, request, draft, { tracked: update.tracked === true });
   } catch (error) {
     if (isStoreError(error, "AlreadyExists")) throw new Overtaken();
     throw error;
@@ -90,7 +91,7 @@ async function createMissing(
 }
 
 async function change(
-  doors: WriteDoors,
+  dependencies: WriteDependencies,
   request: WriteRequest,
   update: Update,
   seen: StoredObject,
@@ -100,7 +101,7 @@ async function change(
   const { definition } = served;
   const { key, value: before } = seen;
   const { subresource } = update;
-  const context = contextOf(doors, request);
+  const context = contextOf(dependencies, request);
   takeNamespace(draft, namespace);
   const { uid, resourceVersion } = draft.metadata;
   if (uid && uid !== seen.uid)
@@ -110,7 +111,7 @@ async function change(
   toStored(served, draft);
   keepMetadata(draft, before);
   definition.defaults?.(draft);
-  await admit(doors, request, {
+  await admit(dependencies, request, {
     ...{ operation: "UPDATE", subresource: subresource?.name ?? "" },
     ...{ name: key.name, object: draft, before },
   });
@@ -139,7 +140,7 @@ async function change(
   const object = after as unknown as ApiObject;
   if (dryRun) return dryResult(seen, object);
   const released = isReleased(before, draft, definition.holds?.(object) === true);
-  const written = await doors.store.apply(key, (current) => {
+  const written = await dependencies.store.apply(key, (current) => {
     if (current?.version !== seen.version) throw new Overtaken();
     return released ? { kind: "delete", last: object } : { kind: "put", object };
   });

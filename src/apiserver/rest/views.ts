@@ -94,7 +94,7 @@ export function listText(how: Presentation, items: readonly StoredObject[], meta
   }
 }
 
-/** A place in the history, told as an object that is nothing but its version. */
+/** A position in the history, sent as an object that has only its version. */
 export function bookmarkText({ served, view }: Presentation, version: number, endOfInitial: boolean): string {
   const metadata = {
     resourceVersion: String(version),

@@ -10,7 +10,7 @@ import { listText, objectText } from "./views.ts";
 import { contextOf } from "./write-context.ts";
 import { writeRequest } from "./writes.ts";
 
-/** Objects that are made when they are asked for: they have no versions, so that lists have no pages. */
+/** Objects that are generated on request: they have no versions, so that lists have no pages. */
 export async function serveVirtual(
   exchange: Exchange,
   served: Served,
@@ -39,7 +39,7 @@ export async function serveVirtual(
 
 function contextFor(exchange: Exchange, served: Served): RequestContext {
   const request = writeRequest(exchange, served, { dryRun: false, fieldManager: "" });
-  return contextOf(exchange.parts.doors, request);
+  return contextOf(exchange.parts.dependencies, request);
 }
 
 function asStored(served: Served, object: ApiObject): StoredObject {

@@ -21,7 +21,7 @@ export interface WatchRequest {
   readonly signal: AbortSignal;
 }
 
-/** Sends what changes, a line or a frame a change, until somebody has enough. */
+/** Sends changes, a line or a frame for each, until client or server ends the watch. */
 export async function serveWatch(request: WatchRequest): Promise<void> {
   const { store, scope, query, answer, how, signal } = request;
   const start = watchStart(query);

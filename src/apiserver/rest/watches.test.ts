@@ -37,16 +37,16 @@ async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string,
 const brief = (line: WatchLine | undefined) =>
   line && `${line.type} ${line.object.metadata?.name ?? ""}`.trim();
 
-test("a watch tells what is there, and then what changes", async (t) => {
+test("a watch sends the existing objects, and then the changes", async (t) => {
   const api = await testApi(t);
-  await api.ask("POST", mapsPath, configMap("a"));
+  await api.send("POST", mapsPath, configMap("a"));
   const watch = await openWatch(api, `${mapsPath}?watch=1`);
   assert.equal(brief(await watch.next()), "ADDED a");
-  await api.ask("PUT", `${mapsPath}/a`, configMap("a", { k: "v" }));
+  await api.send("PUT", `${mapsPath}/a`, configMap("a", { k: "v" }));
   const changed = await watch.next();
   assert.equal(brief(changed), "MODIFIED a");
   assert.equal(changed?.object.kind, "ConfigMap");
-  await api.ask("DELETE", `${mapsPath}/a`);
+  await api.send("DELETE", `${mapsPath}/a`);
   const deleted = await watch.next();
   assert.equal(brief(deleted), "DELETED a");
   assert.ok(
@@ -57,17 +57,17 @@ test("a watch tells what is there, and then what changes", async (t) => {
 
 test("a watch goes on from the version of a list", async (t) => {
   const api = await testApi(t);
-  await api.ask("POST", mapsPath, configMap("a"));
-  const { resourceVersion } = (await api.ask("GET", mapsPath)).body.metadata;
-  await api.ask("POST", mapsPath, configMap("b"));
+  await api.send("POST", mapsPath, configMap("a"));
+  const { resourceVersion } = (await api.send("GET", mapsPath)).body.metadata;
+  await api.send("POST", mapsPath, configMap("b"));
   const watch = await openWatch(api, `${mapsPath}?watch=true&resourceVersion=${resourceVersion}`);
   assert.equal(brief(await watch.next()), "ADDED b");
   await watch.cancel();
 });
 
-test("a streamed list ends with a bookmark that says so", async (t) => {
+test("a streamed list ends with a bookmark that marks its end", async (t) => {
   const api = await testApi(t);
-  await api.ask("POST", mapsPath, configMap("a"));
+  await api.send("POST", mapsPath, configMap("a"));
   const query = "watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan";
   const watch = await openWatch(api, `${mapsPath}?${query}`);
   assert.equal(brief(await watch.next()), "ADDED a");
@@ -83,9 +83,9 @@ test("what begins or ceases to match is added or deleted for the watcher", async
   const api = await testApi(t);
   const labelled = (on: string) => configMap("a", {}, { labels: { on } });
   const watch = await openWatch(api, `${mapsPath}?watch=1&labelSelector=on%3Dyes`);
-  await api.ask("POST", mapsPath, labelled("no"));
-  await api.ask("PUT", `${mapsPath}/a`, labelled("yes"));
-  await api.ask("PUT", `${mapsPath}/a`, labelled("no"));
+  await api.send("POST", mapsPath, labelled("no"));
+  await api.send("PUT", `${mapsPath}/a`, labelled("yes"));
+  await api.send("PUT", `${mapsPath}/a`, labelled("no"));
   assert.equal(brief(await watch.next()), "ADDED a");
   assert.equal(brief(await watch.next()), "DELETED a");
   await watch.cancel();
@@ -95,34 +95,34 @@ test("one object is watched by a field selector, and by its path", async (t) => 
   const api = await testApi(t);
   for (const path of [`${mapsPath}?watch=1&fieldSelector=metadata.name%3Db`, `${mapsPath}/b?watch=1`]) {
     const watch = await openWatch(api, path);
-    await api.ask("POST", mapsPath, configMap("a"));
-    await api.ask("POST", mapsPath, configMap("b"));
+    await api.send("POST", mapsPath, configMap("a"));
+    await api.send("POST", mapsPath, configMap("b"));
     assert.equal(brief(await watch.next()), "ADDED b");
     await watch.cancel();
-    await api.ask("DELETE", mapsPath);
+    await api.send("DELETE", mapsPath);
   }
 });
 
 test("a version that is forgotten is an error in the watch, and a Status for a list", async (t) => {
   const api = await testApi(t, { storeOptions: { recentEvents: 1 } });
-  await api.ask("POST", mapsPath, configMap("a"));
-  const { resourceVersion } = (await api.ask("GET", mapsPath)).body.metadata;
-  await api.ask("POST", mapsPath, configMap("b"));
-  await api.ask("POST", mapsPath, configMap("c"));
+  await api.send("POST", mapsPath, configMap("a"));
+  const { resourceVersion } = (await api.send("GET", mapsPath)).body.metadata;
+  await api.send("POST", mapsPath, configMap("b"));
+  await api.send("POST", mapsPath, configMap("c"));
   api.store.compact();
   const watch = await openWatch(api, `${mapsPath}?watch=1&resourceVersion=${resourceVersion}`);
   const line = await watch.next();
   assert.equal(line?.type, "ERROR");
   assert.deepEqual([line?.object.code, line?.object.reason], [410, "Expired"]);
   assert.equal(await watch.next(), undefined);
-  const list = await api.ask(
+  const list = await api.send(
     "GET",
     `${mapsPath}?resourceVersion=${resourceVersion}&resourceVersionMatch=Exact`,
   );
   assert.deepEqual([list.status, list.body.reason], [410, "Expired"]);
 });
 
-test("a watch ends after the time it was asked for, with a bookmark", async (t) => {
+test("a watch ends after the requested time, with a bookmark", async (t) => {
   const api = await testApi(t);
   const watch = await openWatch(api, `${mapsPath}?watch=1&timeoutSeconds=1&allowWatchBookmarks=1`);
   assert.equal((await watch.next())?.type, "BOOKMARK");
@@ -131,20 +131,20 @@ test("a watch ends after the time it was asked for, with a bookmark", async (t) 
 
 test("pages: the same moment, to the end", async (t) => {
   const api = await testApi(t);
-  for (const name of ["a", "b", "c"]) await api.ask("POST", mapsPath, configMap(name));
-  const first = (await api.ask("GET", `${mapsPath}?limit=2`)).body;
+  for (const name of ["a", "b", "c"]) await api.send("POST", mapsPath, configMap(name));
+  const first = (await api.send("GET", `${mapsPath}?limit=2`)).body;
   assert.deepEqual([first.items.length, first.metadata.remainingItemCount], [2, 1]);
-  await api.ask("DELETE", `${mapsPath}/c`);
-  const second = (await api.ask("GET", `${mapsPath}?limit=2&continue=${first.metadata.continue}`)).body;
+  await api.send("DELETE", `${mapsPath}/c`);
+  const second = (await api.send("GET", `${mapsPath}?limit=2&continue=${first.metadata.continue}`)).body;
   assert.deepEqual([second.items.length, second.metadata.continue], [1, undefined]);
   assert.equal(second.metadata.resourceVersion, first.metadata.resourceVersion);
 });
 
 test("items of a list do not repeat what they are; the list of nothing is empty", async (t) => {
   const api = await testApi(t);
-  assert.deepEqual((await api.ask("GET", "/apis/things.example/v1/widgets")).body.items, []);
-  await api.ask("POST", widgetsPath, widget("w"));
-  const { kind, apiVersion, items } = (await api.ask("GET", "/apis/things.example/v1/widgets")).body;
+  assert.deepEqual((await api.send("GET", "/apis/things.example/v1/widgets")).body.items, []);
+  await api.send("POST", widgetsPath, widget("w"));
+  const { kind, apiVersion, items } = (await api.send("GET", "/apis/things.example/v1/widgets")).body;
   assert.deepEqual([kind, apiVersion], ["WidgetList", "things.example/v1"]);
   assert.deepEqual([items[0].kind, items[0].metadata.name], [undefined, "w"]);
 });
@@ -160,7 +160,7 @@ const wrong = [
 for (const [query, status] of wrong)
   test(`a list that cannot be: ${query}`, async (t) => {
     const api = await testApi(t, { storeOptions: { freshnessMs: 1 } });
-    const answer = await api.ask("GET", `${mapsPath}?${query}`);
+    const answer = await api.send("GET", `${mapsPath}?${query}`);
     assert.equal(answer.status, status);
     assert.equal(answer.body.kind, "Status");
   });
@@ -174,36 +174,36 @@ const tables = (
   rows: objects.map(({ metadata }) => ({ cells: [metadata.name] })),
 });
 
-test("objects, lists and watches are tables for those who ask for them", async (t) => {
+test("objects, lists and watches are tables for clients that request them", async (t) => {
   const api = await testApi(t, { tables });
   const accept = { accept: "application/json;as=Table;v=v1;g=meta.k8s.io,application/json" };
-  await api.ask("POST", mapsPath, configMap("a"));
-  const one = (await api.ask("GET", `${mapsPath}/a`, undefined, accept)).body;
+  await api.send("POST", mapsPath, configMap("a"));
+  const one = (await api.send("GET", `${mapsPath}/a`, undefined, accept)).body;
   assert.deepEqual([one.kind, one.apiVersion, one.rows], ["Table", "meta.k8s.io/v1", [{ cells: ["a"] }]]);
-  const list = (await api.ask("GET", mapsPath, undefined, accept)).body;
+  const list = (await api.send("GET", mapsPath, undefined, accept)).body;
   assert.equal(list.metadata.resourceVersion, String(api.store.currentVersion));
   const watch = await openWatch(api, `${mapsPath}?watch=1`, accept);
   assert.equal((await watch.next())?.object.columnDefinitions.length, 1);
-  await api.ask("PUT", `${mapsPath}/a`, configMap("a", { k: "v" }));
+  await api.send("PUT", `${mapsPath}/a`, configMap("a", { k: "v" }));
   const second = await watch.next();
   assert.deepEqual([second?.object.columnDefinitions, second?.object.rows.length], [[], 1]);
   await watch.cancel();
 });
 
-test("only the metadata is sent to those who ask for no more", async (t) => {
+test("only the metadata is sent to clients that request no more", async (t) => {
   const api = await testApi(t);
-  await api.ask("POST", mapsPath, configMap("a", { k: "v" }));
-  const one = await api.ask("GET", `${mapsPath}/a`, undefined, {
+  await api.send("POST", mapsPath, configMap("a", { k: "v" }));
+  const one = await api.send("GET", `${mapsPath}/a`, undefined, {
     accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
   });
   assert.deepEqual(
     [one.body.kind, one.body.metadata.name, one.body.data],
     ["PartialObjectMetadata", "a", undefined],
   );
-  const many = await api.ask("GET", mapsPath, undefined, {
+  const many = await api.send("GET", mapsPath, undefined, {
     accept: "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
   });
   assert.deepEqual([many.body.kind, many.body.items.length], ["PartialObjectMetadataList", 1]);
-  const html = await api.ask("GET", mapsPath, undefined, { accept: "text/html" });
+  const html = await api.send("GET", mapsPath, undefined, { accept: "text/html" });
   assert.deepEqual([html.status, html.body.reason], [406, "NotAcceptable"]);
 });

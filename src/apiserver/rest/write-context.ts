@@ -8,7 +8,7 @@ import type { Propagation } from "./delete-options.ts";
 import type { Subject } from "./status.ts";
 
 /** What all writes need. */
-export interface WriteDoors {
+export interface WriteDependencies {
   readonly store: Store;
   readonly catalog: Catalog;
   readonly admission: Admission | undefined;
@@ -31,20 +31,20 @@ export interface WriteRequest {
   readonly signal: AbortSignal;
 }
 
-export function contextOf(doors: WriteDoors, request: WriteRequest): RequestContext {
+export function contextOf(dependencies: WriteDependencies, request: WriteRequest): RequestContext {
   const { caller, dryRun, signal } = request;
-  return { caller, dryRun, signal, now: epochMs(doors.clock.wall()), objects: doors.objects(dryRun) };
+  return { caller, dryRun, signal, now: epochMs(dependencies.clock.wall()), objects: dependencies.objects(dryRun) };
 }
 
 export function admit(
-  doors: WriteDoors,
+  dependencies: WriteDependencies,
   request: WriteRequest,
   rest: Pick<AdmissionRequest, "operation" | "subresource" | "name"> & Partial<AdmissionRequest>,
 ): Promise<void> {
-  if (!doors.admission) return Promise.resolve();
+  if (!dependencies.admission) return Promise.resolve();
   const { served, namespace, caller, dryRun } = request;
   const { group, name: resource } = served.definition;
-  return doors.admission.admit({ caller, group, resource, namespace, dryRun, ...rest });
+  return dependencies.admission.admit({ caller, group, resource, namespace, dryRun, ...rest });
 }
 
 export function subjectOf(served: Served, object: string): Subject {

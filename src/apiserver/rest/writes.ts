@@ -24,7 +24,7 @@ import type { WriteRequest } from "./write-context.ts";
 
 const bodyWithinMs = 60_000;
 
-export type Door = { readonly name: string; readonly part: PartSubresource } | undefined;
+export type PartTarget = { readonly name: string; readonly part: PartSubresource } | undefined;
 
 function bodyOf({ parts, answer, signal }: Exchange): Promise<Buffer> {
   const { clock, maxBodyBytes: maxBytes } = parts;
@@ -66,28 +66,32 @@ export async function serveCreate(exchange: Exchange, served: Served): Promise<v
   const query = writeQuery(exchange.query, "CreateOptions");
   const how = presentation(exchange, served);
   const draft = await decodedBody(exchange, kindServed(served), query);
-  const made = await createObject(exchange.parts.doors, writeRequest(exchange, served, query), draft);
+  const made = await createObject(exchange.parts.dependencies, writeRequest(exchange, served, query), draft);
   return exchange.answer.json(201, objectText(how, made));
 }
 
-export async function serveUpdate(exchange: Exchange, served: Served, door: Door): Promise<void> {
+export async function serveUpdate(exchange: Exchange, served: Served, partTarget: PartTarget): Promise<void> {
   const { target, answer, parts } = exchange;
   const query = writeQuery(exchange.query, "UpdateOptions");
   const how = presentation(exchange, served);
   const draft = await decodedBody(exchange, kindServed(served), query);
   checkName(draft, target);
-  const creates = served.definition.createsOnUpdate === true && !door;
+  const creates = served.definition.createsOnUpdate === true && !partTarget;
   const update: Update = {
     name: target.name,
-    ...(door && { subresource: door }),
+    ...(partTarget && { subresource: partTarget }),
     make: (before) => (before || creates ? structuredClone(draft) : undefined),
     mayCreate: () => mayCreate(exchange),
   };
-  const { object, created } = await updateObject(parts.doors, writeRequest(exchange, served, query), update);
+  const { object, created } = await updateObject(
+    parts.dependencies,
+    writeRequest(exchange, served, query),
+    update,
+  );
   return answer.json(created ? 201 : 200, objectText(how, object));
 }
 
-export async function servePatch(exchange: Exchange, served: Served, door: Door): Promise<void> {
+export async function servePatch(exchange: Exchange, served: Served, partTarget: PartTarget): Promise<void> {
   const { target, answer, parts } = exchange;
   const query = writeQuery(exchange.query, "PatchOptions");
   const how = presentation(exchange, served);
@@ -97,13 +101,13 @@ export async function servePatch(exchange: Exchange, served: Served, door: Door)
     contentType: answer.request.headers["content-type"],
     text: (await bodyOf(exchange)).toString("utf8"),
     query,
-    subresource: door,
+    subresource: partTarget,
     fields: parts.fields,
     warn: (text) => answer.warn(text),
     now: epochMs(parts.clock.wall()),
   });
   const request = writeRequest(exchange, served, query);
-  const { object, created } = await updateObject(parts.doors, request, {
+  const { object, created } = await updateObject(parts.dependencies, request, {
     ...update,
     mayCreate: () => mayCreate(exchange),
   });
@@ -137,7 +141,7 @@ export async function serveDelete(exchange: Exchange, served: Served): Promise<v
   const how = presentation(exchange, served);
   const options = await optionsOf(exchange);
   const request = writeRequest(exchange, served, { dryRun: options.dryRun, fieldManager: "" });
-  const removed = await removeObject(parts.doors, request, target.name, options);
+  const removed = await removeObject(parts.dependencies, request, target.name, options);
   const status = !removed.gone && options.orphanDependents === false ? 202 : 200;
   if (answersWithObject(served, removed)) return answer.json(status, objectText(how, removed.object));
   const { definition, group } = served;
@@ -172,14 +176,14 @@ export async function serveDeleteCollection(exchange: Exchange, served: Served):
   const request = writeRequest(exchange, served, { dryRun: options.dryRun, fieldManager: "" });
   const query = listQuery(exchange.query);
   const scope = selection(served, { ...query, namespace: target.namespace, name: "" });
-  const page = await parts.doors.store.list(scope);
+  const page = await parts.dependencies.store.list(scope);
   const removed: StoredObject[] = [];
   for (let from = 0; from < page.items.length; from += together) {
     const some = page.items.slice(from, from + together);
     await Promise.all(
       some.map(async ({ key }) => {
         try {
-          await removeObject(parts.doors, { ...request, namespace: key.namespace }, key.name, options);
+          await removeObject(parts.dependencies, { ...request, namespace: key.namespace }, key.name, options);
         } catch (error) {
           if (!isStoreError(error, "NotFound")) throw error;
         }

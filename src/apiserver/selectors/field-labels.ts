@@ -1,6 +1,6 @@
 import { KubeletError } from "../../lib/base/errors.ts";
 
-/** The fields of an object that selectors may ask for; all values are text. */
+/** The fields of an object that selectors may use; all values are text. */
 export type Fields = Readonly<Record<string, string>>;
 
 /** Any object of the API; only what is read is checked. */

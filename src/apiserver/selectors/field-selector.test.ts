@@ -107,7 +107,7 @@ describe("refusals", () => {
     );
 });
 
-test("a selector that allows one value of a field says which", () => {
+test("a selector that allows one value of a field names it", () => {
   const selector = parseFieldSelector("metadata.name=p,status.phase!=Failed", "v1", "Pod");
   assert.equal(requiredField(selector, "metadata.name"), "p");
   assert.equal(requiredField(selector, "status.phase"), undefined);

@@ -2,7 +2,7 @@ import { KubeletError, messageOf } from "../../lib/base/errors.ts";
 import { checkKey, type LabelRequirement, type LabelSelector, labelRequirement } from "./label-selector.ts";
 
 interface Token {
-  readonly kind: "word" | "symbol" | "end";
+  readonly kind: "value" | "symbol" | "end";
   readonly text: string;
 }
 
@@ -86,7 +86,7 @@ class LabelParser {
     const out = new Set<string>();
     for (;;) {
       const token = this.#peek();
-      if (token.kind === "word") {
+      if (token.kind === "value") {
         out.add(this.#take().text);
         const after = this.#peek();
         if (!isSymbol(after, ",") && !isSymbol(after, ")"))
@@ -99,7 +99,7 @@ class LabelParser {
 
   #word(expected: string): string {
     const token = this.#take();
-    if (token.kind !== "word") throw refused(`found '${token.text}', expected: ${expected}`);
+    if (token.kind !== "value") throw refused(`found '${token.text}', expected: ${expected}`);
     return token.text;
   }
 
@@ -115,7 +115,7 @@ class LabelParser {
 }
 
 function startsRequirement(token: Token): boolean {
-  return token.kind === "word" || isSymbol(token, "!");
+  return token.kind === "value" || isSymbol(token, "!");
 }
 
 function isSymbol(token: Token, text: string): boolean {
@@ -125,7 +125,7 @@ function isSymbol(token: Token, text: string): boolean {
 function tokens(text: string): Token[] {
   const out: Token[] = [];
   for (const [part] of text.matchAll(/[^\s=!(),<>]+|[=!(),<>]+/g)) {
-    if (!/^[=!(),<>]/.test(part)) out.push({ kind: "word", text: part });
+    if (!/^[=!(),<>]/.test(part)) out.push({ kind: "value", text: part });
     else out.push(...symbolTokens(part));
   }
   return out;

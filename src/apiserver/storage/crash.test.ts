@@ -10,7 +10,7 @@ import { isStoreError } from "./errors.ts";
 import { anObject, pod } from "./fixtures.ts";
 import { Store } from "./store.ts";
 
-// A child process writes and says so after each acknowledgement, until it is killed in the middle of it.
+// A child process writes and reports each acknowledgement, until it is killed in the middle of it.
 
 const rounds = Number(process.env.STORE_CRASH_ROUNDS ?? 10);
 const writers = 8;
@@ -105,7 +105,7 @@ async function checkAll(path: string, acks: readonly Ack[]): Promise<void> {
     for (const { name, version, n } of last.values()) {
       assert.ok(store.currentVersion >= version, `version ${version} is lost`);
       const object = stored.get(name);
-      // Beyond its last acknowledgement a writer has at most one write that nobody was told of.
+      // Beyond its last acknowledgement a writer has at most one unacknowledged write.
       if (object?.version === version || (!object && n === undefined)) {
         assert.equal(object?.value.n, n);
       } else if (object) {

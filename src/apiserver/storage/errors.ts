@@ -10,7 +10,7 @@ const answers = {
   /** A version that this store has not reached. Clients know it by the cause "ResourceVersionTooLarge". */
   FutureVersion: { status: 504, reason: "Timeout" },
   BadRequest: { status: 400, reason: "BadRequest" },
-  /** The disk said no. Nothing of the write is kept. */
+  /** The disk write failed. Nothing of the write is kept. */
   StorageFailed: { status: 500, reason: "InternalError" },
   Closed: { status: 503, reason: "ServiceUnavailable" },
 } as const;

@@ -16,7 +16,7 @@ export function anObject(key: ObjectKey, fields: Record<string, unknown> = {}): 
   return { metadata: { name, ...(namespace && { namespace }), uid: `uid-of-${name}` }, ...fields };
 }
 
-/** A change in few words: "ADDED a@3", "BOOKMARK @3". */
+/** A change in short form: "ADDED a@3", "BOOKMARK @3". */
 export function brief(event: WatchEvent): string {
   if (event.type === "BOOKMARK") return `BOOKMARK @${event.version}${event.initialEventsEnd ? " end" : ""}`;
   return `${event.type} ${event.object.key.name}@${event.version}`;

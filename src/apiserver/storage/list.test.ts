@@ -86,7 +86,7 @@ test("a continued list whose moment is forgotten expires, with a token to go on 
   store.close();
 });
 
-test("a list of an exact version shows that moment, or says that it is gone or not yet there", async () => {
+test("a list of an exact version shows that moment, or reports that it is gone or not yet there", async () => {
   const store = await filled(["a", "b"]);
   await store.delete(pod("a"));
   const exact = (version: number) => store.list(pods, { moment: { kind: "exact", version } });
@@ -124,7 +124,7 @@ test("a list not older than a version of the future waits for it, but not for ev
   await assert.rejects(closed, fails("Closed"));
 });
 
-test("resourceVersion and resourceVersionMatch mean together what the API's documentation says", () => {
+test("resourceVersion and resourceVersionMatch combine as the API's documentation specifies", () => {
   const latest: Moment = { kind: "latest" };
   const table: [ListParameters, Moment | RegExp][] = [
     [{}, latest],

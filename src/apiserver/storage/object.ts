@@ -38,7 +38,7 @@ export class StoredObject {
     this.text = text;
   }
 
-  /** To look at. Parsed once and shared by all readers, so nobody may change it. */
+  /** Read-only. Parsed once and shared by all readers. */
   get value(): ApiObject {
     this.#value ??= JSON.parse(this.text) as ApiObject;
     return this.#value;

@@ -8,7 +8,7 @@ const schemaVersion = 1;
 
 /**
  * One table is the whole history; the newest row of a key is its present state. `previous` is the version of the row
- * that this one replaced: when a change leaves the history, the row before it is what nobody can ask for any more.
+ * that this one replaced: when a change leaves the history, the row before it can no longer be requested.
  */
 const schema = `
   CREATE TABLE revisions (
@@ -65,7 +65,7 @@ function prepareSchema(database: DatabaseSync, firstVersion: () => number): void
   database.exec(`PRAGMA user_version = ${schemaVersion}`);
 }
 
-/** Secrets are in it, so it is nobody else's to read; its journal gets the same mode. */
+/** It contains Secrets, so only the owner may read it; its journal gets the same mode. */
 function makeFile(path: string): void {
   try {
     closeSync(openSync(path, "a", 0o600));

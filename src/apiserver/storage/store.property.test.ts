@@ -47,7 +47,7 @@ function stateAt(facts: readonly Fact[], version: number): Map<string, Fact> {
   return state;
 }
 
-/** What a watcher that knows the state of a version must be told after it. */
+/** The events that a watcher that knows the state of a version must receive after it. */
 function eventsAfter(facts: readonly Fact[], version: number, selective: boolean): string[] {
   const known = new Set<string>();
   for (const fact of stateAt(facts, version).values()) if (!selective || fact.on) known.add(fact.name);
@@ -63,7 +63,7 @@ function eventsAfter(facts: readonly Fact[], version: number, selective: boolean
   return events;
 }
 
-const told = (event: WatchEvent) =>
+const describe = (event: WatchEvent) =>
   event.type === "BOOKMARK"
     ? "BOOKMARK"
     : `${event.type} ${event.object.value.metadata.name}@${event.object.value.metadata.resourceVersion}`;
@@ -102,7 +102,7 @@ class Watcher {
     await reading;
   }
 
-  /** After this, everything that was told is in `seen`. */
+  /** After this, all emitted events are in `seen`. */
   async end(): Promise<void> {
     this.stop.abort();
     await this.#pump;
@@ -114,7 +114,7 @@ class Watcher {
       for (let i = 0; i < events; i++) {
         const { done, value } = await this.#watch.next();
         if (done) return;
-        this.seen.push(told(value));
+        this.seen.push(describe(value));
       }
     } catch (error) {
       assert.ok(isStoreError(error, "Expired"), String(error));

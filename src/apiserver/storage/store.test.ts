@@ -41,7 +41,7 @@ test("all resources share one counter", async () => {
   store.close();
 });
 
-test("writes that cannot be done say why, in the words that clients know", async () => {
+test("writes that fail report why, with the usual messages", async () => {
   const store = memoryStore({ freshnessMs: 0 });
   const first = await store.create(pod("a"), anObject(pod("a")));
   await store.update(pod("a"), { version: first.version }, withField("1"));
@@ -159,7 +159,7 @@ test("apply creates, changes, deletes or leaves, in one step", async () => {
   store.close();
 });
 
-test("guaranteedUpdate does a slow change again until nobody else wrote meanwhile", async () => {
+test("guaranteedUpdate repeats a slow change until there is no conflict", async () => {
   const store = memoryStore();
   await store.create(pod("a"), anObject(pod("a"), { log: [] }));
   let rounds = 0;
@@ -204,7 +204,7 @@ test("a reader that needs a version of the near future waits for it", async () =
   store.close();
 });
 
-test("on disk: state, versions and history survive a close; the file is nobody else's to read", async () => {
+test("on disk: state, versions and history survive a close; only the owner can read the file", async () => {
   const folder = mkdtempSync(join(tmpdir(), "store-"));
   const path = join(folder, "api.db");
   try {
@@ -213,7 +213,7 @@ test("on disk: state, versions and history survive a close; the file is nobody e
     const pending = first.delete(pod("a"));
     assert.throws(() => Store.open({ path }), fails("StorageFailed", /locked/), "one writer only");
     first.close();
-    assert.equal((await pending).version, 2, "a write that was asked for before the close is done");
+    assert.equal((await pending).version, 2, "a write that was requested before the close is done");
     await assert.rejects(first.get(pod("a")), fails("Closed"));
     await assert.rejects(first.create(pod("b"), anObject(pod("b"))), fails("Closed"));
 

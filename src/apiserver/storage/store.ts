@@ -177,7 +177,7 @@ export class Store {
     return updated!;
   }
 
-  /** As update, for changes that have to wait for something: done again until nobody else wrote meanwhile. */
+  /** As update, for changes that have to wait for something: repeated until there is no conflict. */
   async guaranteedUpdate(
     key: ObjectKey,
     preconditions: Preconditions,
@@ -237,7 +237,7 @@ export class Store {
     while (this.#compactor.step(limits));
   }
 
-  /** Writes that were asked for are done, watches end. */
+  /** Requested writes are done, watches end. */
   close(): void {
     if (this.#head.closed) return;
     this.#compactor.stop();

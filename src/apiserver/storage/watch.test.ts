@@ -235,7 +235,7 @@ test("a state of many pages is one moment, or expires if that is forgotten meanw
   store.close();
 });
 
-test("the parameters of a watch mean together what the API's documentation says", () => {
+test("the parameters of a watch combine as the API's documentation specifies", () => {
   const state = (notOlderThan: number, markEnd = false): WatchStart => ({
     kind: "state",
     notOlderThan,

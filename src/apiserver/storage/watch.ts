@@ -31,8 +31,8 @@ export interface WatchSource {
 }
 
 /**
- * A watcher is a place in the history, not a queue: it reads on when its client asks for more. So one that is slow
- * holds little memory, and if the history is compacted past its place it ends with Expired.
+ * A watcher is a position in the history, not a queue: it reads on when its client is ready for more. So a slow one
+ * holds little memory, and if the history is compacted past its position it ends with Expired.
  */
 export async function* watchEvents(
   source: WatchSource,

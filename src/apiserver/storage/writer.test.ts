@@ -47,7 +47,7 @@ test("a batch in which nothing changes costs no commit", async () => {
   assert.equal(disk.commits, 0);
 });
 
-test("when the disk is full all writers hear it, nothing is kept or published, and no version is used again", async () => {
+test("when the disk is full all writers get the error, nothing is kept or published, and no version is used again", async () => {
   const { disk, put, published, failures } = aWriter();
   disk.full = true;
   const results = await Promise.allSettled([put("a"), put("b")]);
@@ -62,7 +62,7 @@ test("when the disk is full all writers hear it, nothing is kept or published, a
   assert.equal(published.length, 1);
 });
 
-test("nobody is answered and nothing is published before the commit", async () => {
+test("no write is acknowledged and nothing is published before the commit", async () => {
   const { disk, put, published } = aWriter();
   const order: string[] = [];
   const commit = disk.commit.bind(disk);

@@ -35,8 +35,8 @@ export interface WriterOptions {
 }
 
 /**
- * All writes, one after another. Those that wait at the same time share one transaction, and so one wait for the disk:
- * that is what makes many writers fast. Nobody hears of a write before it is on the disk.
+ * All writes, one after another. Those that wait at the same time share one transaction, and so one fsync: that is what
+ * makes many writers fast. A write is acknowledged and published only after it is on disk.
  */
 export class Writer {
   readonly #options: WriterOptions;
@@ -65,7 +65,7 @@ export class Writer {
     });
   }
 
-  /** Finishes what was asked for, and takes no more. */
+  /** Finishes the requested writes, and accepts no more. */
   close(): void {
     this.#closed = true;
     clearImmediate(this.#scheduled);
@@ -128,7 +128,7 @@ export class Writer {
     try {
       this.#options.revisions.rollback();
     } catch {
-      // The failure that led here says more.
+      // The original failure is more specific.
     }
   }
 }
@@ -158,7 +158,7 @@ function eventOf(
   }
 }
 
-/** A write that changes nothing gets no version, so that it wakes nobody. */
+/** A write that changes nothing gets no version, so that it wakes no watcher. */
 function isSame(previous: StoredObject, next: ApiObject): boolean {
   const same = storedObject(previous.key, next, previous.version);
   return same.text === previous.text || isDeepStrictEqual(same.copy(), previous.value);

@@ -11,8 +11,8 @@ interface Bundle extends Named {
 export const certificateSigningRequestTable = shapeOf<RequestView>([
   nameColumn,
   ageColumn,
-  column("SignerName", "Who is asked to sign.", (o) => o.spec?.signerName || "<none>"),
-  column("Requestor", "Who asks.", (o) => o.spec?.username ?? ""),
+  column("SignerName", "The requested signer.", (o) => o.spec?.signerName || "<none>"),
+  column("Requestor", "The user who created the request.", (o) => o.spec?.username ?? ""),
   column("RequestedDuration", "How long the certificate shall live.", (o) =>
     o.spec?.expirationSeconds == null ? "<none>" : humanDuration(o.spec.expirationSeconds * 1000),
   ),
@@ -26,8 +26,8 @@ export const clusterTrustBundleTable = shapeOf<Bundle>([
 
 function condition(request: RequestView): string {
   const has = (type: string) => request.status?.conditions?.some((each) => each.type === type) ?? false;
-  const words = [has("Denied") ? "Denied" : has("Approved") ? "Approved" : "Pending"];
-  if (has("Failed")) words.push("Failed");
-  if (request.status?.certificate) words.push("Issued");
-  return words.join(",");
+  const shown = [has("Denied") ? "Denied" : has("Approved") ? "Approved" : "Pending"];
+  if (has("Failed")) shown.push("Failed");
+  if (request.status?.certificate) shown.push("Issued");
+  return shown.join(",");
 }

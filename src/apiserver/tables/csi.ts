@@ -13,13 +13,13 @@ export const csiDriverTable = shapeOf<CSIDriver & Named>([
   ),
   column(
     "PodInfoOnMount",
-    "Whether the driver is told of the pod.",
+    "Whether pod information is passed to the driver.",
     (o) => o.spec?.podInfoOnMount ?? false,
     flag,
   ),
   column(
     "StorageCapacity",
-    "Whether the driver says how much room it has.",
+    "Whether the driver reports its storage capacity.",
     (o) => o.spec?.storageCapacity ?? false,
     flag,
   ),

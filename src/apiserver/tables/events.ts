@@ -4,7 +4,7 @@ import type { ApiObject } from "../storage/object.ts";
 import { since } from "./human-duration.ts";
 import { column, type Named, nameColumn, viewedShape } from "./shape.ts";
 
-/** An event, by whichever of its two groups it was asked for. */
+/** An event, in whichever of its two groups it was requested. */
 interface EventView extends Named {
   readonly event: Partial<CoreEvent>;
 }
@@ -14,7 +14,7 @@ const wide = { wide: true } as const;
 export const eventTable = viewedShape<EventView>(viewOf, [
   column("Last Seen", "When it happened last.", ({ event }, now) => lastSeen(event, now)),
   column("Type", "Normal, or Warning.", ({ event }) => event.type ?? ""),
-  column("Reason", "What happened, in a word for programs.", ({ event }) => event.reason ?? ""),
+  column("Reason", "What happened, in a short form for programs.", ({ event }) => event.reason ?? ""),
   column("Object", "What it happened to.", ({ event }) => target(event)),
   column(
     "Subobject",
@@ -22,10 +22,10 @@ export const eventTable = viewedShape<EventView>(viewOf, [
     ({ event }) => event.involvedObject?.fieldPath ?? "",
     wide,
   ),
-  column("Source", "Who told it.", ({ event }) => source(event), wide),
+  column("Source", "The component that reported it.", ({ event }) => source(event), wide),
   column("Message", "What happened, for people.", ({ event }) => (event.message ?? "").trim()),
   column("First Seen", "When it happened first.", ({ event }, now) => firstSeen(event, now), wide),
-  // Told as a string, though its cells are numbers: so kubectl knows it.
+  // Declared as a string, though its cells are numbers: so kubectl expects it.
   column("Count", "How often it happened.", ({ event }) => event.series?.count ?? (event.count || 1), wide),
   { ...nameColumn, definition: { ...nameColumn.definition, priority: 1 } },
 ]);

@@ -11,7 +11,7 @@ const info = (node: NodeView) => node.status?.nodeInfo;
 export const nodeTable = shapeOf<NodeView>([
   nameColumn,
   column("Status", "Whether the node is ready, and whether it takes new pods.", status),
-  column("Roles", "What the node is for, as its labels say.", (node) => roles(node) || "<none>"),
+  column("Roles", "The roles of the node, from its labels.", (node) => roles(node) || "<none>"),
   ageColumn,
   column("Version", "The version of the node's kubelet.", (node) => info(node)?.kubeletVersion ?? ""),
   column(

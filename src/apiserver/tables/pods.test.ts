@@ -45,12 +45,12 @@ const rows: Row[] = [
     is: ["0/1", "Evicted", "0"],
   },
   {
-    rule: "a gated pod says so",
+    rule: "a gated pod shows it",
     status: { phase: "Pending", conditions: [condition("PodScheduled", "False", "SchedulingGated")] },
     is: ["0/1", "SchedulingGated", "0"],
   },
   {
-    rule: "a container that waits says why",
+    rule: "a waiting container shows its reason",
     status: { phase: "Pending", containerStatuses: [status("a", waiting("ContainerCreating"))] },
     is: ["0/1", "ContainerCreating", "0"],
   },
@@ -87,7 +87,7 @@ const rows: Row[] = [
     is: ["1/1", "Running", "3"],
   },
   {
-    rule: "of several containers the first is heard",
+    rule: "of several containers the first one's reason is shown",
     containers: 2,
     status: {
       phase: "Pending",
@@ -96,7 +96,7 @@ const rows: Row[] = [
     is: ["0/2", "ErrImagePull", "0"],
   },
   {
-    rule: "a container that ended tells its reason",
+    rule: "a terminated container shows its reason",
     status: { phase: "Failed", containerStatuses: [status("a", ended(1, { reason: "Error" }))] },
     is: ["0/1", "Error", "0"],
   },
@@ -173,7 +173,7 @@ const rows: Row[] = [
     is: ["0/1", "Init:1/2", "0"],
   },
   {
-    rule: "init containers that wait say why, and theirs are the restarts",
+    rule: "waiting init containers show their reason, and theirs are the restarts",
     init,
     status: {
       phase: "Pending",

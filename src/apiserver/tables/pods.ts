@@ -23,7 +23,7 @@ const shape = viewedShape<PodView>(viewOf, [
     "How many of the containers are ready, of all that run side by side.",
     ({ containers }) => `${containers.ready}/${containers.total}`,
   ),
-  column("Status", "What the pod does or waits for, in a word.", podStatus),
+  column("Status", "The state of the pod or what it waits for, in a short form.", podStatus),
   column("Restarts", "How often containers were restarted, and when the last time was.", restarts),
   ageColumn,
   column("IP", "The pod's first address.", ({ pod }) => podIp(pod) || none, { wide: true }),
@@ -67,7 +67,7 @@ function viewOf(object: ApiObject): PodView {
   return { metadata: pod.metadata, pod, containers: summarizeContainers(pod, podReason(pod)) };
 }
 
-/** What the pod itself says, containers aside. */
+/** The state of the pod itself, without its containers. */
 function podReason(pod: Pod): string {
   const gated = pod.status?.conditions?.some(
     (condition) => condition.type === "PodScheduled" && condition.reason === "SchedulingGated",

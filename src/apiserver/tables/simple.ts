@@ -1,6 +1,6 @@
 import { column, type Named, nameColumn, shapeOf } from "./shape.ts";
 
-/** For kinds that nobody has made a table of. */
+/** For kinds without a table of their own. */
 export const simpleTable = shapeOf<Named>([
   nameColumn,
   column(

@@ -307,7 +307,7 @@ const rows: Row[] = [
     is: { Attacher: "d", PV: "v", Node: "n", Attached: true },
   },
   {
-    rule: "a CSI driver that says nothing",
+    rule: "a CSI driver without a spec",
     of: "csidrivers.storage.k8s.io",
     object: { spec: {} },
     is: {
@@ -320,7 +320,7 @@ const rows: Row[] = [
     },
   },
   {
-    rule: "a CSI driver that says a lot",
+    rule: "a CSI driver with a complete spec",
     of: "csidrivers.storage.k8s.io",
     object: {
       spec: {
@@ -356,7 +356,7 @@ const rows: Row[] = [
     is: { Value: 2000001000, "Global-Default": false, PreemptionPolicy: "Never" },
   },
   {
-    rule: "a certificate request that nobody has looked at",
+    rule: "a certificate request that is pending",
     of: "certificatesigningrequests.certificates.k8s.io",
     object: { spec: { username: "u", signerName: "s", expirationSeconds: 86_400 } },
     is: { SignerName: "s", Requestor: "u", RequestedDuration: "24h", Condition: "Pending" },
@@ -383,7 +383,7 @@ const rows: Row[] = [
     is: { Name: "a", SignerName: "<none>" },
   },
   {
-    rule: "anything else is told with its date",
+    rule: "anything else is shown with its date",
     of: "things.example.org",
     metadata: { creationTimestamp: "2026-01-01T02:00:00+01:00" },
     is: { Name: "a", "Created At": "2026-01-01T01:00:00Z" },
@@ -394,8 +394,8 @@ describe("tables", () => {
   for (const { rule, of, object, metadata, is } of rows) {
     test(rule, () => {
       const cells = shown(of, anObject(object, metadata));
-      const told = Object.fromEntries(Object.keys(is).map((name) => [name, cells[name]]));
-      assert.deepEqual(told, is);
+      const actual = Object.fromEntries(Object.keys(is).map((name) => [name, cells[name]]));
+      assert.deepEqual(actual, is);
     });
   }
 
@@ -418,7 +418,7 @@ describe("tables", () => {
     );
   });
 
-  test("the object of a row is as much as was asked for", () => {
+  test("the object of a row is as requested", () => {
     const object = anObject({ spec: {} });
     const objectIn = (includeObject: "Metadata" | "Object" | "None") =>
       table("pods", [object], { includeObject }).rows[0]?.object;

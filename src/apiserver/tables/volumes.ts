@@ -45,10 +45,10 @@ export const persistentVolumeClaimTable = shapeOf<ClaimView>([
   column("Access Modes", "How the volume can be used.", (o) =>
     o.spec?.volumeName ? modes(o.status?.accessModes) : "",
   ),
-  column("StorageClass", "The class that is asked for.", (o) => classOf(o)),
+  column("StorageClass", "The requested class.", (o) => classOf(o)),
   column(
     "VolumeAttributesClass",
-    "The class of attributes that is asked for.",
+    "The requested attributes class.",
     (o) => o.spec?.volumeAttributesClassName ?? unset,
   ),
   ageColumn,

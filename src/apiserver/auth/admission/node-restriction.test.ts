@@ -467,7 +467,7 @@ const rows: [string, Request, string?][] = [
     csr(kubeletServingSigner, "system:node:n2"),
     'certificatesigningrequests.certificates.k8s.io "r" is forbidden: can only create a node CSR with CN=system:node:n1',
   ],
-  ["a request to another signer", csr("example.com/x", "whoever")],
+  ["a request to another signer", csr("example.com/x", "other")],
   [
     "a request that is none",
     {
@@ -477,12 +477,12 @@ const rows: [string, Request, string?][] = [
     'certificatesigningrequests.certificates.k8s.io "r" is forbidden: unable to parse csr: PEM block type must be CERTIFICATE REQUEST',
   ],
   [
-    "nobody asks to be a master",
+    "no request for the group system:masters",
     { ...csr("kubernetes.io/kube-apiserver-client", "jane", ["system:masters"]), caller: admin },
     'certificatesigningrequests.certificates.k8s.io "r" is forbidden: use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed',
   ],
   [
-    "anybody may ask to be somebody",
+    "any user may request a certificate for another",
     { ...csr("kubernetes.io/kube-apiserver-client", "jane", ["team"]), caller: admin },
   ],
   ["an event", { resource: "events", object: { metadata: { name: "e" } } }],
@@ -505,7 +505,7 @@ test("what a node may write", async (t) => {
     });
 });
 
-test("a refusal says what was refused", async () => {
+test("a refusal names what was refused", async () => {
   await assert.rejects(admission.admit(request(lease("CREATE", "n2"))), {
     status: 403,
     reason: "Forbidden",

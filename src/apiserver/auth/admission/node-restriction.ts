@@ -54,7 +54,7 @@ function restrictLease(node: string, request: AdmissionRequest): void {
     throw forbidden(request, "can only access node lease with the same name as the requesting node");
 }
 
-/** After it has grown a file system, a node says so in the claim's status, and changes nothing else. */
+/** After it has grown a file system, a node reports it in the claim's status, and changes nothing else. */
 function restrictClaim(node: string, request: AdmissionRequest): void {
   if (request.subresource !== "status") throw forbidden(request, "may only update PVC status");
   if (request.operation !== "UPDATE") throw forbidden(request, `unexpected operation "${request.operation}"`);

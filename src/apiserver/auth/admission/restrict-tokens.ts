@@ -10,7 +10,7 @@ interface TokenSpec {
   readonly boundObjectRef?: { apiVersion?: string; kind?: string; name?: string; uid?: string };
 }
 
-/** A node gets tokens for the pods that run on it, for audiences that they ask for. */
+/** A node gets tokens for the pods that run on it, for the audiences in their spec. */
 export async function restrictToken(
   node: string,
   request: AdmissionRequest,
@@ -57,7 +57,7 @@ async function restrictAudience(
     const why = problems.length === 1 ? problems[0] : `[${problems.join(", ")}]`;
     throw forbidden(request, `error validating audience "${audience}": ${why}`);
   }
-  // Nobody can grant a node further audiences: the policy is fixed.
+  // A node cannot be granted further audiences: the policy is fixed.
   throw forbidden(
     request,
     `audience "${audience}" not found in pod spec volume, ${request.caller.name} is not authorized to request tokens for this audience`,

@@ -5,7 +5,7 @@ import { forbidden, qualified } from "../refusals.ts";
 import { parseSpecRequest } from "../requests/parse-spec.ts";
 import { clientSigner } from "../requests/signers.ts";
 
-/** Nobody becomes a master by a certificate request. */
+/** A certificate request cannot be used to become a member of system:masters. */
 export const subjectRestriction: Admission = {
   async admit(request: AdmissionRequest): Promise<void> {
     const resource = qualified(request.resource, request.group);

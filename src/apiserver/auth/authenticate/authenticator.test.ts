@@ -158,7 +158,7 @@ const rows: [string, Shown, string | null][] = [
   ["a certificate of tomorrow", pair("jane", { from: 1000 }), null],
   ["a certificate for servers", pair("jane", { usages: ["digital signature", "server auth"] }), null],
   ["a certificate for any use", pair("jane", { usages: ["any"] }), "jane"],
-  ["a certificate that does not say for what", pair("jane", { usages: [] }), "jane"],
+  ["a certificate without extended key usage", pair("jane", { usages: [] }), "jane"],
   ["a certificate without a name", pair("", { organizations: ["system:masters"] }), null],
   ["a token", { authorization: `Bearer ${token}` }, "system:serviceaccount:ns:a"],
   ["a token in small letters", { authorization: `bearer ${token}` }, "system:serviceaccount:ns:a"],
@@ -177,11 +177,11 @@ const rows: [string, Shown, string | null][] = [
   ["a password", { authorization: "Basic eDp5" }, null],
 ];
 
-for (const [protocol, ask] of [["HTTP/1.1", overHttp1] as const, ["HTTP/2", overHttp2] as const])
-  test(`who asks over ${protocol}`, async (t) => {
+for (const [protocol, send] of [["HTTP/1.1", overHttp1] as const, ["HTTP/2", overHttp2] as const])
+  test(`the caller over ${protocol}`, async (t) => {
     for (const [name, shown, expected] of rows)
       await t.test(name, async () => {
-        assert.equal((await ask(shown))?.name ?? null, expected);
+        assert.equal((await send(shown))?.name ?? null, expected);
       });
   });
 
@@ -196,17 +196,17 @@ test("groups are those of the certificate and system:authenticated", async () =>
 
 test("a certificate that expires while its connection is open stops to count", async () => {
   const session = http2.connect(`https://localhost:${port}`, { ca: ca.certificate, ...admin });
-  const ask = async () => {
+  const send = async () => {
     let text = "";
     for await (const chunk of session.request({ ":path": "/api" })) text += chunk;
     return JSON.parse(text)?.name ?? null;
   };
   try {
-    assert.equal(await ask(), "jane");
+    assert.equal(await send(), "jane");
     await clock.advance(2 * hour);
-    assert.equal(await ask(), null);
+    assert.equal(await send(), null);
     await clock.advance(-2 * hour);
-    assert.equal(await ask(), "jane");
+    assert.equal(await send(), "jane");
   } finally {
     session.close();
   }
@@ -244,7 +244,7 @@ test("only masters may be taken for others", async (t) => {
   const jane: Caller = { name: "jane", groups: ["system:authenticated"] };
   const authorizer = new FixedAuthorizer({ relations: { related: () => Promise.resolve(false) } });
   const rows: [string, Caller, string[], Caller | string][] = [
-    ["nobody asked for", jane, ["Accept", "x"], jane],
+    ["none requested", jane, ["Accept", "x"], jane],
     [
       "a user with groups",
       master,
@@ -267,13 +267,13 @@ test("only masters may be taken for others", async (t) => {
       { name: "x", groups: ["system:authenticated"], uid: "u", extra: { "scopes/a": ["v"] } },
     ],
     [
-      "nobody",
+      "not present",
       master,
       ["Impersonate-User", "system:anonymous"],
       { name: "system:anonymous", groups: ["system:unauthenticated"] },
     ],
     [
-      "by somebody",
+      "by another CA",
       jane,
       ["Impersonate-User", "root"],
       'users "root" is forbidden: User "jane" cannot impersonate resource "users" in API group "" at the cluster scope',

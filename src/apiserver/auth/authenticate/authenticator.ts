@@ -7,7 +7,10 @@ import type { TokenAuthenticator } from "../tokens/bearer.ts";
 import type { ClientCertificates } from "./client-certificates.ts";
 import { impersonated } from "./impersonation.ts";
 
-/** By certificate, else by token. Who shows nothing may ask for public paths; who shows something bad, for nothing. */
+/**
+ * By certificate, else by token. A client without credentials may request public paths; one with invalid credentials,
+ * nothing.
+ */
 export class RequestAuthenticator implements Authenticator {
   readonly #o: {
     certificates: ClientCertificates;
@@ -51,7 +54,7 @@ export class RequestAuthenticator implements Authenticator {
   }
 }
 
-/** Why a token does not count, as reviews tell it. */
+/** Why a token is not valid, as reported by reviews. */
 export function tokenProblem(answer: { kind: "unknown" } | { kind: "refused"; problem: string }): string {
   return answer.kind === "unknown" ? "invalid bearer token" : `[invalid bearer token, ${answer.problem}]`;
 }

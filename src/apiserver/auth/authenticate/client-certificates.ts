@@ -21,7 +21,10 @@ interface Seen {
   readonly to: number;
 }
 
-/** Knows who asks by a client certificate that the CA has signed. The TLS layer only saw that the key is there. */
+/**
+ * Authenticates callers by a client certificate that the CA has signed. The TLS layer only verified that the key is
+ * present.
+ */
 export class ClientCertificates {
   readonly #ca: X509Certificate;
   readonly #clock: Clock;

@@ -7,7 +7,7 @@ import { badRequest } from "../refusals.ts";
 
 const extraPrefix = "impersonate-extra-";
 
-/** Whom the caller wants to be taken for (kubectl --as), if it may; itself if it says nothing of the kind. */
+/** The user to impersonate (kubectl --as), if the caller may; the caller itself without such headers. */
 export async function impersonated(
   caller: Caller,
   request: IncomingMessage,
@@ -27,13 +27,13 @@ export async function impersonated(
       throw badRequest("requested impersonation of groups, uid or extra without impersonating a user");
     return caller;
   }
-  const asked = [
+  const requested = [
     ["users", name],
     ...groups.map((group) => ["groups", group]),
     ...(uid ? [["uids", uid]] : []),
     ...Object.keys(extra).map((key) => ["userextras", key]),
   ] as [string, string][];
-  for (const [resource, what] of asked) await mustBeAllowed(caller, resource, what, authorizer);
+  for (const [resource, what] of requested) await mustBeAllowed(caller, resource, what, authorizer);
   return {
     name,
     groups: groupsOf(name, groups),
@@ -62,9 +62,9 @@ async function mustBeAllowed(
   if (!allowed) throw refusal(caller, attributes, reason);
 }
 
-function groupsOf(name: string, asked: readonly string[]): string[] {
-  if (name === anonymous.name) return [...new Set([...asked, unauthenticated])];
-  const groups = asked.length > 0 ? asked : serviceAccountGroups(name);
+function groupsOf(name: string, requested: readonly string[]): string[] {
+  if (name === anonymous.name) return [...new Set([...requested, unauthenticated])];
+  const groups = requested.length > 0 ? requested : serviceAccountGroups(name);
   return [...new Set([...groups, authenticated])];
 }
 
@@ -76,7 +76,7 @@ function unescaped(key: string): string {
   }
 }
 
-/** All values of the headers that ask for it, by lower-case name. */
+/** All values of the impersonation headers, by lower-case name. */
 function headersOf({ rawHeaders = [] }: IncomingMessage): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {

@@ -4,7 +4,7 @@ import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import type { Attributes } from "../../access.ts";
 import type { Caller } from "../../definition.ts";
-import { admin, asked, eventually, MemoryObjects, node } from "../fixtures.ts";
+import { admin, attributesOf, eventually, MemoryObjects, node } from "../fixtures.ts";
 import { anonymous } from "../names.ts";
 import { FixedAuthorizer } from "./authorizer.ts";
 import { RelationsFollower } from "./relations-follower.ts";
@@ -94,7 +94,7 @@ const bootstrapper: Caller = {
   name: "system:bootstrap:abcdef",
   groups: ["system:bootstrappers", "system:authenticated"],
 };
-const somebody: Caller = { name: "jane", groups: ["system:authenticated"] };
+const user: Caller = { name: "jane", groups: ["system:authenticated"] };
 const nameless: Caller = { name: "system:node:", groups: ["system:nodes"] };
 
 const none = "no relationship found between node 'n1' and this object";
@@ -253,11 +253,11 @@ const rows: [Caller, string, true | string, Partial<Attributes>?][] = [
   [node("n1"), "watch clustertrustbundles.certificates.k8s.io", true],
   [{ ...account, groups: ["system:authenticated"] }, "get pods ns/mine", ""],
 
-  [somebody, "get /apis", true],
-  [somebody, "get /openapi/v3", true],
-  [somebody, "create selfsubjectaccessreviews.authorization.k8s.io", true],
-  [somebody, "create subjectaccessreviews.authorization.k8s.io", ""],
-  [somebody, "list pods ns", ""],
+  [user, "get /apis", true],
+  [user, "get /openapi/v3", true],
+  [user, "create selfsubjectaccessreviews.authorization.k8s.io", true],
+  [user, "create subjectaccessreviews.authorization.k8s.io", ""],
+  [user, "list pods ns", ""],
   [anonymous, "get /healthz", true],
   [anonymous, "get /version", true],
   [anonymous, "get /healthz/etcd", ""],
@@ -269,7 +269,7 @@ test("who may do what", async (t) => {
   const { authorizer } = authorizerOf(cluster());
   for (const [caller, what, expected, more] of rows)
     await t.test(`${caller.name}: ${what} ${more?.fieldSelector ?? ""}`, async () => {
-      const { allowed, reason = "" } = await authorizer.allows(caller, asked(what, more));
+      const { allowed, reason = "" } = await authorizer.allows(caller, attributesOf(what, more));
       assert.deepEqual(allowed ? true : reason, expected);
     });
 });
@@ -280,10 +280,10 @@ test("what has to do with a node follows the objects, and what is gone does not 
   const stop = new AbortController();
   await relations.start(stop.signal);
   const may = async (name: string) =>
-    (await authorizer.allows(node("n1"), asked(`get secrets ns/${name}`))).allowed;
+    (await authorizer.allows(node("n1"), attributesOf(`get secrets ns/${name}`))).allowed;
   assert.equal(await may("late"), false);
   objects.put("pods", pod("late", "n1", { imagePullSecrets: [{ name: "late" }] }));
-  // At once, since a node may ask before the relations have heard of it.
+  // Immediately, since a node may send requests before the relations have observed it.
   assert.equal(await may("late"), true);
   await objects.delete({ resource: "pods", namespace: "ns", name: "late" });
   await eventually("the relation is forgotten", async () => ((await may("late")) ? undefined : true));
@@ -299,7 +299,7 @@ test("two pods that use one secret each keep it open", async () => {
   const stop = new AbortController();
   await relations.start(stop.signal);
   await objects.delete({ resource: "pods", namespace: "ns", name: "mine" });
-  const { allowed } = await authorizer.allows(node("n1"), asked("get secrets ns/pull"));
+  const { allowed } = await authorizer.allows(node("n1"), attributesOf("get secrets ns/pull"));
   assert.equal(allowed, true);
   stop.abort();
   await relations.done;

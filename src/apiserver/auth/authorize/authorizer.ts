@@ -18,16 +18,17 @@ export class FixedAuthorizer implements Authorizer {
     this.#relations = o.relations;
   }
 
-  async allows(caller: Caller, asked: Attributes): Promise<Decision> {
-    if (rulesFor(caller, asked.namespace).some((rule) => ruleAllows(rule, asked))) return { allowed: true };
+  async allows(caller: Caller, attributes: Attributes): Promise<Decision> {
+    if (rulesFor(caller, attributes.namespace).some((rule) => ruleAllows(rule, attributes)))
+      return { allowed: true };
     const node = nodeNameOf(caller);
     if (node === undefined) return { allowed: false };
     if (node === "") return { allowed: false, reason: `unknown node for user "${caller.name}"` };
-    return await this.#allowsNode(node, asked);
+    return await this.#allowsNode(node, attributes);
   }
 
-  async #allowsNode(node: string, asked: Attributes): Promise<Decision> {
-    const verdict = judgeNode(node, asked);
+  async #allowsNode(node: string, attributes: Attributes): Promise<Decision> {
+    const verdict = judgeNode(node, attributes);
     if (verdict.kind === "decided") return verdict.decision;
     if (await this.#relations.related(node, verdict.to, verdict.namespace, verdict.name))
       return { allowed: true };

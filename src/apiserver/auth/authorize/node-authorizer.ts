@@ -38,31 +38,33 @@ const uniform: readonly ResourceRule[] = [
   { verbs: read, groups: ["node.k8s.io"], resources: ["runtimeclasses"] },
 ];
 
-/** What a node may ask for, without a look at the objects yet. */
-export function judgeNode(node: string, asked: Attributes): NodeVerdict {
-  if (asked.path !== undefined) return refused();
-  switch (asked.group ? `${asked.resource}.${asked.group}` : asked.resource) {
+/** What a node may request, before the objects are checked. */
+export function judgeNode(node: string, attributes: Attributes): NodeVerdict {
+  if (attributes.path !== undefined) return refused();
+  switch (attributes.group ? `${attributes.resource}.${attributes.group}` : attributes.resource) {
     case "secrets":
     case "configmaps":
-      return readOne(asked.resource as Relative, asked);
+      return readOne(attributes.resource as Relative, attributes);
     case "persistentvolumeclaims":
-      return asked.subresource === "status" ? claimStatus(asked) : getOne("persistentvolumeclaims", asked);
+      return attributes.subresource === "status"
+        ? claimStatus(attributes)
+        : getOne("persistentvolumeclaims", attributes);
     case "persistentvolumes":
-      return getOne("persistentvolumes", asked);
+      return getOne("persistentvolumes", attributes);
     case "volumeattachments.storage.k8s.io":
-      return getOne("volumeattachments", asked);
+      return getOne("volumeattachments", attributes);
     case "serviceaccounts":
-      return serviceAccount(asked);
+      return serviceAccount(attributes);
     case "leases.coordination.k8s.io":
-      return lease(node, asked);
+      return lease(node, attributes);
     case "csinodes.storage.k8s.io":
-      return csiNode(node, asked);
+      return csiNode(node, attributes);
     case "nodes":
-      return nodeItself(node, asked);
+      return nodeItself(node, attributes);
     case "pods":
-      return pod(node, asked);
+      return pod(node, attributes);
     default:
-      return uniform.some((rule) => ruleAllows(rule, asked)) ? allowed : refused();
+      return uniform.some((rule) => ruleAllows(rule, attributes)) ? allowed : refused();
   }
 }
 
@@ -70,50 +72,51 @@ function ifRelated(to: Relative, { namespace, name }: Attributes): NodeVerdict {
   return name ? { kind: "if-related", to, namespace, name } : refused("No Object name found");
 }
 
-function readOne(to: Relative, asked: Attributes): NodeVerdict {
-  if (!read.includes(asked.verb)) return refused("can only read resources of this type");
-  if (asked.subresource) return refused("cannot read subresource");
-  if (!asked.namespace) return refused("can only read namespaced object of this type");
-  return ifRelated(to, asked);
+function readOne(to: Relative, attributes: Attributes): NodeVerdict {
+  if (!read.includes(attributes.verb)) return refused("can only read resources of this type");
+  if (attributes.subresource) return refused("cannot read subresource");
+  if (!attributes.namespace) return refused("can only read namespaced object of this type");
+  return ifRelated(to, attributes);
 }
 
-function getOne(to: Relative, asked: Attributes): NodeVerdict {
-  if (asked.verb !== "get") return refused("can only get individual resources of this type");
-  if (asked.subresource) return refused("cannot get subresource");
-  return ifRelated(to, asked);
+function getOne(to: Relative, attributes: Attributes): NodeVerdict {
+  if (attributes.verb !== "get") return refused("can only get individual resources of this type");
+  if (attributes.subresource) return refused("cannot get subresource");
+  return ifRelated(to, attributes);
 }
 
-function claimStatus(asked: Attributes): NodeVerdict {
-  if (!["update", "patch"].includes(asked.verb)) return refused("can only get/update/patch this type");
-  return ifRelated("persistentvolumeclaims", asked);
+function claimStatus(attributes: Attributes): NodeVerdict {
+  if (!["update", "patch"].includes(attributes.verb)) return refused("can only get/update/patch this type");
+  return ifRelated("persistentvolumeclaims", attributes);
 }
 
-function serviceAccount(asked: Attributes): NodeVerdict {
-  if (asked.verb === "get" && !asked.subresource) return readOne("serviceaccounts", asked);
-  if (asked.verb !== "create" || !asked.name)
+function serviceAccount(attributes: Attributes): NodeVerdict {
+  if (attributes.verb === "get" && !attributes.subresource) return readOne("serviceaccounts", attributes);
+  if (attributes.verb !== "create" || !attributes.name)
     return refused("can only create tokens for individual service accounts");
-  if (asked.subresource !== "token") return refused("can only create token subresource of serviceaccount");
-  return ifRelated("serviceaccounts", asked);
+  if (attributes.subresource !== "token")
+    return refused("can only create token subresource of serviceaccount");
+  return ifRelated("serviceaccounts", attributes);
 }
 
 const ownVerbs = ["get", "create", "update", "patch", "delete"];
 
-function lease(node: string, asked: Attributes): NodeVerdict {
-  if (!ownVerbs.includes(asked.verb))
+function lease(node: string, attributes: Attributes): NodeVerdict {
+  if (!ownVerbs.includes(attributes.verb))
     return refused("can only get, create, update, patch, or delete a node lease");
-  if (asked.namespace !== "kube-node-lease")
+  if (attributes.namespace !== "kube-node-lease")
     return refused('can only access leases in the "kube-node-lease" system namespace');
   // The name of what is created is not known here: NodeRestriction looks at it.
-  if (asked.verb !== "create" && asked.name !== node)
+  if (attributes.verb !== "create" && attributes.name !== node)
     return refused("can only access node lease with the same name as the requesting node");
   return allowed;
 }
 
-function csiNode(node: string, asked: Attributes): NodeVerdict {
-  if (!ownVerbs.includes(asked.verb))
+function csiNode(node: string, attributes: Attributes): NodeVerdict {
+  if (!ownVerbs.includes(attributes.verb))
     return refused("can only get, create, update, patch, or delete a CSINode");
-  if (asked.subresource) return refused("cannot authorize CSINode subresources");
-  if (asked.verb !== "create" && asked.name !== node)
+  if (attributes.subresource) return refused("cannot authorize CSINode subresources");
+  if (attributes.verb !== "create" && attributes.name !== node)
     return refused("can only access CSINode with the same name as the requesting node");
   return allowed;
 }
@@ -132,15 +135,15 @@ function nodeItself(node: string, { verb, subresource, name }: Attributes): Node
   );
 }
 
-function pod(node: string, asked: Attributes): NodeVerdict {
-  switch (`${asked.verb} ${asked.subresource}`) {
+function pod(node: string, attributes: Attributes): NodeVerdict {
+  switch (`${attributes.verb} ${attributes.subresource}`) {
     case "get ":
-      return getOne("pods", asked);
+      return getOne("pods", attributes);
     case "list ":
     case "watch ":
-      if (selectsNode(node, asked.fieldSelector)) return allowed;
-      return asked.name
-        ? ifRelated("pods", asked)
+      if (selectsNode(node, attributes.fieldSelector)) return allowed;
+      return attributes.name
+        ? ifRelated("pods", attributes)
         : refused("can only list/watch pods with spec.nodeName field selector");
     case "create ":
     case "delete ":

@@ -12,8 +12,8 @@ import { NodeRelations, type Relative } from "./node-relations.ts";
 const attachments = "volumeattachments.storage.k8s.io";
 
 /**
- * Answers whether an object has to do with a node. Most answers come from relations that follow the objects; before it
- * says no it looks at the objects themselves, since a node may be faster than what follows.
+ * Answers whether an object is related to a node. Most answers come from relations that follow the objects; before it
+ * denies it reads the objects themselves, since a node may be faster than the watch.
  */
 export class RelationsFollower implements Component {
   readonly name = "node-relations";
@@ -51,7 +51,7 @@ export class RelationsFollower implements Component {
   }
 
   async #follow(resource: string, signal: AbortSignal): Promise<void> {
-    // After an interruption nobody says what went away meanwhile.
+    // After an interruption deletions may have been missed.
     this.#relations.clear(resource === attachments ? "volumeattachments" : (resource as Relative));
     for await (const { type, object } of this.#o.objects().follow(resource, signal))
       enter(this.#relations, resource, object, type === "DELETED");

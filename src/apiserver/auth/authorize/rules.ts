@@ -16,13 +16,15 @@ export interface PathRule {
   readonly paths: readonly string[];
 }
 
-export function ruleAllows(rule: Rule, asked: Attributes): boolean {
-  if (!has(rule.verbs, asked.verb)) return false;
+export function ruleAllows(rule: Rule, attributes: Attributes): boolean {
+  if (!has(rule.verbs, attributes.verb)) return false;
   if ("paths" in rule)
-    return asked.path !== undefined && rule.paths.some((path) => covers(path, asked.path!));
-  if (asked.path !== undefined) return false;
-  const resource = asked.subresource ? `${asked.resource}/${asked.subresource}` : asked.resource;
-  return has(rule.groups, asked.group) && has(rule.resources, resource);
+    return attributes.path !== undefined && rule.paths.some((path) => covers(path, attributes.path!));
+  if (attributes.path !== undefined) return false;
+  const resource = attributes.subresource
+    ? `${attributes.resource}/${attributes.subresource}`
+    : attributes.resource;
+  return has(rule.groups, attributes.group) && has(rule.resources, resource);
 }
 
 function has(list: readonly string[], value: string): boolean {

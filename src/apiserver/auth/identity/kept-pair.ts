@@ -27,7 +27,10 @@ export interface Wanted {
   readonly lifetimeMs: number;
 }
 
-/** The pair in `<path>.crt` and `<path>.key`, made anew if it is not there, does not fit, or has lived most of its life. */
+/**
+ * The pair in `<path>.crt` and `<path>.key`, created again if it is missing, does not match, or is past most of its
+ * lifetime.
+ */
 export function keptPair(path: string, wanted: Wanted, ca: Authority, now: number): Pair {
   const kept = { certificate: readText(`${path}.crt`), key: readText(`${path}.key`) };
   if (kept.certificate !== undefined && kept.key !== undefined) {
@@ -64,14 +67,14 @@ function stillFits(pair: Pair, wanted: Wanted, ca: Authority, now: number): bool
     const issuer = new X509Certificate(ca.certificate);
     const certificate = new X509Certificate(found.pem);
     if (!certificate.checkIssued(issuer) || !certificate.verify(issuer.publicKey)) return false;
-    return says(found, wanted) && isYoung(found, now);
+    return matches(found, wanted) && isYoung(found, now);
   } catch {
-    // Cut off by a crash, or somebody else's file: a new one is cheap.
+    // Truncated by a crash, or an unrelated file: a new one is cheap.
     return false;
   }
 }
 
-function says(found: Certificate, wanted: Wanted): boolean {
+function matches(found: Certificate, wanted: Wanted): boolean {
   return (
     isDeepStrictEqual(found.subject, wanted.subject) &&
     covers(found.dnsNames, wanted.dnsNames ?? []) &&

@@ -1,4 +1,4 @@
-/** How somebody shows the API who they are. */
+/** How a user authenticates to the API. */
 export type Credential = { readonly certificate: string; readonly key: string } | { readonly token: string };
 
 /** A kubeconfig with all that is needed inside. */

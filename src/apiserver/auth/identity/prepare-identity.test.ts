@@ -101,7 +101,7 @@ const rows: [
   ["another CA", (dir) => rmSync(join(dir, "pki/ca.crt")), {}, ["serving", "admin", "kubeletClient"]],
 ];
 
-test("what does not fit any more is made anew, and nothing else", async (t) => {
+test("what does not match any more is created again, and nothing else", async (t) => {
   for (const [name, happens, more, changed] of rows)
     await t.test(name, async (t) => {
       const { dir, clock, prepare } = setUp(t);
@@ -129,7 +129,7 @@ test("a CA without its key, or with another's, is not replaced in silence", (t) 
   assert.throws(() => prepare(), { code: "BadAuthority", message: /ca\.key is missing/ });
 });
 
-test("no certificate outlives the CA, and an expired CA is made anew", async (t) => {
+test("no certificate outlives the CA, and an expired CA is created again", async (t) => {
   const { prepare, clock } = setUp(t);
   const first = prepare();
   await clock.advance(9.5 * 365 * day);

@@ -34,14 +34,14 @@ export interface Identity {
   readonly ca: Authority;
   readonly serving: Pair;
   readonly admin: Pair;
-  /** With which the API asks kubelets. */
+  /** The client certificate for kubelets. */
   readonly kubeletClient: Pair;
   readonly serviceAccountKey: KeyObject;
 }
 
 /**
- * Reads what is there and makes what is missing, does not fit any more or has become old. Cheap to call again: a server
- * that lives long calls it each day and takes the serving pair anew.
+ * Reads what exists and creates what is missing, does not match any more or is too old. Cheap to call again: a
+ * long-running server calls it every day and reloads the serving pair.
  */
 export function prepareIdentity(o: IdentityOptions): Identity {
   const now = epochMs(o.clock.wall());

@@ -18,13 +18,13 @@ export interface ApproverOptions {
   readonly logger: Logger;
 }
 
-/** Approves what kubelets may have without asking anybody. */
+/** Approves the requests that kubelets are entitled to automatically. */
 export class RequestApprover implements Component {
   readonly name = "certificate-approver";
   readonly done: Promise<void>;
   readonly #o: ApproverOptions;
   readonly #ended = Promise.withResolvers<void>();
-  /** Requests that wait for their node to be as they say. */
+  /** Requests that wait for their node to have the requested names. */
   readonly #waiting = new Map<string, string>();
 
   constructor(o: ApproverOptions) {

@@ -8,7 +8,7 @@ import { parseSpecRequest } from "./parse-spec.ts";
 import { checkSignerName } from "./signer-name.ts";
 
 /** Through which path of the API a change comes. */
-export type Door = "main" | "status" | "approval";
+export type Subresource = "main" | "status" | "approval";
 
 const usages: readonly string[] = [
   ...[
@@ -103,14 +103,19 @@ function certificateProblem(base64: string): string | undefined {
   }
 }
 
-/** What may not be changed through this door. */
-export function checkDoor(door: Door, draft: Draft, before: Readonly<Draft>, problems: FieldProblems): void {
+/** What may not be changed through this subresource. */
+export function checkSubresource(
+  subresource: Subresource,
+  draft: Draft,
+  before: Readonly<Draft>,
+  problems: FieldProblems,
+): void {
   const ofType = (request: Readonly<Draft>, type: string) =>
     conditionsOf(request).filter((condition) => condition.type === type);
   for (const type of lasting)
     if (ofType(draft, type).length < ofType(before, type).length)
       problems.forbidden("status.conditions", `updates may not remove a condition of type "${type}"`);
-  for (const type of door === "approval" ? [] : ["Approved", "Denied"]) {
+  for (const type of subresource === "approval" ? [] : ["Approved", "Denied"]) {
     const [now, old] = [ofType(draft, type), ofType(before, type)];
     if (now.length > old.length)
       problems.forbidden("status.conditions", `updates may not add a condition of type "${type}"`);
@@ -118,7 +123,8 @@ export function checkDoor(door: Door, draft: Draft, before: Readonly<Draft>, pro
       problems.forbidden("status.conditions", `updates may not modify a condition of type "${type}"`);
   }
   if (certificateOf(draft) === certificateOf(before)) return;
-  if (door !== "status") problems.forbidden("status.certificate", "updates may not set certificate content");
+  if (subresource !== "status")
+    problems.forbidden("status.certificate", "updates may not set certificate content");
   else if (certificateOf(before) !== "")
     problems.forbidden("status.certificate", "updates may not modify existing certificate content");
 }

@@ -14,7 +14,7 @@ const hour = 3600_000;
 const decidedMs = hour;
 const pendingMs = 24 * hour;
 
-/** True if nobody needs the request any more: decided an hour ago, pending for a day, or its certificate is over. */
+/** True if the request is no longer needed: decided an hour ago, pending for a day, or its certificate has expired. */
 export function isStale(request: ApiObject, now: number): boolean {
   const conditions = conditionsOf(request);
   const decided = conditions.filter(({ type }) => ["Approved", "Denied", "Failed"].includes(type));

@@ -1,17 +1,17 @@
 import type { Draft, PartSubresource, RequestContext, ResourceDefinition } from "../../definition.ts";
 import { collected, defineKind, draftOf, onlyWrites, restore } from "../../kinds/define.ts";
 import { checkMeta, checkMetaUpdate } from "../../kinds/metadata.ts";
-import { checkDoor, checkRequest, type Door } from "./checks.ts";
+import { checkRequest, checkSubresource, type Subresource } from "./checks.ts";
 import { type Condition, conditionsOf } from "./conditions.ts";
 
 export interface RequestRules {
-  /** The shortest life that may be asked for. Default 600. */
+  /** The shortest lifetime that may be requested. Default 600. */
   readonly minimumSeconds?: number;
 }
 
 const nameRule = () => [];
 
-/** certificatesigningrequests: who asks is written down by the API, and the request itself never changes. */
+/** certificatesigningrequests: the API records the requester, and the request itself never changes. */
 export function certificateSigningRequests(rules: RequestRules = {}): ResourceDefinition {
   const minimum = rules.minimumSeconds ?? 600;
   const defined = defineKind({
@@ -30,18 +30,18 @@ export function certificateSigningRequests(rules: RequestRules = {}): ResourceDe
       draft.status = structuredClone(before.status);
     },
     check: (draft, problems) => checkRequest(draft, minimum, problems),
-    checkUpdate: (draft, before, problems) => checkDoor("main", draft, before, problems),
+    checkUpdate: (draft, before, problems) => checkSubresource("main", draft, before, problems),
   });
   return {
     ...defined,
-    subresources: { status: door("status", minimum), approval: door("approval", minimum) },
+    subresources: { status: subresource("status", minimum), approval: subresource("approval", minimum) },
   };
 }
 
 function fillInCaller(draft: Draft, { caller }: RequestContext): void {
-  const { username: _, uid: __, groups: ___, extra: ____, ...asked } = draft.spec ?? {};
+  const { username: _, uid: __, groups: ___, extra: ____, ...requested } = draft.spec ?? {};
   draft.spec = {
-    ...asked,
+    ...requested,
     username: caller.name,
     ...(caller.uid && { uid: caller.uid }),
     groups: [...caller.groups],
@@ -50,7 +50,7 @@ function fillInCaller(draft: Draft, { caller }: RequestContext): void {
   draft.status = {};
 }
 
-function door(which: Exclude<Door, "main">, minimum: number): PartSubresource {
+function subresource(which: Exclude<Subresource, "main">, minimum: number): PartSubresource {
   return {
     how: "part",
     ignored: [["spec"], ["status", which === "status" ? "conditions" : "certificate"]],
@@ -71,7 +71,7 @@ function door(which: Exclude<Door, "main">, minimum: number): PartSubresource {
         checkMetaUpdate(draft, before, problems);
         checkMeta(draft, { namespaced: false, nameRule }, problems);
         checkRequest(draft, minimum, problems);
-        checkDoor(which, draft, draftOf(before), problems);
+        checkSubresource(which, draft, draftOf(before), problems);
       }),
   };
 }

@@ -11,9 +11,9 @@ import { kubeletClientSigner, kubeletServingSigner } from "./signers.ts";
 
 export type Approval =
   | { readonly kind: "approve"; readonly message: string }
-  /** Not (yet) clear that the names belong to this node: asked again when the node changes. */
+  /** Not (yet) clear that the names belong to this node: checked again when the node changes. */
   | { readonly kind: "wait"; readonly node: string; readonly why: string }
-  /** For somebody else to decide, or decided. */
+  /** Left to another approver, or decided. */
   | { readonly kind: "leave" };
 
 export interface RequestSpec {
@@ -28,7 +28,7 @@ export interface RequestSpec {
 
 const leave: Approval = { kind: "leave" };
 
-/** Whether a request is approved without anybody looking at it. */
+/** Whether a request is approved automatically. */
 export async function judgeApproval(
   request: ApiObject,
   o: { authorizer: Authorizer; objects: Objects },
@@ -46,7 +46,8 @@ export async function judgeApproval(
 }
 
 async function judgeClient(caller: Caller, parsed: ParsedRequest, authorizer: Authorizer): Promise<Approval> {
-  const may = async (subresource: string) => (await authorizer.allows(caller, asking(subresource))).allowed;
+  const may = async (subresource: string) =>
+    (await authorizer.allows(caller, attributesOf(subresource))).allowed;
   if (caller.name === parsed.subject.commonName && (await may("selfnodeclient")))
     return {
       kind: "approve",
@@ -60,7 +61,7 @@ async function judgeClient(caller: Caller, parsed: ParsedRequest, authorizer: Au
   return leave;
 }
 
-function asking(subresource: string): Attributes {
+function attributesOf(subresource: string): Attributes {
   const resource = "certificatesigningrequests";
   return {
     verb: "create",
@@ -73,14 +74,16 @@ function asking(subresource: string): Attributes {
   };
 }
 
-/** A node gets a serving certificate for its own names and addresses, as its object tells them. */
+/** A node gets a serving certificate for its own names and addresses, as listed in its Node object. */
 async function judgeServing(caller: Caller, parsed: ParsedRequest, objects: Objects): Promise<Approval> {
   const name = nodeNameOf(caller);
   if (!name || caller.name !== parsed.subject.commonName) return leave;
   const node = await objects.get({ resource: "nodes", namespace: "", name });
   if (!node) return { kind: "wait", node: name, why: "the node is not registered" };
   const known = new Set([name, ...addressesOf(node)].map(canonical));
-  const foreign = [...parsed.dnsNames, ...parsed.ipAddresses].filter((asked) => !known.has(canonical(asked)));
+  const foreign = [...parsed.dnsNames, ...parsed.ipAddresses].filter(
+    (requested) => !known.has(canonical(requested)),
+  );
   if (foreign.length > 0)
     return { kind: "wait", node: name, why: `not a name or address of the node: ${foreign.join(", ")}` };
   return {

@@ -8,7 +8,7 @@ import { signerComplaint } from "./kubelet-subjects.ts";
 import { parseSpecRequest } from "./parse-spec.ts";
 
 export interface SigningRules {
-  /** How long a certificate lives at most, and unless less is asked for. */
+  /** The maximum lifetime of a certificate, and the default. */
   readonly lifetimeMs: number;
   readonly minimumSeconds: number;
 }
@@ -53,16 +53,19 @@ export function planSigning(request: ApiObject, ca: Authority, rules: SigningRul
 
 const failed = (reason: string, message: string): Signing => ({ kind: "fail", reason, message });
 
-/** From a little before now, since clocks differ, to the end of what was asked for, and not beyond the CA. */
+/** From a little before now, since clocks differ, to the end of the requested lifetime, and not beyond the CA. */
 export function lifeOf(
-  asked: number | undefined,
+  requested: number | undefined,
   rules: SigningRules,
   now: number,
   caEnd: number,
 ): { from: number; to: number } | undefined {
   if (now >= caEnd) return undefined;
-  const wished = Math.max(asked === undefined ? rules.lifetimeMs : asked * 1000, rules.minimumSeconds * 1000);
-  const ttl = Math.min(wished, rules.lifetimeMs);
+  const wantedMs = Math.max(
+    requested === undefined ? rules.lifetimeMs : requested * 1000,
+    rules.minimumSeconds * 1000,
+  );
+  const ttl = Math.min(wantedMs, rules.lifetimeMs);
   // A life of less than ten minutes would be over in the eyes of those who renew at a part of it.
   const backdate = ttl < 10 * minute ? ttl / 10 : 5 * minute;
   const end = ttl < shortLife ? now + ttl : now + ttl - backdate;

@@ -22,7 +22,7 @@ const key = generateKey().privateKey;
 const day = 24 * 3600_000;
 const start = Date.UTC(2026, 0, 1);
 
-interface Asked {
+interface RequestFields {
   commonName?: string;
   organizations?: string[];
   dnsNames?: string[];
@@ -32,7 +32,7 @@ interface Asked {
   expirationSeconds?: number;
 }
 
-function spec(o: Asked = {}): object {
+function spec(o: RequestFields = {}): object {
   const pem = makeRequest({
     subject: {
       commonName: o.commonName ?? "system:node:n1",
@@ -49,7 +49,7 @@ function spec(o: Asked = {}): object {
     ...(o.expirationSeconds !== undefined && { expirationSeconds: o.expirationSeconds }),
   };
 }
-const serving = (more: Asked = {}): Asked => ({
+const serving = (more: RequestFields = {}): RequestFields => ({
   signer: kubeletServingSigner,
   usages: ["digital signature", "server auth"],
   dnsNames: ["n1"],
@@ -85,8 +85,8 @@ function setUp() {
   const approver = new RequestApprover({ ...parts, authorizer });
   const signer = new RequestSigner({ ...parts, ca, rules: { lifetimeMs: 365 * day, minimumSeconds: 600 } });
   const stop = new AbortController();
-  const ask = (caller: Caller, asked: Asked, name = "r") =>
-    objects.create(requestsResource, { metadata: { name }, spec: spec(asked) } as never, caller);
+  const post = (caller: Caller, requested: RequestFields, name = "r") =>
+    objects.create(requestsResource, { metadata: { name }, spec: spec(requested) } as never, caller);
   const get = (name = "r") => objects.get({ resource: requestsResource, namespace: "", name });
   const outcome = (name = "r") =>
     eventually("the request is settled", async () => {
@@ -104,7 +104,7 @@ function setUp() {
       },
       { subresource: "approval" },
     );
-  const rig = { clock, objects, ca, ask, get, outcome, approve };
+  const rig = { clock, objects, ca, post, get, outcome, approve };
   const run = async (what: (parts: typeof rig) => Promise<void>) => {
     await Promise.all([approver.start(stop.signal), signer.start(stop.signal)]);
     try {
@@ -128,12 +128,12 @@ const registered = (addresses: string[]) => ({
 });
 
 test("a kubelet that joins gets its certificate, and renews it itself", async () => {
-  await setUp().run(async ({ ask, outcome, ca }) => {
+  await setUp().run(async ({ post, outcome, ca }) => {
     for (const [name, caller, message] of [
       ["join", bootstrapper, "Auto approving kubelet client certificate after SubjectAccessReview."],
       ["renew", node("n1"), "Auto approving self kubelet client certificate after SubjectAccessReview."],
     ] as const) {
-      await ask(caller, {}, name);
+      await post(caller, {}, name);
       const request = await outcome(name);
       const [approved] = conditionsOf(request);
       assert.deepEqual([approved?.reason, approved?.message], ["AutoApproved", message]);
@@ -153,7 +153,7 @@ test("a kubelet that joins gets its certificate, and renews it itself", async ()
   });
 });
 
-test("who asks is written by the API, whatever the request says", async () => {
+test("the requester is recorded by the API, whatever the request contains", async () => {
   const { objects, get } = setUp();
   const forged = {
     ...spec(),
@@ -178,8 +178,8 @@ test("who asks is written by the API, whatever the request says", async () => {
 });
 
 test("a serving certificate waits until its names and addresses are those of the node", async () => {
-  await setUp().run(async ({ objects, ask, get, outcome }) => {
-    await ask(node("n1"), serving({ ipAddresses: ["192.0.2.7", "2001:db8::1"] }));
+  await setUp().run(async ({ objects, post, get, outcome }) => {
+    await post(node("n1"), serving({ ipAddresses: ["192.0.2.7", "2001:db8::1"] }));
     objects.put("nodes", registered(["192.0.2.8"]));
     objects.put("nodes", registered(["192.0.2.7"]));
     await eventually("all is quiet", async () => true);
@@ -193,25 +193,25 @@ test("a serving certificate waits until its names and addresses are those of the
   });
 });
 
-/** These are for somebody to look at. */
-const left: [string, Caller, Asked][] = [
-  ["a stranger asks for a node's certificate", { name: "jane", groups: ["system:authenticated"] }, {}],
+/** These are for manual approval. */
+const left: [string, Caller, RequestFields][] = [
+  ["another user requests a node's certificate", { name: "jane", groups: ["system:authenticated"] }, {}],
   ["a service account too", { name: "system:serviceaccount:ns:a", groups: ["system:serviceaccounts"] }, {}],
-  ["one node asks for another", node("n2"), {}],
+  ["one node requests the certificate of another", node("n2"), {}],
   ["a user's certificate", admin, { signer: clientSigner, commonName: "jane", organizations: [] }],
-  ["a serving certificate asked for by another node", node("n2"), serving()],
-  ["a serving certificate asked for by a bootstrapper", bootstrapper, serving()],
+  ["a serving certificate requested by another node", node("n2"), serving()],
+  ["a serving certificate requested by a bootstrapper", bootstrapper, serving()],
   ["a client certificate with names", bootstrapper, { dnsNames: ["n1"] }],
   ["another signer", node("n1"), { signer: "example.com/signer" }],
 ];
 
-test("what is not for kubelets is left to be approved by somebody", async (t) => {
-  for (const [name, caller, asked] of left)
+test("what is not for kubelets is left to manual approval", async (t) => {
+  for (const [name, caller, requested] of left)
     await t.test(name, async () => {
-      await setUp().run(async ({ objects, ask, get, outcome }) => {
+      await setUp().run(async ({ objects, post, get, outcome }) => {
         objects.put("nodes", registered(["192.0.2.7"]));
-        await ask(caller, asked);
-        await ask(bootstrapper, {}, "after");
+        await post(caller, requested);
+        await post(bootstrapper, {}, "after");
         await outcome("after");
         assert.deepEqual(conditionsOf((await get())!), []);
       });
@@ -219,7 +219,7 @@ test("what is not for kubelets is left to be approved by somebody", async (t) =>
 });
 
 /** Signed if there is no message; "" if it is left alone. */
-const approvedRows: [string, Asked, string?][] = [
+const approvedRows: [string, RequestFields, string?][] = [
   ["a client", { signer: clientSigner, commonName: "jane", organizations: ["dev"], dnsNames: ["x"] }],
   [
     "a client with another use",
@@ -273,13 +273,13 @@ const approvedRows: [string, Asked, string?][] = [
 ];
 
 test("what was approved is signed if it is as its signer wants it, and fails if not", async (t) => {
-  for (const [name, asked, problem] of approvedRows)
+  for (const [name, requested, problem] of approvedRows)
     await t.test(name, async () => {
-      await setUp().run(async ({ ask, approve, get, outcome }) => {
-        await ask(admin, asked);
+      await setUp().run(async ({ post, approve, get, outcome }) => {
+        await post(admin, requested);
         await approve();
         if (problem === "") {
-          await ask(bootstrapper, {}, "after");
+          await post(bootstrapper, {}, "after");
           await outcome("after");
           assert.equal(certificateOf((await get())!), "");
           return;
@@ -296,9 +296,9 @@ test("what was approved is signed if it is as its signer wants it, and fails if 
 });
 
 test("what cannot be written is tried again", async () => {
-  await setUp().run(async ({ objects, ask, clock, get, outcome }) => {
+  await setUp().run(async ({ objects, post, clock, get, outcome }) => {
     objects.failures = 1;
-    await ask(bootstrapper, {});
+    await post(bootstrapper, {});
     await eventually("the write has failed", async () => (objects.failures === 0 ? true : undefined));
     assert.equal(isTrue((await get())!, "Approved"), false);
     await clock.advance(1000);
@@ -311,17 +311,17 @@ test("how long a certificate lives", async (t) => {
   const rules = { lifetimeMs: 365 * day, minimumSeconds: 600 };
   const far = start + 3650 * day;
   const rows: [string, number | undefined, typeof rules, number, number, number][] = [
-    ["nothing asked", undefined, rules, far, -5 * minute, 365 * day - 5 * minute],
-    ["less asked", 24 * 3600, rules, far, -5 * minute, day - 5 * minute],
-    ["more asked", 1000 * 24 * 3600, rules, far, -5 * minute, 365 * day - 5 * minute],
+    ["none requested", undefined, rules, far, -5 * minute, 365 * day - 5 * minute],
+    ["less requested", 24 * 3600, rules, far, -5 * minute, day - 5 * minute],
+    ["more requested", 1000 * 24 * 3600, rules, far, -5 * minute, 365 * day - 5 * minute],
     ["a short life is not made shorter", 3600, rules, far, -5 * minute, 3600_000],
     ["the CA ends first", undefined, rules, start + day, -5 * minute, day],
     ["lives of a minute", undefined, { lifetimeMs: minute, minimumSeconds: 60 }, far, -6000, minute],
-    ["a minute asked", 60, { lifetimeMs: day, minimumSeconds: 60 }, far, -6000, minute],
+    ["a minute requested", 60, { lifetimeMs: day, minimumSeconds: 60 }, far, -6000, minute],
   ];
-  for (const [name, asked, rules, caEnd, from, to] of rows)
+  for (const [name, requested, rules, caEnd, from, to] of rows)
     await t.test(name, () => {
-      assert.deepEqual(lifeOf(asked, rules, start, caEnd), { from: start + from, to: start + to });
+      assert.deepEqual(lifeOf(requested, rules, start, caEnd), { from: start + from, to: start + to });
     });
   assert.equal(lifeOf(undefined, rules, start, start), undefined);
 });
@@ -391,7 +391,7 @@ test("a request whose signature does not hold is refused", async () => {
   });
 });
 
-test("a life of a minute may be asked for if the rules say so", () => {
+test("a lifetime of a minute may be requested if the rules allow it", () => {
   const definition = certificateSigningRequests({ minimumSeconds: 60 });
   const draft = { metadata: { name: "r" }, spec: spec({ expirationSeconds: 60 }) } as unknown as Draft;
   assert.deepEqual(definition.validate?.(draft, new MemoryObjects().context(admin)), []);
@@ -408,7 +408,7 @@ const denied: Condition = { ...approved, type: "Denied" };
 const pem = Buffer.from(authority().certificate).toString("base64");
 const other = Buffer.from(authority().certificate).toString("base64");
 
-test("each door changes its own part", async (t) => {
+test("each subresource changes its own part", async (t) => {
   const rows: [string, "status" | "approval", object, object, string | object][] = [
     ["approve", "approval", {}, { conditions: [approved] }, { conditions: [approved] }],
     [
@@ -475,9 +475,9 @@ test("each door changes its own part", async (t) => {
       'status.certificate: Invalid value: "<certificate data>": must contain at least one CERTIFICATE PEM block',
     ],
   ];
-  for (const [name, door, before, now, expected] of rows)
+  for (const [name, through, before, now, expected] of rows)
     await t.test(name, () => {
-      const part = certificateSigningRequests().subresources![door]!;
+      const part = certificateSigningRequests().subresources![through]!;
       assert(part.how === "part");
       const context = new MemoryObjects({ now: () => start }).context(admin);
       const whole = (status: object) => ({

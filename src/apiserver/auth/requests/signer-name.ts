@@ -24,7 +24,7 @@ export function checkSignerName(name: string, problems: FieldProblems): void {
   if (rest.length > 317) problems.tooLong(path, 317);
 }
 
-/** Of the first part that is wrong: more would say the same again. */
+/** Only the first invalid part: more would be redundant. */
 function firstComplaints(parts: readonly string[], rule: (part: string) => Complaints): string[] {
   const bad = parts.find((part) => rule(part).length > 0);
   return bad === undefined ? [] : rule(bad).map((complaint) => `validating label "${bad}": ${complaint}`);

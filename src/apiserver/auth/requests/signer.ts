@@ -18,7 +18,7 @@ export interface SignerOptions {
   readonly logger: Logger;
 }
 
-/** Signs what was approved, whoever did. */
+/** Signs approved requests. */
 export class RequestSigner implements Component {
   readonly name = "certificate-signer";
   readonly done: Promise<void>;

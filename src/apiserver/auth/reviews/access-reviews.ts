@@ -27,7 +27,7 @@ interface Spec {
 
 const group = "authorization.k8s.io";
 
-/** May somebody do this? */
+/** Whether a user may do this. */
 export function subjectAccessReview(authorizer: Authorizer): ResourceDefinition {
   return review({
     group,
@@ -120,24 +120,26 @@ async function decide(authorizer: Authorizer, subject: Caller, spec: Spec): Prom
 }
 
 function attributesOf(spec: Spec): { attributes: Attributes; problem?: string } {
-  const { resourceAttributes: asked, nonResourceAttributes } = spec;
-  if (!asked) {
+  const { resourceAttributes: resourceCheck, nonResourceAttributes } = spec;
+  if (!resourceCheck) {
     const { path = "", verb = "" } = nonResourceAttributes ?? {};
     const none = { group: "", version: "", resource: "", subresource: "", namespace: "", name: "" };
     return { attributes: { ...none, verb, path } };
   }
-  const selector = fieldSelectorText(asked.fieldSelector);
+  const selector = fieldSelectorText(resourceCheck.fieldSelector);
   return {
     attributes: {
-      verb: asked.verb ?? "",
-      group: asked.group ?? "",
-      version: asked.version || "*",
-      resource: asked.resource ?? "",
-      subresource: asked.subresource ?? "",
-      namespace: asked.namespace ?? "",
-      name: asked.name ?? "",
+      verb: resourceCheck.verb ?? "",
+      group: resourceCheck.group ?? "",
+      version: resourceCheck.version || "*",
+      resource: resourceCheck.resource ?? "",
+      subresource: resourceCheck.subresource ?? "",
+      namespace: resourceCheck.namespace ?? "",
+      name: resourceCheck.name ?? "",
       ...(selector.text && { fieldSelector: selector.text }),
-      ...(asked.labelSelector?.rawSelector && { labelSelector: asked.labelSelector.rawSelector }),
+      ...(resourceCheck.labelSelector?.rawSelector && {
+        labelSelector: resourceCheck.labelSelector.rawSelector,
+      }),
     },
     ...(selector.problem && { problem: selector.problem }),
   };

@@ -31,7 +31,7 @@ export function selectorProblems(
     if (!key) problems.required(`${path}.requirements[${i}].key`, "must be specified");
 }
 
-/** The selector as a query has it. What cannot be said so is left out: that only asks for more. */
+/** The selector in the form of a query. What cannot be expressed is left out: that only widens the check. */
 export function fieldSelectorText(selector: SelectorAttributes | undefined): {
   text: string;
   problem?: string;
@@ -39,14 +39,14 @@ export function fieldSelectorText(selector: SelectorAttributes | undefined): {
   if (!selector) return { text: "" };
   if (selector.rawSelector) return { text: selector.rawSelector };
   const requirements = selector.requirements ?? [];
-  const said = requirements.flatMap(({ key = "", operator = "", values = [] }) => {
+  const selectors = requirements.flatMap(({ key = "", operator = "", values = [] }) => {
     const [value] = values;
     const sign = { In: "=", NotIn: "!=" }[operator];
     return sign && value !== undefined && values.length === 1 ? [`${key}${sign}${escaped(value)}`] : [];
   });
-  const text = said.join(",");
-  if (said.length === requirements.length) return { text };
-  const partially = said.length > 0 ? "partially " : "";
+  const text = selectors.join(",");
+  if (selectors.length === requirements.length) return { text };
+  const partially = selectors.length > 0 ? "partially " : "";
   return {
     text,
     problem: `spec.resourceAttributes.fieldSelector ${partially}ignored due to parse error`,

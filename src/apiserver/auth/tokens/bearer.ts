@@ -2,16 +2,16 @@ import type { Caller } from "../../definition.ts";
 
 export type TokenAnswer =
   | { readonly kind: "known"; readonly caller: Caller; readonly audiences: readonly string[] }
-  /** Not a token of this kind, or one that nobody gave out. */
+  /** Not a token of this kind, or one that was not issued here. */
   | { readonly kind: "unknown" }
   | { readonly kind: "refused"; readonly problem: string };
 
 export interface TokenAuthenticator {
-  /** Only tokens for one of the audiences count; what they have in common is told. */
+  /** Only tokens for one of the audiences are valid; the common audiences are returned. */
   authenticate(token: string, audiences: readonly string[]): Promise<TokenAnswer>;
 }
 
-/** The first that knows the token says whose it is. */
+/** The first authenticator that knows the token decides. */
 export function firstThatKnows(...all: readonly TokenAuthenticator[]): TokenAuthenticator {
   return {
     async authenticate(token, audiences) {

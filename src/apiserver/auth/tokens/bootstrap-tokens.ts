@@ -11,7 +11,7 @@ const extraGroup = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/;
 const secretType = "bootstrap.kubernetes.io/token";
 const secretPrefix = "bootstrap-token-";
 
-/** Knows who joins by a token of which a secret in kube-system tells. */
+/** Authenticates joining nodes by bootstrap tokens, which are Secrets in kube-system. */
 export class BootstrapTokens implements TokenAuthenticator {
   readonly #o: { objects: () => Objects; clock: Clock; audiences: readonly string[] };
 

@@ -43,7 +43,7 @@ export type Checked =
   | { readonly kind: "bad"; readonly problem: string }
   | { readonly kind: "good"; readonly claims: Claims };
 
-/** Checks form, issuer and signature. What the claims say is for others to judge. */
+/** Checks form, issuer and signature. The claims are checked by others. */
 export function checkToken(token: string, issuer: string, keys: readonly TokenKey[]): Checked {
   const parts = token.split(".");
   if (parts.length !== 3 || parts.some((part) => !/^[A-Za-z0-9_-]+$/.test(part))) return { kind: "foreign" };
@@ -57,7 +57,7 @@ export function checkToken(token: string, issuer: string, keys: readonly TokenKe
   const body = Buffer.from(`${header}.${payload}`);
   const signed = candidates.some(
     (key) =>
-      // The key says how it signs, not the token: else anybody could choose "none".
+      // The key determines the algorithm, not the token: otherwise a client could choose "none".
       head.alg === key.algorithm &&
       verify(
         "sha256",

@@ -20,7 +20,7 @@ export interface Bound {
 /** Signs and checks the tokens of service accounts. Whether they still hold, the objects decide. */
 export class TokenAuthority {
   readonly issuer: string;
-  /** Whom a token is for if nobody says so: the API itself. */
+  /** The default audience of a token: the API itself. */
   readonly audiences: readonly string[];
   readonly #key: TokenKey & { privateKey: KeyObject };
 

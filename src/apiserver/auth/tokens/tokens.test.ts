@@ -113,7 +113,7 @@ const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
     'serviceaccounts "builder" not found',
   ],
   [
-    "of an account made anew",
+    "of an account created again",
     ({ issue, put }) => {
       put("serviceaccounts", "builder", "new");
       return issue();
@@ -135,7 +135,7 @@ const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
     gone,
   ],
   [
-    "of a pod made anew",
+    "of a pod created again",
     ({ issue, put }) => {
       put("pods", "p", "new");
       return issue(pod);
@@ -159,13 +159,13 @@ const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
   ],
   ["of a secret that is gone", ({ issue }) => issue({ secret: { name: "none", uid: "x" } }), gone],
   [
-    "of a secret made anew",
+    "of a secret created again",
     ({ issue }) => issue({ secret: { name: "s", uid: "x" } }),
     "secret UID (secret-uid) does not match service account secret ref claim (x)",
   ],
   ["of a node that is gone", ({ issue }) => issue({ node: { name: "none", uid: "x" } }), gone],
   [
-    "of a node made anew",
+    "of a node created again",
     ({ issue }) => issue({ node: { name: "n1", uid: "x" } }),
     "node UID (node-uid) does not match service account node ref claim (x)",
   ],
@@ -219,7 +219,7 @@ test("what is no token of ours is left to others", async () => {
     assert.deepEqual(await tokens.authenticate(token, [api]), { kind: "unknown" }, token);
 });
 
-test("keys are told as JWKs by which others can check tokens", () => {
+test("keys are published as JWKs by which others can verify tokens", () => {
   const { authority } = setUp();
   const { configuration, keys } = authority.discovery("https://x/openid/v1/jwks") as {
     configuration: Record<string, unknown>;

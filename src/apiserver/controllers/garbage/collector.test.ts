@@ -6,7 +6,7 @@ import { FakeObjects } from "../../kinds/pods/fake-objects.ts";
 import { Mirror } from "../mirror.ts";
 import { collectGarbage } from "./collector.ts";
 
-test("an owner that was made a moment ago is asked for before its dependents are deleted", async () => {
+test("an owner that was created a moment ago is looked up before its dependents are deleted", async () => {
   const objects = new FakeObjects();
   const ownerReferences = [{ apiVersion: "v1", kind: "Node", name: "n", uid: "uid-n" }];
   objects.put("pods", { metadata: { name: "p", ownerReferences } });
@@ -21,7 +21,7 @@ test("an owner that was made a moment ago is asked for before its dependents are
   });
   const end = new AbortController();
   await mirror.start(end.signal);
-  // From here on the mirror hears of nothing.
+  // From here on the mirror receives nothing.
   end.abort();
   await mirror.done;
   const collect = () =>

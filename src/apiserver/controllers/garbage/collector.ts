@@ -57,7 +57,7 @@ async function take(step: CollectionStep, { objects, mirror }: CollectorOptions)
   }
 }
 
-/** What is in memory may be behind: an owner that was made a moment ago is asked for before anything is deleted. */
+/** The copy in memory may be behind: an owner that was created a moment ago is looked up before anything is deleted. */
 async function isStillOwned(step: CollectionStep & { do: "delete" }, objects: Objects): Promise<boolean> {
   if (step.owners.length === 0) return false;
   const current = await objects.get(step.ref);

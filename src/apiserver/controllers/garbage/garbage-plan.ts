@@ -8,7 +8,7 @@ export interface Item {
   readonly object: ApiObject;
 }
 
-/** Which kinds there are. Undefined for one that the API does not have: nobody can say whether such an owner is there. */
+/** Which kinds there are. Undefined for one that the API does not have: whether such an owner exists is unknown. */
 export type KindOf = (
   apiVersion: string,
   kind: string,
@@ -66,7 +66,7 @@ function judge(
     const kind = kindOf(owner.apiVersion, owner.kind);
     if (kind === undefined) continue;
     const found = byUid.get(owner.uid);
-    // The owner has to be what the reference says, and where it can be seen from.
+    // The owner must match the reference, and be in a scope that it can be seen from.
     const where = found?.object.metadata.namespace ?? "";
     const isThere =
       found !== undefined &&

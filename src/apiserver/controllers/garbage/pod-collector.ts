@@ -16,7 +16,7 @@ export interface PodCollectorOptions {
 /** A node may be registered again a moment after it was deleted. */
 const quarantineMs = 40_000;
 
-/** Removes pods that nobody will ever end: those of nodes that were deleted. */
+/** Deletes pods that no kubelet will ever terminate: those of deleted nodes. */
 export class PodCollector {
   readonly #options: PodCollectorOptions;
   /** Since when a node that pods are on is not there. */

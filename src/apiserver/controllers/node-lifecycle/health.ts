@@ -1,4 +1,4 @@
-/** When a node was last heard of. Times are those of this machine, not of the node: clocks may differ. */
+/** When a node last reported. Times are those of this machine, not of the node: clocks may differ. */
 export interface NodeHealth {
   /** The signs of life that were seen last. */
   readonly heartbeat: string | undefined;
@@ -14,7 +14,7 @@ export interface SignsOfLife {
 }
 
 /** A node that is seen for the first time is taken to live now; after that, each new sign counts. */
-export function heardOf(old: NodeHealth | undefined, signs: SignsOfLife, now: number): NodeHealth {
+export function observed(old: NodeHealth | undefined, signs: SignsOfLife, now: number): NodeHealth {
   const { heartbeat, renewed } = signs;
   if (old !== undefined && old.heartbeat === heartbeat && !isLater(renewed, old.renewed)) return old;
   return { heartbeat, renewed, at: now };

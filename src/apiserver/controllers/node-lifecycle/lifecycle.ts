@@ -5,7 +5,7 @@ import type { ApiObject } from "../../storage/object.ts";
 import type { EventRecorder } from "../event-recorder.ts";
 import type { Mirror } from "../mirror.ts";
 import { read, refTo } from "../typed.ts";
-import { heardOf, type NodeHealth } from "./health.ts";
+import { type NodeHealth, observed } from "./health.ts";
 import {
   deadline,
   type NodeState,
@@ -58,7 +58,7 @@ export class NodeLifecycle {
       heartbeat: stateOf(node).conditions.find(({ type }) => type === "Ready")?.lastHeartbeatTime,
       renewed: lease && read(lease).spec?.renewTime,
     };
-    const health = heardOf(this.#health.get(uid), signs, now);
+    const health = observed(this.#health.get(uid), signs, now);
     this.#health.set(uid, health);
     const end = deadline(stateOf(node), health.at, patience);
     if (now >= end) current = (await this.#giveUp(node, now)) ?? node;
@@ -78,7 +78,7 @@ export class NodeLifecycle {
       { subresource: "status", uid: node.metadata.uid },
     );
     mirror.note("nodes", changed);
-    await recorder.tell({
+    await recorder.record({
       about: { apiVersion: "v1", kind: "Node", object: node },
       type: "Normal",
       reason: "NodeNotReady",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { heardOf } from "./health.ts";
+import { observed } from "./health.ts";
 import {
   deadline,
   type NodeCondition,
@@ -33,7 +33,7 @@ describe("the taints of a node", () => {
       [own],
     ],
     [
-      "those it was registered with stay until it has said something",
+      "those it was registered with stay until its first report",
       state([], [taint("not-ready", "NoSchedule")]),
       [taint("not-ready", "NoSchedule")],
     ],
@@ -64,7 +64,7 @@ describe("the taints of a node", () => {
       [taint("disk-pressure", "NoSchedule")],
     ],
     ["cordoned", state([ready("True")], [], true), [taint("unschedulable", "NoSchedule")]],
-    ["cordoned before it has said anything", state([], [], true), [taint("unschedulable", "NoSchedule")]],
+    ["cordoned before its first report", state([], [], true), [taint("unschedulable", "NoSchedule")]],
     ["not cordoned any more", state([ready("True")], [taint("unschedulable", "NoSchedule")]), []],
   ];
   for (const [what, node, wanted] of cases)
@@ -83,7 +83,7 @@ describe("a silent node", () => {
     assert.equal(deadline(state([ready("True")]), 0, patience), 50_000);
   });
 
-  test("has conditions that nobody knows", () => {
+  test("has conditions that are Unknown", () => {
     const conditions = silentConditions(state([ready("True"), { type: "Mine", status: "True" }]), now) ?? [];
     assert.deepEqual(
       conditions.map(({ type, status, reason }) => [type, status, reason]),
@@ -102,13 +102,13 @@ describe("a silent node", () => {
 });
 
 describe("signs of life", () => {
-  const first = heardOf(undefined, { heartbeat: "h1", renewed: stamp }, 100);
+  const first = observed(undefined, { heartbeat: "h1", renewed: stamp }, 100);
   test("count when they are new", () => {
     assert.equal(first.at, 100);
-    assert.equal(heardOf(first, { heartbeat: "h1", renewed: stamp }, 200).at, 100);
-    assert.equal(heardOf(first, { heartbeat: "h2", renewed: stamp }, 200).at, 200);
-    assert.equal(heardOf(first, { heartbeat: "h1", renewed: "2026-01-01T00:00:10Z" }, 200).at, 200);
+    assert.equal(observed(first, { heartbeat: "h1", renewed: stamp }, 200).at, 100);
+    assert.equal(observed(first, { heartbeat: "h2", renewed: stamp }, 200).at, 200);
+    assert.equal(observed(first, { heartbeat: "h1", renewed: "2026-01-01T00:00:10Z" }, 200).at, 200);
   });
   test("do not count when they go back", () =>
-    assert.equal(heardOf(first, { heartbeat: "h1", renewed: "2025-01-01T00:00:00Z" }, 200).at, 100));
+    assert.equal(observed(first, { heartbeat: "h1", renewed: "2025-01-01T00:00:00Z" }, 200).at, 100));
 });

@@ -23,7 +23,7 @@ export interface NodeState {
   readonly taints: readonly NodeTaint[];
 }
 
-/** How long a node may be silent: one that never said anything, and one that did. */
+/** How long a node may be silent: one that never reported, and one that did. */
 export interface Patience {
   readonly startupMs: number;
   readonly monitorMs: number;
@@ -51,13 +51,13 @@ const ownNoSchedule = new Set([
 ]);
 const ownNoExecute = new Set([notReady, unreachable]);
 
-/** When the node is given up, if nothing is heard of it. */
-export function deadline(node: NodeState, heardAt: number, patience: Patience): number {
+/** When the node is given up, if it does not report. */
+export function deadline(node: NodeState, observedAt: number, patience: Patience): number {
   const known = node.conditions.some(({ type }) => type === "Ready");
-  return heardAt + (known ? patience.monitorMs : patience.startupMs);
+  return observedAt + (known ? patience.monitorMs : patience.startupMs);
 }
 
-/** The conditions of a node that is silent: nothing is known any more. Undefined if they say so already. */
+/** The conditions of a silent node: Unknown. Undefined if they are so already. */
 export function silentConditions(node: NodeState, now: number): NodeCondition[] | undefined {
   const conditions = node.conditions.map((condition) =>
     kubeletConditions.includes(condition.type) && condition.status !== "Unknown"
@@ -88,7 +88,7 @@ export function silentConditions(node: NodeState, now: number): NodeCondition[] 
 /** The taints that the node should have. The same list if nothing is to be changed. */
 export function plannedTaints(node: NodeState, now: number): readonly NodeTaint[] {
   const ready = node.conditions.find(({ type }) => type === "Ready");
-  // Before it has said anything, a node has what it was registered with.
+  // Before its first report, a node has what it was registered with.
   if (ready === undefined) return withCordon(node);
   const wanted: NodeTaint[] = [];
   for (const { type, status } of node.conditions) {

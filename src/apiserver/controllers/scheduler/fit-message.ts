@@ -3,7 +3,7 @@ import type { Misfit } from "./filter.ts";
 
 export const noNodes = "no nodes available to schedule pods";
 
-/** Why a pod is on no node, in the words that people search for. */
+/** Why a pod is not scheduled, with the message that people search for. */
 export function fitMessage(misfits: readonly Misfit[]): string {
   if (misfits.length === 0) return noNodes;
   const reasons = counted(misfits.flatMap((misfit) => misfit.reasons));

@@ -3,7 +3,7 @@ import type { Pod } from "../../../lib/model/pod.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { read } from "../typed.ts";
 
-/** Claims and volumes as far as a scheduler asks for them. */
+/** Claims and volumes as far as a scheduler needs them. */
 export interface VolumeLookup {
   claim(namespace: string, name: string): ApiObject | undefined;
   volume(name: string): ApiObject | undefined;

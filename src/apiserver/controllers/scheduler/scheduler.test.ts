@@ -26,7 +26,7 @@ function pod(spec: object = {}, more: { name?: string; status?: object; metadata
   };
 }
 
-const asking = (cpu: string) => ({ containers: [{ name: "c", resources: { requests: { cpu } } }] });
+const requesting = (cpu: string) => ({ containers: [{ name: "c", resources: { requests: { cpu } } }] });
 
 function outcome(pods: readonly ApiObject[], nodes: readonly ApiObject[], volumes = noVolumes): string[] {
   return planScheduling(pods, nodes, volumes).map((step) =>
@@ -99,25 +99,25 @@ describe("where pods go", () => {
       [node()],
       [`0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. ${unhelpful}`],
     ],
-    ["where there is room", asking("1500m"), [onNode(asking("500m"))], [node()], ["p to n"]],
+    ["where there is room", requesting("1500m"), [onNode(requesting("500m"))], [node()], ["p to n"]],
     [
       "not where there is none",
-      asking("1501m"),
-      [onNode(asking("500m"))],
+      requesting("1501m"),
+      [onNode(requesting("500m"))],
       [node()],
       [`0/1 nodes are available: 1 Insufficient cpu. ${noVictims}`],
     ],
     [
       "not where there never is",
-      asking("3"),
+      requesting("3"),
       [],
       [node()],
       [`0/1 nodes are available: 1 Insufficient cpu. ${unhelpful}`],
     ],
     [
       "where those that were there have ended",
-      asking("2"),
-      [onNode(asking("2"), { phase: "Succeeded" })],
+      requesting("2"),
+      [onNode(requesting("2"), { phase: "Succeeded" })],
       [node()],
       ["p to n"],
     ],
@@ -145,9 +145,9 @@ describe("where pods go", () => {
     const at = (creationTimestamp: string) => ({ metadata: { creationTimestamp } });
     const steps = outcome(
       [
-        pod(asking("1"), { name: "young", ...at("2026-01-01T00:00:02Z") }),
-        pod(asking("1"), { name: "old", ...at("2026-01-01T00:00:01Z") }),
-        pod({ ...asking("1"), priority: 5 }, { name: "important", ...at("2026-01-01T00:00:03Z") }),
+        pod(requesting("1"), { name: "young", ...at("2026-01-01T00:00:02Z") }),
+        pod(requesting("1"), { name: "old", ...at("2026-01-01T00:00:01Z") }),
+        pod({ ...requesting("1"), priority: 5 }, { name: "important", ...at("2026-01-01T00:00:03Z") }),
       ],
       [node()],
     );
@@ -238,7 +238,7 @@ describe("node selectors", () => {
       [{ matchFields: [{ key: "metadata.name", operator: "In", values: ["n"] }] }],
       true,
     ],
-    ["a term that says nothing", [{}], false],
+    ["an empty term", [{}], false],
     ["no term", [], false],
   ];
   for (const [what, terms, wanted] of cases)

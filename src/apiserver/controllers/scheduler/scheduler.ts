@@ -18,7 +18,7 @@ export interface SchedulerOptions {
   readonly bind: (pod: ObjectRef, uid: string, node: string) => Promise<void>;
 }
 
-/** One round: what can be bound is bound, and the rest is told why not. */
+/** One round: what can be bound is bound, and the rest gets a reason. */
 export async function schedulePods(options: SchedulerOptions): Promise<void> {
   const { mirror } = options;
   const steps = planScheduling(mirror.all("pods"), mirror.all("nodes"), {
@@ -34,7 +34,7 @@ async function take(step: SchedulingStep, options: SchedulerOptions): Promise<vo
     if (step.do === "bind") await bindPod(step.pod, step.node, options);
     else await explain(step.pod, step.message, options);
   } catch (error) {
-    // Somebody deleted or bound it meanwhile: the next round knows.
+    // Deleted or bound meanwhile: the next round handles it.
     if (![404, 409].includes(httpStatusOf(error) ?? 0)) throw error;
   }
 }
@@ -44,7 +44,7 @@ async function bindPod(pod: ApiObject, node: string, options: SchedulerOptions):
   const ref = refTo("pods", pod);
   await bind(ref, pod.metadata.uid, node);
   mirror.note("pods", await objects.get(ref));
-  await recorder.tell({
+  await recorder.record({
     about: { apiVersion: "v1", kind: "Pod", object: pod },
     type: "Normal",
     reason: "Scheduled",
@@ -66,8 +66,8 @@ async function explain(pod: ApiObject, message: string, options: SchedulerOption
   const condition = { type: "PodScheduled", status: "False", reason: "Unschedulable", message };
   const isSet = (conditions: readonly Condition[] = []) =>
     conditions.some(
-      ({ type, status, reason, message: said }) =>
-        type === condition.type && status === "False" && reason === condition.reason && said === message,
+      ({ type, status, reason, message: current }) =>
+        type === condition.type && status === "False" && reason === condition.reason && current === message,
     );
   if (!isSet(read(pod).status?.conditions)) {
     const changed = await objects.change(
@@ -86,7 +86,7 @@ async function explain(pod: ApiObject, message: string, options: SchedulerOption
     );
     mirror.note("pods", changed);
   }
-  await recorder.tell({
+  await recorder.record({
     about: { apiVersion: "v1", kind: "Pod", object: pod },
     type: "Warning",
     reason: "FailedScheduling",

@@ -26,12 +26,12 @@ const attachment = (attached: boolean, metadata: object = {}): ApiObject => ({
 describe("attaching volumes", () => {
   const cases: [string, Partial<AttachState>, string[]][] = [
     ["nothing is wanted, and nothing is done", { nodes: [node([])], attachments: [attachment(true)] }, []],
-    ["a disk is asked for", { nodes: [node([disk])] }, [`attach ${name} to n for pv`]],
+    ["a disk is requested", { nodes: [node([disk])] }, [`attach ${name} to n for pv`]],
     ["not if its volume is unknown", { nodes: [node([disk])], volumes: [] }, []],
     ["not if its driver attaches nothing", { nodes: [node([disk])], drivers: [driver(false)] }, []],
-    ["asked for once", { nodes: [node([disk])], attachments: [attachment(false)] }, []],
+    ["requested once", { nodes: [node([disk])], attachments: [attachment(false)] }, []],
     [
-      "its node is told when it is attached",
+      "its node is updated when it is attached",
       { nodes: [node([disk])], attachments: [attachment(true)] },
       [`attached: ${disk}`],
     ],
@@ -42,7 +42,7 @@ describe("attaching volumes", () => {
       ["attached: ", `detach ${name}`],
     ],
     [
-      "first it is said, then it is done: a disk that is used no more",
+      "first it is reported, then it is done: a disk that is used no more",
       { nodes: [node([], [disk])], attachments: [attachment(true)] },
       ["attached: ", `detach ${name}`],
     ],
@@ -56,7 +56,7 @@ describe("attaching volumes", () => {
     test(title, () => {
       const all = { nodes: [], volumes: [volume], drivers: [driver(true)], attachments: [], ...state };
       const planned = planAttachments(all).map((step) => {
-        if (step.do === "say") return `attached: ${step.attached.join()}`;
+        if (step.do === "report") return `attached: ${step.attached.join()}`;
         if (step.do === "detach") return `detach ${step.name}`;
         const spec = step.spec as { nodeName: string; source: { persistentVolumeName: string } };
         return `attach ${step.name} to ${spec.nodeName} for ${spec.source.persistentVolumeName}`;

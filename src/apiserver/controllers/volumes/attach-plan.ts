@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import type { ApiObject } from "../../storage/object.ts";
 import { read } from "../typed.ts";
 
-/** In this order: what is about to be detached is said not to be attached before it is. */
+/** In this order: a volume that is about to be detached is reported as not attached before it is. */
 export type AttachStep =
   | { readonly do: "attach"; readonly name: string; readonly spec: object }
-  | { readonly do: "say"; readonly node: ApiObject; readonly attached: readonly string[] }
+  | { readonly do: "report"; readonly node: ApiObject; readonly attached: readonly string[] }
   | { readonly do: "detach"; readonly name: string };
 
 export interface AttachState {
@@ -21,8 +21,8 @@ interface CsiName {
 }
 
 /**
- * What nodes say to be in use is attached to them, and nothing else. CSI drivers attach by themselves what a VolumeAttachment asks
- * for; whatever else there is needs nothing done, and is attached as soon as it is wanted.
+ * What nodes report to be in use is attached to them, and nothing else. CSI drivers attach by themselves what a
+ * VolumeAttachment requests; other volumes need no action and are attached as soon as they are wanted.
  */
 export function planAttachments(state: AttachState): AttachStep[] {
   return state.nodes.flatMap((node) => stepsOf(node, state));
@@ -30,7 +30,7 @@ export function planAttachments(state: AttachState): AttachStep[] {
 
 function stepsOf(node: ApiObject, { volumes, drivers, attachments }: AttachState): AttachStep[] {
   const { status } = read(node);
-  const said: string[] = (status?.volumesAttached ?? []).map(({ name }: { name: string }) => name);
+  const reported: string[] = (status?.volumesAttached ?? []).map(({ name }: { name: string }) => name);
   const steps: AttachStep[] = [];
   const attached: string[] = [];
   for (const unique of (status?.volumesInUse ?? []) as string[]) {
@@ -60,9 +60,9 @@ function stepsOf(node: ApiObject, { volumes, drivers, attachments }: AttachState
         },
       });
   }
-  const isSame = said.length === attached.length && said.every((name) => attached.includes(name));
-  if (!isSame) steps.push({ do: "say", node, attached });
-  const gone = said.flatMap((unique) => (attached.includes(unique) ? [] : (csiName(unique) ?? [])));
+  const isSame = reported.length === attached.length && reported.every((name) => attached.includes(name));
+  if (!isSame) steps.push({ do: "report", node, attached });
+  const gone = reported.flatMap((unique) => (attached.includes(unique) ? [] : (csiName(unique) ?? [])));
   return [
     ...steps,
     ...gone.map((csi) => ({ do: "detach", name: attachmentName(csi, node.metadata.name) }) as const),

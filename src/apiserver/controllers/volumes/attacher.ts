@@ -42,7 +42,7 @@ async function take(step: AttachStep, { objects, mirror }: AttacherOptions): Pro
       const metadata = { name: step.name };
       return mirror.note(attachments, await objects.create(attachments, { metadata, spec: step.spec }));
     }
-    case "say": {
+    case "report": {
       const changed = await objects.change(
         refTo("nodes", step.node),
         (draft) => {

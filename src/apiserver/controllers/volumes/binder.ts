@@ -47,7 +47,7 @@ async function take(step: VolumeStep, options: VolumeBinderOptions): Promise<voi
       const resource = step.of === "claim" ? claims : volumes;
       mirror.note(resource, await setStatus(objects, resource, step.object, { phase: step.phase }));
       if (step.message !== undefined)
-        await recorder.tell({
+        await recorder.record({
           about: about(step.object),
           type: "Warning",
           reason: "ClaimLost",
@@ -56,7 +56,7 @@ async function take(step: VolumeStep, options: VolumeBinderOptions): Promise<voi
         });
       return;
     }
-    case "ask": {
+    case "provision": {
       const changed = await objects.change(
         refTo(claims, step.claim),
         ({ metadata }) => {
@@ -70,9 +70,9 @@ async function take(step: VolumeStep, options: VolumeBinderOptions): Promise<voi
       );
       return mirror.note(claims, changed);
     }
-    case "tell": {
+    case "event": {
       const { type, reason, message } = step;
-      return recorder.tell({ about: about(step.claim), type, reason, message, action: "Binding" });
+      return recorder.record({ about: about(step.claim), type, reason, message, action: "Binding" });
     }
     default:
       return step satisfies never;

@@ -6,7 +6,7 @@ import { read } from "../typed.ts";
 
 const classAnnotation = "volume.beta.kubernetes.io/storage-class";
 
-/** A volume that was made a moment ago is as free as one that says so. */
+/** A volume that was created a moment ago is as available as one whose phase is Available. */
 const freePhases = ["Available", "Pending"];
 
 /** The class of a volume or claim: a very old annotation wins over the field. */

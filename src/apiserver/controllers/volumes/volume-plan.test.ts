@@ -31,8 +31,8 @@ function steps(state: Partial<VolumeState>): string[] {
         return `bind ${step.volume.metadata.name}`;
       case "set phase":
         return `${step.object.metadata.name} is ${step.phase}`;
-      case "ask":
-        return `ask ${step.provisioner}`;
+      case "provision":
+        return `provision ${step.provisioner}`;
       default:
         return `${step.reason}: ${step.message}`;
     }
@@ -133,7 +133,7 @@ describe("volumes and claims", () => {
     [
       "a class with a provisioner",
       { claims: [claim({ storageClassName: "x" })], classes: [storageClass("x", { provisioner: "p.io" })] },
-      ["ask p.io"],
+      ["provision p.io"],
     ],
     [
       "a class that waits for a pod",

@@ -12,9 +12,9 @@ export type VolumeStep =
       readonly message?: string;
     }
   /** A provisioner from elsewhere may make a volume for it. */
-  | { readonly do: "ask"; readonly claim: ApiObject; readonly provisioner: string }
+  | { readonly do: "provision"; readonly claim: ApiObject; readonly provisioner: string }
   | {
-      readonly do: "tell";
+      readonly do: "event";
       readonly claim: ApiObject;
       readonly type: "Normal" | "Warning";
       readonly reason: string;
@@ -63,7 +63,7 @@ function stepOf(claim: ApiObject, state: VolumeState): VolumeStep | undefined {
   const waits = found?.volumeBindingMode === "WaitForFirstConsumer";
   if (waits && !state.used.has(`${claim.metadata.namespace}/${claim.metadata.name}`))
     return {
-      do: "tell",
+      do: "event",
       claim,
       type: "Normal",
       reason: "WaitForFirstConsumer",
@@ -85,8 +85,8 @@ function boundStep(claim: ApiObject, name: string, state: VolumeState): VolumeSt
 }
 
 function missing(claim: ApiObject, found: ApiObject | undefined): VolumeStep | undefined {
-  const tell = (type: "Normal" | "Warning", reason: string, message: string): VolumeStep => ({
-    do: "tell",
+  const event = (type: "Normal" | "Warning", reason: string, message: string): VolumeStep => ({
+    do: "event",
     claim,
     type,
     reason,
@@ -94,26 +94,26 @@ function missing(claim: ApiObject, found: ApiObject | undefined): VolumeStep | u
   });
   const name = classOf(claim);
   if (name === "")
-    return tell(
+    return event(
       "Normal",
       "FailedBinding",
       "no persistent volumes available for this claim and no storage class is set",
     );
   if (found === undefined)
-    return tell("Warning", "ProvisioningFailed", `storageclass.storage.k8s.io "${name}" not found`);
+    return event("Warning", "ProvisioningFailed", `storageclass.storage.k8s.io "${name}" not found`);
   const provisioner = String(found.provisioner ?? "");
   if (provisioner === noProvisioner)
-    return tell("Normal", "FailedBinding", "no persistent volumes available for this claim");
+    return event("Normal", "FailedBinding", "no persistent volumes available for this claim");
   if (read(claim).metadata.annotations?.[provisionerAnnotation] !== provisioner)
-    return { do: "ask", claim, provisioner };
-  return tell(
+    return { do: "provision", claim, provisioner };
+  return event(
     "Normal",
     "ExternalProvisioning",
     `Waiting for a volume to be created either by the external provisioner '${provisioner}' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.`,
   );
 }
 
-/** Volumes of claims that are gone are released, and stay so until somebody takes the reference away: data is kept. */
+/** Volumes of deleted claims are released, and stay so until the reference is removed: data is kept. */
 function volumePhase(volume: ApiObject, claims: readonly ApiObject[]): string | undefined {
   const ref = read(volume).spec?.claimRef;
   if (!ref) return "Available";

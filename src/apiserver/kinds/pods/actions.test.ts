@@ -20,7 +20,7 @@ function evictionOf(deleteOptions?: object): Draft {
   return { metadata: { name: "web", uid: "" }, ...(deleteOptions && { deleteOptions }) };
 }
 
-test("a binding gives a pod its node, says so, and is no new generation", async () => {
+test("a binding gives a pod its node, records it, and is no new generation", async () => {
   const objects = podObjects();
   objects.put("nodes", { metadata: { name: "n1", labels: { "topology.kubernetes.io/region": "r" } } });
   await objects.create("pods", podDraft({}, { labels: { app: "web" } }));
@@ -88,7 +88,7 @@ for (const [rule, pod, body, status, message] of bindings)
     assert.equal(await objects.get(ref), before);
   });
 
-test("an eviction says why, and deletes", async () => {
+test("an eviction states why, and deletes", async () => {
   const objects = podObjects();
   objects.put("pods", storedPod({ nodeName: "n1" }, {}, { phase: "Running" }) as never);
   assert.deepEqual(
@@ -155,25 +155,26 @@ for (const [rule, there, body, status, message] of evictions)
     await assert.rejects(eviction.act(ref, body, objects.context()), { status, message });
   });
 
-const graces: [rule: string, spec: object, phase: string, asked: number | undefined, seconds: number][] = [
-  ["its own", { nodeName: "n", terminationGracePeriodSeconds: 20 }, "Running", undefined, 20],
-  ["the usual one", { nodeName: "n" }, "Running", undefined, 30],
-  ["what is asked for", { nodeName: "n" }, "Running", 5, 5],
-  ["none, if none is asked for", { nodeName: "n" }, "Running", 0, 0],
+const graces: [rule: string, spec: object, phase: string, requested: number | undefined, seconds: number][] =
   [
-    "a second, if it is negative",
-    { nodeName: "n", terminationGracePeriodSeconds: -3 },
-    "Running",
-    undefined,
-    1,
-  ],
-  ["none without a node", {}, "Pending", 5, 0],
-  ["none after success", { nodeName: "n" }, "Succeeded", undefined, 0],
-  ["none after failure", { nodeName: "n" }, "Failed", 5, 0],
-];
-for (const [rule, spec, phase, asked, seconds] of graces)
+    ["its own", { nodeName: "n", terminationGracePeriodSeconds: 20 }, "Running", undefined, 20],
+    ["the usual one", { nodeName: "n" }, "Running", undefined, 30],
+    ["the requested one", { nodeName: "n" }, "Running", 5, 5],
+    ["none, if none is requested", { nodeName: "n" }, "Running", 0, 0],
+    [
+      "a second, if it is negative",
+      { nodeName: "n", terminationGracePeriodSeconds: -3 },
+      "Running",
+      undefined,
+      1,
+    ],
+    ["none without a node", {}, "Pending", 5, 0],
+    ["none after success", { nodeName: "n" }, "Succeeded", undefined, 0],
+    ["none after failure", { nodeName: "n" }, "Failed", 5, 0],
+  ];
+for (const [rule, spec, phase, requested, seconds] of graces)
   test(`time to end: ${rule}`, () => {
-    assert.equal(podDeletionGrace(storedPod({ ...spec }, {}, { phase }), asked), seconds);
+    assert.equal(podDeletionGrace(storedPod({ ...spec }, {}, { phase }), requested), seconds);
   });
 
 test("a pod counts the changes of its spec, and of nothing else", async () => {
@@ -198,11 +199,17 @@ test("a pod counts the changes of its spec, and of nothing else", async () => {
   }
 });
 
-test("doors into a running pod are given from outside", () => {
-  const door = { how: "connect", verbs: ["get"], connect: () => Promise.resolve() } as const;
-  const connect = { log: door, exec: door, attach: door, portforward: door, proxy: door };
+test("connect subresources of a pod are given from outside", () => {
+  const connectPart = { how: "connect", verbs: ["get"], connect: () => Promise.resolve() } as const;
+  const connect = {
+    log: connectPart,
+    exec: connectPart,
+    attach: connectPart,
+    portforward: connectPart,
+    proxy: connectPart,
+  };
   const { subresources } = podDefinition({ mountTokens: false, connect });
-  assert.equal(subresources?.log, door);
+  assert.equal(subresources?.log, connectPart);
   assert.deepEqual(
     Object.keys(subresources ?? {}).filter((name) => {
       const sub = subresources?.[name];

@@ -20,7 +20,7 @@ export const bindPart: PartSubresource = {
   how: "part",
   internal: true,
   countsGenerations: false,
-  // Nobody owns what a binding wrote.
+  // What a binding wrote has no owner.
   ignored: [["metadata"], ["spec"], ["status"]],
   prepareUpdate: () => {},
 };

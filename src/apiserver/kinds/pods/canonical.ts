@@ -10,10 +10,12 @@ const userMaps = new Set([
   ...["options", "volumeAttributes", "userAnnotations"],
 ]);
 
-/** Lists that are kept when empty: validation has something to say about them. */
+/** Lists that are kept when empty: validation reports them. */
 const keptLists = new Set(["containers", "nodeSelectorTerms"]);
 
-/** Fields in which an empty string, false or 0 means no more than absence. By parent where the name alone says too little. */
+/**
+ * Fields in which an empty string, false or 0 means no more than absence. By parent where the name alone is ambiguous.
+ */
 const zeroIsAbsent = new Set([
   ...["hostNetwork", "hostPID", "hostIPC", "stdin", "stdinOnce", "tty", "volumeMounts.readOnly"],
   ...["hostPort", "initialDelaySeconds"],
@@ -27,7 +29,7 @@ const zeroIsAbsent = new Set([
 const quantities = new Set(["sizeLimit", "divisor"]);
 
 /**
- * What means the same is written the same: fields that say nothing are left out, and quantities have one spelling. So two specs
+ * What means the same is written the same: empty fields are left out, and quantities have one spelling. So two specs
  * that differ, differ in meaning.
  */
 export function canonicalize(pod: PodDraft): void {
@@ -39,7 +41,7 @@ export function canonicalize(pod: PodDraft): void {
 
 function clean(fields: Fields, parent: string): void {
   for (const [key, value] of Object.entries(fields)) {
-    if (saysNothing(key, value, parent)) delete fields[key];
+    if (isEmpty(key, value, parent)) delete fields[key];
     else if (Array.isArray(value)) for (const item of value) cleanInside(item, key);
     else if (quantities.has(key)) fields[key] = canonicalQuantity(value as string | number) ?? value;
     else if (!userMaps.has(key)) cleanInside(value, key);
@@ -50,7 +52,7 @@ function cleanInside(value: unknown, key: string): void {
   if (typeof value === "object" && value !== null) clean(value as Fields, key);
 }
 
-function saysNothing(key: string, value: unknown, parent: string): boolean {
+function isEmpty(key: string, value: unknown, parent: string): boolean {
   if (value === undefined || value === null) return true;
   if (Array.isArray(value)) return value.length === 0 && !keptLists.has(key);
   if (typeof value === "object") return userMaps.has(key) && isEmptyBox(value);

@@ -53,7 +53,7 @@ for (const name of ["pod-running", "pod-full", "pod-hostnet", "pod-crash"])
     assert.equal(draft.metadata.generation, 1);
   });
 
-test("what only the API may say of a new pod is not taken from users", async () => {
+test("fields of a new pod that only the API may set are not taken from users", async () => {
   const draft = podDraft(
     {},
     { deletionTimestamp: "2026-01-01T00:00:00Z", deletionGracePeriodSeconds: 3, generation: 9 },
@@ -66,7 +66,7 @@ test("what only the API may say of a new pod is not taken from users", async () 
   assert.deepEqual(draft.status, { phase: "Pending", qosClass: "BestEffort" });
 });
 
-test("a pod with scheduling gates says that it waits for them", async () => {
+test("a pod with scheduling gates reports that it waits for them", async () => {
   const { status } = await create(podDraft({ schedulingGates: [{ name: "example.com/wait" }] }));
   assert.deepEqual(status.conditions, [
     {
@@ -83,18 +83,18 @@ const spread = { topologyKey: "zone", maxSkew: 1, whenUnsatisfiable: "DoNotSched
 const expectations: [rule: string, spec: object, expected: object, metadata?: object][] = [
   ["no class, no default: priority 0", {}, { priority: 0, preemptionPolicy: "PreemptLowerPriority" }],
   [
-    "the class says both",
+    "the class specifies both",
     { priorityClassName: "high" },
     { priority: 1000, preemptionPolicy: "Never", priorityClassName: "high" },
   ],
   [
-    "a class may say nothing of preemption",
+    "a class may specify no preemption policy",
     { priorityClassName: "plain", preemptionPolicy: "Never" },
     { priority: 7, preemptionPolicy: "Never" },
   ],
   ["the right number is accepted", { priorityClassName: "high", priority: 1000 }, { priority: 1000 }],
   [
-    "who tolerates one trouble for ever waits only for the other",
+    "a pod that tolerates one taint forever gets a time limit only for the other",
     { tolerations: [{ key: "node.kubernetes.io/not-ready", operator: "Exists" }] },
     {
       tolerations: [
@@ -245,8 +245,8 @@ const refusals: [rule: string, spec: object, message: string, metadata?: object]
   ],
   [
     "an unknown service account",
-    { serviceAccountName: "nobody" },
-    'pods "web" is forbidden: error looking up service account default/nobody: serviceaccount "nobody" not found',
+    { serviceAccountName: "missing" },
+    'pods "web" is forbidden: error looking up service account default/missing: serviceaccount "missing" not found',
   ],
   [
     "a name that is still to be made",
@@ -349,7 +349,7 @@ const automount: [rule: string, spec: object, mounted: boolean][] = [
     { serviceAccountName: "robot", automountServiceAccountToken: true },
     true,
   ],
-  ["nobody says anything", {}, true],
+  ["nothing is specified", {}, true],
 ];
 for (const [rule, spec, mounted] of automount)
   test(`a token is ${mounted ? "" : "not "}mounted if ${rule}`, async () => {

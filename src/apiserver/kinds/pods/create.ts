@@ -3,14 +3,14 @@ import type { Draft, RequestContext } from "../../definition.ts";
 import { admitPriority } from "./admission/priority.ts";
 import { admitRuntimeClass } from "./admission/runtime-class.ts";
 import { admitServiceAccount, type ServiceAccountOptions } from "./admission/service-account.ts";
-import { tolerateTrouble } from "./admission/tolerations.ts";
+import { addDefaultTolerations } from "./admission/tolerations.ts";
 import { topologyLabels } from "./admission/topology-labels.ts";
 import { syncAppArmor } from "./app-armor.ts";
 import { setCondition } from "./conditions.ts";
 import { applyLabelKeys } from "./label-keys.ts";
 import { type ApiPodStatus, asModelPod, asPod, type PodDraft } from "./pod-draft.ts";
 
-/** Admission, as a cluster has it unless told otherwise, and then what only the API itself may set. */
+/** Admission, as a cluster has it by default, and then what only the API itself may set. */
 export async function prepareCreate(
   draft: Draft,
   context: RequestContext,
@@ -19,7 +19,7 @@ export async function prepareCreate(
   const pod = asPod(draft);
   await admitServiceAccount(pod, context, options);
   await admitPriority(pod, context.objects);
-  tolerateTrouble(pod.spec);
+  addDefaultTolerations(pod.spec);
   await admitRuntimeClass(pod, context.objects);
   if (pod.spec.nodeName) {
     const labels = await topologyLabels(pod.spec.nodeName, context.objects);

@@ -21,7 +21,7 @@ test("a pod without a spec gets one, for validation to complain about", () => {
   assert.deepEqual(draft.spec.containers, []);
 });
 
-test("fields that say nothing are left out, so that the same pod is always written the same", () => {
+test("empty fields are left out, so that the same pod is always written the same", () => {
   const wordy = podDraft(
     {
       hostNetwork: false,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Draft } from "../../definition.ts";
 import { ephemeralContainersPart as part } from "./ephemeral-containers.ts";
-import { changed, said, storedPod } from "./fake-draft.ts";
+import { changed, messagesOf, storedPod } from "./fake-draft.ts";
 import { FakeObjects } from "./fake-objects.ts";
 
 const context = new FakeObjects().context();
@@ -16,7 +16,7 @@ function update(
 ): { draft: Draft; problems: string[] } {
   const draft = changed(before, change);
   part.prepareUpdate(draft, before, context);
-  return { draft, problems: said(part.validateUpdate?.(draft, before, context) ?? []) };
+  return { draft, problems: messagesOf(part.validateUpdate?.(draft, before, context) ?? []) };
 }
 
 test("containers are added, and all else stays", () => {
@@ -52,7 +52,7 @@ const rows: [rule: string, added: object[], ...problems: string[]][] = [
   ],
   ["two of a name", [debug, debug], `${path}[1].name: Duplicate value: "debug"`],
   [
-    "one for nobody",
+    "one without a target",
     [debug, { name: "e", image: "i:1", targetContainerName: "x" }],
     `${path}[1].targetContainerName: Not found: "x"`,
   ],

@@ -9,7 +9,7 @@ import { sameJson } from "./same-spec.ts";
 import { jsonDiff } from "./spec-diff.ts";
 import { checkWholePod } from "./validation/check-pod.ts";
 
-/** The door for people who look into a running pod: containers can be added by it, and nothing else. */
+/** The subresource for debugging a running pod: it can only add containers. */
 export const ephemeralContainersPart: PartSubresource = {
   how: "part",
   ignored: allBut("ephemeralContainers"),

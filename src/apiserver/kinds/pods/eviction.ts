@@ -13,7 +13,7 @@ interface EvictionOptions {
   readonly dryRun?: readonly string[];
 }
 
-/** A deletion that says why. There are no disruption budgets that could stand against it. */
+/** A deletion with a reason. There are no disruption budgets that could prevent it. */
 export const eviction: ActionSubresource = {
   how: "action",
   kind: "Eviction",

@@ -6,7 +6,7 @@ import { podDefinition } from "./pod-definition.ts";
 
 type Loose = Record<string, unknown>;
 
-/** A pod as somebody writes it, for tests. */
+/** A pod as a user writes it, for tests. */
 export function podDraft(spec: Loose = {}, metadata: Loose = {}): Draft {
   return {
     apiVersion: "v1",
@@ -39,6 +39,6 @@ export function podObjects(options: Omit<FakeObjectsOptions, "definitions"> = {}
   return objects;
 }
 
-export function said(problems: readonly { path: string; message: string }[]): string[] {
+export function messagesOf(problems: readonly { path: string; message: string }[]): string[] {
   return problems.map(({ path, message }) => `${path}: ${message}`);
 }

@@ -44,7 +44,7 @@ export class FakeObjects implements Objects {
     };
   }
 
-  /** Puts an object there without asking anybody. */
+  /** Adds an object without any checks. */
   put(resource: string, object: NewObject): ApiObject {
     const metadata = { uid: `uid-${object.metadata.name}`, ...object.metadata };
     return this.#write(resource, { ...structuredClone(object), metadata } as Draft, "ADDED");
@@ -125,7 +125,7 @@ export class FakeObjects implements Objects {
       return this.#write(ref.resource, draft, "MODIFIED");
     }
     this.#objects.delete(keyOf(ref.resource, ref.namespace, ref.name));
-    this.#tell(ref.resource, { type: "DELETED", object: current });
+    this.#notify(ref.resource, { type: "DELETED", object: current });
     return current;
   }
 
@@ -164,11 +164,11 @@ export class FakeObjects implements Objects {
       draft.metadata.deletionGracePeriodSeconds === 0 && (draft.metadata.finalizers ?? []).length === 0;
     if (gone) this.#objects.delete(keyOf(resource, namespace, name));
     else this.#objects.set(keyOf(resource, namespace, name), object);
-    this.#tell(resource, { type: gone ? "DELETED" : type, object });
+    this.#notify(resource, { type: gone ? "DELETED" : type, object });
     return object;
   }
 
-  #tell(resource: string, change: Change): void {
+  #notify(resource: string, change: Change): void {
     for (const follower of this.#followers) follower(resource, change);
   }
 

@@ -27,12 +27,14 @@ export function* podTerms(
       const path = `${at}.requiredDuringSchedulingIgnoredDuringExecution[${i}]`;
       yield { term, path, at: path };
     }
-    for (const [i, wish] of (affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).entries()) {
+    for (const [i, preference] of (
+      affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []
+    ).entries()) {
       const path = `${at}.preferredDuringSchedulingIgnoredDuringExecution[${i}]`;
       yield {
-        term: wish.podAffinityTerm ?? { topologyKey: "" },
+        term: preference.podAffinityTerm ?? { topologyKey: "" },
         path,
-        weight: wish.weight ?? 0,
+        weight: preference.weight ?? 0,
         at: `${path}.podAffinityTerm`,
       };
     }

@@ -6,7 +6,7 @@ const fixed = [
   ...["labels", "annotations", "finalizers", "ownerReferences"],
 ] as const;
 
-/** A door to a part of the spec leaves status and metadata as they are. */
+/** A subresource for a part of the spec leaves status and metadata as they are. */
 export function keepTheRest(pod: PodDraft, old: PodDraft): void {
   const meta = pod.metadata as unknown as Record<string, unknown>;
   const then = old.metadata as unknown as Record<string, unknown>;
@@ -17,7 +17,7 @@ export function keepTheRest(pod: PodDraft, old: PodDraft): void {
   else delete pod.status;
 }
 
-/** All that a door does not write which leads to these fields of the spec. */
+/** All that is not written by a subresource for these fields of the spec. */
 export function allBut(...written: readonly string[]): string[][] {
   const fields = [...core.struct("PodSpec")!.fields.keys()];
   const others = fields.filter((field) => !written.includes(field)).map((field) => ["spec", field]);

@@ -16,7 +16,7 @@ import { validateUpdate } from "./validation/validate-update.ts";
 export type PodConnection = "log" | "exec" | "attach" | "portforward" | "proxy";
 
 export interface PodDefinitionOptions {
-  /** Doors into a running pod, which a kubelet answers. */
+  /** Connections into a running pod, which a kubelet serves. */
   readonly connect?: Readonly<Record<PodConnection, ConnectSubresource>>;
   /** False: pods get no token of their service account to speak to this API with. */
   readonly mountTokens: boolean;

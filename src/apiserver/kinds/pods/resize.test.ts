@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Draft } from "../../definition.ts";
-import { changed, said, storedPod } from "./fake-draft.ts";
+import { changed, messagesOf, storedPod } from "./fake-draft.ts";
 import { FakeObjects } from "./fake-objects.ts";
 import { resizePart as part } from "./resize.ts";
 
@@ -25,7 +25,7 @@ function update(
 ): { draft: Draft; problems: string[] } {
   const draft = changed(before, change);
   part.prepareUpdate(draft, before, context);
-  return { draft, problems: said(part.validateUpdate?.(draft, before, context) ?? []) };
+  return { draft, problems: messagesOf(part.validateUpdate?.(draft, before, context) ?? []) };
 }
 
 test("resources are changed, and all else stays", () => {

@@ -5,7 +5,7 @@ import { allBut, keepTheRest } from "./part-meta.ts";
 import { asPod } from "./pod-draft.ts";
 import { validateResize } from "./validation/validate-resize.ts";
 
-/** The door for whoever gives a running pod more or less to work with. */
+/** The subresource that changes the resources of a running pod. */
 export const resizePart: PartSubresource = {
   how: "part",
   ignored: allBut("containers", "initContainers", "resources"),

@@ -4,7 +4,7 @@ import { jsonDiff } from "./spec-diff.ts";
 
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
 
-test("nothing is different: nothing is said", () => {
+test("without a difference there is no message", () => {
   assert.equal(jsonDiff({ a: 1, b: 2 }, { b: 2, a: 1 }), "");
 });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Draft } from "../../definition.ts";
-import { changed, said, storedPod } from "./fake-draft.ts";
+import { changed, messagesOf, storedPod } from "./fake-draft.ts";
 import { FakeObjects } from "./fake-objects.ts";
 import { statusPart } from "./status.ts";
 
@@ -14,7 +14,7 @@ const stays = "may not be transitioned to non-terminated state";
 function update(before: ReturnType<typeof storedPod>, change: (draft: Draft) => void): string[] {
   const draft = changed(before, change);
   statusPart.prepareUpdate(draft, before, context);
-  return said(statusPart.validateUpdate?.(draft, before, context) ?? []);
+  return messagesOf(statusPart.validateUpdate?.(draft, before, context) ?? []);
 }
 
 test("a status is written, and nothing else but labels and annotations", () => {
@@ -192,7 +192,7 @@ const rows: Row[] = [
     "status.containerStatuses[0].user.linux.uid: Invalid value: -1: must be between 0 and 2147483647, inclusive",
   ],
   [
-    "health is told of what was asked for",
+    "health is reported for requested resources",
     {},
     {},
     {

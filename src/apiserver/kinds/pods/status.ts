@@ -3,7 +3,7 @@ import type { ApiObject } from "../../storage/object.ts";
 import { asPod, type PodDraft } from "./pod-draft.ts";
 import { validateStatusUpdate } from "./validation/validate-status.ts";
 
-/** The door for the node that runs the pod. */
+/** The subresource for the node that runs the pod. */
 export const statusPart: PartSubresource = {
   how: "part",
   ignored: [["spec"], ["metadata", "deletionTimestamp"], ["metadata", "ownerReferences"]],

@@ -1,9 +1,9 @@
 import type { Draft } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
-import { tolerateTrouble } from "./admission/tolerations.ts";
+import { addDefaultTolerations } from "./admission/tolerations.ts";
 import { asPod } from "./pod-draft.ts";
 
-/** Before another write of a pod: its status is not changed by this door, and admission fills in what it did the first time. */
+/** Before another write of a pod: this endpoint does not change its status, and admission repeats its defaults. */
 export function prepareUpdate(draft: Draft, before: ApiObject): void {
   const pod = asPod(draft);
   const old = asPod(before);
@@ -13,5 +13,5 @@ export function prepareUpdate(draft: Draft, before: ApiObject): void {
   if (pod.spec.priority === undefined) delete pod.spec.priority;
   pod.spec.preemptionPolicy ??= old.spec.preemptionPolicy;
   if (pod.spec.preemptionPolicy === undefined) delete pod.spec.preemptionPolicy;
-  tolerateTrouble(pod.spec);
+  addDefaultTolerations(pod.spec);
 }

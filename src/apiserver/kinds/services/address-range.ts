@@ -29,8 +29,8 @@ export class AddressRange {
   }
 
   /**
-   * Any address that is not taken; `start` (0 to 1) says where to look first. The low part of the range is left to those
-   * who choose their addresses, until the rest is full.
+   * Any free address; `start` (0 to 1) sets where the search begins. The low part of the range is left to clients that
+   * choose their addresses, until the rest is full.
    */
   free(taken: { has(address: string): boolean }, start: number): string | undefined {
     const size = this.#last - this.#first + 1;

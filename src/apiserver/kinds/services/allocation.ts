@@ -42,10 +42,10 @@ export class ServiceAllocation {
     this.range = new AddressRange(options.clusterIpRange);
   }
 
-  /** Fills what the service needs and did not ask for; refuses what it asked for and somebody else has. */
+  /** Fills in what the service needs and did not request; refuses requested addresses that are in use. */
   async allocate(draft: Draft, context: RequestContext, before?: Readonly<Draft>): Promise<void> {
     const services = await context.objects.list("services");
-    // From here on nothing may wait: what is given has to be reserved before anybody else looks.
+    // From here on nothing may wait: an allocation has to be reserved before any other.
     const taken = this.#taken(draft, services, context.now);
     // What the service has already is its own, even if the ranges are others by now.
     const kept = new Set(before === undefined ? [] : valuesOf(specOf(before)));
@@ -63,7 +63,7 @@ export class ServiceAllocation {
     const taken = new Map<string, Holder>();
     for (const [value, { until, owner }] of this.#reserved) {
       if (until <= now) this.#reserved.delete(value);
-      // Whoever tries again may ask for what it was given the last time.
+      // A client that retries may request what it was given the last time.
       else taken.set(value, owner === ownerOf(draft) ? "this service" : "another");
     }
     for (const service of services) {
@@ -89,8 +89,8 @@ export class ServiceAllocation {
     spec.ipFamilies ??= ["IPv4"];
     spec.ipFamilyPolicy ??= "SingleStack";
     if (isHeadless(spec)) return;
-    const asked = spec.clusterIPs?.[0];
-    if (asked === undefined) {
+    const requested = spec.clusterIPs?.[0];
+    if (requested === undefined) {
       const address = this.range.free(taken, this.#options.random());
       if (address === undefined)
         throw refused(draft, "spec.clusterIPs", [], "failed to allocate IP: range is full");
@@ -98,21 +98,21 @@ export class ServiceAllocation {
       spec.clusterIPs = [address];
       return;
     }
-    // What is no address at all is told by validation.
-    if (familyOf(asked) !== "IPv4" || kept.has(asked)) return;
-    if (taken.get(asked) === "another")
+    // Invalid addresses are reported by validation.
+    if (familyOf(requested) !== "IPv4" || kept.has(requested)) return;
+    if (taken.get(requested) === "another")
       throw refused(
         draft,
         "spec.clusterIPs",
         spec.clusterIPs,
-        `failed to allocate IP ${asked}: provided IP is already allocated`,
+        `failed to allocate IP ${requested}: provided IP is already allocated`,
       );
-    if (!this.range.has(asked))
+    if (!this.range.has(requested))
       throw refused(
         draft,
         "spec.clusterIPs",
         spec.clusterIPs,
-        `failed to allocate IP ${asked}: the provided IP (${asked}) is not in the valid range. The range of valid IPs is ${this.range.cidr}`,
+        `failed to allocate IP ${requested}: the provided IP (${requested}) is not in the valid range. The range of valid IPs is ${this.range.cidr}`,
       );
   }
 

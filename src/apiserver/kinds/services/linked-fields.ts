@@ -26,7 +26,7 @@ export function linkFields(draft: Draft, before: Readonly<Draft>): void {
   dropOfOtherTypes(draft, now, old);
 }
 
-/** `clusterIP` is the first of `clusterIPs`; whoever knows only the older field changes the other as well. */
+/** `clusterIP` is the first of `clusterIPs`; a client that knows only the older field changes the other as well. */
 function linkAddresses(now: ServiceSpec, old: ServiceSpec): void {
   if (old.clusterIPs?.length && !now.clusterIPs?.length && same(old.clusterIP, now.clusterIP))
     now.clusterIPs = [...old.clusterIPs];

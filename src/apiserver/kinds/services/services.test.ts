@@ -85,7 +85,7 @@ describe("new services", () => {
     assert.equal(spec.internalTrafficPolicy, undefined);
   });
 
-  test("get the address that they ask for, once", async () => {
+  test("get the address that they request, once", async () => {
     const world = testWorld();
     const { spec } = await make(world, "a", { clusterIP: "10.96.0.10", ports: [port] });
     assert.equal(spec.clusterIP, "10.96.0.10");
@@ -99,7 +99,7 @@ describe("new services", () => {
     );
   });
 
-  test("that were refused may ask for the same address again", async () => {
+  test("that were refused may request the same address again", async () => {
     const world = testWorld();
     await refusal(make(world, "a", { clusterIP: "10.96.0.10" }));
     assert.equal(

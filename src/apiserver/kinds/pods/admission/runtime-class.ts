@@ -13,7 +13,7 @@ interface RuntimeClass {
   };
 }
 
-/** A pod's runtime class must exist; it says what the runtime costs, and where it is to be found. */
+/** A pod's runtime class must exist; it defines the overhead and the scheduling of its pods. */
 export async function admitRuntimeClass(pod: PodDraft, objects: Objects): Promise<void> {
   const { spec } = pod;
   const runtime = await runtimeClassOf(pod, objects);

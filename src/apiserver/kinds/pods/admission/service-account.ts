@@ -12,7 +12,7 @@ const attempts = 10;
 
 export interface ServiceAccountOptions {
   readonly clock: Clock;
-  /** False: no token is mounted, whatever pod and account say. */
+  /** False: no token is mounted, whatever pod and account specify. */
   readonly mountTokens: boolean;
   /** A name that begins so and is not taken. */
   readonly newName: (base: string) => string;

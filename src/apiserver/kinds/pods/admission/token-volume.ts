@@ -2,7 +2,7 @@ import type { PodSpec, Volume } from "../../../../lib/model/pod.ts";
 
 const prefix = "kube-api-access-";
 const mountPath = "/var/run/secrets/kubernetes.io/serviceaccount";
-/** An hour and a little: tokens that were mounted unasked are told apart by it. */
+/** An hour and a little: tokens that were mounted by default are distinguished by it. */
 const lifeSeconds = 3607;
 
 /** Gives each container the means to speak to the API, but for those that have something else in that place. */

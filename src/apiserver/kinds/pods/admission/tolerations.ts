@@ -4,14 +4,14 @@ import { same } from "../../same.ts";
 export type Toleration = NonNullable<PodSpec["tolerations"]>[number];
 
 const patience = 300;
-const troubles = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+const taints = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
-/** A pod stays for five minutes on a node in trouble, unless it says otherwise. */
-export function tolerateTrouble(spec: PodSpec): void {
+/** A pod stays for five minutes on a failing node, unless it specifies otherwise. */
+export function addDefaultTolerations(spec: PodSpec): void {
   const own = spec.tolerations ?? [];
   const covers = (key: string) =>
     own.some((each) => (!each.key || each.key === key) && (!each.effect || each.effect === "NoExecute"));
-  const more = troubles
+  const more = taints
     .filter((key) => !covers(key))
     .map((key) => ({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: patience }));
   if (more.length > 0) spec.tolerations = [...own, ...more];

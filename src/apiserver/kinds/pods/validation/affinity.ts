@@ -46,14 +46,14 @@ function checkNodeAffinity(spec: PodSpec, problems: FieldProblems): void {
     if (terms.length === 0) problems.required(path, "must have at least one node selector term");
     for (const [i, term] of terms.entries()) checkNodeTerm(term, `${path}[${i}]`, true, problems);
   }
-  for (const [i, wish] of (preferred ?? []).entries()) {
+  for (const [i, preferredTerm] of (preferred ?? []).entries()) {
     const path = `${at}.preferredDuringSchedulingIgnoredDuringExecution[${i}]`;
-    checkWeight(wish.weight ?? 0, path, problems);
-    checkNodeTerm(wish.preference ?? {}, `${path}.preference`, false, problems);
+    checkWeight(preferredTerm.weight ?? 0, path, problems);
+    checkNodeTerm(preferredTerm.preference ?? {}, `${path}.preference`, false, problems);
   }
 }
 
-/** A mere wish may name a value that no label can have: it is then never granted. */
+/** A mere preference may name a value that no label can have: it then never matches. */
 function checkNodeTerm(term: NodeTerm, at: string, strict: boolean, problems: FieldProblems): void {
   for (const [i, requirement] of (term.matchExpressions ?? []).entries()) {
     const path = `${at}.matchExpressions[${i}]`;

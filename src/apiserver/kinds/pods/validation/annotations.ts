@@ -41,7 +41,7 @@ export function checkAnnotationUpdates(pod: PodDraft, before: PodDraft, problems
   }
 }
 
-/** Where a profile is asked for by field and by annotation, both must ask for the same one. */
+/** Where a profile is requested by field and by annotation, both must request the same one. */
 export function checkSeccompAgrees(pod: PodDraft, problems: FieldProblems): void {
   const annotations = pod.metadata.annotations ?? {};
   compare(

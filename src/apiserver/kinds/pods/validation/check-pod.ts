@@ -9,14 +9,14 @@ import { checkAffinity } from "./affinity.ts";
 import { checkPodAnnotations } from "./annotations.ts";
 import { checkEphemeralContainers } from "./ephemeral-containers.ts";
 import { checkTopologySpread } from "./topology-spread.ts";
-import { inFullWords } from "./wording.ts";
+import { fullMessages } from "./wording.ts";
 
 /** What holds for a pod at any time: all that a node checks, and what only those who place pods care about. */
 export function checkWholePod(draft: Draft, problems: FieldProblems): void {
   const pod = asPod(draft);
   checkMeta(draft, { namespaced: true, nameRule: nameIsSubdomain }, problems);
   checkPodAnnotations(pod, problems);
-  for (const { path, message } of checkPod(asModelPod(withoutOurs(pod))).flatMap(inFullWords))
+  for (const { path, message } of checkPod(asModelPod(withoutOurs(pod))).flatMap(fullMessages))
     problems.add(path, message);
   checkClaims(pod, problems);
   checkEphemeralContainers(pod.spec, problems);
@@ -30,7 +30,7 @@ export function checkWholePod(draft: Draft, problems: FieldProblems): void {
   checkTokenNeedsAccount(pod, problems);
 }
 
-/** A node refuses some of what the API allows, and words some of the rest differently: that is checked here. */
+/** A node rejects some of what the API allows, and phrases some errors differently: that is checked here. */
 function withoutOurs(pod: PodDraft): PodDraft {
   const {
     name: _name,

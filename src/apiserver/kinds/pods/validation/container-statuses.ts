@@ -56,7 +56,7 @@ function checkAllocated(
 ): void {
   const container = containers.find(({ name }) => name === status.name);
   for (const [i, allocated] of (status.allocatedResourcesStatus ?? []).entries()) {
-    if (container && !isAskedFor(allocated.name, container))
+    if (container && !isRequested(allocated.name, container))
       problems.invalid(
         `${at}[${i}].name`,
         allocated.name,
@@ -73,7 +73,7 @@ function checkAllocated(
   }
 }
 
-function isAskedFor(name: string, { resources }: Container): boolean {
+function isRequested(name: string, { resources }: Container): boolean {
   if (!name.startsWith("claim:")) return Object.hasOwn(resources?.requests ?? {}, name);
   const claims = (resources?.claims ?? []) as { name: string; request?: string }[];
   return claims.some((claim) => `claim:${claim.name}${claim.request ? `/${claim.request}` : ""}` === name);

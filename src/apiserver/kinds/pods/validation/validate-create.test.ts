@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defaultPod } from "../defaults.ts";
-import { podDraft, said } from "../fake-draft.ts";
+import { messagesOf, podDraft } from "../fake-draft.ts";
 import { validateCreate } from "./validate-create.ts";
 
 type Row = [rule: string, spec: object, problems: string[], metadata?: object];
@@ -19,7 +19,7 @@ function table(name: string, rows: Row[]): void {
       const draft = podDraft({ ...spec }, { ...metadata });
       draft.spec.serviceAccountName ??= "default";
       defaultPod(draft);
-      assert.deepEqual(said(validateCreate(draft)), problems);
+      assert.deepEqual(messagesOf(validateCreate(draft)), problems);
     });
 }
 
@@ -180,7 +180,7 @@ table("affinity", [
     ],
   ],
   [
-    "weights, and wishes that no label can grant",
+    "weights, and preferences that no label can match",
     {
       affinity: {
         nodeAffinity: {
@@ -349,7 +349,7 @@ test("a token can only be projected for an account", () => {
     volumes: [{ name: "t", projected: { sources: [{ serviceAccountToken: { path: "t" } }] } }],
   });
   defaultPod(draft);
-  assert.deepEqual(said(validateCreate(draft)), [
+  assert.deepEqual(messagesOf(validateCreate(draft)), [
     "spec.volumes[0].projected.sources[0].serviceAccountToken: Forbidden: must not be specified when serviceAccountName is not set",
   ]);
 });

@@ -38,7 +38,7 @@ export function validateResize(draft: Draft, before: ApiObject): readonly Proble
   return problems.list;
 }
 
-/** A node that can resize also tells which resources its running containers have. */
+/** A node that can resize also reports the resources of its running containers. */
 function nodeCanResize({ status }: PodDraft): boolean {
   const running = (status?.containerStatuses ?? []).find(({ state }) => state?.running);
   return !running || (running as { resources?: unknown }).resources !== undefined;

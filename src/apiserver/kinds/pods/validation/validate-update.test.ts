@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Draft } from "../../../definition.ts";
-import { changed, said, storedPod } from "../fake-draft.ts";
+import { changed, messagesOf, storedPod } from "../fake-draft.ts";
 import { prepareUpdate } from "../update.ts";
 import { validateUpdate } from "./validate-update.ts";
 
@@ -240,7 +240,7 @@ const rows: Row[] = [
 for (const [rule, spec, change, ...beginnings] of rows)
   test(`${beginnings.length === 0 ? "can" : "cannot"} be changed: ${rule}`, () => {
     const before = storedPod({ serviceAccountName: "default", ...spec });
-    const found = said(validateUpdate(changed(before, change), before));
+    const found = messagesOf(validateUpdate(changed(before, change), before));
     assert.equal(found.length, beginnings.length, found.join(" | "));
     for (const [i, beginning] of beginnings.entries())
       assert.ok(found[i]?.startsWith(beginning), `${found[i]} should begin with ${beginning}`);
@@ -276,7 +276,7 @@ test("what admission filled in is filled in again, so that the manifest of a pod
   });
   draft.status = { phase: "Running" };
   prepareUpdate(draft, before);
-  assert.deepEqual(said(validateUpdate(draft, before)), []);
+  assert.deepEqual(messagesOf(validateUpdate(draft, before)), []);
   assert.deepEqual(draft.status, before.status);
 });
 
@@ -285,7 +285,7 @@ test("being a mirror is for life", () => {
   const path = "metadata.annotations[kubernetes.io/config.mirror]";
   const mirror = storedPod({ nodeName: "n1" }, mirrored);
   assert.deepEqual(
-    said(
+    messagesOf(
       validateUpdate(
         changed(mirror, ({ metadata }) => delete metadata.annotations),
         mirror,
@@ -295,7 +295,7 @@ test("being a mirror is for life", () => {
   );
   const plain = storedPod({ nodeName: "n1" });
   assert.deepEqual(
-    said(
+    messagesOf(
       validateUpdate(
         changed(plain, ({ metadata }) => Object.assign(metadata, mirrored)),
         plain,

@@ -64,7 +64,7 @@ function checkDeadline(spec: PodSpec, old: PodSpec, problems: FieldProblems): bo
       problems.invalid(path, undefined, "must not update from a positive integer to nil value");
     return true;
   }
-  if (now < 0 || now > 2147483647) return false; // already said
+  if (now < 0 || now > 2147483647) return false; // already reported
   if (then === undefined || now <= then) return true;
   problems.invalid(path, now, "must be less than or equal to previous value");
   return false;

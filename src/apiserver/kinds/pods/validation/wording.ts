@@ -2,7 +2,7 @@ import * as short from "../../../../lib/model/validation/names.ts";
 import type { Problem } from "../../../../lib/model/validation/problem.ts";
 import * as full from "../../names.ts";
 
-/** Rules that a node words more briefly than the API does. */
+/** Rules whose messages are shorter on a node than in the API. */
 const rules: readonly [(text: string) => string | undefined, (text: string) => full.Complaints][] = [
   [short.dnsLabel, full.dnsLabel],
   [short.dnsSubdomain, full.dnsSubdomain],
@@ -14,16 +14,18 @@ const rules: readonly [(text: string) => string | undefined, (text: string) => f
 
 const invalid = /^Invalid value: ("(?:[^"\\]|\\.)*"): (.*)$/s;
 
-/** A problem in the words of an API server: with an example and the pattern, and one for each rule that is broken. */
-export function inFullWords(problem: Problem): Problem[] {
+/**
+ * A problem with the messages of an API server: with an example and the pattern, and one for each rule that is broken.
+ */
+export function fullMessages(problem: Problem): Problem[] {
   const [, shown, complaint] = invalid.exec(problem.message) ?? [];
   if (shown === undefined) return [problem];
   const value = JSON.parse(shown) as string;
   for (const [brief, whole] of rules)
     if (brief(value) === complaint)
-      return whole(value).map((words) => ({
+      return whole(value).map((text) => ({
         path: problem.path,
-        message: `Invalid value: ${shown}: ${words}`,
+        message: `Invalid value: ${shown}: ${text}`,
       }));
   return [problem];
 }

@@ -5,7 +5,7 @@ import type { Mirror } from "./mirror.ts";
 import { read } from "./typed.ts";
 
 /** Something that every namespace has: made when it is missing, put right when it was changed. */
-export interface Furniture {
+export interface DefaultObject {
   readonly resource: string;
   readonly draft: Omit<Draft, "metadata"> & { metadata: Partial<DraftMeta> & { name: string } };
   /** The fields that are put right. */
@@ -18,11 +18,11 @@ export type FurnishingStep =
 
 /** What to do so that all namespaces that are not about to end have it. */
 function planFurnishing(
-  furniture: Furniture,
+  defaultObject: DefaultObject,
   namespaces: readonly ApiObject[],
   find: (ref: ObjectRef) => ApiObject | undefined,
 ): FurnishingStep[] {
-  const { resource, draft, kept } = furniture;
+  const { resource, draft, kept } = defaultObject;
   return namespaces.flatMap(({ metadata }): FurnishingStep[] => {
     if (metadata.deletionTimestamp !== undefined) return [];
     const ref = { resource, namespace: metadata.name, name: draft.metadata.name };
@@ -34,12 +34,12 @@ function planFurnishing(
   });
 }
 
-export async function furnish(
-  furniture: Furniture,
+export async function createDefaults(
+  defaultObject: DefaultObject,
   { objects, mirror }: { objects: Objects; mirror: Mirror },
 ): Promise<void> {
-  const { resource, draft, kept } = furniture;
-  for (const step of planFurnishing(furniture, mirror.all("namespaces"), (ref) => mirror.get(ref))) {
+  const { resource, draft, kept } = defaultObject;
+  for (const step of planFurnishing(defaultObject, mirror.all("namespaces"), (ref) => mirror.get(ref))) {
     if (step.do === "create") {
       const metadata = { ...draft.metadata, namespace: step.namespace };
       mirror.note(resource, await createIfAllowed(objects, resource, { ...draft, metadata }));
@@ -56,11 +56,11 @@ export async function furnish(
   }
 }
 
-/** Undefined if somebody made it meanwhile, or if the namespace ends or is gone. */
+/** Undefined if it was created meanwhile, or if the namespace is terminating or gone. */
 async function createIfAllowed(
   objects: Objects,
   resource: string,
-  draft: Furniture["draft"],
+  draft: DefaultObject["draft"],
 ): Promise<ApiObject | undefined> {
   try {
     return await objects.create(resource, draft);

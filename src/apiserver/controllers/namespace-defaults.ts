@@ -1,14 +1,14 @@
-import type { Furniture } from "./furnishing.ts";
+import type { DefaultObject } from "./create-defaults.ts";
 
 /** The account that pods run as which name none. */
-export const defaultServiceAccount: Furniture = {
+export const defaultServiceAccount: DefaultObject = {
   resource: "serviceaccounts",
   draft: { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default" } },
   kept: [],
 };
 
 /** How pods know that they speak to this API. */
-export function rootCaConfigMap(rootCa: string): Furniture {
+export function rootCaConfigMap(rootCa: string): DefaultObject {
   return {
     resource: "configmaps",
     draft: {
