@@ -1,15 +1,12 @@
 import { X509Certificate } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { PeerCertificate, TLSSocket } from "node:tls";
+import type { TLSSocket } from "node:tls";
 import type { Clock } from "../../../lib/base/clock.ts";
 import { earliest, latest, type WallTime, wallTime } from "../../../lib/base/time.ts";
 import { parseCertificates, pem, pemBlocks } from "../../../lib/base/x509/x509.ts";
-import { clientCaOf } from "./handshake.ts";
+import { allowsClientAuth, findChain, incompatibleUsage, maxChain } from "./certificate-chain.ts";
+import { clientCaOf, peerOf } from "./handshake.ts";
 import type { Identity } from "./identity.ts";
-
-const clientAuth = "1.3.6.1.5.5.7.3.2";
-const anyUsage = "2.5.29.37.0";
-const maxChain = 8;
 
 export type Answer =
   | { readonly kind: "known"; readonly identity: Identity }
@@ -67,7 +64,7 @@ export class ClientCertificates {
 
   /** Undefined if the client presented no certificate. */
   #judge(socket: TLSSocket, ca: string): Seen | undefined {
-    const certificate = socket.getPeerX509Certificate();
+    const certificate = peerOf(socket);
     if (!certificate) return undefined;
     const roots = this.#roots(ca);
     // Node returns the intermediates of the client only if OpenSSL did not verify the certificate. If it did, its verdict holds
@@ -77,7 +74,7 @@ export class ClientCertificates {
       socket.authorized === true &&
       handshakeCa !== undefined &&
       (handshakeCa === ca || covers(roots, certificatesOf(handshakeCa)));
-    return judge(certificate, intermediatesOf(socket), roots, ca, vouched);
+    return judge(certificate, intermediatesOf(certificate), roots, ca, vouched);
   }
 
   #roots(ca: string): readonly X509Certificate[] {
@@ -102,16 +99,14 @@ function judge(
   ca: string,
   vouched: boolean,
 ): Seen {
-  const chain = chainOf(certificate, intermediates, roots);
-  const all = chain ?? [certificate];
+  const found = findChain(certificate, intermediates, roots);
+  const all = found.kind === "valid" ? found.chain : [certificate];
   const from = latest(...all.map((c) => wallTime(c.validFromDate)));
   const to = earliest(...all.map((c) => wallTime(c.validToDate)));
   const seen = (answer: Answer): Seen => ({ ca, answer, from, to });
   const refused = (problem: string) => seen({ kind: "refused", problem });
-  if (!chain && !vouched) return refused("x509: certificate signed by unknown authority");
-  const usages = certificate.keyUsage as readonly string[] | undefined;
-  if (usages && !usages.includes(clientAuth) && !usages.includes(anyUsage))
-    return refused("x509: certificate specifies an incompatible key usage");
+  if (found.kind === "invalid" && !vouched) return refused(found.problem);
+  if (!allowsClientAuth(certificate)) return refused(incompatibleUsage);
   const subject = parseCertificates(pem("CERTIFICATE", certificate.raw))[0]?.subject;
   if (!subject?.commonName) return refused("x509: certificate names no user");
   const fingerprint = certificate.fingerprint256.replaceAll(":", "").toLowerCase();
@@ -125,41 +120,12 @@ function judge(
   });
 }
 
-/** From the certificate to an authority, through those that came with it. */
-function chainOf(
-  leaf: X509Certificate,
-  intermediates: readonly X509Certificate[],
-  roots: readonly X509Certificate[],
-): X509Certificate[] | undefined {
-  const chain = [leaf];
-  for (let last = leaf; chain.length <= maxChain; ) {
-    // An authority may have several certificates, and one of them may have expired.
-    const [root] = roots
-      .filter((candidate) => signs(candidate, last) || candidate.raw.equals(last.raw))
-      .sort((a, b) => b.validToDate.getTime() - a.validToDate.getTime());
-    if (root) return [...chain, root];
-    const next = intermediates.find((candidate) => !chain.includes(candidate) && signs(candidate, last));
-    if (!next) return undefined;
-    chain.push(next);
-    last = next;
-  }
-  return undefined;
-}
-
-function signs(issuer: X509Certificate, certificate: X509Certificate): boolean {
-  return issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
-}
-
-function intermediatesOf(socket: TLSSocket): X509Certificate[] {
+function intermediatesOf(certificate: X509Certificate): X509Certificate[] {
   const found: X509Certificate[] = [];
-  let at: PeerCertificate | undefined = socket.getPeerCertificate(true);
+  let at = certificate.issuerCertificate;
   while (at && found.length < maxChain) {
-    const { issuerCertificate } = at as Partial<ReturnType<TLSSocket["getPeerCertificate"]>> & {
-      issuerCertificate?: PeerCertificate;
-    };
-    if (!issuerCertificate?.raw || issuerCertificate === at) break;
-    found.push(new X509Certificate(issuerCertificate.raw));
-    at = issuerCertificate;
+    found.push(at);
+    at = at.issuerCertificate;
   }
   return found;
 }

@@ -1,6 +1,8 @@
+import type { X509Certificate } from "node:crypto";
 import type { TLSSocket } from "node:tls";
 
 const clientCa = Symbol("client CA of the handshake");
+const peer = Symbol("certificate of the client");
 
 /** The bundle that the handshake of a connection verified against, as PEM; undefined if there was none. */
 export function noteClientCa(socket: TLSSocket, bundle: string | undefined): void {
@@ -10,4 +12,15 @@ export function noteClientCa(socket: TLSSocket, bundle: string | undefined): voi
 /** Also of the socket of an HTTP/2 request, which passes properties of the connection's socket on. */
 export function clientCaOf(socket: Partial<TLSSocket>): string | undefined {
   return (socket as { readonly [clientCa]?: string })[clientCa];
+}
+
+/**
+ * The certificate that the client presented; `issuerCertificate` leads to the others. Node hands the others out once, so all that need them
+ * use one object. (`getPeerCertificate(true)` is no way around that: making legacy objects of a key on a curve without a NIST name crashes
+ * Node 24, so that any client could end the process.)
+ */
+export function peerOf(socket: TLSSocket): X509Certificate | undefined {
+  const noted = socket as { [peer]?: X509Certificate };
+  noted[peer] ??= socket.getPeerX509Certificate();
+  return noted[peer];
 }

@@ -11,10 +11,11 @@ export interface AlternativeNames {
 
 export const NO_NAMES: AlternativeNames = { dnsNames: [], ipAddresses: [], emails: [], uris: [] };
 
-const EMAIL = contextTag(1, false);
-const DNS = contextTag(2, false);
-const URI = contextTag(6, false);
-const IP = contextTag(7, false);
+/** The tags of a GeneralName. */
+export const EMAIL = contextTag(1, false);
+export const DNS = contextTag(2, false);
+export const URI = contextTag(6, false);
+export const IP = contextTag(7, false);
 
 export function writeAlternativeNames(dnsNames: readonly string[], ipAddresses: readonly string[]): Buffer {
   return sequence(
@@ -59,7 +60,7 @@ export function readAlternativeNames(content: Buffer): AlternativeNames {
   return found;
 }
 
-function readAscii(content: Buffer): string {
+export function readAscii(content: Buffer): string {
   if (content.some((byte) => byte > 0x7f)) throw malformed("malformed alternative names: not ASCII");
   return content.toString("latin1");
 }

@@ -1,6 +1,6 @@
 import { boolean, octetString, sequence, TAG } from "./der.ts";
 import { type DerReader, malformed, readBoolean } from "./der-reader.ts";
-import { type Oid, readOid, writeOid } from "./oids.ts";
+import { OID, type Oid, readOid, writeOid } from "./oids.ts";
 
 export interface Extension {
   readonly id: Oid;
@@ -28,4 +28,21 @@ export function readExtensions(list: DerReader): ReadonlyMap<Oid, Extension> {
     found.set(id, { id, critical: critical !== undefined && readBoolean(critical), value });
   }
   return found;
+}
+
+/** Those that are read, and those whose meaning does not restrict who a certificate identifies. */
+const known: ReadonlySet<Oid> = new Set([
+  OID.subjectKeyId,
+  OID.authorityKeyId,
+  OID.keyUsage,
+  OID.extendedKeyUsage,
+  OID.subjectAltName,
+  OID.basicConstraints,
+  OID.nameConstraints,
+  OID.crlDistributionPoints,
+  OID.certificatePolicies,
+]);
+
+export function unknownCritical(extensions: ReadonlyMap<Oid, Extension>): boolean {
+  return [...extensions.values()].some(({ id, critical }) => critical && !known.has(id));
 }

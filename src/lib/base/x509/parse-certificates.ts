@@ -1,26 +1,34 @@
 import type { KeyObject } from "node:crypto";
-import { NO_NAMES, readAlternativeNames } from "./alternative-names.ts";
+import { type AlternativeNames, NO_NAMES, readAlternativeNames } from "./alternative-names.ts";
+import { readBasicConstraints } from "./basic-constraints.ts";
 import { contextTag, TAG } from "./der.ts";
-import { DerReader, readBoolean, readTime } from "./der-reader.ts";
-import { type Extension, readExtensions } from "./extensions.ts";
+import { DerReader, readTime } from "./der-reader.ts";
+import { type Extension, readExtensions, unknownCritical } from "./extensions.ts";
 import { readPublicKey } from "./keys.ts";
+import { type NameConstraints, readNameConstraints } from "./name-constraints.ts";
 import { type DistinguishedName, readName } from "./names.ts";
 import { OID, type Oid } from "./oids.ts";
 import { type PemBlock, pemBlocks } from "./pem.ts";
+import { isWeak, readSignature } from "./signatures.ts";
 import { readExtendedUsage, readKeyUsage, type Usage } from "./usages.ts";
 
-export interface Certificate {
+export interface Certificate extends AlternativeNames {
   readonly subject: DistinguishedName;
   readonly issuer: DistinguishedName;
   /** Hex digits, as openssl shows them. */
   readonly serial: string;
   readonly notBefore: Date;
   readonly notAfter: Date;
-  readonly dnsNames: readonly string[];
-  readonly ipAddresses: readonly string[];
   readonly isCa: boolean;
+  /** How many intermediate certificates may follow this CA; undefined: any number. */
+  readonly maxPathLength: number | undefined;
+  readonly nameConstraints: NameConstraints | undefined;
+  /** A critical extension has no meaning here: the certificate must not be relied on. */
+  readonly hasUnknownCritical: boolean;
   readonly usages: readonly Usage[];
   readonly publicKey: KeyObject;
+  /** The signature is made with a hash that can be forged (MD5, SHA-1). */
+  readonly weaklySigned: boolean;
   /** This certificate alone. */
   readonly pem: string;
 }
@@ -46,8 +54,7 @@ export function readCertificate(block: PemBlock): CertificateParts {
   const certificate = outer.sequence();
   outer.end();
   const body = certificate.sequence();
-  certificate.expect(TAG.sequence);
-  certificate.expect(TAG.bitString);
+  const signature = readSignature(certificate);
   certificate.end();
 
   body.optional(contextTag(0, true));
@@ -66,8 +73,9 @@ export function readCertificate(block: PemBlock): CertificateParts {
     : new Map<Oid, Extension>();
   body.end();
 
-  const { dnsNames, ipAddresses } =
-    extensionValue(extensions, OID.subjectAltName, readAlternativeNames) ?? NO_NAMES;
+  const names = extensionValue(extensions, OID.subjectAltName, readAlternativeNames) ?? NO_NAMES;
+  const basic = extensionValue(extensions, OID.basicConstraints, readBasicConstraints);
+  const nameConstraints = extensionValue(extensions, OID.nameConstraints, readNameConstraints);
   return {
     subject: readName(new DerReader(name.content, "subject")),
     issuer,
@@ -77,14 +85,19 @@ export function readCertificate(block: PemBlock): CertificateParts {
       .toUpperCase(),
     notBefore,
     notAfter,
-    dnsNames,
-    ipAddresses,
-    isCa: extensionValue(extensions, OID.basicConstraints, readIsCa) ?? false,
+    ...names,
+    isCa: basic?.isCa ?? false,
+    maxPathLength: basic?.maxPathLength,
+    nameConstraints,
+    hasUnknownCritical:
+      unknownCritical(extensions) ||
+      (nameConstraints?.incomplete === true && extensions.get(OID.nameConstraints)?.critical === true),
     usages: [
       ...(extensionValue(extensions, OID.keyUsage, readKeyUsage) ?? []),
       ...(extensionValue(extensions, OID.extendedKeyUsage, readExtendedUsage) ?? []),
     ],
     publicKey,
+    weaklySigned: isWeak(signature),
     pem: block.text,
     subjectDer: name.whole,
     subjectKeyId: extensionValue(extensions, OID.subjectKeyId, readKeyId),
@@ -98,12 +111,6 @@ function extensionValue<T>(
 ): T | undefined {
   const extension = extensions.get(id);
   return extension && read(extension.value);
-}
-
-function readIsCa(value: Buffer): boolean {
-  const constraints = new DerReader(value, "basic constraints").sequence();
-  const flag = constraints.optional(TAG.boolean);
-  return flag !== undefined && readBoolean(flag);
 }
 
 const readKeyId = (value: Buffer): Buffer =>

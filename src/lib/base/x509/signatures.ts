@@ -49,6 +49,16 @@ export function readSignature(reader: DerReader): Signature {
   return { algorithm, bytes: readBytesOfBits(reader.expect(TAG.bitString)) };
 }
 
+const WEAK: ReadonlySet<Oid> = new Set([
+  OID.md2WithRsa,
+  OID.md5WithRsa,
+  OID.sha1WithRsa,
+  OID.dsaWithSha1,
+  OID.ecdsaWithSha1,
+]);
+
+export const isWeak = ({ algorithm }: Signature): boolean => WEAK.has(algorithm);
+
 /** False, too, for algorithms that are not known or no longer trusted (SHA-1). */
 export function signatureHolds(body: Buffer, signature: Signature, key: KeyObject): boolean {
   const algorithm = ALGORITHMS[signature.algorithm];

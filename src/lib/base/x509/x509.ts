@@ -1,3 +1,4 @@
+export { chainProblem } from "./chain-problem.ts";
 export { canonicalAddress } from "./ip-bytes.ts";
 export { generateKey, privateKeyPem, samePublicKey } from "./keys.ts";
 export type { DistinguishedName } from "./names.ts";

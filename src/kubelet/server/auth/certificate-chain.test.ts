@@ -1,0 +1,166 @@
+import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import { systemClock } from "../../../lib/base/clock.ts";
+import { silentLogger } from "../../../lib/base/logger.ts";
+import { OpensslAuthority, opensslMissing } from "../../../lib/base/x509/openssl-authority.ts";
+import { ask, replaceable, startServer, type TestServer } from "../fixtures.ts";
+import { findChain } from "./certificate-chain.ts";
+import { nodeAccess } from "./node-access.ts";
+
+const ca = ["basicConstraints=critical,CA:TRUE", "keyUsage=critical,keyCertSign"];
+const client = ["basicConstraints=CA:FALSE", "extendedKeyUsage=clientAuth"];
+
+describe("chains of client certificates", { skip: opensslMissing, timeout: 120_000 }, () => {
+  const openssl = new OpensslAuthority();
+  const make = openssl.make.bind(openssl);
+  const root = () =>
+    make({ subject: "/CN=root", extensions: ["basicConstraints=critical,CA:TRUE,pathlen:1", ca[1] ?? ""] });
+  const x509 = ({ certificate }: { certificate: string }) => new X509Certificate(certificate);
+  const clientCa = replaceable("");
+  let server: TestServer;
+
+  before(async () => {
+    const attributes = () => ({ verb: "get", subresources: ["proxy"] });
+    server = await startServer({
+      routes: [
+        {
+          ...{ method: "GET", path: "/who", attributes },
+          handle: async ({ response }) => void response.writeHead(200).end("ok"),
+        },
+      ],
+      gate: nodeAccess({
+        nodeName: "node-1",
+        authentication: { anonymous: false, webhook: false, cacheTtlMs: 0 },
+        authorization: { mode: "AlwaysAllow", allowedTtlMs: 0, deniedTtlMs: 0 },
+        clientCa: () => clientCa.current(),
+        clock: systemClock,
+        logger: silentLogger,
+      }),
+      clientCa,
+    });
+  });
+  after(async () => {
+    await server.stop();
+    openssl.remove();
+  });
+
+  const statusOf = async (bundle: string, chain: readonly string[], key: string) => {
+    clientCa.set(bundle);
+    // OpenSSL keeps what the client presented for the life of the connection with TLS 1.2, and not with TLS 1.3.
+    const versions = ["TLSv1.2", "TLSv1.3"] as const;
+    const statuses = versions.map(
+      async (maxVersion) =>
+        (await ask(server.port, "/who", { cert: chain.join(""), key, maxVersion })).status,
+    );
+    const [status, other] = await Promise.all(statuses);
+    assert.equal(status, other);
+    return status;
+  };
+
+  test("a chain as long as the path length allows is accepted, a longer one is refused", async () => {
+    const top = root();
+    const first = make({ subject: "/CN=first", issuer: top, extensions: ca });
+    const second = make({ subject: "/CN=second", issuer: first, extensions: ca });
+    const near = make({ subject: "/CN=near", issuer: first, extensions: client });
+    const far = make({ subject: "/CN=far", issuer: second, extensions: client });
+    assert.equal(await statusOf(top.certificate, [near.certificate, first.certificate], near.key), 200);
+    const longer = [far.certificate, second.certificate, first.certificate];
+    assert.equal(await statusOf(top.certificate, longer, far.key), 401);
+    assert.deepEqual(findChain(x509(far), [x509(first), x509(second)], [x509(top)]), {
+      kind: "invalid",
+      problem: "x509: too many intermediates for path length constraint",
+    });
+  });
+
+  test("names outside of the constraints of an intermediate are refused", async () => {
+    const top = root();
+    const limited = [
+      ...ca,
+      "nameConstraints=critical,permitted;DNS:nodes.example,excluded;IP:10.0.0.0/255.0.0.0",
+    ];
+    const between = make({ subject: "/CN=between", issuer: top, extensions: limited });
+    const status = async (names: string) => {
+      const extensions = [...client, ...(names ? [`subjectAltName=${names}`] : [])];
+      const leaf = make({ subject: "/O=system:masters/CN=admin", issuer: between, extensions });
+      return await statusOf(top.certificate, [leaf.certificate, between.certificate], leaf.key);
+    };
+    assert.equal(await status("DNS:a.nodes.example,IP:192.0.2.1"), 200);
+    assert.equal(await status("DNS:a.other.example"), 401);
+    assert.equal(await status("IP:10.1.2.3"), 401);
+    assert.equal(await status(""), 200);
+  });
+
+  test("an intermediate for servers only does not sign clients", async () => {
+    const top = root();
+    const extensions = [...ca, "extendedKeyUsage=serverAuth"];
+    const between = make({ subject: "/CN=servers", issuer: top, extensions });
+    const leaf = make({ subject: "/CN=admin", issuer: between, extensions: client });
+    assert.equal(await statusOf(top.certificate, [leaf.certificate, between.certificate], leaf.key), 401);
+  });
+
+  test("a critical extension of unknown meaning is refused", async () => {
+    const top = root();
+    const extensions = [...client, "1.2.3.4=critical,DER:0500"];
+    const leaf = make({ subject: "/CN=admin", issuer: top, extensions });
+    assert.equal(await statusOf(top.certificate, [leaf.certificate], leaf.key), 401);
+  });
+
+  for (const curve of ["secp256k1", "brainpoolP256r1"])
+    test(`intermediates with keys on ${curve}, which has no NIST name, do not end the process`, async () => {
+      const top = root();
+      const unrelated = make({ subject: "/CN=unrelated", extensions: ca });
+      const key = ["ec", "-pkeyopt", `ec_paramgen_curve:${curve}`];
+      const between = make({ subject: "/CN=between", issuer: top, extensions: ca, key });
+      const lower = make({ subject: "/CN=lower", issuer: between, extensions: ca });
+      for (const [issuer, ...others] of [[between], [lower, between]] as const) {
+        const leaf = make({ subject: "/CN=admin", issuer, extensions: client });
+        const chain = [leaf, issuer, ...others].map(({ certificate }) => certificate);
+        assert.equal(await statusOf(unrelated.certificate, chain, leaf.key), 401);
+      }
+    });
+
+  test("of several chains the one that is allowed, and then the one that is valid longest, is found", () => {
+    const short = make({ subject: "/CN=a", extensions: ca, x509: ["-days", "2"] });
+    const [key] = [openssl.file("shared.key", short.key)];
+    const sameKey = (extensions: readonly string[], days: string) => {
+      const request = `${key}.csr`;
+      openssl.run("req", "-new", "-key", key, "-subj", "/CN=a", "-out", request);
+      const file = openssl.file("shared.ext", extensions.join("\n"));
+      const args = ["-req", "-in", request, "-signkey", key, "-extfile", file, "-days", days];
+      return x509({ certificate: openssl.run("x509", ...args).replace(/^[\s\S]*?(?=-----BEGIN)/, "") });
+    };
+    const long = sameKey(ca, "9");
+    const forbidding = sameKey([...ca, "nameConstraints=critical,excluded;DNS:a.b"], "30");
+    const leaf = x509(
+      make({
+        subject: "/CN=u",
+        issuer: short,
+        extensions: [...client, "subjectAltName=DNS:a.b"],
+        x509: ["-days", "20"],
+      }),
+    );
+    for (const roots of [
+      [x509(short), long, forbidding],
+      [forbidding, long, x509(short)],
+    ]) {
+      const found = findChain(leaf, [], roots);
+      assert.ok(found.kind === "valid");
+      assert.deepEqual(
+        found.chain.map(({ fingerprint256 }) => fingerprint256),
+        [leaf, long].map((c) => c.fingerprint256),
+      );
+    }
+    assert.equal(findChain(leaf, [], [forbidding]).kind, "invalid");
+  });
+
+  test("a root that is presented itself needs no chain, and cycles end", () => {
+    const own = x509(make({ subject: "/CN=self", extensions: client }));
+    assert.deepEqual(findChain(own, [], [own]), { kind: "valid", chain: [own] });
+    const top = x509(root());
+    const copies = Array.from({ length: 50 }, () => top);
+    const stranger = x509(make({ subject: "/CN=stranger", extensions: client }));
+    assert.equal(findChain(stranger, [top, ...copies], []).kind, "invalid");
+    assert.equal(findChain(top, copies, []).kind, "invalid");
+  });
+});

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
+import { after, describe, test } from "node:test";
+import fc from "fast-check";
+import { KubeletError } from "../errors.ts";
+import { chainProblem } from "./chain-problem.ts";
+import { oddCertificates } from "./odd-certificates.ts";
+import { OpensslAuthority, opensslMissing } from "./openssl-authority.ts";
+import { type Certificate, parseCertificates, pem, pemBlocks } from "./x509.ts";
+
+/** Undefined: refused, with the error that a caller can handle. */
+function read(der: Buffer): Certificate | undefined {
+  try {
+    return parseCertificates(pem("CERTIFICATE", der))[0];
+  } catch (error) {
+    assert.ok(error instanceof KubeletError, String(error));
+    assert.equal(error.code, "BadRequest");
+    return undefined;
+  }
+}
+
+function readByOpenssl(der: Buffer): X509Certificate | undefined {
+  try {
+    return new X509Certificate(der);
+  } catch {
+    return undefined;
+  }
+}
+
+describe("certificates of openssl with bytes changed, cut and repeated", { skip: opensslMissing }, () => {
+  const openssl = new OpensslAuthority();
+  after(() => openssl.remove());
+
+  test("are refused, or read as openssl reads them", () => {
+    const originals = oddCertificates.map(
+      ({ options }) => pemBlocks(openssl.make(options).certificate)[0]?.der ?? Buffer.alloc(0),
+    );
+    let refused = 0;
+    let alike = 0;
+    const change = fc.record({ at: fc.nat(), to: fc.nat(255) });
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...originals),
+        fc.array(change, { minLength: 1, maxLength: 3 }),
+        fc.record({ at: fc.nat(), length: fc.nat(20), what: fc.nat(3) }),
+        (original, changes, cut) => {
+          let der = Buffer.from(original);
+          for (const { at, to } of changes) der[at % der.length] = to;
+          const at = cut.at % der.length;
+          if (cut.what === 1) der = Buffer.concat([der.subarray(0, at), der.subarray(at + cut.length)]);
+          if (cut.what === 2) der = Buffer.concat([der.subarray(0, at + cut.length), der.subarray(at)]);
+          const ours = read(der);
+          if (!ours) refused++;
+          // Decides in bounded time about whatever was read.
+          if (ours) chainProblem([ours, ours, ours]);
+          const theirs = ours && readByOpenssl(der);
+          if (!ours || !theirs) return;
+          alike++;
+          const date = theirs.validToDate.getTime();
+          if (!Number.isNaN(date)) assert.equal(ours.notAfter.getTime(), date);
+          if (ours.serial.length > 0 && !theirs.serialNumber.startsWith("-"))
+            assert.equal(BigInt(`0x${ours.serial}`), BigInt(`0x${theirs.serialNumber}`));
+        },
+      ),
+      { seed: 7, numRuns: 3000 },
+    );
+    assert.ok(refused > 100 && alike > 100, `${refused} refused, ${alike} compared`);
+  });
+});
