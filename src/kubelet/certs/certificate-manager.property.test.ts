@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { unmovedByLeaps } from "../../../test/builders/clock-leaps.ts";
 import { FakeClock } from "../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../lib/base/logger.ts";
 import { createMetrics } from "../../lib/base/metrics.ts";
@@ -165,4 +166,47 @@ test("whatever the clock is set to, there is a valid certificate within a minute
     }),
     { seed, numRuns: 6 },
   );
+});
+
+unmovedByLeaps(
+  "when a signer that is away is asked again for the first certificate, and from when on that is unhealthy",
+  600_000,
+  async (clock) => {
+    const signer = new FakeSigner(clock);
+    const seen: string[] = [];
+    signer.fate = () => {
+      seen.push(`${clock.elapsedMs} asked`);
+      return "away";
+    };
+    const stop = new AbortController();
+    const manager = node(clock, signer, new MemoryStore(), () => 0.5);
+    await manager.start(stop.signal);
+    for (let i = 0; i < 60; i++) {
+      await clock.advance(10_000);
+      seen.push(`${clock.elapsedMs} ${manager.health().ok}`);
+    }
+    stop.abort();
+    await clock.advance(0);
+    return seen;
+  },
+  { numRuns: 10 },
+);
+
+test("after a suspend longer than its life a certificate is replaced within a minute", async () => {
+  const clock = new FakeClock();
+  const signer = new FakeSigner(clock);
+  signer.lifeMs = 4 * hour;
+  const stop = new AbortController();
+  const manager = node(clock, signer, new MemoryStore(), () => 0.5);
+  await manager.start(stop.signal);
+  await clock.advance(minute);
+  const first = manager.current();
+  assert.ok(first);
+  clock.suspend(8 * hour);
+  assert.equal(manager.current(), undefined, "it has expired meanwhile");
+  await clock.advance(minute);
+  assert.ok(manager.current());
+  assert.notEqual(manager.current(), first);
+  stop.abort();
+  await manager.done;
 });

@@ -1,0 +1,76 @@
+import { unmovedByLeaps } from "../../../../test/builders/clock-leaps.ts";
+import { aPod, testUid } from "../../../../test/builders/pods.ts";
+import { msFromNow, sleep } from "../../../lib/base/clock.ts";
+import { KubeletError } from "../../../lib/base/errors.ts";
+import type { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../../lib/base/logger.ts";
+import type { PodWork } from "./pod-work.ts";
+import { PodWorker } from "./pod-worker.ts";
+
+/** What a worker did, and when. */
+function begin(clock: FakeClock, work: Partial<PodWork>) {
+  const seen: string[] = [];
+  const note = (what: string) => void seen.push(`${clock.elapsedMs} ${what}`);
+  const worker = new PodWorker({
+    id: { uid: testUid, name: "p", namespace: "default" },
+    pod: aPod(),
+    work: {
+      sync: async () => ({}),
+      stop: async () => note("stop"),
+      release: async () => note("release"),
+      remove: async () => note("remove"),
+      hasEnded: () => false,
+      ...work,
+    },
+    clock,
+    logger: silentLogger,
+    syncEveryMs: () => 60_000,
+    mayStart: () => undefined,
+    onChange: () => {},
+    onPhase: note,
+    onVerdict: ({ reason }) => note(reason),
+    onFinished: () => note("finished"),
+  });
+  worker.start();
+  return { worker, seen, note };
+}
+
+unmovedByLeaps("the passes of a pod worker", 400_000, async (clock) => {
+  let passes = 0;
+  const { worker, seen, note } = begin(clock, {
+    sync: async () => {
+      note("sync");
+      passes++;
+      if (passes < 6) throw new Error("broken");
+      // Decided a while before the pass ends.
+      const at = msFromNow(clock, 45_000);
+      if (passes > 7) return {};
+      await sleep(clock, 25_000);
+      if (passes === 6) return { wakeAt: at };
+      throw new KubeletError("ImagePullBackOff", "later", { retryAt: at });
+    },
+  });
+  await clock.advance(300_000);
+  worker.terminate({ removed: true });
+  await clock.advance(100_000);
+  return seen;
+});
+
+for (const isKnownAtOnce of [true, false])
+  unmovedByLeaps(
+    `the active deadline of a pod that is ${isKnownAtOnce ? "known at once" : "known after its first pass"}`,
+    200_000,
+    async (clock) => {
+      let since = isKnownAtOnce ? clock.wall() : undefined;
+      const { seen } = begin(clock, {
+        sync: async () => {
+          await sleep(clock, 3000);
+          since ??= clock.wall();
+          return {};
+        },
+        deadlineOf: () => since && { since, limitMs: 150_000 },
+      });
+      await clock.advance(200_000);
+      return seen;
+    },
+  );

@@ -1,0 +1,37 @@
+import { unmovedByLeaps } from "../../../../test/builders/clock-leaps.ts";
+import { aContainer, aPod } from "../../../../test/builders/pods.ts";
+import { KubeletError } from "../../../lib/base/errors.ts";
+import { ImageManager } from "./image-manager.ts";
+
+unmovedByLeaps(
+  "the pulls of an image that fail, and when a pod may try again",
+  500_000,
+  async (clock) => {
+    const seen: string[] = [];
+    const images = new ImageManager({
+      images: {
+        imageStatus: async () => undefined,
+        pullImage: async () => {
+          seen.push(`${clock.elapsedMs} pull`);
+          throw new Error("no route to registry");
+        },
+      },
+      ...{ clock, parallelPulls: 2, pullsPerSecond: 1, pullBurst: 1 },
+      events: { normal: () => {}, warning: () => {} },
+    });
+    const never = new AbortController().signal;
+    let last = "";
+    for (let i = 0; i < 250; i++) {
+      void images
+        .ensure(aPod(), aContainer("a", { image: "x:1" }), {}, { signal: never, onPull: () => {} })
+        .catch((error: unknown) => {
+          const code = error instanceof KubeletError ? error.code : String(error);
+          if (code !== last) seen.push(`${clock.elapsedMs} ${code}`);
+          last = code;
+        });
+      await clock.advance(2000);
+    }
+    return seen;
+  },
+  { numRuns: 10 },
+);

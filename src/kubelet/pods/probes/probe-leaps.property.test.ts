@@ -1,0 +1,39 @@
+import { unmovedByLeaps } from "../../../../test/builders/clock-leaps.ts";
+import { probe, probed } from "./fake-probed-pod.ts";
+
+unmovedByLeaps(
+  "what probes ask and come to",
+  150_000,
+  async (clock) => {
+    const it = await probed(
+      {
+        containers: [
+          {
+            startupProbe: probe({ initialDelaySeconds: 5, periodSeconds: 3, failureThreshold: 10 }),
+            livenessProbe: probe({ initialDelaySeconds: 10, failureThreshold: 2 }),
+            readinessProbe: probe({ periodSeconds: 7 }),
+          },
+          { readinessProbe: probe({ initialDelaySeconds: 40 }) },
+        ],
+      },
+      { clock },
+    );
+    // The first container starts late, is not ready for a while, and is killed and replaced once.
+    it.failsWhile((kind) => {
+      const seconds = clock.elapsedMs / 1000;
+      if (kind === "startup") return seconds < 20;
+      return kind === "liveness" ? seconds > 60 && seconds < 85 : seconds > 30 && seconds < 45;
+    });
+    const seen: string[] = [];
+    it.shows("c0#1", "running");
+    it.shows("c1#1", "running");
+    for (let second = 1; second <= 150; second++) {
+      await clock.advance(1000);
+      if (second === 90) it.shows("c0#2", "running");
+      seen.push(...it.taken(), ...it.news.splice(0));
+    }
+    it.stop.abort();
+    return seen;
+  },
+  { numRuns: 15 },
+);

@@ -1,0 +1,36 @@
+import { unmovedByLeaps } from "../../../../../test/builders/clock-leaps.ts";
+import { FakeVolumeHost, podWithVolumes } from "./fake-volumes.ts";
+
+unmovedByLeaps(
+  "what the volume manager does, and when it gives up waiting",
+  400_000,
+  async (clock) => {
+    const host = new FakeVolumeHost(clock);
+    const seen: string[] = [];
+    const stop = new AbortController();
+    const manager = host.manager({
+      plugins: [host.plugin("own", { follows: true }), host.plugin("shared")],
+      phaseOf: () => "syncing",
+    });
+    await manager.start(stop.signal);
+    host.behaviour.set("fake/own/a-x", { failures: 6 });
+    host.behaviour.set("fake/shared/pv-one", { hangs: true });
+    const pod = podWithVolumes("a", ["x", "y"], ["one"]);
+    void manager.waitFor(pod, stop.signal).then(
+      () => seen.push(`${clock.elapsedMs} mounted`),
+      () => seen.push(`${clock.elapsedMs} not mounted`),
+    );
+    let calls = 0;
+    for (let second = 0; second < 400; second++) {
+      if (second === 200) host.behaviour.delete("fake/shared/pv-one");
+      // As the sync of a pod does, each minute or so.
+      if (second % 45 === 44) manager.register(pod);
+      await clock.advance(1000);
+      for (; calls < host.calls.length; calls++) seen.push(`${clock.elapsedMs} ${host.calls[calls]}`);
+    }
+    stop.abort();
+    await clock.advance(0);
+    return seen;
+  },
+  { numRuns: 8 },
+);

@@ -1,0 +1,53 @@
+import { unmovedByLeaps } from "../../../../test/builders/clock-leaps.ts";
+import { sleep } from "../../base/clock.ts";
+import { silentLogger } from "../../base/logger.ts";
+import { ListWatch } from "./list-watch.ts";
+import type { KubeTransport } from "./transport-interface.ts";
+import { StreamGuard } from "./watch-stream-guard.ts";
+
+unmovedByLeaps("how long a silent watch is kept", 200_000, async (clock) => {
+  const guard = new StreamGuard(clock, new AbortController().signal, { silenceMs: 60_000, lifeMs: 170_000 });
+  const seen: string[] = [];
+  guard.signal.addEventListener("abort", () => seen.push(`${clock.elapsedMs} ended`));
+  for (const pauseMs of [10_000, 50_000, 40_000]) {
+    await clock.advance(pauseMs);
+    guard.heard();
+  }
+  await clock.advance(100_000);
+  return seen;
+});
+
+unmovedByLeaps(
+  "how an API server that is away is asked again, and from when on that is unhealthy",
+  400_000,
+  async (clock) => {
+    const seen: string[] = [];
+    const ask = async (): Promise<never> => {
+      seen.push(`${clock.elapsedMs} asked`);
+      await sleep(clock, 20);
+      throw new Error("connection refused");
+    };
+    const transport: KubeTransport = {
+      request: ask,
+      stream: ask,
+      onBack: () => () => {},
+      close: () => {},
+    };
+    const listWatch = new ListWatch<object & { metadata?: object }>({
+      ...{ name: "things", path: "/api/v1/things", transport, clock, logger: silentLogger },
+      transform: (raw) => raw,
+      onChange: () => {},
+      random: () => 0.5,
+    });
+    const stop = new AbortController();
+    await listWatch.start(stop.signal);
+    for (let i = 0; i < 40; i++) {
+      await clock.advance(10_000);
+      seen.push(`${clock.elapsedMs} ${listWatch.health().ok}`);
+    }
+    stop.abort();
+    await clock.advance(0);
+    return seen;
+  },
+  { numRuns: 15 },
+);
