@@ -60,6 +60,20 @@ for (const how of ["ends well", "fails"] as const)
     assert.equal(clock.pending, 0, "an agent could not end before it");
   });
 
+test("a pod that ended during a pass ended by itself, also if its deletion is requested before the pass is over", async () => {
+  for (const ended of [true, false]) {
+    const { sync, end } = longSync();
+    let isFinal = false;
+    const { worker } = setUp({ sync, hasEnded: () => isFinal });
+    await settle();
+    isFinal = ended;
+    worker.terminate({ removed: false });
+    end.resolve({});
+    await settle();
+    assert.equal(worker.endedByItself, ended);
+  }
+});
+
 test("an unmount that hangs does not keep a worker that is abandoned", async () => {
   let hangs = false;
   const { worker, clock } = setUp({

@@ -186,6 +186,8 @@ export class PodWorker implements PodLife {
     const life = this.#life;
     switch (life.phase) {
       case "syncing":
+        // It may have ended in a pass that goes on.
+        if (this.#pod && this.#o.work.hasEnded(this.#pod)) this.#endedByItself = true;
         this.#enter({ phase: "terminating", graceSeconds: graceOf(this.#pod, undefined, graceSeconds) });
         if (this.#pass)
           this.#report.blockedOn("waiting for the runtime to finish what was begun", { kind: "stop" });
