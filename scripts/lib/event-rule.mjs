@@ -21,6 +21,11 @@ export const exceptions = [
   { file: "agent/runtime-parts.ts", name: "onPull", why: "progress of one pull, reported to its caller" },
   { file: "agent/timed-pulls.ts", name: "onPull", why: "progress of one pull, reported to its caller" },
   { file: "agent/pod-work.ts", name: "onChange", why: "progress of the mounts that a pass waits for" },
+  {
+    file: "pipeline/pod-workers/pod-passes.ts",
+    name: "onChange",
+    why: "progress of the mounts that a pass waits for",
+  },
   // Within one component.
   { file: "agent/runtime-observer.ts", name: "onHint", why: "the event stream is PLEG's own: where to look" },
   { file: "agent/runtime-observer.ts", name: "onGap", why: "the event stream is PLEG's own: where to look" },

@@ -62,7 +62,12 @@ export interface AgentCore {
   readonly running: { get(uid: PodUid): ObservedPod | undefined; knows(uid: PodUid): boolean };
   readonly restartGates: { containerRules: boolean; restartAll: boolean };
   readonly startTimes: StartTimes;
-  hostIps(): readonly string[];
+  /** The node's addresses: those in the API once it is registered there. */
+  readonly hostIps: () => readonly string[];
+  /** Labels and taints of the node. */
+  readonly standing: ClusterView["standing"];
+  /** What only a cluster knows of pods; empty without one. */
+  readonly clusterAnswers: Partial<Pick<ClusterView, "runtimeClass" | "serviceEnv">>;
 }
 
 export type ReferredObjects = Pick<PodObjects, "register" | "unregister" | "get" | "find" | "onChange">;
@@ -93,8 +98,7 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
   const results = new ProbeResults();
   results.onChange((result) => post({ kind: "probe-result", uid: result.uid, result }));
   const view = options.cluster && new ClusterView(options, options.cluster, node);
-  const events = loggedEvents(logger);
-  const nodeEvents = loggedNodeEvents(logger, node.name);
+  const surroundings = view ? inCluster(view, logger, node) : alone(local, logger, node);
   return {
     options,
     config,
@@ -108,10 +112,8 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
     cri,
     connection,
     features: new RuntimeFeatures(() => connection.state),
-    events: view ? bothEvents(events, view.recorder) : events,
-    nodeEvents: view ? bothNodeEvents(nodeEvents, view.recorder.node) : nodeEvents,
+    ...surroundings,
     view,
-    objects: view?.objects ?? local,
     components: [...systemCgroups(options, node), ...(local ? [local] : [])],
     desired: new DesiredPods(),
     observed,
@@ -127,10 +129,41 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
       restartAll: gates.enabled("RestartAllContainersOnContainerExits"),
     },
     startTimes: new StartTimes({ metrics, clock, initMs: (pod) => initRuntime(pod, observed) }),
+  };
+}
+
+type Surroundings = Pick<
+  AgentCore,
+  "events" | "nodeEvents" | "objects" | "hostIps" | "standing" | "clusterAnswers"
+>;
+
+/** What a node of a cluster knows from its API server. */
+function inCluster(view: ClusterView, logger: Logger, node: Node): Surroundings {
+  return {
+    events: bothEvents(loggedEvents(logger), view.recorder),
+    nodeEvents: bothNodeEvents(loggedNodeEvents(logger, node.name), view.recorder.node),
+    objects: view.objects,
     hostIps: () => {
-      const known = view?.hostIps() ?? [];
+      const known = view.hostIps();
       return known.length > 0 ? known : node.facts.hostIps;
     },
+    standing: () => view.standing(),
+    clusterAnswers: {
+      runtimeClass: (name) => view.runtimeClass(name),
+      serviceEnv: (pod) => view.serviceEnv(pod),
+    },
+  };
+}
+
+/** The same of a node that is part of no cluster. */
+function alone(objects: ReferredObjects | undefined, logger: Logger, node: Node): Surroundings {
+  return {
+    events: loggedEvents(logger),
+    nodeEvents: loggedNodeEvents(logger, node.name),
+    objects,
+    hostIps: () => node.facts.hostIps,
+    standing: () => ({ labels: node.configuration.settings.labels, taints: [] }),
+    clusterAnswers: {},
   };
 }
 

@@ -11,18 +11,18 @@ import { hasChosenDnsPolicy } from "../../lib/model/asked-dns.ts";
 import type { Container, EnvVar, Pod } from "../../lib/model/pod.ts";
 import { makeStaticPod } from "../../lib/model/static-pod.ts";
 import { fakeNode, fakeSettings } from "../pipeline/pod-runtime/config/fake-context.ts";
-import { type CriRequestsOptions, criRequests } from "./cri-requests.ts";
+import { type PodRequestsOptions, podRequests } from "./pod-requests.ts";
 
 async function setUp(
   t: TestContext,
   resolvConf = "nameserver 192.0.2.53\nsearch example.test\n",
-  more: Partial<CriRequestsOptions> = {},
+  more: Partial<PodRequestsOptions> = {},
 ) {
   const dir = await mkdtemp(join(tmpdir(), "cri-requests-"));
   t.after(() => rm(dir, { recursive: true }));
   await writeFile(join(dir, "resolv.conf"), resolvConf);
   const said: string[] = [];
-  const requests = criRequests({
+  const requests = podRequests({
     node: fakeNode,
     settings: { ...fakeSettings, rootDir: dir },
     clusterDns: ["10.96.0.10"],

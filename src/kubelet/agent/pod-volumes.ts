@@ -9,6 +9,7 @@ import type { Pod } from "../../lib/model/pod.ts";
 import { amountsOf, wholeOf } from "../../lib/model/resources.ts";
 import type { Reactors } from "../pipeline/sync-loop/event-table.ts";
 import { PluginManager } from "../plugins/plugin-manager.ts";
+import { AttachedVolumes, type AttachedVolumesOptions } from "../pods/volumes/attached-volumes.ts";
 import { contentPlugins } from "../pods/volumes/content/content-plugins.ts";
 import { podsFollowing } from "../pods/volumes/content/following.ts";
 import type { ServiceAccountTokens } from "../pods/volumes/content/tokens/service-account-tokens.ts";
@@ -29,7 +30,6 @@ import {
   type VolumesOptions,
 } from "../pods/volumes/volumes.ts";
 import type { AgentCore } from "./agent-core.ts";
-import { AttachedVolumes, type AttachedVolumesOptions } from "./attached-volumes.ts";
 
 const nodeWithinMs = 10_000;
 /** Types that a controller attaches. */

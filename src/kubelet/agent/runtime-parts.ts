@@ -1,6 +1,7 @@
 import type { Component } from "../../lib/base/component.ts";
 import { hasChosenDnsPolicy } from "../../lib/model/asked-dns.ts";
 import type { PodUid } from "../../lib/model/pod.ts";
+import type { CriRequests } from "../pipeline/pod-runtime/cri-requests.ts";
 import { PodFiles } from "../pipeline/pod-runtime/pod-files.ts";
 import { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
 import { restartDelays } from "../pipeline/pod-runtime/restart-backoff.ts";
@@ -13,8 +14,8 @@ import type { PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
 import type { AgentCore } from "./agent-core.ts";
 import { apiObjects } from "./api-objects.ts";
 import { credentialTokens } from "./credential-tokens.ts";
-import { type CriRequests, criRequests } from "./cri-requests.ts";
 import { imageManager } from "./images.ts";
+import { podRequests } from "./pod-requests.ts";
 import { type PodVolumes, podVolumes } from "./pod-volumes.ts";
 import { startGate } from "./start-gate.ts";
 import { timedPulls } from "./timed-pulls.ts";
@@ -53,7 +54,6 @@ export function podRuntime(
     crashLoopBackOffMax: o.gates.enabled("KubeletCrashLoopBackOffMax"),
     reducedDecay: o.gates.enabled("ReduceDefaultCrashLoopBackOffDecay"),
   });
-  const { view } = core;
   const objects = core.objects && apiObjects(core.objects);
   const api = o.cluster?.transport;
   const tokens = new ServiceAccountTokens({ api, clock, logger, metrics });
@@ -74,7 +74,7 @@ export function podRuntime(
       };
     },
   });
-  const requests: CriRequests = criRequests({
+  const requests: CriRequests = podRequests({
     node: {
       ...node.facts,
       get hostIps() {
@@ -93,10 +93,7 @@ export function podRuntime(
     nodeEvents: core.nodeEvents,
     userNamespaces,
     runtimeHandlers: () => core.features.handlers(),
-    ...(view && {
-      runtimeClass: (name) => view.runtimeClass(name),
-      serviceEnv: (pod) => view.serviceEnv(pod),
-    }),
+    ...core.clusterAnswers,
     ...(objects && { objects }),
     volumes,
     volumeDir: (pod, name) => volumes.pathOf(pod.metadata.uid, name),

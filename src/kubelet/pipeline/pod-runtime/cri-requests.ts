@@ -1,62 +1,78 @@
-import { chmod, readFile, writeFile } from "node:fs/promises";
+import { chmod, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { isAbort, KubeletError, messageOf } from "../../lib/base/errors.ts";
-import { NamespaceMode } from "../../lib/gen/runtime/v1/api_pb.js";
-import { makeFolders } from "../../lib/host/make-folders.ts";
-import { containerHash } from "../../lib/model/container-hash.ts";
-import { isImageFailure } from "../../lib/model/image-reasons.ts";
-import type { Container, Pod, PodUid } from "../../lib/model/pod.ts";
-import type { PodEvents } from "../../lib/model/pod-events.ts";
-import type { EnsuredImage } from "../../lib/model/pod-sync.ts";
-import { buildContainerConfig } from "../pipeline/pod-runtime/config/container-config.ts";
+import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import { NamespaceMode } from "../../../lib/gen/runtime/v1/api_pb.js";
+import { makeFolders } from "../../../lib/host/make-folders.ts";
+import { containerHash } from "../../../lib/model/container-hash.ts";
+import { isImageFailure } from "../../../lib/model/image-reasons.ts";
+import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
+import type { PodEvents } from "../../../lib/model/pod-events.ts";
+import type { EnsuredImage } from "../../../lib/model/pod-sync.ts";
+import { newestContainer, type ObservedPod } from "../../state/observed-pods.ts";
+import { buildContainerConfig } from "./config/container-config.ts";
 import type {
+  DeviceInit,
+  DnsAnswer,
+  FileKey,
+  FileKeyRef,
+  MountInit,
   NodeFacts,
   RuntimeSettings,
   UserNamespaceInit,
-} from "../pipeline/pod-runtime/config/context.ts";
-import { buildEnv } from "../pipeline/pod-runtime/config/env.ts";
-import { containerConfigError } from "../pipeline/pod-runtime/config/errors.ts";
-import { containerDir, etcHostsFile, terminationFileName } from "../pipeline/pod-runtime/config/paths.ts";
-import { buildSandboxConfig } from "../pipeline/pod-runtime/config/sandbox-config.ts";
-import type { PodRuntimeOptions } from "../pipeline/pod-runtime/pod-runtime.ts";
-import { podDns } from "../pods/network/dns.ts";
-import { hostNetworkHosts, managedHosts, writeEtcHosts } from "../pods/network/etc-hosts.ts";
-import { kernelHostname, type PodHostname, podHostname } from "../pods/network/hostname.ts";
-import { parseResolvConf } from "../pods/network/resolv-conf.ts";
-import { type HandlerFeatures, requireUserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
-import type { Volumes } from "../pods/volumes/volumes.ts";
-import { newestContainer, type ObservedPod } from "../state/observed-pods.ts";
-import type { ApiObjects } from "./api-objects.ts";
-import { emptyDirPath, readFileKeys } from "./env-files.ts";
-import { readEnvObjects } from "./env-objects.ts";
+} from "./config/context.ts";
+import { buildEnv } from "./config/env.ts";
+import { containerConfigError } from "./config/errors.ts";
+import { containerDir, etcHostsFile, terminationFileName } from "./config/paths.ts";
+import { buildSandboxConfig } from "./config/sandbox-config.ts";
+import { type EnvObjectReader, readEnvObjects } from "./env-objects.ts";
+import type { PodRuntimeOptions } from "./pod-runtime.ts";
 
 export interface CriRequestsOptions {
   node: NodeFacts;
   settings: RuntimeSettings;
-  clusterDns: readonly string[];
-  clusterDomain: string;
+  /** What pods are called, and how they resolve names. */
+  names: PodNames;
   /** False for a pod that is not to be told of that there is no cluster DNS; all are unless told. */
   reportsMissingDns?: (pod: Pod) => boolean;
-  /** The node's own resolver configuration; "" for none. */
-  resolvConf: string;
   cgroupParentOf: (pod: Pod) => string;
   events: PodEvents;
   nodeEvents?: { warning(reason: string, message: string): void };
-  /** False if spec.hostnameOverride does not count. */
-  hostnameOverrides?: boolean;
   /** Looks a RuntimeClass up. Without somebody to ask, every pod gets the runtime's default handler. */
   runtimeClass?: (name: string) => { handler: string } | undefined;
-  /** Without it no pod can have users of its own. */
-  userNamespaces?: { mappingsFor(uid: PodUid): Promise<{ first: number; length: number }> };
-  runtimeHandlers?: () => readonly HandlerFeatures[];
+  /** The user IDs of a pod that has its own; throws if the runtime handler cannot do that. Without it no pod has its own. */
+  userNamespace?: (uid: PodUid, handler: string) => Promise<{ first: number; length: number } | undefined>;
   /** ConfigMaps and Secrets; without them a pod that refers to one does not start. */
-  objects?: ApiObjects;
+  objects?: EnvObjectReader;
   serviceEnv?: (pod: Pod) => Readonly<Record<string, string>>;
-  /** Where a volume is on the node, if it is mounted; emptyDirs are known without it. */
-  volumeDir?: (pod: Pod, volume: string) => string | undefined;
+  /** The files that variables of a container come from. */
+  fileKeys: (pod: Pod, container: Container) => Promise<(ref: FileKeyRef) => FileKey | undefined>;
   /** What a container mounts, and the devices that it gets; without it a pod with volumes does not start. */
-  volumes?: Pick<Volumes, "mountsFor" | "devicesFor">;
+  volumes?: {
+    mountsFor(
+      pod: Pod,
+      container: Container,
+      env: ReadonlyMap<string, string>,
+      signal: AbortSignal,
+    ): Promise<MountInit[]>;
+    devicesFor(pod: Pod, container: Container): Promise<DeviceInit[]>;
+  };
   extraGroups?: (pod: Pod) => readonly number[];
+}
+
+export interface PodNames {
+  /** Reads the node's own resolver configuration. */
+  dns(
+    pod: Pod,
+    nodeIps: readonly string[],
+  ): Promise<{
+    readonly config: DnsAnswer;
+    readonly notices: readonly { about: "pod" | "node"; reason: string; message: string }[];
+  }>;
+  /** As the kernel of the sandbox has it; "" for the node's own. */
+  kernelHostname(pod: Pod): string;
+  /** The content of /etc/hosts; undefined if the containers get the one of their image. */
+  etcHosts(pod: Pod, podIps: readonly string[]): Promise<string | undefined>;
+  writeEtcHosts(path: string, content: string): Promise<void>;
 }
 
 interface Made {
@@ -77,7 +93,6 @@ export type CriRequests = PodRuntimeOptions["requests"] & {
 export function criRequests(o: CriRequestsOptions): CriRequests {
   const noticed = new WeakSet<Pod>();
   const handlerOf = (pod: Pod) => runtimeHandler(pod, o.runtimeClass);
-  const nameOf = (pod: Pod) => podHostname(pod, o.clusterDomain, o.hostnameOverrides ?? true);
   const contextOf = async (pod: Pod) => ({
     node: o.node,
     settings: o.settings,
@@ -86,9 +101,7 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
   });
 
   const sandbox = async (pod: Pod, attempt: number) => {
-    const host = o.resolvConf === "" ? undefined : parseResolvConf(await readFile(o.resolvConf, "utf8"));
-    const { clusterDns, clusterDomain, node } = o;
-    const dns = podDns(pod, { clusterDns, clusterDomain, host, nodeIps: node.hostIps });
+    const dns = await o.names.dns(pod, o.node.hostIps);
     if (!noticed.has(pod))
       for (const { about, reason, message } of dns.notices)
         if (reason === "MissingClusterDNS" && o.reportsMissingDns?.(pod) === false) continue;
@@ -99,7 +112,7 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
       ...(await contextOf(pod)),
       attempt,
       dns: dns.config,
-      hostname: pod.spec.hostNetwork ? "" : kernelHostname(nameOf(pod), pod.spec.setHostnameAsFQDN),
+      hostname: o.names.kernelHostname(pod),
       cgroupParent: o.cgroupParentOf(pod),
     });
   };
@@ -109,9 +122,9 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
     const podIps = pod.spec.hostNetwork && podIPs.length === 0 ? o.node.hostIps : podIPs;
     const context = await contextOf(pod);
     const envObjects = o.objects && (await readEnvObjects(pod, spec, o.objects, signal));
-    const fileKey = await readFileKeys(pod, spec, o.volumeDir ?? emptyDirPath(o.settings.rootDir));
+    const fileKey = await o.fileKeys(pod, spec);
     const terminationFile = terminationFileName();
-    await writeHostsFile(o.settings.rootDir, pod, podIps, nameOf(pod));
+    await writeHostsFile(o, pod, podIps);
     await makeTerminationFile(o.settings.rootDir, pod, spec, terminationFile);
     const known = {
       ...context,
@@ -168,12 +181,12 @@ function runtimeHandler(pod: Pod, runtimeClass: CriRequestsOptions["runtimeClass
 async function userNamespaceOf(
   pod: Pod,
   handler: string,
-  { userNamespaces, runtimeHandlers }: CriRequestsOptions,
+  { userNamespace }: CriRequestsOptions,
 ): Promise<UserNamespaceInit | undefined> {
   if (pod.spec.hostUsers !== false) return undefined;
-  requireUserNamespaces(handler, runtimeHandlers?.() ?? []);
-  if (!userNamespaces) return undefined;
-  const { first, length } = await userNamespaces.mappingsFor(pod.metadata.uid);
+  const mapped = await userNamespace?.(pod.metadata.uid, handler);
+  if (!mapped) return undefined;
+  const { first, length } = mapped;
   const ids = [{ hostId: first, containerId: 0, length }];
   return { mode: NamespaceMode.POD, uids: ids, gids: ids };
 }
@@ -187,16 +200,12 @@ function targetOf(container: Container, seen: ObservedPod | undefined): string |
 }
 
 async function writeHostsFile(
-  rootDir: string,
+  { names, settings }: CriRequestsOptions,
   pod: Pod,
   podIps: readonly string[],
-  name: PodHostname,
 ): Promise<void> {
-  if (!pod.spec.hostNetwork && podIps.length === 0) return;
-  const content = pod.spec.hostNetwork
-    ? hostNetworkHosts(pod, await readFile("/etc/hosts", "utf8"))
-    : managedHosts(pod, podIps, name);
-  await writeEtcHosts(etcHostsFile(rootDir, pod), content);
+  const content = await names.etcHosts(pod, podIps);
+  if (content !== undefined) await names.writeEtcHosts(etcHostsFile(settings.rootDir, pod), content);
 }
 
 /** The runtime would make a folder of a path that is not there, so the file has to be there first. */

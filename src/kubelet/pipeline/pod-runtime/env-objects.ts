@@ -1,6 +1,13 @@
-import type { Container, Pod } from "../../lib/model/pod.ts";
-import type { EnvObjects } from "../pipeline/pod-runtime/config/context.ts";
-import type { ApiObjects } from "./api-objects.ts";
+import type { Container, Pod } from "../../../lib/model/pod.ts";
+import type { EnvObjects } from "./config/context.ts";
+
+type Data = { readonly data?: Readonly<Record<string, string>> };
+
+/** Undefined means that there is no such object; any other failure is thrown. */
+export interface EnvObjectReader {
+  configMap(namespace: string, name: string, signal: AbortSignal): Promise<Data | undefined>;
+  secret(namespace: string, name: string, signal: AbortSignal): Promise<Data | undefined>;
+}
 
 type Values = Readonly<Record<string, string>> | undefined;
 
@@ -8,7 +15,7 @@ type Values = Readonly<Record<string, string>> | undefined;
 export async function readEnvObjects(
   pod: Pod,
   container: Container,
-  objects: ApiObjects,
+  objects: EnvObjectReader,
   signal: AbortSignal,
 ): Promise<EnvObjects> {
   const { namespace } = pod.metadata;

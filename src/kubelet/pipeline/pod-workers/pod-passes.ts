@@ -1,50 +1,57 @@
-import { healthy } from "../../lib/base/component.ts";
-import { KubeletError } from "../../lib/base/errors.ts";
-import type { Pod, PodUid } from "../../lib/model/pod.ts";
-import type { SyncReport } from "../../lib/model/pod-sync.ts";
-import { declaredFeatures } from "../node/declared-features.ts";
-import type { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
-import type { PodWork } from "../pipeline/pod-workers/pod-work.ts";
-import { isFinal } from "../pipeline/status-manager/phase-by-states.ts";
-import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
-import { attachmentLimitExceeded, type VolumeManager } from "../pods/volumes/manager/volume-manager.ts";
-import { runningContainers } from "../state/observed-pods.ts";
-import type { AgentCore } from "./agent-core.ts";
-import { podAdmission } from "./pod-admission.ts";
+import type { Health } from "../../../lib/base/component.ts";
+import { KubeletError } from "../../../lib/base/errors.ts";
+import type { WallTime } from "../../../lib/base/time.ts";
+import type { Pod, PodId, PodUid } from "../../../lib/model/pod.ts";
+import type { PodEvents } from "../../../lib/model/pod-events.ts";
+import type { SyncReport } from "../../../lib/model/pod-sync.ts";
+import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
+import type { PodWork } from "./pod-work.ts";
 
-/** What workers have done for their pods: by the runtime, and by all who have a say in it. */
-export function podWork(
-  core: AgentCore,
-  parts: {
-    runtime: PodRuntime;
-    statuses: Pick<StatusManager, "get" | "activeSince">;
-    probes: { watch(pod: Pod): void };
-    userNamespaces: { release(uid: PodUid): Promise<void> };
-    volumes: VolumeManager;
-    activePods: () => Pod[];
-    /** The pod may run here, with the resources that it has now. */
-    admitted: (pod: Pod) => void;
-  },
-): PodWork {
-  const { node, config, events, connection, observed, post } = core;
-  const { runtime, probes, statuses, volumes } = parts;
-  const admit = podAdmission({
-    nodeName: node.name,
-    standing: () => core.view?.standing() ?? { labels: node.configuration.settings.labels, taints: [] },
-    allocatable: node.facts.allocatable,
-    cpus: node.cpus,
-    maxPods: config.maxPods,
-    podsPerCore: config.podsPerCore,
-    allowedUnsafeSysctls: config.allowedUnsafeSysctls ?? [],
-    podLevelResources: node.settings.gates.podLevelResources,
-    declaredFeatures: declaredFeatures((gate) => core.options.gates.enabled(gate)),
-    runtime: core.features,
-    activePods: parts.activePods,
-    runs: (uid) => runningContainers(observed.get(uid)).length > 0,
-  });
+export interface PodPassesOptions {
+  readonly runtime: Pick<PodWork, "sync" | "stop"> & {
+    release(uid: PodUid): Promise<void>;
+    remove(id: PodId, signal: AbortSignal): Promise<void>;
+  };
+  readonly probes: { watch(pod: Pod): void };
+  /** The config maps and secrets that pods refer to. */
+  readonly objects: { register(pod: Pod): void; unregister(pod: { metadata: { uid: PodUid } }): void };
+  readonly userNamespaces: { release(uid: PodUid): Promise<void> };
+  readonly volumes: PassVolumes;
+  /** Of the runtime; healthy until it is known. */
+  readonly networkHealth: () => Health;
+  /** Why this node will not run the pod, or undefined if it will. */
+  readonly admit: (pod: Pod) => PodVerdict | undefined;
+  /** The pod may run here, with the resources that it has now. */
+  readonly admitted: (pod: Pod) => void;
+  /** Whether the status of the pod is final. A question: it changes no status. */
+  readonly hasEnded: (uid: PodUid) => boolean;
+  /** When the pod came to this node: its deadline counts from then. */
+  readonly activeSince: (uid: PodUid) => WallTime | undefined;
+  readonly events: PodEvents;
+  /** A pod that was admitted turns out not to fit: it has to end. */
+  readonly onRejected: (uid: PodUid, verdict: PodVerdict) => void;
+  /** Nothing of the pod is left on the node but what shows how it ended. */
+  readonly onReleased: (uid: PodUid) => void;
+}
+
+interface PassVolumes {
+  register(pod: Pod): void;
+  /** A line for each volume that is not there. */
+  waiting(uid: PodUid): string[];
+  /** Until the function that it returns is called. */
+  onChange(listener: (uid: PodUid) => void): () => void;
+  waitFor(pod: Pod, signal: AbortSignal): Promise<void>;
+  release(uid: PodUid, signal: AbortSignal): Promise<void>;
+  /** True if the pod can never have its volumes on this node. */
+  isRefusal(error: unknown): boolean;
+}
+
+/** What workers do for their pods: admission, what has to be there before containers start, the runtime, and the clean-up. */
+export function podPasses(o: PodPassesOptions): PodWork {
+  const { runtime, probes, objects, volumes, events } = o;
   /** Pods on the host's network run without any other. */
   const requireNetwork = (pod: Pod, report: SyncReport) => {
-    const network = connection.state.kind === "unknown" ? healthy : connection.networkHealth();
+    const network = o.networkHealth();
     if (network.ok || pod.spec.hostNetwork) return;
     const message = `network is not ready: ${network.reason}`;
     events.warning(pod, "NetworkNotReady", message);
@@ -52,25 +59,24 @@ export function podWork(
     throw new KubeletError("NetworkNotReady", message);
   };
   /** A pod that was admitted, and turns out not to fit. */
-  const refuse = (pod: Pod, { code: reason, message }: KubeletError) => {
+  const reject = (pod: Pod, { code: reason, message }: KubeletError) => {
     events.warning(pod, reason, message);
-    const verdict = { phase: "Failed", reason, message: `Pod was rejected: ${message}` } as const;
-    post({ kind: "pod-rejected", uid: pod.metadata.uid, verdict });
+    o.onRejected(pod.metadata.uid, { phase: "Failed", reason, message: `Pod was rejected: ${message}` });
   };
-  /** Says which volume is waited for, as long as one is. */
-  const volumesOf = async (pod: Pod, report: SyncReport, signal: AbortSignal) => {
+  /** Reports which volume is waited for, as long as one is. */
+  const waitForVolumes = async (pod: Pod, report: SyncReport, signal: AbortSignal) => {
     const { uid } = pod.metadata;
     volumes.register(pod);
-    const tell = () => {
+    const reportFirst = () => {
       const [first] = volumes.waiting(uid);
       if (first !== undefined) report.blockedOn(first, { kind: "volumes" });
     };
-    const stop = volumes.onChange((changed) => changed === uid && tell());
+    const stop = volumes.onChange((changed) => changed === uid && reportFirst());
     try {
-      tell();
+      reportFirst();
       await volumes.waitFor(pod, signal);
     } catch (error) {
-      if (error instanceof KubeletError && error.code === attachmentLimitExceeded) refuse(pod, error);
+      if (error instanceof KubeletError && volumes.isRefusal(error)) reject(pod, error);
       throw error;
     } finally {
       stop();
@@ -79,30 +85,29 @@ export function podWork(
   return {
     sync: async (pod, report, signal) => {
       probes.watch(pod);
-      core.objects?.register(pod);
+      objects.register(pod);
       requireNetwork(pod, report);
-      await volumesOf(pod, report, signal);
+      await waitForVolumes(pod, report, signal);
       return runtime.sync(pod, report, signal);
     },
     stop: (uid, pod, options) => runtime.stop(uid, pod, options),
     release: async (uid, signal) => {
       await volumes.release(uid, signal);
       await runtime.release(uid);
-      await parts.userNamespaces.release(uid);
-      core.objects?.unregister({ metadata: { uid } });
-      post({ kind: "pod-released", uid });
+      await o.userNamespaces.release(uid);
+      objects.unregister({ metadata: { uid } });
+      o.onReleased(uid);
     },
     remove: (id, signal) => runtime.remove(id, signal),
-    hasEnded: ({ metadata }) => isFinal(statuses.get(metadata.uid)?.phase),
+    hasEnded: ({ metadata }) => o.hasEnded(metadata.uid),
     admit: (pod) => {
-      const verdict = admit(pod);
+      const verdict = o.admit(pod);
       if (verdict) events.warning(pod, verdict.reason, verdict.message.replace(/^Pod was rejected: /, ""));
-      else parts.admitted(pod);
+      else o.admitted(pod);
       return verdict;
     },
-    deadlineOf: (pod) => {
-      const { activeDeadlineSeconds } = pod.spec;
-      const since = statuses.activeSince(pod.metadata.uid);
+    deadlineOf: ({ metadata, spec: { activeDeadlineSeconds } }) => {
+      const since = o.activeSince(metadata.uid);
       if (activeDeadlineSeconds == null || since === undefined) return undefined;
       return { since, limitMs: activeDeadlineSeconds * 1000 };
     },

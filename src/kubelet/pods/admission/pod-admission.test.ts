@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aContainer, aPod } from "../../../test/builders/pods.ts";
-import type { Pod, PodUid } from "../../lib/model/pod.ts";
+import { aContainer, aPod } from "../../../../test/builders/pods.ts";
+import type { Pod, PodUid } from "../../../lib/model/pod.ts";
 import { podAdmission } from "./pod-admission.ts";
 
 const fromApi = (uid: string, cpu: string, more: object = {}) =>

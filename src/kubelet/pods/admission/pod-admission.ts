@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { arch, release } from "node:os";
-import type { Pod, PodUid } from "../../lib/model/pod.ts";
-import type { PodVerdict } from "../../lib/model/pod-verdict.ts";
-import { type AdmissionContext, admitPod } from "../pods/admission/admit.ts";
-import { safeSysctls, sysctlAllowlist } from "../pods/admission/sysctls.ts";
+import type { Pod, PodUid } from "../../../lib/model/pod.ts";
+import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
+import { type AdmissionContext, admitPod } from "./admit.ts";
+import { safeSysctls, sysctlAllowlist } from "./sysctls.ts";
 
 export interface PodAdmissionOptions {
   nodeName: string;

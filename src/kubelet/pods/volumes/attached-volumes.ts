@@ -1,12 +1,16 @@
-import { type Clock, msFromNow, msUntil } from "../../lib/base/clock.ts";
-import { abortError, KubeletError } from "../../lib/base/errors.ts";
-import type { NodeObject } from "../node/node-types.ts";
+import { type Clock, msFromNow, msUntil } from "../../../lib/base/clock.ts";
+import { abortError, KubeletError } from "../../../lib/base/errors.ts";
+
+/** The node object in the API, as far as it matters here. */
+export interface AttachingNode {
+  readonly status: { readonly volumesAttached?: readonly { readonly name: string }[] };
+}
 
 export interface AttachedVolumesOptions {
   /** The node as it was last seen in the API. */
-  readonly seen: () => NodeObject | undefined;
+  readonly seen: () => AttachingNode | undefined;
   /** The same, asked for. */
-  readonly get: (signal: AbortSignal) => Promise<Pick<NodeObject, "status">>;
+  readonly get: (signal: AbortSignal) => Promise<AttachingNode>;
   readonly clock: Clock;
   /** Something was attached: what has failed for want of it need not wait for its next try. */
   readonly onAttached: () => void;
@@ -60,7 +64,7 @@ export class AttachedVolumes {
     }
   }
 
-  #missing(unique: string, node: NodeObject | undefined): string | undefined {
+  #missing(unique: string, node: AttachingNode | undefined): string | undefined {
     if (!this.#reported.has(unique)) return notReported;
     return node && isAttached(unique, node) ? undefined : notAttached;
   }
@@ -83,6 +87,6 @@ export class AttachedVolumes {
   }
 }
 
-function isAttached(unique: string, { status }: Pick<NodeObject, "status">): boolean {
+function isAttached(unique: string, { status }: AttachingNode): boolean {
   return status.volumesAttached?.some(({ name }) => name === unique) ?? false;
 }

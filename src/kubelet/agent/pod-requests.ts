@@ -1,0 +1,40 @@
+import type { Container, Pod, PodUid } from "../../lib/model/pod.ts";
+import {
+  type CriRequests,
+  type CriRequestsOptions,
+  criRequests,
+} from "../pipeline/pod-runtime/cri-requests.ts";
+import { writeEtcHosts } from "../pods/network/etc-hosts.ts";
+import { PodNames, type PodNamesOptions } from "../pods/network/pod-names.ts";
+import { type HandlerFeatures, requireUserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
+import { emptyDirPath, readFileKeys } from "./env-files.ts";
+
+export interface PodRequestsOptions
+  extends Omit<CriRequestsOptions, "names" | "userNamespace" | "fileKeys">,
+    PodNamesOptions {
+  /** Without it no pod can have users of its own. */
+  userNamespaces?: { mappingsFor(uid: PodUid): Promise<{ first: number; length: number }> };
+  runtimeHandlers?: () => readonly HandlerFeatures[];
+  /** Where a volume is on the node, if it is mounted; emptyDirs are known without it. */
+  volumeDir?: (pod: Pod, volume: string) => string | undefined;
+}
+
+/** The CRI requests, with names, users and files of this node's pods. */
+export function podRequests(o: PodRequestsOptions): CriRequests {
+  const names = new PodNames(o);
+  const volumeDir = o.volumeDir ?? emptyDirPath(o.settings.rootDir);
+  return criRequests({
+    ...o,
+    names: {
+      dns: (pod, nodeIps) => names.dns(pod, nodeIps),
+      kernelHostname: (pod) => names.kernelHostname(pod),
+      etcHosts: (pod, podIps) => names.etcHosts(pod, podIps),
+      writeEtcHosts,
+    },
+    userNamespace: async (uid, handler) => {
+      requireUserNamespaces(handler, o.runtimeHandlers?.() ?? []);
+      return o.userNamespaces?.mappingsFor(uid);
+    },
+    fileKeys: (pod: Pod, container: Container) => readFileKeys(pod, container, volumeDir),
+  });
+}

@@ -1,0 +1,64 @@
+import { healthy } from "../../lib/base/component.ts";
+import { KubeletError } from "../../lib/base/errors.ts";
+import type { Pod, PodUid } from "../../lib/model/pod.ts";
+import { declaredFeatures } from "../node/declared-features.ts";
+import type { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
+import { podPasses } from "../pipeline/pod-workers/pod-passes.ts";
+import type { PodWork } from "../pipeline/pod-workers/pod-work.ts";
+import { isFinal } from "../pipeline/status-manager/phase-by-states.ts";
+import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
+import { podAdmission } from "../pods/admission/pod-admission.ts";
+import { attachmentLimitExceeded, type VolumeManager } from "../pods/volumes/manager/volume-manager.ts";
+import { runningContainers } from "../state/observed-pods.ts";
+import type { AgentCore } from "./agent-core.ts";
+
+/** The work on pods, by the parts that this agent has. */
+export function podWork(
+  core: AgentCore,
+  parts: {
+    readonly runtime: PodRuntime;
+    readonly statuses: Pick<StatusManager, "get" | "activeSince">;
+    readonly probes: { watch(pod: Pod): void };
+    readonly userNamespaces: { release(uid: PodUid): Promise<void> };
+    readonly volumes: VolumeManager;
+    readonly activePods: () => Pod[];
+    readonly admitted: (pod: Pod) => void;
+  },
+): PodWork {
+  const { node, config, events, connection, observed, post } = core;
+  const { runtime, probes, statuses, volumes, userNamespaces, admitted } = parts;
+  return podPasses({
+    ...{ runtime, probes, userNamespaces, admitted, events },
+    objects: core.objects ?? noObjects,
+    volumes: {
+      register: (pod) => volumes.register(pod),
+      waiting: (uid) => volumes.waiting(uid),
+      onChange: (listener) => volumes.onChange(listener),
+      waitFor: (pod, signal) => volumes.waitFor(pod, signal),
+      release: (uid, signal) => volumes.release(uid, signal),
+      isRefusal: (error) => error instanceof KubeletError && error.code === attachmentLimitExceeded,
+    },
+    networkHealth: () => (connection.state.kind === "unknown" ? healthy : connection.networkHealth()),
+    admit: podAdmission({
+      nodeName: node.name,
+      standing: core.standing,
+      allocatable: node.facts.allocatable,
+      cpus: node.cpus,
+      maxPods: config.maxPods,
+      podsPerCore: config.podsPerCore,
+      allowedUnsafeSysctls: config.allowedUnsafeSysctls ?? [],
+      podLevelResources: node.settings.gates.podLevelResources,
+      declaredFeatures: declaredFeatures((gate) => core.options.gates.enabled(gate)),
+      runtime: core.features,
+      activePods: parts.activePods,
+      runs: (uid) => runningContainers(observed.get(uid)).length > 0,
+    }),
+    hasEnded: (uid) => isFinal(statuses.get(uid)?.phase),
+    activeSince: (uid) => statuses.activeSince(uid),
+    onRejected: (uid, verdict) => post({ kind: "pod-rejected", uid, verdict }),
+    onReleased: (uid) => post({ kind: "pod-released", uid }),
+  });
+}
+
+/** A node with neither a cluster nor a folder of objects. */
+const noObjects = { register() {}, unregister() {} };
