@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { apiTypes } from "./api-types.mjs";
 import { root } from "./node-packages.mjs";
 import { runTool } from "./run-tool.mjs";
 
@@ -7,13 +8,15 @@ import { runTool } from "./run-tool.mjs";
 export async function generatedCodeIsCurrent(scratch) {
   const problem = await runTool("node_modules/@bufbuild/buf/bin/buf", ["generate", "--output", scratch]);
   if (problem) return problem;
-  const fresh = list(join(scratch, "src/lib/gen"));
-  const ours = list(join(root, "src/lib/gen"));
+  const folder = "src/lib/gen/";
+  const fresh = list(join(scratch, folder));
+  for (const [path, text] of apiTypes()) fresh.set(path.slice(folder.length), text);
+  const ours = list(join(root, folder));
   const differing = [...new Set([...fresh.keys(), ...ours.keys()])].filter(
     (file) => fresh.get(file) !== ours.get(file),
   );
   if (differing.length === 0) return undefined;
-  return `src/lib/gen is not what proto/ says; run "npm run gen". Differs: ${differing.join(", ")}`;
+  return `src/lib/gen is not what proto/ and src/lib/schema specify; run "npm run gen". Differs: ${differing.join(", ")}`;
 }
 
 function list(dir) {

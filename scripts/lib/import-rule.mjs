@@ -22,8 +22,8 @@ export const layers = [
   ],
   ["kubelet/state"],
   ["lib/clients", "lib/host"],
-  ["lib/gen", "lib/model", "lib/config"],
-  ["lib/schema"],
+  ["lib/model", "lib/config"],
+  ["lib/gen", "lib/schema"],
   ["lib/base"],
 ];
 

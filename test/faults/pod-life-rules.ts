@@ -280,7 +280,9 @@ function asksForAll(container: FakeContainer, pod: Pod): boolean {
   const rules = pod.spec.containers.find((c) => c.name === nameOf(container))?.restartPolicyRules ?? [];
   return (
     container.state === ContainerState.CONTAINER_EXITED &&
-    rules.some((r) => r.action === "RestartAllContainers" && r.exitCodes?.values.includes(container.exitCode))
+    rules.some(
+      (r) => r.action === "RestartAllContainers" && r.exitCodes?.values?.includes(container.exitCode),
+    )
   );
 }
 

@@ -1,5 +1,5 @@
-import type { Node } from "kubernetes-types/core/v1.d.ts";
 import type { Clock } from "../../lib/base/clock.ts";
+import type { Node } from "../../lib/gen/kubernetes/core.d.ts";
 import type { Pod } from "../../lib/model/pod.ts";
 import type { Authorizer } from "../access.ts";
 import type { ObjectRef, RequestContext } from "../definition.ts";

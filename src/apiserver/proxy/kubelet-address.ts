@@ -1,4 +1,4 @@
-import type { Node } from "kubernetes-types/core/v1.d.ts";
+import type { Node } from "../../lib/gen/kubernetes/core.d.ts";
 import { ApiProblem } from "../api-problem.ts";
 
 export interface HostPort {

@@ -1,4 +1,4 @@
-import type { CertificateSigningRequest } from "kubernetes-types/certificates/v1.d.ts";
+import type { CertificateSigningRequest } from "../../lib/gen/kubernetes/certificates.d.ts";
 import { humanDuration } from "./human-duration.ts";
 import { ageColumn, column, type Named, nameColumn, shapeOf } from "./shape.ts";
 

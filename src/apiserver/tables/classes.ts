@@ -1,6 +1,6 @@
-import type { Lease } from "kubernetes-types/coordination/v1.d.ts";
-import type { RuntimeClass } from "kubernetes-types/node/v1.d.ts";
-import type { PriorityClass } from "kubernetes-types/scheduling/v1.d.ts";
+import type { Lease } from "../../lib/gen/kubernetes/coordination.d.ts";
+import type { RuntimeClass } from "../../lib/gen/kubernetes/node.d.ts";
+import type { PriorityClass } from "../../lib/gen/kubernetes/scheduling.d.ts";
 import { ageColumn, column, type Named, nameColumn, shapeOf } from "./shape.ts";
 
 export const leaseTable = shapeOf<Lease & Named>([

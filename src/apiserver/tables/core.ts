@@ -1,4 +1,4 @@
-import type { ConfigMap, Namespace, Secret } from "kubernetes-types/core/v1.d.ts";
+import type { ConfigMap, Namespace, Secret } from "../../lib/gen/kubernetes/core.d.ts";
 import { ageColumn, column, type Named, nameColumn, shapeOf } from "./shape.ts";
 
 const count = (map: object | null | undefined) => Object.keys(map ?? {}).length;

@@ -1,4 +1,4 @@
-import type { CSIDriver, CSINode } from "kubernetes-types/storage/v1.d.ts";
+import type { CSIDriver, CSINode } from "../../lib/gen/kubernetes/storage.d.ts";
 import { ageColumn, column, type Named, nameColumn, shapeOf } from "./shape.ts";
 
 const flag = { type: "boolean" } as const;

@@ -1,5 +1,5 @@
-import type { Endpoints } from "kubernetes-types/core/v1.d.ts";
-import type { EndpointSlice } from "kubernetes-types/discovery/v1.d.ts";
+import type { Endpoints } from "../../lib/gen/kubernetes/core.d.ts";
+import type { EndpointSlice } from "../../lib/gen/kubernetes/discovery.d.ts";
 import { ageColumn, column, type Named, nameColumn, shapeOf } from "./shape.ts";
 
 export const endpointsTable = shapeOf<Endpoints & Named>([

@@ -1,5 +1,5 @@
-import type { Event as CoreEvent } from "kubernetes-types/core/v1.d.ts";
-import type { Event as NewEvent } from "kubernetes-types/events/v1.d.ts";
+import type { Event as CoreEvent } from "../../lib/gen/kubernetes/core.d.ts";
+import type { Event as NewEvent } from "../../lib/gen/kubernetes/events.d.ts";
 import type { ApiObject } from "../storage/object.ts";
 import { since } from "./human-duration.ts";
 import { column, type Named, nameColumn, viewedShape } from "./shape.ts";

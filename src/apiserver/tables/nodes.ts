@@ -1,4 +1,4 @@
-import type { Node } from "kubernetes-types/core/v1.d.ts";
+import type { Node } from "../../lib/gen/kubernetes/core.d.ts";
 import { compareText } from "../patch/text-order.ts";
 import { ageColumn, column, type Named, nameColumn, shapeOf } from "./shape.ts";
 

@@ -1,4 +1,4 @@
-import type { Service } from "kubernetes-types/core/v1.d.ts";
+import type { Service } from "../../lib/gen/kubernetes/core.d.ts";
 import { compareText } from "../patch/text-order.ts";
 import { ageColumn, column, type Named, nameColumn, shapeOf } from "./shape.ts";
 

@@ -1,5 +1,5 @@
-import type { PersistentVolume, PersistentVolumeClaim } from "kubernetes-types/core/v1.d.ts";
-import type { StorageClass, VolumeAttachment } from "kubernetes-types/storage/v1.d.ts";
+import type { PersistentVolume, PersistentVolumeClaim } from "../../lib/gen/kubernetes/core.d.ts";
+import type { StorageClass, VolumeAttachment } from "../../lib/gen/kubernetes/storage.d.ts";
 import { canonicalQuantity } from "../../lib/model/quantity-form.ts";
 import { ageColumn, column, type Named, nameColumn, shapeOf } from "./shape.ts";
 

@@ -1,6 +1,6 @@
-import type * as core from "kubernetes-types/core/v1.d.ts";
-import type { ObjectMeta } from "kubernetes-types/meta/v1.d.ts";
 import type { Brand } from "../base/brand.ts";
+import type * as core from "../gen/kubernetes/core.d.ts";
+import type { ObjectMeta } from "../gen/kubernetes/meta.d.ts";
 
 export type PodUid = Brand<string, "PodUid">;
 /** "name_namespace": what a static pod keeps when an edit gives it another UID. */
@@ -22,39 +22,20 @@ export interface PodMeta extends ObjectMeta {
   uid: PodUid;
 }
 
-/** Fields that are newer than the published types (1.30). */
-interface NewContainerFields {
-  restartPolicyRules?: {
-    action: string;
-    exitCodes?: { operator: "In" | "NotIn"; values: number[] };
-  }[];
-}
-
-export type Container = Omit<core.Container, "restartPolicy"> &
-  NewContainerFields & { restartPolicy?: string };
+export type Container = core.Container;
 export type EphemeralContainer = core.EphemeralContainer;
 export type EnvVar = core.EnvVar;
 export type Volume = core.Volume;
 export type VolumeMount = core.VolumeMount;
 export type SecurityContext = core.SecurityContext;
-export type PodSecurityContext = core.PodSecurityContext & { supplementalGroupsPolicy?: "Merge" | "Strict" };
+export type PodSecurityContext = core.PodSecurityContext;
 export type ResourceRequirements = core.ResourceRequirements;
-export type Lifecycle = core.Lifecycle & { stopSignal?: string };
+export type Lifecycle = core.Lifecycle;
 export type ContainerStatus = core.ContainerStatus;
 export type ContainerState = core.ContainerState;
-export type PodCondition = core.PodCondition & { observedGeneration?: number };
-export type PodStatus = Omit<core.PodStatus, "conditions"> & {
-  conditions?: PodCondition[];
-  observedGeneration?: number;
-};
-
-export interface PodSpec extends Omit<core.PodSpec, "containers" | "initContainers" | "securityContext"> {
-  containers: Container[];
-  initContainers?: Container[];
-  securityContext?: PodSecurityContext;
-  resources?: ResourceRequirements;
-  hostnameOverride?: string;
-}
+export type PodCondition = core.PodCondition;
+export type PodStatus = core.PodStatus;
+export type PodSpec = core.PodSpec;
 
 /** A pod that was defaulted and validated: what every component past pod-config works with. */
 export interface Pod {

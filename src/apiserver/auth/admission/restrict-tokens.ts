@@ -1,4 +1,4 @@
-import type { CSIPersistentVolumeSource, PersistentVolume } from "kubernetes-types/core/v1.d.ts";
+import type { CSIPersistentVolumeSource, PersistentVolume } from "../../../lib/gen/kubernetes/core.d.ts";
 import type { Pod, Volume } from "../../../lib/model/pod.ts";
 import type { AdmissionRequest } from "../../access.ts";
 import type { ObjectRef, Objects } from "../../definition.ts";

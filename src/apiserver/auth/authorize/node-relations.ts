@@ -1,4 +1,4 @@
-import type { PersistentVolume } from "kubernetes-types/core/v1.d.ts";
+import type { PersistentVolume } from "../../../lib/gen/kubernetes/core.d.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import { mirrorAnnotation } from "../admission/mirror-pod.ts";
 import { claimNames, configMapNames, secretNames } from "../pod-references.ts";

@@ -1,4 +1,4 @@
-import type { PersistentVolume } from "kubernetes-types/core/v1.d.ts";
+import type { PersistentVolume } from "../../../lib/gen/kubernetes/core.d.ts";
 
 interface SecretRef {
   readonly name?: string;

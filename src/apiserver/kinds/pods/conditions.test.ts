@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { PodStatus } from "../../../lib/model/pod.ts";
 import { setCondition } from "./conditions.ts";
-import type { ApiPodStatus } from "./pod-draft.ts";
 
 test("the time of a condition is that of its last change of status", () => {
-  const status: ApiPodStatus = {};
+  const status: PodStatus = {};
   const type = "PodScheduled";
   const at = (second: number) => Date.UTC(2026, 0, 1, 0, 0, second, 345);
   setCondition(status, { type, status: "False", reason: "A", message: "a" }, at(1));

@@ -1,9 +1,9 @@
-import type { PodCondition } from "../../../lib/model/pod.ts";
-import { type ApiPodStatus, timestamp } from "./pod-draft.ts";
+import type { PodCondition, PodStatus } from "../../../lib/model/pod.ts";
+import { timestamp } from "./pod-draft.ts";
 
 /** Sets a condition; its time of transition stays while its status does. */
 export function setCondition(
-  status: ApiPodStatus,
+  status: PodStatus,
   condition: Omit<PodCondition, "lastTransitionTime" | "lastProbeTime">,
   now: number,
 ): void {

@@ -1,3 +1,4 @@
+import type { PodStatus } from "../../../lib/model/pod.ts";
 import { computeQos } from "../../../lib/model/qos.ts";
 import type { Draft, RequestContext } from "../../definition.ts";
 import { admitPriority } from "./admission/priority.ts";
@@ -8,7 +9,7 @@ import { topologyLabels } from "./admission/topology-labels.ts";
 import { syncAppArmor } from "./app-armor.ts";
 import { setCondition } from "./conditions.ts";
 import { applyLabelKeys } from "./label-keys.ts";
-import { type ApiPodStatus, asModelPod, asPod, type PodDraft } from "./pod-draft.ts";
+import { asModelPod, asPod, type PodDraft } from "./pod-draft.ts";
 
 /** Admission, as a cluster has it by default, and then what only the API itself may set. */
 export async function prepareCreate(
@@ -33,8 +34,8 @@ export async function prepareCreate(
   syncAppArmor(pod);
 }
 
-function firstStatus(pod: PodDraft, now: number): ApiPodStatus {
-  const status: ApiPodStatus = { phase: "Pending", qosClass: computeQos(asModelPod(pod)) };
+function firstStatus(pod: PodDraft, now: number): PodStatus {
+  const status: PodStatus = { phase: "Pending", qosClass: computeQos(asModelPod(pod)) };
   if (pod.spec.schedulingGates?.length)
     setCondition(
       status,

@@ -14,10 +14,8 @@ export interface PodDraft {
   kind?: string;
   metadata: DraftMeta;
   spec: PodSpec;
-  status?: ApiPodStatus;
+  status?: PodStatus;
 }
-
-export type ApiPodStatus = PodStatus & { nominatedNodeName?: string };
 
 /** The same object, seen as a pod: field types were checked when the request was decoded. */
 export function asPod(object: Draft | ApiObject): PodDraft {

@@ -1,27 +1,10 @@
 import { dateOf, epochMs, type WallTime } from "../../../lib/base/time.ts";
-import type {
-  ContainerState,
-  ContainerStatus,
-  PodStatus,
-  ResourceRequirements,
+import type { ContainerState } from "../../../lib/model/pod.ts";
+
+export type {
+  ContainerStatus as ApiContainerStatus,
+  PodStatus as ApiPodStatus,
 } from "../../../lib/model/pod.ts";
-
-/** With the fields that are newer than the published types. */
-export type ApiContainerStatus = ContainerStatus & {
-  user?: { linux: { uid: number; gid: number; supplementalGroups?: number[] } };
-  stopSignal?: string;
-};
-
-export type ApiPodStatus = Omit<
-  PodStatus,
-  "containerStatuses" | "initContainerStatuses" | "ephemeralContainerStatuses"
-> & {
-  containerStatuses?: ApiContainerStatus[];
-  initContainerStatuses?: ApiContainerStatus[];
-  ephemeralContainerStatuses?: ApiContainerStatus[];
-  allocatedResources?: Record<string, string>;
-  resources?: ResourceRequirements;
-};
 
 export type Terminated = NonNullable<ContainerState["terminated"]>;
 

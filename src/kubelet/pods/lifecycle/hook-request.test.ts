@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { HTTPGetAction } from "kubernetes-types/core/v1.d.ts";
+import type { HTTPGetAction } from "../../../lib/gen/kubernetes/core.d.ts";
 import { hookRequest, urlOf } from "./hook-request.ts";
 
 const ports = [

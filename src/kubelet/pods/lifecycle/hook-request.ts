@@ -1,4 +1,4 @@
-import type { HTTPGetAction } from "kubernetes-types/core/v1.d.ts";
+import type { HTTPGetAction } from "../../../lib/gen/kubernetes/core.d.ts";
 import { requestTarget } from "../../../lib/model/http-target.ts";
 
 /** What hooks call themselves to servers. */

@@ -1,9 +1,9 @@
-import type { ContainerPort } from "kubernetes-types/core/v1.d.ts";
 import { type Clock, sleep } from "../../../lib/base/clock.ts";
 import { abortError, KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import type { ContainerId, RuntimeService } from "../../../lib/clients/cri/cri.ts";
+import type { ContainerPort } from "../../../lib/gen/kubernetes/core.d.ts";
 import { type Lifecycle, type Pod, podRef } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
 import { type HookRequest, hookRequest, hostPort } from "./hook-request.ts";

@@ -42,7 +42,7 @@ export function checkMounts(
 
 function checkPropagation(
   container: Container,
-  mount: NonNullable<Container["volumeMounts"]>[number] & { recursiveReadOnly?: string },
+  mount: NonNullable<Container["volumeMounts"]>[number],
   at: string,
   problems: Problems,
 ): void {

@@ -6,10 +6,8 @@ import { dnsLabel, dnsSearch, dnsSubdomain, labelValue, qualifiedName } from "./
 import type { Problems } from "./problem.ts";
 import { oneOf } from "./security.ts";
 
-type NewSpec = PodSpec & { schedulingGates?: { name: string }[] };
-
 /** The fields of a pod's spec that belong to no container and no volume. */
-export function checkSpecFields(spec: NewSpec, problems: Problems): void {
+export function checkSpecFields(spec: PodSpec, problems: Problems): void {
   oneOf(spec.restartPolicy, core.values("RestartPolicy"), "spec.restartPolicy", problems);
   oneOf(spec.dnsPolicy, core.values("DNSPolicy"), "spec.dnsPolicy", problems);
   oneOf(spec.preemptionPolicy, core.values("PreemptionPolicy"), "spec.preemptionPolicy", problems);

@@ -66,9 +66,7 @@ function checkSource(volume: Volume, at: string, problems: Problems): void {
     if (isMissing(source[field])) problems.required(`${path}.${field}`);
   }
   checkMode(source.defaultMode, `${path}.defaultMode`, problems);
-  const { emptyDir, hostPath, nfs, secret, configMap, downwardAPI, projected, image } = volume as Volume & {
-    image?: { pullPolicy?: string };
-  };
+  const { emptyDir, hostPath, nfs, secret, configMap, downwardAPI, projected, image } = volume;
   if (emptyDir?.sizeLimit !== undefined && (parseQuantity(emptyDir.sizeLimit) ?? -1n) < 0n)
     problems.forbidden(`${path}.sizeLimit`, "SizeLimit field must be a valid resource quantity");
   if (hostPath?.path) {

@@ -3,17 +3,6 @@ import { idNumber } from "../../../../lib/model/validation/names.ts";
 import type { FieldProblems } from "../../field-problems.ts";
 import type { PodDraft } from "../pod-draft.ts";
 
-interface AllocatedResource {
-  name: string;
-  resources?: { resourceID: string; health?: string }[];
-}
-
-/** Fields that are newer than the published types. */
-type FullStatus = ContainerStatus & {
-  user?: { linux?: { uid: number; gid: number; supplementalGroups?: number[] } };
-  allocatedResourcesStatus?: AllocatedResource[];
-};
-
 const healths = ["Healthy", "Unhealthy", "Unknown"];
 
 export function checkContainerStatuses(pod: PodDraft, problems: FieldProblems): void {
@@ -23,7 +12,7 @@ export function checkContainerStatuses(pod: PodDraft, problems: FieldProblems): 
     ["initContainerStatuses", spec.initContainers ?? []],
     ["ephemeralContainerStatuses", undefined],
   ] as const)
-    for (const [i, each] of ((status?.[field] ?? []) as FullStatus[]).entries()) {
+    for (const [i, each] of (status?.[field] ?? []).entries()) {
       const at = `status.${field}[${i}]`;
       checkUser(each, `${at}.user.linux`, spec.os?.name === "windows", problems);
       if (containers) checkAllocated(each, containers, `${at}.allocatedResourcesStatus`, problems);
@@ -32,7 +21,7 @@ export function checkContainerStatuses(pod: PodDraft, problems: FieldProblems): 
     }
 }
 
-function checkUser({ user }: FullStatus, at: string, windows: boolean, problems: FieldProblems): void {
+function checkUser({ user }: ContainerStatus, at: string, windows: boolean, problems: FieldProblems): void {
   if (!user?.linux) return;
   if (windows) {
     problems.forbidden(at, "cannot be set for a windows pod");
@@ -49,7 +38,7 @@ function checkUser({ user }: FullStatus, at: string, windows: boolean, problems:
 }
 
 function checkAllocated(
-  status: FullStatus,
+  status: ContainerStatus,
   containers: readonly Container[],
   at: string,
   problems: FieldProblems,
