@@ -30,7 +30,10 @@ test("bin/kubelet says what to do when packages or the bundle are missing, then 
 
   const node = join(root, `project/node_modules/node-linux-${process.arch}/bin/node`);
   mkdirSync(join(node, ".."), { recursive: true });
-  writeFileSync(node, '#!/bin/sh\nfor a in "$@"; do echo "[$a]"; done\nexit 7\n');
+  writeFileSync(
+    node,
+    '#!/bin/sh\nfor a in "$@"; do echo "[$a]"; done\necho "[arenas $MALLOC_ARENA_MAX]"\nexit 7\n',
+  );
   chmodSync(node, 0o755);
   const unbuilt = launch("project/bin/kubelet");
   assert.equal(unbuilt.status, 1);
@@ -43,9 +46,11 @@ test("bin/kubelet says what to do when packages or the bundle are missing, then 
     assert.equal(run.status, 7, `${path}: the exit status is the kubelet's`);
     assert.deepEqual(run.stdout.trim().split("\n"), [
       "[--max-semi-space-size=1]",
+      "[--optimize-for-size]",
       `[${join(root, "project/dist/kubelet.cjs")}]`,
       "[pods]",
       "[a b]",
+      "[arenas 2]",
     ]);
   }
 });

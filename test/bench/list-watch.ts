@@ -37,7 +37,7 @@ async function bench(client: string, kind: string): Promise<void> {
       "--list",
       kind,
     ];
-    const measured = fork(client, options, { execArgv: ["--max-semi-space-size=1"] });
+    const measured = fork(client, options, { execArgv: ["--max-semi-space-size=1", "--optimize-for-size"] });
     const [code] = (await once(measured, "exit")) as [number | null];
     if (code !== 0) process.exitCode = 1;
   } finally {

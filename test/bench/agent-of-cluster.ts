@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { ApiUser } from "../cluster/api-user.ts";
+import { container, nodeName } from "../cluster/cluster-node.ts";
+import { freePort } from "../e2e/free-port.ts";
+import { holds } from "../e2e/holds.ts";
+import { type FakeRuntime, startFakeRuntime } from "../fake-runtime/fake-runtime.ts";
+import { removeFolder } from "../node/remove-folder.ts";
+
+const pods = "/api/v1/namespaces/default/pods";
+
+interface PodList {
+  readonly items: readonly { readonly status: { readonly phase?: string } }[];
+}
+
+/** A built kubelet as a node of a cluster: its own API (`kubelet api`), and a runtime in memory in this process. */
+export class AgentOfCluster {
+  readonly #children: ChildProcess[] = [];
+  readonly #dir: string;
+  readonly #runtime: FakeRuntime;
+  #api: ApiUser | undefined;
+
+  private constructor(dir: string, runtime: FakeRuntime) {
+    this.#dir = dir;
+    this.#runtime = runtime;
+  }
+
+  /** Resolves when its node is registered. `kubelet` is the path of a `bin/kubelet`. */
+  static async start(kubelet: string): Promise<AgentOfCluster> {
+    const dir = await mkdtemp(join(tmpdir(), "agent-of-cluster-"));
+    const runtime = await startFakeRuntime({ socketPath: join(dir, "cri.sock"), events: true });
+    const agent = new AgentOfCluster(dir, runtime);
+    try {
+      await agent.#start(kubelet);
+    } catch (error) {
+      await agent.stop();
+      throw error;
+    }
+    return agent;
+  }
+
+  async #start(kubelet: string): Promise<void> {
+    const api = spawn(kubelet, ["api", "--dir", join(this.#dir, "api"), "--node", nodeName], {
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    this.#children.push(api);
+    const url = await address(api);
+    const text = (file: string) => readFile(join(this.#dir, "api", file), "utf8");
+    this.#api = new ApiUser({ url, ca: await text("pki/ca.crt"), kubeconfig: await text("kubeconfig") });
+    await mkdir(join(this.#dir, "manifests"));
+    this.#children.push(spawn(kubelet, await this.#flags(), { stdio: "ignore" }));
+    await holds(() => this.#user.get(`/api/v1/nodes/${nodeName}`));
+    await holds(() => this.#user.get("/api/v1/namespaces/default/serviceaccounts/default"));
+  }
+
+  async #flags(): Promise<string[]> {
+    return [
+      `--kubeconfig=${join(this.#dir, "api/kubelet.kubeconfig")}`,
+      `--root-dir=${join(this.#dir, "root")}`,
+      `--cert-dir=${join(this.#dir, "pki")}`,
+      `--pod-manifest-path=${join(this.#dir, "manifests")}`,
+      `--container-runtime-endpoint=${this.#runtime.endpoint}`,
+      `--hostname-override=${nodeName}`,
+      `--port=${await freePort()}`,
+      "--address=127.0.0.1",
+      "--read-only-port=0",
+      "--cgroups-per-qos=false",
+      "--enforce-node-allocatable=",
+      "--fail-cgroupv1=false",
+      "--resolv-conf=",
+      "--healthz-port=0",
+      "--image-gc-high-threshold=100",
+    ];
+  }
+
+  get #user(): ApiUser {
+    assert.ok(this.#api, "the API runs");
+    return this.#api;
+  }
+
+  get pid(): number {
+    return this.#children[1]!.pid!;
+  }
+
+  /** Creates pods and waits until they run, and no others. */
+  async run(prefix: string, count: number): Promise<void> {
+    const spec = { nodeName, terminationGracePeriodSeconds: 1, containers: [container()] };
+    const create = (_: unknown, i: number) =>
+      this.#user.create(pods, {
+        ...{ apiVersion: "v1", kind: "Pod", metadata: { name: `${prefix}-${i}` }, spec },
+      });
+    await Promise.all(Array.from({ length: count }, create));
+    await this.#areRunning(count);
+  }
+
+  /** Deletes pods and waits until none is left. */
+  async remove(prefix: string, count: number): Promise<void> {
+    for (let i = 0; i < count; i++) await this.#user.delete(`${pods}/${prefix}-${i}`);
+    await this.#areRunning(0);
+  }
+
+  async #areRunning(count: number): Promise<void> {
+    const check = async () => {
+      const { items } = await this.#user.get<PodList>(pods);
+      const running = items.filter(({ status }) => status.phase === "Running");
+      assert.deepEqual([running.length, items.length], [count, count]);
+    };
+    await holds(check, 300_000);
+  }
+
+  async residentMiB(): Promise<number> {
+    const status = await readFile(`/proc/${this.pid}/status`, "utf8");
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+  }
+
+  /** The CPU time of all threads, in steps of 10 ms. */
+  async cpuMs(): Promise<number> {
+    const stat = await readFile(`/proc/${this.pid}/stat`, "utf8");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return (Number(fields[11]) + Number(fields[12])) * 10;
+  }
+
+  /** The agent first, with SIGTERM: at its end it writes the compile cache. */
+  async stop(): Promise<void> {
+    this.#api?.close();
+    for (const child of this.#children.toReversed()) {
+      if (child.exitCode !== null || child.signalCode !== null) continue;
+      const exited = once(child, "exit");
+      child.kill("SIGTERM");
+      await exited;
+    }
+    await this.#runtime.close();
+    await removeFolder(this.#dir);
+  }
+}
+
+async function address(api: ChildProcess): Promise<string> {
+  for await (const line of createInterface({ input: api.stdout! })) {
+    const [, url] = /^serving (\S+)$/.exec(line) ?? [];
+    if (url) return url;
+  }
+  throw new Error("kubelet api has ended");
+}

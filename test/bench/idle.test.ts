@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { test } from "node:test";
+import { built, launcherFile } from "../e2e/built.ts";
+import { holds } from "../e2e/holds.ts";
+import { AgentOfCluster } from "./agent-of-cluster.ts";
+
+/** Measured: 50 MiB. */
+const limitMiB = 60;
+
+test(`an idle agent with a cluster takes at most ${limitMiB} MiB more than Node alone`, {
+  skip: built !== true && built,
+}, async (t) => {
+  const program = "console.log(process.memoryUsage.rss())";
+  const node = Number(execFileSync(process.execPath, ["-e", program], { encoding: "utf8" })) / 1024 ** 2;
+  const agent = await AgentOfCluster.start(launcherFile);
+  t.after(() => agent.stop());
+  await agent.run("idle", 5);
+  // V8 returns what the start needed when it finds time.
+  await holds(async () => {
+    const idle = await agent.residentMiB();
+    assert.ok(idle - node <= limitMiB, `${idle} MiB, Node alone ${node} MiB`);
+    t.diagnostic(`${idle.toFixed(1)} MiB, Node alone ${node.toFixed(1)} MiB`);
+  });
+});
