@@ -68,14 +68,14 @@ describeOnContainerd("the agent", (version) => {
     const socket = new NotifySocket(join(node.rootDir, "..", "notify"));
     t.after(() => socket.close());
     agent.start([], { ...process.env, NOTIFY_SOCKET: socket.path, WATCHDOG_USEC: "200000" });
-    const count = (message: string) => socket.heard().filter((m) => m === message).length;
+    const count = (message: string) => socket.received().filter((m) => m === message).length;
     await holds(() => assert.equal(count("READY=1"), 1));
     assert.equal((await agent.health())?.status, 200, "ready means that it answers");
     await holds(() => assert.ok(count("WATCHDOG=1") >= 5));
     assert.equal(count("STOPPING=1"), 0);
     await agent.end("SIGTERM");
     assert.deepEqual([count("READY=1"), count("STOPPING=1")], [1, 1]);
-    assert.equal(socket.heard().at(-1), "STOPPING=1", "one that is stopping is not watched any more");
+    assert.equal(socket.received().at(-1), "STOPPING=1", "one that is stopping is not watched any more");
   });
 
   test("sends no watchdog messages that are meant for another process", async (t) => {
@@ -83,9 +83,9 @@ describeOnContainerd("the agent", (version) => {
     t.after(() => socket.close());
     const env = { NOTIFY_SOCKET: socket.path, WATCHDOG_USEC: "1000", WATCHDOG_PID: String(process.pid) };
     agent.start([], { ...process.env, ...env });
-    await holds(() => assert.ok(socket.heard().includes("READY=1")));
+    await holds(() => assert.ok(socket.received().includes("READY=1")));
     await agent.end("SIGTERM");
-    assert.deepEqual(socket.heard(), ["READY=1", "STOPPING=1"]);
+    assert.deepEqual(socket.received(), ["READY=1", "STOPPING=1"]);
   });
 
   test("a second one with the same root folder, or the same port, is refused and changes nothing", async () => {

@@ -30,7 +30,7 @@ export class NotifySocket {
   }
 
   /** All that has been said so far. */
-  heard(): readonly string[] {
+  received(): readonly string[] {
     const data = Buffer.alloc(4096);
     for (;;) {
       const length = Number(this.#recv(this.#fd, data, data.length, 0));

@@ -33,7 +33,13 @@ export interface WriteRequest {
 
 export function contextOf(dependencies: WriteDependencies, request: WriteRequest): RequestContext {
   const { caller, dryRun, signal } = request;
-  return { caller, dryRun, signal, now: epochMs(dependencies.clock.wall()), objects: dependencies.objects(dryRun) };
+  return {
+    caller,
+    dryRun,
+    signal,
+    now: epochMs(dependencies.clock.wall()),
+    objects: dependencies.objects(dryRun),
+  };
 }
 
 export function admit(

@@ -7,7 +7,7 @@ import { aContainer, aPod, seen, seenContainer, testUid } from "../../../test/bu
 import { abortError, KubeletError } from "../../lib/base/errors.ts";
 import { monotonicTime } from "../../lib/base/fake-clock.ts";
 import { NamespaceMode } from "../../lib/gen/runtime/v1/api_pb.js";
-import { hasChosenDnsPolicy } from "../../lib/model/asked-dns.ts";
+import { hasChosenDnsPolicy } from "../../lib/model/named-dns-policy.ts";
 import type { Container, EnvVar, Pod } from "../../lib/model/pod.ts";
 import { makeStaticPod } from "../../lib/model/static-pod.ts";
 import { fakeNode, fakeSettings } from "../pipeline/pod-runtime/config/fake-context.ts";

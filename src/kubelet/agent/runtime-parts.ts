@@ -1,5 +1,5 @@
 import type { Component } from "../../lib/base/component.ts";
-import { hasChosenDnsPolicy } from "../../lib/model/asked-dns.ts";
+import { hasChosenDnsPolicy } from "../../lib/model/named-dns-policy.ts";
 import type { PodUid } from "../../lib/model/pod.ts";
 import type { CriRequests } from "../pipeline/pod-runtime/cri-requests.ts";
 import { PodFiles } from "../pipeline/pod-runtime/pod-files.ts";

@@ -7,7 +7,7 @@ const limits = { initialMs: 10, maxMs: 100, resetMs: 1000 };
 
 const table: [rule: string, failuresAt: number[], delays: number[]][] = [
   ["delays double up to the limit", [0, 10, 30, 70, 150, 250], [10, 20, 40, 80, 100, 100]],
-  ["a long time without a failure begins anew", [0, 10, 1030], [10, 20, 10]],
+  ["a long time without a failure resets the back-off", [0, 10, 1030], [10, 20, 10]],
   ["the time of the wait itself does not count as time without a failure", [0, 10, 1029], [10, 20, 40]],
 ];
 for (const [rule, failuresAt, delays] of table)
@@ -19,7 +19,7 @@ for (const [rule, failuresAt, delays] of table)
     );
   });
 
-test("back-off: says when to try again, for each key by itself", () => {
+test("back-off: returns when to retry, for each key separately", () => {
   const backoff = new Backoff(limits);
   assert.equal(backoff.readyAt("a"), undefined);
   backoff.failed("a", monotonicTime(5));

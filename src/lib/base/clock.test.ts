@@ -5,7 +5,7 @@ import { isAbort } from "./errors.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { epochMs, plusMs } from "./time.ts";
 
-test("sleep lasts as long as it was told", async () => {
+test("sleep lasts as long as requested", async () => {
   const clock = new FakeClock(0);
   let woke = false;
   const slept = sleep(clock, 100).then(() => {
@@ -78,7 +78,7 @@ test("setting the wall clock or a suspend moves neither monotonic time nor timer
   assert.deepEqual(fired, [100]);
 });
 
-test("a timestamp of somebody else is as old as the wall clock shows, and never in the future", async () => {
+test("an external timestamp is as old as the wall clock shows, and never in the future", async () => {
   const clock = new FakeClock();
   const now = clock.monotonic();
   assert.equal(monotonicOf(clock, plusMs(clock.wall(), -5000)), plusMs(now, -5000));

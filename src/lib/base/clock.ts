@@ -1,7 +1,7 @@
 import { abortError } from "./errors.ts";
 import { type MonotonicTime, msBetween, plusMs, type WallTime, wallTime } from "./time.ts";
 
-/** The only way to ask for the time or to wait: tests give a FakeClock and run in simulated time. */
+/** The only way to read the time or to wait: tests pass a FakeClock and run in simulated time. */
 export interface Clock {
   /** What is shown, written down or compared with other machines, certificates and files. */
   wall(): WallTime;
@@ -48,14 +48,14 @@ export function msFromNow(clock: Pick<Clock, "monotonic">, ms: number): Monotoni
 }
 
 /**
- * The same moment in monotonic time, for a timestamp that somebody else made or that was written down: as far back as
- * the wall clock shows now, but never in the future. To be kept: calculated again, it moves with the wall clock.
+ * The same moment in monotonic time, for an external or stored timestamp: as far back as the wall clock shows now, but
+ * never in the future. Keep the result: calculated again, it moves with the wall clock.
  */
 export function monotonicOf(clock: Pick<Clock, "wall" | "monotonic">, time: WallTime): MonotonicTime {
   return plusMs(clock.monotonic(), -Math.max(0, msBetween(time, clock.wall())));
 }
 
-/** What the wall clock shows at that point in monotonic time if nobody sets it, for people. */
+/** What the wall clock shows at that point in monotonic time unless it is set, for display. */
 export function wallTimeOf(clock: Pick<Clock, "wall" | "monotonic">, time: MonotonicTime): WallTime {
   return plusMs(clock.wall(), msUntil(clock, time));
 }

@@ -1,5 +1,5 @@
 export type Health =
-  /** `note`: for whoever asks for details. */
+  /** `note`: for clients that request details. */
   { readonly ok: true; readonly note?: string | undefined } | { readonly ok: false; readonly reason: string };
 
 export const healthy: Health = { ok: true };

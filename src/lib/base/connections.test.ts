@@ -18,7 +18,7 @@ describe("places for connections", () => {
     assert.equal(connections.size, 3);
   });
 
-  test("nobody who has a request under way is cut: the new one is turned away", () => {
+  test("no connection with a request in progress is closed: the new one is rejected", () => {
     const connections = new Connections(1);
     const [a, b] = [new Socket(), new Socket()] as const;
     connections.add(a);

@@ -1,12 +1,12 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 
-/** How long a connection is silent before the kernel asks whether the other side is still there. */
-const askAfterMs = 120_000;
+/** How long a connection is idle before the kernel sends keep-alive probes. */
+const keepAliveAfterMs = 120_000;
 
 /**
- * The open connections. There are only so many: who comes when all places are taken gets that of the one that has been idle
- * longest, and is turned away if nobody is idle. So a crowd that says nothing does not keep out one who does.
+ * The open connections. When the connection limit is reached, the longest-idle connection is closed for a new one; if
+ * none is idle, the new one is rejected. So many silent connections do not keep out an active client.
  */
 export class Connections {
   readonly #limit: number;
@@ -39,8 +39,9 @@ export class Connections {
     }
     this.#idle.add(socket);
     socket.once("close", () => this.remove(socket));
-    // Who follows a silent log and loses its power never says goodbye: without this its place would be taken for ever.
-    socket.setKeepAlive(true, askAfterMs);
+    // A client that follows a silent log and loses power never closes its connection: without this it would stay open
+    // forever.
+    socket.setKeepAlive(true, keepAliveAfterMs);
     return true;
   }
 

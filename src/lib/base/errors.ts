@@ -34,7 +34,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** One error of several, as lists of errors are told: "[a, b]", each message once. */
+/** One error of several, formatted as Kubernetes formats lists of errors: "[a, b]", each message once. */
 export function joinErrors(errors: readonly unknown[]): Error {
   const [first] = errors;
   if (errors.length === 1 && first instanceof Error) return first;
@@ -49,19 +49,19 @@ export function errnoOf(error: unknown): string | undefined {
   return typeof code === "string" ? code : undefined;
 }
 
-/** The status of an HTTP answer that was a refusal (404), or undefined if nobody answered. */
+/** The status of an HTTP error response (404), or undefined if there was no response. */
 export function httpStatusOf(error: unknown): number | undefined {
   const status = (error as { status?: unknown } | undefined)?.status;
   return typeof status === "number" ? status : undefined;
 }
 
-/** How long the one who answered wants to be left alone, if it said so. */
+/** The Retry-After of the response, if it had one. */
 export function retryAfterOf(error: unknown): number | undefined {
   const ms = (error as { retryAfterMs?: unknown } | undefined)?.retryAfterMs;
   return typeof ms === "number" ? ms : undefined;
 }
 
-/** True if the error only says that somebody aborted the work. */
+/** True if the error only reports that the work was aborted. */
 export function isAbort(error: unknown): boolean {
   return error instanceof Error && (error.name === "AbortError" || errnoOf(error) === "ABORT_ERR");
 }

@@ -2,7 +2,7 @@ import type { Fields, Logger } from "./logger.ts";
 
 const reported = new WeakSet<Error>();
 
-/** Whoever has a failure fails for the same reason as many others, and that reason is logged once, where it arises. */
+/** Many callers fail for the same reason, and that reason is logged once, where it arises. */
 export function markReported<E>(error: E): E {
   if (error instanceof Error) reported.add(error);
   return error;
@@ -18,8 +18,8 @@ export function isReported(error: unknown): boolean {
 const detail = 4;
 
 /**
- * What to log a failed request with. That the API server cannot be reached is logged once, where connections are made: whoever
- * notices it too only adds details. All other failures, as that there is no answer, are the caller's to log.
+ * How to log a failed request. That the API server is unreachable is logged once, where connections are made: callers
+ * only add details. All other failures, such as a missing response, are logged by the caller.
  */
 export function failureLog(
   logger: Logger,

@@ -15,7 +15,7 @@ export function monotonicTime(ms: number): MonotonicTime {
 /** Neither zero nor near to the wall time of any test. */
 const origin = monotonicTime(5_000_000);
 
-/** A clock that moves only when a test says so. */
+/** A clock that moves only when a test advances it. */
 export class FakeClock implements Clock {
   #wallOrigin: WallTime;
   #elapsedMs = 0;
@@ -49,7 +49,7 @@ export class FakeClock implements Clock {
     return this.#timers.size;
   }
 
-  /** Somebody sets the wall clock, forward or back. Monotonic time and timers do not move. */
+  /** The wall clock is set, forward or back. Monotonic time and timers do not move. */
   jump(ms: number): void {
     this.#wallOrigin = plusMs(this.#wallOrigin, ms);
   }

@@ -1,5 +1,5 @@
 /**
- * Does the work for each, a few at a time and in order: hundreds of files read at once would keep everybody else from reading any.
+ * Does the work for each, a few at a time and in order: hundreds of concurrent file reads would block all other reads.
  */
 export async function fewAtOnce<T, R>(
   items: readonly T[],

@@ -4,7 +4,7 @@ import { isAbort } from "./errors.ts";
 import { FakeClock, monotonicTime, settle } from "./fake-clock.ts";
 import { ConcurrencyGate, type GateOptions, type Turn } from "./gate.ts";
 
-/** Work that lasts until it is told to end. */
+/** Work that lasts until it is released. */
 function setUp(width: number, options: GateOptions = {}) {
   const gate = new ConcurrencyGate(width, options);
   const running: string[] = [];
@@ -278,7 +278,7 @@ test("in a burst half of the pods run after half of the time, for none begins be
   assert.ok(runsAfter[19]! <= 1100, `${runsAfter}`);
 });
 
-test("waits and counts are told, of those who give up too", async () => {
+test("waits and counts are reported, also for callers that give up", async () => {
   const clock = new FakeClock();
   const waits: [number, string | undefined][] = [];
   const counts: string[] = [];

@@ -3,13 +3,13 @@ import { abortError } from "./errors.ts";
 import { type MonotonicTime, msBetween } from "./time.ts";
 
 export interface GateOptions<Kind extends string = string> {
-  /** Needed for `longestMs`, and for waits to be told. */
+  /** Needed for `longestMs`, and to report waits. */
   clock?: Clock;
   /** Work that takes longer waits for something else than its share of the machine: its place goes to the next. */
   longestMs?: number;
   /** Of equal priority, a kind goes before those that follow it here. */
   kinds?: readonly Kind[];
-  /** Kinds that have one place beyond the width, which nobody else takes: no crowd can hold them up. */
+  /** Kinds that have one slot beyond the width, reserved for them: no burst can delay them. */
   reserved?: readonly Kind[];
   /** Work begins; it has waited so long. */
   onAdmitted?: (waitMs: number, kind: Kind | undefined) => void;
@@ -20,7 +20,7 @@ export interface Turn<Kind extends string = string> {
   /** Higher goes first. */
   priority?: number;
   kind?: Kind;
-  /** Since when it is wanted, in milliseconds: the oldest goes first. Unless told, that is now. */
+  /** Since when it is wanted, in milliseconds: the oldest goes first. Default: now. */
   since?: MonotonicTime;
   signal?: AbortSignal;
 }
@@ -68,9 +68,9 @@ export class ConcurrencyGate<Kind extends string = string> {
   /** Runs the work when there is room for it. */
   async run<T>(work: () => Promise<T>, turn: Turn<Kind> = {}): Promise<T> {
     const { clock, longestMs } = this.#o;
-    const askedAt = clock?.monotonic();
-    let place: Place | undefined = await this.#enter(turn, turn.since ?? askedAt);
-    this.#o.onAdmitted?.(clock && askedAt ? msSince(clock, askedAt) : 0, turn.kind);
+    const requestedAt = clock?.monotonic();
+    let place: Place | undefined = await this.#enter(turn, turn.since ?? requestedAt);
+    this.#o.onAdmitted?.(clock && requestedAt ? msSince(clock, requestedAt) : 0, turn.kind);
     const leave = () => {
       if (place) this.#leave(place);
       place = undefined;
@@ -136,7 +136,7 @@ export class ConcurrencyGate<Kind extends string = string> {
       .filter((waiter) => this.#mayUse(place, waiter.kind))
       .reduce<Waiter<Kind> | undefined>((best, w) => (best && !goesBefore(w, best) ? best : w), undefined);
     if (next) {
-      // The place passes straight to the next one, so nobody can slip in between.
+      // The slot passes directly to the next one, so no other can slip in between.
       this.#waiting.splice(this.#waiting.indexOf(next), 1);
       next.admit(place);
     } else this.#running[place]--;

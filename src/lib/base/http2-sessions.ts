@@ -11,7 +11,7 @@ interface Session {
 export interface Served {
   readonly socket: Socket;
   readonly inSession: boolean;
-  /** The answer is given, or nobody wants it any more. */
+  /** The response is sent, or the client is gone. */
   end(): void;
 }
 
@@ -20,7 +20,7 @@ export class Http2Sessions {
   readonly #connections: Connections;
   readonly #idleMs: number;
   readonly #sessions = new Map<ServerHttp2Session, Session>();
-  /** The last one whose handshake was done: a session is told of right after. */
+  /** The last one whose handshake was done: a session is announced right after. */
   #newest: Socket | undefined;
 
   constructor(connections: Connections, idleMs: number) {
@@ -48,7 +48,7 @@ export class Http2Sessions {
     if (session) session.streams++;
     const end = () => {
       idle();
-      // Its time begins anew: when it was up before, somebody still waited for this answer.
+      // Its timeout restarts: when it expired before, a client still waited for this response.
       if (session && --session.streams === 0 && !link.closed) link.setTimeout(this.#idleMs);
     };
     return { socket, inSession: session !== undefined, end };

@@ -3,16 +3,16 @@ import { Duplex } from "node:stream";
 import { describe, test } from "node:test";
 import { joinStreams } from "./join-streams.ts";
 
-/** One end of a connection: `hears` is said to it, and what it is told waits until it is let through. */
+/** One end of a connection: `incoming` is sent to it, and what it receives waits until it is let through. */
 class FakeEnd extends Duplex {
-  readonly told: string[] = [];
+  readonly received: string[] = [];
   readonly #waiting: (() => void)[] = [];
   #open: boolean;
 
-  constructor(hears: readonly string[], open: boolean) {
+  constructor(incoming: readonly string[], open: boolean) {
     super();
     this.#open = open;
-    for (const each of [...hears, null]) this.push(each);
+    for (const each of [...incoming, null]) this.push(each);
   }
 
   override _read(): void {}
@@ -20,7 +20,7 @@ class FakeEnd extends Duplex {
   override _write(chunk: Buffer, _: string, done: () => void): void {
     const take = () => {
       if (this.destroyed) return;
-      this.told.push(String(chunk));
+      this.received.push(String(chunk));
       done();
     };
     if (this.#open) take();
@@ -36,25 +36,25 @@ class FakeEnd extends Duplex {
 const closed = (end: Duplex) => new Promise((resolve) => end.once("close", resolve));
 
 describe("two connections that are one", () => {
-  test("what was said last arrives, though who said it is gone and the request with it", async () => {
-    const [client, backend] = [new FakeEnd(["last words"], true), new FakeEnd(["bye"], false)];
+  test("the last data arrives, though its sender and the request are gone", async () => {
+    const [client, backend] = [new FakeEnd(["last line"], true), new FakeEnd(["bye"], false)];
     const request = new AbortController();
     client.once("close", () => request.abort());
     const over = joinStreams(client, backend, request.signal);
     await closed(client);
     backend.letThrough();
     await over;
-    assert.deepEqual([client.told, backend.told], [["bye"], ["last words"]]);
+    assert.deepEqual([client.received, backend.received], [["bye"], ["last line"]]);
   });
 
-  test("who has gone in peace leaves nobody behind who still talks", async () => {
+  test("a side that closed cleanly leaves no open peer behind", async () => {
     const end = () => new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
     const [client, backend] = [end(), end()];
     const over = joinStreams(client, backend, new AbortController().signal);
     client.push(null);
     client.end();
     await closed(client);
-    backend.push("what nobody hears");
+    backend.push("unread data");
     backend.push(null);
     await over;
     assert.equal(backend.closed, true);

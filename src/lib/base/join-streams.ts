@@ -7,7 +7,7 @@ import type { Duplex } from "node:stream";
 export async function joinStreams(a: Duplex, b: Duplex, signal: AbortSignal): Promise<void> {
   const both = Promise.all([follow(a, b), follow(b, a)]);
   const stop = () => {
-    // Who asked has closed already, maybe just now and for that reason: what it said last is still on its way.
+    // The client has closed already, maybe just now and for that reason: its last data is still in flight.
     if (a.closed) return;
     a.destroy();
     b.destroy();
@@ -19,12 +19,12 @@ export async function joinStreams(a: Duplex, b: Duplex, signal: AbortSignal): Pr
   signal.removeEventListener("abort", stop);
 }
 
-/** Resolves when `side` is closed; takes `other` with it unless all was said and heard. */
+/** Resolves when `side` is closed; closes `other` with it unless all data was delivered. */
 function follow(side: Duplex, other: Duplex): Promise<void> {
   return new Promise((resolve) => {
     const closed = () => {
       if (!side.readableEnded || !side.writableFinished || side.errored) other.destroy();
-      // Nobody hears what it still says, but unless it is read its end is not seen either.
+      // Its data is discarded, but unless it is read its end is not seen either.
       else other.resume();
       resolve();
     };

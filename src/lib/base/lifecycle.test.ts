@@ -9,9 +9,9 @@ function setUp() {
   const clock = new FakeClock();
   const log: string[] = [];
   const logs: string[] = [];
-  const say = (message: string, fields?: Record<string, unknown>) =>
+  const logLine = (message: string, fields?: Record<string, unknown>) =>
     void logs.push(`${message}: ${fields?.component}`);
-  const logger: Logger = { ...silentLogger, warn: say, error: say };
+  const logger: Logger = { ...silentLogger, warn: logLine, error: logLine };
   const component = (
     name: string,
     options: { endsAfterMs?: number; startFails?: boolean; endsWith?: Error } = {},
@@ -97,7 +97,7 @@ test("those that hang leave time for the others to stop, in order, and all stop 
   assert.deepEqual(log, ["abort hung", "abort b", "end b", "abort stuck", "abort a", "end a"]);
 });
 
-test("one that ends badly is named, and keeps nobody up", async () => {
+test("one that fails is logged, and delays no other", async () => {
   const { logs, log, component, lifecycle } = setUp();
   for (const one of [component("a"), component("bad", { endsWith: new Error("oh") })])
     await lifecycle.start(one);
@@ -106,7 +106,7 @@ test("one that ends badly is named, and keeps nobody up", async () => {
   assert.ok(log.includes("end a"));
 });
 
-test("one that cannot start is told to end, and those before it can be stopped", async () => {
+test("one that cannot start is stopped, and those before it can be stopped", async () => {
   const { log, component, lifecycle } = setUp();
   await lifecycle.start(component("a"));
   await assert.rejects(lifecycle.start(component("bad", { startFails: true })), /bad cannot start/);

@@ -18,7 +18,7 @@ function setUp(format: LogFormat, verbosity = 2) {
 const loop: Record<string, unknown> = {};
 loop.self = loop;
 
-const text: [rule: string, say: (log: Logger) => void, expected: string][] = [
+const text: [rule: string, emit: (log: Logger) => void, expected: string][] = [
   ["severity, time, pid and message", (log) => log.info("hello"), 'I1115 05:08:01.123000      42 "hello"'],
   ["warnings", (log) => log.warn("hm"), 'W1115 05:08:01.123000      42 "hm"'],
   ["errors", (log) => log.error("oh"), 'E1115 05:08:01.123000      42 "oh"'],
@@ -54,10 +54,10 @@ const text: [rule: string, say: (log: Logger) => void, expected: string][] = [
 ];
 // The rows above stand in this file, each with its call in a line of its own or not: which line is another test's matter.
 const place = /log-writer\.test\.ts:\d+\] /;
-for (const [rule, say, expected] of text)
+for (const [rule, emit, expected] of text)
   test(`text log: ${rule}`, () => {
     const { log, lines } = setUp("text");
-    say(log);
+    emit(log);
     assert.match(lines[0] ?? "", place);
     assert.deepEqual(
       lines.map((line) => line.replace(place, "")),
@@ -66,10 +66,10 @@ for (const [rule, say, expected] of text)
   });
 
 const ts = new Date(2026, 10, 15, 5, 8, 1, 123).getTime();
-const json: [rule: string, say: (log: Logger) => void, expected: Fields][] = [
+const json: [rule: string, emit: (log: Logger) => void, expected: Fields][] = [
   ["info has its verbosity", (log) => log.info("m", { pod: "p" }), { ts, msg: "m", v: 0, pod: "p" }],
   ["debug too", (log) => log.debug(2, "m"), { ts, msg: "m", v: 2 }],
-  ["warnings say so", (log) => log.warn("m"), { ts, msg: "m", level: "warning" }],
+  ["warnings have their severity", (log) => log.warn("m"), { ts, msg: "m", level: "warning" }],
   [
     "errors have what went wrong",
     (log) => log.error("m", { err: new Error("x") }),
@@ -77,10 +77,10 @@ const json: [rule: string, say: (log: Logger) => void, expected: Fields][] = [
   ],
   ["large numbers", (log) => log.info("m", { bytes: 5n }), { ts, msg: "m", v: 0, bytes: "5" }],
 ];
-for (const [rule, say, expected] of json)
+for (const [rule, emit, expected] of json)
   test(`JSON log: ${rule}`, () => {
     const { log, lines } = setUp("json");
-    say(log);
+    emit(log);
     assert.equal(lines.length, 1);
     const { caller, ...rest } = JSON.parse(lines[0]!) as Fields;
     assert.match(String(caller), /^base\/log-writer\.test\.ts:\d+$/);

@@ -12,7 +12,7 @@ export interface Part {
 export type Look = "made" | "untouched" | "same" | "changed";
 
 /**
- * Something made of files, and made again when they change. Whoever owns it decides when to look. A look that fails (a
+ * Something made of files, and made again when they change. Its owner decides when to check. A look that fails (a
  * file is gone, half of a pair was replaced) leaves the value as it is, and the next one tries again.
  */
 export class MadeOfFiles<T> {

@@ -22,7 +22,7 @@ describe("metrics", () => {
     assert.equal(await createMetrics().registry.metrics(), "\n");
   });
 
-  it("asks a gauge that collects for its value each time it is read", async () => {
+  it("collects the value of a gauge each time it is read", async () => {
     const metrics = createMetrics();
     let size = 1;
     metrics.gauge({ name: "a", help: "a", collect: (gauge) => gauge.set(size) });

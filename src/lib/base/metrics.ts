@@ -7,14 +7,14 @@ export interface MetricOptions<L extends string> {
 }
 
 export interface GaugeOptions<L extends string> extends MetricOptions<L> {
-  /** Sets the values whenever somebody reads them: what can be counted at any time need not be kept up to date. */
+  /** Sets the values whenever they are read: what can be counted at any time need not be kept up to date. */
   collect?: (gauge: Gauge<L>) => void;
 }
 
 /** The metrics of one agent, in a registry of its own: two agents in one process do not share a number. */
 export interface Metrics {
   readonly registry: Registry;
-  /** Each of these gives the same metric again when it is asked for the same name. */
+  /** Each of these returns the same metric again for the same name. */
   counter<L extends string = never>(options: MetricOptions<L>): Counter<L>;
   gauge<L extends string = never>(options: GaugeOptions<L>): Gauge<L>;
   histogram<L extends string = never>(options: MetricOptions<L> & { buckets?: number[] }): Histogram<L>;

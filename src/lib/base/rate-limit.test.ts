@@ -4,12 +4,12 @@ import { isAbort } from "./errors.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { RateLimit } from "./rate-limit.ts";
 
-/** Asks `count` times at once, and notes when each may go. */
+/** Requests `count` tokens at once, and notes when each is granted. */
 function setUp(perSecond: number, burst: number) {
   const clock = new FakeClock(0);
   const limit = new RateLimit(perSecond, burst, clock);
   const wentAt: number[] = [];
-  const ask = async (count: number, signal?: AbortSignal) => {
+  const acquire = async (count: number, signal?: AbortSignal) => {
     for (let i = 0; i < count; i++)
       limit.take(signal).then(
         () => wentAt.push(clock.elapsedMs),
@@ -17,52 +17,52 @@ function setUp(perSecond: number, burst: number) {
       );
     await clock.advance(0);
   };
-  return { clock, limit, wentAt, ask };
+  return { clock, limit, wentAt, acquire };
 }
 
 test("a burst goes at once, the rest at the rate, in order", async () => {
-  const { clock, wentAt, ask } = setUp(2, 3);
-  await ask(6);
+  const { clock, wentAt, acquire } = setUp(2, 3);
+  await acquire(6);
   assert.deepEqual(wentAt, [0, 0, 0]);
   await clock.advance(10_000);
   assert.deepEqual(wentAt, [0, 0, 0, 500, 1000, 1500]);
 });
 
 test("what is not used is saved, up to a burst", async () => {
-  const { clock, wentAt, ask } = setUp(1, 2);
-  await ask(2);
+  const { clock, wentAt, acquire } = setUp(1, 2);
+  await acquire(2);
   await clock.advance(60_000);
-  await ask(3);
+  await acquire(3);
   await clock.advance(60_000);
   assert.deepEqual(wentAt, [0, 0, 60_000, 60_000, 61_000]);
 });
 
 test("a rate of zero is no limit", async () => {
-  const { wentAt, ask } = setUp(0, 1);
-  await ask(50);
+  const { wentAt, acquire } = setUp(0, 1);
+  await acquire(50);
   assert.equal(wentAt.length, 50);
 });
 
 test("a burst of zero still lets one go at a time", async () => {
-  const { clock, wentAt, ask } = setUp(1, 0);
-  await ask(2);
+  const { clock, wentAt, acquire } = setUp(1, 0);
+  await acquire(2);
   await clock.advance(1000);
   assert.deepEqual(wentAt, [0, 1000]);
 });
 
 test("who gives up uses nothing up", async () => {
-  const { clock, wentAt, limit, ask } = setUp(1, 1);
-  await ask(1);
+  const { clock, wentAt, limit, acquire } = setUp(1, 1);
+  await acquire(1);
   const stop = new AbortController();
   const given = limit.take(stop.signal);
   stop.abort();
   await assert.rejects(given, isAbort);
-  await ask(1);
+  await acquire(1);
   await clock.advance(1000);
   assert.deepEqual(wentAt, [0, 1000]);
 });
 
-test("a clock that is set back costs nobody a token", async () => {
+test("a clock that is set back costs no token", async () => {
   const clock = new FakeClock();
   const limit = new RateLimit(10, 2, clock);
   clock.jump(-3_600_000);

@@ -31,7 +31,7 @@ export class RateLimit {
     }
   }
 
-  /** True if one more may go now. Nobody waits. */
+  /** True if one more may go now. Never waits. */
   tryTake(): boolean {
     if (this.#perSecond <= 0) return true;
     this.#refill();

@@ -34,7 +34,7 @@ test("the first round is now, the next when the time after the last is over", as
   assert.equal(clock.pending, 0);
 });
 
-test("what goes wrong in one round is told, and does not end the rounds", async () => {
+test("an error in one round is reported, and does not end the rounds", async () => {
   const { clock, stop, at, errors, done } = setUp(async () => {
     throw new Error("no");
   });

@@ -2,8 +2,8 @@ import { type Clock, sleep } from "./clock.ts";
 import { isAbort } from "./errors.ts";
 
 /**
- * Does the work now and then again, each time `everyMs` after the last has ended, until the signal is aborted. What
- * goes wrong is told to `onError`, and the next round comes all the same. Never rejects.
+ * Does the work now and then again, each time `everyMs` after the last has ended, until the signal is aborted. Errors
+ * are passed to `onError`, and the next round comes anyway. Never rejects.
  */
 export async function inRounds(
   work: () => Promise<void>,

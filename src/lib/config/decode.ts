@@ -17,16 +17,18 @@ export function decodeConfiguration(raw: unknown): Decoded {
     return { config: {}, problems: [{ path: [], message: `must be an object, not ${describe(raw)}` }] };
   }
   const problems: Problem[] = [];
-  const { apiVersion: saidVersion, kind: saidKind, ...rest } = raw;
-  expect("apiVersion", saidVersion, apiVersion);
-  expect("kind", saidKind, kind);
+  const { apiVersion: givenVersion, kind: givenKind, ...rest } = raw;
+  expect("apiVersion", givenVersion, apiVersion);
+  expect("kind", givenKind, kind);
   const config = decodeFields(kubeletFields, rest, [], problems) as PartialConfiguration;
   return { config, problems };
 
-  function expect(name: string, said: unknown, wanted: string) {
-    if (said === wanted) return;
+  function expect(name: string, actual: unknown, wanted: string) {
+    if (actual === wanted) return;
     const message =
-      said === undefined ? `is missing, must be "${wanted}"` : `must be "${wanted}", not ${describe(said)}`;
+      actual === undefined
+        ? `is missing, must be "${wanted}"`
+        : `must be "${wanted}", not ${describe(actual)}`;
     problems.push({ path: [name], message });
   }
 }
@@ -98,7 +100,7 @@ function decodeFields(fields: Fields, raw: Record<string, unknown>, path: Path, 
       problems.push({ path: [...path, name], message });
       continue;
     }
-    // null is the same as not saying anything.
+    // null is the same as absent.
     if (value === null || value === undefined) continue;
     const decoded = decodeValue(field.type, value, [...path, name], problems);
     if (decoded !== undefined) result[name] = decoded;

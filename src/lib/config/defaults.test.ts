@@ -45,7 +45,7 @@ type Rule = [
 ];
 const rules: Rule[] = [
   [
-    "zero says nothing where zero has no meaning",
+    "zero is the default where zero has no meaning",
     { port: 0, syncFrequency: 0 },
     (c) => [c.port, c.syncFrequency],
     [10250, 60_000],

@@ -21,7 +21,7 @@ const maxRestartPeriod = 300_000;
 /** Fills in everything that was not set. The input is left as it is. */
 export function withDefaults(partial: PartialConfiguration, gates: FeatureGates): KubeletConfiguration {
   const config = fillFields(kubeletFields, partial) as unknown as KubeletConfiguration;
-  // Whoever sets only the update period wants reports as often.
+  // If only the update period is set, reports follow it.
   if (!partial.nodeStatusReportFrequency && partial.nodeStatusUpdateFrequency) {
     config.nodeStatusReportFrequency = partial.nodeStatusUpdateFrequency;
   }
@@ -67,7 +67,7 @@ function fillFields(fields: Fields, values: object): Record<string, unknown> {
   return result;
 }
 
-/** An empty list or map was meant; only scalars have a zero that says nothing. */
+/** An empty list or map is intended; only scalars have a zero that means absent. */
 function isZero(value: unknown): boolean {
   return value === "" || value === 0 || value === false;
 }

@@ -17,16 +17,16 @@ export interface ConfigDocument {
   readonly problems: readonly Problem[];
 }
 
-// Kubernetes reads these words as booleans too, although YAML 1.2 does not.
-const truthWord = (words: RegExp, value: boolean): ScalarTag => ({
+// Kubernetes reads these strings as booleans too, although YAML 1.2 does not.
+const booleanTag = (pattern: RegExp, value: boolean): ScalarTag => ({
   tag: "tag:yaml.org,2002:bool",
   default: true,
-  test: words,
+  test: pattern,
   resolve: () => value,
 });
 const customTags = [
-  truthWord(/^(?:y|Y|yes|Yes|YES|on|On|ON)$/, true),
-  truthWord(/^(?:n|N|no|No|NO|off|Off|OFF)$/, false),
+  booleanTag(/^(?:y|Y|yes|Yes|YES|on|On|ON)$/, true),
+  booleanTag(/^(?:n|N|no|No|NO|off|Off|OFF)$/, false),
 ];
 
 // Aliases may name one another over and over; no honest configuration is this large.

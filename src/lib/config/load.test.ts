@@ -86,7 +86,7 @@ const matrix: Row[] = [
     (c) => c.maxPods,
     110,
   ],
-  ["null in the file says nothing", { file: "maxPods: null" }, (c) => c.maxPods, 110],
+  ["null in the file is ignored", { file: "maxPods: null" }, (c) => c.maxPods, 110],
   [
     "drop-ins merge maps by key",
     {
@@ -173,13 +173,13 @@ const matrix: Row[] = [
     [true, "AlwaysAllow", 10255],
   ],
   [
-    "without a cluster nobody is let in by default, with a file or without",
+    "without a cluster no client is allowed by default, with a file or without",
     { dropIns: { "a.conf": "maxPods: 2" } },
     (c) => [c.authentication.anonymous.enabled, c.authorization.mode, c.readOnlyPort],
     [false, "Webhook", 0],
   ],
   [
-    "without a cluster flags may still let everybody in",
+    "without a cluster flags may still allow all clients",
     { flags: ["--anonymous-auth", "--authorization-mode=AlwaysAllow", "--read-only-port=10255"] },
     (c) => [c.authentication.anonymous.enabled, c.authorization.mode, c.readOnlyPort],
     [true, "AlwaysAllow", 10255],
@@ -305,7 +305,7 @@ test("the file that kubeadm writes is accepted as it is", async () => {
   assert.equal(config.authentication.x509.clientCAFile, "/etc/kubernetes/pki/ca.crt");
 });
 
-test("a drop-in must say what it is", async (t) => {
+test("a drop-in must have its apiVersion and kind", async (t) => {
   const folder = await folderWith(t, { "d/a.conf": "maxPods: 1\n" });
   await assert.rejects(loadConfiguration({ args: [`--config-dir=${folder}/d`] }), (error: KubeletError) => {
     assert.match(error.message, /a\.conf: apiVersion: is missing/);

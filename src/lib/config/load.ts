@@ -40,7 +40,7 @@ export interface LoadedConfiguration {
 export async function loadConfiguration({ args, cgroupVersion }: LoadOptions): Promise<LoadedConfiguration> {
   const { flags, configOverrides, given } = parseFlags(args);
   const files = await readFiles(flags);
-  // A file that can be read but holds wrong fields is still checked further, to tell all problems at once.
+  // A file that can be read but has invalid fields is still checked further, to report all problems at once.
   if (files.unreadable) throw configError(files.problems);
 
   const flagGates = overriddenGates(configOverrides);
@@ -55,7 +55,7 @@ export async function loadConfiguration({ args, cgroupVersion }: LoadOptions): P
     origins.overlay(main.origins);
   } else {
     config = withDefaults({}, gatesOf({}));
-    // Without a cluster there is nobody who would have to find the doors open.
+    // Without a cluster no client needs anonymous access.
     if (flags.kubeconfig !== "") config = withCommandLineDefaults(config);
   }
   if (dropIns.length > 0) {
@@ -97,7 +97,7 @@ interface ConfigFiles {
   readonly unreadable: boolean;
 }
 
-/** Reads and decodes every file, so that all of their problems are told at once. */
+/** Reads and decodes every file, so that all of their problems are reported at once. */
 async function readFiles(flags: KubeletFlags): Promise<ConfigFiles> {
   const problems: Problem[] = [];
   let unreadable = false;
@@ -162,7 +162,7 @@ function overriddenGates(overrides: readonly ConfigOverride[]): Record<string, b
   return (gates?.value ?? {}) as Record<string, boolean>;
 }
 
-/** A flag replaces what the files say, except that gates are merged and log patterns are added. */
+/** A flag replaces the value of the files, except that gates are merged and log patterns are added. */
 function apply(config: KubeletConfiguration, { flag, path, value }: ConfigOverride, origins: Origins): void {
   const last = path.at(-1) ?? "";
   let holder = config as unknown as Record<string, unknown>;

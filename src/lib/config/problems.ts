@@ -28,7 +28,7 @@ export class Origins {
     this.#byPath.set(keyOf(path), origin);
   }
 
-  /** Takes over what a later source says; whatever that source replaced as a whole is forgotten. */
+  /** Takes over the values of a later source; whatever that source replaced as a whole is dropped. */
   overlay(later: Origins, replaced: readonly Path[] = []): void {
     for (const path of replaced) {
       const prefix = keyOf(path);

@@ -8,7 +8,7 @@ import { libc, openFlags, resolveFlags } from "./libc.ts";
 const statOf = promisify(fstat);
 const setMode = promisify(fchmod);
 
-/** An open file that has no name any more that somebody could change: bind mounts of its `path` lead to nothing else. */
+/** An open file without a name that could be changed: bind mounts of its `path` lead to nothing else. */
 export interface OpenedFile {
   readonly fd: number;
   /** "/proc/self/fd/7" */
@@ -19,7 +19,7 @@ export interface OpenedFile {
   close(): void;
 }
 
-/** How often the kernel may say that somebody moves folders too wildly to be sure. */
+/** How often the kernel may report that directories are moved too quickly to be sure. */
 const mostTries = 128;
 const beneath = resolveFlags.beneath | resolveFlags.noMagicLinks;
 
@@ -39,11 +39,11 @@ export async function openRoot(dir: string): Promise<OpenedFile> {
 }
 
 /**
- * Opens what `path` leads to from the root. Symbolic links are followed, but the kernel itself refuses (EXDEV) any that lead
- * out of the root, at whatever moment somebody puts one there.
+ * Opens what `path` leads to from the root. Symbolic links are followed, but the kernel itself refuses (EXDEV) any that
+ * lead out of the root, even if one is created meanwhile.
  */
 export async function openBeneath(root: OpenedFile, path: string): Promise<OpenedFile> {
-  const asFolder = openFlags.path | openFlags.directory; // asked for first: that also mounts what is mounted on demand
+  const asFolder = openFlags.path | openFlags.directory; // accessed first: that also triggers automounts
   const fd = await openAt(root.fd, path, asFolder).catch((error) => {
     if (errnoOf(error) !== "ENOTDIR") throw error;
     return openAt(root.fd, path, openFlags.path);

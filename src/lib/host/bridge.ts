@@ -25,10 +25,10 @@ const dontWait = 0x40;
 export async function makeBridge({ name, addresses }: Bridge): Promise<void> {
   const kernel = await openNetlink();
   try {
-    kernel.tell(bridgeRequest(name, hardwareAddress(name)), `make bridge ${name}`);
+    kernel.request(bridgeRequest(name, hardwareAddress(name)), `make bridge ${name}`);
     const link = kernel.indexOf(name);
     for (const address of addresses)
-      kernel.tell(addressRequest(link, address), `give ${address} to bridge ${name}`);
+      kernel.request(addressRequest(link, address), `give ${address} to bridge ${name}`);
   } finally {
     kernel.close();
   }
@@ -40,7 +40,7 @@ export async function removeLinks(names: readonly string[]): Promise<void> {
   try {
     for (const name of names) {
       try {
-        kernel.tell(removalRequest(kernel.indexOf(name)), `remove link ${name}`);
+        kernel.request(removalRequest(kernel.indexOf(name)), `remove link ${name}`);
       } catch (error) {
         if (errnoOf(error) !== "ENODEV") throw error;
       }
@@ -51,8 +51,8 @@ export async function removeLinks(names: readonly string[]): Promise<void> {
 }
 
 /**
- * A bridge without one takes the lowest of its ports, and so another one with many a pod that comes or goes: others on it
- * would not find it until they asked again. This one is from the range that everybody may choose from.
+ * A bridge without one takes the lowest of its ports, and so another one with many a pod that is added or removed:
+ * others on it would not find it until the next ARP request. This one is from the locally administered range.
  */
 function hardwareAddress(name: string): Uint8Array {
   return Uint8Array.of(0x02, ...createHash("sha256").update(name).digest().subarray(0, 5));
@@ -73,7 +73,7 @@ async function openNetlink() {
   const fd = checked(socket(afNetlink, sockRaw | closeOnExec, 0), "open a netlink socket");
   let sequence = 0;
   return {
-    tell(request: NetlinkRequest, what: string): void {
+    request(request: NetlinkRequest, what: string): void {
       const message = encodeRequest(request, ++sequence);
       checked(Number(send(fd, message, message.length, 0)), what);
       const answer = Buffer.alloc(8192);

@@ -5,7 +5,7 @@ import { openRegularFile, readAt } from "./regular-file.ts";
 const chunkBytes = 64 * 1024;
 
 export interface TailOptions {
-  /** How many lines, at most; all unless told. A line that the runtime wrote in several pieces is one. */
+  /** The maximum number of lines; all by default. A line that the runtime wrote in several pieces is one. */
   lines?: number;
   /** How many bytes, at most. What is kept in memory grows with this and not with the file. */
   bytes: number;

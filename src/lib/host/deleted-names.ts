@@ -27,9 +27,9 @@ function inotify(): Calls {
 }
 
 /**
- * Which names of a folder were deleted. Node's own watch reports one and the same event for a name that was deleted, made, or
- * moved; only the kernel's event tells a file that was deleted and written again from one that was renamed over. It is read when
- * somebody wants to know: Node's watch says when that is.
+ * Which names of a directory were deleted. Node's own watch reports one and the same event for a name that was deleted,
+ * created, or moved; only the kernel's event distinguishes a file that was deleted and written again from one that was
+ * renamed over. It is read on demand: Node's watch signals when.
  */
 export class DeletedNames {
   readonly #fd: number;

@@ -13,7 +13,7 @@ test("the numbers of a device are in two parts each", () => {
   for (const [device, major, minor] of table) assert.deepEqual(deviceNumbers(device), { major, minor });
 });
 
-test("a disk holds what the kernel says it does", async (t) => {
+test("a disk has the size that the kernel reports", async (t) => {
   const isThere = (name: string) => existsSync(`/dev/${name}`) && existsSync(`/sys/class/block/${name}/size`);
   const names = existsSync("/sys/class/block") ? readdirSync("/sys/class/block").filter(isThere) : [];
   if (names.length === 0) return t.skip("no disks");

@@ -4,7 +4,10 @@ import { KubeletError } from "../base/errors.ts";
 
 const sectorBytes = 512; // in /sys, whatever the device's own are
 
-/** How many bytes a block device can hold; links to it will do. It is not opened, so that one that does not answer holds up nobody. */
+/**
+ * The size of a block device in bytes; links to it are followed. It is not opened, so that an unresponsive one blocks
+ * nothing.
+ */
 export async function deviceBytes(path: string, sys = "/sys"): Promise<number> {
   const found = await stat(path);
   if (!found.isBlockDevice()) throw new KubeletError("Device", `${path} is no block device`);

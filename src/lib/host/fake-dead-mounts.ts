@@ -6,15 +6,15 @@ import { HangGuard } from "./hang-guard.ts";
 import { libc } from "./libc.ts";
 import { poolThreads } from "./thread-pool.ts";
 
-// Looks at more dead file systems than there are threads, and says whether other files can still be read. A process of its own, which
-// ends by force: it could not end otherwise, and that wakes the calls that hang.
+// Accesses more dead file systems than there are threads, and reports whether other files can still be read. A separate
+// process, which is killed: it could not exit otherwise, and that wakes the calls that hang.
 const [dir = ""] = process.argv.slice(2);
 const { mount } = await libc();
 const dead: string[] = [];
 for (let i = 0; i < poolThreads() + 2; i++) {
   const target = join(dir, String(i));
   mkdirSync(target);
-  // Its server never says a word.
+  // Its server never responds.
   const server = openSync("/dev/fuse", "r+");
   const data = `fd=${server},rootmode=40000,user_id=0,group_id=0`;
   await mount({ source: "dead", target, fsType: "fuse", flags: 0, data });

@@ -53,7 +53,7 @@ for (const [name, content] of [
   ["nothing", ""],
   ["more than we write", "x".repeat(1000)],
 ] as const)
-  test(`a file that nobody has locked is taken over: it names ${name}`, async (t) => {
+  test(`an unlocked file is taken over: it names ${name}`, async (t) => {
     const { path, take } = await setUp(t);
     (await take()).release();
     await writeFile(path, content);

@@ -41,7 +41,8 @@ export async function lockFile(path: string, o: { folderMode: number }): Promise
     let isOurs = false;
     try {
       if (!flock(fd)) break;
-      // Otherwise its former holder has removed the file since it was opened: a lock on that one keeps nobody out.
+      // Otherwise its former holder has removed the file since it was opened: a lock on that one excludes no other
+      // process.
       isOurs = isFileAt(fd, path);
       if (!isOurs) continue;
       writeFileSync(path, identity(process.pid));
@@ -74,7 +75,7 @@ function isFileAt(fd: number, path: string): boolean {
   return found?.ino === opened.ino && found.dev === opened.dev;
 }
 
-/** Removed while it is still locked: nobody else's file can be at the path. */
+/** Removed while it is still locked: no other process's file can be at the path. */
 function release(fd: number, path: string): void {
   if (isFileAt(fd, path)) rmSync(path, { force: true });
   closeSync(fd);

@@ -16,7 +16,7 @@ function ownFolder(t: TestContext): string {
   return dir;
 }
 
-/** One that nobody has now. */
+/** A port that is free now. */
 async function anyPort(): Promise<number> {
   const server = createServer().listen(0, host);
   await once(server, "listening");
@@ -25,8 +25,8 @@ async function anyPort(): Promise<number> {
   return port;
 }
 
-/** Another process that asks for it, tells what it got, and lives on until the test ends. */
-async function asked(t: TestContext, file: string, usual: number): Promise<number> {
+/** Another process that requests it, reports what it got, and lives on until the test ends. */
+async function request(t: TestContext, file: string, usual: number): Promise<number> {
   const module = import.meta.resolve("./free-port.ts");
   const code = `const { rememberedPort } = await import(${JSON.stringify(module)});
     console.log(await rememberedPort(...${JSON.stringify([file, host, usual])})); process.stdin.resume();`;
@@ -54,10 +54,10 @@ test("the port of the last time, or the usual one, or any that is free", async (
   assert.equal(await rememberedPort(join(ownFolder(t), "port"), host, usual), usual);
 });
 
-test("of several processes that ask at once, and do not listen yet, one gets it", async (t) => {
+test("of several processes that request it at once, and do not listen yet, one gets it", async (t) => {
   const dir = ownFolder(t);
   const usual = await anyPort();
-  const ports = await Promise.all(["a", "b", "c"].map((name) => asked(t, join(dir, name), usual)));
+  const ports = await Promise.all(["a", "b", "c"].map((name) => request(t, join(dir, name), usual)));
   assert.equal(ports.filter((port) => port === usual).length, 1, ports.join(" "));
   assert.equal(new Set(ports).size, 3, ports.join(" "));
 });

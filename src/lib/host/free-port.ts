@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 
 /**
- * The port that was taken the last time if it is free, or the usual one, or any; it is noted in the file. No other process is given
- * the same one, though nobody listens there yet.
+ * The port of the last time if it is free, or the usual one, or any; it is noted in the file. No other process gets the
+ * same one, though nothing listens there yet.
  */
 export async function rememberedPort(file: string, host: string, usual: number): Promise<number> {
   const candidates = [notedIn(file), usual, 0].filter((port) => port !== undefined);
@@ -31,7 +31,9 @@ function freePort(port: number, host: string): Promise<number | undefined> {
 /** What this process was given: until it ends. */
 const claims = new Map<string, Server>();
 
-/** A socket without a file says whose the port is: the kernel gives its name to one process, and takes it back when that ends. */
+/**
+ * A socket without a file reserves the port: the kernel gives its name to one process, and releases it when that exits.
+ */
 async function claim(address: string): Promise<boolean> {
   if (claims.has(address)) return true;
   const server = createServer((socket) => socket.destroy());

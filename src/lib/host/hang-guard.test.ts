@@ -25,7 +25,7 @@ test("a call that answers gives its answer, and a failed one its error", async (
   assert.equal(await guard.run("/a", async () => "y"), "y");
 });
 
-test("a path that hangs is given up after 5 s, not asked again, and usable once it answers", async () => {
+test("a path that hangs is given up after 5 s, not tried again, and usable once it responds", async () => {
   const clock = new FakeClock();
   const guard = new HangGuard(clock);
   let answer = (_: string) => {};
@@ -41,7 +41,7 @@ test("a path that hangs is given up after 5 s, not asked again, and usable once 
   assert.equal(await guard.run("/a", async () => "x"), "x");
 });
 
-test("who asks for a path that is being looked at waits for his turn", async () => {
+test("a second caller for a path in progress waits for its turn", async () => {
   const guard = new HangGuard(new FakeClock());
   const order: string[] = [];
   const answer = Promise.withResolvers<void>();
@@ -104,9 +104,9 @@ test("with more dead file systems than threads other files can still be read", {
     await removeTree(dir);
   });
   const script = new URL("./fake-dead-mounts.ts", import.meta.url).pathname;
-  const said = await new Promise<string>((resolve) => {
+  const output = await new Promise<string>((resolve) => {
     const limits = { timeout: 30_000, killSignal: "SIGKILL" } as const;
     execFile(process.execPath, [script, dir], limits, (_, stdout) => resolve(stdout));
   });
-  assert.equal(said, "read, all refused\n");
+  assert.equal(output, "read, all refused\n");
 });

@@ -57,5 +57,5 @@ describe("default routes", () => {
 describe("addresses", () => {
   it("of this host have the loopback among them", () =>
     assert.ok(interfaceAddresses().lo?.includes("127.0.0.1")));
-  it("of a name that nobody knows are none", async () => assert.deepEqual(await addressesOfName(""), []));
+  it("of an unknown name are none", async () => assert.deepEqual(await addressesOfName(""), []));
 });

@@ -8,11 +8,11 @@ import { KubeletError } from "../base/errors.ts";
 export interface Libc {
   mount(call: MountCall): Promise<void>;
   unmount(path: string, flags: number): Promise<void>;
-  /** Opens `path` below an open folder; `resolve` says where symbolic links may lead. */
+  /** Opens `path` below an open directory; `resolve` restricts where symbolic links may lead. */
   openAt(dirFd: number, path: string, how: OpenHow): Promise<number>;
   makeDirAt(dirFd: number, name: string, mode: number): Promise<void>;
   ioctl(fd: number, request: number, argument: number): number;
-  /** Takes an exclusive lock without waiting; false if somebody else has one. */
+  /** Takes an exclusive lock without waiting; false if another process has one. */
   flock(fd: number): boolean;
 }
 

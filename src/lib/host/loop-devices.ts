@@ -41,7 +41,7 @@ export async function attachLoopDevice(path: string): Promise<string> {
         ioctl(loop, loopSetFd, file);
         return device;
       } catch (error) {
-        if (errnoOf(error) !== "EBUSY") throw error; // somebody else took it in between
+        if (errnoOf(error) !== "EBUSY") throw error; // another process took it in between
       } finally {
         closeSync(loop);
       }

@@ -2,7 +2,10 @@ import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { errnoOf } from "../base/errors.ts";
 
-/** Makes a folder and those above it. Unlike mkdir with `recursive`, it says why it could not (EROFS, ENOSPC), not ENOENT. */
+/**
+ * Creates a directory and its parents. Unlike mkdir with `recursive`, it reports the cause of a failure (EROFS,
+ * ENOSPC), not ENOENT.
+ */
 export async function makeFolders(dir: string, mode: number): Promise<void> {
   try {
     await mkdir(dir, mode);

@@ -40,7 +40,7 @@ describe("on the kernel of this machine", { skip: !mayMount && "needs root" }, (
     return join(dir, name);
   };
 
-  test("a tmpfs has the size that was asked for and can be unmounted twice", async () => {
+  test("a tmpfs has the requested size and can be unmounted twice", async () => {
     const at = await folder("memory");
     await hostMounts.mountTmpfs(at, { size: 1n << 20n, noSwap: true });
     const { blocks, bsize } = await statfs(at);
@@ -84,7 +84,7 @@ describe("on the kernel of this machine", { skip: !mayMount && "needs root" }, (
     await hostMounts.unmount(from);
   });
 
-  test("a failed system call is an error with the name of its errno and a message that says what failed", async () => {
+  test("a failed system call is an error with the name of its errno and a message that names what failed", async () => {
     await assert.rejects(hostMounts.mountTmpfs(join(dir, "nowhere")), {
       code: "ENOENT",
       message: `mount tmpfs on ${join(dir, "nowhere")}: no such file or directory`,
@@ -153,7 +153,7 @@ describe("on the kernel of this machine", { skip: !mayMount && "needs root" }, (
     }
   });
 
-  test("folders are made with the mode that was asked for, whatever the umask, and not through a link that leads out", async () => {
+  test("directories are created with the requested mode, whatever the umask, and not through a link that leads out", async () => {
     await folder("make");
     await symlink("/", join(dir, "make/out"));
     const root = await openRoot(join(dir, "make"));

@@ -21,7 +21,7 @@ export interface Mounts {
   /** A path where nothing is mounted is as good as unmounted. */
   unmount(dir: string): Promise<void>;
   isMountPoint(dir: string): Promise<boolean>;
-  /** What is mounted there, if anything; asked of the mount table, so that no dead server can hold it up. */
+  /** What is mounted there, if anything; read from the mount table, so that no dead server can block it. */
   at(dir: string): Promise<MountPoint | undefined>;
   list(): MountPoint[];
 }
@@ -134,7 +134,7 @@ export const hostMounts: Mounts = {
     for (let turn = 0; turn < mostStacked; turn++) {
       if (!(await hostMounts.isMountPoint(dir))) return;
       await unmount(dir, umountNoFollow).catch((error) => {
-        // EINVAL: somebody else was faster.
+        // EINVAL: it was unmounted meanwhile.
         if (errnoOf(error) !== "EINVAL" && errnoOf(error) !== "ENOENT") throw error;
       });
     }

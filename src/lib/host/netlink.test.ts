@@ -4,7 +4,7 @@ import { addressRequest, bridgeRequest, encodeRequest, errnoOfAnswer, removalReq
 
 const hex = (text: string) => text.replace(/\s/g, "");
 
-test("a bridge is asked for by name, kind and hardware address, and to be up", () => {
+test("a bridge is created by name, kind and hardware address, and set up", () => {
   const message = encodeRequest(bridgeRequest("br0", Uint8Array.of(2, 0, 0, 0, 0, 9)), 7);
   assert.equal(
     message.toString("hex"),
@@ -18,7 +18,7 @@ test("a bridge is asked for by name, kind and hardware address, and to be up", (
   );
 });
 
-test("an address is asked for with its link and how much of it is the network", () => {
+test("an address is added with its link and prefix length", () => {
   const message = encodeRequest(addressRequest(5, "10.64.7.1/24"), 1);
   assert.equal(
     message.toString("hex"),

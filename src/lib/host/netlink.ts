@@ -1,4 +1,4 @@
-/** Messages of rtnetlink, by which Linux is told of links and addresses; numbers as in linux/rtnetlink.h. */
+/** Messages of rtnetlink, which configures links and addresses in Linux; numbers as in linux/rtnetlink.h. */
 export interface NetlinkRequest {
   readonly type: number;
   readonly flags: number;
@@ -70,7 +70,7 @@ export function encodeRequest(request: NetlinkRequest, sequence: number): Buffer
   return Buffer.concat([head, body]);
 }
 
-/** The errno that the kernel answers with, 0 if it did as it was told; undefined if this is no such answer. */
+/** The errno in the kernel's response, 0 on success; undefined if this is no such response. */
 export function errnoOfAnswer(answer: Buffer): number | undefined {
   if (answer.length < 20 || answer.readUInt16LE(4) !== errorType) return undefined;
   return Math.abs(answer.readInt32LE(16));

@@ -4,27 +4,27 @@ import { hostname, networkInterfaces } from "node:os";
 import { test } from "node:test";
 import { countRanges, nodeAddresses, nodeName, pageSizeOf, readMachineFacts } from "./node-facts.ts";
 
-const names: [told: string | undefined, name: string][] = [
+const names: [configured: string | undefined, name: string][] = [
   ["Node-1", "node-1"],
   [" n1\n", "n1"],
   [undefined, hostname().trim().toLowerCase()],
   ["", hostname().trim().toLowerCase()],
 ];
-for (const [told, name] of names)
-  test(`node name: ${JSON.stringify(told)} is ${name}`, () => assert.equal(nodeName(told), name));
+for (const [configured, name] of names)
+  test(`node name: ${JSON.stringify(configured)} is ${name}`, () => assert.equal(nodeName(configured), name));
 
-test("addresses are those that were told", async () => {
+test("addresses are those that are configured", async () => {
   assert.deepEqual(await nodeAddresses("192.0.2.1"), ["192.0.2.1"]);
   assert.deepEqual(await nodeAddresses("192.0.2.1, 2001:db8::1"), ["192.0.2.1", "2001:db8::1"]);
 });
 
-test("an address that was not told is one of this machine", async () => {
+test("an address that is not configured is one of this machine", async () => {
   const mine = Object.values(networkInterfaces()).flatMap((list) => list?.map((a) => a.address) ?? []);
   const [address] = await nodeAddresses(undefined);
   assert.ok(address === "127.0.0.1" || mine.includes(address!), address);
 });
 
-test("the machine has the memory and processors that the kernel says", async () => {
+test("the machine has the memory and processors that the kernel reports", async () => {
   const facts = await readMachineFacts();
   const meminfo = readFileSync("/proc/meminfo", "utf8");
   const total = BigInt(/^MemTotal:\s+(\d+)/m.exec(meminfo)![1]!) * 1024n;
@@ -43,7 +43,7 @@ test("CPUs are counted by those that are online", () => {
     assert.equal(countRanges(text), count, text);
 });
 
-test("the page size is what the kernel told the process", () => {
+test("the page size is that of the kernel", () => {
   const pair = (key: bigint, value: bigint) => {
     const bytes = Buffer.alloc(16);
     bytes.writeBigUInt64LE(key);

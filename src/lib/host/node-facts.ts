@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { availableParallelism, hostname, networkInterfaces, totalmem } from "node:os";
 
-/** What is asked of the machine once, at the start. */
+/** Facts that are read from the machine once, at startup. */
 export interface MachineFacts {
   memoryBytes: bigint;
   swapBytes: bigint;
@@ -35,7 +35,7 @@ export function countRanges(text: string): number {
 
 const auxPageSize = 6n;
 
-/** From what the kernel tells a process at its start: pairs of 64-bit words, a key and a value. */
+/** From the auxiliary vector of the process: pairs of 64-bit integers, a key and a value. */
 export function pageSizeOf(auxv: Buffer): bigint {
   for (let at = 0; at + 16 <= auxv.length; at += 16)
     if (auxv.readBigUInt64LE(at) === auxPageSize) return auxv.readBigUInt64LE(at + 8);
@@ -50,14 +50,14 @@ async function list(dir: string): Promise<string[]> {
   return readdir(dir).catch(() => []);
 }
 
-/** The name of this node in the cluster: what it was told, or what the host is called, in lower case. */
+/** The name of this node in the cluster: as configured, or the host name, in lower case. */
 export function nodeName(override: string | undefined): string {
   return (override || hostname()).trim().toLowerCase();
 }
 
-/** The addresses of this node: as told, or the first of the interface with the default route. */
-export async function nodeAddresses(told: string | undefined): Promise<string[]> {
-  if (told) return told.split(",").map((ip) => ip.trim());
+/** The addresses of this node: as configured, or the first of the interface with the default route. */
+export async function nodeAddresses(configured: string | undefined): Promise<string[]> {
+  if (configured) return configured.split(",").map((ip) => ip.trim());
   const interfaces = networkInterfaces();
   const preferred = await defaultRouteInterface();
   const names = Object.keys(interfaces).sort((a, b) => Number(b === preferred) - Number(a === preferred));

@@ -10,8 +10,8 @@ type Fcntl = (fd: number, command: number, argument: number) => number;
 let fcntl: Fcntl | undefined;
 
 /**
- * Does any process still have this file open for writing? The kernel grants a read lease on a file only when nobody
- * has: we ask for one, and give it back at once. Undefined where the file system knows no leases.
+ * Does any process still have this file open for writing? The kernel grants a read lease on a file only if none has: we
+ * take one, and release it immediately. Undefined where the file system has no leases.
  */
 export function isOpenForWriting(fd: number): boolean | undefined {
   fcntl ??= koffi.load(null).func("int fcntl(int fd, int command, int argument)") as Fcntl;

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { type WallTime, wallTime } from "../base/time.ts";
 
 export interface TaskCounts {
-  /** How many tasks (threads) the machine can have; absent if the kernel does not say. */
+  /** How many tasks (threads) the machine can have; absent if unknown. */
   readonly max?: number;
   readonly running?: number;
 }

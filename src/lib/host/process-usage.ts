@@ -19,7 +19,7 @@ export interface ProcessUsage {
   readonly sentBytes: number;
 }
 
-/** The kernel counts in hundredths of a second for whoever asks, whatever its own clock. */
+/** The kernel reports hundredths of a second to user space, whatever its own clock. */
 const ticks = 100;
 
 export async function readProcessUsage(

@@ -3,8 +3,8 @@ import { readdir } from "node:fs/promises";
 const logName = /^(\d+)\.log(\..*)?$/;
 
 /**
- * How often a container was started, by the logs that it left: N.log is of the N-th restart. It tells when a runtime has
- * lost its containers, as some do with a reboot; without it the next one would write into the log of the first.
+ * How often a container was started, by the logs that it left: N.log is of the N-th restart. It helps when a runtime
+ * has lost its containers, as some do with a reboot; without it the next one would write into the log of the first.
  */
 export async function restartsByLogs(containerLogDir: string): Promise<number> {
   try {

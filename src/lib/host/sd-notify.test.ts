@@ -7,7 +7,7 @@ import { NotifySocket } from "../../../test/e2e/notify-socket.ts";
 import { type Logger, silentLogger } from "../base/logger.ts";
 import { serviceManager } from "./sd-notify.ts";
 
-test("the service manager hears that we are ready, alive and stopping", (t) => {
+test("the service manager is notified that we are ready, alive and stopping", (t) => {
   const dir = mkdtempSync(join(tmpdir(), "sd-notify-"));
   const socket = new NotifySocket(join(dir, "notify"));
   t.after(() => {
@@ -18,14 +18,14 @@ test("the service manager hears that we are ready, alive and stopping", (t) => {
   manager.ready();
   manager.alive();
   manager.stopping();
-  assert.deepEqual(socket.heard(), ["READY=1", "WATCHDOG=1", "STOPPING=1"]);
+  assert.deepEqual(socket.received(), ["READY=1", "WATCHDOG=1", "STOPPING=1"]);
 });
 
 const watchdogs: [rule: string, env: NodeJS.ProcessEnv, ms: number | undefined][] = [
-  ["asked of us", { WATCHDOG_USEC: "30000000", WATCHDOG_PID: "42" }, 30_000],
-  ["asked of whoever it is", { WATCHDOG_USEC: "30000000" }, 30_000],
-  ["asked of another process", { WATCHDOG_USEC: "30000000", WATCHDOG_PID: "41" }, undefined],
-  ["not asked for", {}, undefined],
+  ["for us", { WATCHDOG_USEC: "30000000", WATCHDOG_PID: "42" }, 30_000],
+  ["for any process", { WATCHDOG_USEC: "30000000" }, 30_000],
+  ["for another process", { WATCHDOG_USEC: "30000000", WATCHDOG_PID: "41" }, undefined],
+  ["not set", {}, undefined],
   ["no number", { WATCHDOG_USEC: "soon" }, undefined],
   ["zero", { WATCHDOG_USEC: "0" }, undefined],
 ];
@@ -33,14 +33,14 @@ for (const [rule, env, ms] of watchdogs)
   test(`watchdog: ${rule}`, () =>
     assert.equal(serviceManager({ NOTIFY_SOCKET: "/nowhere", ...env }, 42, silentLogger).watchdogMs, ms));
 
-test("without a service manager nothing is said", () => {
+test("without a service manager nothing is sent", () => {
   const manager = serviceManager({ WATCHDOG_USEC: "1000" }, 1, silentLogger);
   manager.ready();
   assert.equal(manager.watchdogMs, undefined);
 });
 
 for (const path of ["/no/such/socket", `/${"x".repeat(200)}`])
-  test(`a service manager that cannot be reached is no trouble (${path.length} characters)`, () => {
+  test(`an unreachable service manager is no error (${path.length} characters)`, () => {
     const logs: string[] = [];
     const logger: Logger = { ...silentLogger, debug: (_level, message) => void logs.push(message) };
     serviceManager({ NOTIFY_SOCKET: path }, 1, logger).ready();

@@ -40,24 +40,24 @@ export interface ServiceManager {
   ready(): void;
   stopping(): void;
   alive(): void;
-  /** How often alive() must be said at the least, if a watchdog waits for it. */
+  /** How often alive() must be called at the least, if a watchdog expects it. */
   watchdogMs: number | undefined;
 }
 
-const nobody: ServiceManager = { ready() {}, stopping() {}, alive() {}, watchdogMs: undefined };
+const noServiceManager: ServiceManager = { ready() {}, stopping() {}, alive() {}, watchdogMs: undefined };
 
-/** Tells the service manager (systemd) how the agent is, if one has asked by NOTIFY_SOCKET. */
+/** Notifies the service manager (systemd) of the agent's state, if NOTIFY_SOCKET is set. */
 export function serviceManager(env: NodeJS.ProcessEnv, pid: number, logger: Logger): ServiceManager {
   const path = env.NOTIFY_SOCKET;
-  if (!path) return nobody;
+  if (!path) return noServiceManager;
   let send: SendDatagram;
   try {
     send = datagramSender();
   } catch (error) {
     logger.warn("Failed to open sd_notify socket", { err: String(error) });
-    return nobody;
+    return noServiceManager;
   }
-  const say = (message: string) => {
+  const notify = (message: string) => {
     try {
       send(path, message);
     } catch (error) {
@@ -67,9 +67,9 @@ export function serviceManager(env: NodeJS.ProcessEnv, pid: number, logger: Logg
   const meant = !env.WATCHDOG_PID || Number(env.WATCHDOG_PID) === pid;
   const micros = Number(env.WATCHDOG_USEC);
   return {
-    ready: () => say("READY=1"),
-    stopping: () => say("STOPPING=1"),
-    alive: () => say("WATCHDOG=1"),
+    ready: () => notify("READY=1"),
+    stopping: () => notify("STOPPING=1"),
+    alive: () => notify("WATCHDOG=1"),
     watchdogMs: meant && micros > 0 ? micros / 1000 : undefined,
   };
 }

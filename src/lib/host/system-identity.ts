@@ -11,7 +11,7 @@ export interface SystemIdentity {
   bootId: string;
   kernelVersion: string;
   osImage: string;
-  /** As Kubernetes labels say it. */
+  /** As in Kubernetes labels. */
   os: "linux";
   arch: string;
 }

@@ -53,7 +53,7 @@ describe("states of tasks", () => {
     assert.ok(most - before < 100, `${most - before} files are open at once`);
   });
 
-  it("a real process sleeps, and stops when it is told to", async (t) => {
+  it("a real process sleeps, and stops on SIGSTOP", async (t) => {
     const child = spawn("sleep", ["1000"]);
     t.after(async () => {
       child.kill("SIGKILL");

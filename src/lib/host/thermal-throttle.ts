@@ -2,7 +2,7 @@ import { access, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { errnoOf } from "../base/errors.ts";
 
-/** Folders that tell of a CPU's heat, and by it of what others compute: hidden from containers where they exist. */
+/** Directories that expose the heat of a CPU, and by it what others compute: hidden from containers where they exist. */
 export async function readThermalThrottlePaths(cpuDir = "/sys/devices/system/cpu"): Promise<string[]> {
   const names = await readdir(cpuDir).catch((error: unknown) => {
     if (errnoOf(error) === "ENOENT") return [];

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { poolThreads, widenThreadPool } from "./thread-pool.ts";
 
-for (const [said, threads] of [
+for (const [setting, threads] of [
   [undefined, 4],
   ["16", 16],
   ["0", 1],
@@ -11,17 +11,17 @@ for (const [said, threads] of [
   ["5000", 1024],
   ["many", 1],
 ] as const)
-  test(`the pool has ${threads} threads if the environment says ${said}`, () => {
-    assert.equal(poolThreads(said === undefined ? {} : { UV_THREADPOOL_SIZE: said }), threads);
+  test(`the pool has ${threads} threads if the environment is ${setting}`, () => {
+    assert.equal(poolThreads(setting === undefined ? {} : { UV_THREADPOOL_SIZE: setting }), threads);
   });
 
-test("what the environment says already stays", () => {
+test("a value in the environment stays", () => {
   const env = { UV_THREADPOOL_SIZE: "5" };
   widenThreadPool(env);
   assert.equal(env.UV_THREADPOOL_SIZE, "5");
 });
 
-test("the process has as many threads as it says, if that is said before its first file call", () => {
+test("the process has as many threads as set, if that is set before its first file call", () => {
   const url = new URL("./thread-pool.ts", import.meta.url).href;
   const script = (widen: string) => `
     import { readdirSync } from "node:fs";

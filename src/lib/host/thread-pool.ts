@@ -5,7 +5,7 @@
 const wanted = 8;
 const mostInNode = 1024;
 
-/** To be called before the first file call: the pool is made then, by what the environment says. */
+/** To be called before the first file call: the pool is created then, from the environment. */
 export function widenThreadPool(env: NodeJS.ProcessEnv = process.env): void {
   env.UV_THREADPOOL_SIZE ??= String(wanted);
 }

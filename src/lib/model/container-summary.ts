@@ -9,7 +9,7 @@ export interface ContainerSummary {
   readonly restarts: number;
   /** When the last container that was restarted had ended; milliseconds since the epoch. */
   readonly lastRestart: number | undefined;
-  /** What the containers say, or else what the pod said already. */
+  /** The state of the containers, or else that of the pod. */
   readonly reason: string;
 }
 
@@ -20,7 +20,7 @@ interface Restarts {
 
 type Shown = Pick<Pod, "spec" | "status">;
 
-/** Init containers are told of until the last one is done; from then on the regular containers speak. */
+/** Init containers are shown until the last one is done; from then on the regular containers. */
 export function summarizeContainers(pod: Shown, phaseReason: string): ContainerSummary {
   const initContainers = pod.spec.initContainers ?? [];
   const sidecars = new Set(initContainers.filter(isSidecar).map((container) => container.name));
@@ -65,7 +65,7 @@ function lookAtRegular(pod: Shown, restartsSoFar: Restarts, reasonSoFar: string)
   let reason = reasonSoFar;
   let failure: string | undefined;
   let ready = 0;
-  // From the last to the first: if several have something to say, the first is heard.
+  // From the last to the first: if several have a reason, the first one's is shown.
   for (const status of (pod.status?.containerStatuses ?? []).toReversed()) {
     addRestarts(restarts, status);
     const { waiting, terminated, running } = status.state ?? {};

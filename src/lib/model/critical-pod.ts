@@ -2,7 +2,7 @@ import { annotationMirror, isStatic, type Pod } from "./pod.ts";
 
 const systemCritical = 2_000_000_000;
 
-/** What a priority class means that every cluster has, for pods that nobody has given the number. */
+/** The value of the built-in priority classes, for pods without a priority. */
 const systemClasses: Readonly<Record<string, number>> = {
   "system-node-critical": systemCritical + 1000,
   "system-cluster-critical": systemCritical,

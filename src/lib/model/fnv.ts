@@ -5,7 +5,10 @@ export function fnv32a(text: string | Uint8Array): number {
   return hash;
 }
 
-/** FNV-1a, 128 bits, in hexadecimal digits: four words, as the prime is 2^88 + 315 and products of a word with 315 are exact. */
+/**
+ * FNV-1a, 128 bits, in hexadecimal digits: four 32-bit parts, as the prime is 2^88 + 315 and products of a part with
+ * 315 are exact.
+ */
 export function fnv128a(text: string | Uint8Array): string {
   let a = 0x6295c58d;
   let b = 0x62b82175;
@@ -14,21 +17,21 @@ export function fnv128a(text: string | Uint8Array): string {
   for (const byte of Buffer.from(text as string)) {
     a = (a ^ byte) >>> 0;
     const low = a * prime;
-    const carry = Math.floor(low * perWord);
+    const carry = Math.floor(low * perPart);
     const next = b * prime + carry;
-    const nextCarry = Math.floor(next * perWord);
+    const nextCarry = Math.floor(next * perPart);
     const third = c * prime + ((a << 24) >>> 0) + nextCarry;
-    const thirdCarry = Math.floor(third * perWord);
+    const thirdCarry = Math.floor(third * perPart);
     const last = d * prime + ((b << 24) >>> 0) + (a >>> 8) + thirdCarry;
-    // What is left of each word: a remainder by division would take most of the time.
+    // The remainder of each part: a remainder by division would take most of the time.
     a = low - carry * word;
     b = next - nextCarry * word;
     c = third - thirdCarry * word;
-    d = last - Math.floor(last * perWord) * word;
+    d = last - Math.floor(last * perPart) * word;
   }
   return [d, c, b, a].map((part) => part.toString(16).padStart(8, "0")).join("");
 }
 
 const word = 2 ** 32;
-const perWord = 2 ** -32;
+const perPart = 2 ** -32;
 const prime = 315;

@@ -34,7 +34,7 @@ describe("labels", () => {
     assert.equal(containerLabels(pod, container)["io.kubernetes.container.name"], "c0");
     assert.equal(Object.hasOwn(containerLabels(pod, container), "app"), false);
   });
-  it("say whose a container is", () => {
+  it("identify the owner of a container", () => {
     assert.deepEqual(containerLabels(pod, container), {
       "io.kubernetes.container.name": "c0",
       "io.kubernetes.pod.name": "web",

@@ -1,6 +1,6 @@
 import type { Pod } from "./pod.ts";
 
-/** Where to tell users what happens to a pod. With the name of a container, the event is about that container. */
+/** Where events of a pod are recorded. With the name of a container, the event is about that container. */
 export interface PodEvents {
   normal(pod: Pod, reason: string, message: string, container?: string): void;
   warning(pod: Pod, reason: string, message: string, container?: string): void;

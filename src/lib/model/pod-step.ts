@@ -1,5 +1,5 @@
 /**
- * What a pod can wait for. These words are part of what `kubelet explain -o json` and /debug/blocked say
+ * What a pod can wait for. These values are part of the output of `kubelet explain -o json` and /debug/blocked
  * (docs/EXPLAIN.md): tools may rely on them.
  */
 export type StepKind =

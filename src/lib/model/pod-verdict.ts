@@ -1,6 +1,6 @@
 import type { PodCondition } from "./pod.ts";
 
-/** Somebody decided that the pod has failed, whatever its containers did: refused, evicted, out of time. */
+/** The pod was declared failed, whatever its containers did: rejected, evicted, deadline exceeded. */
 export interface PodVerdict {
   phase: "Failed";
   reason: string;

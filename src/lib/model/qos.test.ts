@@ -11,7 +11,7 @@ const pod = (...containers: (ResourceRequirements | undefined)[]) =>
   fakePod({ spec: { containers: containers.map((resources) => ({ resources })) } });
 
 const rows: { rule: string; pod: Pod; qos: QosClass }[] = [
-  { rule: "nothing asked is BestEffort", pod: pod(undefined, {}), qos: "BestEffort" },
+  { rule: "nothing requested is BestEffort", pod: pod(undefined, {}), qos: "BestEffort" },
   {
     rule: "zero is nothing",
     pod: pod({ requests: { cpu: "0" }, limits: { memory: "0" } }),

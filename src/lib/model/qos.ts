@@ -15,7 +15,7 @@ export function podQos(pod: Pod, options: QosOptions = {}): QosClass {
 }
 
 /**
- * BestEffort asks for no CPU and no memory at all; Guaranteed limits both in every container, to exactly what it
+ * BestEffort requests no CPU and no memory at all; Guaranteed limits both in every container, to exactly what it
  * requests; everything else is Burstable. With pod-level resources only those count.
  */
 export function computeQos(pod: Pod, options: QosOptions = {}): QosClass {
@@ -38,7 +38,7 @@ export function computeQos(pod: Pod, options: QosOptions = {}): QosClass {
   return everyLimitSet && equal(requests, limits) ? "Guaranteed" : "Burstable";
 }
 
-/** Adds what is above zero of CPU and memory, and says how many of the two it found. */
+/** Adds what is above zero of CPU and memory, and returns how many of the two it found. */
 function addPositive(to: Map<string, bigint>, list: Record<string, string> | undefined): number {
   const amounts = amountsOf(list);
   let found = 0;

@@ -77,7 +77,7 @@ describe("podRequests", () => {
   for (const { rule, pod, milli } of rows)
     it(rule, () => assert.equal(milliOf(podRequests(pod), "cpu"), milli));
 
-  it("leaves out overhead when asked", () => {
+  it("leaves out overhead if requested", () => {
     const pod = fakePod({ spec: { containers: [cpu("100m")], overhead: { cpu: "10m" } } });
     assert.equal(milliOf(podRequests(pod, { excludeOverhead: true }), "cpu"), 100n);
   });
@@ -134,7 +134,7 @@ describe("CPU conversions", () => {
     it(`${milli}m in a period of ${period} is a quota of ${want}`, () =>
       assert.equal(milliCpuToQuota(milli, period), want));
   }
-  it("shares back to millicores round up, and the least means nothing was asked", () => {
+  it("shares back to millicores round up, and the minimum means nothing was requested", () => {
     assert.equal(sharesToMilliCpu(51n), 50n);
     assert.equal(sharesToMilliCpu(1n), 0n);
     assert.equal(quotaToMilliCpu(-1n, 100_000n), 0n);

@@ -44,7 +44,7 @@ export function isSidecar(container: { restartPolicy?: string }): boolean {
   return container.restartPolicy === "Always";
 }
 
-/** True if spec.resources says anything that counts at pod level. */
+/** True if spec.resources has anything that counts at pod level. */
 export function hasPodLevelResources(pod: Pod): boolean {
   return hasPodLevel(pod.spec.resources?.requests) || hasPodLevel(pod.spec.resources?.limits);
 }
@@ -61,7 +61,7 @@ function hasPodLevel(list: object | undefined): boolean {
   return Object.keys(list ?? {}).some(isPodLevelResource);
 }
 
-/** What the pod asks for: the most it needs at any moment of its life, plus overhead. */
+/** The requests of the pod: the most it needs at any moment of its lifecycle, plus overhead. */
 export function podRequests(pod: Pod, options: PodResourceOptions = {}): Map<string, bigint> {
   const total = aggregate(pod, "requests").total;
   if (options.podLevel !== false && hasPodLevelRequests(pod)) override(total, pod.spec.resources?.requests);

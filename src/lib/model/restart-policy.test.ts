@@ -67,14 +67,7 @@ const table: [
   ],
   ["NotIn leaves what is listed", "regular", "Never", ruled(rule("Restart", "NotIn", 0, 1)), 1, "no"],
   ["a rule without exit codes matches nothing", "regular", "Never", ruled({ action: "Restart" }), 1, "no"],
-  [
-    "an action that nobody knows leaves it to the policy",
-    "regular",
-    "Never",
-    ruled(rule("X", "In", 1)),
-    1,
-    "no",
-  ],
+  ["an unknown action leaves it to the policy", "regular", "Never", ruled(rule("X", "In", 1)), 1, "no"],
   [
     "the first rule that matches decides",
     "regular",
@@ -122,7 +115,7 @@ const killed: [
   ["OnFailure", "regular", "OnFailure", {}, true],
   ["Never", "regular", "Never", {}, false],
   ["own policy goes first", "regular", "Never", { restartPolicy: "OnFailure" }, true],
-  ["rules need an exit code, and are not asked", "regular", "Never", on42, false],
+  ["rules need an exit code, and are not evaluated", "regular", "Never", on42, false],
   ["a sidecar", "sidecar", "Never", { restartPolicy: "Always" }, true],
   ["an ephemeral container", "ephemeral", "Always", {}, false],
 ];
@@ -137,7 +130,7 @@ test("out of memory is no success of an init container", () => {
   assert.equal(judgedExitCode("regular", { exitCode: 0, reason: "OOMKilled" }), 0);
 });
 
-test("all is restarted while one that asked for it is the last of its name", () => {
+test("all is restarted while the one that triggered it is the last of its name", () => {
   const pod = aPod({ containers: [aContainer("a", all42), aContainer("b")] });
   const last = (state: string, exitCode: number) => (name: string) =>
     name === "a" ? { state, exitCode } : { state: "running", exitCode: 0 };

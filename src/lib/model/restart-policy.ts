@@ -33,7 +33,7 @@ export function restartDecision(
   const action = gates.containerRules ? matchingAction(container, exitCode) : undefined;
   if (action === "RestartAllContainers" && gates.restartAll) return "restart-all";
   if (role === "sidecar") return "restart";
-  // An init container that succeeded has done its work, whatever its policy says.
+  // An init container that succeeded has done its work, whatever its policy.
   if (role === "init" && exitCode === 0) return "no";
   if (action === "Restart") return "restart";
   const policy = policyOf(pod, container, role, gates);
@@ -42,7 +42,7 @@ export function restartDecision(
   return policy === "OnFailure" && exitCode === 0 ? "no" : "restart";
 }
 
-/** Whether a container that is ended by us, for a failed probe say, is to run again, whatever its exit code. */
+/** Whether a container that we stop, for a failed probe for example, is to run again, whatever its exit code. */
 export function restartsWhenKilled(
   pod: Pod,
   container: Container,
@@ -66,23 +66,23 @@ export function isSidecar(container: { restartPolicy?: string }): boolean {
 export type LastOf = (name: string) => (Ending & { state: string }) | undefined;
 
 /**
- * True while all containers of the pod are being restarted: one ended in a way that asks for it. It is removed last,
- * so that this stays true until the rest is gone.
+ * True while all containers of the pod are being restarted: one terminated in a way that triggers it. It is removed
+ * last, so that this stays true until the rest is gone.
  */
 export function restartsAll(pod: Pod, lastOf: LastOf, gates?: RestartGates): boolean {
-  return askingToRestartAll(pod, lastOf, gates).length > 0;
+  return restartAllTriggers(pod, lastOf, gates).length > 0;
 }
 
 /** The names of the containers that ended in a way that restarts all. */
-export function askingToRestartAll(pod: Pod, lastOf: LastOf, gates?: RestartGates): string[] {
-  const asks = (container: Container, role: ContainerRole) => {
+export function restartAllTriggers(pod: Pod, lastOf: LastOf, gates?: RestartGates): string[] {
+  const triggers = (container: Container, role: ContainerRole) => {
     const last = lastOf(container.name);
     if (last?.state !== "exited") return false;
     return restartDecision(pod, container, role, judgedExitCode(role, last), gates) === "restart-all";
   };
   return [
-    ...(pod.spec.initContainers ?? []).filter((c) => asks(c, isSidecar(c) ? "sidecar" : "init")),
-    ...pod.spec.containers.filter((c) => asks(c, "regular")),
+    ...(pod.spec.initContainers ?? []).filter((c) => triggers(c, isSidecar(c) ? "sidecar" : "init")),
+    ...pod.spec.containers.filter((c) => triggers(c, "regular")),
   ].map((c) => c.name);
 }
 

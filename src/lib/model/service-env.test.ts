@@ -16,7 +16,7 @@ const kubernetes = service("default", "kubernetes", {
 const inApp = { namespace: "app", wantsLinks: true };
 
 describe("serviceVariables", () => {
-  it("tells host, port, named ports and links of a service", () => {
+  it("contain host, port, named ports and links of a service", () => {
     assert.deepEqual(serviceVariables([kubernetes], inApp), {
       KUBERNETES_SERVICE_HOST: "10.0.0.1",
       KUBERNETES_SERVICE_PORT: "443",

@@ -1,5 +1,5 @@
-import { noteNamedDnsPolicy } from "./asked-dns.ts";
 import { applyPodDefaults } from "./defaults/pod.ts";
+import { noteNamedDnsPolicy } from "./named-dns-policy.ts";
 import { annotationHash, annotationSource, type Pod, type PodUid } from "./pod.ts";
 import { staticPodUid } from "./static-pod-uid/static-pod-uid.ts";
 import { checkNoApiReferences } from "./validation/api-references.ts";
@@ -25,7 +25,7 @@ export interface StaticPodOptions {
 
 export type StaticPodResult = { pod: Pod; unknownFields: string[] } | { problems: Problem[] };
 
-/** Makes the Pod that a manifest means on this node, or says all that is wrong with it. */
+/** Creates the Pod of a manifest on this node, or reports all validation errors. */
 export function makeStaticPod(input: unknown, options: StaticPodOptions, at = ""): StaticPodResult {
   const decoded = decodePod(input, at);
   if ("problems" in decoded) return decoded;

@@ -1,6 +1,6 @@
 /**
- * The answer of /stats/summary, as its readers know it (stats/v1alpha1). Times are RFC 3339 in whole seconds; amounts are
- * numbers, which are exact up to 2^53 and above that as exact as anybody needs.
+ * The response of /stats/summary, as its readers know it (stats/v1alpha1). Times are RFC 3339 in whole seconds; amounts
+ * are numbers, which are exact up to 2^53 and above that precise enough.
  */
 export interface Summary {
   readonly node: NodeStats;
@@ -59,7 +59,7 @@ export interface MemoryStats {
   /** Up to the limit; absent if there is none. */
   readonly availableBytes?: number;
   readonly usageBytes?: number;
-  /** What cannot be taken back without pain: usage less the file pages that nobody has touched for a while. */
+  /** What cannot be reclaimed easily: usage less the inactive file pages. */
   readonly workingSetBytes?: number;
   readonly rssBytes?: number;
   readonly pageFaults?: number;

@@ -2,7 +2,10 @@ import { randomBytes } from "node:crypto";
 
 const poolBytes = 4096;
 
-/** Random bytes as hexadecimal digits. Asking the system costs more than all the rest of a span, so it is asked for many at once. */
+/**
+ * Random bytes as hexadecimal digits. A call to the system costs more than all the rest of a span, so many are fetched
+ * at once.
+ */
 export function randomIds(): (bytes: number) => string {
   let pool = "";
   let used = 0;

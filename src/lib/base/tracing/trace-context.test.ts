@@ -33,7 +33,7 @@ for (const header of [
 ])
   test(`traceparent ${header} is not`, () => assert.equal(parseTraceparent(header), undefined));
 
-test("what is told is what is understood", () => {
+test("what is formatted is what is parsed", () => {
   for (const sampled of [true, false])
     assert.deepEqual(parseTraceparent(formatTraceparent({ traceId, spanId, sampled })), {
       traceId,

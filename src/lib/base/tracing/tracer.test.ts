@@ -57,10 +57,10 @@ test("a root begins its own trace wherever it is begun, and may point to others"
   assert.deepEqual(byName("root").links, [remote]);
 });
 
-test("who asked in another process is the parent, before what is done here", async () => {
+test("the caller in another process is the parent, before local work", async () => {
   const { tracer, byName } = setUp();
-  await tracer.run("outer", {}, () => tracer.run("asked", { parent: remote }, turn));
-  assert.deepEqual([byName("asked").traceId, byName("asked").parentId], [remote.traceId, remote.spanId]);
+  await tracer.run("outer", {}, () => tracer.run("remote", { parent: remote }, turn));
+  assert.deepEqual([byName("remote").traceId, byName("remote").parentId], [remote.traceId, remote.spanId]);
 });
 
 test("what is thrown is the error of the span, and is thrown on; an abort is none", async () => {
@@ -97,7 +97,7 @@ test("what is not sampled is not kept, nor are its children; what others want ke
   });
   assert.deepEqual(spans, []);
   assert.deepEqual([seen[0]?.sampled, seen[1]?.sampled], [false, false]);
-  assert.equal(seen[0]?.traceId, seen[1]?.traceId, "it is one trace all the same, for who is told of it");
+  assert.equal(seen[0]?.traceId, seen[1]?.traceId, "it is still one trace for the receiver");
   await tracer.run("c", { parent: remote }, turn);
   assert.equal(spans.length, 1);
 });

@@ -30,9 +30,9 @@ export interface FinishedSpan extends TraceContext {
 export interface SpanOptions {
   readonly kind?: SpanKind;
   readonly attributes?: Record<string, AttributeValue>;
-  /** Who asked for it, in another process; otherwise it belongs to what is being done here. */
+  /** The caller in another process; otherwise it belongs to the local work in progress. */
   readonly parent?: TraceContext | undefined;
-  /** Begins a trace of its own, whoever asked for it. */
+  /** Starts a new trace, whatever the caller. */
   readonly isRoot?: boolean;
   readonly links?: readonly TraceContext[];
 }
@@ -51,7 +51,7 @@ export interface RecordingTracerOptions {
   readonly random?: (bytes: number) => string;
 }
 
-/** Who has no tracer pays nothing: callers ask once, when they are made, whether there is one. */
+/** Without a tracer there is no cost: callers check once, at construction, whether there is one. */
 export class RecordingTracer implements Tracer {
   readonly #storage = new AsyncLocalStorage<LiveSpan>();
   readonly #o: RecordingTracerOptions;
@@ -70,7 +70,7 @@ export class RecordingTracer implements Tracer {
     try {
       return await this.#storage.run(span, work, span);
     } catch (error) {
-      // That nobody wants it any more is no fault of the work.
+      // A canceled call is not an error of the work.
       if (!isAbort(error)) span.fail(messageOf(error));
       throw error;
     } finally {

@@ -1,4 +1,4 @@
-/** How far the two may be apart before the monotonic one is set by the other: somebody has set the time. */
+/** How far the two may be apart before the monotonic one is adjusted: the time was set. */
 const toleranceMs = 20;
 
 /** The time with fractions of a millisecond, which the system's clock does not give, and never far from it. */

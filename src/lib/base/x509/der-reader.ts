@@ -39,7 +39,7 @@ export class DerReader {
     if ((tag & 0x1f) === 0x1f) throw this.#malformed("a tag of more than one byte");
     const length = this.#length();
     const end = this.#at + length;
-    if (end > this.#bytes.length) throw this.#malformed("shorter than it says");
+    if (end > this.#bytes.length) throw this.#malformed("shorter than its length");
     const content = this.#bytes.subarray(this.#at, end);
     this.#at = end;
     return { tag, content, whole: this.#bytes.subarray(start, end) };

@@ -74,7 +74,7 @@ export function namedBits(bits: readonly number[]): Buffer {
   return bitString(content, 7 - (highest % 8));
 }
 
-/** UTCTime for the years it can say, GeneralizedTime for the others. Whole seconds. */
+/** UTCTime for the years it can represent, GeneralizedTime for the others. Whole seconds. */
 export function time(date: Date): Buffer {
   const digits = date.toISOString().replace(/\.\d+/, "").replace(/[-:T]/g, "");
   const year = date.getUTCFullYear();

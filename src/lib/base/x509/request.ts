@@ -55,7 +55,7 @@ export const isEmpty = (name: DistinguishedName): boolean =>
 export interface ParsedRequest extends AlternativeNames {
   readonly subject: DistinguishedName;
   readonly publicKey: KeyObject;
-  /** True if whoever made the request holds the private key. */
+  /** True if the requester holds the private key. */
   readonly signatureValid: boolean;
 }
 

@@ -2,7 +2,7 @@ import { namedBits, sequence, TAG } from "./der.ts";
 import { DerReader, readNamedBits } from "./der-reader.ts";
 import { OID, type Oid, readOid, writeOid } from "./oids.ts";
 
-/** What a key may be used for, in the words of the certificates.k8s.io API. The place is the bit's number. */
+/** Key usages, with the names of the certificates.k8s.io API. The index is the bit number. */
 const KEY_USAGES = [
   "digital signature",
   "content commitment",

@@ -29,7 +29,7 @@ const second = (min: string, max: string) =>
     .date({ min: new Date(min), max: new Date(max), noInvalidDate: true })
     .map((date) => new Date(Math.floor(date.getTime() / 1000) * 1000));
 
-test("a request says what went into it", () => {
+test("a request contains what went into it", () => {
   fc.assert(
     fc.property(subject, dnsNames, ipAddresses, (subject, dnsNames, ipAddresses) => {
       const parsed = parseRequest(makeRequest({ subject, dnsNames, ipAddresses, key }));
@@ -41,15 +41,15 @@ test("a request says what went into it", () => {
   );
 });
 
-test("a certificate says what went into it, whatever the year", () => {
+test("a certificate contains what went into it, whatever the year", () => {
   const usages = fc.subarray(["digital signature", "cert sign", "server auth", "client auth"] as const);
   const times = [second("1900-01-01", "9999-12-31"), second("1900-01-01", "9999-12-31")] as const;
   fc.assert(
     fc.property(subject, dnsNames, ipAddresses, ...times, usages, fc.boolean(), (...given) => {
       const [subject, dnsNames, ipAddresses, notBefore, notAfter, usages, isCa] = given;
-      const asked = { subject, dnsNames, ipAddresses, notBefore, notAfter, usages, isCa };
-      const [made] = parseCertificates(signCertificate({ ...asked, issuer: "self", publicKey, key }));
-      assert.deepEqual({ ...made, ...asked }, made);
+      const fields = { subject, dnsNames, ipAddresses, notBefore, notAfter, usages, isCa };
+      const [made] = parseCertificates(signCertificate({ ...fields, issuer: "self", publicKey, key }));
+      assert.deepEqual({ ...made, ...fields }, made);
       assert.deepEqual(made?.issuer, subject);
     }),
     { seed, numRuns: 100 },

@@ -128,7 +128,7 @@ describe("with openssl", { skip }, () => {
   const read = (path: string) => openssl("enc", "-in", path, "-none");
 });
 
-test("a certificate signed by an authority says what it was asked to say", () => {
+test("a certificate signed by an authority contains what was requested", () => {
   const ca = authority("P-256");
   const { publicKey } = generateKey();
   const usages = ["digital signature", "client auth"] as const;
@@ -188,7 +188,7 @@ for (const [what, text] of [
   });
 }
 
-test("what is no name or address cannot be asked for", () => {
+test("an invalid name or address cannot be requested", () => {
   const key = generateKey().privateKey;
   for (const names of [{ ipAddresses: ["1.2.3"] }, { ipAddresses: ["fe80::1%eth0"] }, { dnsNames: ["ü"] }]) {
     assert.throws(() => makeRequest({ subject: node, ...names, key }), { code: "BadRequest" });

@@ -142,7 +142,7 @@ describe("CRI client: aborting", () => {
     assert.equal(await eventually(() => call.result), "CANCELLED");
   });
 
-  it("beforehand asks the runtime nothing", async (t) => {
+  it("beforehand makes no call to the runtime", async (t) => {
     const { runtime, client } = await connected(t);
     assert.ok(isAbort(await failureOf(client.version({ signal: AbortSignal.abort() }))));
     await client.version();
@@ -180,8 +180,8 @@ describe("CRI client: errors", () => {
     "CANCELLED",
   ];
   for (const code of codes) {
-    it(`keeps ${code} and the runtime's own words`, async (t) => {
-      const effect = { kind: "fail", code, message: "what the runtime said: no" } as const;
+    it(`keeps ${code} and the runtime's own message`, async (t) => {
+      const effect = { kind: "fail", code, message: "message of the runtime: no" } as const;
       const { client } = await connected(t, { faults: [{ method: "ContainerStatus", effect }] });
       const error = await failureOf(client.containerStatus("c" as ContainerId));
       assert.ok(error instanceof CriError);
@@ -214,7 +214,7 @@ describe("CRI client: errors", () => {
     });
   }
 
-  it("says what to do about a runtime that is not there", async (t) => {
+  it("reports what to do about a missing runtime", async (t) => {
     const socket = join(await tempDir(t), "none.sock");
     const { client } = clientOf(t, socket);
     const error = await failureOf(client.version());
@@ -260,7 +260,7 @@ describe("CRI client: connection", () => {
     assert.equal(runtime.callsOf("Status")[0]?.result, "CANCELLED");
   });
 
-  it("asks for images at their own endpoint", async (t) => {
+  it("sends image calls to their own endpoint", async (t) => {
     const images = await startFakeRuntime({ socketPath: join(await tempDir(t), "images.sock") });
     t.after(() => images.close());
     const { runtime } = await connected(t);

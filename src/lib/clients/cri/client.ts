@@ -13,15 +13,15 @@ import { openChannel } from "./grpc-call.ts";
 import { createOperationMetrics } from "./operation-metrics.ts";
 import { unaryCalls } from "./traced-call.ts";
 
-/** The version of the kubelet's side, which every runtime expects to be told. */
+/** The version of the kubelet's side, which every runtime expects. */
 const KUBELET_API_VERSION = "0.1.0";
 
-/** What a timer can hold; nobody waits for so long. */
+/** The maximum of a timer; no call waits for so long. */
 const longestTimerSeconds = 2_147_483;
 
 export interface CriClientOptions {
   runtimeEndpoint: string;
-  /** Where images are asked for; the runtime's own endpoint unless told. */
+  /** The endpoint of the image service; by default the runtime's own endpoint. */
   imageEndpoint?: string;
   /** The deadline of every call that has no reason to take longer. */
   requestTimeoutMs: number;
@@ -180,7 +180,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
 
     listImages: async (o) => (await call(i.listImages, {}, o)).images,
     imageStatus: async (image, o) => (await call(i.imageStatus, { image }, o)).image,
-    // A large image on a slow line may take hours; whoever asks for it may give up, a timer may not.
+    // A large image on a slow line may take hours; the caller may give up, a timer may not.
     pullImage: async (image, auth, sandboxConfig, o) => {
       const limits: Limits = { ...o, defaultTimeoutMs: "none" };
       const { imageRef } = await call(i.pullImage, { image, auth, sandboxConfig }, limits);

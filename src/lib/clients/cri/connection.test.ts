@@ -23,9 +23,9 @@ type Scene = "up" | "not-ready" | "no-network" | "away" | "hangs";
 function started(t: TestContext, scene: Scene) {
   const clock = new FakeClock();
   const lines: string[] = [];
-  const say = (message: string) => void lines.push(message);
-  const logger: Logger = { ...silentLogger, info: say, warn: say, with: () => logger };
-  const runtime = { scene, version: "1.0", probes: 0, versionsAsked: 0 };
+  const log = (message: string) => void lines.push(message);
+  const logger: Logger = { ...silentLogger, info: log, warn: log, with: () => logger };
+  const runtime = { scene, version: "1.0", probes: 0, versionCalls: 0 };
   const listeners = new Set<() => void>();
   const answer = async <T>(method: string, o: CallOptions | undefined, value: () => T): Promise<T> => {
     o?.signal?.throwIfAborted();
@@ -41,7 +41,7 @@ function started(t: TestContext, scene: Scene) {
   };
   const client: Pick<CriClient, "version" | "status" | "onUnavailable"> = {
     version: (o) => {
-      runtime.versionsAsked++;
+      runtime.versionCalls++;
       return answer("Version", o, () =>
         create(VersionResponseSchema, {
           runtimeName: "fake",
@@ -87,7 +87,7 @@ function started(t: TestContext, scene: Scene) {
     stop,
     listeners,
     start: () => connection.start(stop.signal),
-    /** A call of another part of the agent finds nobody there. */
+    /** A call of another part of the agent finds the runtime unavailable. */
     otherCallFails: () => {
       for (const listener of listeners) listener();
     },
@@ -124,11 +124,11 @@ describe("runtime connection", () => {
     assert.deepEqual(s.connection.networkHealth(), { ok: true });
   });
 
-  it("says each change once, however many tries there are", async (t) => {
+  it("logs each change once, however many attempts there are", async (t) => {
     const s = started(t, "away");
     await s.start();
     await s.clock.advance(120_000);
-    assert.ok(s.runtime.versionsAsked > 100);
+    assert.ok(s.runtime.versionCalls > 100);
     s.runtime.scene = "not-ready";
     await s.clock.advance(10_000);
     s.runtime.scene = "up";
@@ -143,15 +143,15 @@ describe("runtime connection", () => {
     ]);
   });
 
-  it("asks every five seconds while all is well", async (t) => {
+  it("probes every five seconds while the runtime is ready", async (t) => {
     const s = started(t, "up");
     await s.start();
     await s.clock.advance(50_000);
     assert.equal(s.runtime.probes, 11);
-    assert.equal(s.runtime.versionsAsked, 1);
+    assert.equal(s.runtime.versionCalls, 1);
   });
 
-  it("looks at once when a call of somebody else finds nobody there", async (t) => {
+  it("probes immediately when another call finds the runtime unavailable", async (t) => {
     const s = started(t, "up");
     await s.start();
     await s.clock.advance(1000);
@@ -233,19 +233,19 @@ describe("runtime connection", () => {
     });
   });
 
-  it("looks for the network each second while there is none, and tells when it has come", async (t) => {
+  it("checks the network each second while it is not ready, and reports when it is", async (t) => {
     const s = started(t, "no-network");
-    let told = 0;
-    s.connection.onChange(() => told++);
+    let changes = 0;
+    s.connection.onChange(() => changes++);
     await s.start();
     await settle();
-    assert.equal(told, 1, "the runtime is there");
+    assert.equal(changes, 1, "the runtime is there");
     const before = s.runtime.probes;
     await s.clock.advance(10_000);
     assert.equal(s.runtime.probes - before, 10);
     s.runtime.scene = "up";
     await s.clock.advance(1000);
-    assert.equal(told, 2);
+    assert.equal(changes, 2);
     assert.deepEqual(s.connection.networkHealth(), { ok: true });
     const later = s.runtime.probes;
     await s.clock.advance(10_000);
@@ -257,7 +257,7 @@ describe("runtime connection", () => {
     ]);
   });
 
-  it("tells listeners of changes until they leave", async (t) => {
+  it("notifies listeners of changes until they unsubscribe", async (t) => {
     const s = started(t, "up");
     const kinds: string[] = [];
     const leave = s.connection.onChange((state) => kinds.push(state.kind));
@@ -271,7 +271,7 @@ describe("runtime connection", () => {
     assert.deepEqual(kinds, ["up", "away"]);
   });
 
-  it("ends when it is told to, and leaves nothing behind", async (t) => {
+  it("ends when it is stopped, and leaves nothing behind", async (t) => {
     const s = started(t, "away");
     await s.start();
     await s.clock.advance(1000);

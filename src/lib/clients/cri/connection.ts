@@ -16,11 +16,14 @@ import {
 const PROBE_EVERY_MS = 5_000;
 /** While the runtime is away or not ready: pods wait for it. */
 const RETRY_EVERY_MS = 300;
-/** While the pod network is not ready: all pods but those on the host's network wait for it, and no event tells. */
+/**
+ * While the pod network is not ready: all pods but those on the host's network wait for it, and there is no event for
+ * it.
+ */
 const NETWORK_RETRY_EVERY_MS = 1_000;
 /** A runtime that hangs is as good as away, well before the node is called not ready. */
 const PROBE_TIMEOUT_MS = 10_000;
-/** However many calls fail, the runtime is not asked more often than this. */
+/** However many calls fail, the runtime is not probed more often than this. */
 const MIN_PAUSE_MS = 100;
 
 export interface RuntimeConnectionOptions {
@@ -29,7 +32,7 @@ export interface RuntimeConnectionOptions {
   clock: Clock;
 }
 
-/** Watches whether the runtime is there. It being away is waited for, said once, and ends nothing. */
+/** Watches whether the runtime is available. An outage is waited for, logged once, and ends nothing. */
 export class RuntimeConnection implements Component {
   readonly name = "runtime-connection";
   readonly done: Promise<void>;
@@ -62,7 +65,7 @@ export class RuntimeConnection implements Component {
     return Promise.resolve();
   }
 
-  /** Resolves as soon as the runtime answers and says that it is ready. */
+  /** Resolves as soon as the runtime responds and reports that it is ready. */
   waitForRuntime(signal: AbortSignal): Promise<RuntimeIdentity> {
     if (this.#state.kind === "up") return Promise.resolve(this.#state.runtime);
     return new Promise((resolve, reject) => {
@@ -112,7 +115,7 @@ export class RuntimeConnection implements Component {
     try {
       while (!signal.aborted) {
         this.#poked = false;
-        this.#become(await this.#ask(signal));
+        this.#become(await this.#probe(signal));
         await sleep(this.#clock, MIN_PAUSE_MS, signal);
         await this.#pause(this.#nextProbeMs() - MIN_PAUSE_MS, signal);
       }
@@ -128,7 +131,10 @@ export class RuntimeConnection implements Component {
     return this.networkHealth().ok ? PROBE_EVERY_MS : NETWORK_RETRY_EVERY_MS;
   }
 
-  /** A call of somebody else found nobody there: look at once. Our own failed probes come here too and change nothing. */
+  /**
+   * Another call found the runtime unavailable: probe immediately. Our own failed probes come here too and change
+   * nothing.
+   */
   #poke(): void {
     if (this.#state.kind !== "up") return;
     this.#poked = true;
@@ -156,12 +162,12 @@ export class RuntimeConnection implements Component {
     });
   }
 
-  async #ask(signal: AbortSignal): Promise<RuntimeState> {
+  async #probe(signal: AbortSignal): Promise<RuntimeState> {
     const limits = { signal, timeoutMs: PROBE_TIMEOUT_MS };
     try {
       // Who comes back may be another version.
       const known = this.#state.kind === "up" ? this.#runtime : undefined;
-      const runtime = known ?? (await this.#askVersion(limits));
+      const runtime = known ?? (await this.#readVersion(limits));
       const status = await this.#client.status(false, limits);
       this.#runtime = runtime;
       this.#lastStatus = status;
@@ -172,7 +178,7 @@ export class RuntimeConnection implements Component {
     }
   }
 
-  async #askVersion(limits: { signal: AbortSignal; timeoutMs: number }): Promise<RuntimeIdentity> {
+  async #readVersion(limits: { signal: AbortSignal; timeoutMs: number }): Promise<RuntimeIdentity> {
     const answer = await this.#client.version(limits);
     return { name: answer.runtimeName, version: answer.runtimeVersion, apiVersion: answer.runtimeApiVersion };
   }
@@ -185,14 +191,14 @@ export class RuntimeConnection implements Component {
     const networkChanged = network !== undefined && network.ok !== this.#networkOk;
     if (network) this.#networkOk = network.ok;
     if (before.kind === state.kind && !networkChanged) return;
-    if (before.kind !== state.kind) this.#say(state);
+    if (before.kind !== state.kind) this.#log(state);
     if (networkChanged && !network.ok)
       this.#logger.warn("Pod network is not ready, waiting for it", { reason: network.reason });
     else if (networkChanged && before.kind === state.kind) this.#logger.info("Pod network is ready");
     for (const listener of [...this.#listeners]) listener(state);
   }
 
-  #say(state: RuntimeState): void {
+  #log(state: RuntimeState): void {
     if (state.kind === "up") {
       const { name, version } = state.runtime;
       this.#logger.info("Container runtime is ready", { runtime: name, runtimeVersion: version });

@@ -17,7 +17,7 @@ export interface CallOptions {
   timeoutMs?: number;
 }
 
-/** What a runtime can be asked about sandboxes and containers. Every call has a deadline and may be aborted. */
+/** Calls of the runtime service about sandboxes and containers. Every call has a deadline and may be aborted. */
 export interface RuntimeService {
   version(o?: CallOptions): Promise<api.VersionResponse>;
   status(verbose: boolean, o?: CallOptions): Promise<api.StatusResponse>;
@@ -87,7 +87,7 @@ export interface StreamingService {
   ): Promise<api.PortForwardResponse>;
 }
 
-/** What a runtime can be asked about images. */
+/** Calls of the image service. */
 export interface ImageService {
   listImages(o?: CallOptions): Promise<api.Image[]>;
   /** Undefined if the runtime does not have the image. */
@@ -103,15 +103,15 @@ export interface ImageService {
   imageFsInfo(o?: CallOptions): Promise<api.ImageFsInfoResponse>;
 }
 
-/** What a runtime can be asked about what pods take. Old runtimes have no answer (UNIMPLEMENTED). */
+/** Calls about the resource usage of pods. Old runtimes do not have them (UNIMPLEMENTED). */
 export interface StatsService {
   listContainerStats(o?: CallOptions): Promise<api.ContainerStats[]>;
   listPodSandboxStats(o?: CallOptions): Promise<api.PodSandboxStats[]>;
 }
 
-/** A client of one runtime. It connects when it is first asked something, and again whenever that is needed. */
+/** A client of one runtime. It connects with the first call, and again whenever that is needed. */
 export interface CriClient extends RuntimeService, ImageService, StatsService, StreamingService {
-  /** Calls back after each call that failed because nobody answers; the returned function ends that. */
+  /** Calls back after each call that failed because the runtime is unavailable; the returned function unsubscribes. */
   onUnavailable(listener: () => void): () => void;
   /** Takes no more calls, and ends the connection when none waits for an answer any more. */
   close(): void;

@@ -50,7 +50,7 @@ function iterate(channel: Client, signal: AbortSignal, onEnd: OnEnd): AsyncItera
   };
   const settle = (reader: Waiter) => {
     if (!end?.error) return reader.resolve({ done: true, value: undefined });
-    // Said once; who asks again finds the stream ended, as with any iterator.
+    // Thrown once; the next call finds the stream ended, as with any iterator.
     const { error } = end;
     end = { error: undefined };
     reader.reject(error);

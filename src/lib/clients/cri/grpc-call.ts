@@ -60,8 +60,8 @@ export function callUnary<I extends DescMessage, O extends DescMessage>(
     const onAbort = () => cancel("abort");
     const metadata = new Metadata();
     if (traceparent !== undefined) metadata.set("traceparent", traceparent);
-    // The runtime is told of the deadline too, so that it ends the work even when this process cannot say so. It is
-    // a little later than ours: ours has the better message.
+    // The deadline is passed to the runtime too, so that it ends the work even when this process cannot cancel it. It
+    // is a little later than ours: ours has the better message.
     const deadline = timeoutMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + timeoutMs + 500;
     const call = channel.makeUnaryRequest(
       path,

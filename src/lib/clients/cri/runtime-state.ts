@@ -9,7 +9,7 @@ export interface RuntimeIdentity {
   readonly apiVersion: string;
 }
 
-/** What the last probe said of the runtime. */
+/** The result of the last probe of the runtime. */
 export type RuntimeState =
   | { readonly kind: "unknown" }
   | { readonly kind: "up"; readonly runtime: RuntimeIdentity; readonly status: StatusResponse }
@@ -26,7 +26,7 @@ export function stateFrom(runtime: RuntimeIdentity, status: StatusResponse): Run
   return { kind: "not-ready", reason: describe("RuntimeReady", ready), status };
 }
 
-/** Whether pods can be run, as the node's Ready condition tells it. `lastUp` is when the runtime was last ready. */
+/** Whether pods can be run, as reported in the node's Ready condition. `lastUp` is when the runtime was last ready. */
 export function runtimeHealth(
   state: RuntimeState,
   lastUp: MonotonicTime | undefined,

@@ -16,7 +16,7 @@ test("without a tracer a call is the call itself: nothing is paid for traces", (
   assert.equal(unaryCalls(undefined), callUnary);
 });
 
-test("a call that fails says with which code, and is known to the runtime all the same", async (t) => {
+test("a call that fails has its code, and is still propagated to the runtime", async (t) => {
   const dir = await mkdtemp(join(tmpdir(), "traced-call-"));
   const runtime = await startFakeRuntime({ socketPath: join(dir, "cri.sock") });
   const spans: FinishedSpan[] = [];

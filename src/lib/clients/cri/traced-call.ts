@@ -3,7 +3,7 @@ import type { Tracer } from "../../base/tracing/tracer.ts";
 import { CriError } from "./cri-error.ts";
 import { callUnary } from "./grpc-call.ts";
 
-/** Calls with a span around each, which the runtime hears of. Without a tracer, calls as they are. */
+/** Calls with a span around each, propagated to the runtime. Without a tracer, plain calls. */
 export function unaryCalls(tracer: Tracer | undefined): typeof callUnary {
   if (!tracer) return callUnary;
   return (channel, method, request, limits) => {

@@ -12,25 +12,25 @@ describe("apiError", () => {
   const status = (fields: object) => JSON.stringify({ kind: "Status", ...fields });
   const cases: { name: string; code: number; body: string; retryAfter?: string; expected: unknown[] }[] = [
     {
-      name: "a Status says all",
+      name: "a Status has everything",
       code: 409,
       body: status({ reason: "AlreadyExists", message: 'pods "a" already exists', details: { name: "a" } }),
       expected: ["AlreadyExists", 'pods "a" already exists', undefined],
     },
     {
-      name: "a text keeps its words and gets the reason of its number",
+      name: "a text body keeps its message and gets the reason of its status code",
       code: 503,
       body: " upstream is down\n",
       expected: ["ServiceUnavailable", "upstream is down", undefined],
     },
     {
-      name: "nothing at all says what was asked",
+      name: "without a body the message names the request",
       code: 404,
       body: "",
       expected: ["NotFound", "GET https://api/x: 404 Not Found", undefined],
     },
     {
-      name: "a Status without words says what was asked",
+      name: "a Status without a message names the request",
       code: 500,
       body: status({}),
       expected: ["InternalError", "GET https://api/x: 500 Internal Server Error", undefined],
@@ -102,10 +102,10 @@ describe("retryAfter", () => {
     method?: string;
     wait: number | undefined;
   }[] = [
-    { name: "429 that says when", failure: api(429, 2000), wait: 2000 },
-    { name: "503 that says when", failure: api(503, 1000), wait: 1000 },
-    { name: "429 that does not say when", failure: api(429), wait: undefined },
-    { name: "a refusal, even one that says when", failure: api(409, 1000), wait: undefined },
+    { name: "429 with Retry-After", failure: api(429, 2000), wait: 2000 },
+    { name: "503 with Retry-After", failure: api(503, 1000), wait: 1000 },
+    { name: "429 without Retry-After", failure: api(429), wait: undefined },
+    { name: "a refusal, even one with Retry-After", failure: api(409, 1000), wait: undefined },
     { name: "a wait that is too long is the caller's", failure: api(429, 31_000), wait: undefined },
     { name: "the last try was the last", failure: api(429, 1000), tries: maxTries, wait: undefined },
     { name: "a POST that the server did not touch", failure: lost(true, true), method: "POST", wait: 0 },
@@ -113,7 +113,7 @@ describe("retryAfter", () => {
     { name: "a GET on a connection from before", failure: lost(false, true), wait: 0 },
     { name: "a GET on a new connection", failure: lost(false, false), wait: undefined },
     { name: "a connection lost for the third time", failure: lost(true, true), tries: 3, wait: undefined },
-    { name: "nobody there", failure: new Error("ECONNREFUSED"), wait: undefined },
+    { name: "no response", failure: new Error("ECONNREFUSED"), wait: undefined },
     { name: "no answer in time", failure: new TransportError("late"), wait: undefined },
   ];
   for (const { name, failure, tries = 1, method = "GET", wait } of cases) {
@@ -125,7 +125,7 @@ describe("retryAfter", () => {
 describe("warningTexts", () => {
   const cases: [string, string[]][] = [
     ['299 - "v1beta1 is deprecated"', ["v1beta1 is deprecated"]],
-    ['299 - "a, b", 299 api "say \\"c\\""', ["a, b", 'say "c"']],
+    ['299 - "a, b", 299 api "quote \\"c\\""', ["a, b", 'quote "c"']],
     ['199 - "other"', []],
     ["", []],
   ];

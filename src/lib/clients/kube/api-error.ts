@@ -2,7 +2,7 @@ import { STATUS_CODES } from "node:http";
 import { KubeletError } from "../../base/errors.ts";
 import { msBetween, type WallTime, wallTime } from "../../base/time.ts";
 
-/** What a Status object says about the thing that was asked for. */
+/** The details of a Status object about the requested object. */
 export interface StatusDetails {
   readonly name?: string;
   readonly group?: string;
@@ -12,14 +12,14 @@ export interface StatusDetails {
   readonly causes?: readonly { reason?: string; message?: string; field?: string }[];
 }
 
-/** The API server answered, and said no. */
+/** The API server responded with an error. */
 export class KubeApiError extends KubeletError {
   /** The HTTP status: 404, 409, … */
   readonly status: number;
-  /** The API's word for it: "NotFound", "AlreadyExists", "Conflict", "Expired", … */
+  /** The API's reason: "NotFound", "AlreadyExists", "Conflict", "Expired", … */
   readonly reason: string;
   readonly details: StatusDetails | undefined;
-  /** How long the server asks us to wait before the next try. */
+  /** How long the server wants us to wait before the next attempt. */
   readonly retryAfterMs: number | undefined;
 
   constructor(answer: {
@@ -38,7 +38,7 @@ export class KubeApiError extends KubeletError {
   }
 }
 
-/** Nobody answered, or the answer broke off. Whether the server has done what it was asked is not known. */
+/** There was no response, or it broke off. Whether the server has processed the request is not known. */
 export class TransportError extends KubeletError {
   constructor(message: string, options?: { cause?: unknown }) {
     super("KubeTransport", message, options);
@@ -77,14 +77,15 @@ export function apiError(answer: {
   now: WallTime;
 }): KubeApiError {
   const { status } = answer;
-  const said = statusObject(answer.body);
-  const words = said ? text(said.message) : answer.body.trim().slice(0, maxMessage);
-  const details = said?.details as StatusDetails | undefined;
+  const statusBody = statusObject(answer.body);
+  const detail = statusBody ? text(statusBody.message) : answer.body.trim().slice(0, maxMessage);
+  const details = statusBody?.details as StatusDetails | undefined;
   const fromBody = details?.retryAfterSeconds;
   return new KubeApiError({
     status,
-    reason: text(said?.reason) || reasons[status] || "Unknown",
-    message: words || `${answer.method} ${answer.url}: ${status} ${STATUS_CODES[status] ?? "unknown status"}`,
+    reason: text(statusBody?.reason) || reasons[status] || "Unknown",
+    message:
+      detail || `${answer.method} ${answer.url}: ${status} ${STATUS_CODES[status] ?? "unknown status"}`,
     details,
     retryAfterMs:
       retryAfterMs(answer.retryAfter, answer.now) ??

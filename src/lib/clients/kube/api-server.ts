@@ -25,7 +25,7 @@ export interface ApiServerOptions {
   readonly env?: Environment;
   readonly stdinIsTerminal?: boolean;
   readonly metrics?: RequestMetrics | undefined;
-  /** Told of each answer, also of those that are tried again; status 0: nobody answered. */
+  /** Called for each response, also for those that are retried; status 0: no response. */
   readonly onAnswer?: (answer: SeenAnswer) => void;
   /** Absent: no spans are made. */
   readonly tracer?: Tracer | undefined;
@@ -60,7 +60,7 @@ export type Attempt<T> =
 
 const maxErrorBody = 1024 * 1024;
 
-/** One API server as we reach it: who we are to it, the connections, and a single attempt to ask it something. */
+/** One API server as we reach it: our identity, the connections, and a single attempt of a request. */
 export class ApiServer {
   readonly clock: Clock;
   readonly #options: ApiServerOptions;
@@ -207,7 +207,7 @@ export class ApiServer {
       yield* answer.body as AsyncIterable<Uint8Array>;
       if (!answer.isWhole()) throw new Error(brokenOff);
     } catch (error) {
-      if (!signal.aborted) throw this.told(call, life.signal.aborted ? life.signal.reason : error);
+      if (!signal.aborted) throw this.describeError(call, life.signal.aborted ? life.signal.reason : error);
     }
   }
 
@@ -222,12 +222,12 @@ export class ApiServer {
       signal.removeEventListener("abort", end);
       this.#streams.delete(cut);
     });
-    // Whoever reads hears of it; without a listener, an error while nobody reads would end the process.
+    // Readers get the error; without a listener, an error while there is no reader would end the process.
     answer.body.on("error", () => {});
   }
 
   /** The failure as callers know it. */
-  told(call: Call, failure: unknown): Error {
+  describeError(call: Call, failure: unknown): Error {
     if (failure instanceof KubeApiError || failure instanceof TransportError) return failure;
     return new TransportError(`${this.name(call)}: ${messageOf(failure)}`, { cause: failure });
   }

@@ -23,20 +23,20 @@ export interface Authenticator {
 export interface AuthOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Whether a plugin may ask a user who sits at our standard input. */
+  /** Whether a plugin may prompt a user at our standard input. */
   readonly stdinIsTerminal?: boolean;
 }
 
 export function authenticatorFor(access: KubeAccess, options: AuthOptions): Authenticator {
   const { user, cluster } = access;
-  // Secrets do not go over a connection that anybody can read.
-  if (cluster.server.protocol !== "https:") return new FixedAuthenticator({ ...nobody });
+  // Secrets are not sent over an unencrypted connection.
+  if (cluster.server.protocol !== "https:") return new FixedAuthenticator({ ...anonymous });
   const hasOwn = user.token || user.tokenFile || user.basic || user.clientCertificate;
   if (user.exec && !hasOwn) return new ExecAuthenticator(user.exec, cluster, options);
   return new FixedAuthenticator(user, options);
 }
 
-const nobody: UserAccess = {
+const anonymous: UserAccess = {
   clientCertificate: undefined,
   token: undefined,
   tokenFile: undefined,

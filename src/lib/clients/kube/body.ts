@@ -22,7 +22,7 @@ export async function readText(answer: Answer, maxBytes: number): Promise<string
 function unpacked(answer: Answer): Readable {
   if (answer.headers["content-encoding"] !== "gzip") return answer.body;
   const gunzip = createGunzip();
-  // pipe() tells neither side when the other one breaks.
+  // pipe() does not notify either side when the other one breaks.
   answer.body.on("error", (error) => gunzip.destroy(error));
   answer.body.on("close", () => {
     if (!answer.body.readableEnded) gunzip.destroy(new Error(brokenOff));

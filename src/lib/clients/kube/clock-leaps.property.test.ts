@@ -11,7 +11,7 @@ unmovedByLeaps("how long a silent watch is kept", 200_000, async (clock) => {
   guard.signal.addEventListener("abort", () => seen.push(`${clock.elapsedMs} ended`));
   for (const pauseMs of [10_000, 50_000, 40_000]) {
     await clock.advance(pauseMs);
-    guard.heard();
+    guard.received();
   }
   await clock.advance(100_000);
   return seen;

@@ -88,28 +88,28 @@ async function begin(transport: HttpKubeTransport) {
 
 describe("a server that was away", { timeout: 30_000 }, () => {
   for (const protocol of ["h2", "http"] as const)
-    it(`is told to be back with the first connection after one that failed, over ${protocol}`, async (t) => {
+    it(`is notified with the first connection after one that failed, over ${protocol}`, async (t) => {
       const first = await TestApiServer.start(protocol, watchOrAnswer);
       const transport = client(t, first.url);
       const sharing = HttpKubeTransport.sharing(transport, { qps: 0, burst: 0 });
-      let told = 0;
-      const stopListening = sharing.onBack(() => told++);
-      const ask = () => transport.request({ method: "GET", path: "/" });
-      await ask();
+      let notified = 0;
+      const stopListening = sharing.onBack(() => notified++);
+      const get = () => transport.request({ method: "GET", path: "/" });
+      await get();
       await first.close();
-      for (let i = 0; i < 2; i++) await failure(ask());
-      assert.equal(told, 0);
+      for (let i = 0; i < 2; i++) await failure(get());
+      assert.equal(notified, 0);
       const second = await TestApiServer.start(protocol, watchOrAnswer, {}, first.port);
       t.after(() => second.close());
-      await Promise.all([ask(), ask(), begin(transport)]);
-      assert.equal(told, 1);
+      await Promise.all([get(), get(), begin(transport)]);
+      assert.equal(notified, 1);
       stopListening();
       await second.close();
-      await failure(ask());
+      await failure(get());
       const third = await TestApiServer.start(protocol, watchOrAnswer, {}, first.port);
       t.after(() => third.close());
-      await ask();
-      assert.equal(told, 1, "nobody listens any more");
+      await get();
+      assert.equal(notified, 1, "no listener is left");
     });
 });
 
@@ -129,7 +129,7 @@ describe("HTTP/2 connections", { timeout: 30_000 }, () => {
     assert.equal(server.sockets.length, 20);
   });
 
-  it("a server that says goodbye keeps the streams it has and gets no new ones on that connection", async (t) => {
+  it("after GOAWAY a server keeps the streams it has and gets no new ones on that connection", async (t) => {
     const sessions: ServerHttp2Session[] = [];
     let write: (text: string) => void = () => {};
     const server = await serve(t, (request, response, seen) => {
@@ -141,15 +141,15 @@ describe("HTTP/2 connections", { timeout: 30_000 }, () => {
     const reader = await begin(transport);
     const before = sessions[0];
     before?.goaway();
-    let asked = 0;
-    // The goodbye is on its way while we ask.
+    let requestCount = 0;
+    // The GOAWAY is in flight while we send the request.
     while (server.sockets.length < 2) {
       await transport.request({ method: "POST", path: "/", body: {} });
-      asked++;
+      requestCount++;
     }
     write("more\n");
     assert.equal(Buffer.from((await reader.next()).value).toString(), "more\n");
-    assert.equal(server.requests.length, asked + 1, "nothing was sent twice");
+    assert.equal(server.requests.length, requestCount + 1, "nothing was sent twice");
   });
 
   it("a connection on which nothing comes back is given up after a ping without answer", async (t) => {
@@ -234,7 +234,7 @@ describe("HTTP/2 connections", { timeout: 30_000 }, () => {
     assert.equal(silent.length, 1);
   });
 
-  it("after close() nothing is asked and no timer is left", async (t) => {
+  it("after close() nothing is sent and no timer is left", async (t) => {
     const clock = new FakeClock();
     const server = await serve(t, watchOrAnswer);
     const transport = client(t, server.url, { clock });
@@ -278,7 +278,7 @@ describe("rate and further tries", { timeout: 30_000 }, () => {
     );
   });
 
-  it("waits as long as Retry-After says, and ends with the signal", async (t) => {
+  it("waits as long as Retry-After, and ends with the signal", async (t) => {
     const clock = new FakeClock();
     const server = await serve(t, (_request, response) =>
       json(response, server.requests.length === 1 ? 503 : 200, {}, { "retry-after": "5" }),
@@ -301,7 +301,7 @@ describe("rate and further tries", { timeout: 30_000 }, () => {
     assert.equal((await aborted).name, "AbortError");
   });
 
-  it("a server that always says later is asked 11 times", async (t) => {
+  it("a server that always returns Retry-After is tried 11 times", async (t) => {
     const seen: number[] = [];
     const server = await serve(t, (_request, response) => json(response, 429, {}, { "retry-after": "0" }));
     const transport = client(t, server.url, { onAnswer: ({ status }) => seen.push(status) });

@@ -13,13 +13,14 @@ import { certificateAuthority, type KeyPair, PemFiles } from "./pem-files.ts";
 import { type Environment, proxyFor } from "./proxy.ts";
 import type { AuthorityRead } from "./request-metrics.ts";
 
-/** Whoever finds the way blocked asks again in time: TCP by itself would ask ever more seldom. */
+/** Keep-alive probes find a broken path in time: TCP by itself would retry ever more seldom. */
 const dialDeadlineMs = 10_000;
 const maxOpenings = 20;
 
 /**
- * The connections to one server. Exchanges share one as long as it has room. When our certificate or the authority changes,
- * all of them are renewed: those under way are finished on the old connection, streams are told through `onRenewed`.
+ * The connections to one server. Exchanges share one as long as it has capacity. When our certificate or the CA
+ * changes, all of them are renewed: those in progress are finished on the old connection, streams are notified through
+ * `onRenewed`.
  */
 export class Connections {
   readonly #cluster: ClusterAccess;
@@ -67,7 +68,7 @@ export class Connections {
       if (link) return this.#watched(link, exchange);
       // Many who wait may fill a new one. But a server that is going away may refuse all, as fast as we connect.
       if (opened >= maxOpenings) throw new Error("the server takes no requests on new connections");
-      // Whoever needs a connection while one is being opened waits for that one.
+      // A caller that needs a connection while one is being opened waits for that one.
       this.#opening ??= this.#open().finally(() => {
         this.#opening = undefined;
       });
@@ -104,7 +105,7 @@ export class Connections {
   async #open(): Promise<void> {
     const identity = this.#identity;
     const link = await this.#inTime(async (signal) => this.#link(await this.#dial(signal), signal));
-    // The identity changed meanwhile: nobody may use this one.
+    // The identity changed meanwhile: this connection must not be used.
     if (identity !== this.#identity || this.#closed.signal.aborted) link.destroy();
     else this.#links.push(link);
   }

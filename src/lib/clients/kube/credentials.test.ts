@@ -34,7 +34,7 @@ class MovableClock implements Clock {
 
 const authority = { "certificate-authority-data": base64(fixture("ca.pem")) };
 
-/** Says who the server thinks one is; nobody gets a 401. */
+/** Returns the identity that the server sees; an unknown client gets a 401. */
 async function whoAmI(t: TestContext, protocol: "h2" | "https" = "h2", accepts = (_who: string) => true) {
   const server = await TestApiServer.start(protocol, (request, response, seen) => {
     const who = seen.headers.authorization ?? seen.client;
@@ -124,12 +124,12 @@ describe("who we are", { timeout: 30_000 }, () => {
   for (const { name, user, who } of users) {
     it(name, async (t) => {
       const server = await whoAmI(t);
-      const { who: asked } = await connect(t, {
+      const { who: identity } = await connect(t, {
         dir: await folder(t),
         cluster: { server: server.url, ...authority },
         user,
       });
-      assert.equal(await asked(), who);
+      assert.equal(await identity(), who);
     });
   }
 
@@ -304,7 +304,7 @@ describe("trust", { timeout: 30_000 }, () => {
       cluster: { ...authority, "tls-server-name": "elsewhere.internal" },
       error: /elsewhere\.internal/,
     },
-    { name: "insecure-skip-tls-verify trusts anybody", cluster: { "insecure-skip-tls-verify": true } },
+    { name: "insecure-skip-tls-verify trusts any server", cluster: { "insecure-skip-tls-verify": true } },
     { name: "the system does not know our authority", cluster: {}, error: /not signed by/ },
   ];
   for (const { name, cluster, error } of cases) {
@@ -374,7 +374,7 @@ describe("token file", { timeout: 30_000 }, () => {
   });
 });
 
-/** A plugin that counts its runs in a file and writes what the test says, $N being the number of the run. */
+/** A plugin that counts its runs in a file and writes what the test defines, $N being the number of the run. */
 async function script(
   dir: string,
   statusFields: string,
@@ -599,7 +599,7 @@ describe("exec plugin", { timeout: 30_000 }, () => {
     },
   ];
   for (const { name, exec, error } of failing) {
-    it(`${name} is an error with its words`, async (t) => {
+    it(`${name} is an error with its output`, async (t) => {
       const server = await whoAmI(t);
       const { who } = await connect(t, {
         dir: await folder(t),

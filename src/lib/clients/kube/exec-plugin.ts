@@ -12,7 +12,7 @@ const deadlineMs = 60_000;
 const maxOutput = 1024 * 1024;
 const maxComplaint = 2048;
 
-/** Asks a program of the user's for credentials and keeps them until they expire or the server refuses them. */
+/** Runs the user's credential plugin and keeps the credentials until they expire or the server refuses them. */
 export class ExecAuthenticator implements Authenticator {
   readonly #plugin: ExecPlugin;
   readonly #cluster: ClusterAccess;
@@ -21,7 +21,7 @@ export class ExecAuthenticator implements Authenticator {
   readonly #stdinIsTerminal: boolean;
   readonly #authority: PemFiles<string> | undefined;
   #known: { credentials: Credentials; expiresAt: WallTime | undefined } | undefined;
-  #asking: Promise<Credentials> | undefined;
+  #refreshing: Promise<Credentials> | undefined;
 
   constructor(plugin: ExecPlugin, cluster: ClusterAccess, options: AuthOptions) {
     this.#plugin = plugin;
@@ -38,7 +38,7 @@ export class ExecAuthenticator implements Authenticator {
 
   async current(signal?: AbortSignal): Promise<Credentials> {
     if (this.#known && !this.#isExpired(this.#known)) return this.#known.credentials;
-    return orAbort(this.#ask(), signal);
+    return orAbort(this.#refresh(), signal);
   }
 
   #isExpired({ expiresAt }: { expiresAt: WallTime | undefined }): boolean {
@@ -46,9 +46,9 @@ export class ExecAuthenticator implements Authenticator {
   }
 
   async refused(credentials: Credentials, signal?: AbortSignal): Promise<boolean> {
-    // Somebody else was refused with the same ones and has asked already.
+    // Another caller was refused with the same ones and has refreshed them already.
     if (this.#known && this.#known.credentials !== credentials) return true;
-    const fresh = await orAbort(this.#ask(), signal);
+    const fresh = await orAbort(this.#refresh(), signal);
     return (
       fresh.authorization !== credentials.authorization ||
       fresh.clientCertificate !== credentials.clientCertificate
@@ -56,11 +56,11 @@ export class ExecAuthenticator implements Authenticator {
   }
 
   /** One run at a time, however many requests wait for it; who gives up does not end it for the others. */
-  #ask(): Promise<Credentials> {
-    this.#asking ??= this.#run().finally(() => {
-      this.#asking = undefined;
+  #refresh(): Promise<Credentials> {
+    this.#refreshing ??= this.#run().finally(() => {
+      this.#refreshing = undefined;
     });
-    return this.#asking;
+    return this.#refreshing;
   }
 
   async #run(): Promise<Credentials> {
@@ -150,14 +150,15 @@ export class ExecAuthenticator implements Authenticator {
       });
       child.on("close", (code, signal) => {
         cancel();
-        const said = complaint.trim();
-        const words = said ? `: ${said}` : "";
-        if (late) reject(new Error(`did not end within ${deadlineMs / 1000} s${words}`));
+        const stderrText = complaint.trim();
+        const detail = stderrText ? `: ${stderrText}` : "";
+        if (late) reject(new Error(`did not end within ${deadlineMs / 1000} s${detail}`));
         else if (tooMuch) reject(new Error(`wrote more than ${maxOutput} bytes`));
         else if (code !== 0)
-          reject(new Error(`${signal ? `ended by ${signal}` : `failed with exit code ${code}`}${words}`));
+          reject(new Error(`${signal ? `ended by ${signal}` : `failed with exit code ${code}`}${detail}`));
         else {
-          if (said) this.#logger.info("Credential plugin wrote to stderr", { command, output: said });
+          if (stderrText)
+            this.#logger.info("Credential plugin wrote to stderr", { command, output: stderrText });
           resolve(output);
         }
       });

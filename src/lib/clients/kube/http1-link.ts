@@ -60,7 +60,7 @@ export class Http1Link implements Link {
   }
 
   suspect(): void {
-    // Whoever got no answer has ended his connection; nobody else is on it.
+    // A request without a response has ended its connection, which is not shared.
   }
 
   retire(): void {
@@ -106,7 +106,7 @@ class DialingAgent extends Agent {
     return undefined;
   }
 
-  /** Connections that nobody uses go now, the others when their exchange has ended. */
+  /** Idle connections are closed now, the others when their exchange has ended. */
   retire(): void {
     this.#first?.destroy();
     this.maxFreeSockets = 0;

@@ -5,13 +5,13 @@ import { abortError, errnoOf, messageOf } from "../../base/errors.ts";
 import type { MonotonicTime } from "../../base/time.ts";
 import { type Answer, type Exchange, type Link, LinkLost } from "./link.ts";
 
-/** A connection on which nobody answers a ping is dead, however long TCP may still hope. */
+/** A connection on which a ping is not answered is dead, however long TCP may still retry. */
 const pingEveryMs = 30_000;
 const pingDeadlineMs = 15_000;
 const suspectDeadlineMs = 5_000;
 
-// The default windows of 64 KiB would make each large list wait for many round trips. A stream that nobody reads holds up
-// itself only: node gives the connection's window back as soon as the bytes are here.
+// The default windows of 64 KiB would make each large list wait for many round trips. An unread stream blocks only
+// itself: node returns the connection's window as soon as the bytes have arrived.
 const streamWindow = 512 * 1024;
 const connectionWindow = 4 * 1024 * 1024;
 
@@ -54,7 +54,7 @@ export class Http2Link implements Link {
     this.#pingLater();
   }
 
-  /** Resolves when the server has said how many streams it takes. A certificate that it refuses is known by then, too. */
+  /** Resolves when the server has announced how many streams it accepts. A rejected certificate is known by then, too. */
   ready(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const onAbort = () => this.destroy();
@@ -161,7 +161,7 @@ export class Http2Link implements Link {
   #ping(deadlineMs: number): void {
     if (this.#session.destroyed) return;
     const dueAt = msFromNow(this.#clock, deadlineMs);
-    // Who asks again and again must not put off the end.
+    // Repeated calls must not postpone the end.
     if (this.#pingDueAt !== undefined && this.#pingDueAt <= dueAt) return;
     this.#cancelPing();
     this.#pingDueAt = dueAt;

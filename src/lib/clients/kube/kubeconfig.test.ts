@@ -91,7 +91,7 @@ users:
     assert.equal(command("/bin/get-token"), "/bin/get-token");
   });
 
-  it("v1beta1 plugins need not say their interactive mode", () => {
+  it("v1beta1 plugins need not set their interactive mode", () => {
     const beta = { apiVersion: "client.authentication.k8s.io/v1beta1", command: "x" };
     const access = parseKubeconfig(kubeconfig(server, { exec: beta }), file);
     assert.equal(access.user.exec?.interactiveMode, "IfAvailable");
@@ -133,7 +133,7 @@ users:
       message: /users\[0\]\.user\.token: must be a string/,
     },
     {
-      name: "a word as flag",
+      name: "a string as flag",
       text: kubeconfig({ ...server, "insecure-skip-tls-verify": "maybe" }, {}),
       message: /insecure-skip-tls-verify: must be true or false/,
     },
@@ -153,7 +153,7 @@ users:
       message: /client-key: is missing/,
     },
     {
-      name: "two ways to say who one is",
+      name: "two kinds of credentials",
       text: kubeconfig(server, { token: "t", username: "u", password: "p" }),
       message: /token: cannot be used together with username and password/,
     },
@@ -208,7 +208,7 @@ users:
     });
   }
 
-  it("all mistakes are told at once", () => {
+  it("all errors are reported at once", () => {
     const text = kubeconfig({ server: "" }, { token: 1, as: "x" });
     assert.throws(
       () => parseKubeconfig(text, file),
@@ -230,7 +230,7 @@ describe("loadKubeconfig", () => {
     assert.equal((await loadKubeconfig(path)).cluster.certificateAuthority?.kind, "file");
   });
 
-  it("says that there is no kubeconfig", async () => {
+  it("reports that there is no kubeconfig", async () => {
     await assert.rejects(loadKubeconfig("/does/not/exist"), {
       message: "kubeconfig /does/not/exist: there is no file /does/not/exist",
     });

@@ -81,7 +81,7 @@ export function parseKubeconfig(text: string, file: string): KubeAccess {
   const userName = chosen?.text("user");
   if (chosen && clusterName === undefined) chosen.problem("cluster", "is not set");
   const cluster = clusterName === undefined ? undefined : entry(root, "clusters", "cluster", clusterName);
-  // A context without a user is somebody unknown, which a server may allow.
+  // A context without a user is anonymous, which a server may allow.
   const user =
     userName === undefined ? new Fields({}, file, origins) : entry(root, "users", "user", userName);
   const clusterAccess = cluster && readCluster(cluster);
@@ -129,7 +129,7 @@ function readCluster(fields: Fields): ClusterAccess | undefined {
   if (access.insecureSkipTlsVerify && access.certificateAuthority) {
     fields.problem(
       "insecure-skip-tls-verify",
-      "cannot be true together with a certificate authority: one says whom to trust, the other to trust anybody",
+      "cannot be true together with a certificate authority: one specifies whom to trust, the other to trust any server",
     );
   }
   return server && { server, ...access };
@@ -152,7 +152,7 @@ function proxyUrl(fields: Fields): URL | undefined {
   if (proxy === undefined) return undefined;
   const url = URL.parse(proxy);
   if (url && (url.protocol === "http:" || url.protocol === "https:")) return url;
-  // The words of the value stay out: it may hold a password.
+  // The value is left out of the message: it may hold a password.
   fields.problem("proxy-url", "is not a URL of a proxy that is supported: http or https");
   return undefined;
 }
@@ -169,7 +169,7 @@ function readUser(fields: Fields, file: string): UserAccess {
   if (basic && (token || tokenFile)) {
     fields.problem(token ? "token" : "tokenFile", "cannot be used together with username and password");
   }
-  // To leave these out would be to act as somebody else than the file says.
+  // Ignoring these would mean to act as another user than the file specifies.
   for (const name of ["as", "as-uid", "as-groups", "as-user-extra", "auth-provider"]) {
     if (fields.raw(name) != null) fields.problem(name, "is not supported");
   }

@@ -14,7 +14,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Readable;
-  /** To be asked when the body has ended: a lost connection may look just like the end of it. */
+  /** To be checked when the body has ended: a lost connection may look just like the end of it. */
   isWhole(): boolean;
 }
 
@@ -38,7 +38,7 @@ export interface Link {
   /** False when it is full or going away: another one has to be opened. */
   hasRoom(): boolean;
   exchange(exchange: Exchange): Promise<Answer>;
-  /** An exchange got no answer in time: is anybody there? */
+  /** An exchange timed out: check that the server is alive. */
   suspect(): void;
   /** Takes no new exchanges and goes when those under way have ended. */
   retire(): void;

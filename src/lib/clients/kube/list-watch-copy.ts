@@ -20,7 +20,7 @@ export class ObjectCopy<T> {
   readonly #firstList = Promise.withResolvers<void>();
   #version = "";
   #hasSynced = false;
-  #told = false;
+  #reported = false;
   #lastRead: T | undefined;
 
   constructor(options: ObjectCopyOptions<T>) {
@@ -68,8 +68,8 @@ export class ObjectCopy<T> {
     }
     const changes = this.#store.replace(readable, unreadable);
     this.#version = version;
-    this.#tell(changes);
-    if (!this.#hasSynced) this.#told = true;
+    this.#report(changes);
+    if (!this.#hasSynced) this.#reported = true;
     this.#hasSynced = true;
     this.endBatch();
     this.#firstList.resolve();
@@ -82,26 +82,26 @@ export class ObjectCopy<T> {
     if (!version || isOlderVersion(version.resourceVersion, this.#version)) return;
     this.#version = version.resourceVersion;
     if (type === "DELETED")
-      this.#tell(this.#store.remove(version, incoming.ok ? incoming.object : undefined));
+      this.#report(this.#store.remove(version, incoming.ok ? incoming.object : undefined));
     // Of an object that cannot be read any more the version before stays: to be unreadable is not to be gone.
-    else if (incoming.ok) this.#tell(this.#store.put(incoming));
+    else if (incoming.ok) this.#report(this.#store.put(incoming));
   }
 
-  /** Nothing has changed up to this version but what was told. */
+  /** Nothing has changed up to this version but what was reported. */
   completeUpTo(version: string): void {
     if (!isOlderVersion(version, this.#version)) this.#version = version;
   }
 
-  /** For now there is no more to tell. */
+  /** For now there are no more changes. */
   endBatch(): void {
-    if (!this.#told) return;
-    this.#told = false;
+    if (!this.#reported) return;
+    this.#reported = false;
     this.#call(() => this.#o.onBatch?.());
   }
 
-  #tell(changes: readonly Change<T>[]): void {
+  #report(changes: readonly Change<T>[]): void {
     if (changes.length === 0) return;
-    this.#told = true;
+    this.#reported = true;
     for (const change of changes) this.#call(() => this.#o.onChange?.(change));
   }
 

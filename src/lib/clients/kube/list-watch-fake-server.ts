@@ -23,7 +23,7 @@ export interface FakeServerOptions {
   faults: number;
   streamedLists: "served" | "refused" | "ignored";
   pages: boolean;
-  /** How it says that a version is too old to watch from. */
+  /** How it reports that a version is too old to watch from. */
   gone: "answer" | "event";
   /** Also refuses to list from a version that is too old. */
   forgetful: boolean;
@@ -32,7 +32,7 @@ export interface FakeServerOptions {
 const expired = () =>
   new KubeApiError({ status: 410, reason: "Expired", message: "too old resource version" });
 
-/** The API server of a bad day, in memory: its whole history is kept so that a test can ask what was true when. */
+/** An API server with faults, in memory: its whole history is kept so that a test can query what was true when. */
 export class FakeServer implements KubeTransport {
   readonly history: HistoryEvent[] = [];
   lists = 0;
@@ -85,7 +85,7 @@ export class FakeServer implements KubeTransport {
   close(): void {}
 
   async request<T>({ query = {}, signal, timeoutMs = 60_000 }: KubeRequest): Promise<T> {
-    await this.#trouble(signal, timeoutMs);
+    await this.#fail(signal, timeoutMs);
     if (!query.continue) this.lists++;
     const from = Number(query.resourceVersion ?? -1);
     if (this.#o.forgetful && from > 0 && from < this.#compacted) throw expired();
@@ -103,14 +103,14 @@ export class FakeServer implements KubeTransport {
   }
 
   async stream({ query = {}, signal }: KubeStreamRequest): Promise<AsyncIterable<Uint8Array>> {
-    await this.#trouble(signal, 30_000);
+    await this.#fail(signal, 30_000);
     const initial = query.sendInitialEvents === true;
     if (initial && this.#o.streamedLists === "refused")
       throw new KubeApiError({ status: 422, reason: "Invalid", message: "sendInitialEvents is forbidden" });
     const from = Number(query.resourceVersion ?? -1);
     const isGone = !initial && from < this.#compacted;
     if (isGone && this.#o.gone === "answer") throw expired();
-    // At worst it tells some of what it has told before once more.
+    // At worst it repeats some of its events.
     const again = this.#fault() ? this.#o.below(4) : 0;
     const sent = initial ? this.#snapshot(from) : Math.max(from - again, this.#compacted);
     const lines = isGone ? [gone] : initial ? this.#initialLines(sent) : [];
@@ -128,7 +128,7 @@ export class FakeServer implements KubeTransport {
       this.#moreLines(watch);
       if (watch.lines.length === 0) {
         if (watch.ends) return;
-        await this.#news(signal, Math.min(msUntil(clock, endAt), 60_000));
+        await this.#change(signal, Math.min(msUntil(clock, endAt), 60_000));
         if (!signal.aborted && below(2) === 0) watch.lines.push(bookmarkLine(watch.sent, false));
         continue;
       }
@@ -171,7 +171,7 @@ export class FakeServer implements KubeTransport {
     return this.#o.streamedLists === "served" ? [...lines, bookmarkLine(at, true)] : lines;
   }
 
-  /** A version at least as new as asked for (any for 0, the newest without one), or of a server that lags behind. */
+  /** A version at least as new as requested (any for 0, the newest without one), or of a server that lags behind. */
   #snapshot(from: number): number {
     if (from < 0 || this.#faults === 0) return this.#version;
     if (from > this.#version)
@@ -191,7 +191,7 @@ export class FakeServer implements KubeTransport {
     return this.#o.below(100) < this.#faults;
   }
 
-  async #trouble(signal: AbortSignal | undefined, timeoutMs: number): Promise<void> {
+  async #fail(signal: AbortSignal | undefined, timeoutMs: number): Promise<void> {
     await this.#pause(signal);
     if (!this.#fault()) return;
     switch (this.#o.below(6)) {
@@ -225,7 +225,7 @@ export class FakeServer implements KubeTransport {
     await sleep(this.#o.clock, 3_600_000, signal).catch(() => {});
   }
 
-  async #news(signal: AbortSignal, atMostMs: number): Promise<void> {
+  async #change(signal: AbortSignal, atMostMs: number): Promise<void> {
     const woken = new AbortController();
     const wake = () => woken.abort();
     signal.addEventListener("abort", wake, { once: true });

@@ -7,7 +7,7 @@ export type Incoming<T> =
   | ({ readonly ok: true } & Stored<T>)
   | { readonly ok: false; readonly version: ObjectVersion | undefined; readonly reason: string };
 
-/** Turns what came into what is kept. That one object cannot be read says nothing about any other. */
+/** Converts received objects into those that are kept. One object that cannot be decoded does not affect any other. */
 export function readObject<T>(raw: RawObject, transform: (raw: RawObject) => T): Incoming<T> {
   const version = versionOf(raw);
   if (!version) return { ok: false, version, reason: "it has no name or no resource version" };

@@ -17,7 +17,7 @@ export interface ListQuestion {
   pageSize: number;
   timeoutMs: number;
   signal: AbortSignal;
-  /** Takes each page as it comes, so that nobody has to hold all of them; `restart` says to forget those before. */
+  /** Takes each page as it comes, so that not all of them have to be in memory; `restart` discards those before. */
   page: (items: RawObject[]) => void;
   restart: () => void;
 }
@@ -27,32 +27,35 @@ export interface Listed {
   paged: boolean;
 }
 
-/** Asks for all objects, page by page. When the pages expire on the way, for all of them in one answer. */
+/** Requests all objects, page by page. When the pages expire on the way, all of them in one response. */
 export async function listPages(question: ListQuestion): Promise<Listed> {
   const { from, pageSize, page, restart } = question;
-  const first = await ask(question, { resourceVersion: from || undefined, limit: pageSize || undefined });
+  const first = await fetchPage(question, {
+    resourceVersion: from || undefined,
+    limit: pageSize || undefined,
+  });
   page(first.items);
   let next = first.next;
   const paged = next !== "";
   while (next !== "") {
     try {
       // A continuation stands for the version that it continues: to name one beside it is refused.
-      const more = await ask(question, { continue: next, limit: pageSize || undefined });
+      const more = await fetchPage(question, { continue: next, limit: pageSize || undefined });
       page(more.items);
       next = more.next;
     } catch (error) {
       if (failureOf(error) !== "expired") throw error;
       restart();
-      const whole = await ask(question, { resourceVersion: from || undefined });
+      const whole = await fetchPage(question, { resourceVersion: from || undefined });
       page(whole.items);
       return { resourceVersion: whole.resourceVersion, paged };
     }
   }
-  // Of the first page: should a server's pages not be of one moment, the watch tells again what the later ones knew.
+  // Of the first page: should a server's pages not be of one moment, the watch repeats what the later ones contained.
   return { resourceVersion: first.resourceVersion, paged };
 }
 
-async function ask(question: ListQuestion, query: Query) {
+async function fetchPage(question: ListQuestion, query: Query) {
   const { transport, path, selectors, timeoutMs, signal } = question;
   const answer = await transport.request<ListAnswer | undefined>({
     method: "GET",

@@ -18,7 +18,7 @@ const failures: [string, unknown, ReturnType<typeof failureOf>][] = [
     answer(504, { details: { causes: [{ reason: "ResourceVersionTooLarge" }] } }),
     "expired",
   ],
-  ["too large, as words", answer(504, { message: "Too large resource version: 9, current: 3" }), "expired"],
+  ["too large, as text", answer(504, { message: "Too large resource version: 9, current: 3" }), "expired"],
   ["a timeout", answer(504), "unavailable"],
   ["400", answer(400), "refused"],
   ["404", answer(404), "refused"],
@@ -27,7 +27,7 @@ const failures: [string, unknown, ReturnType<typeof failureOf>][] = [
   ["403", answer(403), "unavailable"],
   ["429", answer(429), "unavailable"],
   ["500", answer(500), "unavailable"],
-  ["nobody there", down, "unavailable"],
+  ["no response", down, "unavailable"],
   ["a spoiled line", garbled, "refused"],
 ];
 
@@ -51,7 +51,7 @@ const unstreamed = (step: Step): Next => ({ ...now(step), unstreamed: true });
 
 const plans: [string, Step, Outcome, Next][] = [
   ["after a list, watch from there", list("0"), { kind: "listed", resourceVersion: "9" }, now(watch("9"))],
-  ["a list of a server that lags behind: ask for the newest", list("9"), { kind: "stale" }, now(list(""))],
+  ["a list of a server that lags behind: request the newest", list("9"), { kind: "stale" }, now(list(""))],
   ["no list: the same later", list("0"), failed(down), later(list("0"))],
   ["no such version to list from: the newest, at once", list("9"), failed(gone), now(list(""))],
   ["not even the newest: later", list(""), failed(gone), later(list(""))],
@@ -91,7 +91,7 @@ const plans: [string, Step, Outcome, Next][] = [
 for (const [rule, step, outcome, next] of plans)
   test(rule, () => assert.deepEqual(nextStep(step, outcome), next));
 
-test("a watch asks for bookmarks; one that begins with a list also for all objects", () => {
+test("a watch requests bookmarks; one that begins with a list also all objects", () => {
   const query = { watch: true, allowWatchBookmarks: true };
   assert.deepEqual(watchQuery({ do: "watch", from: "9" }), { ...query, resourceVersion: "9" });
   assert.deepEqual(watchQuery({ do: "stream-list", from: "" }), {

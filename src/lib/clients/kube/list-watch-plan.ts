@@ -16,9 +16,12 @@ export type WatchStep = Exclude<Step, { do: "list" }>;
 
 export type Outcome =
   | { readonly kind: "listed"; readonly resourceVersion: string }
-  /** The list is older than what was asked for. */
+  /** The list is older than requested. */
   | { readonly kind: "stale" }
-  /** A watch that was opened has ended, by an error or because the stream did. `useful`: it brought news, or it held. */
+  /**
+   * A watch that was opened has ended, by an error or because the stream did. `useful`: it delivered events, or it
+   * lasted.
+   */
   | {
       readonly kind: "watched";
       readonly resourceVersion: string;
@@ -53,7 +56,7 @@ export function failureOf(error: unknown): Failure {
   if (!(error instanceof KubeApiError)) return "unavailable";
   const { status, reason, details, message } = error;
   if (status === 410 || reason === "Expired" || reason === "Gone") return "expired";
-  // The server has never heard of a version that new: it was set up anew, or restored.
+  // The server does not know a version that new: it was set up again, or restored.
   const causes = Array.isArray(details?.causes) ? details.causes : [];
   if (causes.some((cause) => cause.reason === "ResourceVersionTooLarge")) return "expired";
   if (/too large resource version/i.test(message)) return "expired";

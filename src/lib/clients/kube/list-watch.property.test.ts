@@ -12,36 +12,36 @@ const names = ["a", "b", "c", "d", "e"];
 
 const versionOf = (object: FakeObject) => Number(object.metadata.resourceVersion);
 
-/** Believes what it is told, and complains about anything that cannot be a history. */
+/** Applies the events it receives, and fails on anything that cannot be a history. */
 class Consumer {
   readonly view = new Map<string, FakeObject>();
   readonly #newest = new Map<string, number>();
   readonly #server: FakeServer;
-  told = 0;
+  reported = 0;
 
   constructor(server: FakeServer) {
     this.#server = server;
   }
 
   take(change: Change<FakeObject>): void {
-    this.told++;
+    this.reported++;
     const { type, key, object } = change;
     const before = this.view.get(key);
     const what = `${type} ${key} at ${versionOf(object)}, known is ${before && versionOf(before)}`;
     const newest = this.#newest.get(key) ?? 0;
     switch (type) {
       case "added":
-        assert.equal(before, undefined, `${what}: a deletion was lost, or it is told twice`);
+        assert.equal(before, undefined, `${what}: a deletion was lost, or an addition was repeated`);
         assert.ok(versionOf(object) > newest, `${what}: it was known to be over`);
         break;
       case "updated":
-        assert.equal(change.before, before, `${what}: not from what was told before`);
+        assert.equal(change.before, before, `${what}: does not follow the previous event`);
         assert.equal(object.metadata.uid, before?.metadata.uid, `${what}: another object`);
-        assert.ok(versionOf(object) > newest, `${what}: older than what was told, or told twice`);
+        assert.ok(versionOf(object) > newest, `${what}: older than the previous event, or repeated`);
         break;
       case "deleted":
-        assert.equal(object.metadata.uid, before?.metadata.uid, `${what}: another object, or told twice`);
-        assert.ok(versionOf(object) >= newest, `${what}: older than what was told`);
+        assert.equal(object.metadata.uid, before?.metadata.uid, `${what}: another object, or repeated`);
+        assert.ok(versionOf(object) >= newest, `${what}: older than the previous event`);
         assert.ok(this.#server.wasDeleted(object.metadata.uid), `${what}: it was not`);
         break;
       default:
@@ -130,17 +130,17 @@ async function live(seed: number): Promise<number> {
   await clock.advance(0);
   await listWatch.done;
   assert.equal(clock.pending, 0, "timers are left");
-  return consumer.told;
+  return consumer.reported;
 }
 
-test("on any bad day of the server: each change is told once and in order, and in the end the store is what the server has", async () => {
-  let told = 0;
+test("with any faults of the server: each change is reported once and in order, and in the end the store is what the server has", async () => {
+  let reported = 0;
   for (let seed = 1; seed <= histories; seed++) {
     try {
-      told += await live(seed);
+      reported += await live(seed);
     } catch (cause) {
       throw new Error(`history ${seed}`, { cause });
     }
   }
-  assert.ok(told > 10 * histories, `only ${told} changes were told: the histories show nothing`);
+  assert.ok(reported > 10 * histories, `only ${reported} changes were reported: the histories show nothing`);
 });

@@ -59,10 +59,10 @@ class FakeStream {
 
 type Answer = object | Error;
 
-/** Says what it is told to say, in this order, and notes what it was asked. */
+/** Responds as scripted, in this order, and records the requests. */
 class ScriptedTransport implements KubeTransport {
-  readonly asked: Query[] = [];
-  readonly askedAt: number[] = [];
+  readonly requests: Query[] = [];
+  readonly requestedAt: number[] = [];
   readonly answers: Answer[];
   readonly listeners = new Set<() => void>();
   readonly #clock: FakeClock;
@@ -90,8 +90,8 @@ class ScriptedTransport implements KubeTransport {
   }
 
   #next(query: Query): object {
-    this.asked.push(Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)));
-    this.askedAt.push(this.#clock.elapsedMs);
+    this.requests.push(Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)));
+    this.requestedAt.push(this.#clock.elapsedMs);
     const answer = this.answers.shift();
     if (!answer) throw down;
     if (answer instanceof Error) throw answer;
@@ -104,7 +104,7 @@ class ScriptedTransport implements KubeTransport {
 async function started(answers: Answer[], options: Partial<ListWatchOptions<RawObject>> = {}) {
   const clock = new FakeClock();
   const transport = new ScriptedTransport(clock, answers);
-  const told: string[] = [];
+  const reported: string[] = [];
   const listWatch = new ListWatch<RawObject>({
     name: "things",
     path: "/api/v1/things",
@@ -115,15 +115,15 @@ async function started(answers: Answer[], options: Partial<ListWatchOptions<RawO
       if (raw.broken) throw new Error("broken");
       return raw;
     },
-    onChange: ({ type, key, object }) => told.push(`${type} ${key} ${object.metadata?.resourceVersion}`),
-    onBatch: () => told.push("."),
+    onChange: ({ type, key, object }) => reported.push(`${type} ${key} ${object.metadata?.resourceVersion}`),
+    onBatch: () => reported.push("."),
     random: () => 0,
     ...options,
   });
   const stop = new AbortController();
   await listWatch.start(stop.signal);
   await clock.advance(0);
-  return { clock, transport, told, listWatch, stop };
+  return { clock, transport, reported, listWatch, stop };
 }
 
 const watchFrom = (version: number) => ({
@@ -133,9 +133,9 @@ const watchFrom = (version: number) => ({
   timeoutSeconds: 300,
 });
 
-test("lists what the server has at hand, then watches from there, and tells of both", async () => {
+test("lists what the server has cached, then watches from there, and reports both", async () => {
   const stream = new FakeStream();
-  const { clock, transport, told, listWatch } = await started(
+  const { clock, transport, reported, listWatch } = await started(
     [listOf(5, [thing("a", 3), thing("b", 4)]), stream],
     { fieldSelector: "spec.nodeName=n", labelSelector: "x=y" },
   );
@@ -143,22 +143,22 @@ test("lists what the server has at hand, then watches from there, and tells of b
   stream.send({ type: "MODIFIED", object: thing("a", 6) }, { type: "ADDED", object: thing("c", 7) });
   stream.send({ type: "DELETED", object: thing("b", 8) });
   await clock.advance(0);
-  assert.deepEqual(told, [
+  assert.deepEqual(reported, [
     ...["added ns/a 3", "added ns/b 4", "."],
     ...["updated ns/a 6", "added ns/c 7", "."],
     ...["deleted ns/b 8", "."],
   ]);
   const selectors = { fieldSelector: "spec.nodeName=n", labelSelector: "x=y" };
-  assert.deepEqual(transport.asked, [
+  assert.deepEqual(transport.requests, [
     { resourceVersion: "0", limit: 100, ...selectors },
     { ...watchFrom(5), ...selectors },
   ]);
 });
 
-test("a list without objects is synced too, and said to be complete", async () => {
-  const { told, listWatch } = await started([listOf(5, []), new FakeStream()]);
+test("a list without objects is synced too, and reported as complete", async () => {
+  const { reported, listWatch } = await started([listOf(5, []), new FakeStream()]);
   assert.ok(listWatch.hasSynced);
-  assert.deepEqual(told, ["."]);
+  assert.deepEqual(reported, ["."]);
 });
 
 test("goes on from the last version that it saw, be it an event's or a bookmark's", async () => {
@@ -170,12 +170,12 @@ test("goes on from the last version that it saw, be it an event's or a bookmark'
   streams[1]!.send(bookmark(9));
   streams[1]!.end(new TransportError("connection reset"));
   await clock.advance(0);
-  assert.deepEqual(transport.asked.slice(1), [watchFrom(5), watchFrom(6), watchFrom(9)]);
+  assert.deepEqual(transport.requests.slice(1), [watchFrom(5), watchFrom(6), watchFrom(9)]);
 });
 
 test("a 410, as an answer or as an event, leads to a list that is no older", async () => {
   const stream = new FakeStream();
-  const { clock, transport, told } = await started([
+  const { clock, transport, reported } = await started([
     listOf(5, [thing("a", 3), thing("b", 4)]),
     gone,
     listOf(9, [thing("b", 8)]),
@@ -189,8 +189,8 @@ test("a 410, as an answer or as an event, leads to a list that is no older", asy
     object: { kind: "Status", code: 410, reason: "Expired", message: "too old" },
   });
   await clock.advance(2000);
-  assert.deepEqual(told.slice(3), ["deleted ns/a 3", "updated ns/b 8", ".", "added ns/c 11", "."]);
-  const lists = transport.asked.filter((query) => !query.watch);
+  assert.deepEqual(reported.slice(3), ["deleted ns/a 3", "updated ns/b 8", ".", "added ns/c 11", "."]);
+  const lists = transport.requests.filter((query) => !query.watch);
   // Only a list in one piece is answered from the memory of a server that has not paged the first one.
   assert.deepEqual(lists, [
     { resourceVersion: "0", limit: 100 },
@@ -205,7 +205,7 @@ test("a server that was restored and knows no version that new: its newest is th
     reason: "Timeout",
     message: "Too large resource version: 50",
   });
-  const { clock, told, transport } = await started([
+  const { clock, reported, transport } = await started([
     listOf(50, [thing("a", 40), thing("b", 41)]),
     tooLarge,
     tooLarge,
@@ -213,13 +213,13 @@ test("a server that was restored and knows no version that new: its newest is th
     new FakeStream(),
   ]);
   await clock.advance(800);
-  assert.deepEqual(told.slice(3), ["deleted ns/b 41", "updated ns/a 10", "."]);
-  assert.deepEqual(transport.asked.at(-2), { limit: 100 });
-  assert.deepEqual(transport.asked.at(-1), watchFrom(20));
+  assert.deepEqual(reported.slice(3), ["deleted ns/b 41", "updated ns/a 10", "."]);
+  assert.deepEqual(transport.requests.at(-2), { limit: 100 });
+  assert.deepEqual(transport.requests.at(-1), watchFrom(20));
 });
 
-test("a list comes in pages; a server that pages is asked for pages again", async () => {
-  const { clock, transport, told } = await started(
+test("a list comes in pages; a server that pages gets paged requests again", async () => {
+  const { clock, transport, reported } = await started(
     [
       listOf(5, [thing("a", 1), thing("b", 2)], "next"),
       listOf(5, [thing("c", 3)]),
@@ -230,8 +230,8 @@ test("a list comes in pages; a server that pages is asked for pages again", asyn
     { pageSize: 2 },
   );
   await clock.advance(800);
-  assert.deepEqual(told.slice(0, 4), ["added ns/a 1", "added ns/b 2", "added ns/c 3", "."]);
-  assert.deepEqual(transport.asked.slice(0, 4), [
+  assert.deepEqual(reported.slice(0, 4), ["added ns/a 1", "added ns/b 2", "added ns/c 3", "."]);
+  assert.deepEqual(transport.requests.slice(0, 4), [
     { resourceVersion: "0", limit: 2 },
     { continue: "next", limit: 2 },
     watchFrom(5),
@@ -240,18 +240,18 @@ test("a list comes in pages; a server that pages is asked for pages again", asyn
 });
 
 test("pages that expire on the way are forgotten for a list in one piece", async () => {
-  const { transport, told } = await started(
+  const { transport, reported } = await started(
     [listOf(5, [thing("a", 1)], "next"), gone, listOf(9, [thing("b", 2)]), new FakeStream()],
     { pageSize: 1 },
   );
-  assert.deepEqual(told, ["added ns/b 2", "."]);
-  assert.deepEqual(transport.asked.slice(2), [{ resourceVersion: "0" }, watchFrom(9)]);
+  assert.deepEqual(reported, ["added ns/b 2", "."]);
+  assert.deepEqual(transport.requests.slice(2), [{ resourceVersion: "0" }, watchFrom(9)]);
 });
 
 test("an object that cannot be read costs only itself, in a list and in a watch", async () => {
   const stream = new FakeStream();
   let unreadable = 0;
-  const { clock, told, listWatch, transport } = await started(
+  const { clock, reported, listWatch, transport } = await started(
     [
       listOf(5, [{ ...thing("a", 1), broken: true }, thing("b", 2), { metadata: null }]),
       stream,
@@ -267,9 +267,9 @@ test("an object that cannot be read costs only itself, in a list and in a watch"
   );
   stream.end();
   await clock.advance(0);
-  assert.deepEqual(told, ["added ns/b 2", ".", "added ns/c 7", "deleted ns/c 7", "."]);
+  assert.deepEqual(reported, ["added ns/b 2", ".", "added ns/c 7", "deleted ns/c 7", "."]);
   assert.deepEqual(listWatch.store.list(), [thing("b", 2)]);
-  assert.deepEqual(transport.asked.at(-1), watchFrom(8));
+  assert.deepEqual(transport.requests.at(-1), watchFrom(8));
   assert.equal(unreadable, 5);
 });
 
@@ -298,7 +298,7 @@ test("objects of one template share what is equal in them", async () => {
   assert.equal(store.get("ns", "a")?.spec, store.get("ns", "b")?.spec);
 });
 
-test("a consumer that throws keeps nobody from the next change", async () => {
+test("a consumer that throws does not miss the next change", async () => {
   const stream = new FakeStream();
   let calls = 0;
   const { clock, listWatch } = await started([listOf(5, [thing("a", 1), thing("b", 2)]), stream], {
@@ -318,7 +318,7 @@ test("waits twice as long each time, up to 30 s, and a watch that works sets it 
   const failures = Array.from({ length: 8 }, () => down);
   const { clock, transport } = await started([...failures, listOf(5, []), stream, down, new FakeStream()]);
   await clock.advance(180_000);
-  const waits = () => transport.askedAt.slice(1).map((at, i) => at - transport.askedAt[i]!);
+  const waits = () => transport.requestedAt.slice(1).map((at, i) => at - transport.requestedAt[i]!);
   assert.deepEqual(waits(), [800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000, 0]);
   stream.send(bookmark(6));
   stream.end(new TransportError("connection reset"));
@@ -326,43 +326,43 @@ test("waits twice as long each time, up to 30 s, and a watch that works sets it 
   assert.deepEqual(waits().slice(-1), [800]);
 });
 
-test("a server that can be connected to again is asked at once, and then as if it had never been away", async () => {
+test("a server that can be connected to again gets a request immediately, and then as if it had never been away", async () => {
   const failures = Array.from({ length: 6 }, () => down);
   const { clock, transport, listWatch, stop } = await started([...failures, down, listOf(5, [])]);
   await clock.advance(25_600);
-  const before = transport.asked.length;
+  const before = transport.requests.length;
   assert.equal(before, 6);
   transport.comeBack();
   await clock.advance(0);
-  assert.equal(transport.asked.length, before + 1);
+  assert.equal(transport.requests.length, before + 1);
   assert.equal(listWatch.hasSynced, false);
   await clock.advance(800);
   assert.ok(listWatch.hasSynced);
   stop.abort();
   await clock.advance(0);
-  assert.equal(transport.listeners.size, 0, "somebody still listens");
+  assert.equal(transport.listeners.size, 0, "a listener is left");
 });
 
-test("a server that answers, but not well, is not asked sooner when a connection comes to be", async () => {
+test("a server that responds with errors gets no earlier request when a connection is established", async () => {
   const busy = new KubeApiError({ status: 503, reason: "ServiceUnavailable", message: "not yet" });
   const { clock, transport } = await started([busy, listOf(5, [])]);
   transport.comeBack();
   await clock.advance(799);
-  assert.equal(transport.asked.length, 1);
+  assert.equal(transport.requests.length, 1);
   await clock.advance(1);
-  assert.ok(transport.asked.length > 1);
+  assert.ok(transport.requests.length > 1);
 });
 
 test("waits are spread by up to their length again", async () => {
   const { clock, transport } = await started([down, listOf(5, []), new FakeStream()], { random: () => 0.5 });
   await clock.advance(1199);
-  assert.equal(transport.asked.length, 1);
+  assert.equal(transport.requests.length, 1);
   await clock.advance(1);
-  assert.equal(transport.asked.length, 3);
-  assert.equal(transport.asked[2]!.timeoutSeconds, 450);
+  assert.equal(transport.requests.length, 3);
+  assert.equal(transport.requests[2]!.timeoutSeconds, 450);
 });
 
-test("waits as long as the server asks for, within reason", async () => {
+test("waits as long as the server requests, within limits", async () => {
   const busy = (retryAfterMs: number) =>
     new KubeApiError({ status: 429, reason: "TooManyRequests", message: "busy", retryAfterMs });
   const { clock, transport } = await started([
@@ -372,9 +372,9 @@ test("waits as long as the server asks for, within reason", async () => {
     new FakeStream(),
   ]);
   await clock.advance(70_000);
-  const start = transport.askedAt[0]!;
+  const start = transport.requestedAt[0]!;
   assert.deepEqual(
-    transport.askedAt.map((at) => at - start),
+    transport.requestedAt.map((at) => at - start),
     [0, 10_000, 70_000, 70_000],
   );
 });
@@ -387,22 +387,22 @@ test("a watch that ends as soon as it begins does not turn in circles", async ()
   };
   const { clock, transport } = await started([listOf(5, []), ended(), ended(), ended(), new FakeStream()]);
   await clock.advance(10_000);
-  const start = transport.askedAt[0]!;
+  const start = transport.requestedAt[0]!;
   assert.deepEqual(
-    transport.askedAt.map((at) => at - start),
+    transport.requestedAt.map((at) => at - start),
     [0, 0, 800, 2400, 5600],
   );
 });
 
-test("a watch without a byte for 3 minutes is replaced, one that is heard is not", async () => {
-  const [silent, heard] = [new FakeStream(), new FakeStream()];
-  const { clock, transport } = await started([listOf(5, []), silent, heard, new FakeStream()]);
+test("a watch without a byte for 3 minutes is replaced, an active one is not", async () => {
+  const [silent, active] = [new FakeStream(), new FakeStream()];
+  const { clock, transport } = await started([listOf(5, []), silent, active, new FakeStream()]);
   await clock.advance(120_000);
   silent.send(bookmark(6));
   await clock.advance(179_999);
-  assert.equal(transport.asked.length, 2);
+  assert.equal(transport.requests.length, 2);
   await clock.advance(1);
-  assert.deepEqual(transport.asked.slice(2), [watchFrom(6)]);
+  assert.deepEqual(transport.requests.slice(2), [watchFrom(6)]);
 });
 
 test("a watch that the server does not end in time is replaced", async () => {
@@ -412,9 +412,9 @@ test("a watch that the server does not end in time is replaced", async () => {
     stream.send(bookmark(version));
     await clock.advance(29_999);
   }
-  assert.equal(transport.asked.length, 2);
+  assert.equal(transport.requests.length, 2);
   await clock.advance(100);
-  assert.deepEqual(transport.asked.slice(2), [watchFrom(16)]);
+  assert.deepEqual(transport.requests.slice(2), [watchFrom(16)]);
 });
 
 test("is unhealthy after 5 minutes without a watch, and well again with one", async () => {
@@ -431,9 +431,9 @@ test("is unhealthy after 5 minutes without a watch, and well again with one", as
   assert.deepEqual(listWatch.health(), { ok: true });
 });
 
-test("a streamed list is told as one, when it is complete, and goes on as a watch", async () => {
+test("a streamed list is reported as one, when it is complete, and continues as a watch", async () => {
   const stream = new FakeStream();
-  const { clock, transport, told } = await started([stream, new FakeStream()], { streamList: true });
+  const { clock, transport, reported } = await started([stream, new FakeStream()], { streamList: true });
   stream.send(
     { type: "ADDED", object: thing("b", 4) },
     { type: "ADDED", object: thing("a", 3) },
@@ -442,23 +442,23 @@ test("a streamed list is told as one, when it is complete, and goes on as a watc
     bookmark(5),
   );
   await clock.advance(0);
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
   stream.send(bookmark(7, true), { type: "MODIFIED", object: thing("a", 8) });
   await clock.advance(0);
-  assert.deepEqual(told, ["added ns/b 4", "added ns/a 3", ".", "updated ns/a 8", "."]);
+  assert.deepEqual(reported, ["added ns/b 4", "added ns/a 3", ".", "updated ns/a 8", "."]);
   // Only until it is complete is there less time than for any watch.
   await clock.advance(100_000);
-  assert.equal(transport.asked.length, 1);
+  assert.equal(transport.requests.length, 1);
   stream.end();
   await clock.advance(0);
   const { resourceVersion: _, ...query } = watchFrom(0);
-  assert.deepEqual(transport.asked, [
+  assert.deepEqual(transport.requests, [
     { ...query, sendInitialEvents: true, resourceVersionMatch: "NotOlderThan" },
     watchFrom(8),
   ]);
 });
 
-test("a server that refuses to stream a list, or takes it for a watch, is asked for a list, now and ever after", async () => {
+test("a server that refuses to stream a list, or treats it as a watch, gets list requests from then on", async () => {
   const refusal = new KubeApiError({
     status: 422,
     reason: "Invalid",
@@ -468,26 +468,26 @@ test("a server that refuses to stream a list, or takes it for a watch, is asked 
     [refusal, 0],
     [new FakeStream(), 60_000],
   ] as const) {
-    const { clock, transport, told } = await started(
+    const { clock, transport, reported } = await started(
       [answer, listOf(5, [thing("a", 1)]), gone, listOf(6, []), new FakeStream()],
       { streamList: true },
     );
     await clock.advance(afterMs);
-    assert.deepEqual(told, ["added ns/a 1", "."]);
+    assert.deepEqual(reported, ["added ns/a 1", "."]);
     await clock.advance(800);
-    assert.deepEqual(told.slice(2), ["deleted ns/a 1", "."]);
-    assert.equal(transport.asked.filter((query) => query.sendInitialEvents).length, 1);
+    assert.deepEqual(reported.slice(2), ["deleted ns/a 1", "."]);
+    assert.equal(transport.requests.filter((query) => query.sendInitialEvents).length, 1);
   }
 });
 
-test("a streamed list that is cut off is begun again, and nothing of it is told", async () => {
+test("a streamed list that is cut off is started again, and nothing of it is reported", async () => {
   const [cut, whole] = [new FakeStream(), new FakeStream()];
-  const { clock, told } = await started([cut, whole], { streamList: true });
+  const { clock, reported } = await started([cut, whole], { streamList: true });
   cut.send({ type: "ADDED", object: thing("a", 3) });
   cut.end();
   whole.send({ type: "ADDED", object: thing("b", 4) }, bookmark(5, true));
   await clock.advance(800);
-  assert.deepEqual(told, ["added ns/b 4", "."]);
+  assert.deepEqual(reported, ["added ns/b 4", "."]);
 });
 
 test("a long stream gives others their turn", async () => {
@@ -496,22 +496,22 @@ test("a long stream gives others their turn", async () => {
   const line = (i: number) =>
     Buffer.from(`${JSON.stringify({ type: "ADDED", object: { ...thing(`o${i}`, 6 + i), padding } })}\n`);
   const chunks = Array.from({ length: total }, (_, i) => line(i));
-  const told: unknown[] = [];
-  const toldAtOthersTurn = Promise.withResolvers<number>();
+  const reported: unknown[] = [];
+  const reportedAtOthersTurn = Promise.withResolvers<number>();
   const { clock, transport, listWatch } = await started([listOf(5, [])], {
     onChange: (change) => {
-      if (told.push(change) === 1) setImmediate(() => toldAtOthersTurn.resolve(told.length));
+      if (reported.push(change) === 1) setImmediate(() => reportedAtOthersTurn.resolve(reported.length));
     },
   });
   transport.answers.push({ read: () => ReadableStream.from(chunks) });
   await clock.advance(800);
-  const early = await toldAtOthersTurn.promise;
-  assert.ok(early < total, `${early} of ${total} were told at a stretch`);
-  while (told.length < total) await new Promise((resolve) => setImmediate(resolve));
+  const early = await reportedAtOthersTurn.promise;
+  assert.ok(early < total, `${early} of ${total} were reported without a break`);
+  while (reported.length < total) await new Promise((resolve) => setImmediate(resolve));
   assert.equal(listWatch.store.size, total);
 });
 
-test("ends when it is told to, whatever it is doing, and leaves no timer", async () => {
+test("ends when it is stopped, whatever it is doing, and leaves no timer", async () => {
   for (const answers of [[], [listOf(5, []), new FakeStream()], [listOf(5, []), down]]) {
     const { clock, listWatch, stop } = await started(answers);
     stop.abort();

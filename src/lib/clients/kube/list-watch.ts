@@ -16,7 +16,7 @@ import type { KubeTransport, Query } from "./transport-interface.ts";
 import { LineSplitter, parseWatchEvent, type RawObject, type WatchEvent } from "./watch-stream.ts";
 import { StreamGuard } from "./watch-stream-guard.ts";
 
-/** What happens, for whoever counts it. */
+/** What happens, for metrics. */
 export interface ListWatchMetrics {
   listed?(tookMs: number, objects: number): void;
   watchEnded?(livedMs: number, events: number): void;
@@ -34,13 +34,13 @@ export interface ListWatchOptions<T> {
   clock: Clock;
   logger: Logger;
   /**
-   * Makes what is kept of what came, and leaves out what nobody needs. May throw for an object that it cannot read. Gives
-   * data of its own, into which equal parts of other objects are put. The objects of a list have no kind and apiVersion of
-   * their own, those of a watch have.
+   * Converts a received object into what is kept, without unneeded parts. May throw for an object that it cannot read.
+   * Returns its own data, into which equal parts of other objects are put. The objects of a list have no kind and
+   * apiVersion of their own, those of a watch have.
    */
   transform: (raw: RawObject) => T;
   onChange?: (change: Change<T>) => void;
-  /** After all changes of a list, or of what came at once, have been told; also after a first list without objects. */
+  /** After all changes of a list, or of one chunk, have been reported; also after a first list without objects. */
   onBatch?: () => void;
   metrics?: ListWatchMetrics;
   /** Has the objects sent one by one instead of in one answer, where the server can do that. */
@@ -54,7 +54,7 @@ export interface ListWatchOptions<T> {
 const listTimeoutMs = 60_000;
 /** What is parsed at once is parsed at a stretch: about 5 ms of pods. */
 const defaultPageSize = 100;
-/** Chunks that have come already are handed out with no turn for anybody else between them, up to 2 MiB of them. */
+/** Chunks that have arrived already are handed out without yielding, up to 2 MiB of them. */
 const bytesAtAStretch = 256 * 1024;
 const openTimeoutMs = 30_000;
 const watchSeconds = { atLeast: 300, more: 300 };
@@ -62,7 +62,7 @@ const watchSeconds = { atLeast: 300, more: 300 };
 const overtimeMs = 30_000;
 /** The server's bookmarks come each minute. */
 const silenceMs = 3 * 60_000;
-/** A server that does not know of streamed lists never says that one is complete. */
+/** A server that does not know streamed lists never marks one as complete. */
 const streamedListMs = 60_000;
 /** A watch that ended sooner and brought nothing is a failure. */
 const usefulAfterMs = 1000;
@@ -86,8 +86,8 @@ interface Session<T> {
 }
 
 /**
- * Keeps a copy of all objects of one kind, and tells each change of it once and in order. After any gap it goes on where
- * it was, or lists again and tells the differences.
+ * Keeps a copy of all objects of one kind, and reports each change of it once and in order. After any gap it resumes,
+ * or lists again and reports the differences.
  */
 export class ListWatch<T> implements Component {
   readonly name: string;
@@ -121,7 +121,7 @@ export class ListWatch<T> implements Component {
     return this.#copy.store;
   }
 
-  /** Resolves when all that there was is in the store and has been told. Never rejects: an outage may be long. */
+  /** Resolves when all initial objects are in the store and have been reported. Never rejects: an outage may be long. */
   get synced(): Promise<void> {
     return this.#copy.synced;
   }
@@ -168,8 +168,8 @@ export class ListWatch<T> implements Component {
     const { clock, transport, maxBackoffMs = backoffLimits.maxMs } = this.#o;
     const error = "error" in outcome ? outcome.error : undefined;
     const delayMs = this.#backoff.failed("", clock.monotonic()) * (1 + this.#random());
-    const asked = error instanceof KubeApiError ? (error.retryAfterMs ?? 0) : 0;
-    const waitMs = Math.max(Math.min(delayMs, maxBackoffMs), Math.min(asked, retryAfterAtMostMs));
+    const requestedMs = error instanceof KubeApiError ? (error.retryAfterMs ?? 0) : 0;
+    const waitMs = Math.max(Math.min(delayMs, maxBackoffMs), Math.min(requestedMs, retryAfterAtMostMs));
     const woken = new AbortController();
     // Others look for a server that is away more often. One that has answered is left alone as long as this takes.
     const stopListening =
@@ -195,7 +195,7 @@ export class ListWatch<T> implements Component {
     const { clock, transport, path, pageSize = defaultPageSize, metrics } = this.#o;
     const startedAt = clock.monotonic();
     const listed: Incoming<T>[] = [];
-    // A server that answers from memory does so for a given version only if all is asked for in one piece.
+    // A server that serves from its cache does so for a given version only if all is requested without pages.
     const inPages = this.#paged || from === "" || from === "0";
     const { resourceVersion, paged } = await listPages({
       transport,
@@ -269,7 +269,7 @@ export class ListWatch<T> implements Component {
     const lines = new LineSplitter();
     let bytes = 0;
     for await (const chunk of chunks) {
-      guard.heard();
+      guard.received();
       try {
         for (const line of lines.push(chunk)) {
           const event = parseWatchEvent(line);
@@ -312,7 +312,7 @@ export class ListWatch<T> implements Component {
     }
   }
 
-  /** A server that lags behind must not take back what was told. The newest version may: then the server was restored. */
+  /** A server that lags behind must not undo reported changes. The newest version may: then the server was restored. */
   #isStale(from: string, resourceVersion: string): boolean {
     return from !== "" && isOlderVersion(resourceVersion, this.#copy.version);
   }

@@ -53,14 +53,14 @@ test("a server that cannot be connected to is logged once, by the client alone",
   ]);
 });
 
-test("a server that accepts connections and does not answer is logged by whoever sent the request", async (t) => {
+test("a server that accepts connections and does not respond is logged by the sender of the request", async (t) => {
   const server = await TestApiServer.start("http", () => {});
   t.after(() => server.close());
   const line = "Failed to renew node lease: PUT SERVER/lease: no answer within 0.5 s";
   assert.deepEqual(await failed(t, server.url), [line, line]);
 });
 
-test("a server that ends each connection instead of an answer is logged by whoever sent the request", async (t) => {
+test("a server that closes each connection instead of responding is logged by the sender of the request", async (t) => {
   const url = await listening(
     t,
     createServer((socket) => socket.once("data", () => socket.destroy())),
@@ -70,7 +70,7 @@ test("a server that ends each connection instead of an answer is logged by whoev
   for (const line of lines) assert.match(line, /^Failed to renew node lease/);
 });
 
-test("a server that resets requests on a connection that works is logged by whoever sent the request", async (t) => {
+test("a server that resets requests on a working connection is logged by the sender of the request", async (t) => {
   const server = await TestApiServer.start("h2", (request, response) => {
     if (request.method === "GET") response.end("{}");
     else (response as unknown as Http2ServerResponse).stream.close(constants.NGHTTP2_INTERNAL_ERROR);
@@ -92,14 +92,14 @@ test("a connection that worked and is lost is not logged: the next one is, if it
   assert.match(lines[0] ?? "", /^Failed to renew node lease/);
 });
 
-test("an answer that is not JSON is logged by whoever sent the request", async (t) => {
+test("a response that is not JSON is logged by the sender of the request", async (t) => {
   const server = await TestApiServer.start("http", (_, response) => void response.end("<html>"));
   t.after(() => server.close());
   const line = "Failed to renew node lease: PUT SERVER/lease: the answer is not JSON";
   assert.deepEqual(await failed(t, server.url), [line, line]);
 });
 
-test("credentials that cannot be obtained are logged by whoever sent the request", async (t) => {
+test("credentials that cannot be obtained are logged by the sender of the request", async (t) => {
   const server = await TestApiServer.start("https", (_, response) => void response.end("{}"));
   t.after(() => server.close());
   const lines = await failed(t, server.url, {

@@ -7,8 +7,9 @@ import type { MonotonicTime } from "../../base/time.ts";
 const maxReasons = 8;
 
 /**
- * Logs when an API server cannot be reached any more, and when it can again: one line each, for all of an agent's clients. An
- * outage that goes on for another reason (first nobody listens, then the certificate is wrong) is logged again.
+ * Logs when an API server becomes unreachable, and when it is reachable again: one line each, for all clients of an
+ * agent. An outage that continues for another reason (first connection refused, then an invalid certificate) is logged
+ * again.
  */
 export class OutageLog {
   readonly #logger: Logger;

@@ -21,9 +21,9 @@ const lookEveryMs = 1000;
 const lastMomentsMs = 5000;
 
 /**
- * Something made of PEM files, made anew when they change. The same object is handed out until then, so that a caller
- * sees a change by comparing. What cannot be read or does not fit together (half of a pair was replaced) is looked at
- * again later, and meanwhile what was there before goes on.
+ * A value made of PEM files, made again when they change. The same object is returned until then, so that a caller sees
+ * a change by comparing. Files that cannot be read or do not match (half of a pair was replaced) are read again later,
+ * and meanwhile the previous value stays.
  */
 export class PemFiles<T> {
   readonly #sources: readonly PemSource[];
@@ -75,7 +75,7 @@ export class PemFiles<T> {
     return until !== undefined && plusMs(this.#clock.wall(), lastMomentsMs) >= until;
   }
 
-  /** The next who asks has the files looked at. */
+  /** The next call checks the files. */
   forget(): void {
     this.#lookedAt = undefined;
   }

@@ -28,7 +28,7 @@ describe("proxyFor", () => {
     { name: "never for loopback", server: "https://127.0.0.1:6443", env: env("") },
     { name: "never for ::1", server: "https://[::1]:6443", env: env("") },
     { name: "never for localhost", server: "https://localhost:6443", env: env("") },
-    { name: "no proxy for anybody", env: env("*") },
+    { name: "no proxy at all", env: env("*") },
     { name: "no proxy for the name", env: env("other, api.example.org") },
     { name: "no proxy for its domain", env: env("example.org") },
     { name: "no proxy for subdomains", env: env(".example.org") },
@@ -51,17 +51,17 @@ describe("proxyFor", () => {
 
 interface Proxy {
   url: string;
-  asked: string[];
+  requests: string[];
 }
 
 async function startProxy(t: TestContext, answer: "connect" | "refuse"): Promise<Proxy> {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const sockets = new Set<Socket>();
   const server = createServer();
   server.on("connect", (request, socket: Socket, head) => {
     sockets.add(socket);
     socket.on("error", () => {});
-    asked.push(`${request.url} ${request.headers["proxy-authorization"] ?? ""}`.trim());
+    requests.push(`${request.url} ${request.headers["proxy-authorization"] ?? ""}`.trim());
     if (answer === "refuse") return socket.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");
     const [host, port] = (request.url ?? "").split(":");
     const way = connect(Number(port), host, () => {
@@ -78,7 +78,7 @@ async function startProxy(t: TestContext, answer: "connect" | "refuse"): Promise
     for (const socket of sockets) socket.destroy();
     server.close();
   });
-  return { url: `127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+  return { url: `127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
 }
 
 async function through(t: TestContext, proxy: string, protocol: "h2" | "https" | "http") {
@@ -101,7 +101,7 @@ describe("through a proxy", { timeout: 30_000 }, () => {
       assert.deepEqual(await transport.request({ method: "GET", path: "/" }), { ok: true });
       for await (const chunk of await transport.stream({ path: "/", signal: new AbortController().signal }))
         assert.equal(Buffer.from(chunk).toString(), '{"ok":true}');
-      assert.deepEqual(proxy.asked, [`127.0.0.1:${server.port} Basic ${base64("ann:p@ss")}`]);
+      assert.deepEqual(proxy.requests, [`127.0.0.1:${server.port} Basic ${base64("ann:p@ss")}`]);
     });
   }
 

@@ -4,13 +4,13 @@ import type { Metrics } from "../../base/metrics.ts";
 export interface CountedAttempt {
   readonly method: string;
   readonly host: string;
-  /** 0: nobody answered. */
+  /** 0: no response. */
   readonly status: number;
 }
 
 /** What is counted of the requests to an API server. */
 export interface RequestMetrics {
-  /** A request was held back for so long, so that the server is not asked too often. */
+  /** How long a request was delayed by client-side rate limiting. */
   heldBack(method: string, host: string, seconds: number): void;
   answered(attempt: CountedAttempt): void;
   /** Tried again after this attempt. */

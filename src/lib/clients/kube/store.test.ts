@@ -28,45 +28,45 @@ const replacements = [
     rule: "a first list is all additions",
     before: [],
     after: ["a@1:1", "b@2:2"],
-    told: [added("a@1:1"), added("b@2:2")],
+    reported: [added("a@1:1"), added("b@2:2")],
   },
-  { rule: "the same again is no change", before: ["a@1:1"], after: ["a@1:1"], told: [] },
+  { rule: "the same again is no change", before: ["a@1:1"], after: ["a@1:1"], reported: [] },
   {
     rule: "another version is an update",
     before: ["a@1:1"],
     after: ["a@1:3"],
-    told: [updated("a@1:1", "a@1:3")],
+    reported: [updated("a@1:1", "a@1:3")],
   },
   {
     rule: "what is missing was deleted",
     before: ["a@1:1", "b@2:2"],
     after: ["b@2:2"],
-    told: [deleted("a@1:1")],
+    reported: [deleted("a@1:1")],
   },
   {
     rule: "another UID under the name is a deletion and an addition",
     before: ["a@1:1"],
     after: ["a@2:2"],
-    told: [deleted("a@1:1"), added("a@2:2")],
+    reported: [deleted("a@1:1"), added("a@2:2")],
   },
   {
     rule: "an older version is taken: a list is the truth",
     before: ["a@1:9"],
     after: ["a@1:3"],
-    told: [updated("a@1:9", "a@1:3")],
+    reported: [updated("a@1:9", "a@1:3")],
   },
   {
-    rule: "deletions are told before additions",
+    rule: "deletions are reported before additions",
     before: ["a@1:1"],
     after: ["b@2:2"],
-    told: [deleted("a@1:1"), added("b@2:2")],
+    reported: [deleted("a@1:1"), added("b@2:2")],
   },
   {
     rule: "an object that cannot be read any more stays as it was",
     before: ["a@1:1"],
     after: [],
     unreadable: ["a@1:2"],
-    told: [],
+    reported: [],
     left: ["a@1:1"],
   },
   {
@@ -74,72 +74,72 @@ const replacements = [
     before: ["a@1:1"],
     after: [],
     unreadable: ["a@2:2"],
-    told: [deleted("a@1:1")],
+    reported: [deleted("a@1:1")],
     left: [],
   },
 ];
 
-for (const { rule, before, after, unreadable = [], told, left = after } of replacements)
+for (const { rule, before, after, unreadable = [], reported, left = after } of replacements)
   test(`replace: ${rule}`, () => {
     const store = storeOf(...before);
     const changes = store.replace(
       after.map(entry),
       unreadable.map((u) => entry(u).version),
     );
-    assert.deepEqual(changes, told);
+    assert.deepEqual(changes, reported);
     assert.deepEqual(store.list(), left);
   });
 
 const puts = [
-  { rule: "a new object is added", before: [], put: "a@1:1", told: [added("a@1:1")] },
+  { rule: "a new object is added", before: [], put: "a@1:1", reported: [added("a@1:1")] },
   {
     rule: "a newer version is an update",
     before: ["a@1:9"],
     put: "a@1:10",
-    told: [updated("a@1:9", "a@1:10")],
+    reported: [updated("a@1:9", "a@1:10")],
   },
-  { rule: "the same version is no news", before: ["a@1:9"], put: "a@1:9", told: [] },
-  { rule: "an older version is no news", before: ["a@1:10"], put: "a@1:9", told: [] },
+  { rule: "the same version is no change", before: ["a@1:9"], put: "a@1:9", reported: [] },
+  { rule: "an older version is no change", before: ["a@1:10"], put: "a@1:9", reported: [] },
   {
     rule: "another UID is another object",
     before: ["a@1:1"],
     put: "a@2:2",
-    told: [deleted("a@1:1"), added("a@2:2")],
+    reported: [deleted("a@1:1"), added("a@2:2")],
   },
   {
     rule: "versions that are no numbers are taken as they come",
     before: ["a@1:y"],
     put: "a@1:x",
-    told: [updated("a@1:y", "a@1:x")],
+    reported: [updated("a@1:y", "a@1:x")],
   },
 ];
 
-for (const { rule, before, put, told } of puts)
+for (const { rule, before, put, reported } of puts)
   test(`put: ${rule}`, () => {
     const store = storeOf(...before);
-    assert.deepEqual(store.put(entry(put)), told);
+    assert.deepEqual(store.put(entry(put)), reported);
   });
 
 const removals = [
   {
-    rule: "tells the object as it was at its end",
+    rule: "reports the final state of the object",
     remove: "a@1:6",
     last: "end",
-    told: [deleted("a@1:5")].map((d) => ({ ...d, object: "end" })),
+    reported: [deleted("a@1:5")].map((d) => ({ ...d, object: "end" })),
   },
   {
-    rule: "tells the object as it was last seen if its end cannot be read",
+    rule: "reports the last known state of the object if its final state cannot be read",
     remove: "a@1:6",
     last: undefined,
-    told: [deleted("a@1:5")],
+    reported: [deleted("a@1:5")],
   },
-  { rule: "an older end is that of a former object", remove: "a@0:4", last: "end", told: [] },
-  { rule: "what is not there cannot go", remove: "b@1:6", last: "end", told: [] },
+  { rule: "an older end is that of a former object", remove: "a@0:4", last: "end", reported: [] },
+  { rule: "what is not there cannot go", remove: "b@1:6", last: "end", reported: [] },
 ];
 
-for (const { rule, remove, last, told } of removals)
+for (const { rule, remove, last, reported } of removals)
   test(`remove: ${rule}`, () => {
-    assert.deepEqual(storeOf("a@1:5").remove(entry(remove).version, last), told);
+    assert.deepEqual(storeOf("a@1:5").remove(entry(remove).version, last), reported);
   });
 
 test("objects are found by namespace and name, those of no namespace by name alone", () => {

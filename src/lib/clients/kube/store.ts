@@ -1,4 +1,4 @@
-/** What tells one version of one object from any other. */
+/** What distinguishes one version of one object from any other. */
 export interface ObjectVersion {
   /** Empty for an object that is in no namespace. */
   readonly namespace: string;
@@ -39,7 +39,7 @@ export function isOlderVersion(version: string, than: string): boolean {
   return version.length === than.length ? version < than : version.length < than.length;
 }
 
-/** The objects of one kind by namespace and name. Each write says what it changed, and only what it changed. */
+/** The objects of one kind by namespace and name. Each write returns what it changed, and only what it changed. */
 export class Store<T> implements ObjectReader<T> {
   #entries = new Map<string, Stored<T>>();
 
@@ -62,8 +62,8 @@ export class Store<T> implements ObjectReader<T> {
   }
 
   /**
-   * Makes these all there is, at once: who is told of the changes finds every one of them done. Those in `unreadable` are
-   * there too, in a version that nobody can read: of them the last version that could be read stays.
+   * Replaces all objects at once: a handler of the changes finds every one of them done. Those in `unreadable` exist
+   * too, in a version that cannot be decoded: of them the last readable version stays.
    */
   replace(entries: Iterable<Stored<T>>, unreadable: Iterable<ObjectVersion>): Change<T>[] {
     const former = this.#entries;
@@ -90,7 +90,7 @@ export class Store<T> implements ObjectReader<T> {
   put(entry: Stored<T>): Change<T>[] {
     const key = objectKey(entry.version);
     const before = this.#entries.get(key);
-    if (before && !isNews(before.version, entry.version)) return [];
+    if (before && !isNewer(before.version, entry.version)) return [];
     return this.#take(key, before, entry);
   }
 
@@ -120,6 +120,6 @@ function isSameVersion(a: ObjectVersion, b: ObjectVersion): boolean {
   return a.uid === b.uid && a.resourceVersion === b.resourceVersion;
 }
 
-function isNews(before: ObjectVersion, after: ObjectVersion): boolean {
+function isNewer(before: ObjectVersion, after: ObjectVersion): boolean {
   return !isSameVersion(before, after) && !isOlderVersion(after.resourceVersion, before.resourceVersion);
 }

@@ -8,7 +8,7 @@ export interface KubeRequest {
   query?: Query;
   /** Sent as JSON. */
   body?: unknown;
-  /** The media type of the body; a PATCH has to say which kind of patch it is. */
+  /** The media type of the body; a PATCH has to name its kind of patch. */
   contentType?: string;
   signal?: AbortSignal;
   /** How long one attempt may take until its whole answer is here. */
@@ -24,11 +24,11 @@ export interface KubeStreamRequest {
   timeoutMs?: number;
 }
 
-/** The way to the API server. Who is asked, as whom and over which connection is not the caller's concern. */
+/** The client of the API server. Address, identity and connection are not the caller's concern. */
 export interface KubeTransport {
   /**
-   * JSON in, JSON out. Throws a KubeApiError for an answer of 400 and above, a TransportError when nobody answers, and an
-   * AbortError when the signal says so.
+   * JSON in, JSON out. Throws a KubeApiError for a response of 400 and above, a TransportError without a response, and
+   * an AbortError when the signal is aborted.
    */
   request<T>(call: KubeRequest): Promise<T>;
   /**
@@ -36,7 +36,10 @@ export interface KubeTransport {
    * iteration throws a TransportError when the stream is cut, and just ends when the server ends it or the signal is aborted.
    */
   stream(call: KubeStreamRequest): Promise<AsyncIterable<Uint8Array>>;
-  /** Told when a connection comes to be after one did not: who waits for the server need not wait on. Returns what ends it. */
+  /**
+   * Called when a connection is established after a failed one: callers waiting for the server need not wait on.
+   * Returns a function that unsubscribes.
+   */
   onBack?(listener: () => void): () => void;
   close(): void;
 }

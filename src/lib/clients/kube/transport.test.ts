@@ -121,7 +121,7 @@ for (const protocol of ["h2", "https", "http"] as const) {
       assert.match(error.message, /^GET https?:\/\/127\.0\.0\.1:\d+\/watch: /);
     });
 
-    it("an aborted stream ends without an error, and the server hears of it", async (t) => {
+    it("an aborted stream ends without an error, and the server is notified", async (t) => {
       let gone: () => void = () => {};
       const left = new Promise<void>((resolve) => {
         gone = resolve;
@@ -288,7 +288,7 @@ for (const protocol of ["h2", "https", "http"] as const) {
       assert.deepEqual(await client(t, server).request({ method: "POST", path: "/x", body: {} }), { n: 3 });
     });
 
-    it("nobody there is a TransportError that says why", async (t) => {
+    it("no response is a TransportError with its cause", async (t) => {
       const server = await serve(t, protocol, () => {});
       await server.close();
       const error = await failure(client(t, server).request({ method: "GET", path: "/x" }));
@@ -340,11 +340,11 @@ for (const protocol of ["h2", "https", "http"] as const) {
 }
 
 it("requests are counted: each attempt by its code, each request once with its time and sizes", async (t) => {
-  let asked = 0;
+  let requestCount = 0;
   const server = await serve(t, "http", (_request, response) => {
-    asked++;
-    if (asked === 1) return void response.writeHead(429, { "retry-after": "0" }).end();
-    json(response, asked === 2 ? 200 : 404, { kind: "Pod" });
+    requestCount++;
+    if (requestCount === 1) return void response.writeHead(429, { "retry-after": "0" }).end();
+    json(response, requestCount === 2 ? 200 : 404, { kind: "Pod" });
   });
   const metrics = createMetrics();
   const transport = client(t, server, { metrics: requestMetrics(metrics) });
@@ -353,7 +353,7 @@ it("requests are counted: each attempt by its code, each request once with its t
   await server.close();
   await failure(transport.request({ method: "POST", path: "/api/v1/pods", body: {} }));
   HttpKubeTransport.sharing(transport, { qps: 0, burst: 0 });
-  const told = await metrics.registry.metrics();
+  const exposed = await metrics.registry.metrics();
   const { host } = new URL(server.url);
   for (const line of [
     "rest_client_transport_cache_entries 1",
@@ -369,8 +369,8 @@ it("requests are counted: each attempt by its code, each request once with its t
     `rest_client_request_size_bytes_sum{verb="GET",host="${host}"} 0`,
     `rest_client_response_size_bytes_sum{verb="PUT",host="${host}"} ${JSON.stringify({ kind: "Pod" }).length}`,
   ])
-    assert.ok(told.includes(`${line}\n`), `${line}\n${told}`);
+    assert.ok(exposed.includes(`${line}\n`), `${line}\n${exposed}`);
   transport.close();
   assert.match(await metrics.registry.metrics(), /^rest_client_transport_cache_entries 0$/m);
-  assert.match(told, /rest_client_requests_total\{code="<error>",method="POST",host="[^"]*"\} [1-9]/);
+  assert.match(exposed, /rest_client_requests_total\{code="<error>",method="POST",host="[^"]*"\} [1-9]/);
 });

@@ -19,7 +19,7 @@ export interface TransportOptions extends ApiServerOptions {
 const defaultTimeoutMs = 60_000;
 const defaultMaxBody = 64 * 1024 * 1024;
 
-/** What the API server sees as who asks. */
+/** The user agent that the API server sees. */
 export function kubeletUserAgent(version: string, arch: string, commit: string): string {
   return `kubelet/${version} (linux/${arch}) kubernetes/${commit.slice(0, 7) || "unknown"}`;
 }
@@ -49,7 +49,7 @@ export class HttpKubeTransport implements KubeTransport {
 
   async request<T>(call: KubeRequest): Promise<T> {
     const body = call.body === undefined ? undefined : Buffer.from(JSON.stringify(call.body));
-    const asked: Call = {
+    const outgoing: Call = {
       method: call.method,
       path: call.path,
       query: call.query,
@@ -61,7 +61,7 @@ export class HttpKubeTransport implements KubeTransport {
       signal: call.signal,
       timeoutMs: call.timeoutMs ?? defaultTimeoutMs,
     };
-    const text = await this.#try(asked, (answer) => readText(answer, this.#maxBody));
+    const text = await this.#try(outgoing, (answer) => readText(answer, this.#maxBody));
     this.#server.metrics?.received(call.method, this.#server.host, Buffer.byteLength(text));
     if (text === "") return undefined as T;
     try {
@@ -72,7 +72,7 @@ export class HttpKubeTransport implements KubeTransport {
   }
 
   async stream(call: KubeStreamRequest): Promise<AsyncIterable<Uint8Array>> {
-    const asked: Call = {
+    const outgoing: Call = {
       method: "GET",
       path: call.path,
       query: call.query,
@@ -81,9 +81,9 @@ export class HttpKubeTransport implements KubeTransport {
       signal: call.signal,
       timeoutMs: call.timeoutMs ?? defaultTimeoutMs,
     };
-    return this.#try(asked, async (answer, life) => {
+    return this.#try(outgoing, async (answer, life) => {
       this.#server.tie(answer, life, call.signal);
-      return this.#server.read(asked, answer, life, call.signal);
+      return this.#server.read(outgoing, answer, life, call.signal);
     });
   }
 
@@ -111,9 +111,9 @@ export class HttpKubeTransport implements KubeTransport {
     const { clock, metrics, host } = this.#server;
     let renewed = false;
     for (let tries = 1; ; tries++) {
-      const askedAt = clock.monotonic();
+      const requestedAt = clock.monotonic();
       await this.#limit.take(call.signal);
-      metrics?.heldBack(call.method, host, msSince(clock, askedAt) / 1000);
+      metrics?.heldBack(call.method, host, msSince(clock, requestedAt) / 1000);
       const attempt = await this.#server.attempt(call, take);
       if (attempt.kind === "done") return attempt.value;
       const { failure, credentials } = attempt;
@@ -123,7 +123,7 @@ export class HttpKubeTransport implements KubeTransport {
         if (await this.#server.otherCredentials(credentials, call.signal)) continue;
       }
       const wait = retryAfter(failure, tries, call.method);
-      if (wait === undefined) throw this.#server.told(call, failure);
+      if (wait === undefined) throw this.#server.describeError(call, failure);
       const status = failure instanceof KubeApiError ? failure.status : 0;
       metrics?.retried({ method: call.method, host, status });
       if (wait > 0) await sleep(clock, wait, call.signal);

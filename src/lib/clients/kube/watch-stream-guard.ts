@@ -2,7 +2,7 @@ import { type Clock, msFromNow, msUntil } from "../../base/clock.ts";
 import { earliest, type MonotonicTime, plusMs } from "../../base/time.ts";
 
 export interface StreamLimits {
-  /** Without a byte for this long nobody is there any more. */
+  /** Without a byte for this long the server is gone. */
   silenceMs: number;
   /** The server should have ended the stream by then. */
   lifeMs: number;
@@ -16,15 +16,15 @@ export class StreamGuard {
   readonly #abort = () => this.#controller.abort();
   readonly #silenceMs: number;
   #endAt: MonotonicTime;
-  #heardAt: MonotonicTime;
+  #receivedAt: MonotonicTime;
   #cancel: () => void;
 
   constructor(clock: Clock, above: AbortSignal, limits: StreamLimits) {
     this.#clock = clock;
     this.#above = above;
     this.#silenceMs = limits.silenceMs;
-    this.#heardAt = clock.monotonic();
-    this.#endAt = plusMs(this.#heardAt, limits.lifeMs);
+    this.#receivedAt = clock.monotonic();
+    this.#endAt = plusMs(this.#receivedAt, limits.lifeMs);
     this.#cancel = () => {};
     if (above.aborted) this.#abort();
     above.addEventListener("abort", this.#abort, { once: true });
@@ -41,8 +41,8 @@ export class StreamGuard {
   }
 
   /** Something came. The timer is not touched: it looks when it rings, and a busy stream has many chunks a second. */
-  heard(): void {
-    this.#heardAt = this.#clock.monotonic();
+  received(): void {
+    this.#receivedAt = this.#clock.monotonic();
   }
 
   /** From now on it may live this long. */
@@ -58,7 +58,7 @@ export class StreamGuard {
   }
 
   #wait(): void {
-    const leftMs = msUntil(this.#clock, earliest(plusMs(this.#heardAt, this.#silenceMs), this.#endAt));
+    const leftMs = msUntil(this.#clock, earliest(plusMs(this.#receivedAt, this.#silenceMs), this.#endAt));
     if (leftMs <= 0) return this.#abort();
     this.#cancel = this.#clock.after(leftMs, () => this.#wait());
   }

@@ -38,7 +38,7 @@ test("objects come as they are", () => {
     assert.deepEqual(parseWatchEvent(JSON.stringify({ type, object })), { type, object });
 });
 
-test("a bookmark says up to where, and whether it ends the initial events", () => {
+test("a bookmark has its version, and whether it ends the initial events", () => {
   const bookmark = (metadata: object) =>
     parseWatchEvent(JSON.stringify({ type: "BOOKMARK", object: { metadata } }));
   const plain = { type: "BOOKMARK", resourceVersion: "7", initialEventsEnd: false };
@@ -73,7 +73,7 @@ test("an ERROR without particulars is an error of the server", () => {
   assert.equal(event.error.status, 500);
 });
 
-test("an empty line says nothing", () => assert.equal(parseWatchEvent(" \r"), undefined));
+test("an empty line is ignored", () => assert.equal(parseWatchEvent(" \r"), undefined));
 
 const garbled = [
   '{"type":"ADDED","object"',

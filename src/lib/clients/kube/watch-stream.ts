@@ -44,7 +44,7 @@ export class LineSplitter {
   }
 }
 
-/** An object as the API server sends it, before anybody has looked at it closely. */
+/** An object as the API server sends it, before it is decoded. */
 export type RawObject = { metadata?: { [field: string]: unknown } } & { [field: string]: unknown };
 
 export interface ObjectEvent {
@@ -56,10 +56,10 @@ export type WatchEvent =
   | ObjectEvent
   /** Nothing up to this version was left out. `initialEventsEnd`: all that there was at the beginning has been sent. */
   | { type: "BOOKMARK"; resourceVersion: string; initialEventsEnd: boolean }
-  /** The server ends the watch, and says why as it would in an answer. */
+  /** The server ends the watch with an error Status. */
   | { type: "ERROR"; error: KubeApiError };
 
-/** What a line of a watch says. Throws for a line that says nothing: then what the server wanted to tell is not known. */
+/** Parses a line of a watch. Throws for an invalid line: then an event is lost. */
 export function parseWatchEvent(line: string): WatchEvent | undefined {
   if (line.trim() === "") return undefined;
   const { type, object } = parseLine(line);

@@ -37,7 +37,7 @@ test("a span arrives as it was, to the nanosecond", async (t) => {
   ]);
 });
 
-test("nobody there: that may pass", async (t) => {
+test("connection refused: that may pass", async (t) => {
   const gone = await TraceCollector.start();
   gone.stop();
   const collector = otlpCollector(gone.endpoint, {}, systemClock);

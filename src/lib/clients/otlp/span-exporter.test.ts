@@ -104,10 +104,10 @@ test("what is kept for a collector that stays away is bounded, in number and in 
   assert.equal(exporter.dropped, 10_000 - 512 - exporter.waiting);
   const before = exporter.dropped;
   await clock.advance(61_000);
-  assert.ok(exporter.dropped > before, "a batch that nobody took in a minute is given up");
+  assert.ok(exporter.dropped > before, "a batch that was not accepted within a minute is dropped");
   await clock.advance(600_000);
   assert.equal(exporter.waiting < 512, true);
-  assert.deepEqual(lines, ["Failed to export traces"], "it is said once");
+  assert.deepEqual(lines, ["Failed to export traces"], "it is logged once");
 });
 
 test("what is refused for good is dropped at once", async () => {

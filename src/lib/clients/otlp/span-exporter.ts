@@ -112,7 +112,7 @@ export class SpanExporter implements Component {
     this.#o.logger.info("Exporting traces resumed", { dropped: this.#dropped });
   }
 
-  /** Once: the same trouble again is news to nobody. */
+  /** Once: the same error again is no information. */
   #failed(error: unknown): void {
     if (this.#hasFailed || this.#stop.signal.aborted) return;
     this.#hasFailed = true;

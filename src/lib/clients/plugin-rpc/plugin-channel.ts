@@ -15,7 +15,7 @@ export interface PluginChannel {
     request: MessageInitShape<I>,
     limits: PluginCall,
   ): Promise<MessageShape<O>>;
-  /** Waits until somebody accepts connections: a socket file is there a little earlier than who listens on it. */
+  /** Waits until connections are accepted: a socket file exists a little earlier than its listener. */
   connected(limits: PluginCall): Promise<void>;
   close(): void;
 }

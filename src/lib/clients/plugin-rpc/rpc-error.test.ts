@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { CriError, type GrpcCode } from "../cri/cri-error.ts";
-import { codeWord, rpcCodeOf, toRpcError } from "./rpc-error.ts";
+import { codeName, rpcCodeOf, toRpcError } from "./rpc-error.ts";
 
 describe("an error of a plugin", () => {
   const words: [GrpcCode, string][] = [
@@ -10,9 +10,9 @@ describe("an error of a plugin", () => {
     ["UNAVAILABLE", "Unavailable"],
     ["OUT_OF_RANGE", "OutOfRange"],
   ];
-  for (const [code, word] of words) it(`${code} is called ${word}`, () => assert.equal(codeWord(code), word));
+  for (const [code, word] of words) it(`${code} is called ${word}`, () => assert.equal(codeName(code), word));
 
-  it("has the words that users know, and its code", () => {
+  it("has the message that users know, and its code", () => {
     const error = toRpcError(new CriError("NOT_FOUND", "NodeStageVolume", "no such volume"));
     assert.equal((error as Error).message, "rpc error: code = NotFound desc = no such volume");
     assert.equal(rpcCodeOf(error), "NOT_FOUND");

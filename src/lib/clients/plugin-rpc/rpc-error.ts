@@ -6,11 +6,11 @@ export class RpcError extends KubeletError {
   readonly grpcCode: GrpcCode;
   /** E.g. "NodePublishVolume". */
   readonly method: string;
-  /** What the plugin said. */
+  /** The error message of the plugin. */
   readonly details: string;
 
   constructor(grpcCode: GrpcCode, method: string, details: string, options?: { cause?: unknown }) {
-    super("PluginCall", `rpc error: code = ${codeWord(grpcCode)} desc = ${details}`, options);
+    super("PluginCall", `rpc error: code = ${codeName(grpcCode)} desc = ${details}`, options);
     this.name = "RpcError";
     this.grpcCode = grpcCode;
     this.method = method;
@@ -18,8 +18,8 @@ export class RpcError extends KubeletError {
   }
 }
 
-/** "INVALID_ARGUMENT" -> "InvalidArgument": the word that logs and dashboards of Kubernetes use. */
-export function codeWord(code: GrpcCode): string {
+/** "INVALID_ARGUMENT" -> "InvalidArgument": the name that logs and dashboards of Kubernetes use. */
+export function codeName(code: GrpcCode): string {
   if (code === "CANCELLED") return "Canceled";
   return code
     .split("_")

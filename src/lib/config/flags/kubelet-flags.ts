@@ -5,7 +5,7 @@ export interface KubeletFlags {
   config: string;
   configDir: string;
   help: boolean;
-  /** "true" and "raw" ask for the version; "v1.2.3" changes the version that is reported; "" asks for nothing. */
+  /** "true" and "raw" request the version; "v1.2.3" changes the version that is reported; "" requests nothing. */
   version: string;
   rootDir: string;
   certDir: string;

@@ -88,7 +88,7 @@ const accepted: [args: string[], name: string, value: unknown][] = [
   [["-v4"], "v", 4],
   [["--v=4"], "v", 4],
   [["--cluster-dns=a,b", "--cluster-dns", "c"], "cluster-dns", ["a", "b", "c"]],
-  [['--cluster-dns="a,b","say ""hi"""'], "cluster-dns", ["a,b", 'say "hi"']],
+  [['--cluster-dns="a,b","quote ""hi"""'], "cluster-dns", ["a,b", 'quote "hi"']],
   [["--cluster-dns="], "cluster-dns", []],
   [["--eviction-hard=a<1, b < 2,", "--eviction-hard=a<3"], "eviction-hard", { a: "3", b: "2" }],
   [["--kube-reserved=cpu=1,memory=a=b"], "kube-reserved", { cpu: "1", memory: "a=b" }],

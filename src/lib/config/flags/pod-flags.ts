@@ -15,7 +15,7 @@ export const podFlags: readonly FlagGroup[] = [
         "bootstrap-kubeconfig",
         "string",
         "bootstrapKubeconfig",
-        "how to ask for the first client certificate",
+        "kubeconfig to request the first client certificate with",
       ),
       field("pod-manifest-path", "string", "staticPodPath", "static pod file, or a folder of them"),
       field(

@@ -100,7 +100,7 @@ export const resourceFlags: readonly FlagGroup[] = [
         "kernel-memcg-notification",
         "bool",
         "kernelMemcgNotification",
-        "let the kernel tell about memory thresholds",
+        "receive memory threshold notifications from the kernel",
       ),
       own(
         "experimental-allocatable-ignore-eviction",

@@ -58,7 +58,7 @@ export const serverFlags: readonly FlagGroup[] = [
         "rotate-server-certificates",
         "bool",
         "serverTLSBootstrap",
-        "ask the API server for the serving certificate",
+        "request the serving certificate from the API server",
       ),
       field(
         "streaming-connection-idle-timeout",

@@ -6,7 +6,7 @@ import { parseFlags } from "./parse.ts";
 import type { FlagSpec } from "./spec.ts";
 import { flagTable } from "./table.ts";
 
-/** Each flag there is with the value that the command line gives it, or its default. What files say is no flag. */
+/** Each flag with its value on the command line, or its default. Values of files are not flags. */
 export function shownFlags(args: readonly string[]): Record<string, string> {
   const { flags, configOverrides } = parseFlags(args);
   const defaults = withCommandLineDefaults(withDefaults({}, new FeatureGates()));

@@ -9,7 +9,7 @@ interface Reader {
   readonly label: string;
   /** The value of the flag when it stands alone. */
   readonly alone?: string;
-  /** Throws a RangeError that says what is wrong with the text. */
+  /** Throws a RangeError that describes the problem. */
   read(text: string, before: unknown): unknown;
 }
 
@@ -26,7 +26,7 @@ const flagTypes = {
     label: "quantity",
     read: (text) => (parseQuantity(text) === undefined ? fail("is not a quantity") : text),
   },
-  // An empty address leaves what the file says.
+  // An empty address leaves the value of the file.
   ip: {
     label: "ip",
     read: (text) => (text === "" || isIP(text) ? text || undefined : fail("is not an IP address")),

@@ -48,10 +48,10 @@ export function settingProblems(config: KubeletConfiguration): Problem[] {
     note(["containerLogMaxSize"], `${JSON.stringify(config.containerLogMaxSize)} is not a quantity`);
   }
   if (!["", "1.35"].includes(config.showHiddenMetricsForVersion)) {
-    const said = JSON.stringify(config.showHiddenMetricsForVersion);
+    const shown = JSON.stringify(config.showHiddenMetricsForVersion);
     note(
       ["showHiddenMetricsForVersion"],
-      `must be empty or "1.35", the minor version before this one, not ${said}`,
+      `must be empty or "1.35", the minor version before this one, not ${shown}`,
     );
   }
   podLogsDir();
@@ -64,10 +64,10 @@ export function settingProblems(config: KubeletConfiguration): Problem[] {
   function podLogsDir() {
     const dir = config.podLogsDir;
     const clean = posix.normalize(dir).replace(/(.)\/$/, "$1");
-    const said = JSON.stringify(dir);
-    if (!dir.startsWith("/")) note(["podLogsDir"], `${said} is not an absolute path`);
-    if (clean !== dir) note(["podLogsDir"], `must be written in its shortest form, "${clean}", not ${said}`);
-    if (/\P{ASCII}/u.test(dir)) note(["podLogsDir"], `${said} has characters outside ASCII`);
+    const shown = JSON.stringify(dir);
+    if (!dir.startsWith("/")) note(["podLogsDir"], `${shown} is not an absolute path`);
+    if (clean !== dir) note(["podLogsDir"], `must be written in its shortest form, "${clean}", not ${shown}`);
+    if (/\P{ASCII}/u.test(dir)) note(["podLogsDir"], `${shown} has characters outside ASCII`);
   }
 
   function taints() {

@@ -18,7 +18,7 @@ export interface CgroupResources {
 
 export interface RemoveOptions {
   readonly signal?: AbortSignal;
-  /** How long to go on while the kernel says that the cgroup is busy. */
+  /** How long to retry while the kernel reports that the cgroup is busy. */
   readonly deadlineMs?: number;
 }
 

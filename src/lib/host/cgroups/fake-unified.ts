@@ -11,8 +11,8 @@ const knobs: Record<string, string[]> = {
 };
 
 /**
- * A cgroup v2 file system played on an ordinary folder: a new cgroup gets the files of the controllers that its parent
- * hands down, and is removed with them. For tests.
+ * A cgroup v2 file system simulated in an ordinary directory: a new cgroup gets the files of the controllers that its
+ * parent delegates, and is removed with them. For tests.
  */
 export class FakeUnified implements CgroupFiles {
   readonly root: string;

@@ -4,7 +4,7 @@ import { errnoOf } from "../../base/errors.ts";
 /** The few things one does with a cgroup file system. */
 export interface CgroupFiles {
   read(file: string): Promise<string>;
-  /** Fails with ENOENT if the file does not exist: the kernel makes these files, nobody else can. */
+  /** Fails with ENOENT if the file does not exist: only the kernel creates these files. */
   write(file: string, text: string): Promise<void>;
   /** Makes one folder; that it exists is fine. */
   mkdir(dir: string): Promise<void>;
@@ -46,7 +46,7 @@ export const hostCgroupFiles: CgroupFiles = {
   },
 };
 
-/** The kernel says ENODEV for files of a cgroup that is being removed. */
+/** The kernel returns ENODEV for files of a cgroup that is being removed. */
 export function isGone(error: unknown): boolean {
   const code = errnoOf(error);
   return code === "ENOENT" || code === "ENODEV";

@@ -45,7 +45,8 @@ describe("parseLayout", () => {
     const layout = parseLayout(v2("/my\\040cgroups"));
     assert.equal(layout.version === 2 && layout.root, "/my cgroups");
   });
-  it("no hierarchy at all is said", () => assert.throws(() => parseLayout(tmpfs), { code: "NotSupported" }));
+  it("no hierarchy at all is reported", () =>
+    assert.throws(() => parseLayout(tmpfs), { code: "NotSupported" }));
 });
 
 describe("weights", () => {

@@ -209,7 +209,7 @@ describe("limits", () => {
 });
 
 describe("pressure", () => {
-  it("a kernel that has only one line, or another word, has none of the other", () => {
+  it("a kernel that has only one line, or another key, has none of the other", () => {
     assert.deepEqual(parsePressure("full avg10=9.00 avg60=0.00 avg300=0.00 total=7\n"), {
       some: noPressure.some,
       full: { avg10: 9, avg60: 0, avg300: 0, total: 7 },

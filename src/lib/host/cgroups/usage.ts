@@ -87,7 +87,7 @@ export function limitOf(text: string | undefined): number | undefined {
   return Number.isFinite(number) && number >= 0 && number < unlimited ? number : undefined;
 }
 
-/** A cgroup's path is its own business: nobody gets out of the hierarchy with it. */
+/** A cgroup path cannot leave the hierarchy. */
 export function folderOf(mount: string, path: string): string {
   if (!path.startsWith("/") || path.split("/").includes("..")) throw new Error(`"${path}" is no cgroup`);
   return join(mount, path);

@@ -119,7 +119,7 @@ export class CgroupV1 implements CgroupDriver {
     const setPeriod = async () => {
       if (cpuPeriod) await this.#set("cpu", path, "cpu.cfs_period_us", cpuPeriod);
     };
-    // A quota of 0 asks for nothing.
+    // A quota of 0 means no limit.
     const setQuota = async () => {
       if (cpuQuota) await this.#set("cpu", path, "cpu.cfs_quota_us", cpuQuota);
     };

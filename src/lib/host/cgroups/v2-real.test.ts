@@ -41,7 +41,7 @@ describe("cgroup v2 on this host", { skip }, async () => {
     assert.deepEqual(await driver.children(`${root}/none`), []);
   });
 
-  it("says which controllers a cgroup lacks that somebody else made", async () => {
+  it("names the controllers that a foreign cgroup lacks", async () => {
     await driver.create(`${root}/foreign`, {});
     mkdirSync(join(mount, root, "foreign/bare"));
     const wanted = ["cpu", "cpuset", "memory", "hugetlb", "pids"].filter((name) =>

@@ -7,7 +7,7 @@ import { FakeClock, settle } from "../../base/fake-clock.ts";
 import { FakeUnified } from "./fake-unified.ts";
 import { CgroupV2 } from "./v2.ts";
 
-/** Lets time pass only while somebody waits for it: the folders are real, and real work takes real time. */
+/** Lets time pass only while something waits for it: the directories are real, and real work takes real time. */
 async function drive<T>(clock: FakeClock, work: Promise<T>): Promise<T> {
   let ended = false;
   const end = () => {
@@ -100,7 +100,7 @@ describe("cgroup v2", () => {
     assert.equal(await text("p/hugetlb.2MB.max"), "0");
   });
 
-  it("leaves alone what is not said", async () => {
+  it("leaves unspecified values alone", async () => {
     const { driver, text } = await setUp();
     await driver.create("/p", { memory: 1n });
     await driver.update("/p", { pids: 2n });

@@ -1,4 +1,4 @@
-/** Always for ":latest", written or implied; an image that is pinned need not be asked for again. */
+/** Always for ":latest", written or implied; a pinned image need not be checked again. */
 export function defaultPullPolicy(image: string): "Always" | "IfNotPresent" {
   const [reference = "", digest] = image.split("@", 2);
   const last = reference.slice(reference.lastIndexOf("/") + 1);

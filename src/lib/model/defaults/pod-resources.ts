@@ -44,7 +44,7 @@ export function containerTotals(spec: PodSpec, which: "limits" | "requests"): Am
   return running;
 }
 
-/** Completes what a pod asks for as a whole, where it asks for anything. */
+/** Completes the pod-level resources, where any are specified. */
 export function defaultPodResources(spec: PodSpec): void {
   const resources = spec.resources as { limits?: ResourceList; requests?: ResourceList } | undefined;
   if (!resources) return;

@@ -4,8 +4,8 @@ import { goStructs } from "./go-structs.ts";
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * A value with all of its fields and their types, as the reference prints one to hash it. `written` is the same value as somebody wrote
- * it: of quantities, the text counts.
+ * A value with all of its fields and their types, as the reference prints one to hash it. `written` is the same value
+ * as in the manifest: of quantities, the text counts.
  */
 export function goPrint(type: string, value: unknown, written: unknown): string {
   return `(${qualified(type)})${content(type, value, written)}`;
@@ -19,7 +19,7 @@ function content(type: string, value: unknown, written: unknown): string {
   if (type === "resource.Quantity")
     return written === undefined ? noQuantity : goQuantity(String(written), false);
   if (type === "intstr.IntOrString") return intOrString(value as string | number | undefined);
-  // Only a manifest that says when it was created has one, and then it depends on the time zone of the process.
+  // Only a manifest with a creation time has one, and then it depends on the time zone of the process.
   if (type === "v1.Time")
     return `{Time:(time.Time){wall:(uint64)0 ext:(int64)${value ?? 0} loc:(*time.Location)<nil>}}`;
   const fields = goStructs.get(type);

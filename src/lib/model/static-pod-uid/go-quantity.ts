@@ -110,7 +110,7 @@ function atScale(value: bigint, from: number, to: number): bigint {
 function printed({ value, scale, text, format, isBig }: Held): string {
   const small = isBig ? { value: 0n, scale: 0 } : { value, scale };
   const dec = isBig
-    ? `{unscaled:(big.Int){neg:(bool)${value < 0n} abs:(big.nat)[${words(value).join(" ")}]} scale:(inf.Scale)${-scale}}`
+    ? `{unscaled:(big.Int){neg:(bool)${value < 0n} abs:(big.nat)[${limbs(value).join(" ")}]} scale:(inf.Scale)${-scale}}`
     : "<nil>";
   return (
     `{i:(resource.int64Amount){value:(int64)${small.value} scale:(resource.Scale)${small.scale}}` +
@@ -119,7 +119,7 @@ function printed({ value, scale, text, format, isBig }: Held): string {
 }
 
 /** Of 64 bits each, the lowest first. */
-function words(value: bigint): bigint[] {
+function limbs(value: bigint): bigint[] {
   const found: bigint[] = [];
   for (let rest = value < 0n ? -value : value; rest > 0n; rest >>= 64n) found.push(BigInt.asUintN(64, rest));
   return found;

@@ -4,7 +4,7 @@ import type { Problem } from "./problem.ts";
 /** `local`: an object that a folder of the node can hold instead. */
 type Found = { path: string; resource: string; local?: true };
 
-/** Volumes that a node cannot fill without asking the API for an object. */
+/** Volumes that a node cannot fill without an object of the API. */
 const volumeResources: [keyof Volume, string][] = [
   ["configMap", "configmaps"],
   ["secret", "secrets"],

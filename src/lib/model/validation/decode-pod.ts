@@ -4,7 +4,7 @@ import type { Pod } from "../pod.ts";
 import { decode } from "./decode-value.ts";
 import type { Problem } from "./problem.ts";
 
-/** A pod of the right types, as somebody wrote it: nothing is defaulted, and nothing else is checked yet. */
+/** A pod of the right types, as written: nothing is defaulted, and nothing else is checked yet. */
 export type WrittenPod = Omit<Pod, "metadata"> & {
   metadata: Omit<Pod["metadata"], "name" | "namespace" | "uid"> & {
     name?: string;

@@ -62,7 +62,7 @@ function checkProbe(probe: Probe, at: string, spec: PodSpec, problems: Problems)
     problems.invalid(`${at}.terminationGracePeriodSeconds`, grace, "must be greater than 0");
 }
 
-/** Exactly one way to ask a container, or to tell it something. */
+/** Exactly one handler of a probe or hook. */
 function checkHandler(handlers: Handlers, at: string, spec: PodSpec, problems: Problems): void {
   const kinds = (["exec", "httpGet", "tcpSocket", "grpc", "sleep"] as const).filter((kind) => handlers[kind]);
   if (kinds.length === 0) problems.required(at, "must specify a handler type");

@@ -1,4 +1,4 @@
-/** One thing wrong with an object: where ("spec.containers[0].name") and what, in the words Kubernetes uses. */
+/** One validation error of an object: where ("spec.containers[0].name") and what, with the message of Kubernetes. */
 export interface Problem {
   path: string;
   message: string;
@@ -45,7 +45,7 @@ export class Problems {
     this.add(path, `Too long: may not be more than ${most} bytes`);
   }
 
-  /** Adds an "Invalid value" if a check such as `dnsLabel` has something to say. */
+  /** Adds an "Invalid value" if a check such as `dnsLabel` fails. */
   check(path: string, value: string, complaint: string | undefined): void {
     if (complaint !== undefined) this.invalid(path, value, complaint);
   }

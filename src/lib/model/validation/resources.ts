@@ -39,7 +39,7 @@ export function checkPodResources(spec: PodSpec, problems: Problems): void {
   const at = "spec.resources";
   checkRequirements(resources, at, podResourceName, problems);
   if (resources.claims?.length) problems.forbidden(`${at}.claims`, "claims are for containers");
-  if (problems.list.length > 0) return; // sums of broken quantities say nothing
+  if (problems.list.length > 0) return; // sums of invalid quantities mean nothing
   for (const which of ["requests", "limits"] as const) {
     for (const [name, total] of containerTotals(spec, which)) {
       const own = resources[which]?.[name];

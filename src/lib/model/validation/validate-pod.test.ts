@@ -96,7 +96,7 @@ table("structure", [
     "spec.containers[0].resources.limits[cpu]: expected a quantity",
   ],
   [
-    "a quantity with more digits than anybody counts",
+    "a quantity with more digits than supported",
     pod({ container: { resources: { limits: { cpu: "12345678901234567890e999999999" } } } }),
     "spec.containers[0].resources.limits[cpu]: expected a quantity",
   ],

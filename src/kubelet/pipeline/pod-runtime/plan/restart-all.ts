@@ -1,4 +1,4 @@
-import { askingToRestartAll } from "../../../../lib/model/restart-policy.ts";
+import { restartAllTriggers } from "../../../../lib/model/restart-policy.ts";
 import type { PodPlan } from "./pod-plan.ts";
 import { isLive, type PodView } from "./view.ts";
 
@@ -10,7 +10,7 @@ import { isLive, type PodView } from "./view.ts";
 export function planRestartAll(plan: PodPlan, view: PodView): boolean {
   const { pod, seen, context } = view;
   const lastOf = (name: string) => view.last(name);
-  const asking = askingToRestartAll(pod, lastOf, context.gates).map(lastOf);
+  const asking = restartAllTriggers(pod, lastOf, context.gates).map(lastOf);
   if (asking.length === 0) return false;
   plan.restartsAll = true;
   const regular = new Set(pod.spec.containers.map((c) => c.name));

@@ -2,7 +2,7 @@ import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } fro
 import { type Clock, msSince } from "../../../../lib/base/clock.ts";
 import { isAbort } from "../../../../lib/base/errors.ts";
 import type { PluginChannel } from "../../../../lib/clients/plugin-rpc/plugin-channel.ts";
-import { codeWord, rpcCodeOf } from "../../../../lib/clients/plugin-rpc/rpc-error.ts";
+import { codeName, rpcCodeOf } from "../../../../lib/clients/plugin-rpc/rpc-error.ts";
 import {
   Node,
   type NodeGetVolumeStatsResponse,
@@ -192,7 +192,7 @@ export class CsiClient {
       return await this.#channel.call(method, request, { timeoutMs: csiTimeoutMs, signal });
     } catch (error) {
       const grpcCode = rpcCodeOf(error);
-      code = grpcCode ? codeWord(grpcCode) : isAbort(error) ? "Canceled" : "unknown-non-grpc";
+      code = grpcCode ? codeName(grpcCode) : isAbort(error) ? "Canceled" : "unknown-non-grpc";
       throw error;
     } finally {
       const path = `/${method.parent.typeName}/${method.name}`;

@@ -11,8 +11,8 @@ export function noteNamedDnsPolicy(spec: PodSpec): void {
 }
 
 /**
- * True if somebody is known to have chosen the dnsPolicy of this pod. In the API a default looks as if it were chosen, and some tools
- * write it into all pods (`kubectl run`): only what was applied tells.
+ * True if the dnsPolicy of this pod was chosen explicitly. In the API a default looks as if it were chosen, and some
+ * tools write it into all pods (`kubectl run`): only the applied manifest shows it.
  */
 export function hasChosenDnsPolicy(pod: Pod): boolean {
   if (pod.spec.dnsPolicy === "ClusterFirstWithHostNet") return true;
