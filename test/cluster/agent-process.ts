@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 import { holds } from "../e2e/holds.ts";
 import { nodeName, type TestCluster } from "./cluster-node.ts";
 
@@ -14,7 +13,7 @@ export class AgentProcess {
   readonly #exited: Promise<unknown[]>;
   log = "";
 
-  constructor(t: TestContext, cluster: TestCluster, flags: readonly string[]) {
+  constructor(cluster: TestCluster, flags: readonly string[]) {
     const common = [
       `--root-dir=${join(cluster.dir, "root")}`,
       `--container-runtime-endpoint=${cluster.runtime.endpoint}`,
@@ -34,7 +33,10 @@ export class AgentProcess {
     });
     this.#child = child;
     this.#exited = once(child, "exit");
-    t.after(() => child.kill("SIGKILL"));
+    cluster.endFirst(() => {
+      child.kill("SIGKILL");
+      return this.#exited;
+    });
   }
 
   /** Waits for a line in the log. */

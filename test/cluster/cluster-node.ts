@@ -34,6 +34,7 @@ export class TestCluster {
   readonly runtime: FakeRuntime;
   readonly dir: string;
   readonly #more: Partial<AgentOptions>;
+  readonly #clients: (() => Promise<unknown>)[] = [];
   #agent: Agent | undefined;
 
   static async start(
@@ -48,6 +49,7 @@ export class TestCluster {
     const cluster = new TestCluster(dir, runtime, more);
     await mkdir(cluster.manifests);
     t.after(async () => {
+      await Promise.all(cluster.#clients.map((end) => end()));
       await cluster.stopAgent();
       await runtime.close();
       await removeFolder(dir);
@@ -59,6 +61,11 @@ export class TestCluster {
     this.dir = dir;
     this.runtime = runtime;
     this.#more = more;
+  }
+
+  /** Ends a process that uses the runtime before the runtime is closed, which waits for its clients. */
+  endFirst(end: () => Promise<unknown>): void {
+    this.#clients.push(end);
   }
 
   get manifests(): string {

@@ -9,15 +9,13 @@ import { TestCluster } from "./cluster-node.ts";
 /** What an agent needs to join. */
 export class JoiningNode {
   readonly cluster: TestCluster;
-  readonly #t: TestContext;
   readonly #api: ApiUser;
 
   static async prepare(t: TestContext, api: ApiUser): Promise<JoiningNode> {
-    return new JoiningNode(t, api, await TestCluster.start(t));
+    return new JoiningNode(api, await TestCluster.start(t));
   }
 
-  private constructor(t: TestContext, api: ApiUser, cluster: TestCluster) {
-    this.#t = t;
+  private constructor(api: ApiUser, cluster: TestCluster) {
     this.#api = api;
     this.cluster = cluster;
   }
@@ -35,7 +33,7 @@ export class JoiningNode {
   }
 
   agent(...flags: string[]): AgentProcess {
-    return new AgentProcess(this.#t, this.cluster, [
+    return new AgentProcess(this.cluster, [
       `--kubeconfig=${this.kubeconfig}`,
       "--enable-server=false",
       `--bootstrap-kubeconfig=${this.bootstrap}`,

@@ -26,7 +26,7 @@ test("an outage of the API server is one line at its start and one at its end, a
   t.after(() => api.destroy());
   api.start();
   const admin = await api.admin();
-  const agent = new AgentProcess(t, cluster, [
+  const agent = new AgentProcess(cluster, [
     `--kubeconfig=${api.nodeKubeconfig}`,
     "--enable-server=false",
     "-v=2",
