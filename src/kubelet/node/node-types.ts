@@ -1,103 +1,46 @@
 import { dateOf, type WallTime } from "../../lib/base/time.ts";
-/** The Node of the API, as far as a node has to do with it. Fields of others pass through untouched. */
-export interface NodeObject {
-  apiVersion: "v1";
-  kind: "Node";
+import type * as coordination from "../../lib/gen/kubernetes/coordination.d.ts";
+import type * as core from "../../lib/gen/kubernetes/core.d.ts";
+import type { ObjectMeta } from "../../lib/gen/kubernetes/meta.d.ts";
+
+/** The Node of the API. What the agent writes of its status is complete; fields of others pass through untouched. */
+export interface NodeObject extends Required<core.Node> {
   metadata: NodeMeta;
-  spec: NodeSpec;
   status: NodeStatus;
 }
 
-export interface NodeMeta {
-  name: string;
-  uid?: string;
-  resourceVersion?: string;
-  labels?: Record<string, string>;
-  annotations?: Record<string, string>;
-}
-
-export interface NodeSpec {
-  taints?: Taint[];
-  providerID?: string;
-  unschedulable?: boolean;
-  podCIDR?: string;
-  podCIDRs?: string[];
-}
-
-export interface Taint {
-  key: string;
-  value?: string;
-  effect: string;
-  timeAdded?: string;
-}
+export type NodeMeta = ObjectMeta & { name: string };
+export type NodeSpec = core.NodeSpec;
+export type Taint = core.Taint;
+export type NodeSystemInfo = core.NodeSystemInfo;
+export type NodeImage = Required<core.ContainerImage>;
 
 /** Quantities by the name of the resource, as the API writes them: "2", "1900m", "24580016Ki". */
-export type ResourceList = Record<string, string>;
+export type ResourceList = NonNullable<core.NodeStatus["capacity"]>;
 
-export interface NodeStatus {
-  capacity?: ResourceList;
-  allocatable?: ResourceList;
+export interface NodeStatus extends core.NodeStatus {
   conditions?: NodeCondition[];
   addresses?: NodeAddress[];
-  daemonEndpoints?: { kubeletEndpoint: { Port: number } };
-  nodeInfo?: NodeSystemInfo;
+  daemonEndpoints?: Required<core.NodeDaemonEndpoints>;
   images?: NodeImage[];
-  volumesInUse?: string[];
-  volumesAttached?: { name: string; devicePath: string }[];
   runtimeHandlers?: NodeRuntimeHandler[];
-  features?: { supplementalGroupsPolicy?: boolean };
-  declaredFeatures?: string[];
 }
 
-export interface NodeCondition {
-  type: string;
+export interface NodeCondition extends Required<core.NodeCondition> {
   status: "True" | "False" | "Unknown";
-  lastHeartbeatTime: string;
-  lastTransitionTime: string;
-  reason: string;
-  message: string;
 }
 
-export interface NodeAddress {
+export interface NodeAddress extends core.NodeAddress {
   type: "InternalIP" | "Hostname" | "ExternalIP" | "InternalDNS" | "ExternalDNS";
-  address: string;
 }
 
-export interface NodeSystemInfo {
-  machineID: string;
-  systemUUID: string;
-  bootID: string;
-  kernelVersion: string;
-  osImage: string;
-  containerRuntimeVersion: string;
-  kubeletVersion: string;
-  kubeProxyVersion: string;
-  operatingSystem: string;
-  architecture: string;
-  swap?: { capacity: number };
-}
-
-export interface NodeImage {
-  names: string[];
-  sizeBytes: number;
-}
-
-export interface NodeRuntimeHandler {
+export interface NodeRuntimeHandler extends core.NodeRuntimeHandler {
   name: string;
-  features: { recursiveReadOnlyMounts: boolean; userNamespaces: boolean };
+  features: Required<core.NodeRuntimeHandlerFeatures>;
 }
 
-export interface Lease {
-  apiVersion: "coordination.k8s.io/v1";
-  kind: "Lease";
-  metadata: {
-    name: string;
-    namespace: string;
-    uid?: string;
-    resourceVersion?: string;
-    ownerReferences?: { apiVersion: string; kind: string; name: string; uid: string }[];
-  };
-  spec: { holderIdentity?: string; leaseDurationSeconds?: number; renewTime?: string };
+export interface Lease extends Required<coordination.Lease> {
+  metadata: ObjectMeta & { name: string; namespace: string };
 }
 
 /** A moment as the API writes it: whole seconds. */
