@@ -69,8 +69,8 @@ export function bundleOptions() {
 export async function build() {
   const started = Date.now();
   const { build: bundle } = await import("esbuild");
-  rmSync(`${root}dist`, { recursive: true, force: true });
   mkdirSync(`${root}dist`, { recursive: true });
+  rmSync(`${root}dist/.compile-cache`, { recursive: true, force: true });
   const { metafile } = await bundle(bundleOptions());
   writeFileSync(`${root}dist/metafile.json`, JSON.stringify(metafile));
   for (const file of Object.keys(metafile.outputs).filter((output) => output.endsWith(".cjs"))) {
