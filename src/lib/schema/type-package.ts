@@ -67,6 +67,7 @@ export class TypePackage {
     return type.values;
   }
 
+  /** A type by its name without the package. */
   type(name: string): StructType | AliasType | undefined {
     const known = this.#types.get(name);
     if (known) return known;
