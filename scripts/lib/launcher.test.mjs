@@ -55,6 +55,12 @@ test("bin/kubelet says what to do when packages or the bundle are missing, then 
   }
 });
 
+test("bin/kubelet finds its project when a shell runs it by its name alone", () => {
+  const env = { PATH: process.env.PATH, KUBELET_NODE: "/bin/echo" };
+  const run = spawnSync("sh", ["kubelet"], { encoding: "utf8", cwd: join(root, "project/bin"), env });
+  assert.equal(run.stdout.trim().split(" ").at(-1), join(root, "project/dist/kubelet.cjs"), run.stderr);
+});
+
 test("KUBELET_NODE names another Node; one that is not there is said", () => {
   const run = launch("project/bin/kubelet", [], { KUBELET_NODE: "/no/such/node" });
   assert.equal(run.status, 1);
