@@ -1,4 +1,4 @@
-// The event rule of docs/ARCHITECTURE.md: parts of the kubelet reach each other through the event table only.
+// The event rule of docs/architecture/code-map.md: parts of the kubelet reach each other through the event table only.
 import { readdirSync, readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { checkEvents, unusedExceptions } from "./lib/event-rule.mjs";

@@ -1,5 +1,5 @@
 /**
- * The event rule of docs/ARCHITECTURE.md: a part of the kubelet reaches another through the event table only. Parts do not import
+ * The event rule of docs/architecture/code-map.md: a part of the kubelet reaches another through the event table only. Parts do not import
  * each other (the import rule), so what could connect them are callbacks that `src/kubelet/agent` hands out and listeners: each of
  * them posts an event and does nothing else.
  */

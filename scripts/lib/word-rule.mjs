@@ -38,7 +38,7 @@ export const allowed = [
 ];
 
 /** Paths that the rule does not cover yet, each with all below it. The list only ever gets shorter. */
-export const pending = ["docs/ARCHITECTURE.md", "scripts", "src/apiserver", "src/kubelet", "src/lib", "test"];
+export const pending = ["scripts", "src/apiserver", "src/kubelet", "src/lib", "test"];
 
 /** Files whose subject is this list. */
 const exempt = new Set([
