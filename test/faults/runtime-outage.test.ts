@@ -120,7 +120,7 @@ describeOnContainerd("the runtime away", (version) => {
     for (const name of survivors) assert.equal((await pods.running(name)).restarts, 0);
     await healthyAgain();
     assert.equal(agent.pid, pid);
-    assert.equal(said(/container runtime is down/).length, 1, "told once, not for every try");
+    assert.equal(said(/Container runtime is down/).length, 1, "told once, not for every try");
     assert.equal(said(/Container runtime is ready/).length, 1);
     assert.ok(said(/Relisting the runtime's pods failed/).length <= 1);
     assert.ok(said(/Event stream broke/).length <= 1);
@@ -143,7 +143,7 @@ describeOnContainerd("the runtime away", (version) => {
     assert.deepEqual(await traces(survivors), survived);
     await healthyAgain();
     assert.equal(agent.pid, pid);
-    assert.ok(said(/container runtime is down/).length <= 1);
+    assert.ok(said(/Container runtime is down/).length <= 1);
     for (let i = 0; i < 4; i++) rmSync(join(node.manifests, `busy${i}.yaml`));
     for (let i = 0; i < 4; i++) await pods.gone(`busy${i}`);
   });
@@ -180,6 +180,6 @@ describeOnContainerd("the runtime away", (version) => {
     assert.deepEqual(await traces(survivors), survived);
     await healthyAgain();
     assert.equal(agent.pid, pid);
-    assert.equal(said(/container runtime is down/).length, 1);
+    assert.equal(said(/Container runtime is down/).length, 1);
   });
 });
