@@ -4,9 +4,7 @@ import type {
   PartSubresource,
   RequestContext,
   ResourceDefinition,
-  ServedVersion,
   Subresource,
-  Verb,
 } from "../definition.ts";
 import type { ApiObject } from "../storage/object.ts";
 import { FieldProblems } from "./field-problems.ts";
@@ -17,19 +15,12 @@ type Check = (draft: Draft, problems: FieldProblems) => void;
 type UpdateCheck = (draft: Draft, before: Readonly<Draft>, problems: FieldProblems) => void;
 
 /** What is particular to a kind; `defineKind` adds what all kinds have in common. */
-export interface KindRules {
-  readonly group: string;
-  readonly version: string;
-  readonly name: string;
-  readonly singular: string;
-  readonly kind: string;
-  readonly namespaced: boolean;
-  readonly shortNames?: readonly string[];
-  readonly categories?: readonly string[];
-  readonly verbs?: readonly Verb[];
-  readonly servedAlso?: readonly ServedVersion[];
-  readonly createsOnUpdate?: boolean;
-  readonly countsGenerations?: boolean;
+export interface KindRules
+  extends Pick<
+    ResourceDefinition,
+    | ("group" | "version" | "name" | "singular" | "kind" | "namespaced" | "shortNames" | "categories" | "verbs")
+    | ("servedAlso" | "createsOnUpdate" | "countsGenerations")
+  > {
   readonly nameRule: NameRule;
 
   readonly defaults?: (draft: Draft) => void;

@@ -55,6 +55,16 @@ export function httpStatusOf(error: unknown): number | undefined {
   return typeof status === "number" ? status : undefined;
 }
 
+/** What was requested, or undefined if the response is 404. */
+export async function orNotFound<T>(requested: Promise<T>): Promise<T | undefined> {
+  try {
+    return await requested;
+  } catch (error) {
+    if (httpStatusOf(error) === 404) return undefined;
+    throw error;
+  }
+}
+
 /** The Retry-After of the response, if it had one. */
 export function retryAfterOf(error: unknown): number | undefined {
   const ms = (error as { retryAfterMs?: unknown } | undefined)?.retryAfterMs;

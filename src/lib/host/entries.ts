@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
-import { type FileHandle, open, opendir } from "node:fs/promises";
+import { type FileHandle, lstat, open, opendir, readdir, stat } from "node:fs/promises";
+import { errnoOf } from "../base/errors.ts";
 
 /** File names are bytes: one that is not UTF-8 would be lost as text. */
 export type RawPath = Buffer;
@@ -31,4 +32,32 @@ export async function shortened(folder: RawPath): Promise<{ path: RawPath; handl
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
   const handle = await open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   return { path: Buffer.from(`/proc/self/fd/${handle.fd}`), handle };
+}
+
+/** The names in a folder; none if there is no such folder. */
+export async function listFolder(folder: string): Promise<string[]> {
+  return readdir(folder).catch((error) => {
+    if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return [];
+    throw error;
+  });
+}
+
+/** Whether there is something at a path, at the end of its links. */
+export function exists(path: string): Promise<boolean> {
+  return isFound(stat(path));
+}
+
+/** Whether there is something at a path; a link counts whatever it leads to. */
+export function entryExists(path: string): Promise<boolean> {
+  return isFound(lstat(path));
+}
+
+function isFound(looked: Promise<unknown>): Promise<boolean> {
+  return looked.then(
+    () => true,
+    (error) => {
+      if (errnoOf(error) === "ENOENT") return false;
+      throw error;
+    },
+  );
 }

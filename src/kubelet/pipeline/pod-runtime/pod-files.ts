@@ -1,7 +1,8 @@
-import { readdir, readlink, realpath, rm, symlink, unlink } from "node:fs/promises";
+import { readlink, realpath, rm, symlink, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { errnoOf, KubeletError } from "../../../lib/base/errors.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
+import { listFolder } from "../../../lib/host/entries.ts";
 import { makeFolders } from "../../../lib/host/make-folders.ts";
 import { readMounts } from "../../../lib/host/mount-table.ts";
 import { removeEmptyTree, removeTree } from "../../../lib/host/remove-tree.ts";
@@ -72,7 +73,7 @@ export class PodFiles {
     if (!container.logPath.startsWith(`${this.logDir(pod)}/`)) return;
     const dir = dirname(container.logPath);
     const file = basename(container.logPath);
-    for (const name of await list(dir))
+    for (const name of await listFolder(dir))
       if (name === file || name.startsWith(`${file}.`)) await rm(join(dir, name), { force: true });
   }
 
@@ -109,34 +110,25 @@ export class PodFiles {
   /** Removes the links that point to the logs of pods that are gone. */
   async removeDeadLinks(): Promise<void> {
     const { containerLogsDir, podLogsDir } = this.#o;
-    for (const name of await list(containerLogsDir)) {
+    for (const name of await listFolder(containerLogsDir)) {
       if (!name.endsWith(".log")) continue;
       const link = join(containerLogsDir, name);
       const target = await readlink(link).catch(() => undefined);
       if (!target?.startsWith(`${podLogsDir}/`)) continue;
       const folder = target.split("/").slice(0, -2).join("/");
-      if ((await list(folder)).length === 0) await unlink(link).catch(() => {});
+      if ((await listFolder(folder)).length === 0) await unlink(link).catch(() => {});
     }
   }
 
   /** The pods that have a folder or logs here. */
   async known(): Promise<PodId[]> {
     const pods = new Map<string, PodId>();
-    for (const uid of await list(join(this.#o.rootDir, "pods")))
+    for (const uid of await listFolder(join(this.#o.rootDir, "pods")))
       pods.set(uid, { uid: uid as PodUid, name: "", namespace: "" });
-    for (const entry of await list(this.#o.podLogsDir)) {
+    for (const entry of await listFolder(this.#o.podLogsDir)) {
       const [namespace, name, uid] = entry.split("_");
       if (namespace && name && uid) pods.set(uid, { uid: uid as PodUid, name, namespace });
     }
     return [...pods.values()];
-  }
-}
-
-async function list(dir: string): Promise<string[]> {
-  try {
-    return await readdir(dir);
-  } catch (error) {
-    if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return [];
-    throw error;
   }
 }

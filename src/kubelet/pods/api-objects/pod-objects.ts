@@ -1,6 +1,6 @@
 import type { Clock } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
-import { httpStatusOf, messageOf } from "../../../lib/base/errors.ts";
+import { orNotFound, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
 import type { ObjectOf } from "./api-object.ts";
@@ -76,18 +76,13 @@ export class PodObjects implements Component {
   }
 
   /** The same, for those to whom no object is an answer, too. */
-  async find<K extends ObjectKind>(
+  find<K extends ObjectKind>(
     kind: K,
     namespace: string,
     name: string,
     signal: AbortSignal,
   ): Promise<ObjectOf<K> | undefined> {
-    try {
-      return await this.get(kind, namespace, name, signal);
-    } catch (error) {
-      if (httpStatusOf(error) === 404) return undefined;
-      throw error;
-    }
+    return orNotFound(this.get(kind, namespace, name, signal));
   }
 
   /** Tells each change that is noticed: at once with Watch, at the next look with Cache, never with Get. */

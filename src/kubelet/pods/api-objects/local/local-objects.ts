@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Clock, msFromNow } from "../../../../lib/base/clock.ts";
 import type { Component, Health } from "../../../../lib/base/component.ts";
 import { healthy } from "../../../../lib/base/component.ts";
-import { httpStatusOf, messageOf } from "../../../../lib/base/errors.ts";
+import { orNotFound, messageOf } from "../../../../lib/base/errors.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
 import { type MonotonicTime, msBetween } from "../../../../lib/base/time.ts";
 import { notFound, type ObjectOf } from "../api-object.ts";
@@ -87,18 +87,13 @@ export class LocalObjects implements Component {
     return found.object as ObjectOf<K>;
   }
 
-  async find<K extends ObjectKind>(
+  find<K extends ObjectKind>(
     kind: K,
     namespace: string,
     name: string,
     signal?: AbortSignal,
   ): Promise<ObjectOf<K> | undefined> {
-    try {
-      return await this.get(kind, namespace, name, signal);
-    } catch (error) {
-      if (httpStatusOf(error) === 404) return undefined;
-      throw error;
-    }
+    return orNotFound(this.get(kind, namespace, name, signal));
   }
 
   onChange(listener: ObjectListener): () => void {

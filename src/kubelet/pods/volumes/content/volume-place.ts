@@ -1,6 +1,7 @@
 import { chmod, lstat, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { errnoOf, KubeletError, messageOf } from "../../../../lib/base/errors.ts";
+import { entryExists } from "../../../../lib/host/entries.ts";
 import { makeFolders } from "../../../../lib/host/make-folders.ts";
 import type { Mounts, TmpfsOptions } from "../../../../lib/host/mounts.ts";
 import { removeTree } from "../../../../lib/host/remove-tree.ts";
@@ -25,12 +26,12 @@ export async function foundPlace(
   dir: string,
   { medium, keepsDisk }: PlaceKind,
 ): Promise<Medium | undefined> {
-  if (!(await exists(dir))) return undefined;
+  if (!(await entryExists(dir))) return undefined;
   const isMounted = medium === "memory" && ((await isOtherDevice(dir)) || (await mounts.isMountPoint(dir)));
   if (isMounted) return "memory";
   // After a reboot the mount is gone and the mark is not: only content shows that the disk was meant.
-  const isOnDisk = medium === "disk" || (keepsDisk === true && (await exists(join(dir, dataLink))));
-  return isOnDisk && (await exists(join(markFolder(dir), "ready"))) ? "disk" : undefined;
+  const isOnDisk = medium === "disk" || (keepsDisk === true && (await entryExists(join(dir, dataLink))));
+  return isOnDisk && (await entryExists(join(markFolder(dir), "ready"))) ? "disk" : undefined;
 }
 
 export async function makePlace(
@@ -85,15 +86,5 @@ export async function makeMountPoints(dir: string, paths: readonly string[]): Pr
         { cause: error },
       );
     }
-  }
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await lstat(path);
-    return true;
-  } catch (error) {
-    if (errnoOf(error) === "ENOENT") return false;
-    throw error;
   }
 }

@@ -1,6 +1,7 @@
-import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
-import { errnoOf, messageOf } from "../../../../lib/base/errors.ts";
+import { messageOf } from "../../../../lib/base/errors.ts";
+import { exists, listFolder } from "../../../../lib/host/entries.ts";
 import type { Pod } from "../../../../lib/model/pod.ts";
 import type { PodVolumePlace, VolumeSpec } from "../volume-plugin.ts";
 import type { CsiClient, DriverCapabilities } from "./csi-client.ts";
@@ -177,16 +178,7 @@ async function forget(places: BlockPlaces): Promise<void> {
 
 /** Of both folders: what another kubelet left is only in the one where devices are bound. */
 async function usersOf({ users, global }: BlockPlaces): Promise<number> {
-  return new Set([...(await list(users)), ...(await list(global))]).size;
-}
-
-async function list(dir: string): Promise<string[]> {
-  try {
-    return await readdir(dir);
-  } catch (error) {
-    if (errnoOf(error) === "ENOENT") return [];
-    throw error;
-  }
+  return new Set([...(await listFolder(users)), ...(await listFolder(global))]).size;
 }
 
 async function capabilitiesOf(client: CsiClient, signal: AbortSignal): Promise<DriverCapabilities> {
@@ -202,15 +194,5 @@ async function ask(what: string, call: () => Promise<void>): Promise<void> {
     await call();
   } catch (error) {
     throw new CsiFailure("uncertain", csiText(`${what}: ${messageOf(error)}`), { cause: error });
-  }
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (error) {
-    if (errnoOf(error) === "ENOENT") return false;
-    throw error;
   }
 }

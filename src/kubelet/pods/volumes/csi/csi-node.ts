@@ -1,6 +1,6 @@
 import { type Clock, sleep } from "../../../../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../../../../lib/base/component.ts";
-import { httpStatusOf, isAbort, KubeletError, messageOf } from "../../../../lib/base/errors.ts";
+import { orNotFound, isAbort, KubeletError, messageOf } from "../../../../lib/base/errors.ts";
 import { failureLog } from "../../../../lib/base/failure-log.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
 import { orAbort } from "../../../../lib/clients/kube/deadline.ts";
@@ -203,13 +203,8 @@ export class CsiNode implements CsiNodeInfo, Component {
     throw new KubeletError("CsiNode", message);
   }
 
-  async #find(signal: AbortSignal): Promise<CsiNodeObject | undefined> {
-    try {
-      return await this.#request<CsiNodeObject>("GET", this.#own, signal);
-    } catch (error) {
-      if (httpStatusOf(error) === 404) return undefined;
-      throw error;
-    }
+  #find(signal: AbortSignal): Promise<CsiNodeObject | undefined> {
+    return orNotFound(this.#request<CsiNodeObject>("GET", this.#own, signal));
   }
 
   #put(object: CsiNodeObject, signal: AbortSignal): Promise<CsiNodeObject> {

@@ -1,6 +1,5 @@
-import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { errnoOf } from "../../../../lib/base/errors.ts";
+import { listFolder } from "../../../../lib/host/entries.ts";
 import type { PodVolumePlace, VolumeSpec } from "../volume-plugin.ts";
 import { blockPlaces, csiPluginName, globalMountDir } from "./names.ts";
 import { loadVolumeData, type VolumeData } from "./volume-data.ts";
@@ -39,9 +38,9 @@ export interface StagedVolume {
 export async function stagedVolumes(rootDir: string): Promise<StagedVolume[]> {
   const base = join(rootDir, "plugins", csiPluginName);
   const staged: StagedVolume[] = [];
-  for (const driver of await list(base)) {
+  for (const driver of await listFolder(base)) {
     if (driver === "volumeDevices") continue;
-    for (const volume of await list(join(base, driver))) {
+    for (const volume of await listFolder(join(base, driver))) {
       const data = await loadVolumeData(join(base, driver, volume)).catch(() => undefined);
       if (!data) continue;
       const { driverName, volumeHandle } = data;
@@ -70,11 +69,4 @@ function persistentSpec(
       mode,
     },
   };
-}
-
-async function list(dir: string): Promise<string[]> {
-  return readdir(dir).catch((error) => {
-    if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return [];
-    throw error;
-  });
 }

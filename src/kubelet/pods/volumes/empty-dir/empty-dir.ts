@@ -1,6 +1,7 @@
-import { chmod, stat, writeFile } from "node:fs/promises";
+import { chmod, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { errnoOf, KubeletError } from "../../../../lib/base/errors.ts";
+import { KubeletError } from "../../../../lib/base/errors.ts";
+import { exists } from "../../../../lib/host/entries.ts";
 import { makeFolders } from "../../../../lib/host/make-folders.ts";
 import type { Mounts } from "../../../../lib/host/mounts.ts";
 import { removeTree } from "../../../../lib/host/remove-tree.ts";
@@ -107,14 +108,4 @@ async function makeFolder(dir: string, mounted: boolean): Promise<void> {
   if (mounted) return;
   await makeFolders(dir, 0o755);
   await chmod(dir, folderMode); // whatever the umask
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (error) {
-    if (errnoOf(error) === "ENOENT") return false;
-    throw error;
-  }
 }

@@ -1,6 +1,7 @@
-import { readdir, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
+import { readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { errnoOf } from "../../../../lib/base/errors.ts";
+import { listFolder } from "../../../../lib/host/entries.ts";
 import { makeFolders } from "../../../../lib/host/make-folders.ts";
 import { diskFromDir, type IscsiDisk, pluginDir } from "./iscsi-disk.ts";
 
@@ -37,9 +38,9 @@ export async function diskDirs(
   mode: "Filesystem" | "Block" = "Filesystem",
 ): Promise<string[]> {
   const base = pluginDir(rootDir, mode);
-  const ifaces = (await list(base)).filter((name) => name.startsWith("iface-"));
+  const ifaces = (await listFolder(base)).filter((name) => name.startsWith("iface-"));
   const dirs = ifaces.map(async (iface) =>
-    (await list(join(base, iface))).map((name) => join(base, iface, name)),
+    (await listFolder(join(base, iface))).map((name) => join(base, iface, name)),
   );
   return (await Promise.all(dirs)).flat();
 }
@@ -49,11 +50,4 @@ export async function disksInUse(rootDir: string, { Portals, Iqn }: IscsiDisk): 
   const prefix = `${Portals[0]}-${Iqn}`;
   const dirs = [...(await diskDirs(rootDir)), ...(await diskDirs(rootDir, "Block"))];
   return dirs.filter((dir) => basename(dir).startsWith(prefix)).length;
-}
-
-async function list(dir: string): Promise<string[]> {
-  return readdir(dir).catch((error) => {
-    if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return [];
-    throw error;
-  });
 }

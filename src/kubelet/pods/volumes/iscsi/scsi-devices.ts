@@ -1,6 +1,7 @@
-import { lstat, readdir, readFile, realpath, writeFile } from "node:fs/promises";
+import { lstat, readFile, realpath, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { errnoOf } from "../../../../lib/base/errors.ts";
+import { listFolder } from "../../../../lib/host/entries.ts";
 
 /** What the kernel tells of SCSI hosts and disks, and takes. */
 export interface ScsiDevices {
@@ -22,7 +23,7 @@ export function scsiDevices(sysDir = "/sys", devDir = "/dev"): ScsiDevices {
     async portalHosts(iqn) {
       const hosts = new Map<string, number>();
       for (const { host, session } of await sessionsOf(sysDir, iqn)) {
-        for (const name of await list(session)) {
+        for (const name of await listFolder(session)) {
           if (!name.startsWith("connection")) continue;
           const connection = join(session, name, "iscsi_connection", name);
           const read = (file: string) => text(join(connection, file));
@@ -41,14 +42,14 @@ export function scsiDevices(sysDir = "/sys", devDir = "/dev"): ScsiDevices {
       const [head = "", tail] = pattern.split("*");
       const isIt = (name: string) =>
         tail === undefined ? name === pattern : name.startsWith(head) && name.endsWith(tail);
-      const name = (await list(byPath)).sort((a, b) => (a < b ? -1 : 1)).find(isIt);
+      const name = (await listFolder(byPath)).sort((a, b) => (a < b ? -1 : 1)).find(isIt);
       return name && join(byPath, name);
     },
     async multipathOf(device) {
       if (basename(device).startsWith("dm-")) return device;
       const real = await realpath(device).catch(() => undefined);
       if (real === undefined || dirname(real) !== devDir) return undefined;
-      for (const name of await list(join(sysDir, "block"))) {
+      for (const name of await listFolder(join(sysDir, "block"))) {
         if (!name.startsWith("dm-")) continue;
         if (await exists(join(sysDir, "block", name, "slaves", basename(real)))) return join(devDir, name);
       }
@@ -57,7 +58,7 @@ export function scsiDevices(sysDir = "/sys", devDir = "/dev"): ScsiDevices {
     async disksOf(iqn, lun) {
       const disks: string[] = [];
       for (const { host, session } of await sessionsOf(sysDir, iqn)) {
-        const [disk] = await list(join(session, `target${host}:0:0`, `${host}:0:0:${lun}`, "block"));
+        const [disk] = await listFolder(join(session, `target${host}:0:0`, `${host}:0:0:${lun}`, "block"));
         if (disk) disks.push(disk);
       }
       return disks;
@@ -73,11 +74,11 @@ export function scsiDevices(sysDir = "/sys", devDir = "/dev"): ScsiDevices {
 async function sessionsOf(sysDir: string, iqn: string): Promise<{ host: number; session: string }[]> {
   const sessions: { host: number; session: string }[] = [];
   const hosts = join(sysDir, "class/iscsi_host");
-  for (const hostName of await list(hosts)) {
+  for (const hostName of await listFolder(hosts)) {
     const host = /^host(\d+)$/.exec(hostName)?.[1];
     if (host === undefined) continue;
     const device = join(hosts, hostName, "device");
-    for (const name of await list(device)) {
+    for (const name of await listFolder(device)) {
       if (!name.startsWith("session")) continue;
       const session = join(device, name);
       if ((await text(join(session, "iscsi_session", name, "targetname"))) === iqn)
@@ -89,13 +90,6 @@ async function sessionsOf(sysDir: string, iqn: string): Promise<{ host: number; 
 
 function bracketed(address: string): string {
   return address.includes(":") ? `[${address}]` : address;
-}
-
-async function list(dir: string): Promise<string[]> {
-  return readdir(dir).catch((error) => {
-    if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return [];
-    throw error;
-  });
 }
 
 /** A session that ends while we look is none. */

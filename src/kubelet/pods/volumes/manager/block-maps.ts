@@ -1,6 +1,7 @@
-import { lstat, open, realpath, rm, symlink } from "node:fs/promises";
+import { open, realpath, rm, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { errnoOf } from "../../../../lib/base/errors.ts";
+import { entryExists } from "../../../../lib/host/entries.ts";
 import { attachLoopDevice, detachLoopDevice } from "../../../../lib/host/loop-devices.ts";
 import { makeFolders } from "../../../../lib/host/make-folders.ts";
 import type { Mounts } from "../../../../lib/host/mounts.ts";
@@ -39,7 +40,7 @@ export class BlockMaps {
     await rm(record.dir, { force: true });
     const global = globalPath(record);
     if (global === undefined) return;
-    if (await exists(global)) {
+    if (await entryExists(global)) {
       await (this.#o.locks ?? loopLocks).detach(global);
       await this.#o.mounts.unmount(global);
       await removeEntry(global);
@@ -69,14 +70,4 @@ function globalPath({
 }: Pick<VolumeRecord, "plugin" | "name" | "podUid">): string | undefined {
   const dir = plugin.block?.globalMapDir?.(name);
   return dir === undefined ? undefined : join(dir, podUid);
-}
-
-async function exists(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    (error) => {
-      if (errnoOf(error) === "ENOENT") return false;
-      throw error;
-    },
-  );
 }

@@ -1,6 +1,5 @@
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { errnoOf } from "../../../../lib/base/errors.ts";
+import { listFolder } from "../../../../lib/host/entries.ts";
 import type { PodUid } from "../../../../lib/model/pod.ts";
 import { kindFolders, unescapePlugin, type VolumeKind } from "./layout.ts";
 
@@ -15,7 +14,7 @@ export interface FoundVolume {
 /** All volumes that have a folder. Only names are read: what is mounted there may not answer. */
 export async function findVolumes(rootDir: string): Promise<FoundVolume[]> {
   const pods = join(rootDir, "pods");
-  const found = await Promise.all((await list(pods)).map((uid) => findPodVolumes(pods, uid as PodUid)));
+  const found = await Promise.all((await listFolder(pods)).map((uid) => findPodVolumes(pods, uid as PodUid)));
   return found.flat();
 }
 
@@ -23,8 +22,8 @@ async function findPodVolumes(pods: string, podUid: PodUid): Promise<FoundVolume
   const found: FoundVolume[] = [];
   for (const kind of ["mount", "block"] as const) {
     const folder = join(pods, podUid, kindFolders[kind]);
-    for (const escaped of await list(folder))
-      for (const name of await list(join(folder, escaped)))
+    for (const escaped of await listFolder(folder))
+      for (const name of await listFolder(join(folder, escaped)))
         found.push({
           podUid,
           kind,
@@ -34,13 +33,4 @@ async function findPodVolumes(pods: string, podUid: PodUid): Promise<FoundVolume
         });
   }
   return found;
-}
-
-async function list(dir: string): Promise<string[]> {
-  try {
-    return await readdir(dir);
-  } catch (error) {
-    if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return [];
-    throw error;
-  }
 }

@@ -1,7 +1,8 @@
-import { lstat, open, readdir, rmdir, stat } from "node:fs/promises";
+import { lstat, open, rmdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { errnoOf } from "../../../../lib/base/errors.ts";
 import { makeDirsBeneath, type OpenedFile, openBeneath, openRoot } from "../../../../lib/host/beneath.ts";
+import { listFolder } from "../../../../lib/host/entries.ts";
 import { makeFolders } from "../../../../lib/host/make-folders.ts";
 import type { Mounts } from "../../../../lib/host/mounts.ts";
 import { removeEntry } from "../../../../lib/host/remove-tree.ts";
@@ -57,8 +58,8 @@ export class SubPaths {
   /** Takes away all parts of a volume that containers of the pod had. */
   async clean(podUid: PodUid, volume: string): Promise<void> {
     const dir = join(this.#dirOf(podUid), volume);
-    for (const container of await list(dir)) {
-      for (const index of await list(join(dir, container))) {
+    for (const container of await listFolder(dir)) {
+      for (const index of await listFolder(join(dir, container))) {
         const path = join(dir, container, index);
         await this.#o.mounts.unmount(path);
         await removeEntry(path);
@@ -108,13 +109,4 @@ async function makeTarget(target: string, isDirectory: boolean): Promise<void> {
   if (there && there.isDirectory() !== isDirectory) await removeEntry(target);
   if (isDirectory) await makeFolders(target, 0o750);
   else await (await open(target, "a", 0o640)).close(); // a file will do for whatever is no folder
-}
-
-async function list(dir: string): Promise<string[]> {
-  try {
-    return await readdir(dir);
-  } catch (error) {
-    if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return [];
-    throw error;
-  }
 }

@@ -1,6 +1,6 @@
 import { type Clock, msFromNow, sleep } from "../../../../../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../../../../../lib/base/component.ts";
-import { httpStatusOf, KubeletError, messageOf } from "../../../../../lib/base/errors.ts";
+import { orNotFound, KubeletError, messageOf } from "../../../../../lib/base/errors.ts";
 import type { Logger } from "../../../../../lib/base/logger.ts";
 import type { MonotonicTime } from "../../../../../lib/base/time.ts";
 import { ListWatch } from "../../../../../lib/clients/kube/list-watch.ts";
@@ -150,16 +150,13 @@ export class ClusterTrustBundles implements TrustBundles, Component {
 
   async #version(): Promise<string | undefined> {
     for (const version of versions) {
-      const found = await this.#o.api
-        .request<{ resources?: readonly { name?: string }[] }>({
+      const found = await orNotFound(
+        this.#o.api.request<{ resources?: readonly { name?: string }[] }>({
           method: "GET",
           path: `${group}/${version}`,
           timeoutMs: requestMs,
-        })
-        .catch((error: unknown) => {
-          if (httpStatusOf(error) === 404) return undefined;
-          throw error;
-        });
+        }),
+      );
       if (found?.resources?.some(({ name }) => name === "clustertrustbundles")) return version;
     }
     return undefined;
