@@ -18,8 +18,18 @@ type UpdateCheck = (draft: Draft, before: Readonly<Draft>, problems: FieldProble
 export interface KindRules
   extends Pick<
     ResourceDefinition,
-    | ("group" | "version" | "name" | "singular" | "kind" | "namespaced" | "shortNames" | "categories" | "verbs")
-    | ("servedAlso" | "createsOnUpdate" | "countsGenerations")
+    | "group"
+    | "version"
+    | "name"
+    | "singular"
+    | "kind"
+    | "namespaced"
+    | "shortNames"
+    | "categories"
+    | "verbs"
+    | "servedAlso"
+    | "createsOnUpdate"
+    | "countsGenerations"
   > {
   readonly nameRule: NameRule;
 

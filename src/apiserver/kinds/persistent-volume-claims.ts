@@ -1,13 +1,18 @@
 import type { Draft, RequestContext } from "../definition.ts";
 import { forbidden } from "../rest/refusals.ts";
-import { checkAccessModes, volumeModes } from "./access-modes.ts";
 import { defineKind } from "./define.ts";
 import type { FieldProblems } from "./field-problems.ts";
 import { nameIsSubdomain } from "./names.ts";
 import { jsonDiff } from "./pods/spec-diff.ts";
 import { amountOf, checkAmount, checkPositive } from "./quantities.ts";
 import { same } from "./same.ts";
-import { addFinalizer, claimProtection } from "./volume-protection.ts";
+import {
+  addFinalizer,
+  checkAccessModes,
+  checkStorageClass,
+  claimProtection,
+  volumeModes,
+} from "./volume-fields.ts";
 
 const defaultClass = "storageclass.kubernetes.io/is-default-class";
 
@@ -37,12 +42,7 @@ export const persistentVolumeClaims = defineKind({
       problems.required("spec.accessModes", "at least 1 access mode is required");
     checkAccessModes(spec.accessModes ?? [], "spec.accessModes", problems);
     checkStorage(spec.resources.requests?.storage, problems);
-    if (spec.storageClassName)
-      problems.checks(
-        "spec.storageClassName",
-        spec.storageClassName,
-        nameIsSubdomain(spec.storageClassName, false),
-      );
+    checkStorageClass(spec.storageClassName, problems);
     problems.oneOf("spec.volumeMode", spec.volumeMode, volumeModes);
     checkDataSource(spec, problems);
   },

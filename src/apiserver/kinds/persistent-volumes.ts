@@ -1,6 +1,5 @@
 import { core } from "../../lib/schema/types/core/core.ts";
 import type { Draft } from "../definition.ts";
-import { checkAccessModes, volumeModes } from "./access-modes.ts";
 import { checkDriverName } from "./csi-nodes.ts";
 import { defineKind } from "./define.ts";
 import type { FieldProblems } from "./field-problems.ts";
@@ -8,7 +7,13 @@ import { nameIsSubdomain } from "./names.ts";
 import { jsonDiff } from "./pods/spec-diff.ts";
 import { checkPositive } from "./quantities.ts";
 import { same } from "./same.ts";
-import { addFinalizer, volumeProtection } from "./volume-protection.ts";
+import {
+  addFinalizer,
+  checkAccessModes,
+  checkStorageClass,
+  volumeModes,
+  volumeProtection,
+} from "./volume-fields.ts";
 
 /** The fields of a spec of which exactly one defines the volume source. */
 const sources = [
@@ -62,12 +67,7 @@ export const persistentVolumes = defineKind({
     checkCapacity(spec.capacity, problems);
     problems.oneOf("spec.persistentVolumeReclaimPolicy", spec.persistentVolumeReclaimPolicy, reclaimPolicies);
     checkSource(spec, problems);
-    if (spec.storageClassName)
-      problems.checks(
-        "spec.storageClassName",
-        spec.storageClassName,
-        nameIsSubdomain(spec.storageClassName, false),
-      );
+    checkStorageClass(spec.storageClassName, problems);
     problems.oneOf("spec.volumeMode", spec.volumeMode, volumeModes);
   },
   checkUpdate(draft, before, problems) {

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { errnoOf } from "../../lib/base/errors.ts";
-import { filesystemBytes } from "../../lib/host/filesystem-size.ts";
+import { filesystemBytes } from "../../lib/host/disk-usage.ts";
 import { readHugepagePools } from "../../lib/host/hugepages.ts";
 import { readMachineFacts } from "../../lib/host/node-facts.ts";
 import type { DeviceResources, MachineSize } from "../node/capacity.ts";

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, statfs, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { filesystemBytes } from "./filesystem-size.ts";
+import { filesystemBytes } from "./disk-usage.ts";
 import { readHugepagePools } from "./hugepages.ts";
 
 describe("the size of a machine", () => {

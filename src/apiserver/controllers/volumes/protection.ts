@@ -1,6 +1,6 @@
 import { httpStatusOf } from "../../../lib/base/errors.ts";
 import type { Objects } from "../../definition.ts";
-import { claimProtection, volumeProtection } from "../../kinds/volume-protection.ts";
+import { claimProtection, volumeProtection } from "../../kinds/volume-fields.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import type { Mirror } from "../mirror.ts";
 import { claimNames } from "../scheduler/pod-volumes.ts";

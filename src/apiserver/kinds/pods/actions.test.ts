@@ -3,9 +3,8 @@ import { test } from "node:test";
 import type { ActionSubresource, Draft } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { bindPod } from "./binding.ts";
-import { podDeletionGrace } from "./deletion.ts";
 import { podDraft, podObjects, storedPod } from "./fake-draft.ts";
-import { podDefinition } from "./pod-definition.ts";
+import { podDefinition, podDeletionGrace } from "./pod-definition.ts";
 
 const ref = { resource: "pods", namespace: "default", name: "web" };
 const success = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 };

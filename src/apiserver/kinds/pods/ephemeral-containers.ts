@@ -5,8 +5,7 @@ import { FieldProblems } from "../field-problems.ts";
 import { checkMetaUpdate } from "../metadata.ts";
 import { allBut, keepTheRest } from "./part-meta.ts";
 import { asPod, isMirror } from "./pod-draft.ts";
-import { sameJson } from "./same-spec.ts";
-import { jsonDiff } from "./spec-diff.ts";
+import { jsonDiff, sameJson } from "./spec-diff.ts";
 import { checkWholePod } from "./validation/check-pod.ts";
 
 /** The subresource for debugging a running pod: it can only add containers. */

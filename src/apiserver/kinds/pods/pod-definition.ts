@@ -1,12 +1,13 @@
 import { type Clock, systemClock } from "../../../lib/base/clock.ts";
 import type { ConnectSubresource, ResourceDefinition } from "../../definition.ts";
 import { generatedName } from "../../rest/generate-name.ts";
+import type { ApiObject } from "../../storage/object.ts";
 import { binding, bindPart } from "./binding.ts";
 import { prepareCreate } from "./create.ts";
 import { defaultPod } from "./defaults.ts";
-import { podDeletionGrace } from "./deletion.ts";
 import { ephemeralContainersPart } from "./ephemeral-containers.ts";
 import { eviction } from "./eviction.ts";
+import { asPod } from "./pod-draft.ts";
 import { resizePart } from "./resize.ts";
 import { statusPart } from "./status.ts";
 import { prepareUpdate } from "./update.ts";
@@ -53,4 +54,13 @@ export function podDefinition(options: PodDefinitionOptions): ResourceDefinition
       ...connect,
     },
   };
+}
+
+/** How long a pod stays after it was deleted: until its node has ended it, or not at all if no node has to. */
+export function podDeletionGrace(current: ApiObject, requested: number | undefined): number {
+  const { spec, status } = asPod(current);
+  if (!spec.nodeName) return 0;
+  if (status?.phase === "Succeeded" || status?.phase === "Failed") return 0;
+  const period = requested ?? spec.terminationGracePeriodSeconds ?? 0;
+  return period < 0 ? 1 : period;
 }

@@ -1,4 +1,4 @@
-import { canonicalText, type Json } from "../../patch/json-value.ts";
+import { canonicalText, type Json, jsonEqual } from "../../patch/json-value.ts";
 
 type Line = { readonly mark: " " | "-" | "+"; readonly text: string };
 
@@ -70,4 +70,9 @@ function middle(a: readonly string[], b: readonly string[]): Line[] {
     else lines.push({ mark: "+", text: b[j++] ?? "" });
   }
   return lines;
+}
+
+/** Exactly the same: specs are kept in one form, so that what differs means something else. */
+export function sameJson(a: unknown, b: unknown): boolean {
+  return jsonEqual(a as Json | undefined, b as Json | undefined);
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
-import { orNotFound, messageOf } from "../../../lib/base/errors.ts";
+import { messageOf, orNotFound } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
 import type { ObjectOf } from "./api-object.ts";

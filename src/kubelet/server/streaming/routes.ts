@@ -12,7 +12,7 @@ import { attributesOf } from "../auth/attributes.ts";
 import { HttpError } from "../http-error.ts";
 import type { Route, UpgradeExchange } from "../route.ts";
 import { isTunnel, type ProxyDoors, proxyCommand, proxyPortForward } from "./proxied-upgrade.ts";
-import { runtimeRefusal } from "./runtime-refusal.ts";
+import { runtimeRefusal } from "./runtime-upgrade.ts";
 import { forwardedPorts, type StreamOptions, streamOptions } from "./stream-options.ts";
 import { isWebSocket } from "./websocket/handshake.ts";
 

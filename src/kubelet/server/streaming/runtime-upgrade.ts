@@ -2,7 +2,9 @@ import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders 
 import { request as httpsRequest } from "node:https";
 import { connect, type Socket } from "node:net";
 import type { Clock } from "../../../lib/base/clock.ts";
-import { abortError, KubeletError } from "../../../lib/base/errors.ts";
+import { abortError, isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import { hasGrpcCode } from "../../../lib/clients/cri/cri-error.ts";
+import { HttpError } from "../http-error.ts";
 
 export type RuntimeAnswer =
   | {
@@ -82,4 +84,13 @@ export async function refusalText(message: IncomingMessage): Promise<string> {
     // What has come has to do.
   }
   return text;
+}
+
+/** What the runtime said instead of a URL, as callers are told. */
+export function runtimeRefusal(error: unknown): unknown {
+  if (error instanceof HttpError || isAbort(error)) return error;
+  if (hasGrpcCode(error, "NOT_FOUND")) return new HttpError(404, messageOf(error), { cause: error });
+  if (hasGrpcCode(error, "RESOURCE_EXHAUSTED"))
+    return new HttpError(429, messageOf(error), { cause: error, headers: { "retry-after": "5" } });
+  return new HttpError(500, messageOf(error), { cause: error });
 }

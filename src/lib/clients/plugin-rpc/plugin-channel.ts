@@ -45,3 +45,6 @@ export function openPlugin(endpoint: string, clock: Clock = systemClock): Plugin
     close: () => channel.close(),
   };
 }
+
+/** Why work for a plugin is aborted: its socket is gone, or another one is in its place. */
+export class SocketChanged extends Error {}

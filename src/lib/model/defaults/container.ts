@@ -1,6 +1,5 @@
 import type { Container } from "../pod.ts";
 import { roundedToMilli } from "../quantity-form.ts";
-import { defaultPullPolicy } from "./image-tag.ts";
 
 type Probe = NonNullable<Container["livenessProbe"]>;
 type HttpGet = NonNullable<Probe["httpGet"]>;
@@ -56,4 +55,13 @@ function defaultHttpGet(http: HttpGet | undefined): void {
   if (!http) return;
   http.path ||= "/";
   http.scheme ||= "HTTP";
+}
+
+/** Always for ":latest", written or implied; a pinned image need not be checked again. */
+export function defaultPullPolicy(image: string): "Always" | "IfNotPresent" {
+  const [reference = "", digest] = image.split("@", 2);
+  const last = reference.slice(reference.lastIndexOf("/") + 1);
+  const colon = last.indexOf(":");
+  const tag = colon >= 0 ? last.slice(colon + 1) : digest === undefined && reference !== "" ? "latest" : "";
+  return tag === "latest" ? "Always" : "IfNotPresent";
 }

@@ -1,6 +1,5 @@
 import type { Volume } from "../pod.ts";
-import { roundResources } from "./container.ts";
-import { defaultPullPolicy } from "./image-tag.ts";
+import { defaultPullPolicy, roundResources } from "./container.ts";
 
 const readable = 0o644;
 

@@ -1,6 +1,6 @@
 import type { PodSpec } from "../../../../lib/model/pod.ts";
 import type { FieldProblems } from "../../field-problems.ts";
-import { sameJson } from "../same-spec.ts";
+import { sameJson } from "../spec-diff.ts";
 
 type NodeAffinity = NonNullable<NonNullable<PodSpec["affinity"]>["nodeAffinity"]>;
 type NodeTerm = NonNullable<

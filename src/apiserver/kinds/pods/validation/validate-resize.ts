@@ -6,7 +6,7 @@ import type { ApiObject } from "../../../storage/object.ts";
 import { FieldProblems } from "../../field-problems.ts";
 import { checkMetaUpdate } from "../../metadata.ts";
 import { asModelPod, asPod, isMirror, type PodDraft } from "../pod-draft.ts";
-import { sameJson } from "../same-spec.ts";
+import { sameJson } from "../spec-diff.ts";
 import { checkWholePod } from "./check-pod.ts";
 
 type List = Record<string, string> | undefined;

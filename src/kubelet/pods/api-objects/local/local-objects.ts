@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Clock, msFromNow } from "../../../../lib/base/clock.ts";
 import type { Component, Health } from "../../../../lib/base/component.ts";
 import { healthy } from "../../../../lib/base/component.ts";
-import { orNotFound, messageOf } from "../../../../lib/base/errors.ts";
+import { messageOf, orNotFound } from "../../../../lib/base/errors.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
 import { type MonotonicTime, msBetween } from "../../../../lib/base/time.ts";
 import { notFound, type ObjectOf } from "../api-object.ts";

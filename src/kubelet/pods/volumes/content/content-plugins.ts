@@ -1,6 +1,5 @@
 import type { Pod } from "../../../../lib/model/pod.ts";
 import type { SetUp, VolumePlugin } from "../volume-plugin.ts";
-import { commonUser } from "./common-user.ts";
 import { type ContentHost, contentPlugin } from "./content-plugin.ts";
 import { downwardFiles } from "./downward-files.ts";
 import { type ContentObjects, configMapFiles, secretFiles } from "./object-files.ts";
@@ -93,4 +92,17 @@ function projected(o: ContentOptions): VolumePlugin {
 function projectionOf({ pod, spec, fsGroup, signal }: SetUp) {
   const { sources = [], defaultMode = readable } = spec.volume.projected ?? {};
   return { pod: pod as Pod, sources, mode: defaultMode, user: commonUser(pod), fsGroup, signal };
+}
+
+/** The user that all containers of the pod run as, if each says so and it is the same one. */
+function commonUser({ spec }: Pod): number | undefined {
+  const containers = [
+    ...(spec.initContainers ?? []),
+    ...spec.containers,
+    ...(spec.ephemeralContainers ?? []),
+  ];
+  const users = new Set(
+    containers.map(({ securityContext }) => securityContext?.runAsUser ?? spec.securityContext?.runAsUser),
+  );
+  return users.size === 1 ? [...users][0] : undefined;
 }

@@ -1,6 +1,6 @@
 import { type Clock, sleep } from "../../../../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../../../../lib/base/component.ts";
-import { orNotFound, isAbort, KubeletError, messageOf } from "../../../../lib/base/errors.ts";
+import { isAbort, KubeletError, messageOf, orNotFound } from "../../../../lib/base/errors.ts";
 import { failureLog } from "../../../../lib/base/failure-log.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
 import { orAbort } from "../../../../lib/clients/kube/deadline.ts";

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { FakeClock } from "../../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../../lib/base/logger.ts";
 import type { PluginChannel } from "../../../../lib/clients/plugin-rpc/plugin-channel.ts";
-import { SocketChanged } from "../../../../lib/clients/plugin-rpc/socket-changed.ts";
+import { SocketChanged } from "../../../../lib/clients/plugin-rpc/plugin-channel.ts";
 import type { CsiNodeInfo } from "./csi-node.ts";
 import { DriverStore } from "./driver-store.ts";
 import { CsiRegistration } from "./registration.ts";

@@ -2,8 +2,11 @@ import type { Clock } from "../../../../lib/base/clock.ts";
 import { KubeletError, messageOf } from "../../../../lib/base/errors.ts";
 import { failureLog } from "../../../../lib/base/failure-log.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
-import { type OpenPlugin, openPlugin } from "../../../../lib/clients/plugin-rpc/plugin-channel.ts";
-import { SocketChanged } from "../../../../lib/clients/plugin-rpc/socket-changed.ts";
+import {
+  type OpenPlugin,
+  openPlugin,
+  SocketChanged,
+} from "../../../../lib/clients/plugin-rpc/plugin-channel.ts";
 import { CsiClient } from "./csi-client.ts";
 import { csiText } from "./csi-failure.ts";
 import type { CsiMetrics } from "./csi-metrics.ts";

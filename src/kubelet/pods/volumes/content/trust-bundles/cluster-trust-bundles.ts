@@ -1,6 +1,6 @@
 import { type Clock, msFromNow, sleep } from "../../../../../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../../../../../lib/base/component.ts";
-import { orNotFound, KubeletError, messageOf } from "../../../../../lib/base/errors.ts";
+import { KubeletError, messageOf, orNotFound } from "../../../../../lib/base/errors.ts";
 import type { Logger } from "../../../../../lib/base/logger.ts";
 import type { MonotonicTime } from "../../../../../lib/base/time.ts";
 import { ListWatch } from "../../../../../lib/clients/kube/list-watch.ts";

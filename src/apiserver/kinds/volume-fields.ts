@@ -1,0 +1,25 @@
+import { core } from "../../lib/schema/types/core/core.ts";
+import type { Draft } from "../definition.ts";
+import type { FieldProblems } from "./field-problems.ts";
+import { nameIsSubdomain } from "./names.ts";
+
+const modes = core.values("PersistentVolumeAccessMode");
+export const volumeModes = core.values("PersistentVolumeMode");
+
+export function checkAccessModes(requested: readonly string[], path: string, problems: FieldProblems): void {
+  for (const mode of requested) problems.oneOf(path, mode, modes);
+  if (requested.includes("ReadWriteOncePod") && requested.some((mode) => mode !== "ReadWriteOncePod"))
+    problems.forbidden(path, "may not use ReadWriteOncePod with other access modes");
+}
+
+/** What keeps a claim that a pod uses, and a volume that a claim has. A controller takes them away. */
+export const claimProtection = "kubernetes.io/pvc-protection";
+export const volumeProtection = "kubernetes.io/pv-protection";
+
+export function addFinalizer({ metadata }: Draft, name: string): void {
+  if (!metadata.finalizers?.includes(name)) metadata.finalizers = [...(metadata.finalizers ?? []), name];
+}
+
+export function checkStorageClass(name: string | undefined, problems: FieldProblems): void {
+  if (name) problems.checks("spec.storageClassName", name, nameIsSubdomain(name, false));
+}
