@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../../lib/base/logger.ts";
+import { fakePod } from "../../../lib/model/fake-pod.ts";
+import {
+  annotationHash,
+  annotationMirror,
+  annotationSource,
+  type Pod,
+  type PodStatus,
+} from "../../../lib/model/pod.ts";
+import type { WorkerPhase } from "../../state/pod-life.ts";
+import { ApiStatuses } from "./api-statuses.ts";
+import { FakePodApi } from "./api-writer-fake-api.ts";
+
+const running: PodStatus = { phase: "Running" };
+const patch = "PATCH /api/v1/namespaces/default/pods/web/status";
+const remove = "DELETE /api/v1/namespaces/default/pods/web";
+
+async function setUp(t: { after(fn: () => void): void }, own: Pod) {
+  const clock = new FakeClock();
+  const api = new FakePodApi();
+  const node = {
+    worker: { pod: own, phase: "syncing" as WorkerPhase } as { pod: Pod; phase: WorkerPhase } | undefined,
+    status: undefined as PodStatus | undefined,
+    watched: undefined as Pod | undefined,
+    mayWriteMirror: true,
+    isInRuntime: true,
+  };
+  const statuses = new ApiStatuses({
+    api,
+    clock,
+    logger: silentLogger,
+    worker: () => node.worker,
+    status: () => node.status,
+    apiPod: () => node.watched,
+    mayWriteMirror: () => node.mayWriteMirror,
+    isInRuntime: () => node.isInRuntime,
+  });
+  const stop = new AbortController();
+  await statuses.component.start(stop.signal);
+  t.after(() => stop.abort());
+  const { uid } = own.metadata;
+  const sync = async () => {
+    statuses.sync(uid);
+    await clock.advance(0);
+  };
+  return { clock, api, node, statuses, uid, sync };
+}
+
+test("the API gets the current status, once", async (t) => {
+  const pod = fakePod({ status: { phase: "Pending" } });
+  const { api, node, sync, statuses, uid } = await setUp(t, pod);
+  node.watched = api.put(pod);
+  await sync();
+  assert.deepEqual(api.requests, [], "there is no status yet");
+  node.status = running;
+  await sync();
+  await sync();
+  assert.deepEqual(api.requests, [patch]);
+  assert.ok(statuses.isWritten(uid));
+});
+
+test("a pod is deleted in the API only when its worker is terminated and it was released", async (t) => {
+  const pod = fakePod({ status: { phase: "Succeeded" } });
+  pod.metadata.deletionTimestamp = "2026-01-01T00:00:00Z";
+  const { api, node, sync, statuses, uid } = await setUp(t, pod);
+  node.watched = api.put(pod);
+  node.status = { phase: "Succeeded" };
+  statuses.released(uid);
+  statuses.phaseChanged(uid, "terminating");
+  node.worker = { pod, phase: "terminated" };
+  await sync();
+  assert.ok(!api.requests.includes(remove), "what was released before the pod began again does not count");
+  statuses.released(uid);
+  await sync();
+  assert.ok(api.requests.includes(remove));
+});
+
+test("a pod that had ended before it was ever in the runtime keeps the status that the API has", async (t) => {
+  const pod = fakePod({ status: { phase: "Failed", reason: "Evicted" } });
+  const { api, node, sync } = await setUp(t, pod);
+  node.watched = api.put(pod);
+  node.isInRuntime = false;
+  node.status = { phase: "Failed", reason: "Other" };
+  await sync();
+  assert.deepEqual(api.requests, []);
+  node.isInRuntime = true;
+  await sync();
+  assert.deepEqual(api.requests, [patch]);
+});
+
+test("a static pod's status is not written before it has the times of its mirror", async (t) => {
+  const own = fakePod();
+  own.metadata.annotations = { [annotationSource]: "file", [annotationHash]: "h" };
+  const mirror = fakePod({ status: { phase: "Pending" } });
+  mirror.metadata.annotations = { [annotationMirror]: "h" };
+  const { api, node, sync, clock } = await setUp(t, own);
+  node.watched = api.put(mirror);
+  node.mayWriteMirror = false;
+  node.status = running;
+  await sync();
+  assert.deepEqual(api.requests, []);
+  node.mayWriteMirror = true;
+  await clock.advance(10_000);
+  assert.deepEqual(api.requests, [patch], "at the next reconciliation at the latest");
+});

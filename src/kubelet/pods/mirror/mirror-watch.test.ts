@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fakePod } from "../../../lib/model/fake-pod.ts";
+import {
+  annotationHash,
+  annotationMirror,
+  annotationSource,
+  type Pod,
+  type PodUid,
+} from "../../../lib/model/pod.ts";
+import { DesiredPods, isSamePod } from "../../state/desired-pods.ts";
+import { MirrorWatch } from "./mirror-watch.ts";
+
+function staticPod(hash: string): Pod {
+  const pod = fakePod();
+  pod.metadata.uid = `static-${hash}` as PodUid;
+  pod.metadata.annotations = { [annotationSource]: "file", [annotationHash]: hash };
+  return pod;
+}
+
+function mirrorPod(hash: string): Pod {
+  const pod = fakePod({ status: { phase: "Running" } });
+  pod.metadata.uid = `mirror-${hash}` as PodUid;
+  pod.metadata.annotations = { [annotationSource]: "api", [annotationMirror]: hash };
+  return pod;
+}
+
+function setUp() {
+  const calls: string[] = [];
+  const desired = new DesiredPods();
+  const state: { inApi?: Pod } = {};
+  const watch = new MirrorWatch({
+    mirrors: { poke: () => calls.push("poke"), podEnded: () => calls.push("ended") },
+    desired,
+    apiPod: (pod) => (state.inApi && isSamePod(pod, state.inApi) ? state.inApi : undefined),
+    onMirror: (uid, isFirst) => calls.push(`${uid}${isFirst ? " first" : ""}`),
+  });
+  return { watch, calls, desired, state };
+}
+
+test("a mirror is seen for the first time once, and reported at each change", () => {
+  const { watch, calls, desired } = setUp();
+  const own = staticPod("1");
+  watch.apiPodChanged(mirrorPod("1"));
+  assert.deepEqual(calls.splice(0), ["poke"], "its pod is not known yet");
+  desired.set(own);
+  watch.apiPodChanged(mirrorPod("1"));
+  watch.apiPodChanged(mirrorPod("1"));
+  assert.deepEqual(calls.splice(0), ["poke", "static-1 first", "poke", "static-1"]);
+  watch.apiPodChanged(mirrorPod("2"));
+  assert.deepEqual(
+    calls.splice(0),
+    ["poke", "static-1"],
+    "that of another version reports nothing of this one",
+  );
+  watch.apiPodChanged(fakePod());
+  assert.deepEqual(calls, [], "no mirror");
+});
+
+test("what a mirror reported counts until the pod has ended and begun again", () => {
+  const { watch, calls, desired, state } = setUp();
+  const own = staticPod("1");
+  desired.set(own);
+  state.inApi = mirrorPod("1");
+  assert.deepEqual(watch.statusInApi(own), { phase: "Running" });
+  watch.gone(own.metadata.uid);
+  assert.deepEqual(calls.splice(0), ["ended"]);
+  assert.equal(watch.statusInApi(own), undefined);
+  watch.apiPodChanged(mirrorPod("1"));
+  assert.deepEqual(calls.splice(0), ["poke", "static-1 first"], "it is another life");
+  desired.remove(own.metadata.uid);
+  watch.gone(own.metadata.uid);
+  assert.deepEqual(calls, ["poke"]);
+  assert.deepEqual(watch.statusInApi(own), { phase: "Running" });
+});
