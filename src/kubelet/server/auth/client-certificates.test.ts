@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { connect as connectPlain } from "node:net";
 import { describe, type TestContext, test } from "node:test";
-import { connect as connectTls, type TLSSocket } from "node:tls";
+import { connect as connectTls } from "node:tls";
 import { systemClock } from "../../../lib/base/clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { replaceable, startServer, type TestPair, testAuthority, testPair } from "../fixtures.ts";
 import type { Route } from "../route.ts";
+import { http1, http2 } from "./kept-connections.ts";
 import { type Gate, nodeAccess } from "./node-access.ts";
 
 const ours = testAuthority("ours");
@@ -18,74 +18,6 @@ const deeper = testAuthority("deeper", between);
 const direct = testPair(ours, "direct");
 const ofFormer = testPair(former, "of-former");
 const chained = testPair(deeper, "chained", { chain: deeper.certificate + between.certificate });
-
-type Outcome = number | "closed";
-interface Client {
-  /** One request on this connection. */
-  get(path?: string): Promise<Outcome>;
-  readonly closed: Promise<unknown>;
-  end(): void;
-}
-
-/** A real connection whose handshake is done; nothing was requested on it yet. */
-async function http1(port: number, pair: TestPair, socket?: TLSSocket): Promise<Client> {
-  const link = socket ?? connectTls({ host: "127.0.0.1", port, rejectUnauthorized: false, ...pair });
-  link.on("error", () => {});
-  const closed = new Promise((resolve) => link.once("close", resolve));
-  if (!socket) await once(link, "secureConnect");
-  let text = "";
-  link.setEncoding("latin1").on("data", (chunk) => {
-    text += chunk;
-  });
-  const answer = async () => {
-    for (;;) {
-      const [, status, head = "", length] =
-        /^HTTP\/1.1 (\d+)((?:.|\r\n)*?\r\ncontent-length: (\d+)(?:.|\r\n)*?\r\n\r\n)/i.exec(text) ?? [];
-      const size = head.length + 12 + Number(length);
-      if (status && text.length >= size) {
-        text = text.slice(size);
-        return Number(status);
-      }
-      const more = once(link, "data");
-      if ((await Promise.race([more, closed.then(() => "closed")])) === "closed") return "closed";
-    }
-  };
-  return {
-    closed,
-    get: async (path = "/who") => {
-      link.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`);
-      return await answer();
-    },
-    end: () => link.destroy(),
-  };
-}
-
-async function http2(port: number, pair: TestPair): Promise<Client> {
-  const session: ClientHttp2Session = connectHttp2(`https://127.0.0.1:${port}`, {
-    ...pair,
-    rejectUnauthorized: false,
-  });
-  session.on("error", () => {});
-  const closed = new Promise((resolve) => session.once("close", resolve));
-  // The settings of the server come after its part of the handshake.
-  await once(session, "remoteSettings");
-  return {
-    closed,
-    get: (path = "/who") =>
-      new Promise((resolve) => {
-        if (session.closed || session.destroyed) return resolve("closed");
-        const stream = session.request({ ":path": path });
-        let status: Outcome = "closed";
-        stream.on("response", (headers) => {
-          status = Number(headers[":status"]);
-        });
-        stream.on("error", () => {});
-        stream.on("close", () => resolve(status));
-        stream.resume();
-      }),
-    end: () => session.destroy(),
-  };
-}
 
 async function setUp(t: TestContext, bundle: string, around: (gate: Gate) => Gate = (gate) => gate) {
   const clientCa = replaceable(bundle);
@@ -212,3 +144,26 @@ test("a handshake that was begun under the former CA does not outlive it", async
   const client = await http1(port, ofFormer, link);
   assert.equal(await client.get(), "closed");
 });
+
+for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const)
+  test(`a session of ${maxVersion} that began under the former CA is not resumed`, async (t) => {
+    const { clientCa, port } = await setUp(t, former.certificate);
+    const connected = async (session?: Buffer) => {
+      const link = connectTls({
+        ...{ host: "127.0.0.1", port, rejectUnauthorized: false, maxVersion, ...ofFormer },
+        ...(session && { session }),
+      });
+      t.after(() => link.destroy());
+      const given = Promise.withResolvers<Buffer>();
+      link.on("session", given.resolve);
+      await once(link, "secureConnect");
+      return { link, session: given.promise, client: await http1(port, ofFormer, link) };
+    };
+    const first = await connected();
+    assert.equal(await first.client.get(), 200);
+    const session = await first.session;
+    clientCa.set(ours.certificate);
+    const later = await connected(session);
+    assert.equal(await later.client.get(), 401);
+    assert.equal(later.link.isSessionReused(), false);
+  });

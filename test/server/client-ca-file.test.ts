@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { http1, http2 } from "../../src/kubelet/server/auth/kept-connections.ts";
+import { ask, testAuthority, testPair } from "../../src/kubelet/server/fixtures.ts";
+import { holds } from "../e2e/holds.ts";
+import { GuardedNode } from "./guarded-node.ts";
+
+let node: GuardedNode;
+let stop: () => Promise<void>;
+before(async () => {
+  ({ node, stop } = await GuardedNode.start());
+});
+after(() => stop?.());
+
+const path = "/pods";
+const other = testAuthority("other");
+const ofOther = testPair(other, "admin");
+
+/** Replaces clientCAFile, as an operator would, and waits until new connections show that the agent has read it. */
+async function bundle(...authorities: readonly (typeof other)[]): Promise<void> {
+  const file = join(node.cluster.dir, "ca.crt");
+  writeFileSync(`${file}.new`, `# edited\n${authorities.map(({ certificate }) => certificate).join("")}`);
+  renameSync(`${file}.new`, file);
+  for (const [authority, pair] of [
+    [node.ca, node.admin],
+    [other, ofOther],
+  ] as const) {
+    const expected = authorities.includes(authority) ? 200 : 401;
+    await holds(
+      async () => assert.equal((await ask(node.port, path, { ...pair })).status, expected),
+      150_000,
+    );
+  }
+}
+
+for (const protocol of [http1, http2])
+  describe(`clientCAFile of a running agent, ${protocol.name}`, { timeout: 600_000 }, () => {
+    for (const before of [0, 1])
+      test(`a removed CA is refused on an open connection after ${before} requests`, async () => {
+        await bundle(node.ca);
+        const client = await protocol(node.port, node.admin);
+        for (let i = 0; i < before; i++) assert.equal(await client.get(path), 200);
+        await bundle(other);
+        assert.notEqual(await client.get(path), 200);
+        client.end();
+      });
+
+    test("a certificate with an intermediate works on after an unrelated edit", async () => {
+      const between = testAuthority("between", node.ca);
+      const chained = testPair(between, "admin", { chain: between.certificate });
+      await bundle(node.ca);
+      const client = await protocol(node.port, chained);
+      assert.equal(await client.get(path), 200);
+      await bundle(other, node.ca);
+      assert.equal(await client.get(path), 200);
+      client.end();
+      node.isSound();
+    });
+  });
