@@ -38,6 +38,7 @@ try {
     );
     await step("import rule", () => runTool("scripts/check-imports.mjs", []));
     await step("event rule", () => runTool("scripts/check-events.mjs", []));
+    await step("export rule", () => runTool("scripts/check-exports.mjs", []));
     await step("documents", () => runTool("scripts/check-docs.mjs", []));
     await step("word list", () => runTool("scripts/check-words.mjs", []));
     await step("types", () => runTool("node_modules/typescript/bin/tsc", ["--noEmit"]));

@@ -10,7 +10,6 @@ export interface NodeObject extends Required<core.Node> {
 }
 
 export type NodeMeta = ObjectMeta & { name: string };
-export type NodeSpec = core.NodeSpec;
 export type Taint = core.Taint;
 export type NodeSystemInfo = core.NodeSystemInfo;
 export type NodeImage = Required<core.ContainerImage>;

@@ -60,22 +60,6 @@ export function wallTimeOf(clock: Pick<Clock, "wall" | "monotonic">, time: Monot
   return plusMs(clock.wall(), msUntil(clock, time));
 }
 
-/** How often to look at the wall clock while waiting for a point in wall time: it may leap meanwhile. */
-const lookMs = 60_000;
-
-/** Resolves when the wall clock shows `time` or later, a minute late at most if it leaps forward. */
-export async function sleepUntil(
-  clock: Omit<Clock, "monotonic">,
-  time: WallTime,
-  signal?: AbortSignal,
-): Promise<void> {
-  for (;;) {
-    const leftMs = msBetween(clock.wall(), time);
-    if (!(leftMs > 0)) return;
-    await sleep(clock, Math.min(leftMs, lookMs), signal);
-  }
-}
-
 /** Resolves after `ms`; rejects with an AbortError as soon as the signal is aborted. */
 export function sleep(clock: Pick<Clock, "after">, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -3,7 +3,7 @@ import { X509Certificate } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { systemClock } from "../../../lib/base/clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
-import { OpensslAuthority, opensslMissing } from "../../../lib/base/x509/openssl-authority.ts";
+import { OpensslAuthority, opensslMissing } from "../../../lib/base/x509/fake-authority.ts";
 import { ask, replaceable, startServer, type TestServer } from "../fixtures.ts";
 import { findChain } from "./certificate-chain.ts";
 import { nodeAccess } from "./node-access.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { chainProblem } from "./chain-problem.ts";
-import { OpensslAuthority, type OpensslCertificate, opensslMissing } from "./openssl-authority.ts";
+import { OpensslAuthority, type OpensslCertificate, opensslMissing } from "./fake-authority.ts";
 import { parseCertificates } from "./x509.ts";
 
 const ca = "basicConstraints=critical,CA:TRUE";

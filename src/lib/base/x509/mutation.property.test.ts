@@ -4,8 +4,8 @@ import { after, describe, test } from "node:test";
 import fc from "fast-check";
 import { KubeletError } from "../errors.ts";
 import { chainProblem } from "./chain-problem.ts";
-import { oddCertificates } from "./odd-certificates.ts";
-import { OpensslAuthority, opensslMissing } from "./openssl-authority.ts";
+import { OpensslAuthority, opensslMissing } from "./fake-authority.ts";
+import { oddCertificates } from "./fixtures.ts";
 import { type Certificate, parseCertificates, pem, pemBlocks } from "./x509.ts";
 
 /** Undefined: refused, with the error that a caller can handle. */

@@ -3,9 +3,9 @@ import { generateKeyPairSync, type KeyObject, X509Certificate } from "node:crypt
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
+import { OpensslAuthority, opensslMissing } from "./fake-authority.ts";
+import { oddCertificates } from "./fixtures.ts";
 import { ipBytes } from "./ip-bytes.ts";
-import { oddCertificates } from "./odd-certificates.ts";
-import { OpensslAuthority, opensslMissing } from "./openssl-authority.ts";
 import { type Certificate, makeRequest, parseCertificates, parseRequest, signCertificate } from "./x509.ts";
 
 const times = { notBefore: new Date("1960-02-29T23:59:59Z"), notAfter: new Date("2100-01-02T03:04:05Z") };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { echoServer } from "./echo-server.ts";
+import { echoServer } from "./fake-echo-server.ts";
 
 /** Node's own WebSocket client (undici): it refuses whatever a server may not send. */
 

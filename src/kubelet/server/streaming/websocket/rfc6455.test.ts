@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { clientFrame } from "../fake-client.ts";
-import { echoServer, exchange } from "./echo-server.ts";
+import { echoServer, exchange } from "./fake-echo-server.ts";
 
 /** Cases in the order of the Autobahn test suite; the expected outcome is what RFC 6455 requires of a server. */
 

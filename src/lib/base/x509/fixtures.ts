@@ -1,4 +1,4 @@
-import type { OpensslAuthority } from "./openssl-authority.ts";
+import type { OpensslAuthority } from "./fake-authority.ts";
 
 interface OddCertificate {
   readonly name: string;
