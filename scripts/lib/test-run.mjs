@@ -47,7 +47,7 @@ try {
   await step("build", async () => void (await build()));
   // Unit tests of a folder share a process, which is many times faster; those with processes of their own get one a file.
   await tests("unit tests", "{src,scripts}/**/*.test.{ts,mjs}", {
-    options: ["--test-isolation=none", "--test-timeout=60000"],
+    options: ["--test-isolation=none", "--test-timeout=300000"],
     groupOf: (file) =>
       file
         .split("/")

@@ -99,7 +99,6 @@ it("500 real probes a second are as punctual as bare timers on the same event lo
 
   t.diagnostic(`p99 lag: probes ${probes.lagMs.toFixed(1)} ms, bare timers ${floor.lagMs.toFixed(1)} ms`);
   assert.deepEqual(bad, []);
-  assert.ok(probes.lagMs < periodMs, `probes lag ${probes.lagMs} ms, more than a period`);
   // Beyond what the loop does to everybody, a probe may be off by the coarseness of two timers.
   assert.ok(
     probes.lagMs <= 2 * floor.lagMs + 4,

@@ -320,7 +320,8 @@ test("kill -9 at any moment: every image that came is known to be ours, and no f
       );
       const again = await mustPull(`r.io/i${n}`, `id-${n}`, secret("s"));
       const begun = (await files("pulling")).includes(recordFileName(`r.io/i${n}`));
-      assert.equal(again, begun, `image ${n} was recorded, or its pull is known to have begun`);
+      // Both if it was killed between the two: the record of a pull in progress is removed last.
+      assert.ok(!again || begun, `image ${n} was recorded, or its pull is known to have begun`);
     }
     assert.equal(
       (await metricValues(metrics, "kubelet_imagemanager_image_mustpull_checks_total"))["result=error"],
