@@ -188,11 +188,11 @@ async function follow(pod: string): Promise<() => void> {
 /** A session in which somebody types now and then. */
 async function talkTo(pod: string): Promise<() => void> {
   const path = `/exec/default/${pod}/c?input=1&output=1&command=cat`;
-  const { socket, send, heard } = await openWebSocket(port, path, "v5.channel.k8s.io");
+  const { socket, send, received } = await openWebSocket(port, path, "v5.channel.k8s.io");
   crowd.open++;
   const timer = setInterval(() => {
-    crowd.echoes += heard.get(1)?.length ?? 0;
-    heard.delete(1);
+    crowd.echoes += received.get(1)?.length ?? 0;
+    received.delete(1);
     send(0, "what somebody types\n");
   }, 250);
   return () => {

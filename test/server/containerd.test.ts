@@ -57,7 +57,7 @@ describeOnContainerd("streams of a real runtime", (version) => {
         await new Promise((resolve) => opened.socket.once("drain", resolve));
     opened.send(255, Buffer.from([0]));
     await opened.closed;
-    assert.equal(sum(Buffer.concat(opened.heard.get(1) ?? [])), sum(sent));
+    assert.equal(sum(Buffer.concat(opened.received.get(1) ?? [])), sum(sent));
     assert.match(opened.text(3), /"Success"/);
   });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ask, type TestServer } from "../../src/kubelet/server/fixtures.ts";
+import { send, type TestServer } from "../../src/kubelet/server/fixtures.ts";
 import { openWebSocket } from "../../src/kubelet/server/streaming/fake-client.ts";
 import { holds } from "../e2e/holds.ts";
 import { forwardOn, openSpdy } from "./spdy-client.ts";
@@ -14,7 +14,7 @@ const words = (...command: readonly string[]) =>
 export function directStreams(node: () => StreamingNode, server: () => TestServer): void {
   test("run answers with what the command said, or with how it failed", async () => {
     const run = (cmd: string) =>
-      ask(server().port, `/run/default/web/app?cmd=${encodeURIComponent(cmd)}`, { method: "POST" });
+      send(server().port, `/run/default/web/app?cmd=${encodeURIComponent(cmd)}`, { method: "POST" });
     const good = await run("cat /etc/hostname");
     assert.equal(good.status, 200, good.body);
     assert.match(good.body, /\S/);

@@ -5,7 +5,7 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { get as httpGet } from "node:http";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { ask, type TestPair, testAuthority, testPair } from "../../src/kubelet/server/fixtures.ts";
+import { send, type TestPair, testAuthority, testPair } from "../../src/kubelet/server/fixtures.ts";
 import { fakeStreamingRuntime } from "../../src/kubelet/server/streaming/fake-streaming-runtime.ts";
 import { KubeApiError, TransportError } from "../../src/lib/clients/kube/api-error.ts";
 import type { KubeRequest } from "../../src/lib/clients/kube/transport-interface.ts";
@@ -156,7 +156,7 @@ export class GuardedNode {
   /** A good request is served; resolves with how long that took. */
   async servesTheNext(): Promise<number> {
     const began = performance.now();
-    const { status, body } = await ask(this.port, "/pods", { ...this.admin });
+    const { status, body } = await send(this.port, "/pods", { ...this.admin });
     assert.equal(status, 200, body);
     assert.ok(body.includes(secret));
     return performance.now() - began;
@@ -190,7 +190,7 @@ export class GuardedNode {
   }
 
   async #remotePods(): Promise<string> {
-    return (await ask(this.port, "/pods", { ...this.admin })).body;
+    return (await send(this.port, "/pods", { ...this.admin })).body;
   }
 
   /** What root sees, also without a cluster. */

@@ -5,7 +5,7 @@ import { request } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { ask, testAuthority, testPair } from "../../src/kubelet/server/fixtures.ts";
+import { send, testAuthority, testPair } from "../../src/kubelet/server/fixtures.ts";
 import { holds } from "../e2e/holds.ts";
 import { GuardedNode, secret } from "./guarded-node.ts";
 
@@ -61,7 +61,7 @@ describe("a node without a cluster, configured with nothing", () => {
   for (const [who, credentials] of callers)
     for (const path of ways)
       test(`${who} gets nothing of ${path}`, async () => {
-        const { status, body } = await ask(node.port, path, { ...credentials() });
+        const { status, body } = await send(node.port, path, { ...credentials() });
         assert.equal(status, 401, body);
         assert.ok(!body.includes(secret));
       });
@@ -86,14 +86,14 @@ describe("a node that lets anonymous callers in", () => {
 
   for (const path of ways)
     test(`${path}: they have no rights by that`, async () => {
-      const { status, body } = await ask(node.port, path, {});
+      const { status, body } = await send(node.port, path, {});
       assert.equal(status, 403, body);
       assert.match(body, /^Forbidden \(user=system:anonymous/);
     });
 
   test("who shows a bad token is not anonymous, but nobody", async () => {
-    assert.equal((await ask(node.port, "/pods", bearer("nobody"))).status, 401);
-    assert.equal((await ask(node.port, "/pods", bearer("good-admin"))).status, 200);
+    assert.equal((await send(node.port, "/pods", bearer("nobody"))).status, 401);
+    assert.equal((await send(node.port, "/pods", bearer("good-admin"))).status, 200);
   });
 });
 

@@ -4,7 +4,7 @@ import { connect as connectHttp2, type IncomingHttpHeaders } from "node:http2";
 import { connect as connectPlain } from "node:net";
 import { basename } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { ask, rawTls, type TestPair, testAuthority, testPair } from "../../src/kubelet/server/fixtures.ts";
+import { rawTls, send, type TestPair, testAuthority, testPair } from "../../src/kubelet/server/fixtures.ts";
 import { nodeName } from "../cluster/cluster-node.ts";
 import { GuardedNode, secret } from "./guarded-node.ts";
 
@@ -405,7 +405,7 @@ describe("the finest right is asked for first", () => {
       // A name of its own each time: answers are remembered.
       const own = testPair(node.ca, user, { organizations: [path] });
       node.reviews.length = 0;
-      assert.equal((await ask(node.port, path, { ...own })).status, 200);
+      assert.equal((await send(node.port, path, { ...own })).status, 200);
       assert.deepEqual(
         node.reviews,
         rights.map((right) => `subjectaccessreviews ${user} ${right} ${nodeName}`),

@@ -8,7 +8,7 @@ import { declaredFeatures } from "../node/declared-features.ts";
 import type { ImageFacts } from "../node/images.ts";
 import { LeaseManager } from "../node/lease-manager.ts";
 import { kubeLeaseApi, kubeNodeApi } from "../node/node-api.ts";
-import { startEvents, tell } from "../node/node-events.ts";
+import { record, startEvents } from "../node/node-events.ts";
 import type { StatusFacts } from "../node/node-status.ts";
 import { NodeStatusManager } from "../node/node-status-manager.ts";
 import { startupMetrics } from "../node/startup-metrics.ts";
@@ -84,7 +84,7 @@ export function clusterNode(
         if (spec) status.poke();
       },
     },
-    announce: () => tell(nodeEvents, startEvents({ cgroupVersion: node.facts.cgroupVersion })),
+    announce: () => record(nodeEvents, startEvents({ cgroupVersion: node.facts.cgroupVersion })),
   };
 }
 

@@ -7,7 +7,7 @@ import type { ProbeTrouble } from "../pods/probes/probe-worker.ts";
 import type { Wanted } from "../server/explained.ts";
 import { type ObservedPod, runningContainers } from "../state/observed-pods.ts";
 import type { PodLife } from "../state/pod-life.ts";
-import type { ProbeNews } from "../state/probe-results.ts";
+import type { ProbeResultChange } from "../state/probe-results.ts";
 import type { ProbeKill } from "./container-end.ts";
 import { EndedPods, listedMs } from "./ended-pods.ts";
 import { explainPod, type PodExplanation, type PodFacts } from "./explain-pod.ts";
@@ -48,7 +48,7 @@ export class PodExplanations {
   }
 
   /** When a liveness or startup probe has failed for good, its container is killed, and the next one knows nothing of the answer. */
-  probed({ uid, kind, id, outcome }: ProbeNews): void {
+  probed({ uid, kind, id, outcome }: ProbeResultChange): void {
     if (outcome !== "failure" || kind === "readiness") return;
     const container = this.#o.observed.get(uid)?.containers.find((c) => c.id === id)?.name;
     const trouble = this.#troubles(uid).find(

@@ -31,8 +31,8 @@ const approvalMs = 3_600_000;
 const serverMs = 60_000;
 
 /**
- * Gets the first client certificate of a node and stores it. The key is kept in a file of its own until then, so that the
- * next start asks for the same certificate again and not for another one.
+ * Requests the first client certificate of a node and stores it. Until then the key is kept in a separate file, so that
+ * the next start requests the same certificate again and not another one.
  */
 export async function bootstrapCertificate(o: BootstrapOptions): Promise<void> {
   const keyFile = join(o.certDir, "kubelet-client.key.tmp");
@@ -42,7 +42,7 @@ export async function bootstrapCertificate(o: BootstrapOptions): Promise<void> {
     await requestWith(key, o);
   } catch (error) {
     if (!(error instanceof KubeletError) || error.code !== "CertificateIncompatible") throw error;
-    // The request of this key is spent: its certificate has expired, or somebody else made it.
+    // The request of this key cannot be reused: its certificate has expired, or it was created by another client.
     o.logger.info("Cannot reuse certificate signing request, generating a new key", {
       reason: error.message,
     });
@@ -79,7 +79,7 @@ async function newKey(file: string): Promise<KeyObject> {
   return privateKey;
 }
 
-/** A node may come up before its API server does. After a minute the request is sent all the same, and says what is wrong. */
+/** A node may come up before its API server does. After a minute the request is sent anyway, and reports the error. */
 async function waitForServer({ transport, clock, random, logger, signal }: BootstrapOptions): Promise<void> {
   const until = msFromNow(clock, serverMs);
   while (clock.monotonic() < until) {

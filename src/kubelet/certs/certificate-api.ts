@@ -7,7 +7,7 @@ import type { KubeTransport } from "../../lib/clients/kube/transport-interface.t
 export const clientSigner = "kubernetes.io/kube-apiserver-client-kubelet";
 export const servingSigner = "kubernetes.io/kubelet-serving";
 
-/** What is asked for. */
+/** What is requested. */
 export interface SigningRequest {
   /** Without a name the API makes one up, "csr-…". */
   readonly name?: string;
@@ -40,12 +40,12 @@ export interface CertificateApi {
   create(request: SigningRequest, signal: AbortSignal): Promise<SigningRequestState>;
   get(name: string, signal: AbortSignal): Promise<SigningRequestState>;
   /**
-   * Tells each state of a request, the one it is in first, and undefined when it is gone. Bears with outages. Ends with
+   * Reports each state of a request, the current one first, and undefined when it is gone. Survives outages. Ends with
    * the signal.
    */
   follow(
     name: string,
-    tell: (state: SigningRequestState | undefined) => void,
+    notify: (state: SigningRequestState | undefined) => void,
     signal: AbortSignal,
   ): Promise<void>;
 }
@@ -67,7 +67,7 @@ export function kubeCertificateApi(o: {
       readState(
         await transport.request({ method: "GET", path: `${path}/${encodeURIComponent(name)}`, signal }),
       ),
-    follow: async (name, tell, signal) => {
+    follow: async (name, notify, signal) => {
       const watch = new ListWatch<SigningRequestState>({
         name: "certificatesigningrequests",
         path,
@@ -77,7 +77,7 @@ export function kubeCertificateApi(o: {
         logger,
         maxBackoffMs: followAgainWithinMs,
         transform: (raw) => readState(raw as unknown as RawRequest),
-        onChange: (change) => tell(change.type === "deleted" ? undefined : change.object),
+        onChange: (change) => notify(change.type === "deleted" ? undefined : change.object),
       });
       await watch.start(signal);
       await watch.done;

@@ -68,8 +68,8 @@ test("files of a serving certificate are read again when they change, both of th
     clock,
     logger,
   });
-  const heard: string[] = [];
-  files.onChange(({ cert }) => heard.push(cert));
+  const notified: string[] = [];
+  files.onChange(({ cert }) => notified.push(cert));
   await files.start(stop.signal);
   assert.equal(files.current()?.key, first.key);
   await put("tls.crt", second.cert);
@@ -80,7 +80,7 @@ test("files of a serving certificate are read again when they change, both of th
   await rm(at("tls.key"));
   await until(() => errors === 2, "a file that is gone is complained of");
   assert.equal(files.current()?.cert, second.cert);
-  assert.deepEqual(heard, [second.cert]);
+  assert.deepEqual(notified, [second.cert]);
   stop.abort();
   await files.done;
 });
@@ -153,7 +153,7 @@ test("a start that was ended between key and certificate is finished by the next
   assert.deepEqual(readPair(await readFile(certFile, "utf8"), key).leaf.ipAddresses, ["10.0.0.1"]);
 });
 
-test("a certificate without its key is a mistake of somebody", async () => {
+test("a certificate without its key is a configuration error", async () => {
   const { keyFile } = await selfSigned();
   await rm(keyFile);
   await assert.rejects(selfSigned(), {

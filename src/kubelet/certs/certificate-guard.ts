@@ -16,8 +16,8 @@ const lookEveryMs = 10_000;
 const hopelessAfterMs = 5 * 60_000;
 
 /**
- * Says when it makes no sense to go on: there has been no valid client certificate for five minutes, and the API server is
- * there but gives us none. A new start may find other credentials. For a server that is away one can wait.
+ * Decides when the agent should exit: there has been no valid client certificate for five minutes, and the API server
+ * is available but issues none. A restart may find other credentials. An unavailable server is waited for.
  */
 export class CertificateGuard implements Component {
   readonly name = "client-certificate-guard";
@@ -25,7 +25,7 @@ export class CertificateGuard implements Component {
   readonly #o: GuardOptions;
   readonly #ended = Promise.withResolvers<void>();
   #withoutMs = 0;
-  #told = false;
+  #logged = false;
 
   constructor(options: GuardOptions) {
     this.#o = options;
@@ -49,9 +49,9 @@ export class CertificateGuard implements Component {
       return;
     }
     this.#withoutMs += lookEveryMs;
-    if (this.#withoutMs <= hopelessAfterMs || this.#told) return;
+    if (this.#withoutMs <= hopelessAfterMs || this.#logged) return;
     if (manager.serverAnswered) {
-      this.#told = true;
+      this.#logged = true;
       onHopeless("No valid client certificate is found and the server is responsive");
       return;
     }

@@ -60,10 +60,10 @@ test("the first certificate is requested at once, for the node, from the signer 
   assert.equal(signer.followers, 0);
 });
 
-test("a certificate is replaced at its deadline, once, and listeners hear of it", async () => {
+test("a certificate is replaced at its deadline, once, and listeners are notified", async () => {
   const manager = client();
-  const heard: unknown[] = [];
-  manager.onChange((pair) => heard.push(pair));
+  const notified: unknown[] = [];
+  manager.onChange((pair) => notified.push(pair));
   await manager.start(stop.signal);
   await clock.advance(0.79 * hour);
   assert.equal(signer.requests.length, 1);
@@ -71,7 +71,7 @@ test("a certificate is replaced at its deadline, once, and listeners hear of it"
   await clock.advance(0.02 * hour);
   assert.equal(signer.requests.length, 2);
   assert.notEqual(manager.current(), first);
-  assert.deepEqual(heard, [first, manager.current()]);
+  assert.deepEqual(notified, [first, manager.current()]);
 });
 
 test("a stored certificate is used, and no other is requested before its deadline", async () => {
@@ -92,37 +92,37 @@ test("a stored certificate that has expired is none", async () => {
   stop.abort();
   await clock.advance(2 * hour);
   stop = new AbortController();
-  const asked: unknown[] = [];
+  const requested: unknown[] = [];
   const again = client({
     api: (current) => {
-      asked.push(current);
+      requested.push(current);
       return signer;
     },
   });
   await again.start(stop.signal);
   assert.equal(again.current(), undefined);
   await clock.advance(0);
-  assert.deepEqual(asked, [undefined]);
+  assert.deepEqual(requested, [undefined]);
   assert.notEqual(again.current(), undefined);
 });
 
-test("a certificate to begin with is stored, used to ask, and replaced at once", async () => {
+test("an initial certificate is stored, used for the request, and replaced immediately", async () => {
   const { privateKey } = generateKey();
   const request = makeRequest({ subject: { commonName: "admin", organizations: [] }, key: privateKey });
   const life = { from: epochMs(clock.wall()), until: epochMs(clock.wall()) + hour };
   const initial = { cert: issue(signer.authority, request, [], life), key: privateKeyPem(privateKey) };
-  const asked: (string | undefined)[] = [];
+  const requested: (string | undefined)[] = [];
   const manager = client({
     initial,
     api: (current) => {
-      asked.push(current?.leaf.subject.commonName);
+      requested.push(current?.leaf.subject.commonName);
       return signer;
     },
   });
   await manager.start(stop.signal);
   assert.equal(manager.current()?.leaf.subject.commonName, "admin");
   await clock.advance(0);
-  assert.deepEqual(asked, ["admin"]);
+  assert.deepEqual(requested, ["admin"]);
   assert.equal(manager.current()?.leaf.subject.commonName, "system:node:n1");
   assert.equal(store.updates, 2);
 });
@@ -169,16 +169,16 @@ test("a certificate of before, loaded at the start, ends the wait of those who c
   await before.done;
   stop = new AbortController();
   const manager = client();
-  const heard: unknown[] = [];
-  manager.onChange((pair) => heard.push(pair));
+  const notified: unknown[] = [];
+  manager.onChange((pair) => notified.push(pair));
   const available = manager.whenAvailable(stop.signal);
   await manager.start(stop.signal);
   assert.equal(await available, manager.current());
-  assert.deepEqual(heard, [manager.current()]);
+  assert.deepEqual(notified, [manager.current()]);
   assert.equal(signer.requests.length, 1, "no other certificate was requested");
 });
 
-test("a request that nobody looks at is given up after 15 minutes, and another is sent", async () => {
+test("a request that is not approved is given up after 15 minutes, and another is sent", async () => {
   signer.fate = () => (signer.requests.length === 0 ? "ignore" : "sign");
   const manager = client();
   await manager.start(stop.signal);
@@ -208,7 +208,7 @@ test("certificates that are due again at once are not requested in a loop", asyn
   assert.equal(signer.requests.length, 8);
 });
 
-test("certificates without the names that were asked for are not requested in a loop", async () => {
+test("certificates without the requested names are not requested in a loop", async () => {
   signer.fate = () => "wrong name";
   const manager = client({ random: () => 0 });
   await manager.start(stop.signal);
@@ -260,7 +260,7 @@ function serving(addresses: () => { type: string; address: string }[], all = met
 }
 const ip = (address: string) => ({ type: "InternalIP", address });
 
-test("a serving certificate is requested when there is an address, and anew when there is another", async () => {
+test("a serving certificate is requested when there is an address, and again when it changes", async () => {
   let addresses: { type: string; address: string }[] = [];
   const all = metrics();
   const manager = serving(() => addresses, all);

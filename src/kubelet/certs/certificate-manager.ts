@@ -31,9 +31,9 @@ export interface CertificateManagerOptions {
   /** "client-certificate", "serving-certificate". */
   readonly name: string;
   readonly store: PairStore;
-  /** The API to ask, as somebody whom it knows: with our certificate if there is one that has not expired. */
+  /** The API client with valid credentials: with our certificate if there is one that has not expired. */
   readonly api: (current: CertificatePair | undefined) => CertificateApi | Promise<CertificateApi>;
-  /** What to ask for; undefined as long as that is not known. */
+  /** What to request; undefined as long as that is not known. */
   readonly template: () => RequestTemplate | undefined;
   readonly signerName: string;
   readonly usages: readonly Usage[];
@@ -51,7 +51,7 @@ const approvalMs = 15 * 60_000;
 const unhealthyAfterMs = 5 * 60_000;
 const lookAtTemplateMs = 1000;
 
-/** Always has a valid certificate, as far as the API gives one: asks for the first, and for the next before it ends. */
+/** Always has a valid certificate, as far as the API issues one: requests the first, and the next before it expires. */
 export class CertificateManager implements Component {
   readonly name: string;
   readonly done: Promise<void>;
@@ -89,7 +89,7 @@ export class CertificateManager implements Component {
     return this.current() === undefined ? (this.#without?.reason ?? this.#pending) : undefined;
   }
 
-  /** True if the API has answered when it was last asked, whatever it said. */
+  /** True if the API responded to the last request, whatever the response. */
   get serverAnswered(): boolean {
     return this.#answered;
   }
@@ -129,13 +129,13 @@ export class CertificateManager implements Component {
     if (stored && !isExpired(stored, clock.wall())) {
       this.#install(stored, undefined);
       // Requests may have begun to wait before.
-      return this.#listeners.tell(stored);
+      return this.#listeners.notify(stored);
     }
     this.#forced = true;
     if (initial === undefined) return;
     const pair = readPair(initial.cert, initial.key);
     this.#install(pair, undefined);
-    if (this.current()) this.#listeners.tell(pair);
+    if (this.current()) this.#listeners.notify(pair);
     await store.update(initial.cert, initial.key).catch((error) => {
       logger.error("Unable to set the cert/key pair to the bootstrap certificate", { err: messageOf(error) });
     });
@@ -199,11 +199,12 @@ export class CertificateManager implements Component {
     this.#forced = false;
     this.#install(pair, now);
     if (before) onRotated?.(msBetween(wallTime(before.leaf.notBefore), now) / 1000);
-    // A certificate that is due again at once (clocks differ, names are left out) must not make us ask in a loop.
+    // A certificate that is due again immediately (clocks differ, names are left out) must not cause requests in a
+    // loop.
     const dueAgain = this.#deadline <= now || mismatch(pair, wanted) !== undefined;
     this.#retryAt = dueAgain ? msFromNow(clock, retryDelayMs(this.#tries, random())) : undefined;
     if (!dueAgain) this.#tries = 0;
-    this.#listeners.tell(pair);
+    this.#listeners.notify(pair);
   }
 
   #failed(error: unknown): void {
@@ -247,8 +248,8 @@ export class CertificateManager implements Component {
     });
   }
 
-  /** Aborts when what was asked for is no longer what is wanted, and the certificate of before does not do, either. */
-  #untilOther(asked: RequestTemplate): { signal: AbortSignal; release: () => void } {
+  /** Aborts when the request no longer matches what is wanted, and the previous certificate does not, either. */
+  #untilOther(requested: RequestTemplate): { signal: AbortSignal; release: () => void } {
     const { clock, template } = this.#o;
     const other = new AbortController();
     let cancel = () => {};
@@ -256,7 +257,7 @@ export class CertificateManager implements Component {
       cancel();
       const now = template();
       const pair = this.#pair;
-      const isOther = now !== undefined && !sameTemplate(asked, now) && !(pair && !mismatch(pair, now));
+      const isOther = now !== undefined && !sameTemplate(requested, now) && !(pair && !mismatch(pair, now));
       if (isOther) other.abort(new TemplateChanged());
       else cancel = clock.after(lookAtTemplateMs, look);
     };
@@ -284,5 +285,5 @@ export class CertificateManager implements Component {
   }
 }
 
-/** The certificate that was asked for is no longer the one that is wanted. */
+/** The requested certificate is no longer the wanted one. */
 class TemplateChanged extends Error {}

@@ -98,7 +98,7 @@ export class CertificateStore implements PairStore {
     return undefined;
   }
 
-  /** What somebody else put there is not ours to replace. */
+  /** A file that was put there by others is not ours to replace. */
   async #mustBeLink(path: string): Promise<void> {
     try {
       if ((await lstat(path)).isSymbolicLink()) return;

@@ -83,7 +83,7 @@ async function until(condition: () => boolean | Promise<boolean>, what: string):
   assert.fail(`it is not so in time: ${what}`);
 }
 
-/** Asks for something as whoever the credentials say we are; the server knows us or refuses. */
+/** Sends a request with the given credentials; the server accepts or refuses them. */
 const isKnown = (transport: KubeTransport) =>
   transport
     .request({ method: "GET", path: "/apis/certificates.k8s.io/v1/certificatesigningrequests" })
@@ -114,7 +114,7 @@ async function kubeconfigWith(user: { name: string; until: number; inFiles?: boo
 
 test("bootstrap without rotation waits for the certificate and writes a kubeconfig that names it", async () => {
   server.approve = false;
-  const asking = credentials({ rotate: false });
+  const waiting = credentials({ rotate: false });
   await until(() => server.csrs.length === 1, "a certificate is requested");
   const [csr] = server.csrs;
   assert.match(csr!.metadata.name, /^node-csr-[\w-]{43}$/);
@@ -123,7 +123,7 @@ test("bootstrap without rotation waits for the certificate and writes a kubeconf
   assert.ok(!("expirationSeconds" in csr!.spec));
   assert.ok(existsSync(at("pki/kubelet-client.key.tmp")));
   server.sign(csr!);
-  const { access, manager } = await asking;
+  const { access, manager } = await waiting;
   assert.equal(manager, undefined);
   assert.equal(await isKnown(connect(access)), true);
   assert.ok(!existsSync(at("pki/kubelet-client.key.tmp")));
@@ -140,8 +140,8 @@ test("bootstrap without rotation waits for the certificate and writes a kubeconf
 test("a start that was ended while it waited finds its request again", async () => {
   server.approve = false;
   const first = new AbortController();
-  const asking = credentials({ rotate: false, signal: first.signal });
-  const ended = assert.rejects(asking, { name: "AbortError" });
+  const waiting = credentials({ rotate: false, signal: first.signal });
+  const ended = assert.rejects(waiting, { name: "AbortError" });
   await until(() => server.csrs.length === 1, "a certificate is requested");
   first.abort();
   await ended;
@@ -163,8 +163,11 @@ test("a request whose certificate has expired is not used again", async () => {
 
 test("a denied request ends the start with the reason", async () => {
   server.approve = false;
-  const asking = credentials({ rotate: false });
-  const ended = assert.rejects(asking, /certificate signing request is denied, reason: No, message: not you/);
+  const waiting = credentials({ rotate: false });
+  const ended = assert.rejects(
+    waiting,
+    /certificate signing request is denied, reason: No, message: not you/,
+  );
   await until(() => server.csrs.length === 1, "a certificate is requested");
   server.csrs[0]!.status = { conditions: [{ type: "Denied", reason: "No", message: "not you" }] };
   server.touch(server.csrs[0]!);
@@ -192,8 +195,8 @@ test("bootstrap with rotation goes on in the background, and later requests come
   );
   await until(() => Date.now() > first.leaf.notAfter.getTime() + 1000, "the first one has expired");
   assert.equal(await isKnown(transport), true, "the same client goes on with the new certificate");
-  assert.equal(server.askedBy[0], "bootstrapper");
-  await until(() => server.askedBy.includes(nodeUser), "the node asks for itself");
+  assert.equal(server.requestedBy[0], "bootstrapper");
+  await until(() => server.requestedBy.includes(nodeUser), "the node requests it itself");
   stop.abort();
   await manager!.done;
 });
@@ -211,18 +214,18 @@ test("a valid kubeconfig needs no bootstrap, not even the file for it", async ()
   await assert.doesNotReject(credentials({ rotate: false }));
 });
 
-test("a kubeconfig that has expired is written anew, and the node bootstraps again", async () => {
+test("a kubeconfig that has expired is written again, and the node bootstraps again", async () => {
   await kubeconfigWith({ name: nodeUser, until: Date.now() - 500 });
   const { access, manager } = await credentials();
   await manager!.start(stop.signal);
   await manager!.whenAvailable(stop.signal);
-  assert.deepEqual(server.askedBy, ["bootstrapper"]);
+  assert.deepEqual(server.requestedBy, ["bootstrapper"]);
   assert.equal(await isKnown(connect(access)), true);
   const loaded = await loadKubeconfig(at("kubelet.conf"));
   assert.deepEqual(loaded.user.clientCertificate?.cert.kind, "file");
 });
 
-test("a certificate inside a kubeconfig is used to ask for the node's own, at once", async () => {
+test("a certificate inside a kubeconfig is used to request the node's own, immediately", async () => {
   await kubeconfigWith({ name: "admin", until: Date.now() + 3_600_000 });
   const { manager } = await credentials({ bootstrapKubeconfig: undefined });
   await manager!.start(stop.signal);
@@ -230,11 +233,11 @@ test("a certificate inside a kubeconfig is used to ask for the node's own, at on
     () => manager!.current()?.leaf.subject.commonName === nodeUser,
     "the node has its own certificate",
   );
-  assert.deepEqual(server.askedBy, ["admin"]);
+  assert.deepEqual(server.requestedBy, ["admin"]);
 });
 
 for (const rotate of [true, false]) {
-  test(`without any kubeconfig the agent says which file is missing (rotation ${rotate ? "on" : "off"})`, async () => {
+  test(`without any kubeconfig the agent names the missing file (rotation ${rotate ? "on" : "off"})`, async () => {
     await assert.rejects(credentials({ rotate, bootstrapKubeconfig: undefined }), /kubelet\.conf/);
     await rm(at("bootstrap.conf"));
     await assert.rejects(credentials({ rotate }), /unable to load bootstrap kubeconfig: .*bootstrap\.conf/);
@@ -257,7 +260,7 @@ test("a serving certificate is requested by the node and kept beside the other",
   await manager.start(stop.signal);
   const pair = await manager.whenAvailable(stop.signal);
   assert.deepEqual(pair.leaf.ipAddresses, ["127.0.0.1"]);
-  assert.equal(server.askedBy.at(-1), nodeUser);
+  assert.equal(server.requestedBy.at(-1), nodeUser);
   const { signerName, usages } = server.csrs.at(-1)!.spec;
   assert.deepEqual(
     [signerName, usages],

@@ -33,9 +33,9 @@ export interface ClientCredentialsOptions {
 export interface ClientCredentials {
   /** With what the agent speaks to the API. Its certificate file may not be there yet, and changes. */
   readonly access: KubeAccess;
-  /** To be started before anybody speaks to the API; there is one only if certificates are rotated. */
+  /** To be started before any request to the API; present only if certificates are rotated. */
   readonly manager: CertificateManager | undefined;
-  /** Closes the connections that were made to ask for certificates. */
+  /** Closes the connections that were opened to request certificates. */
   close(): void;
 }
 
@@ -44,7 +44,7 @@ export async function clientCredentials(o: ClientCredentialsOptions): Promise<Cl
   return o.rotate ? rotatedCredentials(o) : fixedCredentials(o);
 }
 
-/** Waits for the certificate: without it there is nothing that the agent could ask of the API. */
+/** Waits for the certificate: without it the agent cannot use the API. */
 async function fixedCredentials(o: ClientCredentialsOptions): Promise<ClientCredentials> {
   const { kubeconfig, bootstrapKubeconfig, connect, clock, logger } = o;
   if (bootstrapKubeconfig && !(await isStillValid(kubeconfig, { clock, logger }))) {
@@ -62,7 +62,7 @@ async function fixedCredentials(o: ClientCredentialsOptions): Promise<ClientCred
   return { access: await loadKubeconfig(kubeconfig), manager: undefined, close() {} };
 }
 
-/** The certificate is asked for in the background, with the one before or, if there is none, with what else we have. */
+/** The certificate is requested in the background, with the previous one or, if there is none, with other credentials. */
 async function rotatedCredentials(o: ClientCredentialsOptions): Promise<ClientCredentials> {
   const { kubeconfig, bootstrapKubeconfig, connect, clock, logger } = o;
   const { currentPath } = clientStore(o);
@@ -124,7 +124,7 @@ function inlinePair(user: UserAccess): { cert: string; key: string } | undefined
   return { cert: pair.cert.pem, key: pair.key.pem };
 }
 
-/** The bootstrap kubeconfig is read again each time: somebody may have put a new token there, or removed it. */
+/** The bootstrap kubeconfig is read again each time: the token may have been replaced or removed. */
 async function withoutCertificate(own: KubeAccess, o: ClientCredentialsOptions): Promise<KubeAccess> {
   if (!o.bootstrapKubeconfig) return own;
   try {

@@ -17,7 +17,7 @@ import type {
 import { type CertificatePair, readPair } from "./certificate-pair.ts";
 import type { PairStore } from "./certificate-store.ts";
 
-/** What becomes of a request. `away`: nobody answers; `refuse`: an HTTP status. */
+/** What becomes of a request. `away`: no response; `refuse`: an HTTP status. */
 export type Fate =
   | "sign"
   | "deny"
@@ -58,8 +58,8 @@ export function issue(
 ): string {
   const { subject, dnsNames, ipAddresses, publicKey } = parseRequest(request);
   const [notBefore, notAfter] = [new Date(life.from), new Date(life.until)];
-  const asked = { subject, dnsNames, ipAddresses, publicKey };
-  return signCertificate({ ...asked, ...other, issuer: authority, notBefore, notAfter, usages });
+  const requested = { subject, dnsNames, ipAddresses, publicKey };
+  return signCertificate({ ...requested, ...other, issuer: authority, notBefore, notAfter, usages });
 }
 
 /** An API in memory that approves and signs, or does not, in the time of the clock. */
@@ -67,7 +67,7 @@ export class FakeSigner implements CertificateApi {
   readonly authority = fakeAuthority();
   readonly requests: SigningRequest[] = [];
   readonly #states = new Map<string, SigningRequestState>();
-  readonly #followers = new Set<{ name: string; tell: (state: SigningRequestState | undefined) => void }>();
+  readonly #followers = new Set<{ name: string; notify: (state: SigningRequestState | undefined) => void }>();
   readonly #clock: Clock;
   fate: () => Fate = () => "sign";
   lifeMs = 3_600_000;
@@ -109,13 +109,13 @@ export class FakeSigner implements CertificateApi {
 
   async follow(
     name: string,
-    tell: (state: SigningRequestState | undefined) => void,
+    notify: (state: SigningRequestState | undefined) => void,
     signal: AbortSignal,
   ): Promise<void> {
-    const follower = { name, tell };
+    const follower = { name, notify };
     this.#followers.add(follower);
     const state = this.#states.get(name);
-    if (state) tell(state);
+    if (state) notify(state);
     await sleep(this.#clock, Number.MAX_SAFE_INTEGER / 2, signal).catch(() => {});
     this.#followers.delete(follower);
   }
@@ -127,12 +127,12 @@ export class FakeSigner implements CertificateApi {
   set(name: string, state: SigningRequestState | undefined): void {
     if (state) this.#states.set(name, state);
     else this.#states.delete(name);
-    for (const follower of this.#followers) if (follower.name === name) follower.tell(state);
+    for (const follower of this.#followers) if (follower.name === name) follower.notify(state);
   }
 
   #decide(state: SigningRequestState, request: SigningRequest, fate: Fate): void {
     const condition = (type: string): { conditions: RequestCondition[] } => ({
-      conditions: [{ type, reason: "Test", message: "as told" }],
+      conditions: [{ type, reason: "Test", message: "as configured" }],
     });
     if (fate === "ignore") return;
     if (fate === "delete") return this.set(state.name, undefined);

@@ -14,12 +14,12 @@ interface Csr {
 
 const collection = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 
-/** A server over TLS that knows the bearer of one token and whoever has a certificate it signed, and signs more of them. */
+/** A server over TLS that accepts one token and the certificates it signed, and signs more of them. */
 export class FakeSigningServer {
   readonly authority = fakeAuthority();
   readonly token = "bootstrap-token";
   /** Who made each request for a certificate. */
-  readonly askedBy: string[] = [];
+  readonly requestedBy: string[] = [];
   readonly csrs: Csr[] = [];
   lifeMs = 3_600_000;
   approve = true;
@@ -83,7 +83,7 @@ export class FakeSigningServer {
     this.touch(csr);
   }
 
-  /** Tells those who watch that it has changed. */
+  /** Notifies the watchers of the change. */
   touch(csr: Csr): void {
     this.#write("MODIFIED", csr);
   }
@@ -116,15 +116,15 @@ export class FakeSigningServer {
     response.writeHead(200, { "content-type": "application/json" });
     response.flushHeaders();
     const from = Number(searchParams.get("resourceVersion"));
-    const tell = (event: { type: string; object: Csr }) => {
+    const emit = (event: { type: string; object: Csr }) => {
       const { metadata } = event.object;
       if (metadata.name === name && Number(metadata.resourceVersion) > from) {
         response.write(`${JSON.stringify(event)}\n`);
       }
     };
-    for (const event of this.#history) tell(event);
-    this.#watchers.add(tell);
-    response.on("close", () => this.#watchers.delete(tell));
+    for (const event of this.#history) emit(event);
+    this.#watchers.add(emit);
+    response.on("close", () => this.#watchers.delete(emit));
   }
 
   #create(
@@ -135,7 +135,7 @@ export class FakeSigningServer {
   ): void {
     const name = body.metadata.name ?? `${body.metadata.generateName}${this.csrs.length}`;
     if (this.csrs.some((csr) => csr.metadata.name === name)) return no(409, "AlreadyExists");
-    this.askedBy.push(username);
+    this.requestedBy.push(username);
     const metadata = { name, uid: `uid-${this.csrs.length}`, resourceVersion: "" };
     const csr: Csr = { metadata, spec: { ...body.spec, username }, status: {} };
     this.csrs.push(csr);

@@ -1,6 +1,6 @@
 import { abortError } from "../../lib/base/errors.ts";
 
-/** Who wants to hear of something that happens now and then. */
+/** Listeners of an occasional event. */
 export class Listeners<T> {
   readonly #all = new Set<(value: T) => void>();
 
@@ -9,11 +9,11 @@ export class Listeners<T> {
     return () => this.#all.delete(listener);
   }
 
-  tell(value: T): void {
+  notify(value: T): void {
     for (const listener of [...this.#all]) listener(value);
   }
 
-  /** The next thing that is told. */
+  /** The next value. */
   next(signal: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(abortError(signal.reason));

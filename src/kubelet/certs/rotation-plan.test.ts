@@ -57,7 +57,7 @@ const addresses = [
 const serving = servingTemplate("n1", addresses, false)!;
 
 for (const [what, template, expected] of [
-  ["what was asked for", serving, undefined],
+  ["the requested one", serving, undefined],
   ["less than there is", { ...serving, dnsNames: [] }, undefined],
   ["another name", { ...serving, commonName: "system:node:n2" }, "another common name"],
   ["a DNS name more", { ...serving, dnsNames: ["n1", "x"] }, "DNS names are missing: x"],
@@ -117,7 +117,7 @@ for (const [what, state, expected] of [
   ["there is none", { ...quiet, pair: undefined }, "rotate"],
   ["it is to begin with", { ...quiet, forced: true }, "rotate"],
   ["another name is wanted", { ...quiet, template: clientTemplate("n2") }, "rotate"],
-  ["nothing is known to ask for", { ...quiet, pair: undefined, template: undefined }, 1000],
+  ["nothing is known to request", { ...quiet, pair: undefined, template: undefined }, 1000],
   ["the last try is too near", { ...quiet, pair: undefined, retryAt: plusMs(now, 1500) }, 1500],
   ["the last try is long ago", { ...quiet, pair: undefined, retryAt: now }, "rotate"],
 ] as const) {

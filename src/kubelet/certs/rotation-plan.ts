@@ -1,7 +1,7 @@
 import { type MonotonicTime, msBetween, plusMs, type WallTime, wallTime } from "../../lib/base/time.ts";
 import type { CertificatePair } from "./certificate-pair.ts";
 
-/** What the certificate should say. */
+/** What the certificate should contain. */
 export interface RequestTemplate {
   readonly commonName: string;
   readonly organizations: readonly string[];
@@ -24,7 +24,7 @@ export function rotationDeadline(
   return plusMs(start, Math.round(msBetween(start, until) * (0.7 + 0.2 * random)));
 }
 
-/** Why the certificate is not the one that should be; undefined if it is. More than was asked for is no reason. */
+/** Why the certificate is not the wanted one; undefined if it is. More than requested is no reason. */
 export function mismatch(pair: CertificatePair, wanted: RequestTemplate): string | undefined {
   const { subject, dnsNames, ipAddresses } = pair.leaf;
   const missing = (have: readonly string[], want: readonly string[]) =>
@@ -94,8 +94,8 @@ function reasonToRotate(
 }
 
 /**
- * 2, 4, 8, 16, 32, 32 … seconds after the first, second … try, and up to a tenth more. Whole milliseconds. A server that
- * refuses us is asked at least every 10 s: somebody is about to correct a token or a rule.
+ * 2, 4, 8, 16, 32, 32 … seconds after the first, second … attempt, and up to a tenth more. Whole milliseconds. A server
+ * that refuses us is tried at least every 10 s: a token or a rule may be corrected soon.
  */
 export function retryDelayMs(tries: number, random: number, refused = false): number {
   return Math.round(Math.min(2000 * 2 ** (tries - 1), refused ? 9_000 : 32_000) * (1 + 0.1 * random));

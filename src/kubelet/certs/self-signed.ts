@@ -19,7 +19,7 @@ export interface ServingFiles {
 const hourMs = 3_600_000;
 const yearMs = 365 * 24 * hourMs;
 
-/** `kubelet.crt` and `kubelet.key` for a server that nobody gave a certificate. They are made once. */
+/** `kubelet.crt` and `kubelet.key` for a server without a configured certificate. They are created once. */
 export async function selfSignedFiles(o: {
   certDir: string;
   /** The name of the machine, or --hostname-override. */
@@ -56,7 +56,7 @@ async function rsaKey(): Promise<KeyObject> {
   return privateKey;
 }
 
-/** The certificate and that of an authority made for it alone, whose key nobody keeps. */
+/** The certificate and that of a CA created for it alone, whose key is not kept. */
 function selfSigned(hostName: string, key: KeyObject, now: WallTime): string {
   const [notBefore, notAfter] = [dateOf(plusMs(now, -hourMs)), dateOf(plusMs(now, yearMs - hourMs))];
   const seconds = Math.floor(epochMs(now) / 1000);

@@ -2,8 +2,8 @@ import { httpStatusOf } from "../../lib/base/errors.ts";
 import { TransportError } from "../../lib/clients/kube/api-error.ts";
 
 /**
- * Whether a failed request shows an API server that works but does not want us: then other credentials may help. Undefined
- * if the failure says nothing of it.
+ * Whether a failed request shows an API server that works but rejects us: then other credentials may help. Undefined if
+ * the failure does not show it.
  */
 export function serverAnswered(error: unknown): boolean | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {

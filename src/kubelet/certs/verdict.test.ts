@@ -41,18 +41,18 @@ for (const [what, seen, expected] of [
 ] as const) {
   test(`a request that ${what}`, () => {
     const verdict = verdictOn(seen, state);
-    const said = { waiting: "waiting", issued: "", refused: "" }[verdict.kind];
+    const outcome = { waiting: "waiting", issued: "", refused: "" }[verdict.kind];
     const text =
       verdict.kind === "issued"
         ? verdict.certificate
         : verdict.kind === "refused"
           ? verdict.error.message
-          : said;
+          : outcome;
     assert.equal(text, expected);
   });
 }
 
-const asked = { request, signerName: "s", usages: [] };
+const requested = { request, signerName: "s", usages: [] };
 const now = Date.UTC(2026, 5, 1);
 const certificate = (until: number) => issue(fakeAuthority(), request, [], { from: 0, until });
 for (const [what, found, expected] of [
@@ -77,7 +77,7 @@ for (const [what, found, expected] of [
   ["junk", { ...state, request: "junk" }, "PEM block type must be CERTIFICATE REQUEST"],
 ] as const) {
   test(`${what} ${expected ? "cannot" : "can"} stand for ours`, () => {
-    assert.equal(incompatibility(found, asked, key, wallTime(now)), expected);
+    assert.equal(incompatibility(found, requested, key, wallTime(now)), expected);
   });
 }
 

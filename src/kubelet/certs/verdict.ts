@@ -17,10 +17,11 @@ export type Verdict =
 /** What has become of the request with this UID. */
 export function verdictOn(
   state: SigningRequestState | undefined,
-  asked: Pick<SigningRequestState, "name" | "uid">,
+  requested: Pick<SigningRequestState, "name" | "uid">,
 ): Verdict {
-  if (state === undefined) return refused("CertificateRequestGone", `csr "${asked.name}" was deleted`);
-  if (state.uid !== asked.uid) return refused("CertificateRequestGone", `csr "${asked.name}" changed UIDs`);
+  if (state === undefined) return refused("CertificateRequestGone", `csr "${requested.name}" was deleted`);
+  if (state.uid !== requested.uid)
+    return refused("CertificateRequestGone", `csr "${requested.name}" changed UIDs`);
   for (const { type, reason = "", message = "" } of state.conditions) {
     const why = `reason: ${reason}, message: ${message}`;
     if (type === "Denied")
@@ -41,15 +42,15 @@ const refused = (code: string, message: string): Verdict => ({
 /** Why a request that is in the API already cannot stand for ours; undefined if it can. */
 export function incompatibility(
   found: SigningRequestState,
-  asked: SigningRequest,
+  requested: SigningRequest,
   key: KeyObject,
   now: WallTime,
 ): string | undefined {
   try {
     const theirs = parseRequest(found.request);
-    const ours = parseRequest(asked.request);
+    const ours = parseRequest(requested.request);
     if (JSON.stringify(theirs.subject) !== JSON.stringify(ours.subject)) return "csr subjects differ";
-    if (found.signerName !== asked.signerName) return "csr signerNames differ";
+    if (found.signerName !== requested.signerName) return "csr signerNames differ";
     if (!theirs.signatureValid || !samePublicKey(theirs.publicKey, key)) return "it is for another key";
     const expired = (certificate: Certificate) => now > wallTime(certificate.notAfter);
     if (parseCertificates(found.certificate).some(expired)) {

@@ -22,8 +22,8 @@ export interface WatchedFilesOptions<T> {
 const lookEveryMs = 5000;
 
 /**
- * Something made of files, and made anew when they change. What makes no sense (half of a pair was replaced) changes
- * nothing and is looked at again.
+ * A value made of files, and made again when they change. Invalid content (half of a pair was replaced) changes nothing
+ * and is checked again.
  */
 export class WatchedFiles<T> implements Component {
   readonly name: string;
@@ -78,7 +78,7 @@ export class WatchedFiles<T> implements Component {
     this.#complaint = "";
     if (look !== "changed" || this.#made.value === undefined) return;
     logger.info("Reloaded certificate files", { name, files });
-    this.#listeners.tell(this.#made.value);
+    this.#listeners.notify(this.#made.value);
   }
 
   #complain(error: unknown): void {

@@ -36,15 +36,15 @@ const plans: [string, Partial<AddressFacts>, NodeAddress[], string?][] = [
     { hostname: "203.0.113.5" },
     [internal("203.0.113.5"), { type: "Hostname", address: "203.0.113.5" }],
   ],
-  ["as told", { nodeIps: ["192.0.2.11"] }, [internal("192.0.2.11"), name]],
+  ["as configured", { nodeIps: ["192.0.2.11"] }, [internal("192.0.2.11"), name]],
   [
-    "one of each family, in the order told",
+    "one of each family, in the order given",
     { nodeIps: ["2001:DB8:0::10", "192.0.2.10"] },
     [internal("2001:db8::10"), internal("192.0.2.10"), name],
   ],
   ["a cloud provider finds the addresses by itself", { externalCloudProvider: true }, [name]],
   [
-    "and is told which were given",
+    "and the cloud provider gets the given ones",
     { externalCloudProvider: true, nodeIps: ["192.0.2.10", "2001:db8::10"] },
     [internal("192.0.2.10"), internal("2001:db8::10"), name],
     "192.0.2.10,2001:db8::10",

@@ -23,14 +23,14 @@ export type AddressPlan =
 export function planAddresses(facts: AddressFacts, present: readonly NodeAddress[]): AddressPlan {
   const { hostname, externalCloudProvider } = facts;
   const [first, second] = facts.nodeIps.map(canonicalIp);
-  const told = [first, second].filter((ip) => ip !== undefined && !isUnspecified(ip)) as string[];
-  for (const [i, ip] of told.entries()) {
+  const configured = [first, second].filter((ip) => ip !== undefined && !isUnspecified(ip)) as string[];
+  for (const [i, ip] of configured.entries()) {
     const problem = nodeIpProblem(ip, facts.ofHost);
     if (problem)
       return { ok: false, reason: `failed to validate ${i > 0 ? "secondaryNodeIP" : "nodeIP"}: ${problem}` };
   }
-  const isTold = first !== undefined && !isUnspecified(first);
-  const providedIp = externalCloudProvider && isTold ? told.join(",") : undefined;
+  const isConfigured = first !== undefined && !isUnspecified(first);
+  const providedIp = externalCloudProvider && isConfigured ? configured.join(",") : undefined;
   const plan = (...ips: string[]): AddressPlan => ({
     ok: true,
     addresses: [
@@ -41,7 +41,7 @@ export function planAddresses(facts: AddressFacts, present: readonly NodeAddress
   });
   if (externalCloudProvider && present.length > 0) return { ok: true, addresses: [...present], providedIp };
   if (externalCloudProvider && first === undefined) return plan();
-  if (isTold) return plan(...told);
+  if (isConfigured) return plan(...configured);
   const found = findAddress(facts, first === undefined || isIPv4(first));
   return found ? plan(found) : { ok: false, reason: `can't get ip address of node ${facts.nodeName}` };
 }

@@ -61,7 +61,7 @@ const allocations: [string, Partial<CapacityInput>, Record<string, string>][] = 
     { memory: "5000000" },
   ],
   [
-    "devices as their plugins say, some of them ill",
+    "devices as their plugins report them, some of them unhealthy",
     { devices: { capacity: { "v.example/gpu": "4" }, allocatable: { "v.example/gpu": "3" }, removed: [] } },
     { "v.example/gpu": "3" },
   ],
@@ -85,19 +85,19 @@ describe("what pods may have of a node", () => {
 describe("capacity", () => {
   it("is what the machine has", () => assert.deepEqual(planCapacity(input, {}).capacity, all));
 
-  it("keeps resources that somebody else brought, and allocatable follows it", () => {
+  it("keeps resources of others, and allocatable follows it", () => {
     const present = { capacity: { "x.example/y": "7", cpu: "99" }, allocatable: { "x.example/y": "1" } };
     const plan = planCapacity(input, present);
     assert.deepEqual(plan.capacity, { ...all, "x.example/y": "7" });
     assert.deepEqual(plan.allocatable, { ...all, "x.example/y": "7" });
   });
 
-  it("drops from allocatable what nobody has any more", () => {
+  it("drops from allocatable what no longer exists", () => {
     const plan = planCapacity(input, { allocatable: { "x.example/y": "1" } });
     assert.deepEqual(plan.allocatable, all);
   });
 
-  it("of a machine that cannot be asked is nothing", () => {
+  it("of a machine that cannot be inspected is nothing", () => {
     const plan = planCapacity({ ...input, machine: undefined }, {});
     assert.deepEqual(plan.capacity, { cpu: "0", memory: "0", pods: "110" });
   });

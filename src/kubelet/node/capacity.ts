@@ -28,7 +28,7 @@ export interface PodLimits {
 }
 
 export interface CapacityInput {
-  /** Undefined if the machine could not be asked. */
+  /** Undefined if the machine could not be inspected. */
   readonly machine: MachineSize | undefined;
   readonly devices: DeviceResources;
   readonly pods: PodLimits;

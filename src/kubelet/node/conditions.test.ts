@@ -39,7 +39,7 @@ describe("conditions of a node", () => {
     assert.equal(start.events[0]?.message, "Node n status is now: NodeHasSufficientMemory");
   });
 
-  it("that stay change their heartbeat alone, and tell nobody", () => {
+  it("that stay change their heartbeat alone, and notify no one", () => {
     const { conditions, events } = plan(start.conditions, {});
     assert.deepEqual(events, []);
     assert.deepEqual(

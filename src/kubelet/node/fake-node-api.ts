@@ -27,7 +27,7 @@ export class FakeNodeApi implements NodeApi {
   readonly patches: Json[] = [];
   /** What NodeRestriction refused; a test that ends with any has failed. */
   readonly refused: string[] = [];
-  /** Asked before each request; what it throws is the answer. */
+  /** Called before each request; an error it throws is the response. */
   fault: ((call: string) => void) | undefined;
   #version = 0;
   #uids = 0;
@@ -61,7 +61,7 @@ export class FakeNodeApi implements NodeApi {
     return structuredClone(this.#existing());
   }
 
-  /** Somebody else writes the node. */
+  /** Another client writes the node. */
   put(node: NodeObject): void {
     const copy = structuredClone(node);
     copy.metadata.uid ??= `uid-${++this.#uids}`;

@@ -110,7 +110,7 @@ describe("the lease of a node", () => {
     await w.end();
   });
 
-  it("that somebody else wrote is read again and renewed", async () => {
+  it("that another client wrote is read again and renewed", async () => {
     const w = world();
     await w.start();
     w.api.put({ ...w.api.lease!, metadata: { ...w.api.lease!.metadata, ownerReferences: [] } });

@@ -54,7 +54,7 @@ export class LeaseManager implements Component {
 
   async #round(signal: AbortSignal): Promise<void> {
     if (this.#latest) {
-      // Nobody else writes this lease: most of the time what we wrote last is still what is there.
+      // No one else writes this lease: most of the time what we wrote last is still current.
       try {
         return await this.#renew(this.#latest, signal);
       } catch (error) {
@@ -88,7 +88,7 @@ export class LeaseManager implements Component {
           attempt: attempt + 1,
         });
         const status = httpStatusOf(error);
-        // A lease that is gone does not come back by asking again.
+        // A deleted lease does not come back by retrying.
         if (status === 404) break;
         if (status === 409) base = (await this.#ensure(signal)).lease;
         else if (attempt > 0) onRepeatedFailure?.();

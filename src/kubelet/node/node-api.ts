@@ -2,7 +2,7 @@ import type { KubeTransport } from "../../lib/clients/kube/transport-interface.t
 import { strategicMergePatch } from "./node-patch.ts";
 import type { Lease, NodeObject } from "./node-types.ts";
 
-/** What the node asks of the API about itself. Refusals carry the HTTP status of the answer as `status`. */
+/** The requests of the node about itself. Errors carry the HTTP status of the response as `status`. */
 export interface NodeApi {
   get(signal: AbortSignal): Promise<NodeObject>;
   create(node: NodeObject, signal: AbortSignal): Promise<NodeObject>;

@@ -15,7 +15,7 @@ const of = (config: PartialConfiguration = {}, flags = {}, reservedCpus = 0) =>
     reservedCpus,
   );
 
-describe("what configuration says of a node", () => {
+describe("the node configuration", () => {
   it("by default is what was observed of one", () => {
     const { facts, manager, settings, nodeIps, leaseSeconds, requestTimeoutMs } = of();
     assert.deepEqual(facts.pods, { maxPods: 110, podsPerCore: 0 });
@@ -37,7 +37,7 @@ describe("what configuration says of a node", () => {
     assert.deepEqual([nodeIps, leaseSeconds, requestTimeoutMs], [[], 40, 10_000]);
   });
 
-  it("as told otherwise", () => {
+  it("as configured otherwise", () => {
     const config: PartialConfiguration = {
       registerWithTaints: [{ key: "a", value: "", effect: "NoSchedule" }],
       providerID: "p",
@@ -49,20 +49,20 @@ describe("what configuration says of a node", () => {
       kubeReserved: { cpu: "1" },
     };
     const flags = { cloudProvider: "external", nodeIP: "192.0.2.1, 2001:db8::1", nodeLabels: { a: "b" } };
-    const told = of(config, flags, 2);
-    assert.deepEqual(told.settings, {
+    const configured = of(config, flags, 2);
+    assert.deepEqual(configured.settings, {
       labels: { a: "b" },
       taints: [{ key: "a", effect: "NoSchedule" }],
       externalCloudProvider: true,
       controllerAttachDetach: false,
       providerId: "p",
     });
-    assert.deepEqual(told.nodeIps, ["192.0.2.1", "2001:db8::1"]);
-    assert.equal(told.manager.registerNode, false);
-    assert.equal(told.facts.localStorage, false);
-    assert.equal(told.facts.maxImages, -1);
-    assert.deepEqual(told.facts.reservations.kubeReserved, { cpu: "1" });
-    assert.equal(told.facts.reservations.reservedCpus, 2);
-    assert.equal(told.requestTimeoutMs, 4_000);
+    assert.deepEqual(configured.nodeIps, ["192.0.2.1", "2001:db8::1"]);
+    assert.equal(configured.manager.registerNode, false);
+    assert.equal(configured.facts.localStorage, false);
+    assert.equal(configured.facts.maxImages, -1);
+    assert.deepEqual(configured.facts.reservations.kubeReserved, { cpu: "1" });
+    assert.equal(configured.facts.reservations.reservedCpus, 2);
+    assert.equal(configured.requestTimeoutMs, 4_000);
   });
 });

@@ -23,7 +23,7 @@ export interface NodeConfiguration {
   requestTimeoutMs: number;
 }
 
-/** What files and flags say of the node. `reservedCpus` is how many CPUs reservedSystemCPUs names. */
+/** The node settings of files and flags. `reservedCpus` is how many CPUs reservedSystemCPUs names. */
 export function nodeConfiguration(
   config: KubeletConfiguration,
   flags: NodeFlags,

@@ -12,7 +12,7 @@ export function statusEvent(node: string, reason: string): NodeEvent {
   return { type: "Normal", reason, message: `Node ${node} status is now: ${reason}` };
 }
 
-/** What an agent tells of itself when it starts. */
+/** The events of an agent when it starts. */
 export function startEvents(host: { cgroupVersion: 1 | 2 }): NodeEvent[] {
   const starting: NodeEvent = { type: "Normal", reason: "Starting", message: "Starting kubelet." };
   if (host.cgroupVersion === 2) return [starting];
@@ -22,7 +22,7 @@ export function startEvents(host: { cgroupVersion: 1 | 2 }): NodeEvent[] {
   return [starting, { type: "Warning", reason: "CgroupV1", message }];
 }
 
-export function tell(events: NodeEvents, due: readonly NodeEvent[]): void {
+export function record(events: NodeEvents, due: readonly NodeEvent[]): void {
   for (const { type, reason, message } of due) {
     if (type === "Warning") events.warning(reason, message);
     else events.normal(reason, message);

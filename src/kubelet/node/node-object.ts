@@ -9,11 +9,11 @@ const uninitialized: Taint = {
   effect: "NoSchedule",
 };
 
-/** What an agent is told of the node it is to be. */
+/** The configured identity of the node. */
 export interface NodeSettings {
   readonly name: string;
   readonly hostname: string;
-  /** As the labels say it: "linux" and "amd64". */
+  /** As in the labels: "linux" and "amd64". */
   readonly os: string;
   readonly arch: string;
   readonly labels: Readonly<Record<string, string>>;

@@ -118,12 +118,12 @@ const changes: [string, (status: NodeStatus) => void, boolean][] = [
   ["a volume", (s) => (s.volumesInUse = ["v"]), true],
 ];
 
-describe("news in a status", () => {
-  for (const [what, change, isNews] of changes)
-    it(`${what} is ${isNews ? "" : "no "}news`, () => {
+describe("changes of a status", () => {
+  for (const [what, change, isChange] of changes)
+    it(`${what} is ${isChange ? "" : "no "}change`, () => {
       const status = structuredClone(base.status);
       change(status);
-      assert.equal(statusChanged(base.status, status), isNews);
-      assert.equal(statusChanged(status, base.status), isNews);
+      assert.equal(statusChanged(base.status, status), isChange);
+      assert.equal(statusChanged(status, base.status), isChange);
     });
 });

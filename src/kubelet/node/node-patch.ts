@@ -18,8 +18,8 @@ const statusRules = (): DiffRules => ({
 const metadataRules: DiffRules = { keepEmptyText: true };
 
 /**
- * The strategic merge patch that makes `wanted` of `original`; undefined if there is nothing to say. Conditions are merged
- * by type, so that those of others survive; addresses are replaced as a whole, for two may have one type.
+ * The strategic merge patch from `original` to `wanted`; undefined if there is no difference. Conditions are merged by
+ * type, so that those of others survive; addresses are replaced as a whole, for two may have one type.
  */
 export function nodePatch(original: NodeObject, wanted: NodeObject): Json | undefined {
   const { addresses: oldAddresses, ...oldStatus } = original.status;
@@ -42,7 +42,7 @@ function addressesPatch(before: readonly NodeAddress[], after: readonly NodeAddr
   return { addresses: [...after, { $patch: "replace" }] };
 }
 
-/** True if the status says something new: a later heartbeat alone is not that. */
+/** True if the status has changed: a later heartbeat alone does not count. */
 export function statusChanged(before: NodeStatus, after: NodeStatus): boolean {
   return !isDeepStrictEqual(comparable(before), comparable(after));
 }

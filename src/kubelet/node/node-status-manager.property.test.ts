@@ -30,7 +30,7 @@ const steps = fc.array(
   { maxLength: 12 },
 ) as fc.Arbitrary<Step[]>;
 
-it("whatever happens, the API soon has the node as it is, is never asked for what it must refuse, and is told of every turn", async () => {
+it("whatever happens, the API soon has the node as it is, never gets an invalid request, and gets every transition", async () => {
   await fc.assert(fc.asyncProperty(steps, live), { numRuns: 60 });
 });
 
@@ -108,7 +108,7 @@ async function live(plan: Step[]): Promise<void> {
       case "fault":
         api.fault = (call) => {
           if (call !== step.of) return;
-          throw step.status ? new FakeApiError(step.status, "fault") : new Error("nobody answers");
+          throw step.status ? new FakeApiError(step.status, "fault") : new Error("no response");
         };
         break;
       default:
@@ -125,6 +125,6 @@ async function live(plan: Step[]): Promise<void> {
   assert.equal(isReady(node.status.conditions), notReady.length === 0);
   assert.equal(statusChanged(node.status, planStatus(node, facts(), clock.wall()).node.status), false);
   assert.equal(node.metadata.labels?.["kubernetes.io/os"], "linux");
-  // A node that was made anew begins without a turn: only on one and the same node do turns alternate.
+  // A node that was created again starts without a transition: only on one and the same node do transitions alternate.
   if (!deleted) for (const [i, turn] of turns.entries()) assert.notEqual(turn, turns[i + 1]);
 }

@@ -18,17 +18,17 @@ function world(changes: Partial<NodeStatusOptions> = {}) {
   const clock = new FakeClock();
   const api = new FakeNodeApi("bench-node");
   const events: string[] = [];
-  const told: { facts: Partial<StatusFacts>; notReady: string[] } = { facts: {}, notReady: [] };
+  const nodeState: { facts: Partial<StatusFacts>; notReady: string[] } = { facts: {}, notReady: [] };
   const stop = new AbortController();
   const manager = new NodeStatusManager({
     api,
     settings: fakeSettings(),
     facts: async () =>
       fakeFacts({
-        ...told.facts,
-        conditions: { pressure: { memory: false, disk: false, pid: false }, notReady: told.notReady },
+        ...nodeState.facts,
+        conditions: { pressure: { memory: false, disk: false, pid: false }, notReady: nodeState.notReady },
       }),
-    notReady: () => told.notReady,
+    notReady: () => nodeState.notReady,
     registerNode: true,
     getOnExistsOnly: false,
     resetExtendedResources: () => false,
@@ -44,13 +44,13 @@ function world(changes: Partial<NodeStatusOptions> = {}) {
     clock,
     api,
     events,
-    told,
+    nodeState,
     manager,
     start: async () => {
       await manager.start(stop.signal);
       await settle();
     },
-    /** Ends it, and looks that nothing forbidden was asked for. */
+    /** Stops it, and checks that nothing forbidden was requested. */
     end: async () => {
       stop.abort();
       await manager.done;
@@ -78,7 +78,7 @@ function registered(change: (node: NodeObject) => void = () => {}): NodeObject {
 }
 
 describe("registration", () => {
-  it("creates the node with its status, and tells of it once", async () => {
+  it("creates the node with its status, and records it once", async () => {
     const w = world();
     await w.start();
     assert.deepEqual(w.api.calls, ["POST", "GET"]);
@@ -126,7 +126,7 @@ describe("registration", () => {
     w.api.fault = undefined;
     await w.clock.advance(4 * second);
     assert.ok(isReady((w.api.node as NodeObject | undefined)?.status.conditions));
-    assert.equal(w.events.length, 3, "attempts that failed are not told");
+    assert.equal(w.events.length, 3, "failed attempts are not recorded");
     await w.end();
   });
 
@@ -173,7 +173,7 @@ describe("registration", () => {
     await w.end();
   });
 
-  it("can be waited for no longer than the signal says", async () => {
+  it("can be waited for no longer than the signal allows", async () => {
     const w = world();
     const stop = new AbortController();
     const waiting = w.manager.whenRegistered(stop.signal);
@@ -187,11 +187,11 @@ describe("registration", () => {
 describe("the first Ready", () => {
   it("comes as soon as runtime and network are ready", async () => {
     const w = world();
-    w.told.notReady = notReadyYet;
+    w.nodeState.notReady = notReadyYet;
     await w.start();
     assert.ok(!isReady(w.api.node?.status.conditions));
     await w.clock.advance(2 * second);
-    w.told.notReady = [];
+    w.nodeState.notReady = [];
     await w.clock.advance(100);
     assert.ok(isReady(w.api.node?.status.conditions));
     assert.equal(w.events.at(-1), "NodeReady");
@@ -200,11 +200,11 @@ describe("the first Ready", () => {
 
   it("is not looked for in haste for longer than two minutes", async () => {
     const w = world();
-    w.told.notReady = notReadyYet;
+    w.nodeState.notReady = notReadyYet;
     await w.start();
     await w.clock.advance(121 * second);
     assert.equal(w.clock.pending, 1, "only the next round is waited for");
-    w.told.notReady = [];
+    w.nodeState.notReady = [];
     await w.clock.advance(11 * second);
     assert.ok(isReady(w.api.node?.status.conditions));
     await w.end();
@@ -212,9 +212,9 @@ describe("the first Ready", () => {
 
   it("does not hammer an API that refuses it", async () => {
     const w = world();
-    w.told.notReady = notReadyYet;
+    w.nodeState.notReady = notReadyYet;
     await w.start();
-    w.told.notReady = [];
+    w.nodeState.notReady = [];
     w.api.fault = () => {
       throw new Error("away");
     };
@@ -231,7 +231,7 @@ describe("status updates", () => {
     await w.start();
     await w.clock.advance(290 * second);
     assert.equal(w.api.patches.length, 0);
-    w.told.facts = { port: 10250 };
+    w.nodeState.facts = { port: 10250 };
     await w.clock.advance(11 * second);
     assert.equal(w.api.patches.length, 1);
     assert.deepEqual(w.api.patches[0]?.status, {
@@ -245,10 +245,10 @@ describe("status updates", () => {
     await w.end();
   });
 
-  it("do not wait for a tick when somebody pokes", async () => {
+  it("do not wait for a tick after a poke", async () => {
     const w = world();
     await w.start();
-    w.told.notReady = ["container runtime is down"];
+    w.nodeState.notReady = ["container runtime is down"];
     w.manager.poke();
     await settle();
     assert.ok(!isReady(w.api.node?.status.conditions));
@@ -259,11 +259,11 @@ describe("status updates", () => {
   it("begin again at once when something changes while one is made", async () => {
     const w = world();
     await w.start();
-    w.told.facts = { port: 1 };
+    w.nodeState.facts = { port: 1 };
     w.api.fault = (call) => {
       if (call !== "PATCH") return;
       w.api.fault = undefined;
-      w.told.facts = { port: 2 };
+      w.nodeState.facts = { port: 2 };
       w.manager.poke();
     };
     w.manager.poke();
@@ -272,7 +272,7 @@ describe("status updates", () => {
     await w.end();
   });
 
-  it("are not hastened by pokes while the API is in trouble", async () => {
+  it("are not accelerated by pokes while the API fails", async () => {
     const w = world();
     await w.start();
     w.api.fault = () => {
@@ -302,7 +302,7 @@ describe("status updates", () => {
     assert.equal(suspected, 4);
     await w.clock.advance(60 * second);
     w.api.fault = undefined;
-    w.told.facts = { port: 1 };
+    w.nodeState.facts = { port: 1 };
     await w.clock.advance(4 * second);
     assert.equal(w.api.node?.status.daemonEndpoints?.kubeletEndpoint.Port, 1);
     await w.end();
@@ -318,7 +318,7 @@ describe("status updates", () => {
         throw new FakeApiError(409, "conflict");
       }
     };
-    w.told.facts = { port: 1 };
+    w.nodeState.facts = { port: 1 };
     w.manager.poke();
     await settle();
     assert.equal(w.api.node?.status.daemonEndpoints?.kubeletEndpoint.Port, 1);
@@ -350,7 +350,7 @@ describe("status updates", () => {
       await w.end();
     });
 
-  it("of a node that was deleted do not bring it back; made anew by somebody it gets all of its status", async () => {
+  it("of a deleted node do not bring it back; created again by others it gets all of its status", async () => {
     const w = world();
     await w.start();
     w.api.node = undefined;
@@ -372,7 +372,7 @@ describe("status updates", () => {
     const other = { ...node.status.conditions![0]!, type: "NetworkUnavailable", reason: "RouteCreated" };
     node.status.conditions = [other, ...node.status.conditions!];
     w.api.put(node);
-    w.told.notReady = ["x"];
+    w.nodeState.notReady = ["x"];
     w.manager.poke();
     await settle();
     assert.deepEqual(w.api.node?.status.conditions?.[0], other);
@@ -399,7 +399,7 @@ describe("status updates", () => {
     await w.start();
     stale = structuredClone(w.api.node);
     const gets = w.api.calls.filter((call) => call === "GET").length;
-    w.told.notReady = ["x"];
+    w.nodeState.notReady = ["x"];
     w.manager.poke();
     await settle();
     w.manager.poke();
@@ -412,7 +412,7 @@ describe("status updates", () => {
 });
 
 describe("what others learn from the node", () => {
-  it("cordoning is told both ways, a reboot once", async () => {
+  it("cordoning is recorded both ways, a reboot once", async () => {
     const w = world();
     w.api.put(
       registered((node) => {
@@ -455,7 +455,7 @@ describe("what others learn from the node", () => {
     const reported: string[][] = [];
     const w = world({ onVolumesReported: (volumes) => reported.push([...volumes]) });
     await w.start();
-    w.told.facts = { volumesInUse: ["kubernetes.io/csi/a"] };
+    w.nodeState.facts = { volumesInUse: ["kubernetes.io/csi/a"] };
     w.api.fault = (call) => {
       if (call === "PATCH") throw new Error("away");
     };

@@ -6,7 +6,7 @@ import type { Logger } from "../../lib/base/logger.ts";
 import type { NodeEvents } from "../../lib/model/pod-events.ts";
 import { isReady } from "./conditions.ts";
 import { httpStatusOf, type NodeApi } from "./node-api.ts";
-import { type NodeEvent, tell } from "./node-events.ts";
+import { type NodeEvent, record } from "./node-events.ts";
 import { initialNode, type NodeSettings } from "./node-object.ts";
 import { nodePatch, statusChanged } from "./node-patch.ts";
 import {
@@ -29,7 +29,7 @@ export interface NodeStatusOptions {
   settings: NodeSettings;
   /** Everything the status is made of, as it is now. */
   facts: (signal: AbortSignal) => Promise<StatusFacts>;
-  /** Only why the node is not ready, cheaply: asked many times a second until the node is ready for the first time. */
+  /** Only why the node is not ready, cheaply: checked many times a second until the node is ready for the first time. */
   notReady: () => readonly string[];
   /**
    * Whether facts can be relied on. For a moment after the start they cannot, and a status made of them would call a node not
@@ -39,7 +39,7 @@ export interface NodeStatusOptions {
   registerNode: boolean;
   /** KubeletRegistrationGetOnExistsOnly: a node that may not be created is not looked for either. */
   getOnExistsOnly: boolean;
-  /** Whether device plugins have to announce their resources anew. */
+  /** Whether device plugins have to announce their resources again. */
   resetExtendedResources: () => boolean;
   updateFrequencyMs: number;
   reportFrequencyMs: number;
@@ -51,7 +51,7 @@ export interface NodeStatusOptions {
   onPodCidrs?: (cidrs: readonly string[], signal: AbortSignal) => Promise<void>;
   /** The volumes in use that the API knows of: only these may be mounted where a controller attaches. */
   onVolumesReported?: (volumes: readonly string[]) => void;
-  /** Told of the steps of a first start. */
+  /** Notified of the steps of a first start. */
   startup?: StartupSteps;
   /** A heartbeat failed more than once: connections may be dead without knowing it. */
   onRepeatedFailure?: () => void;
@@ -63,7 +63,7 @@ const fastForMs = 120_000;
 const settledWithinMs = 3_000;
 const settledCheckMs = 25;
 
-/** Registers the node and keeps its status in the API. The only writer of what a node says of itself. */
+/** Registers the node and keeps its status in the API. The only writer of the node's status. */
 export class NodeStatusManager implements Component {
   readonly name = "node-status";
   readonly done: Promise<void>;
@@ -74,7 +74,7 @@ export class NodeStatusManager implements Component {
   #registered = false;
   #latest: NodeObject | undefined;
   #wasUnschedulable = false;
-  #toldOfReboot = false;
+  #rebootRecorded = false;
   #podCidrs = "";
   #problems = "";
   #wake = () => {};
@@ -125,7 +125,7 @@ export class NodeStatusManager implements Component {
       this.#poked = false;
       const ok = await this.#round(signal);
       const waitMs = ok ? jittered(updateFrequencyMs, random) : Math.min(updateFrequencyMs, longestRetryMs);
-      // After a failure only time helps: pokes would ask an API server in trouble ever more often.
+      // After a failure only time helps: pokes would send ever more requests to a failing API server.
       if (!ok || !this.#poked) await this.#sleep(waitMs, signal, ok);
     }
   }
@@ -205,7 +205,7 @@ export class NodeStatusManager implements Component {
     return false;
   }
 
-  /** Nobody but an administrator deletes a node: it is not registered again behind their back. Logged once. */
+  /** Only an administrator deletes a node: it is not registered again without their consent. Logged once. */
   #missing(): void {
     const { logger, settings, registerNode } = this.#o;
     if (this.#isMissing) return;
@@ -230,7 +230,7 @@ export class NodeStatusManager implements Component {
       this.#accept(created, plan.events);
     } catch (error) {
       const status = httpStatusOf(error);
-      // Who may not create a node may still find that somebody else did it.
+      // A node that may not create its object may still find that it was created by others.
       if (status !== 409 && (status !== 403 || getOnExistsOnly)) throw error;
       await this.#adopt(plan, signal);
     }
@@ -260,7 +260,7 @@ export class NodeStatusManager implements Component {
     this.#accept(updated, plan.events);
   }
 
-  /** The first attempt trusts what we know, the others ask. */
+  /** The first attempt uses the cached object, the others read it. */
   async #original(attempt: number, signal: AbortSignal): Promise<NodeObject> {
     const cached = attempt === 0 ? this.#o.cached?.() : undefined;
     if (cached) return this.#latest ? newer(cached, this.#latest) : cached;
@@ -289,15 +289,15 @@ export class NodeStatusManager implements Component {
     const schedulable = schedulableEvent(node, this.#wasUnschedulable);
     this.#wasUnschedulable = node.spec.unschedulable ?? false;
     const due = [...events, ...(schedulable ? [schedulable] : [])].filter(
-      ({ reason }) => reason !== "Rebooted" || !this.#toldOfReboot,
+      ({ reason }) => reason !== "Rebooted" || !this.#rebootRecorded,
     );
-    this.#toldOfReboot ||= due.some(({ reason }) => reason === "Rebooted");
-    tell(this.#o.events, due);
+    this.#rebootRecorded ||= due.some(({ reason }) => reason === "Rebooted");
+    record(this.#o.events, due);
     if (isReady(node.status.conditions)) this.#o.startup?.ready();
     this.#o.onVolumesReported?.(node.status.volumesInUse ?? []);
   }
 
-  /** A problem that stays is told once, not each round. */
+  /** A persistent problem is logged once, not each round. */
   #logProblems(problems: readonly string[]): void {
     const text = problems.join("; ");
     if (text && text !== this.#problems) this.#o.logger.warn("Node status is incomplete", { problems: text });

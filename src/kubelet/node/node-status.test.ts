@@ -37,7 +37,7 @@ const initial = initialNode(fakeSettings());
 const present = planStatus(initial, fakeFacts(), wallTime(registeredAt)).node;
 
 describe("a status", () => {
-  it("tells a reboot", () => {
+  it("reports a reboot", () => {
     const system = { ...fakeFacts().system, bootId: "other" };
     const { events, node } = planStatus(present, fakeFacts({ system }), wallTime(registeredAt));
     const message = "Node bench-node has been rebooted, boot id: other";
@@ -45,7 +45,7 @@ describe("a status", () => {
     assert.equal(node.status.nodeInfo?.bootID, "other");
   });
 
-  it("keeps what could not be found out, and says what that is", () => {
+  it("keeps what could not be determined, and reports what that is", () => {
     const addresses = { ...fakeFacts().addresses, ofDefaultRoute: {} };
     const facts = fakeFacts({ addresses, images: undefined, supplementalGroupsPolicy: undefined });
     const { node, problems } = planStatus(present, facts, wallTime(registeredAt));
@@ -67,13 +67,13 @@ describe("a status", () => {
     assert.equal(message(false), "kubelet is posting ready status");
   });
 
-  it("names a runtime that has not told its version", () => {
+  it("names a runtime whose version is unknown", () => {
     const runtime = { name: "containerd", version: undefined };
     const { node } = planStatus(initial, fakeFacts({ runtime }), wallTime(registeredAt));
     assert.equal(node.status.nodeInfo?.containerRuntimeVersion, "containerd://Unknown");
   });
 
-  it("tells of swap where there is some", () => {
+  it("reports swap where there is some", () => {
     const system = { ...fakeFacts().system, swapBytes: 4096n };
     assert.deepEqual(planStatus(initial, fakeFacts({ system }), wallTime(0)).node.status.nodeInfo?.swap, {
       capacity: 4096,
@@ -93,8 +93,8 @@ describe("a status", () => {
 
   it("annotates the given addresses for a cloud provider, and cleans up after it", () => {
     const key = "alpha.kubernetes.io/provided-node-ip";
-    const told = { ...fakeFacts().addresses, nodeIps: ["192.0.2.10"], externalCloudProvider: true };
-    const annotated = planStatus(present, fakeFacts({ addresses: told }), wallTime(0)).node;
+    const withNodeIps = { ...fakeFacts().addresses, nodeIps: ["192.0.2.10"], externalCloudProvider: true };
+    const annotated = planStatus(present, fakeFacts({ addresses: withNodeIps }), wallTime(0)).node;
     assert.equal(annotated.metadata.annotations?.[key], "192.0.2.10");
     const cleaned = planStatus(annotated, fakeFacts(), wallTime(0)).node;
     assert.deepEqual(cleaned.metadata.annotations, present.metadata.annotations);
@@ -102,7 +102,7 @@ describe("a status", () => {
 });
 
 describe("the node to register", () => {
-  it("has the labels it was told, also over its own", () => {
+  it("has the configured labels, also over its own", () => {
     const labels = { "kubernetes.io/hostname": "h", team: "a" };
     const node = initialNode(fakeSettings({ labels }));
     assert.equal(node.metadata.labels?.["kubernetes.io/hostname"], "h");
@@ -110,7 +110,7 @@ describe("the node to register", () => {
     assert.equal(node.metadata.labels?.["kubernetes.io/os"], "linux");
   });
 
-  it("has taints as told, then that of a cloud provider to come", () => {
+  it("has the configured taints, then that of a pending cloud provider", () => {
     const taint = { key: "a", value: "b", effect: "NoExecute" };
     const cloud = {
       key: "node.cloudprovider.kubernetes.io/uninitialized",
@@ -162,7 +162,7 @@ describe("small parts of a status", () => {
     assert.equal(declared({ NodeDeclaredFeatures: false }), undefined);
   });
 
-  it("labels of the system come back, and nothing is made anew without need", () => {
+  it("system labels are restored, and nothing is copied without need", () => {
     assert.equal(withSystemLabels(observed, fakeSettings()), observed);
     const bare = {
       ...observed,
@@ -172,7 +172,7 @@ describe("small parts of a status", () => {
     assert.deepEqual(withSystemLabels(bare, fakeSettings()).metadata.labels, labels);
   });
 
-  it("cordoning is told when it changes", () => {
+  it("cordoning is recorded when it changes", () => {
     const cordoned = { ...observed, spec: { unschedulable: true } };
     assert.equal(schedulableEvent(cordoned, false)?.reason, "NodeNotSchedulable");
     assert.equal(schedulableEvent(observed, true)?.reason, "NodeSchedulable");
@@ -180,7 +180,7 @@ describe("small parts of a status", () => {
     assert.equal(schedulableEvent(observed, false), undefined);
   });
 
-  it("an agent that starts says so, and warns of cgroup v1", () => {
+  it("an agent that starts records an event, and warns of cgroup v1", () => {
     const reasons = (cgroupVersion: 1 | 2) =>
       startEvents({ cgroupVersion }).map((e) => `${e.type} ${e.reason}`);
     assert.deepEqual(reasons(2), ["Normal Starting"]);

@@ -19,11 +19,11 @@ export interface SystemFacts {
   readonly swapBytes: bigint;
 }
 
-/** Everything that a status is made of. What could not be found out is undefined, and what was said of it before stays. */
+/** Everything that a status is made of. What could not be determined is undefined, and its previous value stays. */
 export interface StatusFacts extends CapacityInput {
   readonly addresses: AddressFacts;
   readonly system: SystemFacts;
-  /** The runtime's name ("containerd") and version, which it may not have told yet. */
+  /** The runtime's name ("containerd") and version, which may not be known yet. */
   readonly runtime: { readonly name: string; readonly version: string | undefined };
   readonly kubeletVersion: string;
   readonly port: number;
@@ -108,14 +108,14 @@ function nodeInfo({ system, runtime, kubeletVersion }: StatusFacts): NodeSystemI
   };
 }
 
-/** A cloud controller is told by an annotation which addresses the node was given. */
+/** A cloud controller reads the configured addresses of the node from an annotation. */
 function withProvidedIp(metadata: NodeMeta, ip: string | undefined): NodeMeta {
   if (metadata.annotations?.[providedIpAnnotation] === ip) return metadata;
   const { [providedIpAnnotation]: _, ...annotations } = metadata.annotations ?? {};
   return { ...metadata, annotations: ip ? { ...annotations, [providedIpAnnotation]: ip } : annotations };
 }
 
-/** Every node says which system it is, even where somebody took the labels away. */
+/** Every node has its system labels, even where they were removed. */
 export function withSystemLabels(node: NodeObject, system: { os: string; arch: string }): NodeObject {
   const wanted = { "kubernetes.io/os": system.os, "kubernetes.io/arch": system.arch };
   const labels = node.metadata.labels ?? {};
@@ -123,7 +123,7 @@ export function withSystemLabels(node: NodeObject, system: { os: string; arch: s
   return { ...node, metadata: { ...node.metadata, labels: { ...labels, ...wanted } } };
 }
 
-/** That somebody cordoned the node or took that back, if it changed. */
+/** Whether the node was cordoned or uncordoned, if it changed. */
 export function schedulableEvent(node: NodeObject, wasUnschedulable: boolean): NodeEvent | undefined {
   const unschedulable = node.spec.unschedulable ?? false;
   if (unschedulable === wasUnschedulable) return undefined;

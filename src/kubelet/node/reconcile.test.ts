@@ -24,34 +24,34 @@ describe("a node that is registered already", () => {
     const existing = copy((node) => {
       node.metadata.labels = { "kubernetes.io/hostname": "old", admin: "x" };
     });
-    const told = planStatus(
+    const planned = planStatus(
       initialNode(fakeSettings({ labels: { team: "a" } })),
       fakeFacts(),
       wallTime(0),
     ).node;
     const { "kubernetes.io/hostname": hostname, ...rest } = initial.metadata.labels!;
-    assert.deepEqual(patchOf(existing, told), {
+    assert.deepEqual(patchOf(existing, planned), {
       metadata: { labels: { "kubernetes.io/hostname": hostname, ...rest } },
     });
   });
 
-  it("loses a label that it is told to have empty", () => {
+  it("loses a label that is configured as empty", () => {
     const zone = "topology.kubernetes.io/zone";
     const existing = copy((node) => {
       node.metadata.labels![zone] = "a";
     });
-    const told = planStatus(
+    const planned = planStatus(
       initialNode(fakeSettings({ labels: { [zone]: "" } })),
       fakeFacts(),
       wallTime(0),
     ).node;
-    assert.deepEqual(patchOf(existing, told), { metadata: { labels: { [zone]: null } } });
+    assert.deepEqual(patchOf(existing, planned), { metadata: { labels: { [zone]: null } } });
   });
 
-  it("keeps its taints, whatever we were told to register with", () => {
+  it("keeps its taints, whatever is configured for registration", () => {
     const taints = [{ key: "new", effect: "NoSchedule" }];
-    const told = planStatus(initialNode(fakeSettings({ taints })), fakeFacts(), wallTime(0)).node;
-    assert.equal(patchOf(initial, told), undefined);
+    const planned = planStatus(initialNode(fakeSettings({ taints })), fakeFacts(), wallTime(0)).node;
+    assert.equal(patchOf(initial, planned), undefined);
   });
 
   it("follows who attaches volumes", () => {

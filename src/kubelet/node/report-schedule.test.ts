@@ -8,7 +8,7 @@ function setUp(random: number) {
   return { clock, schedule: new ReportSchedule(clock, 100, () => random) };
 }
 
-describe("reports without news", () => {
+describe("reports without changes", () => {
   it("the first is due at once", () => assert.ok(setUp(0.5).schedule.isDue()));
 
   const shifts: [number, number][] = [
@@ -26,7 +26,7 @@ describe("reports without news", () => {
       assert.ok(schedule.isDue());
     });
 
-  it("after a report without news the period is kept", async () => {
+  it("after a report without changes the period is kept", async () => {
     const { clock, schedule } = setUp(0);
     schedule.reported(false);
     await clock.advance(50);

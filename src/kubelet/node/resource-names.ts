@@ -9,7 +9,7 @@ export function hugepagesName(pageBytes: bigint): string {
   return `hugepages-${binaryBytes(pageBytes)}`;
 }
 
-/** A resource that somebody brought to the node: "vendor.example/device", not one of Kubernetes itself. */
+/** An extended resource: "vendor.example/device", not one of Kubernetes itself. */
 export function isExtended(name: string): boolean {
   const native = !name.includes("/") || name.includes("kubernetes.io/");
   return !native && !name.startsWith("requests.");

@@ -11,19 +11,19 @@ function bench() {
   const metrics = createMetrics();
   const clock = new FakeClock(100_000);
   const startup = startupMetrics({ metrics, clock, bootedAt: wallTime(40_000), startedAt: wallTime(90_000) });
-  const told = async () => {
+  const exposed = async () => {
     const text = await metrics.registry.metrics();
     const value = (step: string) =>
       new RegExp(`^kubelet_node_startup_${step}duration_seconds (\\S+)$`, "m").exec(text)?.[1];
     return steps.map((step) => Number(value(step)));
   };
-  return { startup, clock, told };
+  return { startup, clock, exposed };
 }
 
 describe("the start of a node", () => {
   it("each step has its time, counted once", async () => {
-    const { startup, clock, told } = bench();
-    assert.deepEqual(await told(), [0, 0, 0, 0, 0]);
+    const { startup, clock, exposed } = bench();
+    assert.deepEqual(await exposed(), [0, 0, 0, 0, 0]);
     startup.attempting();
     await clock.advance(2000);
     startup.attempting();
@@ -33,14 +33,14 @@ describe("the start of a node", () => {
     await clock.advance(60_000);
     startup.registered();
     startup.ready();
-    assert.deepEqual(await told(), [50, 10, 2, 3, 65]);
+    assert.deepEqual(await exposed(), [50, 10, 2, 3, 65]);
   });
 
   it("a node that was registered before has none", async () => {
-    const { startup, clock, told } = bench();
+    const { startup, clock, exposed } = bench();
     startup.attempting();
     await clock.advance(2000);
     startup.ready();
-    assert.deepEqual(await told(), [0, 0, 0, 0, 0]);
+    assert.deepEqual(await exposed(), [0, 0, 0, 0, 0]);
   });
 });

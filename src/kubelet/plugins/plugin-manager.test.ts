@@ -19,15 +19,15 @@ interface Answers {
   notify?: Error;
 }
 
-/** A plugin without a socket: what it is asked is noted in `told`. */
-function channel(answers: Answers, told: unknown[]): PluginChannel {
+/** A plugin without a socket: its calls are recorded in `calls`. */
+function channel(answers: Answers, calls: unknown[]): PluginChannel {
   return {
     connected: async () => {},
-    close: () => void told.push("closed"),
+    close: () => void calls.push("closed"),
     call: (async (method: { name: string }, request: unknown) => {
       if (method.name === "GetInfo")
         return { type: "CSIPlugin", name: "p", endpoint: "", supportedVersions: ["1.0.0"], ...answers.info };
-      told.push(request);
+      calls.push(request);
       if (answers.notify) throw answers.notify;
       return {};
     }) as unknown as PluginChannel["call"],
@@ -54,25 +54,25 @@ describe("one registration", () => {
     answers?: Answers;
     more?: Partial<PluginHandler>;
     error?: string;
-    told: unknown[];
+    calls: unknown[];
     log: string[];
   }[] = [
     {
-      rule: "tells a plugin that it is used, by the socket that it named itself from unless it names another",
-      told: [{ pluginRegistered: true, error: "" }, "closed"],
+      rule: "notifies a plugin that it is registered, by the socket it was found at unless it names another",
+      calls: [{ pluginRegistered: true, error: "" }, "closed"],
       log: ["validate p", "register p /reg/p.sock"],
     },
     {
       rule: "takes the endpoint that the plugin names",
       answers: { info: { endpoint: "/csi.sock" } },
-      told: [{ pluginRegistered: true, error: "" }, "closed"],
+      calls: [{ pluginRegistered: true, error: "" }, "closed"],
       log: ["validate p", "register p /csi.sock"],
     },
     {
-      rule: "refuses a type that nobody handles",
+      rule: "refuses a type without a handler",
       answers: { info: { type: "Magic" } },
       error: "RegisterPlugin error -- no handler registered for plugin type: Magic at socket /reg/p.sock",
-      told: refused(
+      calls: refused(
         "RegisterPlugin error -- no handler registered for plugin type: Magic at socket /reg/p.sock",
       ),
       log: [],
@@ -81,33 +81,33 @@ describe("one registration", () => {
       rule: "refuses what is not valid",
       more: { validate: fails("too old") },
       error: "RegisterPlugin error -- plugin validation failed with err: too old",
-      told: refused("RegisterPlugin error -- plugin validation failed with err: too old"),
+      calls: refused("RegisterPlugin error -- plugin validation failed with err: too old"),
       log: [],
     },
     {
-      rule: "tells the plugin why it could not be taken",
+      rule: "sends the plugin the reason of a failed registration",
       more: { register: async () => fails("no node")() },
       error: "RegisterPlugin error -- plugin registration failed with err: no node",
-      told: refused("RegisterPlugin error -- plugin registration failed with err: no node"),
+      calls: refused("RegisterPlugin error -- plugin registration failed with err: no node"),
       log: ["validate p"],
     },
     {
-      rule: "takes a plugin out again that cannot be told that it is in",
+      rule: "deregisters a plugin that cannot be notified of its registration",
       answers: { notify: new Error("gone") },
       error: "RegisterPlugin error -- failed to send registration status at socket /reg/p.sock, err: gone",
-      told: [{ pluginRegistered: true, error: "" }, "closed"],
+      calls: [{ pluginRegistered: true, error: "" }, "closed"],
       log: ["validate p", "register p /reg/p.sock", "deregister p"],
     },
   ];
-  for (const { rule, answers = {}, more, error, told, log } of cases)
+  for (const { rule, answers = {}, more, error, calls, log } of cases)
     it(rule, async () => {
-      const heard: unknown[] = [];
+      const notified: unknown[] = [];
       const done: string[] = [];
       const handlers = { CSIPlugin: handler(done, more) };
-      const work = registerPlugin("/reg/p.sock", handlers, () => channel(answers, heard), never);
+      const work = registerPlugin("/reg/p.sock", handlers, () => channel(answers, notified), never);
       if (error) await assert.rejects(work, { message: error });
       else await work;
-      assert.deepEqual(heard, told);
+      assert.deepEqual(notified, calls);
       assert.deepEqual(done, log);
     });
 });
@@ -166,7 +166,7 @@ describe("the plugin manager", () => {
     assert.deepEqual(log, ["validate p", `register p ${join(dir, "p.sock")}`, "deregister p"]);
   });
 
-  it("registers a plugin anew whose socket was replaced", async () => {
+  it("registers a plugin again whose socket was replaced", async () => {
     await start();
     await listen("p.sock");
     await logged(2);

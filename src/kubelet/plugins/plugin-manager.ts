@@ -31,8 +31,9 @@ interface Place {
 }
 
 /**
- * Registers the plugins whose sockets are in the folder, again when a socket is made anew, and deregisters those whose socket
- * is gone. One that hangs holds up no other. When the agent ends, plugins stay registered: their pods run on.
+ * Registers the plugins whose sockets are in the directory, again when a socket is created again, and deregisters those
+ * whose socket is gone. One that hangs blocks no other. When the agent stops, plugins stay registered: their pods keep
+ * running.
  */
 export class PluginManager implements Component {
   readonly name = "plugin-manager";

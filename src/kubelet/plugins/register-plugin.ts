@@ -12,7 +12,7 @@ export interface Registered {
   readonly handler: PluginHandler;
 }
 
-/** Asks who is at the socket, hands it to the handler of its type, and tells it how that went. */
+/** Gets the info of the plugin at the socket, passes it to the handler of its type, and notifies it of the result. */
 export async function registerPlugin(
   socketPath: string,
   handlers: PluginHandlers,
@@ -38,7 +38,7 @@ async function exchange(
     const limits = { timeoutMs: notifyTimeoutMs, signal };
     await channel.call(method.notifyRegistrationStatus, { pluginRegistered, error }, limits);
   };
-  /** The plugin hears the reason; if it does not, that is what is told instead. */
+  /** The plugin gets the reason; if that fails, the failure is reported instead. */
   const refuse = async (reason: string, cause?: unknown): Promise<never> => {
     await step(`failed to send error at socket ${socketPath}, err`, () => notify(false, problem(reason)));
     throw failure(reason, cause);
@@ -71,7 +71,7 @@ async function exchange(
   try {
     await step(`failed to send registration status at socket ${socketPath}, err`, () => notify(true, ""));
   } catch (error) {
-    // A plugin that does not know that it is used would ask again: we begin anew, too.
+    // A plugin that does not know that it is registered would register again: we start over, too.
     await handler.deregister(plugin);
     throw error;
   }

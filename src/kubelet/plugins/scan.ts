@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { errnoOf } from "../../lib/base/errors.ts";
 
 export interface Scan {
-  /** Path to identity: another identity means that the file was made anew, however fast that went. */
+  /** Path to identity: another identity means that the file was created again, however fast that was. */
   readonly sockets: ReadonlyMap<string, string>;
   readonly dirs: readonly string[];
 }

@@ -5,7 +5,7 @@ import { messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import { scanSockets } from "./scan.ts";
 
-/** Inotify tells of each change; this finds what it may have missed. */
+/** Inotify reports each change; this finds what it may have missed. */
 const rescanEveryMs = 10_000;
 
 export interface SocketWatchOptions {
@@ -15,7 +15,7 @@ export interface SocketWatchOptions {
   readonly onSockets: (sockets: ReadonlyMap<string, string>) => void;
 }
 
-/** Tells which sockets there are below a folder, at first and whenever something in it changes, until the signal is aborted. */
+/** Reports the sockets below a directory, at first and whenever something in it changes, until the signal is aborted. */
 export async function watchSockets(options: SocketWatchOptions, signal: AbortSignal): Promise<void> {
   const { dir, clock, logger, onSockets } = options;
   const watchers = new Map<string, FSWatcher>();
@@ -48,9 +48,9 @@ export async function watchSockets(options: SocketWatchOptions, signal: AbortSig
         const scan = await scanSockets(dir);
         for (const path of watchers.keys()) if (!scan.dirs.includes(path)) forget(path);
         // What came into a folder before it was watched is found by one more look.
-        const isNews = scan.dirs.map(follow).includes(true);
+        const hasChanged = scan.dirs.map(follow).includes(true);
         onSockets(scan.sockets);
-        if (isNews) continue;
+        if (hasChanged) continue;
       } catch (error) {
         logger.warn("Failed to read plugin directory", { path: dir, err: messageOf(error) });
       }

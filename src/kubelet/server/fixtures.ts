@@ -77,21 +77,21 @@ export function fakeReviews(answer: {
   token?: (token: string) => object | Error;
   access?: (spec: { user: string; resourceAttributes: Record<string, string> }) => object | Error;
 }) {
-  const asked: { path: string; spec: unknown }[] = [];
+  const requests: { path: string; spec: unknown }[] = [];
   const transport: KubeTransport = {
     async request<T>({ path, body }: { path: string; body?: unknown }): Promise<T> {
       const { spec } = body as { spec: never };
-      asked.push({ path, spec });
+      requests.push({ path, spec });
       const status = path.endsWith("/tokenreviews")
         ? answer.token?.((spec as { token: string }).token)
         : answer.access?.(spec);
       if (status instanceof Error) throw status;
       return { status: status ?? {} } as T;
     },
-    stream: () => Promise.reject(new Error("not asked for")),
+    stream: () => Promise.reject(new Error("not expected")),
     close() {},
   };
-  return { transport, asked };
+  return { transport, requests };
 }
 
 export interface TestServer {
@@ -146,7 +146,7 @@ export interface TestAnswer {
 }
 
 /** One request on a connection of its own. */
-export function ask(
+export function send(
   port: number,
   path: string,
   o: RequestOptions & { body?: string } = {},

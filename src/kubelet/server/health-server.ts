@@ -19,7 +19,7 @@ export interface HealthServerOptions {
   checks: () => readonly HealthCheck[];
   /** Listed with ?verbose; whatever they report, the answer does not fail. */
   information?: () => readonly HealthCheck[];
-  /** Told how each check came out when all of them are asked for. */
+  /** Notified of the result of each check when all of them are requested. */
   onChecked?: (check: string, ok: boolean) => void;
   logger: Logger;
   clock?: Clock;
@@ -42,7 +42,7 @@ export class HealthServer implements Component {
     return this.#ended.promise;
   }
 
-  /** The port that the server listens on, also when any free one was asked for. */
+  /** The port that the server listens on, also when any free one was requested. */
   get port(): number | undefined {
     const address = this.#server?.address();
     return address && typeof address === "object" ? address.port : undefined;
@@ -80,7 +80,7 @@ export class HealthServer implements Component {
       return reply(response, 404, "404 page not found\n");
     if (request.method !== "GET" && request.method !== "HEAD")
       return reply(response, 405, "Method Not Allowed\n");
-    const results = checks.map((c) => ({ name: c.name, health: ask(c) }));
+    const results = checks.map((c) => ({ name: c.name, health: runCheck(c) }));
     if (!name[1]) for (const { name, health } of results) this.#o.onChecked?.(name, health.ok);
     const ok = results.every((r) => r.health.ok);
     const lines = results.map(({ name, health }) =>
@@ -97,14 +97,14 @@ export class HealthServer implements Component {
 
   #information(): string[] {
     return (this.#o.information?.() ?? []).map((component) => {
-      const health = ask(component);
+      const health = runCheck(component);
       return `[i]${component.name} ${health.ok ? "ok" : `not healthy: ${health.reason}`}`;
     });
   }
 }
 
-/** A check that cannot say how things are has failed. */
-function ask(check: HealthCheck): Health {
+/** A check that throws has failed. */
+function runCheck(check: HealthCheck): Health {
   try {
     return check.health();
   } catch (error) {

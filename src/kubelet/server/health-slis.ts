@@ -2,12 +2,12 @@ import { createMetrics, type Metrics } from "../../lib/base/metrics.ts";
 
 /** How the checks of /healthz came out, for those who compute from it how often a node was well. */
 export interface HealthSlis {
-  /** A registry of its own: it has a path of its own, and is begun anew on request. */
+  /** A separate registry: it has its own path, and is reset on request. */
   readonly metrics: Metrics;
   observe(check: string, ok: boolean): void;
 }
 
-/** Counts whenever somebody asks; nobody is asked for the sake of counting. */
+/** Counts whenever health is requested; no check is run for the sake of counting. */
 export function healthSlis(): HealthSlis {
   const metrics = createMetrics();
   const last = metrics.gauge({

@@ -84,13 +84,13 @@ async function setUp(t: TestContext) {
       call.on("error", reject);
       call.end();
     });
-  const ask = async (path: string, method?: string) => {
+  const send = async (path: string, method?: string) => {
     const response = await open(path, method);
     let body = "";
     for await (const part of response) body += part;
     return { status: response.statusCode, body };
   };
-  return { dir, socketPath, board, start, make, open, ask };
+  return { dir, socketPath, board, start, make, open, send };
 }
 
 /** The states that arrive on a watch, as they arrive. */
@@ -108,9 +108,9 @@ function states(response: IncomingMessage): number[] {
 }
 
 test("the pods, and how the runtime is, for those who may open the socket", async (t) => {
-  const { start, ask, socketPath } = await setUp(t);
+  const { start, send, socketPath } = await setUp(t);
   await start();
-  assert.deepEqual(await ask("/pods"), {
+  assert.deepEqual(await send("/pods"), {
     status: 200,
     body: '{"runtime":{"ok":true},"pods":[{"state":0,"padding":""}]}\n',
   });
@@ -123,17 +123,17 @@ for (const [path, status, body] of [
   ["/explain?pod=web", 200, '{"wanted":{"pod":"web"}}'],
   ["/explain?pod=other", 404, "{}"],
 ] as const)
-  test(`${path} asks for what it says`, async (t) => {
-    const { start, ask } = await setUp(t);
+  test(`${path} requests what it names`, async (t) => {
+    const { start, send } = await setUp(t);
     await start();
-    assert.deepEqual(await ask(path), { status, body: `${body}\n` });
+    assert.deepEqual(await send(path), { status, body: `${body}\n` });
   });
 
 test("a pod that cannot be explained costs that request, not the agent", async (t) => {
-  const { start, ask } = await setUp(t);
+  const { start, send } = await setUp(t);
   await start();
-  assert.deepEqual(await ask("/explain?pod=weird"), { status: 500, body: "Invalid time value\n" });
-  assert.equal((await ask("/pods")).status, 200);
+  assert.deepEqual(await send("/explain?pod=weird"), { status: 500, body: "Invalid time value\n" });
+  assert.equal((await send("/pods")).status, 200);
 });
 
 for (const [method, path] of [
@@ -144,10 +144,10 @@ for (const [method, path] of [
   ["GET", "//["],
 ] as const)
   test(`${method} ${path} is not found, and ends nothing`, async (t) => {
-    const { start, ask } = await setUp(t);
+    const { start, send } = await setUp(t);
     await start();
-    assert.equal((await ask(path, method)).status, 404);
-    assert.equal((await ask("/pods")).status, 200);
+    assert.equal((await send(path, method)).status, 404);
+    assert.equal((await send("/pods")).status, 200);
   });
 
 for (const [method, path, status, body] of [
@@ -158,9 +158,9 @@ for (const [method, path, status, body] of [
   ["PUT", "/things/one/two", 404, /Not Found/],
 ] as const)
   test(`${method} ${path} is answered with ${status} by the routes that it was given`, async (t) => {
-    const { start, ask } = await setUp(t);
+    const { start, send } = await setUp(t);
     await start();
-    const answer = await ask(path, method);
+    const answer = await send(path, method);
     assert.equal(answer.status, status);
     assert.match(answer.body, body);
   });
@@ -186,7 +186,7 @@ test("a slow reader gets the newest state when it reads again, not all that were
   board.padding = "x".repeat(100_000);
   const response = await open("/pods?watch");
   await eventually(() => board.listeners.size === 1 || undefined);
-  // Nobody reads: what does not fit into the socket must not pile up.
+  // Nothing is read: what does not fit into the socket must not pile up.
   for (let i = 1; i <= 500; i++) {
     board.change(i);
     await new Promise((resolve) => setImmediate(resolve));
@@ -200,16 +200,16 @@ test("a slow reader gets the newest state when it reads again, not all that were
 });
 
 test("one that ended leaves room for the next", async (t) => {
-  const { start, ask, socketPath } = await setUp(t);
+  const { start, send, socketPath } = await setUp(t);
   const first = await start();
   await first.end();
   assert.equal(existsSync(socketPath), false);
   await start();
-  assert.equal((await ask("/pods")).status, 200);
+  assert.equal((await send("/pods")).status, 200);
 });
 
-test("a socket that nobody listens on is taken over", async (t) => {
-  const { start, ask, socketPath, make } = await setUp(t);
+test("a socket without a listener is taken over", async (t) => {
+  const { start, send, socketPath, make } = await setUp(t);
   const stop = new AbortController();
   const api = make();
   await api.start(stop.signal);
@@ -222,16 +222,16 @@ test("a socket that nobody listens on is taken over", async (t) => {
   await new Promise((resolve) => stale.close(resolve));
   assert.ok(existsSync(socketPath));
   await start();
-  assert.equal((await ask("/pods")).status, 200);
+  assert.equal((await send("/pods")).status, 200);
 });
 
 test("a plain file in the place of the socket is replaced", async (t) => {
-  const { start, ask, socketPath } = await setUp(t);
+  const { start, send, socketPath } = await setUp(t);
   const first = await start();
   await first.end();
   await writeFile(socketPath, "");
   await start();
-  assert.equal((await ask("/pods")).status, 200);
+  assert.equal((await send("/pods")).status, 200);
 });
 
 test("ends though watchers are connected", async (t) => {

@@ -30,7 +30,7 @@ export interface LocalApiOptions {
 
 const maxConnections = 500;
 
-/** HTTP on a unix socket that only root can open: what `kubelet pods` and the like ask the running agent. */
+/** HTTP on a unix socket that only root can open: for `kubelet pods` and other commands that query the running agent. */
 export class LocalApi implements Component {
   readonly name = "local-api";
   readonly #o: LocalApiOptions;
@@ -69,7 +69,7 @@ export class LocalApi implements Component {
     limitConnections(server, maxConnections);
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
-      // The mask is the whole process's: it is back before anybody else can make a file.
+      // The umask is the whole process's: it is restored before any other file can be created.
       const umask = process.umask(0o177);
       server.listen(socketPath, resolve);
       process.umask(umask);

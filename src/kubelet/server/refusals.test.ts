@@ -8,10 +8,10 @@ import { silentLogger } from "../../lib/base/logger.ts";
 import { nodeAccess } from "./auth/node-access.ts";
 import { fakeNodeRoutes, secret } from "./fake-node.ts";
 import {
-  ask,
   fakeReviews,
   rawTls,
   replaceable,
+  send,
   startServer,
   type TestPair,
   type TestServer,
@@ -26,7 +26,7 @@ const admin = testPair(ca, "admin", { organizations: ["system:masters"] });
 const intermediate = testAuthority("between", ca);
 const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
-/** May do everything: admin. metrics: only nodes/metrics. broken: nobody knows. */
+/** May do everything: admin. metrics: only nodes/metrics. broken: the review fails. */
 const reviews = fakeReviews({
   token: (token) => {
     if (token === "down") return new Error("connection refused");
@@ -65,7 +65,7 @@ after(() => server.stop());
 /** A good request is served, and does not wait for others to end. */
 async function servesTheNext(): Promise<void> {
   const began = performance.now();
-  const answer = await ask(server.port, "/pods", { ...admin });
+  const answer = await send(server.port, "/pods", { ...admin });
   assert.equal(answer.status, 200);
   assert.match(answer.body, new RegExp(secret));
   assert.ok(performance.now() - began < 10_000);
@@ -79,7 +79,7 @@ interface Case {
   readonly headers?: Record<string, string>;
   readonly body?: string;
   readonly status: number;
-  readonly says?: RegExp;
+  readonly message?: RegExp;
 }
 
 const upgradeTo = (protocol: string, more: Record<string, string> = {}) => ({
@@ -96,7 +96,7 @@ const app = "/exec/default/web/app?output=1&command=x";
 
 const cases: Case[] = [
   // Who it is
-  { name: "no identity", status: 401, says: /^Unauthorized$/ },
+  { name: "no identity", status: 401, message: /^Unauthorized$/ },
   { name: "no identity, metrics", path: "/configz", status: 401 },
   { name: "no identity, a path that is not there", path: "/pods/nope", status: 401 },
   { name: "no identity, a method that is not there", method: "DELETE", status: 401 },
@@ -120,12 +120,12 @@ const cases: Case[] = [
     pair: testPair(intermediate, "admin"),
     status: 401,
   },
-  { name: "an unknown token", ...bearer("nobody"), status: 401 },
+  { name: "an unknown token", ...bearer("unknown"), status: 401 },
   { name: "an empty token", ...bearer(""), status: 401 },
-  { name: "a token that nobody can check", ...bearer("down"), status: 401 },
+  { name: "a token that cannot be verified", ...bearer("down"), status: 401 },
   { name: "a very long token", ...bearer("x".repeat(100_000)), status: 401 },
   { name: "another kind of credentials", headers: { authorization: "Basic YTpi" }, status: 401 },
-  { name: "two tokens in one header", headers: { authorization: "Bearer nobody good-admin" }, status: 401 },
+  { name: "two tokens in one header", headers: { authorization: "Bearer unknown good-admin" }, status: 401 },
   {
     name: "a user in a header",
     headers: { "x-remote-user": "admin", "impersonate-user": "admin" },
@@ -134,9 +134,9 @@ const cases: Case[] = [
   // What it may
   {
     name: "no right",
-    ...bearer("good-nobody"),
+    ...bearer("good-denied"),
     status: 403,
-    says: /^Forbidden \(user=nobody, verb=get, resource=nodes, subresource\(s\)=\[pods proxy\]\)\n$/,
+    message: /^Forbidden \(user=denied, verb=get, resource=nodes, subresource\(s\)=\[pods proxy\]\)\n$/,
   },
   { name: "another right", ...bearer("good-metrics"), status: 403 },
   {
@@ -145,7 +145,7 @@ const cases: Case[] = [
     method: "POST",
     ...bearer("good-pods"),
     status: 403,
-    says: /verb=create.*\[proxy\]/,
+    message: /verb=create.*\[proxy\]/,
   },
   {
     name: "a right to pods is none to the configuration",
@@ -159,25 +159,25 @@ const cases: Case[] = [
     method: "POST",
     ...bearer("good-proxy"),
     status: 403,
-    says: /\[checkpoint\]/,
+    message: /\[checkpoint\]/,
   },
   {
     name: "proxy is no right to statusz",
     path: "/statusz",
     ...bearer("good-proxy"),
     status: 403,
-    says: /\[statusz\]/,
+    message: /\[statusz\]/,
   },
   {
-    name: "nobody knows the right",
+    name: "authorization fails",
     ...bearer("good-broken"),
     status: 500,
-    says: /^Authorization error \(user=broken, verb=get, resource=nodes, subresource=pods\)$/,
+    message: /^Authorization error \(user=broken, verb=get, resource=nodes, subresource=pods\)$/,
   },
-  { name: "no right, a path that is not there", path: "/pods/nope", ...bearer("good-nobody"), status: 403 },
-  { name: "no right, a spelling with another method", method: "HEAD", ...bearer("good-nobody"), status: 403 },
+  { name: "no right, a path that is not there", path: "/pods/nope", ...bearer("good-denied"), status: 403 },
+  { name: "no right, a spelling with another method", method: "HEAD", ...bearer("good-denied"), status: 403 },
   // Where
-  { name: "nothing", path: "/", pair: admin, status: 404, says: /^404 page not found\n$/ },
+  { name: "nothing", path: "/", pair: admin, status: 404, message: /^404 page not found\n$/ },
   { name: "an unknown path", path: "/secrets", pair: admin, status: 404 },
   { name: "another case", path: "/PODS", pair: admin, status: 404 },
   {
@@ -185,7 +185,7 @@ const cases: Case[] = [
     path: "/exec/default/web",
     pair: admin,
     status: 404,
-    says: /^404: Page Not Found$/,
+    message: /^404: Page Not Found$/,
   },
   { name: "too long a path", path: "/exec/a/b/c/d/e", pair: admin, status: 404 },
   {
@@ -194,7 +194,7 @@ const cases: Case[] = [
     method: "DELETE",
     pair: admin,
     status: 405,
-    says: /^405: Method Not Allowed$/,
+    message: /^405: Method Not Allowed$/,
   },
   { name: "a method of others", path: "/pods", method: "PROPFIND", pair: admin, status: 405 },
   { name: "dots", path: "/x/../pods", status: 307 },
@@ -211,14 +211,20 @@ const cases: Case[] = [
   { name: "a very long path", path: `/${"a/".repeat(50_000)}`, pair: admin, status: 404 },
   { name: "a name of JavaScript", path: "/__proto__/constructor", pair: admin, status: 404 },
   // Streams
-  { name: "exec without an upgrade", path: app, pair: admin, status: 400, says: /^Upgrade request required/ },
+  {
+    name: "exec without an upgrade",
+    path: app,
+    pair: admin,
+    status: 400,
+    message: /^Upgrade request required/,
+  },
   {
     name: "exec of an unknown pod",
     path: "/exec/default/nope/app?output=1",
     pair: admin,
     headers: upgradeTo("SPDY/3.1"),
     status: 404,
-    says: /^pod does not exist$/,
+    message: /^pod does not exist$/,
   },
   {
     name: "exec of an unknown container",
@@ -226,7 +232,7 @@ const cases: Case[] = [
     pair: admin,
     headers: upgradeTo("SPDY/3.1"),
     status: 500,
-    says: /^container not found \("nope"\)$/,
+    message: /^container not found \("nope"\)$/,
   },
   {
     name: "exec of a container that has ended",
@@ -241,7 +247,7 @@ const cases: Case[] = [
     pair: admin,
     headers: upgradeTo("SPDY/3.1"),
     status: 500,
-    says: /^container done not found in pod web_default$/,
+    message: /^container done not found in pod web_default$/,
   },
   {
     name: "exec of an older pod of the name",
@@ -256,7 +262,7 @@ const cases: Case[] = [
     pair: admin,
     headers: upgradeTo("SPDY/3.1"),
     status: 400,
-    says: /at least 1 of stdin, stdout, stderr/,
+    message: /at least 1 of stdin, stdout, stderr/,
   },
   {
     name: "exec that the runtime refuses",
@@ -273,15 +279,21 @@ const cases: Case[] = [
     status: 429,
   },
   {
-    name: "exec with nobody behind it",
+    name: "exec without a runtime behind it",
     path: app,
     pair: admin,
     headers: upgradeTo("SPDY/3.1"),
     method: "POST",
     status: 500,
-    says: /error dialing/,
+    message: /error dialing/,
   },
-  { name: "a WebSocket with nobody behind it", path: app, pair: admin, headers: webSocket, status: 500 },
+  {
+    name: "a WebSocket without a runtime behind it",
+    path: app,
+    pair: admin,
+    headers: webSocket,
+    status: 500,
+  },
   {
     name: "a WebSocket without a key",
     path: app,
@@ -311,7 +323,7 @@ const cases: Case[] = [
     pair: admin,
     headers: upgradeTo("SPDY/3.1"),
     status: 404,
-    says: /^pod not found$/,
+    message: /^pod not found$/,
   },
   {
     name: "portForward by WebSocket without ports",
@@ -340,7 +352,7 @@ const cases: Case[] = [
     method: "POST",
     pair: admin,
     status: 500,
-    says: /exited with 1/,
+    message: /exited with 1/,
   },
   // Others
   { name: "flags by GET", path: "/debug/flags/v", pair: admin, status: 406 },
@@ -389,7 +401,7 @@ const cases: Case[] = [
     method: "POST",
     pair: admin,
     status: 500,
-    says: /^checkpointing of default\/web\/app failed \(rpc error: code = Unknown desc = out of luck\)$/,
+    message: /^checkpointing of default\/web\/app failed \(rpc error: code = Unknown desc = out of luck\)$/,
   },
 ];
 
@@ -405,15 +417,15 @@ function signedByLeaf(): TestPair {
 }
 
 describe("requests that are refused", () => {
-  for (const { name, path = "/pods", method = "GET", pair, headers = {}, body, status, says } of cases)
+  for (const { name, path = "/pods", method = "GET", pair, headers = {}, body, status, message } of cases)
     test(`${name}: ${status}`, async () => {
-      const answer = await ask(server.port, path, {
+      const answer = await send(server.port, path, {
         ...{ method, headers: { ...headers, ...(body && { "content-length": body.length }) } },
         ...(body && { body }),
         ...pair,
       });
       assert.equal(answer.status, status, answer.body);
-      if (says) assert.match(answer.body, says);
+      if (message) assert.match(answer.body, message);
       assert.doesNotMatch(answer.body, new RegExp(secret));
       if (status === 307) assert.match(String(answer.headers.location), /^\/($|[^/])/);
       assert.equal(answer.headers["x-content-type-options"], "nosniff");
@@ -495,13 +507,13 @@ describe("who takes too long", () => {
     await servesTheNext();
   });
 
-  test("a body that nobody wants is not waited for, and the refusal arrives", async () => {
+  test("an unread body is not waited for, and the refusal arrives", async () => {
     const head = "PUT /pods HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n";
     assert.match(await rawTls(server.port, `${head}1`), /^HTTP\/1\.1 401/);
     await servesTheNext();
   });
 
-  test("who connects and says nothing is cut", async () => {
+  test("a connection without a request is closed", async () => {
     await new Promise((resolve) =>
       connectPlain(server.port, "127.0.0.1")
         .on("error", () => {})
@@ -514,18 +526,18 @@ describe("who takes too long", () => {
 describe("good callers", () => {
   test("a certificate with its chain", async () => {
     const pair = testPair(intermediate, "admin", { chain: intermediate.certificate });
-    assert.equal((await ask(server.port, "/pods", { ...pair })).status, 200);
+    assert.equal((await send(server.port, "/pods", { ...pair })).status, 200);
   });
 
   test("a token goes where a bad certificate does not", async () => {
-    const answer = await ask(server.port, "/pods", { ...testPair(stranger, "x"), ...bearer("good-admin") });
+    const answer = await send(server.port, "/pods", { ...testPair(stranger, "x"), ...bearer("good-admin") });
     assert.equal(answer.status, 200);
   });
 
-  test("the finest right is enough, and asked for first", async () => {
-    reviews.asked.length = 0;
-    assert.equal((await ask(server.port, "/pods", bearer("good-pods"))).status, 200);
-    assert.deepEqual(reviews.asked.at(-1)?.spec, {
+  test("the finest permission is enough, and checked first", async () => {
+    reviews.requests.length = 0;
+    assert.equal((await send(server.port, "/pods", bearer("good-pods"))).status, 200);
+    assert.deepEqual(reviews.requests.at(-1)?.spec, {
       resourceAttributes: {
         verb: "get",
         version: "v1",
@@ -540,10 +552,12 @@ describe("good callers", () => {
     });
   });
 
-  test("the cluster is asked once, however often the same one comes", async () => {
-    const before = reviews.asked.length;
-    await Promise.all(Array.from({ length: 20 }, () => ask(server.port, "/healthz", bearer("good-healthz"))));
-    assert.equal(reviews.asked.length - before, 2);
+  test("the cluster is queried once, however often the same client comes", async () => {
+    const before = reviews.requests.length;
+    await Promise.all(
+      Array.from({ length: 20 }, () => send(server.port, "/healthz", bearer("good-healthz"))),
+    );
+    assert.equal(reviews.requests.length - before, 2);
   });
 
   test("HTTP/2 is the same, many requests on one connection", async () => {
@@ -560,7 +574,7 @@ describe("good callers", () => {
   });
 });
 
-test("a crowd of idle connections keeps nobody out", async () => {
+test("many idle connections keep no client out", async () => {
   const small = await startServer({
     routes: fakeNodeRoutes({ url: () => "" }),
     gate: { enter: async () => ({ name: "x", groups: [] }) },
@@ -571,7 +585,7 @@ test("a crowd of idle connections keeps nobody out", async () => {
       ? connectPlain(small.port, "127.0.0.1").on("error", () => {})
       : connect({ host: "127.0.0.1", port: small.port, rejectUnauthorized: false }).on("error", () => {}),
   );
-  for (let i = 0; i < 5; i++) assert.equal((await ask(small.port, "/pods")).status, 200);
+  for (let i = 0; i < 5; i++) assert.equal((await send(small.port, "/pods")).status, 200);
   assert.ok(small.server.connections <= 50);
   for (const socket of crowd) socket.destroy();
   await small.stop();

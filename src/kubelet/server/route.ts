@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 
-/** What the right to call a route is asked for, on the node's own object. */
+/** The subresource of the node for which the permission to call a route is checked. */
 export interface RouteAttributes {
   readonly verb: string;
   /** The finest first; one of them is enough. */

@@ -2,7 +2,7 @@ import type { WallTime } from "../../lib/base/time.ts";
 import type { ContainerId, SandboxId } from "../../lib/clients/cri/cri.ts";
 import type { PodId, PodUid } from "../../lib/model/pod.ts";
 
-/** A container as the runtime told it. Times are milliseconds since the epoch; 0 means "not yet". */
+/** A container as reported by the runtime. Times are milliseconds since the epoch; 0 means "not yet". */
 export interface ObservedContainer {
   id: ContainerId;
   name: string;
@@ -28,11 +28,11 @@ export interface ObservedContainer {
   message: string;
   logPath: string;
   annotations: Readonly<Record<string, string>>;
-  /** Who its first process runs as, if the runtime tells. */
+  /** The user of its first process, if the runtime reports it. */
   user?: { uid: number; gid: number; supplementalGroups: readonly number[] };
-  /** What holds now, if the runtime tells; what has no limit is absent. */
+  /** The limits in effect, if the runtime reports them; what has no limit is absent. */
   resources?: { milliCpuLimit?: number; milliCpuRequest?: number; memoryLimit?: number };
-  /** "SIGTERM"; absent if the runtime does not tell. */
+  /** "SIGTERM"; absent if the runtime does not report it. */
   stopSignal?: string;
 }
 
@@ -60,9 +60,7 @@ export interface UnclearPod extends PodId {
   sandboxes: readonly { annotations: Readonly<Record<string, string>> }[];
 }
 
-/**
- * The runtime as it was last seen, pod by pod. PLEG is its only writer: everybody else reads.
- */
+/** The last observed state of the runtime, pod by pod. PLEG is its only writer: all others read. */
 export class ObservedPods {
   #pods = new Map<PodUid, ObservedPod>();
   #looked = false;
@@ -79,7 +77,7 @@ export class ObservedPods {
     for (const uid of this.#unclear.keys()) if (!found.has(uid)) this.#unclear.delete(uid);
   }
 
-  /** The runtime has the pod, and would not say what of it. */
+  /** The runtime has the pod, but its details could not be read. */
   couldNotInspect(pod: UnclearPod): void {
     this.#unclear.set(pod.uid, pod);
   }

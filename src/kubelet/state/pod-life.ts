@@ -26,7 +26,7 @@ export interface PodLife {
   readonly removed: boolean;
   readonly verdict: PodVerdict | undefined;
   readonly refused: boolean;
-  /** True if the pod ended before anybody requested it. */
+  /** True if the pod terminated before it was requested. */
   readonly endedByItself: boolean;
   readonly blockedOn: { readonly text: string; readonly since: number } | undefined;
   readonly history: PodHistory;

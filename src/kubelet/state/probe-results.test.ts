@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ContainerId } from "../../lib/clients/cri/cri.ts";
 import type { PodUid } from "../../lib/model/pod.ts";
-import { type ProbeNews, ProbeResults } from "./probe-results.ts";
+import { type ProbeResultChange, ProbeResults } from "./probe-results.ts";
 
 const uid = "u" as PodUid;
 const a = "a" as ContainerId;
@@ -17,19 +17,19 @@ describe("probe results", () => {
     assert.equal(results.get("liveness", b), undefined);
   });
 
-  it("are news only when they change", () => {
+  it("are reported only when they change", () => {
     const results = new ProbeResults();
-    const told: ProbeNews[] = [];
-    const stop = results.onChange((news) => told.push(news));
-    const first: ProbeNews = { uid, id: a, kind: "readiness", outcome: "failure" };
-    const second: ProbeNews = { ...first, outcome: "success" };
-    for (const news of [first, first, second, second]) results.set(news);
+    const reported: ProbeResultChange[] = [];
+    const stop = results.onChange((change) => reported.push(change));
+    const first: ProbeResultChange = { uid, id: a, kind: "readiness", outcome: "failure" };
+    const second: ProbeResultChange = { ...first, outcome: "success" };
+    for (const change of [first, first, second, second]) results.set(change);
     stop();
     results.set(first);
-    assert.deepEqual(told, [first, second]);
+    assert.deepEqual(reported, [first, second]);
   });
 
-  it("are told after they hold", () => {
+  it("are reported after they hold", () => {
     const results = new ProbeResults();
     let held: unknown;
     results.onChange(({ kind, id }) => {
@@ -39,10 +39,10 @@ describe("probe results", () => {
     assert.equal(held, "success");
   });
 
-  it("are gone when they are deleted, which is no news", () => {
+  it("are gone when they are deleted, which is not reported", () => {
     const results = new ProbeResults();
     results.set({ uid, id: a, kind: "liveness", outcome: "failure" });
-    results.onChange(() => assert.fail("told"));
+    results.onChange(() => assert.fail("reported"));
     results.delete("liveness", a);
     assert.equal(results.get("liveness", a), undefined);
     assert.equal(results.size, 0);

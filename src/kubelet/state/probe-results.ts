@@ -6,7 +6,7 @@ export type ProbeKind = "startup" | "liveness" | "readiness";
 /** What the last probes of a container came to. Unknown: it is probed, and no threshold was reached yet. */
 export type ProbeOutcome = "success" | "failure" | "unknown";
 
-export interface ProbeNews {
+export interface ProbeResultChange {
   uid: PodUid;
   id: ContainerId;
   kind: ProbeKind;
@@ -16,26 +16,26 @@ export interface ProbeNews {
 /** The results of all probes by container ID: a new container of the same name starts without any. Written by the probe manager. */
 export class ProbeResults {
   #outcomes = new Map<string, ProbeOutcome>();
-  #listeners = new Set<(news: ProbeNews) => void>();
+  #listeners = new Set<(change: ProbeResultChange) => void>();
 
   /** Undefined if that container is not probed that way. */
   get(kind: ProbeKind, id: ContainerId): ProbeOutcome | undefined {
     return this.#outcomes.get(key(kind, id));
   }
 
-  /** Tells the listeners if it is news. */
-  set(news: ProbeNews): void {
-    const { kind, id, outcome } = news;
+  /** Notifies the listeners if it changed. */
+  set(change: ProbeResultChange): void {
+    const { kind, id, outcome } = change;
     if (this.#outcomes.get(key(kind, id)) === outcome) return;
     this.#outcomes.set(key(kind, id), outcome);
-    for (const listener of [...this.#listeners]) listener(news);
+    for (const listener of [...this.#listeners]) listener(change);
   }
 
   delete(kind: ProbeKind, id: ContainerId): void {
     this.#outcomes.delete(key(kind, id));
   }
 
-  *all(): Generator<Omit<ProbeNews, "uid">> {
+  *all(): Generator<Omit<ProbeResultChange, "uid">> {
     for (const [name, outcome] of this.#outcomes) {
       const [kind, id] = name.split("/") as [ProbeKind, ContainerId];
       yield { kind, id, outcome };
@@ -46,7 +46,7 @@ export class ProbeResults {
     return this.#outcomes.size;
   }
 
-  onChange(listener: (news: ProbeNews) => void): () => void {
+  onChange(listener: (change: ProbeResultChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }

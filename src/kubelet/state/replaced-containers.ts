@@ -2,9 +2,10 @@ import type { ContainerId } from "../../lib/clients/cri/cri.ts";
 import type { PodUid } from "../../lib/model/pod.ts";
 
 /**
- * Containers that we end so that another takes their place: for a failed probe, a changed spec, a new sandbox. Their
- * exit code says nothing about their work. Who stops containers writes it; without it a container that ends with 0 when
- * it is stopped would look as if it were done. It lives in memory: a new agent goes by the exit code.
+ * Containers that we stop so that another takes their place: for a failed probe, a changed spec, a new sandbox. Their
+ * exit code does not show whether they succeeded. The component that stops containers writes it; without it a container
+ * that exits with 0 when it is stopped would look as if it were done. It lives in memory: a new agent goes by the exit
+ * code.
  */
 export class ReplacedContainers {
   /** The last one of each name: only the newest container of a name is ever judged. */

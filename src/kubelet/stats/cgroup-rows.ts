@@ -39,13 +39,13 @@ type Owner = Pick<CgroupRow, "name" | "image" | "namespace" | "pod" | "container
 };
 
 const cgroupsAtOnce = 4;
-const nobody = { name: "", image: "", namespace: "", pod: "", container: "" };
+const noContainer = { name: "", image: "", namespace: "", pod: "", container: "" };
 
 /** The machine, the cgroups that the configuration names, and all of pods from the top to containers. */
 export async function cgroupRows(o: StatsOptions, host: StatsHost): Promise<CgroupRow[]> {
-  const owners = new Map<string, Owner>([["/", { ...nobody, kind: "machine", startedAt: o.bootedAt }]]);
+  const owners = new Map<string, Owner>([["/", { ...noContainer, kind: "machine", startedAt: o.bootedAt }]]);
   for (const path of Object.values(await o.systemCgroups()))
-    if (path) owners.set(path, { ...nobody, kind: "group" });
+    if (path) owners.set(path, { ...noContainer, kind: "group" });
   const pods = podsByCgroup(o);
   await addTree(o, o.podsCgroup, pods, owners, 0);
   for (const [path, pod] of pods) await addPod(o, path, pod, owners);
@@ -70,7 +70,7 @@ async function addTree(
   owners: Map<string, Owner>,
   depth: number,
 ): Promise<void> {
-  owners.set(path, { ...nobody, kind: "group" });
+  owners.set(path, { ...noContainer, kind: "group" });
   if (depth >= 1) return;
   for (const name of await o.cgroups.children(path)) {
     const below = path === "/" ? `/${name}` : `${path}/${name}`;
@@ -86,12 +86,12 @@ async function addPod(
   owners: Map<string, Owner>,
 ): Promise<void> {
   const whose = { namespace: pod.namespace, pod: pod.name };
-  owners.set(path, { ...nobody, ...whose, kind: "pod" });
+  owners.set(path, { ...noContainer, ...whose, kind: "pod" });
   for (const folder of await o.cgroups.children(path)) {
     const id = containerIdOf(folder);
     const container = pod.containers.find((c) => c.id === id);
     const sandbox = pod.sandboxes.find((s) => s.id === id);
-    const owner = { ...nobody, ...whose, name: id };
+    const owner = { ...noContainer, ...whose, name: id };
     if (container)
       owners.set(`${path}/${folder}`, {
         ...{ ...owner, kind: "container", container: container.name, image: container.image },

@@ -12,7 +12,7 @@ import type { FileUsage } from "./log-usage.ts";
 import { rfc3339 } from "./times.ts";
 
 export interface ContainerSources {
-  readonly told: api.ContainerStats | undefined;
+  readonly runtimeStats: api.ContainerStats | undefined;
   readonly cgroup: string | undefined;
   readonly sampler: CgroupSampler;
   readonly rates: CpuRates;
@@ -23,18 +23,18 @@ export interface ContainerSources {
   readonly canSwap: boolean;
 }
 
-/** CPU, memory and swap of a container: what the runtime tells, and what it does not from the cgroup. */
+/** CPU, memory and swap of a container: from the runtime, and what it does not report from the cgroup. */
 export async function containerUsage(
   container: ObservedContainer,
   from: ContainerSources,
 ): Promise<ContainerStats> {
-  const { told, cgroup, sampler, rates, psi } = from;
+  const { runtimeStats, cgroup, sampler, rates, psi } = from;
   const { id, name, createdAt } = container;
   const rate = (at: WallTime, usageNs: number) => rates.rate(id, at, usageNs, createdAt);
-  const cpu = runtimeCpu(told?.cpu, rate, psi);
-  const memory = runtimeMemory(told?.memory, psi);
-  const io = runtimeIo(told?.io, psi);
-  const swap = runtimeSwap(told?.swap);
+  const cpu = runtimeCpu(runtimeStats?.cpu, rate, psi);
+  const memory = runtimeMemory(runtimeStats?.memory, psi);
+  const io = runtimeIo(runtimeStats?.io, psi);
+  const swap = runtimeSwap(runtimeStats?.swap);
   const lacksPressure = from.cgroupPressure && psi && cpu?.psi === undefined;
   const lacking = !cpu || !memory || lacksPressure || (!swap && from.canSwap);
   const kernel: CgroupStats = (lacking && cgroup && (await sampler.stats(cgroup, createdAt))) || {};
@@ -63,8 +63,11 @@ export function present<T extends object>(values: T): Present<T> {
 }
 
 /** What the container has written beside its image. */
-export function rootfsOf(told: api.ContainerStats | undefined, room: Room | undefined): FsStats | undefined {
-  const layer = runtimeFs(told?.writableLayer);
+export function rootfsOf(
+  runtimeStats: api.ContainerStats | undefined,
+  room: Room | undefined,
+): FsStats | undefined {
+  const layer = runtimeFs(runtimeStats?.writableLayer);
   return layer && { ...layer, ...room };
 }
 

@@ -16,7 +16,7 @@ it("the next is the difference to the one before", () => {
   assert.equal(rates.rate("a", wallTime(30_000), 15 * second, wallTime(0)), 0);
 });
 
-it("those who ask often do not make the time between samples short", () => {
+it("frequent requests do not shorten the time between samples", () => {
   const rates = new CpuRates();
   rates.rate("a", wallTime(10_000), 0, wallTime(0));
   assert.equal(rates.rate("a", wallTime(13_000), 3 * second, wallTime(0)), 1e9);
@@ -26,7 +26,7 @@ it("those who ask often do not make the time between samples short", () => {
   assert.equal(rates.rate("a", wallTime(14_000), 3.5 * second, wallTime(0)), 0.5e9);
 });
 
-it("a counter that begins anew, or a clock that is set back, begins anew", () => {
+it("a counter that was reset, or a clock that is set back, starts again", () => {
   const rates = new CpuRates();
   rates.rate("a", wallTime(10_000), 50 * second, wallTime(0));
   assert.equal(rates.rate("a", wallTime(20_000), second, wallTime(18_000)), 0.5e9);
@@ -34,7 +34,7 @@ it("a counter that begins anew, or a clock that is set back, begins anew", () =>
   assert.equal(rates.rate("b", wallTime(5000), second, wallTime(5000)), 0);
 });
 
-it("what nobody asks for is forgotten", () => {
+it("unrequested entries are dropped", () => {
   const rates = new CpuRates();
   rates.rate("a", wallTime(10_000), 0, wallTime(0));
   rates.prune(wallTime(20 * 60_000));

@@ -11,9 +11,9 @@ interface Samples {
   readonly newest: Sample;
 }
 
-/** A shorter time between two samples says more of the clock than of the CPU. */
+/** A shorter time between two samples measures the clock more than the CPU. */
 const shortestMs = 1000;
-/** What nobody has asked for in this time is forgotten. */
+/** Entries not requested in this time are dropped. */
 const forgetMs = 10 * 60_000;
 
 /** How much CPU is used now: the difference of two samples of a counter that only grows. */
@@ -24,7 +24,7 @@ export class CpuRates {
   rate(key: string, at: WallTime, usageNs: number, startedAt: WallTime): number {
     const sample = { at, usageNs };
     const known = this.#samples.get(key);
-    // Less than before: another one of the same name, or the counter was begun anew.
+    // Less than before: another one of the same name, or the counter was reset.
     if (!known || usageNs < known.newest.usageNs || at < known.newest.at) {
       this.#samples.set(key, { base: { at: startedAt, usageNs: 0 }, newest: sample });
       return perSecond({ at: startedAt, usageNs: 0 }, sample);

@@ -13,7 +13,7 @@ import type { PodUid } from "../../lib/model/pod.ts";
 import type { ObservedContainer, ObservedPod } from "../state/observed-pods.ts";
 import type { StatsHost, StatsOptions } from "./options.ts";
 
-/** Cgroups that are what a test says. */
+/** Cgroups as defined by a test. */
 export class FakeCgroups implements CgroupUsageReader {
   readonly version: 1 | 2;
   readonly all = new Map<string, CgroupUsage>();

@@ -3,7 +3,7 @@ import type { FilesystemSpace } from "../../lib/host/disk-usage.ts";
 import type { FsStats } from "../../lib/model/stats-summary.ts";
 import { runtimeFs } from "./from-runtime.ts";
 
-/** How much room there is, whoever has used the rest. */
+/** The available space, whatever used the rest. */
 export type Room = Pick<FsStats, "availableBytes" | "capacityBytes" | "inodesFree" | "inodes">;
 
 export function roomOf(space: FilesystemSpace): Room {
@@ -27,7 +27,7 @@ export async function runtimeFilesystems(
   return { imageFs, containerFs };
 }
 
-/** A file system that this node does not see has no room to tell of. */
+/** A file system that this node does not see has no space to report. */
 async function withRoom(
   fs: FsStats,
   mountpoint: string | undefined,

@@ -2,7 +2,7 @@ import { noPressure, type Pressure } from "../../lib/host/cgroups/pressure.ts";
 import type { CgroupUsage, CpuCount, MemoryCount } from "../../lib/host/cgroups/usage.ts";
 import type { CpuStats, IoStats, MemoryStats, Psi, SwapStats } from "../../lib/model/stats-summary.ts";
 
-/** What a summary says of one cgroup. */
+/** The stats of one cgroup in a summary. */
 export interface CgroupStats {
   readonly cpu?: CpuStats;
   readonly memory?: MemoryStats;
@@ -14,7 +14,7 @@ export interface CgroupStatsOptions {
   readonly time: string;
   readonly usage: CgroupUsage;
   readonly nanoCores: number;
-  /** Whether pressure is told at all. */
+  /** Whether pressure is reported at all. */
   readonly psi: boolean;
   /** Of the whole machine, whose own cgroup has no limits. */
   readonly machine?: { readonly memoryBytes: number; readonly swapBytes: number };

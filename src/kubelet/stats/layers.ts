@@ -14,20 +14,20 @@ export interface Layer {
   readonly time: WallTime;
 }
 
-export interface LayerDoors {
+export interface LayerContext {
   space(mountpoint: string): Promise<FilesystemSpace>;
   device(mountpoint: string): Promise<string>;
 }
 
-/** By container ID; each file system is asked about once. */
+/** By container ID; each file system is queried once. */
 export async function layersOf(
   counts: ReadonlyMap<string, ContainerStats>,
-  doors: LayerDoors,
+  context: LayerContext,
 ): Promise<ReadonlyMap<string, Layer>> {
-  const asked = new Map<string, Promise<Pick<Layer, "space" | "device"> | undefined>>();
+  const spaces = new Map<string, Promise<Pick<Layer, "space" | "device"> | undefined>>();
   const placeOf = (mountpoint: string) => {
-    const known = asked.get(mountpoint) ?? lookAt(mountpoint, doors);
-    asked.set(mountpoint, known);
+    const known = spaces.get(mountpoint) ?? lookAt(mountpoint, context);
+    spaces.set(mountpoint, known);
     return known;
   };
   const layers = new Map<string, Layer>();
@@ -44,10 +44,10 @@ export async function layersOf(
 
 async function lookAt(
   mountpoint: string,
-  doors: LayerDoors,
+  context: LayerContext,
 ): Promise<Pick<Layer, "space" | "device"> | undefined> {
   try {
-    const [space, device] = await Promise.all([doors.space(mountpoint), doors.device(mountpoint)]);
+    const [space, device] = await Promise.all([context.space(mountpoint), context.device(mountpoint)]);
     return { space, device };
   } catch {
     return undefined;

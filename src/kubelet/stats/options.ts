@@ -10,7 +10,7 @@ import type { TaskCounts } from "../../lib/host/process-limits.ts";
 import type { Pod, PodUid } from "../../lib/model/pod.ts";
 import type { ObservedPod } from "../state/observed-pods.ts";
 
-/** A volume as whoever mounted it measures it. */
+/** A volume as measured by its plugin. */
 export interface MeasuredVolume {
   readonly name: string;
   readonly claim: { readonly namespace: string; readonly name: string } | undefined;
@@ -25,7 +25,7 @@ export interface MeasuredVolume {
   readonly healthy?: boolean;
 }
 
-/** What is asked of the machine; the real one unless told. */
+/** How the machine is inspected; by default the real one. */
 export interface StatsHost {
   network(pid: number | "self"): Promise<InterfaceCount[] | undefined>;
   space(path: string): Promise<FilesystemSpace>;
@@ -65,6 +65,6 @@ export interface StatsOptions {
   readonly host?: StatsHost;
   /** How old an answer may be. */
   readonly maxAgeMs?: number;
-  /** How long to wait for a second sample of the CPU if the last one is too old to say what is used now; 0: never. */
+  /** How long to wait for a second sample of the CPU if the last one is too old to show the current usage; 0: never. */
   readonly secondSampleMs?: number;
 }

@@ -17,7 +17,7 @@ import type { MeasuredVolume, StatsHost, StatsOptions } from "./options.ts";
 import { sumOfContainers } from "./pod-sums.ts";
 import { rfc3339 } from "./times.ts";
 
-/** What the runtime has counted, asked for once for all pods. */
+/** The stats of the runtime, requested once for all pods. */
 export interface RuntimeCounts {
   readonly containers: ReadonlyMap<string, api.ContainerStats>;
   readonly sandboxes: ReadonlyMap<string, api.LinuxPodSandboxStats>;
@@ -51,14 +51,14 @@ export class PodStatsMaker {
         containerUsage(container, {
           ...{ sampler, rates, psi: o.psi, cgroupPressure: o.cgroups.version === 2 },
           canSwap: o.machine.swapBytes > 0,
-          told: counts.containers.get(container.id),
+          runtimeStats: counts.containers.get(container.id),
           cgroup: folders?.get(container.id),
         }),
       ),
     );
-    const told = counts.sandboxes.get(sandbox.id);
+    const runtimeStats = counts.sandboxes.get(sandbox.id);
     const whole =
-      (told && this.#fromRuntime(sandbox, told)) ??
+      (runtimeStats && this.#fromRuntime(sandbox, runtimeStats)) ??
       (cgroup === undefined ? undefined : await sampler.stats(cgroup, sandbox.createdAt));
     const { name, namespace, uid } = pod;
     const summed = sumOfContainers(containers);
@@ -82,12 +82,12 @@ export class PodStatsMaker {
     const [containers, volumes, network, processes, podLogs, hosts] = await Promise.all([
       Promise.all(
         basic.containers.map(async (stats, index) => {
-          const told = counts.containers.get(running[index]!.id);
+          const runtimeStats = counts.containers.get(running[index]!.id);
           const [room, logs] = await Promise.all([
-            this.#roomOf(told),
+            this.#roomOf(runtimeStats),
             usageOfFiles(join(logDir, stats.name)),
           ]);
-          const files = { rootfs: rootfsOf(told, room), logs: logsOf(time, logs, nodeRoom) };
+          const files = { rootfs: rootfsOf(runtimeStats, room), logs: logsOf(time, logs, nodeRoom) };
           const { swap, ...rest } = stats;
           return { ...rest, ...present(files), ...(swap && { swap }) };
         }),
@@ -114,18 +114,18 @@ export class PodStatsMaker {
 
   #fromRuntime(
     sandbox: { id: string; createdAt: WallTime },
-    told: api.LinuxPodSandboxStats,
+    runtimeStats: api.LinuxPodSandboxStats,
   ): CgroupStats | undefined {
     const { rates, o } = this.#p;
     const rate = (at: WallTime, usageNs: number) =>
       rates.rate(`pod ${sandbox.id}`, at, usageNs, sandbox.createdAt);
-    const cpu = runtimeCpu(told.cpu, rate, o.psi);
-    const memory = runtimeMemory(told.memory, o.psi);
-    return cpu && memory ? { cpu, memory, ...present({ io: runtimeIo(told.io, o.psi) }) } : undefined;
+    const cpu = runtimeCpu(runtimeStats.cpu, rate, o.psi);
+    const memory = runtimeMemory(runtimeStats.memory, o.psi);
+    return cpu && memory ? { cpu, memory, ...present({ io: runtimeIo(runtimeStats.io, o.psi) }) } : undefined;
   }
 
-  async #roomOf(told: api.ContainerStats | undefined): Promise<Room | undefined> {
-    const mountpoint = told?.writableLayer?.fsId?.mountpoint;
+  async #roomOf(runtimeStats: api.ContainerStats | undefined): Promise<Room | undefined> {
+    const mountpoint = runtimeStats?.writableLayer?.fsId?.mountpoint;
     if (!mountpoint) return undefined;
     const space = await this.#p.host.space(mountpoint).catch(() => undefined);
     return space && roomOf(space);
@@ -136,9 +136,9 @@ export class PodStatsMaker {
     const { o, host, sampler } = this.#p;
     const sandbox = sandboxOf(pod, pod.containers);
     if (!sandbox) return undefined;
-    const told = runtimeNetwork(counts.sandboxes.get(sandbox.id)?.network);
+    const runtimeStats = runtimeNetwork(counts.sandboxes.get(sandbox.id)?.network);
     const cgroup = o.cgroupOf(pod.uid);
-    if (told || cgroup === undefined) return told;
+    if (runtimeStats || cgroup === undefined) return runtimeStats;
     const folders = await sampler.containers(cgroup);
     for (const id of [sandbox.id, ...folders.keys()]) {
       const folder = folders.get(id);
@@ -152,8 +152,8 @@ export class PodStatsMaker {
   async #processes(pod: ObservedPod, counts: RuntimeCounts): Promise<number | undefined> {
     const { o, sampler } = this.#p;
     const sandbox = sandboxOf(pod, pod.containers);
-    const told = sandbox && counts.sandboxes.get(sandbox.id)?.process?.processCount;
-    if (told) return Number(told.value);
+    const runtimeStats = sandbox && counts.sandboxes.get(sandbox.id)?.process?.processCount;
+    if (runtimeStats) return Number(runtimeStats.value);
     const cgroup = o.cgroupOf(pod.uid);
     if (cgroup === undefined) return undefined;
     const folders = await sampler.containers(cgroup);

@@ -1,6 +1,6 @@
 import type { ContainerStats, CpuStats, MemoryStats, SwapStats } from "../../lib/model/stats-summary.ts";
 
-/** What a pod takes if nobody counts it as a whole: the sum of its containers. */
+/** The usage of a pod without pod-level stats: the sum of its containers. */
 export function sumOfContainers(containers: readonly ContainerStats[]): {
   cpu?: CpuStats;
   memory?: MemoryStats;

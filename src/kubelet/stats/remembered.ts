@@ -1,23 +1,23 @@
 import { type Clock, msSince } from "../../lib/base/clock.ts";
 import type { MonotonicTime } from "../../lib/base/time.ts";
 
-/** Asks once for all that want to know at about the same time. A failure is told to those that waited, and not kept. */
+/** One request for all concurrent callers. A failure is passed to those that waited, and not kept. */
 export class Remembered<T> {
   readonly #clock: Clock;
   readonly #maxAgeMs: number;
-  readonly #ask: () => Promise<T>;
+  readonly #load: () => Promise<T>;
   #last: { readonly at: MonotonicTime; readonly answer: Promise<T> } | undefined;
 
-  constructor(clock: Clock, maxAgeMs: number, ask: () => Promise<T>) {
+  constructor(clock: Clock, maxAgeMs: number, load: () => Promise<T>) {
     this.#clock = clock;
     this.#maxAgeMs = maxAgeMs;
-    this.#ask = ask;
+    this.#load = load;
   }
 
   get(): Promise<T> {
     if (this.#last && msSince(this.#clock, this.#last.at) < this.#maxAgeMs) return this.#last.answer;
     const at = this.#clock.monotonic();
-    const answer = this.#ask();
+    const answer = this.#load();
     const entry = { at, answer };
     this.#last = entry;
     answer.catch(() => {

@@ -55,7 +55,7 @@ describe("statistics of a real cgroup", { skip }, () => {
     await driver.remove(root);
   });
 
-  it("CPU and memory are what the kernel says of it", async () => {
+  it("CPU and memory are what the kernel reports", async () => {
     const options = fakeStatsOptions(
       systemClock,
       new FakeCgroups(),

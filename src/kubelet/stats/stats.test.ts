@@ -37,7 +37,7 @@ function bench(runtime: FakeRuntimeStats = {}, over: Partial<StatsOptions> = {},
   return { clock, cgroups, stats: new Stats(fakeStatsOptions(clock, cgroups, runtime, over)) };
 }
 
-const told = {
+const runtimeStats = {
   attributes: { id: "c-id" },
   cpu: { timestamp: BigInt(begun) * 1_000_000n, usageCoreNanoSeconds: { value: 7_000_000_000n } },
   memory: {
@@ -73,7 +73,7 @@ describe("summary", () => {
     try {
       await mkdir(join(logs, "default_web_web-uid/c"), { recursive: true });
       await writeFile(join(logs, "default_web_web-uid/c/0.log"), "x".repeat(5000));
-      const { stats } = bench({ containers: [told] }, { podLogsDir: logs });
+      const { stats } = bench({ containers: [runtimeStats] }, { podLogsDir: logs });
       const recorded = JSON.parse(
         readFileSync(new URL("../../../test/fixtures/stats/summary.json", import.meta.url), "utf8"),
       ) as unknown;
@@ -142,12 +142,12 @@ describe("summary", () => {
   });
 
   it("containers: the runtime's numbers where it has them, the cgroup's where not", async () => {
-    const [fromRuntime] = (await bench({ containers: [told] }).stats.summary()).pods;
+    const [fromRuntime] = (await bench({ containers: [runtimeStats] }).stats.summary()).pods;
     assert.equal(fromRuntime?.containers[0]?.cpu?.usageCoreNanoSeconds, 7e9);
     assert.equal(fromRuntime?.containers[0]?.memory?.workingSetBytes, 80_000);
     assert.equal(fromRuntime?.containers[0]?.rootfs?.usedBytes, 12_288);
     assert.equal(fromRuntime?.containers[0]?.rootfs?.capacityBytes, 1000);
-    const { memory: _, ...half } = told;
+    const { memory: _, ...half } = runtimeStats;
     const [mixed] = (await bench({ containers: [half] }).stats.summary()).pods;
     assert.equal(mixed?.containers[0]?.cpu?.usageCoreNanoSeconds, 7e9);
     assert.equal(mixed?.containers[0]?.memory?.workingSetBytes, 90_000);
@@ -164,7 +164,7 @@ describe("summary", () => {
   });
 
   it("swap of containers: the runtime's, else the cgroup's, and none where the machine has none", async () => {
-    const { swap: _, ...silent } = told;
+    const { swap: _, ...silent } = runtimeStats;
     const swapOf = async (containers: (typeof silent)[], swapBytes: number) => {
       const machine = { memoryBytes: 1_000_000, swapBytes };
       const { stats, cgroups } = bench({ containers }, { machine });
@@ -176,14 +176,14 @@ describe("summary", () => {
       const { time: _time, ...swap } = (await stats.summary()).pods[0]!.containers[0]!.swap!;
       return swap;
     };
-    assert.deepEqual(await swapOf([told], 5000), { swapAvailableBytes: 0, swapUsageBytes: 0 });
+    assert.deepEqual(await swapOf([runtimeStats], 5000), { swapAvailableBytes: 0, swapUsageBytes: 0 });
     assert.deepEqual(await swapOf([silent], 5000), { swapAvailableBytes: 23, swapUsageBytes: 77 });
     assert.deepEqual(await swapOf([silent], 0), { swapAvailableBytes: 0, swapUsageBytes: 0 });
     assert.deepEqual(await swapOf([], 0), { swapAvailableBytes: 23, swapUsageBytes: 77 });
   });
 
   it("v2: pressure of containers from the cgroup beside the runtime's numbers", async () => {
-    const { stats, cgroups } = bench({ containers: [told] }, {}, 2);
+    const { stats, cgroups } = bench({ containers: [runtimeStats] }, {}, 2);
     const line = { avg10: 1, avg60: 2, avg300: 3, total: 4 };
     const cpu = { some: line, full: { ...line, total: 5 } };
     cgroups.all.set(`${podPath}/c-id`, { ...fakeUsage(8e9, 90_000), pressure: { cpu } });
@@ -193,8 +193,8 @@ describe("summary", () => {
   });
 
   it("v1: pressure of containers is present and zero, whatever the runtime reports besides", async () => {
-    const { io: _, ...silent } = told;
-    for (const containers of [[told], [silent], []]) {
+    const { io: _, ...silent } = runtimeStats;
+    for (const containers of [[runtimeStats], [silent], []]) {
       const [pod] = (await bench({ containers }).stats.summary()).pods;
       const [container] = pod!.containers;
       for (const part of [container?.cpu, container?.memory, container?.io])
@@ -205,7 +205,7 @@ describe("summary", () => {
 
   it("a summary of CPU and memory only has pressure of these, and no I/O", async () => {
     const { stats } = bench(
-      { containers: [told] },
+      { containers: [runtimeStats] },
       { systemCgroups: async () => ({ kubelet: "/kubepods" }) },
     );
     const text = JSON.stringify(await stats.cpuAndMemory());
@@ -254,7 +254,7 @@ describe("summary", () => {
   });
 
   it("a pod without a cgroup of its own is the sum of its containers", async () => {
-    const two = [told, { ...told, attributes: { id: "d-id" } }];
+    const two = [runtimeStats, { ...runtimeStats, attributes: { id: "d-id" } }];
     const observed = { all: () => [fakeObservedPod("web", [fakeContainer("c"), fakeContainer("d")])] };
     const [pod] = (await bench({ containers: two }, { cgroupOf: () => undefined, observed }).stats.summary())
       .pods;
@@ -263,29 +263,30 @@ describe("summary", () => {
     assert.equal(pod?.network, undefined);
   });
 
-  it("with the gate a pod is what the runtime says of it", async () => {
+  it("with the gate the stats of a pod are those of the runtime", async () => {
     const sandbox = {
       attributes: { id: "sandbox-id" },
       linux: {
-        cpu: told.cpu,
-        memory: told.memory,
+        cpu: runtimeStats.cpu,
+        memory: runtimeStats.memory,
         network: { timestamp: 1n, defaultInterface: { name: "eth0", rxBytes: { value: 99n } } },
         process: { timestamp: 1n, processCount: { value: 42n } },
       },
     };
     const options = { podStatsFromRuntime: true };
-    const [pod] = (await bench({ containers: [told], sandboxes: [sandbox] }, options).stats.summary()).pods;
+    const [pod] = (await bench({ containers: [runtimeStats], sandboxes: [sandbox] }, options).stats.summary())
+      .pods;
     assert.equal(pod?.memory?.workingSetBytes, 80_000);
     assert.equal(pod?.network?.rxBytes, 99);
     assert.equal(pod?.process_stats?.process_count, 42);
   });
 
-  it("pods of which nothing runs are not told of", async () => {
+  it("pods without running containers are left out", async () => {
     const observed = { all: () => [fakeObservedPod("web", [fakeContainer("c", { state: "exited" })])] };
     assert.deepEqual((await bench({}, { observed }).stats.summary()).pods, []);
   });
 
-  it("volumes: all are told, only ephemeral ones are the pod's own disk", async () => {
+  it("volumes: all are reported, only ephemeral ones are the pod's own disk", async () => {
     const volume = { time: wallTime(begun), usedBytes: 50, inodesUsed: 5, capacityBytes: 1000 };
     const pod = fakePod({
       spec: {
@@ -298,7 +299,7 @@ describe("summary", () => {
       },
     });
     const { stats } = bench(
-      { containers: [told] },
+      { containers: [runtimeStats] },
       {
         pod: () => pod,
         volumes: {
@@ -318,7 +319,7 @@ describe("summary", () => {
     assert.equal(found?.["ephemeral-storage"]?.inodesUsed, 6 + 5);
   });
 
-  it("CPU now: a second sample is waited for unless somebody asked a minute ago; counters are told at once", async () => {
+  it("CPU now: a second sample is waited for unless there was one a minute ago; counters are reported immediately", async () => {
     const { stats, clock, cgroups } = bench({}, { secondSampleMs: 1000 });
     const use = (ns: number) => cgroups.all.set("/", fakeUsage(ns, 1));
     assert.equal((await stats.totals()).node.cpu?.usageCoreNanoSeconds, 100e9);
@@ -335,11 +336,11 @@ describe("summary", () => {
 
   it("only CPU and memory: no disk is looked at", async () => {
     const host = {
-      network: () => Promise.reject(new Error("asked for a network")),
-      space: () => Promise.reject(new Error("asked for a disk")),
-      tasks: () => Promise.reject(new Error("asked for tasks")),
+      network: () => Promise.reject(new Error("requested a network")),
+      space: () => Promise.reject(new Error("requested a disk")),
+      tasks: () => Promise.reject(new Error("requested tasks")),
     };
-    const { node, pods } = await bench({ containers: [told] }, { host }).stats.cpuAndMemory();
+    const { node, pods } = await bench({ containers: [runtimeStats] }, { host }).stats.cpuAndMemory();
     assert.deepEqual(Object.keys(node), [
       "nodeName",
       "systemContainers",
@@ -356,7 +357,7 @@ describe("summary", () => {
 
 describe("cgroups with the names of what runs in them", () => {
   it("machine, tiers, pods, sandboxes and containers", async () => {
-    const { stats, cgroups } = bench({ containers: [told] });
+    const { stats, cgroups } = bench({ containers: [runtimeStats] });
     cgroups.all.set("/kubepods/burstable", fakeUsage(1, 1));
     cgroups.all.set("/kubepods/podstranger", fakeUsage(1, 1));
     const rows = await stats.containers();
@@ -373,7 +374,7 @@ describe("cgroups with the names of what runs in them", () => {
     );
     const [machine, , , , container, sandbox] = rows;
     assert.equal(machine?.network?.length, 1);
-    assert.equal(sandbox?.network?.length, 1, "a pod's network is told at its sandbox");
+    assert.equal(sandbox?.network?.length, 1, "a pod's network is reported at its sandbox");
     assert.equal(container?.network, undefined);
     assert.equal(container?.processes, 2);
     assert.equal(container?.layer?.usedBytes, 12_288);

@@ -33,7 +33,7 @@ const longestWindowMs = 60_000;
 const runtimeWithinMs = 10_000;
 const podsAtOnce = 4;
 
-/** What the node and its pods take, when somebody asks. */
+/** The resource usage of the node and its pods, on request. */
 export class Stats {
   readonly #o: StatsOptions;
   readonly #host: StatsHost;
@@ -47,7 +47,7 @@ export class Stats {
   readonly #containers: Remembered<readonly CgroupRow[]>;
   readonly #counts: Remembered<RuntimeCounts>;
   #sampledAt: MonotonicTime | undefined;
-  /** Calls that this runtime does not know; asked again when there is another runtime, which means another agent. */
+  /** Calls that this runtime does not implement; tried again with another runtime, which means another agent. */
   readonly #unknown = new Set<string>();
 
   constructor(options: StatsOptions) {
@@ -58,7 +58,7 @@ export class Stats {
     const sampler = new CgroupSampler({ clock, cgroups, rates, psi });
     this.#node = new NodeStatsMaker(options, host, sampler);
     this.#pods = new PodStatsMaker({ o: options, host, sampler, rates });
-    const remembered = <T>(ask: () => Promise<T>) => new Remembered(clock, maxAgeMs, ask);
+    const remembered = <T>(load: () => Promise<T>) => new Remembered(clock, maxAgeMs, load);
     this.#summary = remembered(async () => {
       await this.#haveSamples();
       return this.#makeSummary();
@@ -69,11 +69,11 @@ export class Stats {
       return this.#makeCpuAndMemory();
     });
     this.#totals = remembered(() => this.#makeCpuAndMemory());
-    this.#counts = remembered(() => this.#askRuntime());
+    this.#counts = remembered(() => this.#loadRuntimeStats());
     this.#containers = remembered(() => this.#makeContainers());
   }
 
-  /** All that /stats/summary tells. */
+  /** The content of /stats/summary. */
   summary(): Promise<Summary> {
     return this.#summary.get();
   }
@@ -98,7 +98,7 @@ export class Stats {
     return this.#containers.get();
   }
 
-  /** Nobody polls, so those who ask seldom find only an old sample: then another is taken first. */
+  /** There is no polling, so infrequent requests find only an old sample: then another is taken first. */
   async #haveSamples(): Promise<void> {
     const { clock, secondSampleMs = defaultSecondSampleMs } = this.#o;
     const isNew = this.#sampledAt !== undefined && msSince(clock, this.#sampledAt) < longestWindowMs;
@@ -149,12 +149,12 @@ export class Stats {
   }
 
   /** A runtime that does not answer costs its own numbers; the cgroups are there without it. */
-  async #askRuntime(): Promise<RuntimeCounts> {
+  async #loadRuntimeStats(): Promise<RuntimeCounts> {
     const { runtime, podStatsFromRuntime } = this.#o;
     const [containers, sandboxes] = await Promise.all([
-      this.#ask("ListContainerStats", () => runtime.listContainerStats({ timeoutMs: runtimeWithinMs })),
+      this.#load("ListContainerStats", () => runtime.listContainerStats({ timeoutMs: runtimeWithinMs })),
       podStatsFromRuntime
-        ? this.#ask("ListPodSandboxStats", () => runtime.listPodSandboxStats({ timeoutMs: runtimeWithinMs }))
+        ? this.#load("ListPodSandboxStats", () => runtime.listPodSandboxStats({ timeoutMs: runtimeWithinMs }))
         : [],
     ]);
     return {
@@ -165,10 +165,10 @@ export class Stats {
     };
   }
 
-  async #ask<T>(call: string, ask: () => Promise<T[]>): Promise<T[]> {
+  async #load<T>(call: string, load: () => Promise<T[]>): Promise<T[]> {
     if (this.#unknown.has(call)) return [];
     try {
-      return await ask();
+      return await load();
     } catch (error) {
       if (isAbort(error)) throw error;
       if (hasGrpcCode(error, "UNIMPLEMENTED")) this.#unknown.add(call);

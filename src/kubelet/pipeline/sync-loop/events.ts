@@ -1,7 +1,7 @@
 import type { Container, Pod, PodSourceName, PodUid } from "../../../lib/model/pod.ts";
 import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
 import type { PodLife, WorkerPhase } from "../../state/pod-life.ts";
-import type { ProbeNews } from "../../state/probe-results.ts";
+import type { ProbeResultChange } from "../../state/probe-results.ts";
 
 export interface PodChange {
   op: "ADD" | "UPDATE" | "REMOVE" | "RECONCILE" | "DELETE";
@@ -36,7 +36,7 @@ export type KubeletEvent =
     }
   /** The postStart hook of a container has ended: users see it as running from now on. */
   | { readonly kind: "post-start-done"; readonly uid: PodUid }
-  | { readonly kind: "probe-result"; readonly uid: PodUid; readonly result: ProbeNews }
+  | { readonly kind: "probe-result"; readonly uid: PodUid; readonly result: ProbeResultChange }
   // Pod workers
   | { readonly kind: "worker-changed"; readonly uid: PodUid }
   | { readonly kind: "worker-phase"; readonly uid: PodUid; readonly phase: WorkerPhase }

@@ -7,7 +7,7 @@ import type { ContainerId, SandboxId } from "../../../lib/clients/cri/cri.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import type { Container, Pod, PodSpec } from "../../../lib/model/pod.ts";
 import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
-import { type ProbeKind, type ProbeNews, ProbeResults } from "../../state/probe-results.ts";
+import { type ProbeKind, type ProbeResultChange, ProbeResults } from "../../state/probe-results.ts";
 import { failure, type ProbeAnswer, success } from "./probe-answer.ts";
 import { ProbeManager, type ProbeManagerOptions } from "./probe-manager.ts";
 import type { Probe, ProbeRequest } from "./prober.ts";
@@ -155,7 +155,7 @@ export class ProbedPod {
     return msSince(this.clock, this.#zero) / 1000;
   }
 
-  #line({ kind, id, outcome }: ProbeNews): string {
+  #line({ kind, id, outcome }: ProbeResultChange): string {
     return `${this.#seconds()} ${kind} ${id} ${outcome}`;
   }
 }

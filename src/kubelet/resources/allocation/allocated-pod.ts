@@ -9,7 +9,7 @@ export interface AllocationGates {
   readonly initContainers: boolean;
 }
 
-/** What a pod is given when it is admitted: what its spec asks for. */
+/** The allocation of a pod when it is admitted: the resources of its spec. */
 export function allocationOf({ spec }: Pod, gates: AllocationGates): PodResourceInfo {
   const inits = (spec.initContainers ?? []).filter((c) => gates.initContainers || isSidecar(c));
   return {
@@ -42,7 +42,7 @@ export function actuatedResources(
   return { ...resources, limits };
 }
 
-/** The pod with the resources that it was given, or undefined if these are the ones that its spec asks for. */
+/** The pod with its allocated resources, or undefined if these equal its spec. */
 export function withAllocation(pod: Pod, info: PodResourceInfo, gates: AllocationGates): Pod | undefined {
   const { spec } = pod;
   const isOther = (c: Container) => {
@@ -54,8 +54,8 @@ export function withAllocation(pod: Pod, info: PodResourceInfo, gates: Allocatio
   if (!podDiffers && ![...initContainers, ...containers].some(isOther)) return undefined;
   const asGiven = (c: Container): Container =>
     isOther(c) ? { ...c, resources: info.containers.get(c.name) ?? {} } : c;
-  const { resources: asked, ...rest } = spec;
-  const ofPod = gates.podLevel ? info.pod : asked;
+  const { resources: requested, ...rest } = spec;
+  const ofPod = gates.podLevel ? info.pod : requested;
   return {
     ...pod,
     spec: {
@@ -67,7 +67,7 @@ export function withAllocation(pod: Pod, info: PodResourceInfo, gates: Allocatio
   };
 }
 
-/** The event about a resize that waits: what is asked for, and why it is not given. */
+/** The event about a pending resize: what is requested, and why it is not allocated. */
 export function resizeEvent({ metadata, spec }: Pod, reason: string, error: string): string {
   const summary = (containers: readonly Container[]) =>
     containers.map(({ name, resources = {} }) => ({ name, resources }));

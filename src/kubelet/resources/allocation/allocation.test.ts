@@ -37,7 +37,7 @@ describe("what pods were given", () => {
   const entryOf = (file: string, { metadata }: Pod) =>
     decodeCheckpoint(readFileSync(join(rootDir, file), "utf8")).get(metadata.uid);
 
-  it("is what their spec said when they were admitted, whatever it says later, also after a restart", async () => {
+  it("is what their spec had when they were admitted, whatever changes later, also after a restart", async () => {
     const first = await start();
     const pod = podWith(small);
     assert.equal(first.updated(pod), pod);
@@ -49,7 +49,7 @@ describe("what pods were given", () => {
     assert.equal(second.pending(pod.metadata.uid)?.reason, "Infeasible");
   });
 
-  it("reports a resize once, with what is asked for, and forgets it when it is taken back", async () => {
+  it("reports a resize once, with the requested resources, and drops it when it is reverted", async () => {
     const allocation = await start();
     const pod = podWith(small);
     allocation.admitted(pod);
@@ -110,7 +110,7 @@ describe("what pods were given", () => {
     assert.deepEqual(allocation.actuated(uid, "c"), large);
   });
 
-  it("leaves out what cannot be resized, and pods that nobody knows any more", async () => {
+  it("leaves out what cannot be resized, and unknown pods", async () => {
     const allocation = await start({ podLevel: false, initContainers: false });
     const initContainers = [{ name: "i" }, { name: "s", restartPolicy: "Always" as const }];
     const pod = fakePod({ spec: { initContainers, containers: [{ name: "c" }] } });

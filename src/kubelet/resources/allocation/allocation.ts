@@ -14,11 +14,11 @@ import {
 } from "./allocated-pod.ts";
 import { PodResourceFile } from "./state-file.ts";
 
-/** A resize that was asked for and is not done. */
+/** A requested resize that is not done. */
 export interface PendingResize {
   readonly reason: "Infeasible" | "Deferred";
   readonly message: string;
-  /** The generation of the pod that asks for it. */
+  /** The generation of the pod that requests it. */
   readonly generation: number;
   /** When it was found, in milliseconds. */
   readonly at: WallTime;
@@ -36,8 +36,8 @@ const notSupported =
   "In-place resize is not supported by this kubelet: containers keep the resources that the pod was admitted with";
 
 /**
- * What pods were admitted with (allocated) and what their containers were started with (actuated), over restarts. A pod is run with what
- * it was given, whatever its spec asks for since.
+ * What pods were admitted with (allocated) and what their containers were started with (actuated), across restarts. A
+ * pod runs with its allocation, whatever its spec requests since.
  */
 export class Allocation {
   readonly #o: AllocationOptions;
@@ -62,7 +62,7 @@ export class Allocation {
     return (info && withAllocation(pod, info, this.#o.gates)) ?? pod;
   }
 
-  /** The same for a pod as its source has it now. If it asks for something else, that is recorded, with one event. */
+  /** The same for a pod as its source has it now. If it requests something else, that is recorded, with one event. */
   updated(pod: Pod): Pod {
     const { uid, generation = 0 } = pod.metadata;
     const given = this.allocatedPod(pod);

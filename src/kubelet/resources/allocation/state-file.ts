@@ -5,7 +5,7 @@ import { replaceDurably } from "../../../lib/host/durable-file.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import { decodeCheckpoint, encodeCheckpoint, type PodResourceInfo } from "./checkpoint.ts";
 
-/** Resources by pod, in memory and in a file. Writes never hold anybody up; many at a time are one. */
+/** Resources by pod, in memory and in a file. Writes never block; concurrent ones are combined. */
 export class PodResourceFile {
   readonly #path: string;
   readonly #logger: Logger;
@@ -19,7 +19,7 @@ export class PodResourceFile {
     this.#logger = logger;
   }
 
-  /** A file that cannot be trusted stops the start, as in the reference: it says what containers were given. */
+  /** A file that cannot be trusted prevents startup, as in the reference: it holds the allocations of containers. */
   async load(): Promise<void> {
     try {
       const text = await readFile(this.#path, "utf8");
@@ -80,7 +80,7 @@ export class PodResourceFile {
         });
       }
     }
-    // Together with the last look at what is to be written: whoever sets something after it begins another write.
+    // Together with the last check of what is to be written: a later change starts another write.
     this.#writing = undefined;
   }
 }

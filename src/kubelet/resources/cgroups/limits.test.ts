@@ -42,7 +42,7 @@ describe("podCgroupLimits", () => {
     },
     { rule: "BestEffort gets the least CPU and no bounds", pod: pod({}), want: { cpuShares: 2n } },
     {
-      rule: "pod-level limits bound whatever the containers say",
+      rule: "pod-level limits apply whatever the containers specify",
       pod: fakePod({
         spec: {
           containers: [{}],

@@ -18,7 +18,7 @@ import {
 export interface PodCgroups {
   /** Makes the cgroups above the pods. */
   start(): Promise<void>;
-  /** What the runtime is told to put the pod's containers under. */
+  /** The cgroup parent that is passed to the runtime. */
   parentFor(pod: Pod): string;
   /** Makes the pod's cgroup with its limits, if it is not there. */
   ensure(pod: Pod): Promise<void>;
@@ -83,8 +83,9 @@ class QosPodCgroups implements PodCgroups {
   }
 
   /**
-   * A cgroup without its controllers would take no limits, and seem absent at every look. On v2 that is easily had: systemd
-   * does not hand hugetlb down, and nobody can hand memory down from a cgroup with processes, as in many a container.
+   * A cgroup without its controllers would take no limits, and seem absent at every check. On v2 that happens easily:
+   * systemd does not delegate hugetlb, and memory cannot be delegated from a cgroup with processes, as in many a
+   * container.
    */
   async #check(name: CgroupName, title: string): Promise<void> {
     const lacks = await this.#driver.lacks(this.#path(name));

@@ -6,12 +6,12 @@ interface Kept<V> {
   readonly until: MonotonicTime;
 }
 
-/** Remembers answers for as long as each of them is good. Who asks while the same is being asked waits for that answer. */
+/** Caches results for as long as each of them is valid. Concurrent callers of the same key share one request. */
 export class AnswerCache<V> {
   readonly #clock: Clock;
   readonly #max: number;
   readonly #kept = new Map<string, Kept<V>>();
-  readonly #asking = new Map<string, Promise<V>>();
+  readonly #pending = new Map<string, Promise<V>>();
 
   constructor(clock: Clock, max = 4096) {
     this.#clock = clock;
@@ -19,22 +19,22 @@ export class AnswerCache<V> {
   }
 
   /** Failures are not remembered. */
-  async get(key: string, ask: () => Promise<V>, ttlMs: (value: V) => number): Promise<V> {
+  async get(key: string, fetch: () => Promise<V>, ttlMs: (value: V) => number): Promise<V> {
     const kept = this.#kept.get(key);
     if (kept && this.#clock.monotonic() < kept.until) return kept.value;
-    return this.#asking.get(key) ?? this.#ask(key, ask, ttlMs);
+    return this.#pending.get(key) ?? this.#fetch(key, fetch, ttlMs);
   }
 
-  #ask(key: string, ask: () => Promise<V>, ttlMs: (value: V) => number): Promise<V> {
-    const asking = Promise.resolve()
-      .then(ask)
+  #fetch(key: string, fetch: () => Promise<V>, ttlMs: (value: V) => number): Promise<V> {
+    const pending = Promise.resolve()
+      .then(fetch)
       .then((value) => {
         this.#keep(key, value, ttlMs(value));
         return value;
       })
-      .finally(() => this.#asking.delete(key));
-    this.#asking.set(key, asking);
-    return asking;
+      .finally(() => this.#pending.delete(key));
+    this.#pending.set(key, pending);
+    return pending;
   }
 
   #keep(key: string, value: V, ttlMs: number): void {

@@ -9,7 +9,7 @@ const verbs: Readonly<Record<string, string>> = {
   DELETE: "delete",
 };
 
-/** By the first word of the path; a right to all of the node (proxy) is enough where it stands, too. */
+/** By the first segment of the path; a permission for all of the node (proxy) is sufficient where it is listed, too. */
 const subresources: Readonly<Record<string, readonly string[]>> = {
   pods: ["pods", "proxy"],
   runningpods: ["pods", "proxy"],

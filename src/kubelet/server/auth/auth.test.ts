@@ -38,7 +38,7 @@ describe("without a cluster", () => {
     await assert.rejects(access().enter(withToken, right), refused(401));
   });
 
-  test("nobody has a right, not even who may be anonymous", async () => {
+  test("no one is authorized, not even anonymous clients", async () => {
     await assert.rejects(access({ anonymous: true }).enter(request(), right), refused(403));
   });
 
@@ -53,12 +53,12 @@ describe("without a cluster", () => {
   });
 });
 
-describe("what the cluster says", () => {
-  test("a token is asked about again when two minutes are over", async () => {
+describe("reviews of the cluster", () => {
+  test("a token is reviewed again after two minutes", async () => {
     const clock = new FakeClock();
-    const { transport, asked } = fakeReviews({ token: () => known, access: () => ({ allowed: true }) });
+    const { transport, requests } = fakeReviews({ token: () => known, access: () => ({ allowed: true }) });
     const gate = access({ transport, clock });
-    const reviews = () => asked.filter(({ path }) => path.endsWith("/tokenreviews")).length;
+    const reviews = () => requests.filter(({ path }) => path.endsWith("/tokenreviews")).length;
     await gate.enter(withToken, right);
     await clock.advance(119_999);
     await gate.enter(withToken, right);
@@ -71,10 +71,10 @@ describe("what the cluster says", () => {
   test("a right is remembered for five minutes, and the lack of one for thirty seconds", async () => {
     const clock = new FakeClock();
     let allowed = false;
-    const { transport, asked } = fakeReviews({ token: () => known, access: () => ({ allowed }) });
+    const { transport, requests } = fakeReviews({ token: () => known, access: () => ({ allowed }) });
     const gate = access({ transport, clock });
     const one = { verb: "get", subresources: ["stats"] };
-    const reviews = () => asked.filter(({ path }) => path.endsWith("/subjectaccessreviews")).length;
+    const reviews = () => requests.filter(({ path }) => path.endsWith("/subjectaccessreviews")).length;
     await assert.rejects(gate.enter(withToken, one), refused(403));
     allowed = true;
     await clock.advance(29_999);
@@ -89,7 +89,7 @@ describe("what the cluster says", () => {
     await assert.rejects(gate.enter(withToken, one), refused(403));
   });
 
-  test("what it is asked is counted, and so is what need not be asked", async () => {
+  test("reviews are counted, and so are cached results", async () => {
     const metrics = createMetrics();
     let down = true;
     const { transport } = fakeReviews({
@@ -140,13 +140,13 @@ describe("what the cluster says", () => {
     ["a refusal", () => failed(403), 1],
   ];
   for (const [name, failure, tries] of failures)
-    test(`after ${name} a review is asked for ${tries === 1 ? "once" : `up to ${tries} times`}`, async () => {
+    test(`after ${name} a review is sent ${tries === 1 ? "once" : `up to ${tries} times`}`, async () => {
       const clock = new FakeClock();
-      const { transport, asked } = fakeReviews({ token: failure });
+      const { transport, requests } = fakeReviews({ token: failure });
       const refusal = assert.rejects(access({ transport, clock }).enter(withToken, right), refused(401));
       for (let second = 0; second < 10; second++) await clock.advance(1000);
       await refusal;
-      assert.equal(asked.length, tries);
+      assert.equal(requests.length, tries);
     });
 
   test("an answer that comes with the second try is as good as one with the first", async () => {
@@ -158,8 +158,8 @@ describe("what the cluster says", () => {
     assert.equal((await entered).name, "u");
   });
 
-  test("a denial beats an allowance, and the next subresource is asked for", async () => {
-    const { transport, asked } = fakeReviews({
+  test("a denial beats an allowance, and the next subresource is checked", async () => {
+    const { transport, requests } = fakeReviews({
       token: () => known,
       access: ({ resourceAttributes: { subresource } }) => ({
         allowed: true,
@@ -167,7 +167,7 @@ describe("what the cluster says", () => {
       }),
     });
     await access({ transport }).enter(withToken, right);
-    assert.equal(asked.length, 3);
+    assert.equal(requests.length, 3);
   });
 
   test("who shows a bad token is not anonymous", async () => {

@@ -5,12 +5,15 @@ import type { Answer, ClientCertificates } from "./client-certificates.ts";
 import { anonymous, type Identity, withAuthenticated } from "./identity.ts";
 import { bearerToken, type TokenReviews } from "./tokens.ts";
 
-/** Undefined: nobody that we know. */
+/** Undefined: not authenticated. */
 export interface Authenticator {
   authenticate(request: IncomingMessage): Promise<Identity | undefined>;
 }
 
-/** By certificate, else by token. Only who shows neither can be anonymous: who shows something bad is nobody. */
+/**
+ * By certificate, else by token. Only a client without either can be anonymous: one with invalid credentials is
+ * rejected.
+ */
 export class RequestAuthenticator implements Authenticator {
   readonly #o: {
     readonly certificates: ClientCertificates;

@@ -15,14 +15,14 @@ export interface Authorizer {
 
 export const alwaysAllow: Authorizer = { allows: async () => true };
 
-/** There is nobody to ask, and nobody was let in by configuration. */
+/** There is no cluster to review access, and no one is authorized by configuration. */
 export const alwaysDeny: Authorizer = { allows: async () => false };
 
 const reviewTimeoutMs = 10_000;
-/** What is longer is asked each time: callers choose their own names and groups. */
+/** Longer keys are not cached: callers choose their own names and groups. */
 const maxKeyLength = 10_000;
 
-/** Has the cluster say who may do what with this node (SubjectAccessReview), and remembers that for a while. */
+/** Authorizes by SubjectAccessReview, and caches the result for a while. */
 export class AccessReviews implements Authorizer {
   readonly #o: {
     readonly transport: Reviewer;
@@ -51,15 +51,15 @@ export class AccessReviews implements Authorizer {
       ...{ user, groups, uid, extra },
     };
     const key = JSON.stringify(spec);
-    if (key.length > maxKeyLength) return this.#ask(spec);
+    if (key.length > maxKeyLength) return this.#review(spec);
     return this.#cache.get(
       key,
-      () => this.#ask(spec),
+      () => this.#review(spec),
       (allowed) => (allowed ? allowedTtlMs : deniedTtlMs),
     );
   }
 
-  async #ask(spec: object): Promise<boolean> {
+  async #review(spec: object): Promise<boolean> {
     const { status } = await this.#o.transport.request<{
       status?: { allowed?: boolean; denied?: boolean };
     }>({

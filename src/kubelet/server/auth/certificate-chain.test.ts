@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { systemClock } from "../../../lib/base/clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { OpensslAuthority, opensslMissing } from "../../../lib/base/x509/fake-authority.ts";
-import { ask, replaceable, startServer, type TestServer } from "../fixtures.ts";
+import { replaceable, send, startServer, type TestServer } from "../fixtures.ts";
 import { findChain } from "./certificate-chain.ts";
 import { nodeAccess } from "./node-access.ts";
 
@@ -51,7 +51,7 @@ describe("chains of client certificates", { skip: opensslMissing, timeout: 120_0
     const versions = ["TLSv1.2", "TLSv1.3"] as const;
     const statuses = versions.map(
       async (maxVersion) =>
-        (await ask(server.port, "/who", { cert: chain.join(""), key, maxVersion })).status,
+        (await send(server.port, "/who", { cert: chain.join(""), key, maxVersion })).status,
     );
     const [status, other] = await Promise.all(statuses);
     assert.equal(status, other);

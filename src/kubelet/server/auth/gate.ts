@@ -9,7 +9,7 @@ import type { Authorizer } from "./authorizer.ts";
 import type { Identity } from "./identity.ts";
 
 export interface Gate {
-  /** Who asks, if that one may. Throws an HttpError with the refusal otherwise. */
+  /** The caller, if authorized. Throws an HttpError with the refusal otherwise. */
   enter(request: IncomingMessage, attributes: RouteAttributes): Promise<Identity>;
   /** False if the client certificate of the connection is not accepted, so that only a new handshake can help. */
   trusts?(socket: TLSSocket): boolean;
@@ -35,14 +35,14 @@ export function accessGate(o: {
           throw new HttpError(500, `Authorization error (${named})`, { cause: error });
         }
       }
-      const asked = `subresource(s)=[${subresources.join(" ")}]`;
+      const subject = `subresource(s)=[${subresources.join(" ")}]`;
       o.logger.debug(2, "Forbidden", { user, verb, subresources });
-      throw new HttpError(403, `Forbidden (user=${user}, verb=${verb}, resource=nodes, ${asked})\n`);
+      throw new HttpError(403, `Forbidden (user=${user}, verb=${verb}, resource=nodes, ${subject})\n`);
     },
   };
 }
 
-/** For the read-only port: everybody, for what is served there. */
+/** For the read-only port: all clients, for what is served there. */
 export const openGate: Gate = {
   enter: async () => ({ name: "system:anonymous", groups: ["system:unauthenticated"] }),
 };

@@ -29,7 +29,7 @@ export interface AccessOptions {
   };
   /** The authorities of clientCAFile as PEM, as of now; undefined without one. */
   readonly clientCa: () => string | undefined;
-  /** Absent without a cluster: then nobody can vouch for tokens, and nobody has rights unless everybody has. */
+  /** Absent without a cluster: then tokens cannot be verified, and no one is authorized unless everyone is. */
   readonly transport?: KubeTransport;
   readonly clock: Clock;
   readonly logger: Logger;

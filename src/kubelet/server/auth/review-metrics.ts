@@ -6,7 +6,7 @@ import type { KubeTransport } from "../../../lib/clients/kube/transport-interfac
 /** As much of the way to the cluster as reviews take. */
 export type Reviewer = Pick<KubeTransport, "request">;
 
-/** The same way to the cluster; what is asked there of tokens ("authn") or of rights ("authz") is counted. */
+/** The same client of the cluster; reviews of tokens ("authn") or access ("authz") are counted. */
 export function countedReviews(
   kind: "authn" | "authz",
   reviewer: Reviewer,
@@ -31,7 +31,7 @@ export function countedReviews(
     let code = "<error>";
     try {
       const answer = await reviewer.request<A>(call);
-      // Who asks is told what it made, not with which code.
+      // The error passes the response on, without its code.
       code = "201";
       return answer;
     } catch (error) {
@@ -46,8 +46,8 @@ export function countedReviews(
 }
 
 export interface TokenCacheMetrics {
-  /** A token was asked about; `fetched` if the cluster had to be. */
-  asked(fetched: boolean, ok: boolean, seconds: number): void;
+  /** A token was reviewed; `fetched` if it was not cached. */
+  reviewed(fetched: boolean, ok: boolean, seconds: number): void;
 }
 
 export function tokenCacheMetrics(metrics: Metrics): TokenCacheMetrics {
@@ -58,14 +58,14 @@ export function tokenCacheMetrics(metrics: Metrics): TokenCacheMetrics {
     "request",
     "Questions about tokens, by whether the answer was known (hit) or not (miss)",
   );
-  const fetches = counter("fetch", "Questions about tokens that the cluster was asked, by how that ended");
+  const fetches = counter("fetch", "Token reviews that were sent to the cluster, by result");
   const times = metrics.histogram({
     name: "authentication_token_cache_request_duration_seconds",
     help: "How long questions about tokens took, by whether the answer was known",
     labels,
   });
   return {
-    asked(fetched, ok, seconds) {
+    reviewed(fetched, ok, seconds) {
       const status = fetched ? "miss" : "hit";
       requests.inc({ status });
       times.observe({ status }, seconds);

@@ -8,8 +8,8 @@ const firstWaitMs = 500;
 const waitFactor = 1.5;
 
 /**
- * The same way to the cluster; a review that was lost on it is asked for again. Reviews change nothing, and callers should not be
- * refused because the API server was just then replaced.
+ * The same client of the cluster; a lost review is sent again. Reviews change nothing, and callers should not be
+ * refused because the API server was just being replaced.
  */
 export function retriedReviews(reviewer: Reviewer, clock: Clock): Reviewer {
   return {

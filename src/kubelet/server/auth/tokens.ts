@@ -22,7 +22,7 @@ interface TokenReview {
   };
 }
 
-/** Has the cluster say whose token it is (TokenReview), and remembers that for a while. */
+/** Authenticates by TokenReview, and caches the result for a while. */
 export class TokenReviews {
   readonly #transport: Reviewer;
   readonly #ttlMs: number;
@@ -45,7 +45,7 @@ export class TokenReviews {
     this.#cache = new AnswerCache(o.clock);
   }
 
-  /** Throws if the cluster could not be asked. */
+  /** Throws if the cluster could not be reached. */
   async authenticate(token: string): Promise<Answer> {
     const key = createHmac("sha256", this.#secret).update(token).digest("base64");
     const began = this.#clock.monotonic();
@@ -56,18 +56,18 @@ export class TokenReviews {
         key,
         () => {
           fetched = true;
-          return this.#ask(token);
+          return this.#review(token);
         },
         () => this.#ttlMs,
       );
       ok = true;
       return answer;
     } finally {
-      this.#metrics?.asked(fetched, ok, msSince(this.#clock, began) / 1000);
+      this.#metrics?.reviewed(fetched, ok, msSince(this.#clock, began) / 1000);
     }
   }
 
-  async #ask(token: string): Promise<Answer> {
+  async #review(token: string): Promise<Answer> {
     const { status } = await this.#transport.request<TokenReview>({
       method: "POST",
       path: "/apis/authentication.k8s.io/v1/tokenreviews",
@@ -94,7 +94,7 @@ export function bearerToken(request: IncomingMessage): string | undefined {
   const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((word) => word.trim());
   const carrier = offered.find((word) => word.startsWith(protocolPrefix));
   if (carrier === undefined || request.headers.upgrade?.toLowerCase() !== "websocket") return undefined;
-  // Nobody behind us is to see it, and it is no protocol.
+  // It is not passed on, and it is no protocol.
   request.headers["sec-websocket-protocol"] = offered.filter((word) => word !== carrier).join(", ");
   const decoded = Buffer.from(carrier.slice(protocolPrefix.length), "base64url").toString("utf8");
   return decoded === "" ? undefined : decoded;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type Gate, openGate } from "../auth/node-access.ts";
 import { fakeNodeRoutes } from "../fake-node.ts";
-import { ask, startServer, type TestServer } from "../fixtures.ts";
+import { send, startServer, type TestServer } from "../fixtures.ts";
 import { healthRoutes } from "./health.ts";
 
 let server: TestServer;
@@ -18,9 +18,9 @@ before(async () => {
 after(() => server.stop());
 
 const json = async (path: string, method = "GET") =>
-  JSON.parse((await ask(server.port, path, { method })).body);
+  JSON.parse((await send(server.port, path, { method })).body);
 
-describe("what is told of the node", () => {
+describe("information about the node", () => {
   test("pods: what is wanted, with the status that is known", async () => {
     const list = await json("/pods");
     assert.deepEqual([list.kind, list.apiVersion, list.items.length], ["PodList", "v1", 1]);
@@ -34,7 +34,7 @@ describe("what is told of the node", () => {
       items[0].spec.containers.map(({ name }: { name: string }) => name),
       ["app", "shell"],
     );
-    assert.equal((await ask(server.port, "/runningpods")).headers.location, "/runningpods/");
+    assert.equal((await send(server.port, "/runningpods")).headers.location, "/runningpods/");
   });
 
   test("blocked: what pods wait for, of all that are not ready, of all, or of one", async () => {
@@ -44,7 +44,7 @@ describe("what is told of the node", () => {
       ["?pod=default/web", { pod: "default/web" }],
     ] as const)
       assert.deepEqual((await json(`/debug/blocked${query}`)).wanted, wanted);
-    assert.equal((await ask(server.port, "/debug/blocked?pod=other")).status, 404);
+    assert.equal((await send(server.port, "/debug/blocked?pod=other")).status, 404);
   });
 
   test("configz holds the configuration by its name", async () => {
@@ -52,28 +52,28 @@ describe("what is told of the node", () => {
   });
 
   test("the verbosity can be set", async () => {
-    const answer = await ask(server.port, "/debug/flags/v", { method: "PUT", body: "5" });
+    const answer = await send(server.port, "/debug/flags/v", { method: "PUT", body: "5" });
     assert.deepEqual(
       [answer.status, answer.body, levels],
       [200, "successfully set klog.logging.verbosity to 5\n", [5]],
     );
   });
 
-  test("a checkpoint says where it is", async () => {
+  test("a checkpoint returns its path", async () => {
     const { items } = await json("/checkpoint/default/web/app", "POST");
     assert.match(items[0], /^\/checkpoints\/checkpoint-web_default-app-\d{4}-.*Z\.tar$/);
   });
 
-  test("run gives back what the command said", async () => {
+  test("run returns the output of the command", async () => {
     assert.equal(
-      (await ask(server.port, "/run/default/web/app?cmd=ls+-l", { method: "POST" })).body,
+      (await send(server.port, "/run/default/web/app?cmd=ls+-l", { method: "POST" })).body,
       "ran ls|-l",
     );
   });
 
   test("a profile of the time, one at once", async () => {
     const path = "/debug/pprof/profile?seconds=1";
-    const [first, second] = await Promise.all([ask(server.port, path), ask(server.port, path)]);
+    const [first, second] = await Promise.all([send(server.port, path), send(server.port, path)]);
     assert.deepEqual(
       [first.status, second.status].sort((a, b) => a - b),
       [200, 429],
@@ -113,13 +113,13 @@ describe("health", () => {
   for (const [path, status, body] of cases)
     test(`${path}: ${status}`, async () => {
       const own = await startServer({ routes: healthRoutes(() => checks), gate: openGate });
-      const answer = await ask(own.port, path);
+      const answer = await send(own.port, path);
       await own.stop();
       assert.deepEqual([answer.status, answer.body], [status, body]);
     });
 });
 
-test("without debugging handlers, callers are told so", async () => {
+test("without debugging handlers, callers get an error", async () => {
   const routes = fakeNodeRoutes({ url: () => "", settings: { enableDebuggingHandlers: false } });
   const own = await startServer({ routes, gate: openGate });
   for (const path of [
@@ -129,25 +129,25 @@ test("without debugging handlers, callers are told so", async () => {
     "/runningpods/",
     "/debug/pprof/heap",
   ]) {
-    const answer = await ask(own.port, path, { method: "POST" });
+    const answer = await send(own.port, path, { method: "POST" });
     assert.deepEqual([answer.status, answer.body], [405, "Debug endpoints are disabled.\n"], path);
   }
-  assert.equal((await ask(own.port, "/configz")).status, 404);
-  assert.equal((await ask(own.port, "/pods")).status, 200);
+  assert.equal((await send(own.port, "/configz")).status, 404);
+  assert.equal((await send(own.port, "/pods")).status, 200);
   await own.stop();
 });
 
-test("what is refused to all methods takes the right to the one that was asked for", async () => {
+test("what is refused for all methods needs the permission of the requested one", async () => {
   const routes = fakeNodeRoutes({ url: () => "", settings: { enableDebugFlagsHandler: false } });
-  const asked: string[] = [];
+  const names: string[] = [];
   const gate: Gate = {
     enter: async (_, { verb, subresources }) => {
-      asked.push(`${verb} ${subresources}`);
+      names.push(`${verb} ${subresources}`);
       return { name: "u", groups: [] };
     },
   };
   const own = await startServer({ routes, gate });
-  for (const method of ["GET", "PUT", "DELETE"]) await ask(own.port, "/debug/flags/v", { method });
+  for (const method of ["GET", "PUT", "DELETE"]) await send(own.port, "/debug/flags/v", { method });
   await own.stop();
-  assert.deepEqual(asked, ["get proxy", "update proxy", "delete proxy"]);
+  assert.deepEqual(names, ["get proxy", "update proxy", "delete proxy"]);
 });

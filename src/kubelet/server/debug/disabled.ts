@@ -2,7 +2,7 @@ import { attributesOf } from "../auth/attributes.ts";
 import { HttpError } from "../http-error.ts";
 import type { Route } from "../route.ts";
 
-/** A path that would be served if the configuration did not say otherwise: callers are told so. */
+/** A path that would be served if it were not disabled by the configuration: callers get an error. */
 export function disabledRoute(path: string, reason: string): Route {
   return {
     method: "*",

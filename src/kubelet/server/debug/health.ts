@@ -10,7 +10,7 @@ export interface Check {
   health(): Health;
 }
 
-/** /healthz, and each check by itself. What exactly is wrong is told only to who asks for that one check. */
+/** /healthz, and each check by itself. The error is returned only for a single check. */
 export function healthRoutes(
   checks: () => readonly Check[],
   onChecked?: (check: string, ok: boolean) => void,
@@ -54,7 +54,7 @@ export function healthRoutes(
   ]);
 }
 
-/** A check that cannot say how things are has failed. */
+/** A check that throws has failed. */
 function healthOf(check: Check): Health {
   try {
     return check.health();

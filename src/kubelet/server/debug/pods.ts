@@ -23,7 +23,7 @@ export function podsRoute(o: {
   };
 }
 
-/** What the runtime runs, whether somebody wants it or not: names and images, as that is all it knows. */
+/** What the runtime runs, whether it is desired or not: names and images, as that is all it knows. */
 export function runningPodsRoute(o: { readonly observed: { all(): Iterable<ObservedPod> } }): Route {
   return {
     method: "GET",
@@ -58,7 +58,7 @@ function replyPods(response: ServerResponse, items: readonly object[]): void {
   replyText(response, 200, `${JSON.stringify(list)}\n`, { "content-type": "application/json" });
 }
 
-/** In a list, the list says what they are. */
+/** In a list, the list has the kind. */
 function withoutType(pod: object): object {
   const { kind: _, apiVersion: __, ...rest } = pod as { kind?: string; apiVersion?: string };
   return rest;

@@ -25,7 +25,7 @@ export interface DebugOptions {
   };
   readonly statuses: { get(uid: Pod["metadata"]["uid"]): PodStatus | undefined };
   readonly checks: () => readonly { readonly name: string; health(): Health }[];
-  /** Told how each check came out when all of them are asked for. */
+  /** Notified of the result of each check when all of them are requested. */
   readonly onChecked?: (check: string, ok: boolean) => void;
   /** The effective KubeletConfiguration, as it is encoded for files. */
   readonly configuration: () => object;
@@ -57,7 +57,7 @@ export function openRoutes(o: Pick<DebugOptions, "desired" | "statuses" | "check
   return [...healthRoutes(o.checks, o.onChecked), podsRoute(o)];
 }
 
-/** What only those who may ask get. `others`: the rest of what the server has, for the list of paths. */
+/** What only authorized clients get. `others`: the rest of what the server has, for the list of paths. */
 export function debugRoutes(o: DebugOptions, others: readonly Route[]): Route[] {
   const { settings, gates } = o;
   if (!settings.enableDebuggingHandlers) return disabledRoutes();

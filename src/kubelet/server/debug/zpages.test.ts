@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { parse } from "yaml";
 import { openGate } from "../auth/node-access.ts";
 import { fakeNodeRoutes } from "../fake-node.ts";
-import { ask, startServer, type TestServer } from "../fixtures.ts";
+import { send, startServer, type TestServer } from "../fixtures.ts";
 
 let server: TestServer;
 
@@ -67,7 +67,7 @@ for (const [path, kind] of pages)
     for (const [accept, status, contentType] of negotiations)
       test(`Accept: ${accept || "none"}`, async () => {
         const headers: Record<string, string> = accept ? { accept: accept.replace("KIND", kind) } : {};
-        const answer = await ask(server.port, path, { headers });
+        const answer = await send(server.port, path, { headers });
         assert.deepEqual(
           [answer.status, answer.headers["content-type"]],
           [status, contentType.replace("KIND", kind)],
@@ -75,8 +75,8 @@ for (const [path, kind] of pages)
       });
 
     test("a refusal is a Status: in one line for who takes JSON, else laid out", async () => {
-      const inLine = await ask(server.port, path, { headers: { accept: "application/json" } });
-      const laidOut = await ask(server.port, path, { headers: { accept: "text/html" } });
+      const inLine = await send(server.port, path, { headers: { accept: "application/json" } });
+      const laidOut = await send(server.port, path, { headers: { accept: "text/html" } });
       assert.equal(
         inLine.body,
         '{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"only the following media types are accepted: application/json, application/yaml, text/plain","reason":"NotAcceptable","code":406}\n',
@@ -86,7 +86,7 @@ for (const [path, kind] of pages)
 
     test("JSON is one line, and laid out for people; YAML has the same content", async () => {
       const get = (accept: string, more = "", agent = "") =>
-        ask(server.port, `${path}${more}`, {
+        send(server.port, `${path}${more}`, {
           headers: { accept, ...(agent && { "user-agent": agent }) },
         });
       const { body } = await get(structured("application/json"));
@@ -111,27 +111,27 @@ for (const [path, kind] of pages)
     });
 
     test("the older version is deprecated", async () => {
-      const older = await ask(server.port, path, {
+      const older = await send(server.port, path, {
         headers: { accept: structured("application/json", "v1alpha1") },
       });
       assert.equal(
         older.headers.warning,
         `299 - "This version of the ${path.slice(1)} endpoint is deprecated. Please use a newer version."`,
       );
-      const newer = await ask(server.port, path, { headers: { accept: structured("application/json") } });
+      const newer = await send(server.port, path, { headers: { accept: structured("application/json") } });
       assert.equal(newer.headers.warning, undefined);
     });
 
     test("any method is answered, and there is nothing behind a slash", async () => {
       for (const method of ["POST", "HEAD", "PUT"])
-        assert.equal((await ask(server.port, path, { method })).status, 200, method);
-      const { status, body } = await ask(server.port, `${path}/`);
+        assert.equal((await send(server.port, path, { method })).status, 200, method);
+      const { status, body } = await send(server.port, `${path}/`);
       assert.deepEqual([status, body], [404, "404 page not found\n"]);
     });
   });
 
 test("statusz: since when it runs, what it is and what there is to debug", async () => {
-  const { body } = await ask(server.port, "/statusz");
+  const { body } = await send(server.port, "/statusz");
   const lines = body.split("\n");
   assert.deepEqual(
     [lines[0], lines[1], lines[3], lines[4]],
@@ -147,7 +147,7 @@ test("statusz: since when it runs, what it is and what there is to debug", async
     "",
   ]);
   const accept = "application/json;g=config.k8s.io;v=v1beta1;as=Statusz";
-  const status = JSON.parse((await ask(server.port, "/statusz", { headers: { accept } })).body);
+  const status = JSON.parse((await send(server.port, "/statusz", { headers: { accept } })).body);
   assert.deepEqual(Object.keys(status), [
     "kind",
     "apiVersion",
@@ -167,12 +167,12 @@ test("statusz: since when it runs, what it is and what there is to debug", async
 
 test("flagz: the flags by name", async () => {
   const accept = "application/json;g=config.k8s.io;v=v1beta1;as=Flagz";
-  const { body } = await ask(server.port, "/flagz", { headers: { accept } });
+  const { body } = await send(server.port, "/flagz", { headers: { accept } });
   assert.deepEqual(JSON.parse(body), {
     kind: "Flagz",
     apiVersion: "config.k8s.io/v1beta1",
     metadata: { name: "kubelet" },
     flags: { v: "2" },
   });
-  assert.match((await ask(server.port, "/flagz")).body, /^\nkubelet flagz\nWarning: .*\nv=2\n$/);
+  assert.match((await send(server.port, "/flagz")).body, /^\nkubelet flagz\nWarning: .*\nv=2\n$/);
 });

@@ -11,7 +11,9 @@ const warning =
 const group = "config.k8s.io";
 const versions = ["v1alpha1", "v1beta1"];
 const deprecated = "v1alpha1";
-/** The reference lists the first words of these; the paths of pods, statistics, logs and streams are not among them. */
+/**
+ * The reference lists the first segments of these; the paths of pods, statistics, logs and streams are not among them.
+ */
 const listed = ["/configz", "/debug", "/flagz", "/healthz", "/metrics"];
 
 /** What this process is, for people, and for programs that request it by kind. */
@@ -110,8 +112,8 @@ function encoded(type: MediaType, object: object, pretty: boolean): string {
 }
 
 function isForPeople({ query, request }: Exchange): boolean {
-  const asked = query.get("pretty");
-  if (asked) return ["1", "t", "T", "true", "TRUE", "True"].includes(asked);
+  const prettyParam = query.get("pretty");
+  if (prettyParam) return ["1", "t", "T", "true", "TRUE", "True"].includes(prettyParam);
   return /^(curl|Wget|Mozilla\/5\.0)/.test(request.headers["user-agent"] ?? "");
 }
 

@@ -48,7 +48,7 @@ describe("a server by the book behind the filter", () => {
   });
 
   const open = () => connectHttp2("http://localhost", { createConnection: () => connect(socketPath) });
-  const ask = (session: ClientHttp2Session, authority: string, note: string, body = "") =>
+  const send = (session: ClientHttp2Session, authority: string, note: string, body = "") =>
     new Promise<number>((resolve, reject) => {
       const stream = session.request({
         ":method": "POST",
@@ -71,7 +71,7 @@ describe("a server by the book behind the filter", () => {
         const session = open();
         try {
           for (const note of ["one", "two", "one"])
-            assert.equal(await ask(session, authority, note, "body".repeat(100)), 200);
+            assert.equal(await send(session, authority, note, "body".repeat(100)), 200);
         } finally {
           session.destroy();
         }
@@ -83,8 +83,8 @@ describe("a server by the book behind the filter", () => {
             ["one", 400],
           ],
         );
-        for (const { authority: told } of seen)
-          assert.equal(told, "localhost".padEnd(authority.length, "x").slice(0, authority.length));
+        for (const { authority: seenAuthority } of seen)
+          assert.equal(seenAuthority, "localhost".padEnd(authority.length, "x").slice(0, authority.length));
       });
 
   it("the tables of both ends stay the same when they are full to the last byte", async () => {
@@ -96,7 +96,7 @@ describe("a server by the book behind the filter", () => {
       const notes = [...large, "d".repeat(size), ...large, "d".repeat(size)];
       const session = open();
       try {
-        for (const note of notes) assert.equal(await ask(session, "/", note), 200);
+        for (const note of notes) assert.equal(await send(session, "/", note), 200);
       } finally {
         session.destroy();
       }
@@ -114,7 +114,7 @@ describe("a server by the book behind the filter", () => {
     await new Promise<void>((resolve) => bare.listen(barePath, resolve));
     const session = connectHttp2("http://localhost", { createConnection: () => connect(barePath) });
     session.on("error", () => {});
-    await assert.rejects(ask(session, path, "x"), /PROTOCOL_ERROR/);
+    await assert.rejects(send(session, path, "x"), /PROTOCOL_ERROR/);
     session.destroy();
     bare.close();
   });

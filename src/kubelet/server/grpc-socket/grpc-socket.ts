@@ -6,7 +6,10 @@ import { type Server, ServerCredentials } from "@grpc/grpc-js";
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import { AuthorityFilter } from "./authority-filter.ts";
 
-/** Serves gRPC on a unix socket until the signal. What is there before is replaced; nobody finds a socket that nobody listens on. */
+/**
+ * Serves gRPC on a unix socket until the signal. An existing file is replaced; there is never a socket without a
+ * listener.
+ */
 export async function serveGrpc(server: Server, socketPath: string, signal: AbortSignal): Promise<void> {
   await mkdir(dirname(socketPath), { recursive: true, mode: 0o750 });
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
@@ -25,7 +28,7 @@ export async function serveGrpc(server: Server, socketPath: string, signal: Abor
     );
     listener.listen(making, resolve);
   });
-  // What fails later is one connection's trouble.
+  // A later failure concerns one connection only.
   listener.on("error", () => {});
   await rename(making, socketPath);
   const stop = () => {
@@ -42,7 +45,7 @@ function filtered(socket: Socket): Duplex {
   const filter = new AuthorityFilter();
   const duplex = Duplex.from({ readable: filter, writable: socket });
   socket.pipe(filter);
-  // Each end tells the other; that a client is gone is nobody's failure.
+  // Each end notifies the other; a client that is gone is no failure.
   socket.on("error", () => duplex.destroy());
   socket.on("close", () => duplex.destroy());
   duplex.on("error", () => socket.destroy());

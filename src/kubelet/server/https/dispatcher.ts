@@ -67,7 +67,7 @@ export class Dispatcher {
     side.once("close", leave);
     stop.addEventListener("abort", leave, { once: true });
     try {
-      // The parser still takes a line without a version for a request: nobody has spoken like this for thirty years.
+      // The parser still accepts a line without a version as a request: HTTP/0.9 has been obsolete for thirty years.
       if (target.kind === "bad" || request.httpVersionMajor < 1)
         throw new HttpError(400, "400 Bad Request\n");
       if (target.kind === "redirect") return redirect(response, target.to);
@@ -92,7 +92,7 @@ export class Dispatcher {
     const method = request.method ?? "";
     const found = this.#o.table.find(method, path);
     if (found.kind === "unknown") throw new HttpError(404, "404 page not found\n");
-    // A route for all methods cannot tell which of them is asked for.
+    // A route for all methods cannot distinguish which of them is requested.
     const attributes =
       found.kind === "route" && found.route.method !== "*"
         ? found.route.attributes(found.params)
@@ -126,7 +126,7 @@ export class Dispatcher {
       this.#o.logger.error("Request failed", { path: request.url?.slice(0, 200), err: messageOf(error) });
     const taken = upgrade !== undefined && upgrade.socket.bytesWritten > (written.get(upgrade.socket) ?? 0);
     if (response.headersSent || taken) {
-      // Too late for words: a cut is the only thing left that says that something is missing.
+      // Too late for an error message: closing the connection is the only way left to signal that something is missing.
       (upgrade?.socket ?? response).destroy();
       return;
     }

@@ -10,7 +10,7 @@ export interface RequestMetrics {
   begin(method: string, path: string): () => void;
 }
 
-/** `known`: the first word of each path that is served; others are counted together, whatever callers make up. */
+/** `known`: the first segment of each served path; others are counted together, whatever callers make up. */
 export function requestMetrics(o: {
   metrics: Metrics;
   clock: Clock;
@@ -35,8 +35,8 @@ export function requestMetrics(o: {
   });
   return {
     begin(method, path) {
-      const asked = bucketOf(path);
-      const bucket = o.known.has(asked) ? asked : "other";
+      const pathBucket = bucketOf(path);
+      const bucket = o.known.has(pathBucket) ? pathBucket : "other";
       const values = {
         method: methods.includes(method) ? method : "other",
         path: bucket,

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { requestTarget } from "./request-target.ts";
 
-describe("what a request line asks for", () => {
+describe("the target of a request line", () => {
   const paths: [string, string, string?][] = [
     ["/pods", "/pods"],
     ["/pods/", "/pods/"],
@@ -49,8 +49,8 @@ describe("what a request line asks for", () => {
   for (const url of bad)
     test(`${url} is refused`, () => assert.deepEqual(requestTarget(url), { kind: "bad" }));
 
-  test("whatever is sent, a path that is let through has no dots, no empty words and no control characters", () => {
-    const words = fc.constantFrom(
+  test("whatever is sent, an accepted path has no dots, no empty segments and no control characters", () => {
+    const segments = fc.constantFrom(
       "..",
       ".",
       "",
@@ -68,7 +68,7 @@ describe("what a request line asks for", () => {
     fc.assert(
       fc.property(
         fc.oneof(
-          fc.array(words).map((w) => `/${w.join("/")}`),
+          fc.array(segments).map((w) => `/${w.join("/")}`),
           fc.string(),
         ),
         (url) => {

@@ -5,8 +5,8 @@ export type RequestTarget =
   | { readonly kind: "bad" };
 
 /**
- * What a request line asks for: the path decoded once, without empty, "." and ".." segments and without control characters.
- * Nobody behind it needs to think of path tricks again.
+ * The target of a request line: the path decoded once, without empty, "." and ".." segments and without control
+ * characters. Handlers need not consider path traversal again.
  */
 export function requestTarget(url: string | undefined): RequestTarget {
   const target = /^https?:\/\/[^/?#]*/i.exec(url ?? "");

@@ -64,7 +64,7 @@ describe("the route of a path", () => {
     test(`${method} ${path}: ${JSON.stringify(result)}`, () =>
       assert.deepEqual(table.find(method, path), result));
 
-  test("fixed words go before parameters, in whatever order they are given", () => {
+  test("fixed segments go before parameters, in whatever order they are given", () => {
     const backwards = new RouteTable([
       route("GET", "/a/{x...}"),
       route("GET", "/a/{x}"),

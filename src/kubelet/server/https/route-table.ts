@@ -17,14 +17,14 @@ interface Compiled {
 const parameter = /^\{([^.}]+)\}$/;
 const rest = /^\{([^.}]+)\.\.\.\}$/;
 
-/** Finds the route of a path. Fixed words go before parameters, and those before the one that takes all the rest. */
+/** Finds the route of a path. Fixed segments go before parameters, and those before the wildcard. */
 export class RouteTable {
   readonly #routes: readonly Compiled[];
   readonly #roots: ReadonlySet<string>;
 
   constructor(routes: readonly Route[]) {
     this.#routes = routes
-      .map((route) => ({ route, parts: wordsOf(route.path), slash: route.path.endsWith("/") }))
+      .map((route) => ({ route, parts: segmentsOf(route.path), slash: route.path.endsWith("/") }))
       .toSorted((a, b) => rank(a.parts).localeCompare(rank(b.parts)));
     this.#roots = new Set(this.#routes.map(({ parts }) => parts[0] ?? ""));
   }
@@ -35,11 +35,11 @@ export class RouteTable {
   }
 
   find(method: string, path: string): Found {
-    const words = wordsOf(path);
-    if (!this.#roots.has(words[0] ?? "")) return { kind: "unknown" };
+    const segments = segmentsOf(path);
+    if (!this.#roots.has(segments[0] ?? "")) return { kind: "unknown" };
     const allow = new Set<string>();
     for (const compiled of this.#routes) {
-      const params = match(compiled.parts, words);
+      const params = match(compiled.parts, segments);
       if (!params) continue;
       const { route } = compiled;
       if (route.exact && path.endsWith("/")) return { kind: "unknown" };
@@ -47,7 +47,7 @@ export class RouteTable {
         allow.add(route.method);
         continue;
       }
-      const whole = compiled.slash || words.length < compiled.parts.length;
+      const whole = compiled.slash || segments.length < compiled.parts.length;
       // Relative links of such a page lead elsewhere without it.
       if (whole && !path.endsWith("/")) return { kind: "redirect", to: `${path}/` };
       return { kind: "route", route, params };
@@ -56,28 +56,28 @@ export class RouteTable {
   }
 }
 
-function wordsOf(path: string): string[] {
-  return path.split("/").filter((word) => word !== "");
+function segmentsOf(path: string): string[] {
+  return path.split("/").filter((segment) => segment !== "");
 }
 
 function rank(parts: readonly string[]): string {
   return parts.map((part) => (rest.test(part) ? "3" : parameter.test(part) ? "2" : "1")).join("");
 }
 
-function match(parts: readonly string[], words: readonly string[]): Record<string, string> | undefined {
+function match(parts: readonly string[], segments: readonly string[]): Record<string, string> | undefined {
   // Nothing of what callers write may reach the prototype.
   const params: Record<string, string> = Object.create(null);
   for (const [i, part] of parts.entries()) {
     const all = rest.exec(part)?.[1];
     if (all !== undefined) {
-      params[all] = words.slice(i).join("/");
+      params[all] = segments.slice(i).join("/");
       return params;
     }
-    const word = words[i];
-    if (word === undefined) return undefined;
+    const segment = segments[i];
+    if (segment === undefined) return undefined;
     const name = parameter.exec(part)?.[1];
-    if (name !== undefined) params[name] = word;
-    else if (part !== word) return undefined;
+    if (name !== undefined) params[name] = segment;
+    else if (part !== segment) return undefined;
   }
-  return words.length === parts.length ? params : undefined;
+  return segments.length === parts.length ? params : undefined;
 }

@@ -14,7 +14,7 @@ export interface ServerTls {
   readonly settings: TlsSettings;
   /** PEM. While there is none, handshakes fail. */
   readonly certificate: Replaceable<{ readonly cert: string; readonly key: string }>;
-  /** PEM. Absent: nobody is asked for a certificate. */
+  /** PEM. Absent: no client certificates are requested. */
   readonly clientCa?: Replaceable<string>;
 }
 
@@ -29,7 +29,7 @@ export class ServerContext {
     this.#fixed = tlsOptions(tls.settings);
   }
 
-  get asksForCertificates(): boolean {
+  get requestsCertificates(): boolean {
     return this.#tls.clientCa !== undefined;
   }
 

@@ -10,9 +10,9 @@ import { eventually } from "../../../../test/contracts/eventually.ts";
 import { openGate } from "../auth/node-access.ts";
 import { fakeNodeRoutes } from "../fake-node.ts";
 import {
-  ask,
   rawTls,
   replaceable,
+  send,
   startServer,
   type TestServer,
   testAuthority,
@@ -85,18 +85,18 @@ describe("the server", () => {
   });
 
   test("a handler that throws costs that request only", async () => {
-    assert.deepEqual(await ask(server.port, "/throws").then(({ status, body }) => [status, body]), [
+    assert.deepEqual(await send(server.port, "/throws").then(({ status, body }) => [status, body]), [
       500,
       "out of luck\n",
     ]);
-    assert.equal((await ask(server.port, "/healthz")).body, "ok");
+    assert.equal((await send(server.port, "/healthz")).body, "ok");
   });
 
-  test("an answer that breaks off is cut, not ended: nobody takes half for the whole", async () => {
-    await assert.rejects(ask(server.port, "/halfway"));
+  test("a response that breaks off is reset, not ended: half is never taken for the whole", async () => {
+    await assert.rejects(send(server.port, "/halfway"));
   });
 
-  test("a handler hears when its caller has gone", async () => {
+  test("a handler is notified when its caller has gone", async () => {
     const socket = connect({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false }, () =>
       socket.write("GET /endless HTTP/1.1\r\nhost: x\r\n\r\n"),
     );
@@ -105,12 +105,12 @@ describe("the server", () => {
   });
 
   test("bodies have an end", async () => {
-    const put = (body: string) => ask(server.port, "/body", { method: "PUT", body });
+    const put = (body: string) => send(server.port, "/body", { method: "PUT", body });
     assert.deepEqual(
       [(await put("0123456789")).body, (await put("0123456789a")).status],
       ["0123456789", 413],
     );
-    const chunked = await ask(server.port, "/body", {
+    const chunked = await send(server.port, "/body", {
       ...{ method: "PUT", body: "x".repeat(100_000) },
       headers: { "transfer-encoding": "chunked", expect: "100-continue" },
     });
@@ -127,7 +127,7 @@ describe("the server", () => {
   test("requests that come while a long answer is sent are answered after it", async () => {
     const one = "GET /large HTTP/1.1\r\nhost: x\r\n\r\n";
     const answers = await new Promise<number>((resolve) => {
-      let [sent, heard] = [0, 0];
+      let [sent, received] = [0, 0];
       const socket = connect({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false }, () =>
         more(),
       );
@@ -135,10 +135,10 @@ describe("the server", () => {
         if (sent++ < 10) socket.write(one + one, () => setTimeout(more, 5));
       };
       socket.on("data", (chunk: Buffer) => {
-        heard += chunk.toString("latin1").split("HTTP/1.1 200 OK").length - 1;
-        if (heard === 20) socket.destroy();
+        received += chunk.toString("latin1").split("HTTP/1.1 200 OK").length - 1;
+        if (received === 20) socket.destroy();
       });
-      socket.on("error", () => {}).on("close", () => resolve(heard));
+      socket.on("error", () => {}).on("close", () => resolve(received));
     });
     assert.equal(answers, 20);
   });
@@ -172,7 +172,7 @@ describe("the server", () => {
   test("a change of protocols behind a request that still waits ends the connection, and nothing else", async () => {
     const upgrade = "GET /pods HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n";
     await rawTls(server.port, `GET /endless HTTP/1.1\r\nhost: x\r\n\r\n${upgrade}`);
-    assert.equal((await ask(server.port, "/healthz")).status, 200);
+    assert.equal((await send(server.port, "/healthz")).status, 200);
   });
 });
 
@@ -213,7 +213,7 @@ test("whatever paths, queries and headers are sent, nothing throws and the next 
     }),
     { numRuns: 300, ...(process.env.FUZZ_SEED && { seed: Number(process.env.FUZZ_SEED) }) },
   );
-  assert.equal((await ask(server.port, "/healthz")).body, "ok");
+  assert.equal((await send(server.port, "/healthz")).body, "ok");
 });
 
 test("the read-only port speaks plain HTTP, and stops while a caller still listens", async () => {
@@ -250,7 +250,7 @@ test("HTTP/2: a connection is kept while an answer is waited for, and afterwards
   await once(waiting, "close");
 });
 
-test("the kernel looks after connections that say nothing: who is gone without a word leaves no place taken", async (t) => {
+test("the kernel checks idle connections: a client that vanished does not occupy a slot", async (t) => {
   const own = await startServer({ gate: openGate, routes: [] });
   t.after(() => own.stop());
   const socket = connect({ host: "127.0.0.1", port: own.port, rejectUnauthorized: false });

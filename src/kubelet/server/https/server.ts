@@ -67,7 +67,10 @@ const maxStreams = 250;
 const resetsASecond = 33;
 /** Requests that a connection of HTTP/1.1 may send ahead of their answers. */
 const maxAhead = 250;
-/** What requests under way may still take when the server stops, before they are told and before they are cut. */
+/**
+ * How long requests in progress may still take when the server stops, before they are notified and before they are
+ * closed.
+ */
 const finishWithinMs = 500;
 const cutAfterMs = 2000;
 /** An answer given before the whole request was read: how long the rest is listened to, so that the answer arrives. */
@@ -116,7 +119,7 @@ export class AgentServer implements Component {
     return this.#failure;
   }
 
-  /** The port that it listens on, also when any free one was asked for. */
+  /** The port that it listens on, also when any free one was requested. */
   get port(): number | undefined {
     const address = this.#server?.address() as AddressInfo | null | undefined;
     return address?.port;
@@ -157,7 +160,7 @@ export class AgentServer implements Component {
     const server = createSecureServer({
       ...context.first(),
       ...this.#httpOptions(),
-      requestCert: context.asksForCertificates,
+      requestCert: context.requestsCertificates,
       // Who has no certificate may have a token: judged with each request.
       rejectUnauthorized: false,
       allowHTTP1: true,
@@ -258,7 +261,7 @@ export class AgentServer implements Component {
     void this.#dispatcher.serve(request, response, this.#stopping.signal);
   }
 
-  /** A log that is silent may be followed for as long as anybody likes; what is there and is not taken holds a place. */
+  /** A silent log may be followed for any time; data that is not read occupies a slot. */
   #cutStalled(response: ServerResponse, stream: ServerHttp2Stream | undefined): void {
     const { stallMs } = this.#limits;
     const cut = () => {
@@ -268,7 +271,7 @@ export class AgentServer implements Component {
     else response.setTimeout(stallMs, cut);
   }
 
-  /** Who is still sending what nobody reads is cut, but not before the answer had time to arrive. */
+  /** A client that still sends unread data is disconnected, but not before the response had time to arrive. */
   #letRestArrive(request: IncomingMessage): void {
     if (request.complete) return;
     const { socket } = request;
@@ -327,7 +330,7 @@ export class AgentServer implements Component {
   }
 }
 
-/** Nobody is led elsewhere. HTTP/1.1 hands over the connection, HTTP/2 an answer to be given. */
+/** There are no redirects. HTTP/1.1 hands over the connection, HTTP/2 a response object. */
 function refuseConnect(other: Duplex | ServerResponse): void {
   if ("writeHead" in other) other.writeHead(405).end();
   else other.end("HTTP/1.1 405 Method Not Allowed\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");

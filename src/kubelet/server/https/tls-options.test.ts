@@ -6,7 +6,7 @@ import { tlsOptions } from "./tls-options.ts";
 const none = { tlsMinVersion: "", tlsCipherSuites: [] };
 
 describe("TLS as configured", () => {
-  test("without a word, TLS 1.2 and what OpenSSL offers", () => {
+  test("by default, TLS 1.2 and what OpenSSL offers", () => {
     const { minVersion, ciphers, ecdhCurve } = tlsOptions(none);
     assert.deepEqual([minVersion, ciphers, ecdhCurve], ["TLSv1.2", undefined, undefined]);
   });

@@ -30,7 +30,7 @@ const curves: Readonly<Record<number, string>> = {
 /** Not a matter of choice: a connection of TLS 1.3 may use any of them. */
 const modern = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"];
 
-const cipherWords: Readonly<Record<string, string>> = {
+const cipherNames: Readonly<Record<string, string>> = {
   AES_128_CBC_SHA: "AES128-SHA",
   AES_128_CBC_SHA256: "AES128-SHA256",
   AES_128_GCM_SHA256: "AES128-GCM-SHA256",
@@ -73,7 +73,7 @@ function opensslName(suite: string, index: number): string {
 
 function converted(suite: string): string | undefined {
   const [, exchange, cipher] = /^TLS_(ECDHE_ECDSA|ECDHE_RSA|RSA)_WITH_(\w+)$/.exec(suite) ?? [];
-  const word = cipherWords[cipher ?? ""];
+  const word = cipherNames[cipher ?? ""];
   if (word === undefined) return undefined;
   return exchange === "RSA" ? word : `${exchange?.replace("_", "-")}-${word}`;
 }

@@ -32,10 +32,10 @@ test("of callers who are known, the trace goes on", async () => {
     [span.name, span.kind, span.traceId, span.parentId, span.links],
     ["/pods", "server", theirs.traceId, theirs.spanId, []],
   );
-  assert.equal(span.attributes["url.path"], "/pods", "what is asked for is not told in full");
+  assert.equal(span.attributes["url.path"], "/pods", "the query is left out");
 });
 
-test("of anybody else it is only pointed to", async () => {
+test("for other callers it is only a link", async () => {
   const { span } = await serve(false, async () => {});
   assert.equal(span.parentId, undefined);
   assert.notEqual(span.traceId, theirs.traceId);
@@ -49,7 +49,7 @@ test("a header that makes no sense is none", async () => {
 
 for (const [name, error, status, failed] of [
   ["a refusal", new HttpError(404, "not here"), 404, undefined],
-  ["a fault of ours that is told as one", new HttpError(500, "broken"), 500, "broken"],
+  ["an internal error that is reported as one", new HttpError(500, "broken"), 500, "broken"],
 ] as const)
   test(`${name} is thrown on, with its status in the span`, async () => {
     const { span, thrown } = await serve(true, async () => {

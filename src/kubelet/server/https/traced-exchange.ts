@@ -5,11 +5,14 @@ import type { Exchange } from "../route.ts";
 
 export interface ServerTracing {
   readonly tracer: Tracer;
-  /** Callers are known: what they say of a trace is believed. Otherwise each request begins its own, with a link to theirs. */
+  /**
+   * Callers are authenticated: their trace context is trusted. Otherwise each request starts its own, with a link to
+   * theirs.
+   */
   readonly trustsCallers: boolean;
 }
 
-/** A request to a route as a span, with what was asked for by whom as far as headers tell. */
+/** A request to a route as a span, with target and caller as far as headers show them. */
 export async function tracedExchange(
   { tracer, trustsCallers }: ServerTracing,
   route: string,
@@ -21,7 +24,7 @@ export async function tracedExchange(
   const agent = request.headers["user-agent"];
   const options = {
     kind: "server" as const,
-    // What the connection was made in has nothing to do with what is asked for on it.
+    // The context of the connection has nothing to do with the requests on it.
     ...(trustsCallers && theirs ? { parent: theirs } : { isRoot: true, links: theirs ? [theirs] : [] }),
     attributes: {
       "server.address": "kubelet",

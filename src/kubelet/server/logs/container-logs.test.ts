@@ -156,7 +156,7 @@ test("pods, containers and options that do not exist are refused", async (t) => 
   assert.match(await answer.text(), /^failed to try resolving symlinks in path /);
 });
 
-test("a follower is answered at once, hears what comes, and its end with the container's", async (t) => {
+test("a follower gets its response immediately, receives new lines, and ends with the container", async (t) => {
   const { url, log } = await setUp(t, running);
   const answer = await fetch(url("follow=true"));
   assert.equal(answer.status, 200);

@@ -12,11 +12,11 @@ import { streamLog } from "./stream-log.ts";
 /** What the runtime has of a container that has a log. */
 export interface LoggedContainer {
   readonly logPath: string;
-  /** True as long as it may say more. */
+  /** True as long as it may write more. */
   readonly running: boolean;
 }
 
-/** What is asked of the rest of the agent. */
+/** What is needed from the rest of the agent. */
 export interface LoggedPods {
   pod(namespace: string, name: string): Pod | undefined;
   status(pod: Pod): PodStatus | undefined;
@@ -34,7 +34,7 @@ export interface ContainerLogsOptions {
   readonly logger: Logger;
 }
 
-/** `GET /containerLogs/{namespace}/{pod}/{container}`: what `kubectl logs` asks for. */
+/** `GET /containerLogs/{namespace}/{pod}/{container}`: the request of `kubectl logs`. */
 export function containerLogs(options: ContainerLogsOptions): Route {
   return {
     method: "GET",
@@ -54,7 +54,7 @@ async function answer(exchange: Exchange, options: ContainerLogsOptions): Promis
   const begin = () => {
     if (response.headersSent) return;
     response.writeHead(200, { "content-type": "text/plain; charset=utf-8" });
-    // A follower hears at once that it may wait.
+    // A follower gets the headers immediately.
     response.flushHeaders();
   };
   try {
@@ -90,18 +90,18 @@ function planLog({ params, query }: Exchange, { pods, splitStreams, clock }: Con
   const missing = ["pod", "container", "namespace"].find((name) => !params[name]);
   if (missing) return { status: 400, message: `{"message": "Missing ${missingNames[missing]}."}` };
   const { namespace = "", pod: podName = "", container = "" } = params;
-  const asked = parseLogQuery(query, { now: clock.wall(), splitStreams });
-  if ("status" in asked) return asked;
+  const logQuery = parseLogQuery(query, { now: clock.wall(), splitStreams });
+  if ("status" in logQuery) return logQuery;
   const pod = pods.pod(namespace, podName);
   if (!pod) return { status: 404, message: `pod "${podName}" does not exist` };
   if (!hasContainer(pod, container))
     return { status: 404, message: `container "${container}" not found in pod "${podName}"` };
-  const choice = chooseLogContainer(podName, pods.status(pod) ?? pod.status, container, asked.previous);
+  const choice = chooseLogContainer(podName, pods.status(pod) ?? pod.status, container, logQuery.previous);
   if ("refusal" in choice) return { status: 400, message: choice.refusal };
   const id = choice.id.replace(/^[^:]*:\/\//, "");
   const found = pods.container(pod, id);
   if (!found?.logPath) return { status: 400, message: `unable to retrieve container logs for ${choice.id}` };
-  return { pod, id, logPath: found.logPath, query: asked };
+  return { pod, id, logPath: found.logPath, query: logQuery };
 }
 
 const missingNames: Record<string, string> = {

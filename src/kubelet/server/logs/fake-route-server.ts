@@ -16,7 +16,7 @@ export interface RouteServer {
   readonly faults: string[];
 }
 
-/** Serves routes over plain HTTP to anybody: for tests of one route at a time. */
+/** Serves routes over plain HTTP without authorization: for tests of one route at a time. */
 export async function serveRoutes(t: TestContext, routes: readonly Route[]): Promise<RouteServer> {
   const table = new RouteTable(routes);
   const faults: string[] = [];

@@ -68,7 +68,7 @@ test("the log of a container that has ended is read to its end, across files", a
   assert.equal(text(), "one\ntwo\n");
 });
 
-test("a piece of a line is sent at once; its time is said once", async (t) => {
+test("a piece of a line is sent immediately; its time is sent once", async (t) => {
   const { log, follow, until, text } = setUp(t, { timestamps: true });
   const at = Date.UTC(2026, 0, 1);
   void follow();
@@ -165,7 +165,7 @@ test("what is written to the old file after the new one is there comes before th
 
 test("a row that was written just before the old file was closed is not left behind", async (t) => {
   let rotation: ReturnType<FakeLog["beginRotation"]> | undefined;
-  // Asked for when the new file was seen, and before it is asked who still writes to the old one.
+  // Read when the new file was seen, and before the writers of the old one are checked.
   const clock: Clock = {
     ...systemClock,
     monotonic: () => {
@@ -245,7 +245,7 @@ test("a file that was removed before it could be read is skipped, and the next a
   await until(() => got.join("") === "0\n1\n3\n4\n");
 });
 
-test("a log that is emptied in place begins anew", async (t) => {
+test("a log that is truncated in place starts again", async (t) => {
   const { log, follow, until, text } = setUp(t);
   log.row("a long line that was there before");
   void follow();

@@ -12,7 +12,7 @@ import { WakeUp } from "./wake-up.ts";
 
 /** Who writes the log that is followed. */
 export interface LogWriterState {
-  /** False when the container has ended: all that it said is in its log then. */
+  /** False when the container has terminated: all its output is in its log then. */
   isRunning(): boolean;
   /** Calls back whenever that may have changed; the returned function ends it. */
   onChange(listener: () => void): () => void;
@@ -31,19 +31,19 @@ export interface FollowOptions {
   readonly clock: Clock;
 }
 
-/** Finds what the kernel did not tell of. */
+/** Finds changes that inotify missed. */
 const rescanMs = 5000;
 /** Without the kernel's help. */
 const pollMs = 500;
-/** How long a runtime may write to a file after the next one is there, and how often it is asked. */
+/** How long a runtime may write to a file after the next one exists, and how often it is checked. */
 const mostHandoverMs = 2000;
 const handoverPollMs = 20;
-/** Of each follower; what a container says in a moment fits. */
+/** Of each follower; the output of a moment fits. */
 const bufferBytes = 16 * 1024;
 
 /**
- * Sends what is added to a log until its container has ended, across rotations: a file is left for the next one only when
- * nobody writes to it any more, and all of it was read.
+ * Sends what is added to a log until its container has terminated, across rotations: a file is left for the next one
+ * only when it has no writer any more, and all of it was read.
  */
 export async function followLog(options: FollowOptions): Promise<void> {
   const { path, writer, signal, clock } = options;
@@ -110,7 +110,10 @@ class Follower {
     return joiner.full ? "full" : "end";
   }
 
-  /** Mostly there is one row more, and many may follow: so this asks the kernel once, where asking for the size takes three calls. */
+  /**
+   * Mostly there is one row more, and many may follow: so this takes one system call, where reading the size takes
+   * three.
+   */
   async #readPlain(file: FileHandle): Promise<boolean> {
     const { splitter } = this.#o;
     for (let isFirst = true; ; isFirst = false) {
@@ -121,7 +124,7 @@ class Follower {
         continue;
       }
       if (!isFirst || (await file.stat()).size >= this.#at) return false;
-      // Cut short by somebody who copies logs and empties them: it begins anew.
+      // Truncated by a tool that copies logs and truncates them: it starts again.
       splitter.restart();
       this.#at = 0;
     }

@@ -2,7 +2,7 @@ import type { LogPiece, LogStream } from "./log-row.ts";
 import { type LogTime, OlderThan, shownTime } from "./log-time.ts";
 
 export interface LineOptions {
-  /** Only this one; both unless told. */
+  /** Only this one; default both. */
   readonly stream?: LogStream;
   /** Lines that began earlier are left out. */
   readonly since?: LogTime;
@@ -49,7 +49,7 @@ export class LineJoiner {
     if (this.#open === undefined && this.#held.length > 0) this.#release((held) => this.push(held));
   }
 
-  /** The end of what there is: nobody knows when more comes. */
+  /** The end of the data: it is unknown when more comes. */
   settle(): void {
     if (this.#held.length === 0) return;
     this.#release((held) => this.#add(held));

@@ -4,8 +4,8 @@ import { errnoOf } from "../../../lib/base/errors.ts";
 import { closeLog, headOf, type OpenLog, openLog, openRotated, rotatedLogs } from "./log-files.ts";
 
 /**
- * Where in a log of several files one is, and which file comes next. Files are told apart by inode: one that is open keeps
- * its own, whatever it is called meanwhile.
+ * The position in a log of several files, and the next file. Files are distinguished by inode: an open one keeps its
+ * own, whatever its name is meanwhile.
  */
 export class LogChain {
   readonly #path: string;
@@ -26,7 +26,7 @@ export class LogChain {
   /** The file that follows, if there is one; `advance` goes there. */
   async next(): Promise<{ log: OpenLog; name: string } | undefined> {
     for (;;) {
-      // Asked for first: a log that is rotated after this is among the rotated ones, or still this one.
+      // Read first: a log that is rotated after this is among the rotated ones, or still this one.
       const current = await inodeOf(this.#path);
       if (current !== undefined && this.#log.kind === "plain" && this.#log.ino === current) return undefined;
       const names = (await rotatedLogs(this.#path)).filter((name) => name > this.#name);

@@ -64,7 +64,7 @@ export async function closeLog(log: OpenLog): Promise<void> {
 }
 
 /**
- * The content from a position on, up to `end` or what there is. A chunk is good until the next one is asked for: it is
+ * The content from a position on, up to `end` or what there is. A chunk is valid until the next one is requested: it is
  * read into the same memory.
  */
 export async function* readLog(log: OpenLog, from: number, end?: number): AsyncGenerator<Buffer> {
@@ -97,7 +97,7 @@ async function* unpacked(path: string, from: number): AsyncGenerator<Buffer> {
       skip = Math.max(0, skip - chunk.length);
     }
   } catch (error) {
-    // One that is damaged has nothing more to tell; the newer ones have. It may have been removed, too.
+    // A damaged one has no more data; the newer ones have. It may have been removed, too.
     const code = errnoOf(error) ?? "";
     if (!code.startsWith("Z_") && code !== "ENOENT") throw error;
   } finally {
@@ -106,7 +106,7 @@ async function* unpacked(path: string, from: number): AsyncGenerator<Buffer> {
   }
 }
 
-/** Its first bytes: with a time to the nanosecond in them, they tell logs of one container apart. */
+/** Its first bytes: with a time to the nanosecond in them, they distinguish logs of one container. */
 export async function headOf(log: OpenLog): Promise<Buffer> {
   if (log.kind === "plain") {
     const head = Buffer.alloc(headBytes);

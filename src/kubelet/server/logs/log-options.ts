@@ -2,7 +2,7 @@ import { epochMs, type WallTime } from "../../../lib/base/time.ts";
 import type { LogStream } from "./log-row.ts";
 import { type LogTime, parseLogTime } from "./log-time.ts";
 
-/** What of a container's log is asked for. */
+/** What of a container's log is requested. */
 export interface LogQuery {
   readonly follow: boolean;
   readonly previous: boolean;
@@ -50,7 +50,7 @@ export function parseLogQuery(
   };
 }
 
-/** Old clients say `tail`, which wins, and "all" for no limit. */
+/** Old clients use `tail`, which wins, and "all" for no limit. */
 function tailOf(query: URLSearchParams): string | null {
   const tail = query.get("tail");
   if (!tail) return query.get("tailLines");

@@ -13,7 +13,7 @@ export interface LogPiece {
   readonly at: number;
 }
 
-/** What a row says before its text. */
+/** The header of a row. */
 export interface RowHead {
   readonly stream: LogStream;
   readonly partial: boolean;
@@ -51,7 +51,7 @@ export function readHead(bytes: Buffer, start: number, end: number): RowHead | u
   return { stream, partial, textAt: tagsEnd + 1, stamp: () => bytes.toString("latin1", start, stampEnd) };
 }
 
-/** "stdout " or "stderr ": told apart by their fourth letter, then compared in full. */
+/** "stdout " or "stderr ": distinguished by their fourth letter, then compared in full. */
 function streamAt(bytes: Buffer, at: number): LogStream | undefined {
   const stream = bytes[at + 3] === 111 ? "stdout" : "stderr";
   for (let i = 0; i < stream.length; i++) if (bytes[at + i] !== stream.charCodeAt(i)) return undefined;

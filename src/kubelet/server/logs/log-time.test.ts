@@ -31,7 +31,7 @@ test("times are shown with nine digits", () => {
     assert.equal(shownTime(text), expected);
 });
 
-test("the quick look at a row's time says the same as the close one", () => {
+test("the quick check of a row's time equals the exact one", () => {
   const base = Date.UTC(2026, 0, 1);
   const part = fc.record({
     ms: fc.integer({ min: -4000, max: 4000 }),

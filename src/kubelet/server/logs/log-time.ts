@@ -47,8 +47,8 @@ export function shownTime(text: string): string {
 }
 
 /**
- * Tells which rows are older than a moment. Of most rows the date and time of day in their text say so: only those of the
- * same second are looked at more closely.
+ * Determines which rows are older than a moment. For most rows the date and time of day in their text decide: only
+ * those of the same second are parsed.
  */
 export class OlderThan {
   readonly #moment: LogTime;

@@ -13,7 +13,7 @@ const mostJsonBytes = 4 * 1024 * 1024;
 /** Rows that are noted at once of a file that can only be read forwards. */
 const mostNotes = 64 * 1024;
 
-/** Tells the search the rows of a file from its end on, until it has enough. */
+/** Passes the rows of a file to the search from its end on, until it has enough. */
 export async function searchLog(search: TailSearch, log: OpenLog, file: number, end: number): Promise<void> {
   if (log.kind === "plain") await searchBackwards(search, log.file, file, end);
   else await searchNotes(search, log, file);

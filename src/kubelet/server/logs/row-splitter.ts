@@ -41,12 +41,14 @@ export class RowSplitter {
     this.#giveLong();
   }
 
-  /** Nothing follows in this file. What is there of a last row is given; `ends` says whether its line ends there, too. */
+  /**
+   * Nothing follows in this file. What is there of a last row is returned; `ends` is whether its line ends there, too.
+   */
   end({ ends }: { ends: boolean }): void {
     if (this.midRow) this.#endCarried(none, ends);
   }
 
-  /** Another file begins, or the same one anew. */
+  /** Another file begins, or the same one again. */
   restart(): void {
     this.#carry = none;
     this.#long = undefined;
@@ -77,7 +79,7 @@ export class RowSplitter {
     if (row.length < (isJson ? mostJsonBytes : mostRowBytes)) return;
     let textAt = 0;
     if (this.#long === undefined) {
-      // Its time is asked for later, when the buffer may have other things in it.
+      // Its time is parsed later, when the buffer may have other content.
       const head = readHead(Buffer.from(row.subarray(0, mostHeadBytes)), 0, mostHeadBytes);
       this.#long = head ?? null;
       textAt = head?.textAt ?? 0;

@@ -83,7 +83,7 @@ test("any log in any number of files shows what a reader of all of it would, for
     fc.asyncProperty(
       fc.array(event, { maxLength: 60 }),
       fc.array(options, { minLength: 3, maxLength: 3 }),
-      async (events, asked) => {
+      async (events, logQuery) => {
         const log = new FakeLog();
         try {
           const rows: FakeRow[] = [];
@@ -99,7 +99,7 @@ test("any log in any number of files shows what a reader of all of it would, for
               log.compress(plain.shift()!);
             }
           }
-          for (const { sinceMs, ...rest } of asked) {
+          for (const { sinceMs, ...rest } of logQuery) {
             const since = sinceMs === undefined ? {} : { since: { ms: begin + sinceMs, nanos: 0 } };
             const text = await log.read({ ...rest, ...since });
             const oracle = expected(rows, { ...rest, ...(sinceMs !== undefined && { sinceMs }) });

@@ -206,7 +206,7 @@ test("a log is found behind a link", async (t) => {
   assert.deepEqual(parts, ["x\n"]);
 });
 
-test("a log that is not there is told by its path", async (t) => {
+test("a missing log is reported with its path", async (t) => {
   const log = fakeLog(t);
   rmSync(log.path);
   await assert.rejects(log.read(), {
@@ -217,7 +217,7 @@ test("a log that is not there is told by its path", async (t) => {
 test("since looks into no file that was last written to before", async (t) => {
   const log = fakeLog(t);
   const now = Date.UTC(2026, 5, 1);
-  // Its rows would be shown, if anybody looked.
+  // Its rows would be shown, if they were read.
   log.row("not looked at", { at: now });
   const skipped = log.rotate();
   log.row("old", { at: now - 60_000 });

@@ -12,7 +12,7 @@ import { isEarlier, type LogPlace, type LogStarts, TailSearch } from "./tail-sea
 
 export interface StreamLogOptions extends LineOptions {
   readonly tailLines?: number;
-  /** Goes on as long as somebody writes. */
+  /** Continues as long as there is a writer. */
   readonly follow?: LogWriterState | undefined;
   /** Called when it is clear that there is a log. */
   readonly begin?: () => void;
@@ -127,7 +127,7 @@ class Reading {
     else if (!this.#o.follow && this.splitter.midRow) await this.#endRow(log);
   }
 
-  /** The size of the log was asked for while a row was being written: the rest of it belongs to it. */
+  /** The size of the log was read while a row was being written: the rest of it belongs to it. */
   async #endRow(log: OpenLog): Promise<void> {
     for await (const chunk of readLog(log, this.#end.offset)) {
       const end = chunk.indexOf(10);

@@ -13,8 +13,8 @@ export type LogStarts = Readonly<Record<LogStream, LogPlace>>;
 const mostApart = 256 * 1024;
 
 /**
- * Finds where the last lines begin, being told the rows of a log from its end on. A line counts where it ends. Since the
- * pieces of lines of both streams may be mixed, each stream has a beginning of its own.
+ * Finds where the last lines begin, given the rows of a log from its end on. A line counts where it ends. Since the
+ * pieces of lines of both streams may be mixed, each stream has its own start.
  */
 export class TailSearch {
   readonly #lines: number;

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../lib/base/clock.ts";
 import { abortError } from "../../../lib/base/errors.ts";
 
-/** A bell that is not missed: what rings while nobody waits is heard by the next one who does. */
+/** A wake-up that is not missed: a signal without a waiter is received by the next one who waits. */
 export class WakeUp {
   readonly #clock: Clock;
   readonly #signal: AbortSignal;

@@ -60,7 +60,7 @@ test("a manifest is put, shown, listed and deleted", async (t) => {
   assert.equal((await call("GET", "/manifests/web")).status, 404);
 });
 
-test("each refusal has its status, says what is wrong, and changes nothing", async (t) => {
+test("each refusal has its status, names the problem, and changes nothing", async (t) => {
   const { call, store, server } = await setUp(t);
   await call("PUT", "/manifests/a", podManifest("a"));
   const noImage = Buffer.from(

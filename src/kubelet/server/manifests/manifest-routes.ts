@@ -9,7 +9,7 @@ import type { ManifestProblem, ManifestStore, StoredManifest } from "./manifest-
 
 export interface ManifestRoutesOptions {
   readonly store: ManifestStore;
-  /** The largest manifest that is taken; 1 MiB unless told. */
+  /** The largest accepted manifest; default 1 MiB. */
   readonly mostBytes?: number;
 }
 
@@ -71,8 +71,8 @@ async function put(exchange: Exchange, store: ManifestStore, mostBytes: number):
   if (wrong) throw new HttpError(400, `manifest "${name}": invalid name: ${wrong}\n`);
   checkType(request.headers);
   const bytes = await readBody(request, mostBytes, signal);
-  // Half a body is no manifest, however well it reads. With HTTP/2 it ends like a whole one when the caller goes, and that the
-  // caller has gone is told a moment later.
+  // Half a body is no manifest, even if it parses. With HTTP/2 it ends like a complete one when the caller disconnects,
+  // and the disconnect is reported a moment later.
   await setImmediate();
   if (signal.aborted || request.aborted || isShort(request.headers["content-length"], bytes))
     throw new HttpError(400, "the body ended early\n");
@@ -80,7 +80,7 @@ async function put(exchange: Exchange, store: ManifestStore, mostBytes: number):
   switch (result.kind) {
     case "invalid": {
       const { problems } = result;
-      const message = problems.map((problem) => told(name, problem)).join("\n");
+      const message = problems.map((problem) => describeProblem(name, problem)).join("\n");
       return replyJson(response, { message, problems: problems.map(plain) }, 422);
     }
     case "conflict": {
@@ -101,7 +101,7 @@ async function put(exchange: Exchange, store: ManifestStore, mostBytes: number):
   }
 }
 
-/** What HTTP tools say of a file when nobody has told them what it is counts as nothing said. */
+/** The default content type of HTTP tools for an unknown file counts as none. */
 const types =
   /^(?:(?:application|text)\/(?:x-|vnd\.[\w.-]+\+)?(?:yaml|json)|text\/plain|application\/octet-stream|application\/x-www-form-urlencoded)$/;
 
@@ -114,8 +114,8 @@ function checkType(headers: IncomingHttpHeaders): void {
     throw new HttpError(415, `content-encoding "${encoding}": a manifest is sent as it is\n`);
 }
 
-function isShort(told: string | undefined, bytes: Uint8Array): boolean {
-  return told !== undefined && Number(told) !== bytes.length;
+function isShort(describeProblem: string | undefined, bytes: Uint8Array): boolean {
+  return describeProblem !== undefined && Number(describeProblem) !== bytes.length;
 }
 
 async function remove({ params, response }: Exchange, store: ManifestStore): Promise<void> {
@@ -129,7 +129,7 @@ function notFound(name: string): HttpError {
 }
 
 /** `web:7: spec.containers[0].image: Required value` */
-function told(name: string, { line, field, message }: ManifestProblem): string {
+function describeProblem(name: string, { line, field, message }: ManifestProblem): string {
   return `${name}${line ? `:${line}` : ""}: ${field ? `${field}: ` : ""}${message}`;
 }
 

@@ -45,7 +45,7 @@ test("what was put is there after the next start, and what was removed is not", 
   assert.deepEqual(await again.read("a"), podManifest("a", "img:2"));
 });
 
-test("a bad manifest changes nothing and says which field", async (t) => {
+test("an invalid manifest changes nothing and the error names the field", async (t) => {
   const dir = folder(t);
   const store = await opened(dir);
   await store.put("a", podManifest("a"));
@@ -120,7 +120,7 @@ test("nothing is made on the disk before there is something to keep", async (t) 
   assert.equal(statSync(dir).mode & 0o777, 0o700);
 });
 
-test("a pod that another source has is refused, and says whose it is", async (t) => {
+test("a pod that another source has is refused, and the error names the source", async (t) => {
   const store = await opened(folder(t), {
     takenBy: (pod) => (pod.metadata.name === "web-node" ? "file" : undefined),
   });
@@ -132,7 +132,7 @@ test("a pod that another source has is refused, and says whose it is", async (t)
   assert.equal((await store.put("a", podManifest("other"))).kind, "created");
 });
 
-test("a change that is asked for before the folder was read waits, and what was there before it counts", async (t) => {
+test("a change before the directory was read waits, and existing manifests count", async (t) => {
   const dir = folder(t);
   await (await opened(dir)).put("a", podManifest("a"));
   const store = new ManifestStore({ dir, decode: decodeJson, logger: silentLogger });
@@ -143,7 +143,7 @@ test("a change that is asked for before the folder was read waits, and what was 
   assert.equal(await removed, true);
 });
 
-test("a removal that may not have reached the disk is made again when it is asked for again", async (t) => {
+test("a removal that may not have reached the disk is done again when it is requested again", async (t) => {
   const dir = folder(t);
   const store = await opened(dir);
   await store.put("a", podManifest("a"));
@@ -162,7 +162,7 @@ test("a removal that may not have reached the disk is made again when it is aske
   assert.equal(again.mock.callCount(), 1, "and no more after that");
 });
 
-test("a put that may not have reached the disk is made again when it is asked for again", async (t) => {
+test("a put that may not have reached the disk is done again when it is requested again", async (t) => {
   const dir = folder(t);
   const store = await opened(dir);
   await store.put("a", podManifest("a"));
@@ -177,7 +177,7 @@ test("a put that may not have reached the disk is made again when it is asked fo
   assert.equal((await store.put("a", podManifest("a", "img:2"))).kind, "unchanged");
 });
 
-test("a thousand puts and removals, many at once, end in what was asked for last, across restarts", async (t) => {
+test("a thousand puts and removals, many at once, end in what was requested last, across restarts", async (t) => {
   const dir = folder(t);
   const random = seeded(7);
   const expected: Record<string, string> = {};

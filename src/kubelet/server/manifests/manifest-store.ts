@@ -11,7 +11,7 @@ export interface ManifestProblem {
   readonly message: string;
 }
 
-/** Makes pods of a manifest, or says all that is wrong with it. */
+/** Creates the pods of a manifest, or returns all validation errors. */
 export type DecodeManifest = (
   name: string,
   bytes: Uint8Array,
@@ -24,9 +24,9 @@ export interface ManifestStoreOptions {
   readonly dir: string;
   readonly decode: DecodeManifest;
   readonly logger: Logger;
-  /** Who else has a pod of this name, "file" say: then it is not put. */
+  /** The other source that has a pod of this name, for example "file": then it is not put. */
   readonly takenBy?: (pod: Pod) => string | undefined;
-  /** How many there may be; 1000 unless told. */
+  /** The maximum number; default 1000. */
   readonly mostManifests?: number;
 }
 
@@ -37,7 +37,7 @@ export type PutResult =
       readonly warnings: readonly ManifestProblem[];
     }
   | { readonly kind: "invalid"; readonly problems: readonly ManifestProblem[] }
-  /** One of its pods is somebody else's. */
+  /** One of its pods belongs to another source. */
   | { readonly kind: "conflict"; readonly pod: string; readonly holder: string }
   | { readonly kind: "full"; readonly most: number };
 
@@ -155,11 +155,11 @@ export class ManifestStore {
     return { kind: before ? "replaced" : "created", pods, warnings };
   }
 
-  /** A change that nobody can vouch for may still have been made: what counts is what is on the disk. */
+  /** An unacknowledged change may still have been made: what counts is what is on disk. */
   async #failed(name: string, error: unknown): Promise<never> {
     this.#unsure.add(name);
     const file = await this.#folder.read(name).catch(() => {
-      throw error; // nobody knows: what was is still wanted
+      throw error; // unknown: the previous state is still desired
     });
     const known = this.#manifests.get(name);
     if (file && digestOf(file.bytes) !== known?.digest)

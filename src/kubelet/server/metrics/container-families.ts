@@ -184,7 +184,7 @@ export function labelsOf({ id, name, image, namespace, pod, container }: Contain
   return { id, name, image, namespace, pod, container };
 }
 
-/** What cAdvisor tells of cgroups. Undefined rows: they could not be read. */
+/** The cAdvisor metrics of cgroups. Undefined rows: they could not be read. */
 export function containerFamilies(rows: readonly ContainerRow[] | undefined): Family[] {
   const families = rules.map(({ name, help, type, timed, values }) => ({
     name,

@@ -22,7 +22,7 @@ const awkward: Family[] = [
     ],
   },
   { name: "a", help: "", type: "gauge", samples: [{ labels: {}, value: Number.POSITIVE_INFINITY }] },
-  { name: "c", help: "nothing to say", type: "gauge", samples: [] },
+  { name: "c", help: "no samples", type: "gauge", samples: [] },
   { name: "d", help: "no number", type: "untyped", samples: [{ labels: {}, value: Number.NaN }] },
 ];
 
@@ -88,7 +88,7 @@ describe("what the strict reader refuses", () => {
     ["the same sample twice", `${head}a 1\na 2\n`, /told twice/],
     ["other labels", `${head}a 1\na{b="c"} 2\n`, /other labels/],
     ["a quote in a value", `${head}a{b="c"d"} 2\n`, /do not end/],
-    ["words for numbers", `${head}a one\n`, /bad number/],
+    ["names for numbers", `${head}a one\n`, /bad number/],
     ["an escape that there is not", `${head}a{b="\\t"} 1\n`, /bad value/],
     ["blank lines", `${head}\na 1\n`, /neither/],
     [
@@ -117,7 +117,7 @@ describe("which format", () => {
   ];
   for (const [accept, format] of table)
     it(`${accept}: ${format}`, () => assert.equal(formatFor(accept), format));
-  it("gzip if it is asked for", () => {
+  it("gzip if it is requested", () => {
     assert.equal(takesGzip("gzip, deflate"), true);
     assert.equal(takesGzip("gzip;q=0"), false);
     assert.equal(takesGzip(undefined), false);

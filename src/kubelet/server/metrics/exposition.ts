@@ -22,7 +22,7 @@ export interface Family {
 
 export type Format = "text" | "openmetrics";
 
-/** In the order of names, without those that have nothing to say. */
+/** In the order of names, without those that have no samples. */
 export function exposition(families: readonly Family[], format: Format): string {
   const parts = families
     .filter(({ samples }) => samples.length > 0)

@@ -75,10 +75,10 @@ const row: ContainerRow = {
   layer: { device: "/dev/vda", usedBytes: 12_288, inodesUsed: 6, space },
 };
 
-const nobody = { name: "", image: "", namespace: "", pod: "", container: "" };
+const noContainer = { name: "", image: "", namespace: "", pod: "", container: "" };
 
 export const fakeRows: readonly ContainerRow[] = [
-  { id: "/", ...nobody, time: row.time, startedAt: wallTime(0), usage, network },
+  { id: "/", ...noContainer, time: row.time, startedAt: wallTime(0), usage, network },
   row,
   { ...row, id: "/kubepods/podu/s1", name: "s1", container: "", network },
 ];

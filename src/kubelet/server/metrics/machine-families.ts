@@ -22,7 +22,7 @@ export function machineFamilies(machine: MachineInfo, version: string): Family[]
   return [
     {
       name: "cadvisor_version_info",
-      help: "What is told of cgroups, and by what",
+      help: "Version of the kernel, the OS and the agent that collects cgroup metrics",
       type: "gauge",
       samples: [
         {

@@ -5,16 +5,16 @@ export const contentTypes: Readonly<Record<Format, string>> = {
   openmetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8; escaping=underscores",
 };
 
-interface Wish {
+interface Preference {
   readonly type: string;
   readonly q: number;
 }
 
 /** OpenMetrics for those that like it at least as much as plain text, and name it; plain text for all others. */
 export function formatFor(accept: string | undefined): Format {
-  const wishes = parse(accept ?? "");
+  const preferences = parse(accept ?? "");
   const quality = (...types: string[]) =>
-    Math.max(0, ...wishes.filter(({ type }) => types.includes(type)).map(({ q }) => q));
+    Math.max(0, ...preferences.filter(({ type }) => types.includes(type)).map(({ q }) => q));
   const open = quality("application/openmetrics-text");
   return open > 0 && open >= quality("text/plain") ? "openmetrics" : "text";
 }
@@ -23,7 +23,7 @@ export function takesGzip(acceptEncoding: string | undefined): boolean {
   return parse(acceptEncoding ?? "").some(({ type, q }) => (type === "gzip" || type === "*") && q > 0);
 }
 
-function parse(header: string): Wish[] {
+function parse(header: string): Preference[] {
   return header.split(",").flatMap((part) => {
     const [type = "", ...parameters] = part.split(";").map((text) => text.trim().toLowerCase());
     if (type === "") return [];

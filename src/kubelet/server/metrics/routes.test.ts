@@ -12,7 +12,7 @@ after(() => {
   for (const server of servers) server.close();
 });
 
-/** The routes over HTTP, without whoever asks who may call them. */
+/** The routes over HTTP, without authorization. */
 async function serve(_: TestContext, over: Partial<MetricsRoutesOptions> = {}) {
   const routes = metricsRoutes(fakeMetricsOptions(over));
   const server = createServer((request, response) => {
@@ -35,13 +35,13 @@ async function serve(_: TestContext, over: Partial<MetricsRoutesOptions> = {}) {
 }
 
 describe("metrics over HTTP", () => {
-  it("who may read them is asked for nodes/metrics and nodes/stats", () => {
-    const asked = metricsRoutes(fakeMetricsOptions()).map((route) => [
+  it("nodes/metrics and nodes/stats are the permissions to read them", () => {
+    const permissions = metricsRoutes(fakeMetricsOptions()).map((route) => [
       `${route.method} ${route.path}`,
       route.attributes({}).verb,
       ...route.attributes({}).subresources,
     ]);
-    assert.deepEqual(asked, [
+    assert.deepEqual(permissions, [
       ["GET /metrics", "get", "metrics"],
       ["GET /metrics/cadvisor", "get", "metrics"],
       ["GET /metrics/resource", "get", "metrics"],
@@ -54,8 +54,8 @@ describe("metrics over HTTP", () => {
   });
 
   it("resources: seconds, bytes, and when they were measured", async (t) => {
-    const ask = await serve(t);
-    const { headers, text } = await ask("/metrics/resource");
+    const send = await serve(t);
+    const { headers, text } = await send("/metrics/resource");
     assert.equal(
       headers.get("content-type"),
       "text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
@@ -70,25 +70,25 @@ describe("metrics over HTTP", () => {
     assert.equal(parsed.get("resource_scrape_error")?.samples[0]?.value, 0);
   });
 
-  it("how checks of health came out is told, and begun anew on request", async (t) => {
+  it("results of health checks are exposed, and reset on request", async (t) => {
     const slis = healthSlis();
     for (const ok of [true, true, false]) slis.observe("syncloop", ok);
-    const ask = await serve(t, { sliMetrics: slis.metrics });
-    const told = async () => {
-      const parsed = parsePrometheus((await ask("/metrics/slis")).text);
+    const send = await serve(t, { sliMetrics: slis.metrics });
+    const exposed = async () => {
+      const parsed = parsePrometheus((await send("/metrics/slis")).text);
       const samples = ["kubernetes_healthcheck", "kubernetes_healthchecks_total"].flatMap(
         (name) => parsed.get(name)?.samples ?? [],
       );
       return samples.map(({ labels, value }) => [labels, value]);
     };
     const labels = { name: "syncloop", type: "healthz" };
-    assert.deepEqual(await told(), [
+    assert.deepEqual(await exposed(), [
       [labels, 0],
       [{ ...labels, status: "success" }, 2],
       [{ ...labels, status: "error" }, 1],
     ]);
-    assert.equal((await ask("/metrics/slis", {}, "DELETE")).text, "metrics reset\n");
-    assert.deepEqual(await told(), []);
+    assert.equal((await send("/metrics/slis", {}, "DELETE")).text, "metrics reset\n");
+    assert.deepEqual(await exposed(), []);
   });
 
   it("what cannot be read is an error in the numbers, not of the request", async (t) => {
@@ -100,21 +100,21 @@ describe("metrics over HTTP", () => {
       storage: broken,
       containers: broken,
     };
-    const ask = await serve(t, { stats, disks: broken, process: broken });
-    const resource = parsePrometheus((await ask("/metrics/resource")).text);
+    const send = await serve(t, { stats, disks: broken, process: broken });
+    const resource = parsePrometheus((await send("/metrics/resource")).text);
     assert.deepEqual([...resource.keys()], ["resource_scrape_error"]);
     assert.equal(resource.get("resource_scrape_error")?.samples[0]?.value, 1);
-    const cadvisor = parsePrometheus((await ask("/metrics/cadvisor")).text);
+    const cadvisor = parsePrometheus((await send("/metrics/cadvisor")).text);
     assert.equal(cadvisor.get("container_scrape_error")?.samples[0]?.value, 1);
     assert.equal(cadvisor.get("machine_cpu_cores")?.samples[0]?.value, 2);
-    assert.equal((await ask("/metrics")).status, 200);
-    const summary = await ask("/stats/summary");
+    assert.equal((await send("/metrics")).status, 200);
+    const summary = await send("/stats/summary");
     assert.deepEqual([summary.status, summary.text], [500, "Internal Error: no cgroups"]);
   });
 
   it("cgroups: labels of what runs in them, networks at the sandbox, no unlimited numbers", async (t) => {
-    const ask = await serve(t);
-    const parsed = parsePrometheus((await ask("/metrics/cadvisor")).text);
+    const send = await serve(t);
+    const parsed = parsePrometheus((await send("/metrics/cadvisor")).text);
     const value = (name: string, labels: Record<string, string>) =>
       parsed.get(name)?.samples.find((s) => Object.entries(labels).every(([key, of]) => s.labels[key] === of))
         ?.value;
@@ -154,8 +154,8 @@ describe("metrics over HTTP", () => {
   });
 
   it("/metrics: what is counted, who this is, and volumes of claims", async (t) => {
-    const ask = await serve(t);
-    const parsed = parsePrometheus((await ask("/metrics")).text);
+    const send = await serve(t);
+    const parsed = parsePrometheus((await send("/metrics")).text);
     assert.equal(parsed.get("kubelet_node_name")?.samples[0]?.labels.node, "n");
     assert.equal(parsed.get("process_cpu_seconds_total")?.type, "counter");
     assert.deepEqual(parsed.get("kubelet_volume_stats_used_bytes")?.samples[0]?.labels, {
@@ -185,13 +185,13 @@ describe("metrics over HTTP", () => {
       options.metrics.counter({ name: "measured_total", help: "times that disks were measured" }).inc();
       return options.stats.totals();
     };
-    const ask = await serve(t, { metrics: options.metrics, stats: { ...options.stats, storage } });
-    assert.equal(parsePrometheus((await ask("/metrics")).text).get("measured_total")?.samples[0]?.value, 1);
+    const send = await serve(t, { metrics: options.metrics, stats: { ...options.stats, storage } });
+    assert.equal(parsePrometheus((await send("/metrics")).text).get("measured_total")?.samples[0]?.value, 1);
   });
 
-  it("OpenMetrics and gzip for those who ask for them", async (t) => {
-    const ask = await serve(t);
-    const open = await ask("/metrics/resource", {
+  it("OpenMetrics and gzip for clients that accept them", async (t) => {
+    const send = await serve(t);
+    const open = await send("/metrics/resource", {
       accept: "application/openmetrics-text",
       "accept-encoding": "gzip",
     });
@@ -201,14 +201,14 @@ describe("metrics over HTTP", () => {
     assert.ok(open.text.endsWith("# EOF\n"));
   });
 
-  it("summary: all, or CPU and memory only if just that is asked for", async (t) => {
-    const ask = await serve(t);
-    const all = await ask("/stats/summary");
+  it("summary: all, or CPU and memory only if just that is requested", async (t) => {
+    const send = await serve(t);
+    const all = await send("/stats/summary");
     assert.equal(all.headers.get("content-type"), "application/json");
     assert.deepEqual(JSON.parse(all.text), fakeSummary);
-    assert.deepEqual(JSON.parse((await ask("/stats/summary?only_cpu_and_memory=true")).text).pods, []);
-    assert.deepEqual(JSON.parse((await ask("/stats/summary", {}, "POST")).text), fakeSummary);
+    assert.deepEqual(JSON.parse((await send("/stats/summary?only_cpu_and_memory=true")).text).pods, []);
+    assert.deepEqual(JSON.parse((await send("/stats/summary", {}, "POST")).text), fakeSummary);
     for (const query of ["only_cpu_and_memory=1", "only_cpu_and_memory=true&only_cpu_and_memory=true", "x"])
-      assert.deepEqual(JSON.parse((await ask(`/stats/summary?${query}`)).text), fakeSummary, query);
+      assert.deepEqual(JSON.parse((await send(`/stats/summary?${query}`)).text), fakeSummary, query);
   });
 });

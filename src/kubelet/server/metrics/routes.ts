@@ -26,7 +26,7 @@ export interface MetricsRoutesOptions {
   /** What the agent counts; the probes have a registry and a path of their own. */
   readonly metrics: Metrics;
   readonly probeMetrics: Metrics;
-  /** How the checks of health came out; begun anew on request. */
+  /** The results of the health checks; reset on request. */
   readonly sliMetrics: Metrics;
   readonly stats: {
     summary(): Promise<Summary>;
@@ -60,15 +60,15 @@ export function metricsRoutes(o: MetricsRoutesOptions): Route[] {
     handle: async (exchange) => sendFamilies(exchange, await families()),
   });
   /** A part that fails is left out and logged; the rest is worth having. */
-  const part = async <T>(what: string, ask: () => Promise<T>): Promise<T | undefined> => {
+  const part = async <T>(what: string, collect: () => Promise<T>): Promise<T | undefined> => {
     try {
-      return await ask();
+      return await collect();
     } catch (error) {
       o.logger.error("Failed to collect part of the metrics", { what, err: messageOf(error) });
       return undefined;
     }
   };
-  const listed = async (what: string, ask: () => Promise<Family[]>) => (await part(what, ask)) ?? [];
+  const listed = async (what: string, collect: () => Promise<Family[]>) => (await part(what, collect)) ?? [];
   const registered = () =>
     [o.metrics, o.probeMetrics, o.sliMetrics].flatMap(({ registry }) =>
       registry.getMetricsAsArray().map(({ name }) => name),
@@ -130,8 +130,8 @@ function summaryRoute(method: "GET" | "POST", { stats, logger }: MetricsRoutesOp
     path: "/stats/summary",
     attributes: () => ({ verb: method === "GET" ? "get" : "create", subresources: ["stats"] }),
     async handle(exchange) {
-      const asked = exchange.query.getAll("only_cpu_and_memory");
-      const less = asked.length === 1 && asked[0] === "true";
+      const onlyCpuAndMemory = exchange.query.getAll("only_cpu_and_memory");
+      const less = onlyCpuAndMemory.length === 1 && onlyCpuAndMemory[0] === "true";
       try {
         const summary = await (less ? stats.cpuAndMemory() : stats.summary());
         await send(exchange, 200, "application/json", JSON.stringify(summary, undefined, 1));

@@ -5,8 +5,8 @@ export interface ByteRange {
 }
 
 /**
- * What a Range header asks of a file of that size. Undefined means all of it: there is no such header, or one with several
- * ranges, which a server may leave aside.
+ * The part of a file of that size that a Range header requests. Undefined means all of it: there is no such header, or
+ * one with several ranges, which a server may ignore.
  */
 export function byteRange(header: string | undefined, size: number): ByteRange | undefined | "bad" {
   if (header === undefined) return undefined;

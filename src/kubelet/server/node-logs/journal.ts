@@ -5,7 +5,7 @@ import type { LogQueryOptions } from "./log-query.ts";
 /** More units than this a list does not have. */
 const mostListBytes = 8 * 1024 * 1024;
 
-/** The arguments with which journalctl shows what is asked for. */
+/** The arguments with which journalctl shows what is requested. */
 export function journalArguments(services: readonly string[], options: LogQueryOptions): string[] {
   const { since, until, tailLines, pattern, boot } = options;
   return [

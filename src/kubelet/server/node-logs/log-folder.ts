@@ -14,8 +14,8 @@ export function isNotFound(error: unknown): boolean {
 }
 
 /**
- * Opens what a path leads to below a folder. The kernel sees to it that no link leads out, at whatever moment somebody puts
- * one there; and nothing but files and folders is opened: a pipe would block, a device might do something.
+ * Opens what a path leads to below a directory. The kernel ensures that no link leads out, even if one is created
+ * meanwhile; and nothing but files and directories is opened: a pipe would block, a device might do something.
  */
 export async function openEntry(folder: string, path: string): Promise<FolderEntry> {
   const root = await openRoot(folder);

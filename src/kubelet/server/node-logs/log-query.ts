@@ -1,6 +1,6 @@
 import { isBefore, type LogTime, parseLogTime } from "../logs/log-time.ts";
 
-/** What `/logs/?query=…` asks for: services or one file, and what of their logs. */
+/** The request of `/logs/?query=…`: services or one file, and what of their logs. */
 export interface LogQuery {
   readonly services: readonly string[];
   readonly files: readonly string[];
@@ -19,17 +19,17 @@ const mostTailLines = 100_000;
 const mostServiceLength = 256;
 const mostServices = 4;
 
-/** Undefined if nothing of it is asked for: then the path names a file. */
+/** Undefined if nothing of it is requested: then the path names a file. */
 export function parseLogQuery(
   query: URLSearchParams,
 ): LogQuery | undefined | { readonly problems: string[] } {
   const problems: string[] = [];
-  const asked = query.getAll("query");
+  const queries = query.getAll("query");
   const isFile = (value: string) => /[/\\]/.test(value);
-  const files = asked.filter(isFile);
-  const services = asked.filter((value) => !isFile(value) && value.trim() !== "");
-  if (asked.length > 0 && files.length + services.length === 0)
-    problems.push(invalid("query", asked, "may not be empty"));
+  const files = queries.filter(isFile);
+  const services = queries.filter((value) => !isFile(value) && value.trim() !== "");
+  if (queries.length > 0 && files.length + services.length === 0)
+    problems.push(invalid("query", queries, "may not be empty"));
   const since = time(query, "sinceTime", problems);
   const until = time(query, "untilTime", problems);
   const boot = integer(query, "boot", problems);
@@ -43,7 +43,7 @@ export function parseLogQuery(
     ...(tailLines !== undefined && { tailLines }),
     ...(pattern !== undefined && { pattern }),
   };
-  if (asked.length === 0 && !hasOptions(options)) return undefined;
+  if (queries.length === 0 && !hasOptions(options)) return undefined;
   return { services, files, options };
 }
 

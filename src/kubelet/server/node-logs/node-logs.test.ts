@@ -164,10 +164,10 @@ test("a switch turns all of it off, another the queries", async (t) => {
 
 const journal = `#!/bin/sh
 if [ "$1" = --field ]; then echo kubelet.service; echo ssh.service; exit 0; fi
-echo "$@"; echo trouble >&2; exit \${JOURNAL_EXIT:-0}
+echo "$@"; echo failure >&2; exit \${JOURNAL_EXIT:-0}
 `;
 
-test("services are asked of the journal, and those it does not know of files", async (t) => {
+test("services are queried from the journal, and those it does not know from files", async (t) => {
   const { get, dir, folder } = await setUp(t);
   writeFileSync(join(folder, "web"), "from web\n");
   writeFileSync(join(folder, "app.log"), "from app.log\n");
@@ -185,7 +185,7 @@ test("services are asked of the journal, and those it does not know of files", a
     shown,
     /^--utc --no-pager --output=short-precise --pager-end --lines=3 --unit=kubelet --unit=ssh\n/m,
   );
-  assert.match(shown, /^trouble\n/m);
+  assert.match(shown, /^failure\n/m);
   assert.equal(
     await text("query=web&query=app&query=db&query=nothing"),
     "from web\nfrom app.log\nfrom db/db.log\n\nlog not found for nothing\n",

@@ -15,9 +15,9 @@ export interface NodeLogsOptions {
   readonly enabled: boolean;
   /** enableSystemLogQuery, with the feature gate NodeLogQuery. */
   readonly queries: boolean;
-  /** "/var/log" unless told. */
+  /** Default "/var/log". */
   readonly folder?: string;
-  /** "journalctl" unless told. */
+  /** Default "journalctl". */
   readonly journalctl?: string;
 }
 
@@ -99,16 +99,16 @@ async function answerServices(
 /** As web servers of files do: folders are listed, and have a slash at their end. */
 async function answerPath(exchange: Exchange, folder: string): Promise<void> {
   const { params, request, response } = exchange;
-  const asked = params.path ?? "";
+  const requestedPath = params.path ?? "";
   const [rawPath = "", search] = (request.url ?? "").split("?", 2);
   const hasSlash = rawPath.endsWith("/");
   const redirect = (to: string) =>
     void response.writeHead(301, { location: search === undefined ? to : `${to}?${search}` }).end();
-  const entry = await openEntry(folder, asked).catch((error) => {
+  const entry = await openEntry(folder, requestedPath).catch((error) => {
     if (isNotFound(error)) throw new HttpError(404, "404 page not found\n", { cause: error });
     throw new HttpError(403, "403 Forbidden\n", { cause: error });
   });
-  const name = encodeURIComponent(posix.basename(asked));
+  const name = encodeURIComponent(posix.basename(requestedPath));
   if (entry.kind === "folder" && !hasSlash) return redirect(`${name}/`);
   if (entry.kind === "file" && hasSlash) {
     await entry.file.close();

@@ -62,10 +62,10 @@ function escaped(text: string): string {
 async function serveFile(exchange: Exchange, entry: FolderEntry & { kind: "file" }): Promise<void> {
   const { request, response, signal } = exchange;
   const { file, size, modified } = entry;
-  const asked = isStale(request.headers["if-range"]?.toString(), modified)
+  const requestedRange = isStale(request.headers["if-range"]?.toString(), modified)
     ? undefined
     : request.headers.range;
-  const range = byteRange(asked, size);
+  const range = byteRange(requestedRange, size);
   if (range === "bad")
     throw new HttpError(416, "invalid range: failed to overlap\n", {
       headers: { "content-range": `bytes */${size}` },
@@ -84,7 +84,7 @@ async function serveFile(exchange: Exchange, entry: FolderEntry & { kind: "file"
     for (let at = start; at <= end; ) {
       const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, end + 1 - at));
       const read = await readAt(file, buffer, at);
-      // Cut short since its size was told: the caller must not take what it got for all of it.
+      // Truncated since its size was sent: the caller must not take what it got for all of it.
       if (read < buffer.length) return void response.destroy();
       await writer.write(buffer);
       at += read;
@@ -95,7 +95,7 @@ async function serveFile(exchange: Exchange, entry: FolderEntry & { kind: "file"
   }
 }
 
-/** A part is only of use to somebody who has the rest of the same file. */
+/** A part is only useful to a client that has the rest of the same file. */
 function isStale(ifRange: string | undefined, modified: Date): boolean {
   return ifRange !== undefined && Date.parse(ifRange) !== Math.floor(modified.getTime() / 1000) * 1000;
 }

@@ -34,16 +34,16 @@ export class ServiceLogs {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]);
     const inJournal = await journalServices(this.#command, services, deadline);
     const [native, others] = [true, false].map((is) => services.filter((one) => inJournal.has(one) === is));
-    const say = (text: string) => write(Buffer.from(text));
+    const print = (text: string) => write(Buffer.from(text));
     if (native!.length > 0) {
       const args = journalArguments(native!, options);
       const ended = await runJournal(this.#command, args, deadline, write);
-      if (ended === "missing" && !options.boot) await say("\nerror: journal output not available\n");
+      if (ended === "missing" && !options.boot) await print("\nerror: journal output not available\n");
     }
     if (others!.length === 0) return;
     if (hasOptions(options)) {
       const names = `[${others!.join(" ")}]`;
-      return await say(
+      return await print(
         `\noptions present and query resolved to log files for ${names}\ntry without specifying options\n`,
       );
     }
@@ -51,17 +51,17 @@ export class ServiceLogs {
   }
 
   async #copyFile(service: string, write: Write, signal: AbortSignal): Promise<void> {
-    const say = (text: string) => write(Buffer.from(text));
+    const print = (text: string) => write(Buffer.from(text));
     for (const name of [service, `${service}.log`, `${service}/${service}.log`]) {
       try {
         if (await this.#tryFile(name, write, signal)) return;
       } catch (error) {
         if (isNotFound(error)) continue;
         if (errnoOf(error) === undefined || signal.aborted) throw error;
-        return await say(`\nerror getting log for ${service}: ${messageOf(error)}\n`);
+        return await print(`\nerror getting log for ${service}: ${messageOf(error)}\n`);
       }
     }
-    await say(`\nlog not found for ${service}\n`);
+    await print(`\nlog not found for ${service}\n`);
   }
 
   /** False if it is a folder: the log may be in it. */

@@ -11,7 +11,7 @@ import type { PodResourcesSources } from "./sources.ts";
 type PodResources = MessageInitShape<typeof PodResourcesSchema>;
 type ContainerResources = MessageInitShape<typeof ContainerResourcesSchema>;
 
-/** Init containers that have ended hold nothing: only those that stay are told of, before the others. */
+/** Terminated init containers hold nothing: only restartable ones are listed, before the others. */
 export function podResources(pod: Pod, sources: PodResourcesSources): PodResources {
   const { name, namespace } = pod.metadata;
   const staying = (pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always");

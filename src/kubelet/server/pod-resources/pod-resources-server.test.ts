@@ -145,7 +145,7 @@ describe("pod resources", () => {
   });
 });
 
-it("what an earlier agent left is replaced, whatever it is, and nobody who gives nothing is needed", async () => {
+it("what an earlier agent left is replaced, whatever it is, and sources are optional", async () => {
   const dir = await mkdtemp(join(tmpdir(), "pod-resources-"));
   const stop = new AbortController();
   try {
@@ -171,7 +171,7 @@ it("what an earlier agent left is replaced, whatever it is, and nobody who gives
   }
 });
 
-it("a socket that cannot be made is told, and keeps nobody from going on", async () => {
+it("a socket that cannot be created is reported, and blocks nothing", async () => {
   const dir = await mkdtemp(join(tmpdir(), "pod-resources-"));
   const stop = new AbortController();
   const errors: unknown[] = [];

@@ -25,7 +25,7 @@ export interface PodResourcesServerOptions {
 const perSecond = 100;
 const burst = 10;
 
-/** Tells agents on the node which container was given what. */
+/** Reports to agents on the node which container has which resources. */
 export class PodResourcesServer extends GrpcComponent {
   readonly name = "pod-resources";
   readonly #o: PodResourcesServerOptions;
@@ -75,7 +75,7 @@ export class PodResourcesServer extends GrpcComponent {
     return ({ request }, callback) => {
       if (!this.#limit.tryTake())
         return callback({ code: status.RESOURCE_EXHAUSTED, details: "rejected by rate limit" });
-      this.#counts.asked(version, call);
+      this.#counts.requested(version, call);
       try {
         callback(null, create(method.output, answer(request)) as MessageShape<M["output"]>);
       } catch (error) {

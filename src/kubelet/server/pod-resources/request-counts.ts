@@ -4,7 +4,7 @@ export type ApiVersion = "v1" | "v1alpha1";
 export type Call = "list" | "get" | "get_allocatable";
 
 export interface RequestCounts {
-  asked(version: ApiVersion, call: Call): void;
+  requested(version: ApiVersion, call: Call): void;
   failed(version: ApiVersion, call: Call): void;
 }
 
@@ -21,7 +21,7 @@ export function requestCounts(metrics: Metrics): RequestCounts {
   const requests = Object.fromEntries(calls.map((call) => [call, each("requests", call)]));
   const errors = Object.fromEntries(calls.map((call) => [call, each("errors", call)]));
   return {
-    asked(version, call) {
+    requested(version, call) {
       total.inc({ server_api_version: version });
       // The older version is counted as a whole only.
       if (version === "v1") requests[call]?.inc({ server_api_version: version });

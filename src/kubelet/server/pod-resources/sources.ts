@@ -10,7 +10,7 @@ export type DevicesGiven = MessageInitShape<typeof ContainerDevicesSchema>;
 export type MemoryGiven = MessageInitShape<typeof ContainerMemorySchema>;
 export type ClaimGiven = MessageInitShape<typeof DynamicResourceSchema>;
 
-/** What containers were given for themselves, and what there is to give. Absent: nobody gives such things here. */
+/** Exclusive resources of containers, and what is allocatable. Absent: there is no such manager. */
 export interface PodResourcesSources {
   readonly pods: {
     /** Those that have not ended. */

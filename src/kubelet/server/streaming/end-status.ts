@@ -1,6 +1,6 @@
 import { messageOf } from "../../../lib/base/errors.ts";
 
-/** What the error channel says last: that all went well, or a v1.Status with what did not. */
+/** The final message of the error channel: success, or a v1.Status with the error. */
 const successStatus = { metadata: {}, status: "Success" };
 
 function failureStatus(error: unknown): object {
@@ -15,16 +15,16 @@ function failureStatus(error: unknown): object {
   };
 }
 
-/** The runtime's own words if it said any; silence means that the command ended with 0. */
-export function endStatus(said: Buffer, failure: Error | undefined): Buffer {
-  if (said.length > 0) return isObject(said) ? said : encoded(failureStatus(said.toString("utf8")));
+/** The runtime's own message if there is one; none means that the command exited with 0. */
+export function endStatus(output: Buffer, failure: Error | undefined): Buffer {
+  if (output.length > 0) return isObject(output) ? output : encoded(failureStatus(output.toString("utf8")));
   return encoded(failure ? failureStatus(failure) : successStatus);
 }
 
-/** Before v4 errors were told in plain words. */
-function isObject(said: Buffer): boolean {
+/** Before v4 errors were sent as plain text. */
+function isObject(output: Buffer): boolean {
   try {
-    const value: unknown = JSON.parse(said.toString("utf8"));
+    const value: unknown = JSON.parse(output.toString("utf8"));
     return typeof value === "object" && value !== null;
   } catch {
     return false;

@@ -7,7 +7,7 @@ export interface FakeClient {
   readonly message: IncomingMessage;
   readonly socket: Socket;
   /** By channel: all that came on it. */
-  readonly heard: Map<number, Buffer[]>;
+  readonly received: Map<number, Buffer[]>;
   readonly closed: Promise<number | undefined>;
   send(channel: number, data: string | Buffer): boolean;
   /** A frame as it is given. */
@@ -42,7 +42,7 @@ export function openWebSocket(port: number, path: string, protocol: string): Pro
 }
 
 function client(message: IncomingMessage, socket: Socket, head: Buffer): FakeClient {
-  const heard = new Map<number, Buffer[]>();
+  const received = new Map<number, Buffer[]>();
   const closed = Promise.withResolvers<number | undefined>();
   let code: number | undefined;
   let bytes = head;
@@ -59,8 +59,8 @@ function client(message: IncomingMessage, socket: Socket, head: Buffer): FakeCli
       const opcode = (bytes[0] ?? 0) & 0x0f;
       bytes = bytes.subarray(size + length);
       if (opcode === 8) code = payload.readUInt16BE();
-      else if (opcode === 10) push(heard, -1, payload);
-      else push(heard, payload[0] ?? -2, payload.subarray(1));
+      else if (opcode === 10) push(received, -1, payload);
+      else push(received, payload[0] ?? -2, payload.subarray(1));
     }
   };
   socket.on("data", (chunk) => {
@@ -71,18 +71,18 @@ function client(message: IncomingMessage, socket: Socket, head: Buffer): FakeCli
   socket.on("close", () => closed.resolve(code));
   take();
   return {
-    ...{ message, socket, heard, closed: closed.promise },
+    ...{ message, socket, received, closed: closed.promise },
     send: (channel, data) =>
       socket.write(clientFrame(0x82, Buffer.concat([Buffer.from([channel]), Buffer.from(data)]))),
     raw: (frame) => socket.write(frame),
-    text: (channel) => Buffer.concat(heard.get(channel) ?? []).toString(),
+    text: (channel) => Buffer.concat(received.get(channel) ?? []).toString(),
   };
 }
 
-function push(heard: Map<number, Buffer[]>, channel: number, data: Buffer): void {
-  const known = heard.get(channel);
+function push(received: Map<number, Buffer[]>, channel: number, data: Buffer): void {
+  const known = received.get(channel);
   if (known) known.push(data);
-  else heard.set(channel, [data]);
+  else received.set(channel, [data]);
 }
 
 /** A masked frame with this first byte. */

@@ -13,7 +13,7 @@ export interface FakeCommand {
 }
 
 export interface FakeProgram {
-  /** All streams that were asked for are open. `expected` of them start it. */
+  /** All requested streams are open. `expected` of them start it. */
   readonly expected: number;
   start?(command: FakeCommand): void;
   data?(command: FakeCommand, stream: string, data: Buffer): void;

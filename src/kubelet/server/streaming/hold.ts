@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 
 /** Who talks waits until the other can take more. */
 export function hold(talker: Duplex, listener: Duplex): void {
-  // What was read before it was held is still said: one wait is enough for all of it.
+  // What was read before it was held is still sent: one wait is enough for all of it.
   if (talker.isPaused()) return;
   talker.pause();
   const go = () => {

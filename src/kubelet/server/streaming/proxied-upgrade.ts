@@ -12,12 +12,12 @@ import { translate } from "./translator.ts";
 import { tunnel } from "./tunnel.ts";
 import { checkHandshake, handshake, isWebSocket, offeredProtocols } from "./websocket/handshake.ts";
 
-export interface ProxyDoors {
+export interface ProxyContext {
   readonly idleMs: number;
   readonly clock: Clock;
   /** Feature gate ExtendWebSocketsToKubelet: without it, WebSockets are the runtime's business. */
   readonly translate: boolean;
-  /** Told of each WebSocket that is translated here. */
+  /** Notified of each WebSocket that is translated here. */
   readonly onWebSocket: () => void;
 }
 
@@ -31,18 +31,18 @@ export async function proxyCommand(
   exchange: UpgradeExchange,
   url: URL,
   streams: StreamOptions,
-  doors: ProxyDoors,
+  context: ProxyContext,
 ): Promise<void> {
   const offered = isWebSocket(exchange.request) ? offeredProtocols(exchange.request) : [];
   const protocol = ["v5.channel.k8s.io", "v4.channel.k8s.io"].find((known) => offered.includes(known));
-  if (!doors.translate || protocol === undefined) return await handOn(exchange, url, doors);
+  if (!context.translate || protocol === undefined) return await handOn(exchange, url, context);
   checkHandshake(exchange.request);
-  doors.onWebSocket();
+  context.onWebSocket();
   const versions = ["v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io"];
-  const runtime = await upgraded(exchange, url, "POST", spdyHeaders(versions), doors.clock);
+  const runtime = await upgraded(exchange, url, "POST", spdyHeaders(versions), context.clock);
   const { request, head, signal } = exchange;
   const client = { request, socket: exchange.socket as Socket, head, protocol };
-  const { idleMs, clock } = doors;
+  const { idleMs, clock } = context;
   await translate({ client, runtime, streams, idleMs, clock, signal });
 }
 
@@ -50,20 +50,20 @@ export async function proxyCommand(
 export async function proxyPortForward(
   exchange: UpgradeExchange,
   url: URL,
-  doors: ProxyDoors,
+  context: ProxyContext,
 ): Promise<void> {
   const { request, head, signal } = exchange;
-  if (!doors.translate || !isTunnel(request)) return await handOn(exchange, url, doors);
+  if (!context.translate || !isTunnel(request)) return await handOn(exchange, url, context);
   checkHandshake(request);
-  doors.onWebSocket();
+  context.onWebSocket();
   const inside = offeredProtocols(request)
     .filter((word) => word.startsWith(tunnelPrefix) && word.endsWith("k8s.io"))
     .map((word) => word.slice(tunnelPrefix.length));
-  const runtime = await upgraded(exchange, url, "POST", spdyHeaders(inside), doors.clock);
+  const runtime = await upgraded(exchange, url, "POST", spdyHeaders(inside), context.clock);
   const chosen = String(runtime.message.headers[protocolHeader] ?? "").trim();
   const socket = exchange.socket as Socket;
   socket.write(handshake(request, chosen === "" ? undefined : `${tunnelPrefix}${chosen}`));
-  await tunnel({ client: { socket, head }, runtime, signal, idleMs: doors.idleMs, clock: doors.clock });
+  await tunnel({ client: { socket, head }, runtime, signal, idleMs: context.idleMs, clock: context.clock });
 }
 
 export function isTunnel(request: IncomingMessage): boolean {
@@ -71,16 +71,22 @@ export function isTunnel(request: IncomingMessage): boolean {
   return isWebSocket(request) && offeredProtocols(request).some(fits);
 }
 
-/** The two connections become one; what is said on them is between caller and runtime. */
-async function handOn(exchange: UpgradeExchange, url: URL, doors: ProxyDoors): Promise<void> {
+/** The two connections are joined; their data is between caller and runtime. */
+async function handOn(exchange: UpgradeExchange, url: URL, context: ProxyContext): Promise<void> {
   const { request, head, signal } = exchange;
   const socket = exchange.socket as Socket;
-  const runtime = await upgraded(exchange, url, request.method ?? "GET", passedHeaders(request), doors.clock);
+  const runtime = await upgraded(
+    exchange,
+    url,
+    request.method ?? "GET",
+    passedHeaders(request),
+    context.clock,
+  );
   socket.write(answerHead(runtime.message));
   if (runtime.head.length > 0) socket.write(runtime.head);
   if (head.length > 0) runtime.socket.write(head);
   const bytes = () => socket.bytesRead + runtime.socket.bytesRead;
-  const stopWatching = watchIdle(doors.clock, doors.idleMs, bytes, () => {
+  const stopWatching = watchIdle(context.clock, context.idleMs, bytes, () => {
     socket.destroy();
     runtime.socket.destroy();
   });

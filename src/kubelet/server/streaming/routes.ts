@@ -11,12 +11,12 @@ import {
 import { attributesOf } from "../auth/attributes.ts";
 import { HttpError } from "../http-error.ts";
 import type { Route, UpgradeExchange } from "../route.ts";
-import { isTunnel, type ProxyDoors, proxyCommand, proxyPortForward } from "./proxied-upgrade.ts";
+import { isTunnel, type ProxyContext, proxyCommand, proxyPortForward } from "./proxied-upgrade.ts";
 import { runtimeRefusal } from "./runtime-upgrade.ts";
 import { forwardedPorts, type StreamOptions, streamOptions } from "./stream-options.ts";
 import { isWebSocket } from "./websocket/handshake.ts";
 
-/** Where the runtime's streaming server is to be asked: a URL that is good for one connection. */
+/** The address of the runtime's streaming server: a URL that is valid for one connection. */
 export interface StreamingRuntime {
   exec(
     request: { containerId: ContainerId; cmd: string[] } & StreamOptions,
@@ -57,7 +57,7 @@ export function streamingRoutes(o: StreamingOptions): Route[] {
     help: "WebSocket requests for exec, attach and portforward.",
     labels: ["subresource"],
   });
-  const doors = (subresource: string): ProxyDoors => ({
+  const context = (subresource: string): ProxyContext => ({
     idleMs: o.idleMs,
     clock: o.clock,
     translate: o.translate,
@@ -69,10 +69,10 @@ export function streamingRoutes(o: StreamingOptions): Route[] {
     const streams = streamOptions(query);
     const { container } = runningContainer(o, params);
     const cmd = query.getAll("command");
-    const { url } = await asked(() =>
+    const { url } = await callRuntime(() =>
       o.runtime.exec({ containerId: container.id, cmd, ...streams }, { signal }),
     );
-    await proxyCommand(exchange, new URL(url), streams, doors("exec"));
+    await proxyCommand(exchange, new URL(url), streams, context("exec"));
   };
   const attach = async (exchange: UpgradeExchange) => {
     const { params, query, signal } = exchange;
@@ -86,10 +86,10 @@ export function streamingRoutes(o: StreamingOptions): Route[] {
     // Whether there is a terminal was decided when the container was made.
     const tty = specOf(pod, container.name)?.tty === true;
     const fitting = { ...streams, tty, stderr: streams.stderr && !tty };
-    const { url } = await asked(() =>
+    const { url } = await callRuntime(() =>
       o.runtime.attach({ containerId: container.id, ...fitting }, { signal }),
     );
-    await proxyCommand(exchange, new URL(url), fitting, doors("attach"));
+    await proxyCommand(exchange, new URL(url), fitting, context("attach"));
   };
   const portForward = async (exchange: UpgradeExchange) => {
     const { request, params, query, signal } = exchange;
@@ -100,8 +100,10 @@ export function streamingRoutes(o: StreamingOptions): Route[] {
     const sandbox = readySandbox(o.observed.get(pod.metadata.uid));
     if (!sandbox)
       throw new HttpError(500, `pod not found (${JSON.stringify(`${params.pod}_${params.namespace}`)})`);
-    const { url } = await asked(() => o.runtime.portForward({ podSandboxId: sandbox.id, port }, { signal }));
-    await proxyPortForward(exchange, new URL(url), doors("portforward"));
+    const { url } = await callRuntime(() =>
+      o.runtime.portForward({ podSandboxId: sandbox.id, port }, { signal }),
+    );
+    await proxyPortForward(exchange, new URL(url), context("portforward"));
   };
 
   const both = (paths: readonly string[], upgrade: (exchange: UpgradeExchange) => Promise<void>) =>
@@ -131,7 +133,7 @@ function runRoute(path: string, o: StreamingOptions): Route {
     async handle({ params, query, response, signal }) {
       const { container } = runningContainer(o, params);
       const command = (query.get("cmd") ?? "").split(" ");
-      const { stdout, stderr, exitCode } = await asked(() =>
+      const { stdout, stderr, exitCode } = await callRuntime(() =>
         o.runtime.execSync(container.id, command, 0, { signal }),
       );
       if (exitCode !== 0)
@@ -146,9 +148,9 @@ async function upgradeRequired(): Promise<void> {
   throw new HttpError(400, "Upgrade request required\n");
 }
 
-async function asked<T>(ask: () => Promise<T>): Promise<T> {
+async function callRuntime<T>(call: () => Promise<T>): Promise<T> {
   try {
-    return await ask();
+    return await call();
   } catch (error) {
     throw runtimeRefusal(error);
   }

@@ -17,7 +17,7 @@ export type RuntimeAnswer =
 
 const answerWithinMs = 30_000;
 
-/** Asks the runtime's streaming server to change protocols. Rejects if nobody answers in time. */
+/** Requests a protocol upgrade from the runtime's streaming server. Rejects if there is no response in time. */
 export function upgradeToRuntime(o: {
   url: URL;
   method: string;
@@ -39,7 +39,7 @@ export function upgradeToRuntime(o: {
     ? httpsRequest(options)
     : httpRequest({
         ...options,
-        // One side may have said all while the other still talks.
+        // One side may have finished while the other still sends.
         createConnection: () =>
           connect({ host: options.host, port: Number(options.port), allowHalfOpen: true }),
       });
@@ -72,7 +72,7 @@ export function upgradeToRuntime(o: {
   });
 }
 
-/** The words of a refusal, as far as they are worth reading. */
+/** The message of a refusal, as far as it is useful. */
 export async function refusalText(message: IncomingMessage): Promise<string> {
   let text = "";
   try {

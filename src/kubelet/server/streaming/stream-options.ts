@@ -7,7 +7,7 @@ export interface StreamOptions {
   readonly tty: boolean;
 }
 
-/** Which streams are wanted: "input", "output" and "error" here, "stdin", "stdout" and "stderr" in the API's own words. */
+/** Which streams are wanted: "input", "output" and "error" here, "stdin", "stdout" and "stderr" in the API. */
 export function streamOptions(query: URLSearchParams): StreamOptions {
   const wants = (...names: readonly string[]) =>
     names.some((name) => ["1", "true"].includes(query.get(name) ?? ""));

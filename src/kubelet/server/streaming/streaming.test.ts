@@ -6,7 +6,7 @@ import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { fakeNodeRoutes } from "../fake-node.ts";
-import { ask, startServer, type TestServer } from "../fixtures.ts";
+import { send, startServer, type TestServer } from "../fixtures.ts";
 import { clientFrame, openWebSocket } from "./fake-client.ts";
 import { type FakeProgram, fakeStreamingRuntime } from "./fake-streaming-runtime.ts";
 
@@ -36,7 +36,7 @@ const echo: FakeProgram = {
 
 const programs: Record<string, FakeProgram> = {
   echo,
-  // Says all before anybody answers, and its last word before its output.
+  // Sends everything before any response, and its final status before its output.
   exit7: {
     expected: 3,
     start({ write, fin }) {
@@ -112,7 +112,7 @@ describe("a remote command by WebSocket", () => {
   test("v5: stdin is echoed, ends by itself, and success comes last", async () => {
     const client = await exec("echo", "input=1&output=1");
     assert.equal(client.message.headers["sec-websocket-protocol"], "v5.channel.k8s.io");
-    await until(() => client.heard.has(1));
+    await until(() => client.received.has(1));
     assert.equal(client.text(1), "");
     client.send(0, "hello ");
     client.send(0, "world");
@@ -137,26 +137,26 @@ describe("a remote command by WebSocket", () => {
     await client.closed;
   });
 
-  test("an exit code comes as the runtime said it, behind all output", async () => {
+  test("an exit code comes as the runtime sent it, behind all output", async () => {
     const client = await exec("exit7", "output=1&error=1");
     assert.equal(await client.closed, 1000);
     assert.deepEqual([client.text(1), client.text(2)], ["out", "err"]);
     assert.equal(client.text(3), status7);
-    assert.equal([...client.heard.keys()].at(-1), 3);
+    assert.equal([...client.received.keys()].at(-1), 3);
   });
 
   test(`${lines} lines arrive, all and in order`, async () => {
     const client = await exec("flood", "output=1");
     await client.closed;
-    const heard = client.text(1).split("\n");
-    assert.equal(heard.length, lines + 1);
-    assert.ok(heard.slice(0, lines).every((line, i) => line === String(i)));
+    const received = client.text(1).split("\n");
+    assert.equal(received.length, lines + 1);
+    assert.ok(received.slice(0, lines).every((line, i) => line === String(i)));
   });
 
   test("20 MiB go through and back, with a reader who pauses", async () => {
     const client = await exec("echo", "input=1&output=1");
     const sent = randomBytes(20 * 1024 * 1024);
-    const size = () => (client.heard.get(1) ?? []).reduce((sum, part) => sum + part.length, 0);
+    const size = () => (client.received.get(1) ?? []).reduce((sum, part) => sum + part.length, 0);
     for (let at = 0; at < sent.length; at += 300_000) {
       if (!client.send(0, sent.subarray(at, at + 300_000)))
         await new Promise((resolve) => client.socket.once("drain", resolve));
@@ -169,10 +169,10 @@ describe("a remote command by WebSocket", () => {
     await client.closed;
     assert.equal(size(), sent.length);
     const sum = (data: Buffer) => createHash("sha256").update(data).digest("hex");
-    assert.equal(sum(Buffer.concat(client.heard.get(1) ?? [])), sum(sent));
+    assert.equal(sum(Buffer.concat(client.received.get(1) ?? [])), sum(sent));
   });
 
-  test("a terminal is told its size, and has no stderr", async () => {
+  test("a terminal gets its size, and has no stderr", async () => {
     const path = "/exec/default/web/shell?command=tty&input=1&output=1&error=1&tty=1";
     const client = await openWebSocket(server.port, path, "v5.channel.k8s.io");
     client.send(4, '{"Width":80,"Height":24}');
@@ -193,20 +193,20 @@ describe("a remote command by WebSocket", () => {
     client.socket.destroy();
   });
 
-  test("a runtime that hangs up in the middle is told as a failure", async () => {
+  test("a runtime that disconnects in the middle is reported as a failure", async () => {
     const client = await exec("cut", "output=1");
     await client.closed;
     assert.equal(client.text(1), "half");
     assert.match(client.text(3), /"status":"Failure".*the runtime has hung up/);
   });
 
-  test("a runtime that speaks something else is told as a failure", async () => {
+  test("a runtime with another protocol is reported as a failure", async () => {
     const client = await exec("noise", "output=1");
     await client.closed;
     assert.match(client.text(3), /not SPDY/);
   });
 
-  test("a runtime that refuses is told before the upgrade", async () => {
+  test("a refusal of the runtime is reported before the upgrade", async () => {
     await assert.rejects(exec("refuse", "output=1"), /^Error: 403 no/);
   });
 
@@ -256,7 +256,7 @@ describe("a remote command by WebSocket", () => {
       }),
       { numRuns: 100 },
     );
-    assert.equal((await ask(server.port, "/healthz")).status, 200);
+    assert.equal((await send(server.port, "/healthz")).status, 200);
   });
 });
 
@@ -311,15 +311,15 @@ describe("port forwarding by WebSocket", () => {
     assert.equal(runtime.seen.at(-1)?.headers["x-stream-protocol-version"], "portforward.k8s.io");
     const sent = randomBytes(5_000_000);
     client.raw(clientFrame(0x82, sent));
-    const heard = () =>
-      [...client.heard].flatMap(([channel, parts]) => parts.map((part) => [channel, part] as const));
-    await until(() => heard().reduce((sum, [, part]) => sum + part.length + 1, 0) === sent.length);
+    const received = () =>
+      [...client.received].flatMap(([channel, parts]) => parts.map((part) => [channel, part] as const));
+    await until(() => received().reduce((sum, [, part]) => sum + part.length + 1, 0) === sent.length);
     client.raw(clientFrame(0x88, Buffer.from([3, 232])));
     assert.equal(await client.closed, 1000);
   });
 });
 
-test("who says nothing for too long is let go", async () => {
+test("an idle connection is closed", async () => {
   const impatient = await startServer({
     routes: fakeNodeRoutes({ url: runtime.url, idleMs: 50 }),
     gate: { enter: async () => ({ name: "x", groups: [] }) },
@@ -331,7 +331,7 @@ test("who says nothing for too long is let go", async () => {
   await impatient.stop();
 });
 
-test("whoever is kept waiting hears that somebody is there, as long as there is", async () => {
+test("a blocked client gets keep-alive messages as long as the connection is open", async () => {
   const clock = new FakeClock();
   const patient = await startServer({
     routes: fakeNodeRoutes({ url: runtime.url, clock }),
@@ -339,8 +339,8 @@ test("whoever is kept waiting hears that somebody is there, as long as there is"
   });
   const path = "/exec/default/web/app?command=quiet&output=1";
   const client = await openWebSocket(patient.port, path, "v5.channel.k8s.io");
-  const beats = () => client.heard.get(-1)?.length ?? 0;
-  await until(() => client.heard.has(1));
+  const beats = () => client.received.get(-1)?.length ?? 0;
+  await until(() => client.received.has(1));
   for (const beat of [1, 2, 3]) {
     await clock.advance(10_000);
     await until(() => beats() === beat);

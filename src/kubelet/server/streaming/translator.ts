@@ -35,8 +35,8 @@ export interface Translation {
 }
 
 /**
- * A remote command between a WebSocket (v4 and v5.channel.k8s.io) and the runtime's SPDY. Throws while the client has not
- * been answered yet; afterwards all that goes wrong is told on the error channel. Resolves when it is over.
+ * A remote command between a WebSocket (v4 and v5.channel.k8s.io) and the runtime's SPDY. Throws before the client got
+ * its response; afterwards all errors are sent on the error channel. Resolves when it is over.
  */
 export async function translate(t: Translation): Promise<void> {
   const spdy = new SpdyConnection(t.runtime.socket);
@@ -64,9 +64,9 @@ class Session {
   readonly #ws: WebSocketConnection;
   readonly #streams = new Map<Channel, SpdyStream>();
   readonly #outputs = new Set<Channel>();
-  /** What the runtime says before the client has been answered. */
+  /** Data of the runtime before the client got its response. */
   #early: (() => void)[] | undefined = [];
-  #said: Buffer[] = [];
+  #status: Buffer[] = [];
   readonly #finished = Promise.withResolvers<void>();
 
   constructor(t: Translation, spdy: SpdyConnection) {
@@ -95,7 +95,7 @@ class Session {
         this.#streams.set(channel, stream);
       });
     await Promise.all(opened);
-    // There is nothing that we would say on these.
+    // There is nothing to send on these.
     for (const channel of this.#outputs) if (channel === "error") this.#streams.get(channel)?.end();
   }
 
@@ -104,15 +104,15 @@ class Session {
     const over = () => this.#finished.resolve();
     client.socket.write(handshake(client.request, client.protocol));
     const { stdout, stderr } = this.#t.streams;
-    // An empty message says that all is set up.
+    // An empty message signals that all is set up.
     this.#ws.send(Buffer.from([stdout ? channels.stdout : stderr ? channels.stderr : channels.error]));
     const early = this.#early ?? [];
     this.#early = undefined;
-    for (const say of early) say();
+    for (const deliver of early) deliver();
     this.#ws.begin(client.head);
     const bytes = () => client.socket.bytesRead + runtime.socket.bytesRead;
     const stopWatching = watchIdle(clock, idleMs, bytes, () => {
-      this.#spdy.failure ??= new KubeletError("Streaming", "nothing was said for too long");
+      this.#spdy.failure ??= new KubeletError("Streaming", "no data for too long");
       over();
     });
     const stopBeating = this.#beat();
@@ -127,8 +127,8 @@ class Session {
   }
 
   /**
-   * Pings of a client that sends more than the command reads are read after all that: too late for it. So it hears now and then
-   * that somebody is there, whether it has asked or not.
+   * Pings of a client that sends more than the command reads are read after all that: too late for it. So it gets a
+   * message now and then, whether it has sent a ping or not.
    */
   #beat(): () => void {
     const beat = () => {
@@ -139,17 +139,17 @@ class Session {
     return () => cancel();
   }
 
-  /** The last word goes out on the error channel, behind all output. */
+  /** The final status is sent on the error channel, behind all output. */
   async #hangUp(): Promise<void> {
     const { client, runtime } = this.#t;
     const whole = this.#outputs.size === 0;
     const failure =
       this.#spdy.failure ?? (whole ? undefined : new KubeletError("Streaming", "the runtime has hung up"));
-    this.#ws.send(Buffer.from([channels.error]), endStatus(Buffer.concat(this.#said), failure));
+    this.#ws.send(Buffer.from([channels.error]), endStatus(Buffer.concat(this.#status), failure));
     this.#ws.close();
     this.#spdy.close();
     runtime.socket.destroySoon();
-    // Nothing more is to be heard, but what was said has to get through.
+    // Nothing more is received, but what was sent has to get through.
     client.socket.resume();
     const cut = this.#t.clock.after(10_000, () => client.socket.destroy());
     await new Promise<void>((resolve) => {
@@ -171,15 +171,15 @@ class Session {
     };
   }
 
-  #orLater(say: () => void): void {
-    if (this.#early) this.#early.push(say);
-    else say();
+  #orLater(deliver: () => void): void {
+    if (this.#early) this.#early.push(deliver);
+    else deliver();
   }
 
   #fromRuntime(channel: Channel, chunk: Buffer): void {
     if (channel === "error") {
-      const size = this.#said.reduce((sum, part) => sum + part.length, 0);
-      if (size + chunk.length <= maxStatus) this.#said.push(chunk);
+      const size = this.#status.reduce((sum, part) => sum + part.length, 0);
+      if (size + chunk.length <= maxStatus) this.#status.push(chunk);
       return;
     }
     if (!this.#outputs.has(channel)) return;

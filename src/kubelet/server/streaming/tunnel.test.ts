@@ -6,22 +6,22 @@ import { systemClock } from "../../../lib/base/clock.ts";
 import { clientFrame } from "./fake-client.ts";
 import { tunnel } from "./tunnel.ts";
 
-/** One side of a connection whose other side takes what is written to it when it is told to. */
+/** One side of a connection whose other side accepts what is written to it on demand. */
 function stubborn() {
-  const heard: Buffer[] = [];
+  const received: Buffer[] = [];
   let take = () => {};
   const socket = Object.assign(
     new Duplex({
       highWaterMark: 1,
       read() {},
       write(chunk, _, done) {
-        heard.push(chunk);
+        received.push(chunk);
         take = done;
       },
     }),
     { bytesRead: 0, destroySoon: () => socket.destroy() },
   ) as unknown as Socket;
-  return { socket, heard, take: () => take() };
+  return { socket, received, take: () => take() };
 }
 
 test("many messages at once to a runtime that does not listen: the client waits once, and all arrive", async () => {
@@ -37,16 +37,16 @@ test("many messages at once to a runtime that does not listen: the client waits 
   const messages = [...Array(100).keys()].map((i) => `${i},`);
   client.socket.push(Buffer.concat(messages.map((text) => clientFrame(0x82, Buffer.from(text)))));
   const turn = () => new Promise((resolve) => setImmediate(resolve));
-  while (runtime.heard.length === 0) await turn();
+  while (runtime.received.length === 0) await turn();
   assert.equal(runtime.socket.listenerCount("drain"), 1);
   assert.ok(client.socket.isPaused());
-  while (runtime.heard.length < messages.length) {
+  while (runtime.received.length < messages.length) {
     runtime.take();
     await turn();
   }
   runtime.take();
   while (client.socket.isPaused()) await turn();
-  assert.equal(Buffer.concat(runtime.heard).toString(), messages.join(""));
+  assert.equal(Buffer.concat(runtime.received).toString(), messages.join(""));
   ending.abort();
   for (const side of [client, runtime]) side.socket.destroy();
   await over;

@@ -5,22 +5,22 @@ import { HeaderBlocks } from "./header-block.ts";
 
 export interface StreamHandler {
   data(chunk: Buffer): void;
-  /** Nothing more comes on this stream. Told once; `whole` is false if only the connection's end says so. */
+  /** Nothing more comes on this stream. Called once; `whole` is false if only the connection's end implies it. */
   end(whole: boolean): void;
 }
 
 export interface SpdyStream {
   /** False: wait for "drain" of the socket. */
   write(chunk: Buffer): boolean;
-  /** We have said all; what the other side says still comes. */
+  /** We have sent everything; data of the other side still comes. */
   end(): void;
 }
 
 interface Open {
   readonly handler: StreamHandler;
   readonly accepted: PromiseWithResolvers<void>;
-  said: boolean;
-  heard: boolean;
+  sentAll: boolean;
+  receivedAll: boolean;
 }
 
 const maxFrame = 64 * 1024;
@@ -61,7 +61,7 @@ export class SpdyConnection {
     if (this.#over) throw this.failure ?? new KubeletError("Streaming", "the runtime has hung up");
     const id = this.#next;
     this.#next += 2;
-    const stream: Open = { handler, accepted: Promise.withResolvers(), said: false, heard: false };
+    const stream: Open = { handler, accepted: Promise.withResolvers(), sentAll: false, receivedAll: false };
     this.#streams.set(id, stream);
     const fixed = Buffer.alloc(10);
     fixed.writeUInt32BE(id);
@@ -69,10 +69,10 @@ export class SpdyConnection {
     this.socket.write(controlFrame(frameTypes.synStream, 0, payload));
     await stream.accepted.promise;
     return {
-      write: (chunk) => this.#say(id, stream, chunk),
+      write: (chunk) => this.#send(id, stream, chunk),
       end: () => {
-        if (stream.said || this.#over) return;
-        stream.said = true;
+        if (stream.sentAll || this.#over) return;
+        stream.sentAll = true;
         this.socket.write(dataHead(id, flagFin, 0));
         this.#forget(id, stream);
       },
@@ -88,8 +88,8 @@ export class SpdyConnection {
     this.#end();
   }
 
-  #say(id: number, stream: Open, chunk: Buffer): boolean {
-    if (stream.said || this.#over || !this.socket.writable) return true;
+  #send(id: number, stream: Open, chunk: Buffer): boolean {
+    if (stream.sentAll || this.#over || !this.socket.writable) return true;
     let room = true;
     this.socket.cork();
     for (let at = 0; at < chunk.length; at += maxFrame) {
@@ -110,9 +110,9 @@ export class SpdyConnection {
     switch (event.kind) {
       case "data": {
         const stream = this.#streams.get(event.stream);
-        if (!stream || stream.heard) return;
+        if (!stream || stream.receivedAll) return;
         if (event.data.length > 0) stream.handler.data(event.data);
-        if (event.fin) this.#heard(event.stream, stream);
+        if (event.fin) this.#receivedEnd(event.stream, stream);
         return;
       }
       case "control":
@@ -128,7 +128,7 @@ export class SpdyConnection {
 
   #control(type: number, flags: number, payload: Buffer): void {
     if (type === frameTypes.ping && payload.length === 4) {
-      // Even numbers are the other side's own; odd ones would be answers to what we never asked.
+      // Even numbers are the other side's own; odd ones would be replies to streams we never opened.
       if (payload.readUInt32BE() % 2 === 0) this.socket.write(controlFrame(frameTypes.ping, 0, payload));
       return;
     }
@@ -137,24 +137,24 @@ export class SpdyConnection {
     const stream = this.#streams.get(id);
     if (type === frameTypes.synReply) stream?.accepted.resolve();
     if (type === frameTypes.rstStream && stream) {
-      stream.said = true;
+      stream.sentAll = true;
       stream.accepted.reject(new KubeletError("Streaming", "the runtime refused a stream"));
       stream.accepted.promise.catch(() => {});
-      this.#heard(id, stream);
+      this.#receivedEnd(id, stream);
     } else if ((type === frameTypes.synReply || type === frameTypes.headers) && (flags & flagFin) !== 0) {
-      if (stream) this.#heard(id, stream);
+      if (stream) this.#receivedEnd(id, stream);
     }
   }
 
-  #heard(id: number, stream: Open, whole = true): void {
-    if (stream.heard) return;
-    stream.heard = true;
+  #receivedEnd(id: number, stream: Open, whole = true): void {
+    if (stream.receivedAll) return;
+    stream.receivedAll = true;
     this.#forget(id, stream);
     stream.handler.end(whole);
   }
 
   #forget(id: number, stream: Open): void {
-    if (stream.heard && stream.said) this.#streams.delete(id);
+    if (stream.receivedAll && stream.sentAll) this.#streams.delete(id);
   }
 
   #end(error?: Error): void {
@@ -162,10 +162,10 @@ export class SpdyConnection {
     this.#over = true;
     this.failure ??= error;
     for (const [id, stream] of [...this.#streams]) {
-      stream.said = true;
+      stream.sentAll = true;
       stream.accepted.reject(error ?? new KubeletError("Streaming", "the runtime has hung up"));
       stream.accepted.promise.catch(() => {});
-      this.#heard(id, stream, false);
+      this.#receivedEnd(id, stream, false);
     }
     this.#ended.resolve();
   }

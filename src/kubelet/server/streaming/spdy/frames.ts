@@ -17,7 +17,7 @@ const headSize = 8;
 const maxControl = 256 * 1024;
 
 export type SpdyEvent =
-  /** A part of what a stream says; a frame may come in several. */
+  /** A part of a stream's data; a frame may come in several. */
   | { readonly kind: "data"; readonly stream: number; readonly data: Buffer; readonly fin: boolean }
   | { readonly kind: "control"; readonly type: number; readonly flags: number; readonly payload: Buffer }
   | { readonly kind: "broken"; readonly reason: string };

@@ -85,7 +85,7 @@ describe("an independent client", { timeout: 60_000 }, () => {
       assert.deepEqual(await client.closed, { code, wasClean: true });
     });
 
-  test("takes pongs that it did not ask for", async () => {
+  test("accepts unsolicited pongs", async () => {
     const client = await open();
     server.last()?.beat();
     client.socket.send("after");

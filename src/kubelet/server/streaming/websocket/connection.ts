@@ -6,7 +6,7 @@ import { FrameReader } from "./frames.ts";
 
 export interface WebSocketHandler {
   message(data: Buffer): void;
-  /** Nothing more comes: the client said so, broke the rules, or has gone. Told once. */
+  /** Nothing more comes: the client closed, broke the protocol, or has gone. Called once. */
   end(): void;
 }
 
@@ -42,7 +42,7 @@ export class WebSocketConnection {
     return this.#write(opcodes.binary, parts, length);
   }
 
-  /** A pong that nobody asked for: says that this side is there to one whose pings wait behind what it has sent. */
+  /** An unsolicited pong: signals that this side is alive to one whose pings wait behind the data it has sent. */
   beat(): void {
     this.#write(opcodes.pong, [], 0);
   }

@@ -35,7 +35,7 @@ export function readHead(bytes: Buffer): FrameHead | string | undefined {
   return { fin, opcode, length, mask: bytes.subarray(size - 4, size), size };
 }
 
-/** Four bytes at a time, in memory that begins at a word: byte by byte, this would cost more than all else here. */
+/** Four bytes at a time, in aligned memory: byte by byte, this would cost more than all else here. */
 export function unmasked(data: Buffer, mask: Buffer): Buffer {
   const plain = Buffer.allocUnsafeSlow(data.length);
   data.copy(plain);

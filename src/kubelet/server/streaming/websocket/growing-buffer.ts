@@ -1,6 +1,6 @@
 /**
- * Bytes that arrive in pieces, gathered in one block of memory. A list of the pieces would cost many times their size when
- * somebody sends a message byte by byte.
+ * Bytes that arrive in pieces, gathered in one block of memory. A list of the pieces would cost many times their size
+ * when a client sends a message byte by byte.
  */
 export class GrowingBuffer {
   #block: Buffer = Buffer.alloc(0);

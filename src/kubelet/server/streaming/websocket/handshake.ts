@@ -17,7 +17,7 @@ export function offeredProtocols(request: IncomingMessage): string[] {
     .filter((word) => word !== "");
 }
 
-/** Throws a 400 if the request cannot be answered with a WebSocket: to be asked before anything is begun for it. */
+/** Throws a 400 if the request cannot be answered with a WebSocket: to be called before anything is started for it. */
 export function checkHandshake(request: IncomingMessage): void {
   if (request.method !== "GET") throw new HttpError(405, "a WebSocket begins with GET\n");
   if (request.headers["sec-websocket-version"] !== "13")
