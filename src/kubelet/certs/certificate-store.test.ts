@@ -161,6 +161,7 @@ test("whenever a process that stores pairs is killed, one of them is there", {
   const program = `
     import { writeFileSync } from "node:fs";
     import { CertificateStore } from ${JSON.stringify(new URL("./certificate-store.ts", import.meta.url).href)};
+    import { systemClock } from ${JSON.stringify(new URL("../../lib/base/clock.ts", import.meta.url).href)};
     const { pairs, dir } = JSON.parse(process.env.INPUT);
     const logger = { info() {}, warn() {}, error() {}, debug() {} };
     const store = new CertificateStore({ prefix: "kubelet-client", dir, logger, clock: systemClock });
