@@ -3,7 +3,7 @@ import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { http1, http2 } from "../../src/kubelet/server/auth/kept-connections.ts";
-import { ask, testAuthority, testPair } from "../../src/kubelet/server/fixtures.ts";
+import { send, testAuthority, testPair } from "../../src/kubelet/server/fixtures.ts";
 import { holds } from "../e2e/holds.ts";
 import { GuardedNode } from "./guarded-node.ts";
 
@@ -29,7 +29,7 @@ async function bundle(...authorities: readonly (typeof other)[]): Promise<void> 
   ] as const) {
     const expected = authorities.includes(authority) ? 200 : 401;
     await holds(
-      async () => assert.equal((await ask(node.port, path, { ...pair })).status, expected),
+      async () => assert.equal((await send(node.port, path, { ...pair })).status, expected),
       150_000,
     );
   }
