@@ -1,64 +1,28 @@
 // The names that sources declare, read from their text: what a document may call by name.
-
-const token =
-  /\/\/[^\n]*|\/\*[\s\S]*?\*\/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[A-Za-z_$#][\w$]*|\d[\w.]*|\s+|[\s\S]/gy;
-/** A piece of a template string, to its end or to the next expression in it. */
-const templatePiece = /(?:[^`\\$]|\\[\s\S]|\$(?!\{))*(?:`|\$\{)/y;
-const pattern = /\/(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/y;
-/** Behind one of these a "/" begins a regular expression; behind anything else it divides. */
-const beforePattern = /^(?:[(,=:[!&|?{};+*%~^<>-]|return|typeof|case|in|of)?$/;
+import { tokenize } from "./source-text.mjs";
 
 /**
- * A source without its comments and without what is in its strings, at the same offsets, and the strings.
- * Expressions inside of template strings stay.
+ * A source without its comments and regular expressions and without what is in its strings, at the same offsets, and the
+ * strings. Expressions inside of template strings stay.
  */
 export function readSource(text) {
-  const pieces = [];
   const literals = [];
-  const hide = (piece) => pieces.push(piece.replace(/[^\n]/g, " "));
-  const readAt = (expression, at) => {
-    expression.lastIndex = at;
-    return expression.exec(text)?.[0];
-  };
-  // For each template string that is open: how many braces are open in its expression.
-  const open = [];
-  let last = "";
-  for (let at = 0; at < text.length; ) {
-    const word = readAt(token, at);
-    at += word.length;
-    if (/^(?:\s|\/[/*])/.test(word)) {
-      hide(word);
+  const hidden = tokenize(text).filter(({ kind }) => kind !== "identifier");
+  let code = "";
+  for (const { kind, text: part, start } of hidden) {
+    code += text.slice(code.length, start);
+    if (kind !== "string") {
+      code += blank(part);
       continue;
     }
-    if (/^["']./.test(word)) {
-      literals.push(word.slice(1, -1));
-      pieces.push('"');
-      hide(word.slice(1, -1));
-      pieces.push('"');
-    } else if (word === "`" || (word === "}" && open.at(-1) === 0)) {
-      if (word === "}") open.pop();
-      const piece = readAt(templatePiece, at) ?? text.slice(at);
-      at += piece.length;
-      const goesOn = piece.endsWith("${");
-      const end = goesOn ? -2 : -1;
-      literals.push(piece.slice(0, end));
-      pieces.push(word);
-      hide(piece.slice(0, end));
-      pieces.push(piece.slice(end));
-      if (goesOn) open.push(0);
-    } else if (word === "/" && beforePattern.test(last)) {
-      const whole = readAt(pattern, at - 1) ?? word;
-      at += whole.length - 1;
-      hide(whole);
-    } else {
-      if (open.length > 0 && word === "{") open[open.length - 1]++;
-      if (open.length > 0 && word === "}") open[open.length - 1]--;
-      pieces.push(word);
-    }
-    last = word;
+    const end = part.length - (part.endsWith("${") ? 2 : 1);
+    literals.push(part.slice(1, end));
+    code += part[0] + blank(part.slice(1, end)) + part.slice(end);
   }
-  return { code: pieces.join(""), literals };
+  return { code: code + text.slice(code.length), literals };
 }
+
+const blank = (text) => text.replace(/[^\n]/g, " ");
 
 const typeOrValue = /\b(?:class|interface|type|function\s*\*?|const|let)\s+([A-Za-z_$][\w$]*)/g;
 /** In classes, types, objects and parameters: `name:`, `name?:`, `name(`, `name<T>(`, `name =`, `name;`, `get name(`, `#name`. */

@@ -5,7 +5,7 @@ import { declaredNames, readSource } from "./source-names.mjs";
 // "§" stands for "$".
 const hidden = [
   ["comments", "a /* b { */ c // d\ne", "a           c     \ne", []],
-  ["strings", `a("b{", 'c\\'')`, `a("  ", "   ")`, ["b{", "c\\'"]],
+  ["strings", `a("b{", 'c\\'')`, `a("  ", '   ')`, ["b{", "c\\'"]],
   ["text in template strings", "`a{ §{b} c` d", "`   §{b}  ` d", ["a{ ", " c"]],
   ["template strings in each other", "`§{a(`b§{{ c }}`)}`", "`§{a(` §{{ c }}`)}`", ["", "b", "", ""]],
   ["regular expressions", 'f(/["{/]/g, a / b / c)', "f(        , a / b / c)", []],

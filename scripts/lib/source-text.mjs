@@ -4,6 +4,7 @@
 const identifierStart = /[\p{ID_Start}$_]/u;
 const identifier = /#?[\p{ID_Start}$_][\p{ID_Continue}$]*/uy;
 const number = /\d[\w.]*/y;
+const flags = /[a-z]*/y;
 /** A slash after one of these divides; after anything else it begins a regular expression. */
 const endsOperand = /^(?:[\])}]|identifier|number|string)$/;
 const keywordsBeforeExpression = new Set([
@@ -25,8 +26,8 @@ const keywordsBeforeExpression = new Set([
 ]);
 
 /**
- * Identifiers, comments and strings (of a template: its literal parts) of TypeScript or JavaScript.
- * @returns {{ kind: "identifier" | "comment" | "string", text: string, start: number }[]}
+ * Identifiers, comments, strings (of a template: its literal parts) and regular expressions of TypeScript or JavaScript.
+ * @returns {{ kind: "identifier" | "comment" | "string" | "pattern", text: string, start: number }[]}
  */
 export function tokenize(source) {
   const tokens = [];
@@ -55,7 +56,7 @@ export function tokenize(source) {
       if (open) templates.push(0);
       before = open ? "(" : "string";
     } else if (char === "/" && !endsOperand.test(before)) {
-      at = endOfRegExp(source, at);
+      add("pattern", endOfRegExp(source, at));
       before = "string";
     } else if (identifierStart.test(char) || char === "#") {
       identifier.lastIndex = at;
@@ -131,7 +132,10 @@ function endOfRegExp(source, from) {
     else if (source[at] === "[") inClass = true;
     else if (source[at] === "]") inClass = false;
     else if (source[at] === "\n") return from + 1;
-    else if (source[at] === "/" && !inClass) return at + 1;
+    else if (source[at] === "/" && !inClass) {
+      flags.lastIndex = at + 1;
+      return at + 1 + flags.exec(source)[0].length;
+    }
   }
   return source.length;
 }

@@ -69,6 +69,7 @@ export function checkWords(file, text) {
 }
 
 function linesOfComment(token) {
+  if (token.kind === "pattern") return [];
   return token.kind === "comment" ? linesOf(token.text, token) : [token];
 }
 
