@@ -12,7 +12,7 @@ import { node24, root } from "./node-packages.mjs";
 import { runTool } from "./run-tool.mjs";
 import { say, seconds } from "./say.mjs";
 import { slowestFirst } from "./test-order.mjs";
-import { runPool } from "./test-pool.mjs";
+import { poolLimits, runPool } from "./test-pool.mjs";
 import { importsIn, parseArguments, testJobs } from "./test-sizes.mjs";
 
 const { sizes, filters } = parseArguments(process.argv.slice(2));
@@ -21,6 +21,7 @@ const steps = [];
 const totals = { tests: 0, passed: 0, failed: 0, skipped: 0, todo: 0, cancelled: 0 };
 const leftOut = [];
 const failures = [];
+const { least } = poolLimits();
 
 try {
   const isRoot = process.getuid() === 0;
@@ -53,6 +54,8 @@ try {
         .split("/")
         .slice(0, /^src\/(kubelet|lib)\//.test(file) ? 3 : 2)
         .join("/"),
+    // They compute, and some compare times: more of them at once gain nothing.
+    limits: { least, most: least },
   });
   await tests("contract and node tests", "test/**/*.test.ts", {
     // The time is that of a whole file, too, and some kill a node fifty times on a machine that others use.
@@ -77,7 +80,7 @@ async function step(name, work) {
   steps.push({ name, ok: !problem, time: seconds(started) });
 }
 
-async function tests(name, pattern, { options, groupOf }) {
+async function tests(name, pattern, { options, groupOf, limits }) {
   const files = globSync(pattern, { cwd: root, exclude: ["src/lib/gen/**", "test/fixtures/**"] })
     .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
     .sort();
@@ -87,9 +90,10 @@ async function tests(name, pattern, { options, groupOf }) {
   say(`\n${name}`);
   await step(name, async () => {
     const problems = [];
-    await runPool(slowestFirst(jobs), async (job) => {
+    const run = async (job) => {
       problems.push(await testGroup(job.files, [...options, ...job.options]));
-    });
+    };
+    await runPool(slowestFirst(jobs), run, { limits });
     return problems.some(Boolean) ? "see above" : undefined;
   });
 }
