@@ -169,13 +169,13 @@ test("whatever the clock is set to, there is a valid certificate within a minute
 });
 
 unmovedByLeaps(
-  "when a signer that is unavailable gets another request for the first certificate, and from when on that is unhealthy",
+  "when requests for the first certificate are retried during an outage, and when that becomes unhealthy",
   600_000,
   async (clock) => {
     const signer = new FakeSigner(clock);
     const seen: string[] = [];
     signer.fate = () => {
-      seen.push(`${clock.elapsedMs} requested`);
+      seen.push(`${clock.elapsedMs} request`);
       return "away";
     };
     const stop = new AbortController();

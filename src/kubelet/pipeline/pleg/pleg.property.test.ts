@@ -6,16 +6,16 @@ import { FakeRuntimeView } from "./fake-runtime-view.ts";
 import { Pleg } from "./pleg.ts";
 
 unmovedByLeaps(
-  "the health of PLEG and when it looks at the runtime",
+  "the relists and the health of PLEG",
   500_000,
   async (clock) => {
     const view = new FakeRuntimeView();
     view.sandboxes.push({ id: "s1", uid: "u", ready: true });
-    const looks: number[] = [];
+    const relists: number[] = [];
     let hangs = false;
     view.before = (call) => {
       if (!call.startsWith("list sandboxes")) return undefined;
-      looks.push(clock.elapsedMs);
+      relists.push(clock.elapsedMs);
       return hangs ? new Promise<void>(() => {}) : undefined;
     };
     const stop = new AbortController();
@@ -39,7 +39,7 @@ unmovedByLeaps(
     }
     stop.abort();
     await clock.advance(0);
-    return { looks, health };
+    return { relists, health };
   },
   { numRuns: 15 },
 );

@@ -18,18 +18,18 @@ unmovedByLeaps("how long a silent watch is kept", 200_000, async (clock) => {
 });
 
 unmovedByLeaps(
-  "how an API server that is away is asked again, and from when on that is unhealthy",
+  "when a list is retried during an outage, and when that becomes unhealthy",
   400_000,
   async (clock) => {
     const seen: string[] = [];
-    const ask = async (): Promise<never> => {
-      seen.push(`${clock.elapsedMs} asked`);
+    const refuse = async (): Promise<never> => {
+      seen.push(`${clock.elapsedMs} request`);
       await sleep(clock, 20);
       throw new Error("connection refused");
     };
     const transport: KubeTransport = {
-      request: ask,
-      stream: ask,
+      request: refuse,
+      stream: refuse,
       onBack: () => () => {},
       close: () => {},
     };

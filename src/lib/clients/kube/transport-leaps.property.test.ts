@@ -1,0 +1,47 @@
+import { unmovedByLeaps } from "../../../../test/builders/clock-leaps.ts";
+import { json, kubeconfig, TestApiServer } from "../../../../test/kube/api-server.ts";
+import { settle } from "../../base/fake-clock.ts";
+import { createMetrics } from "../../base/metrics.ts";
+import { parseKubeconfig } from "./kubeconfig.ts";
+import { requestMetrics } from "./request-metrics.ts";
+import { HttpKubeTransport } from "./transport.ts";
+
+/** On real connections: time stands still while a request is under way. */
+unmovedByLeaps(
+  "when requests go out, within the rate limit and after an answer that asks for patience",
+  20_000,
+  async (clock) => {
+    const seen: string[] = [];
+    const server = await TestApiServer.start("http", (_request, response) => {
+      seen.push(`${clock.elapsedMs} request`);
+      if (seen.length % 3 === 0) json(response, 429, {}, { "retry-after": "2" });
+      else json(response, 200, {});
+    });
+    let underWay = 0;
+    const transport = new HttpKubeTransport({
+      access: parseKubeconfig(kubeconfig({ server: server.url }, {}), "/etc/kubelet.conf"),
+      ...{ userAgent: "test", qps: 1, burst: 2, env: {}, clock },
+      metrics: {
+        ...requestMetrics(createMetrics()),
+        heldBack: (_method, _host, seconds) => {
+          underWay++;
+          seen.push(`${clock.elapsedMs} held back for ${seconds} s`);
+        },
+      },
+      onAnswer: () => void underWay--,
+    });
+    try {
+      for (let i = 0; i < 6; i++) void transport.request({ method: "GET", path: `/${i}` }).catch(() => {});
+      for (let i = 0; i < 40; i++) {
+        await clock.advance(500);
+        for (let turns = 0; underWay > 0 && turns < 100_000; turns++) await settle(1);
+        await clock.advance(0);
+      }
+      return seen;
+    } finally {
+      transport.close();
+      await server.close();
+    }
+  },
+  { numRuns: 6 },
+);
