@@ -1,4 +1,4 @@
-import { availableParallelism, cpus, getPriority } from "node:os";
+import { availableParallelism, cpus } from "node:os";
 
 /** `least` jobs always run at once, up to `most` while processors are idle. */
 export function poolLimits(cores = availableParallelism()) {
@@ -68,11 +68,11 @@ export function freeShare(read = processorTimes) {
   };
 }
 
-/** Processes with a low priority yield to this one and count as idle, unless it has a low priority itself. */
-export function processorTimes(all = cpus(), priority = getPriority()) {
+/** Processes with a low priority count as busy: many of them together still slow down tests. */
+export function processorTimes(all = cpus()) {
   let [free, total] = [0, 0];
   for (const { times } of all) {
-    free += times.idle + (priority > 0 ? 0 : times.nice);
+    free += times.idle;
     total += times.user + times.nice + times.sys + times.idle + times.irq;
   }
   return { free, total };

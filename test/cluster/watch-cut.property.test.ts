@@ -285,7 +285,7 @@ async function plainWorld(t: TestContext): Promise<World> {
   return {
     port: api.server.port,
     ask,
-    clientsAtOnce: 60,
+    clientsAtOnce: 30,
     access: (port) => parseKubeconfig(plainKubeconfig(port), "test"),
   };
 }
