@@ -38,7 +38,16 @@ export const allowed = [
 ];
 
 /** Paths that the rule does not cover yet, each with all below it. The list only ever gets shorter. */
-export const pending = ["scripts", "src/apiserver", "src/kubelet", "src/lib", "test"];
+export const pending = [
+  "scripts",
+  "src/apiserver/openapi",
+  "src/apiserver/protobuf",
+  "src/kubelet/agent",
+  "src/kubelet/pipeline",
+  "src/kubelet/pods",
+  "src/lib/schema",
+  "test",
+];
 
 /** Files whose subject is this list. */
 const exempt = new Set([

@@ -86,7 +86,7 @@ export async function refusalText(message: IncomingMessage): Promise<string> {
   return text;
 }
 
-/** What the runtime said instead of a URL, as callers are told. */
+/** The runtime's error instead of a URL, as callers get it. */
 export function runtimeRefusal(error: unknown): unknown {
   if (error instanceof HttpError || isAbort(error)) return error;
   if (hasGrpcCode(error, "NOT_FOUND")) return new HttpError(404, messageOf(error), { cause: error });
