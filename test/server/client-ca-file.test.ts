@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { http1, http2 } from "../../src/kubelet/server/auth/kept-connections.ts";
+import { http1, http2 } from "../../src/kubelet/server/auth/fake-clients.ts";
 import { send, testAuthority, testPair } from "../../src/kubelet/server/fixtures.ts";
 import { holds } from "../e2e/holds.ts";
 import { GuardedNode } from "./guarded-node.ts";

@@ -7,7 +7,7 @@ import { systemClock } from "../../../lib/base/clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { replaceable, startServer, type TestPair, testAuthority, testPair } from "../fixtures.ts";
 import type { Route } from "../route.ts";
-import { http1, http2 } from "./kept-connections.ts";
+import { http1, http2 } from "./fake-clients.ts";
 import { type Gate, nodeAccess } from "./node-access.ts";
 
 const ours = testAuthority("ours");

@@ -3,8 +3,6 @@ import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import type { TestPair } from "../fixtures.ts";
 
-// For tests: connections that outlive a request.
-
 export type Outcome = number | "closed";
 export interface KeptConnection {
   /** One request on this connection. */
