@@ -327,7 +327,7 @@ test("an idle connection is closed", async () => {
   const path = "/exec/default/web/app?command=quiet&output=1";
   const client = await openWebSocket(impatient.port, path, "v5.channel.k8s.io");
   await client.closed;
-  assert.match(client.text(3), /nothing was said for too long/);
+  assert.match(client.text(3), /no data for too long/);
   await impatient.stop();
 });
 
