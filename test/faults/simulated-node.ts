@@ -182,7 +182,7 @@ export class SimulatedAgent {
       inRuntime: () => observed.all(),
       mayEnd: () => true,
       removesLeftovers: true,
-      terminateOrphan: (pod) => this.workers.terminateOrphan(pod),
+      onOrphan: (pod) => post({ kind: "orphan-found", uid: pod.uid, pod }),
       files: host.files,
       cgroups: {
         list: async () => [...host.cgroups],
@@ -230,6 +230,7 @@ export class SimulatedAgent {
         "runtime-observed": ({ uid }) => workers.poke(uid),
         "runtime-synced": () => workers.release(),
         "runtime-state": () => {},
+        "orphan-found": ({ pod }) => workers.terminateOrphan(pod),
         "probe-result": ({ uid }) => workers.poke(uid),
         "pod-rejected": ({ uid, verdict }) => workers.reject(uid, verdict),
         "status-changed": () => {},

@@ -39,7 +39,7 @@ export function leftovers(
     inRuntime: () => observed.all(),
     mayEnd,
     removesLeftovers: !o.leavesApiPods,
-    terminateOrphan: (pod) => workers.terminateOrphan(pod),
+    onOrphan: (pod) => core.post({ kind: "orphan-found", uid: pod.uid, pod }),
     files: {
       known: () => files.known(),
       removeDeadLinks: () => files.removeDeadLinks(),

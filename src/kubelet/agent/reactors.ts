@@ -108,6 +108,7 @@ export function podReactors(
         if (initialSync.mayStartPods()) workers.release();
         if (state === "up") workers.pokeAll();
       },
+      "orphan-found": ({ pod }) => workers.terminateOrphan(pod),
       "probe-result": ({ uid }) => workers.poke(uid),
       "pod-rejected": ({ uid, verdict }) => workers.reject(uid, verdict),
       "status-changed": ({ uid }) => {

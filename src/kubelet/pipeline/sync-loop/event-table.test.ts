@@ -15,6 +15,7 @@ const expected: Record<EventKind, string> = {
   "runtime-observed": "logFollowers probes status board workers",
   "runtime-synced": "initialSync probeMemory status volumes housekeeping workers",
   "runtime-state": "initialSync nodeStatus pleg workers",
+  "orphan-found": "workers",
   "container-started": "allocation",
   "post-start-done": "probes status board",
   "probe-result": "explanations status board workers",
@@ -51,6 +52,7 @@ const anEvent: { [K in EventKind]: KubeletEvent & { kind: K } } = {
   "runtime-observed": { kind: "runtime-observed", uid, what: "ContainerDied" },
   "runtime-synced": { kind: "runtime-synced" },
   "runtime-state": { kind: "runtime-state", state: "up" },
+  "orphan-found": { kind: "orphan-found", uid, pod: { uid, name: "p", namespace: "default" } },
   "container-started": { kind: "container-started", uid, pod, container: { name: "c", image: "i" } },
   "post-start-done": { kind: "post-start-done", uid },
   "probe-result": {

@@ -14,6 +14,7 @@ export const eventTable = {
   // The statuses come before the workers: a worker decides by the status whether its pod has ended.
   "runtime-synced": ["initialSync", "probeMemory", "status", "volumes", "housekeeping", "workers"],
   "runtime-state": ["initialSync", "nodeStatus", "pleg", "workers"],
+  "orphan-found": ["workers"],
   "container-started": ["allocation"],
   "post-start-done": ["probes", "status", "board"],
   "probe-result": ["explanations", "status", "board", "workers"],

@@ -1,4 +1,4 @@
-import type { Container, Pod, PodSourceName, PodUid } from "../../../lib/model/pod.ts";
+import type { Container, Pod, PodId, PodSourceName, PodUid } from "../../../lib/model/pod.ts";
 import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
 import type { PodLife, WorkerPhase } from "../../state/pod-life.ts";
 import type { ProbeResultChange } from "../../state/probe-results.ts";
@@ -37,6 +37,8 @@ export type KubeletEvent =
   /** The postStart hook of a container has ended: users see it as running from now on. */
   | { readonly kind: "post-start-done"; readonly uid: PodUid }
   | { readonly kind: "probe-result"; readonly uid: PodUid; readonly result: ProbeResultChange }
+  /** The runtime has a pod that is neither desired nor being terminated. */
+  | { readonly kind: "orphan-found"; readonly uid: PodUid; readonly pod: PodId }
   // Pod workers
   | { readonly kind: "worker-changed"; readonly uid: PodUid }
   | { readonly kind: "worker-phase"; readonly uid: PodUid; readonly phase: WorkerPhase }

@@ -24,7 +24,7 @@ async function setUp(t: TestContext, more: Partial<HousekeepingOptions> = {}) {
     removesLeftovers: true,
     isKnown: () => false,
     inRuntime: () => [],
-    terminateOrphan: () => {},
+    onOrphan: () => {},
     files: {
       known: async () => [id("a"), id("b")],
       remove: (pod) => remove(`files of ${pod.uid}`),
@@ -67,7 +67,7 @@ test("looks at once when it may have become known who is wanted", async (t) => {
   const { clock, housekeeping } = await setUp(t, {
     mayJudge: () => heard,
     inRuntime: () => [id("orphan")],
-    terminateOrphan: ({ uid }) => void ended.push(uid),
+    onOrphan: ({ uid }) => void ended.push(uid),
   });
   await clock.advance(0);
   assert.deepEqual(ended, []);
@@ -110,7 +110,7 @@ test("nothing is called an orphan before all sources have delivered; then it is 
     inRuntime: () => [id("wanted"), id("stray"), id("others")],
     mayEnd: (uid) => uid !== "others",
     removesLeftovers: true,
-    terminateOrphan: (p) => {
+    onOrphan: (p) => {
       orphans.push(p.uid);
       known.add(p.uid);
     },

@@ -15,7 +15,7 @@ export interface HousekeepingOptions {
   inRuntime: () => Iterable<PodId>;
   /** False for what may be wanted by somebody that we do not hear. */
   mayEnd: (uid: PodUid) => boolean;
-  terminateOrphan: (pod: PodId) => void;
+  onOrphan: (pod: PodId) => void;
   files: { known(): Promise<PodId[]>; remove(pod: PodId): Promise<void>; removeDeadLinks(): Promise<void> };
   cgroups: { list(): Promise<PodUid[]>; remove(uid: PodUid): Promise<void> };
   /** False if folders and cgroups may belong to pods that we do not hear of. */
@@ -69,11 +69,11 @@ export class Housekeeping implements Component {
   }
 
   #endOrphans(): void {
-    const { inRuntime, isKnown, terminateOrphan, logger } = this.#o;
+    const { inRuntime, isKnown, onOrphan, logger } = this.#o;
     for (const { uid, name, namespace } of [...inRuntime()]) {
       if (isKnown(uid) || !this.#o.mayEnd(uid)) continue;
       logger.info("Ending a pod that no source wants", { pod: `${namespace}/${name}`, podUID: uid });
-      terminateOrphan({ uid, name, namespace });
+      onOrphan({ uid, name, namespace });
     }
   }
 
