@@ -97,7 +97,7 @@ function killed(version: ContainerdVersion, count: number): void {
   }
 }
 
-for (const some of rounds("KILL_ROUNDS", 8, 24))
+for (const some of rounds("KILL_ROUNDS", 8, 12))
   describeOnContainerd(
     `agent and API killed at random moments, ${some.count} rounds with seed ${seed}`,
     (version) => killed(version, some.count),

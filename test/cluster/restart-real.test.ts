@@ -72,7 +72,7 @@ describe("restarts of a node that joined by bootstrap", {
     await world?.destroy();
   });
 
-  for (const { count, named } of rounds("RESTART_ROUNDS", ways.length, 3 * ways.length))
+  for (const { count, named } of rounds("RESTART_ROUNDS", ways.length, 2 * ways.length))
     test(
       named(`${count} times it is ready soon, with its drivers, and no pod notices`),
       { timeout: 1_200_000 },
