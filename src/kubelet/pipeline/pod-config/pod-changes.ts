@@ -5,7 +5,7 @@ import {
   type PodSourceName,
   type PodUid,
 } from "../../../lib/model/pod.ts";
-import { type Operation, operations, type PodChange } from "./change.ts";
+import { type Operation, operations, type PodChange } from "../../state/pod-change.ts";
 import { carryOver, compare } from "./compare.ts";
 
 /** A pod as its source last gave it, and as it was told. */

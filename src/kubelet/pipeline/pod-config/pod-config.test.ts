@@ -11,7 +11,7 @@ import {
   type PodSourceName,
   type PodUid,
 } from "../../../lib/model/pod.ts";
-import type { PodChange } from "./change.ts";
+import type { PodChange } from "../../state/pod-change.ts";
 import { PodConfig } from "./pod-config.ts";
 
 type Meta = Partial<Pod["metadata"]>;

@@ -3,7 +3,7 @@ import { type Component, type Health, healthy } from "../../../lib/base/componen
 import type { Logger } from "../../../lib/base/logger.ts";
 import { dateOf } from "../../../lib/base/time.ts";
 import { type Pod, type PodSourceName, podRef } from "../../../lib/model/pod.ts";
-import type { PodChange } from "./change.ts";
+import type { PodChange } from "../../state/pod-change.ts";
 import { type Conflict, settleConflicts } from "./conflicts.ts";
 import { type KnownPods, takeChanges } from "./pod-changes.ts";
 

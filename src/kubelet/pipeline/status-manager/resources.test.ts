@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContainer, aPod, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import type { CgroupLimits } from "../../../lib/host/cgroups/limits-reader.ts";
 import type { Pod, ResourceRequirements } from "../../../lib/model/pod.ts";
 import type { ObservedContainer } from "../../state/observed-pods.ts";
 import type { ApiPodStatus } from "./api-types.ts";
 import { statusOf } from "./fake-input.ts";
-import { defaultStatusGates, type PodCgroupValues, type StatusInput } from "./status-input.ts";
+import { defaultStatusGates, type StatusInput } from "./status-input.ts";
 
 type Actual = NonNullable<ObservedContainer["resources"]>;
 const withResources = (resources: ResourceRequirements) =>
@@ -122,7 +123,7 @@ const apiRuns = (pod: Pod): Pod => ({
   metadata: { ...pod.metadata, annotations: {} },
   status: { phase: "Running" },
 });
-const cgroup: PodCgroupValues = {
+const cgroup: CgroupLimits = {
   cpuShares: 1024n,
   cpuQuotaUs: 200_000n,
   cpuPeriodUs: 100_000n,

@@ -1,3 +1,4 @@
+import type { CgroupLimits } from "../../../lib/host/cgroups/limits-reader.ts";
 import type { Container, Pod, ResourceRequirements } from "../../../lib/model/pod.ts";
 import { formatQuantity } from "../../../lib/model/quantity-form.ts";
 import {
@@ -11,7 +12,7 @@ import {
 } from "../../../lib/model/resources.ts";
 import type { ObservedContainer } from "../../state/observed-pods.ts";
 import type { ApiContainerStatus, ApiPodStatus } from "./api-types.ts";
-import type { PodCgroupValues, StatusInput } from "./status-input.ts";
+import type { StatusInput } from "./status-input.ts";
 
 type ResourceList = Record<string, string>;
 
@@ -94,7 +95,7 @@ export function podResources(
 
 function inForce(
   pod: Pod,
-  cgroup: PodCgroupValues,
+  cgroup: CgroupLimits,
   wanted: ResourceList,
   before: ApiPodStatus | undefined,
 ): ResourceRequirements {

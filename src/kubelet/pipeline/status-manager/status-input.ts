@@ -1,19 +1,12 @@
 import type { WallTime } from "../../../lib/base/time.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
+import type { CgroupLimits } from "../../../lib/host/cgroups/limits-reader.ts";
 import type { Pod, ResourceRequirements } from "../../../lib/model/pod.ts";
 import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
 import { defaultRestartGates, type RestartGates } from "../../../lib/model/restart-policy.ts";
 import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
 import type { ProbeKind, ProbeOutcome } from "../../state/probe-results.ts";
 import type { ApiPodStatus } from "./api-types.ts";
-
-/** What the cgroup of a pod says; absent is what it does not limit or what could not be read. */
-export interface PodCgroupValues {
-  cpuShares?: bigint;
-  cpuQuotaUs?: bigint;
-  cpuPeriodUs?: bigint;
-  memoryLimit?: bigint;
-}
 
 export interface PendingResize {
   reason: string;
@@ -60,7 +53,7 @@ export interface StatusInput {
   before: ApiPodStatus | undefined;
   /** True if the runtime can make mounts below a read-only mount read-only too. */
   recursiveReadOnly: boolean;
-  podCgroup?: PodCgroupValues;
+  podCgroup?: CgroupLimits;
   /** The spec asks for other resources than the pod was given, and does not get them. The pod has those that it was given. */
   resize?: PendingResize;
   /** What a container was started with. */

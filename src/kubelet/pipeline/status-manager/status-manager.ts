@@ -2,6 +2,7 @@ import type { Clock } from "../../../lib/base/clock.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { type WallTime, wallTime } from "../../../lib/base/time.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
+import type { CgroupLimits } from "../../../lib/host/cgroups/limits-reader.ts";
 import {
   isStatic,
   type Pod,
@@ -16,7 +17,6 @@ import { podStatus } from "./status.ts";
 import {
   defaultStatusGates,
   type PendingResize,
-  type PodCgroupValues,
   type StatusGates,
   type StatusInput,
 } from "./status-input.ts";
@@ -36,7 +36,7 @@ export interface StatusManagerOptions {
   logger?: Logger;
   /** Whether the runtime can make mounts below a read-only mount read-only too, for this pod. */
   recursiveReadOnly?: (pod: Pod) => boolean;
-  podCgroup?: (pod: Pod) => PodCgroupValues | undefined;
+  podCgroup?: (pod: Pod) => CgroupLimits | undefined;
   /** What pods were given, and what they asked for since. */
   allocation?: {
     pending(uid: PodUid): PendingResize | undefined;

@@ -1,13 +1,8 @@
 import type { Container, Pod, PodId, PodSourceName, PodUid } from "../../../lib/model/pod.ts";
 import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
+import type { PodChange } from "../../state/pod-change.ts";
 import type { PodLife, WorkerPhase } from "../../state/pod-life.ts";
 import type { ProbeResultChange } from "../../state/probe-results.ts";
-
-export interface PodChange {
-  op: "ADD" | "UPDATE" | "REMOVE" | "RECONCILE" | "DELETE";
-  source: PodSourceName;
-  pods: readonly Pod[];
-}
 
 /** An object of the API that files of volumes are made of. */
 export type ObjectRef =

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aPod } from "../../../../test/builders/pods.ts";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
-import type { PodChange } from "./events.ts";
+import type { PodChange } from "../../state/pod-change.ts";
 import { InitialSync } from "./initial-sync.ts";
 import { applyToDesired, applyToWorkers } from "./pod-dispatch.ts";
 

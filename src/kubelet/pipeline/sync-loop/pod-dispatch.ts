@@ -1,7 +1,7 @@
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
 import { isMirror } from "../../state/desired-pods.ts";
-import type { PodChange } from "./events.ts";
+import type { PodChange } from "../../state/pod-change.ts";
 
 export interface UpdatedWorkers {
   /** `news`: what of it has changed. */

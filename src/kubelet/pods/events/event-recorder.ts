@@ -8,7 +8,7 @@ import { epochMs } from "../../../lib/base/time.ts";
 import { KubeApiError } from "../../../lib/clients/kube/api-error.ts";
 import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
-import type { PodEvents } from "../../../lib/model/pod-events.ts";
+import type { NodeEvents, PodEvents } from "../../../lib/model/pod-events.ts";
 import { EventCorrelator } from "./correlator.ts";
 import {
   type ApiEvent,
@@ -41,11 +41,6 @@ export interface EventRecorderOptions {
   random?: () => number;
 }
 
-export interface NodeEventSink {
-  normal(reason: string, message: string): void;
-  warning(reason: string, message: string): void;
-}
-
 const queueLimit = 1000;
 const tries = 12;
 const retryMs = 10_000;
@@ -71,7 +66,7 @@ export class EventRecorder implements Component, PodEvents {
   }
 
   /** Events about the node. */
-  readonly node: NodeEventSink = {
+  readonly node: NodeEvents = {
     normal: (reason, message) => this.#record(nodeReference(this.#o.nodeName), "Normal", reason, message),
     warning: (reason, message) => this.#record(nodeReference(this.#o.nodeName), "Warning", reason, message),
   };

@@ -1,6 +1,6 @@
-import type { Pod, PodSourceName } from "../../../lib/model/pod.ts";
+import type { Pod, PodSourceName } from "../../lib/model/pod.ts";
 
-/** What became of pods of one source, in the order in which changes of one moment are told. */
+/** What became of pods of one source, in the order in which changes of one moment are reported. */
 export const operations = ["REMOVE", "ADD", "UPDATE", "DELETE", "RECONCILE"] as const;
 
 /**
@@ -14,5 +14,5 @@ export type Operation = (typeof operations)[number];
 export interface PodChange {
   op: Operation;
   source: PodSourceName;
-  pods: Pod[];
+  pods: readonly Pod[];
 }
