@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
-import { epochMs } from "../../../lib/base/time.ts";
+import { epochMs, wallTime } from "../../../lib/base/time.ts";
 import { KubeApiError } from "../../../lib/clients/kube/api-error.ts";
 import type { KubeRequest } from "../../../lib/clients/kube/transport-interface.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
@@ -241,4 +241,19 @@ test("an abort ends the sender, waiting or not", async (t) => {
 test("a name that is not valid for an event is replaced", () => {
   assert.equal(eventName("web", 255n), "web.ff");
   assert.match(eventName("Node_1", 255n), /^[0-9a-f-]{36}$/);
+});
+
+test("a clock that is set back holds up no events, and their times follow it", async (t) => {
+  const { clock, bodies, drops, recorder } = await setUp(t);
+  const record = async () => {
+    recorder.normal(pod, "BackOff", "m", "c");
+    await clock.advance(1000);
+  };
+  for (let i = 0; i < 26; i++) await record();
+  assert.deepEqual(drops, ["spam"]);
+  clock.jump(-3_600_000);
+  await clock.advance(300_000);
+  await record();
+  assert.deepEqual(drops, ["spam"], "one more each five minutes");
+  assert.ok(wallTime(bodies().at(-1)!.lastTimestamp) < wallTime("2026-01-01T00:00:00Z"));
 });

@@ -115,6 +115,15 @@ describe("service account tokens", () => {
     assert.equal((await tokens.token(request)).token, "token-2");
   });
 
+  it("gives another in time when the clock is set back, and at once when it leaps past the end", async () => {
+    await tokens.token(request);
+    clock.jump(-hour);
+    await clock.advance(48 * minute);
+    assert.equal((await tokens.token(request)).token, "token-2");
+    clock.suspend(24 * hour);
+    assert.equal((await tokens.token(request)).token, "token-3");
+  });
+
   it("goes on with the old one while no new one is to be had, and not when it has expired", async () => {
     await tokens.token(request);
     answer = () => {
