@@ -5,21 +5,23 @@ import { built, launcherFile } from "../e2e/built.ts";
 import { holds } from "../e2e/holds.ts";
 import { AgentOfCluster } from "./agent-of-cluster.ts";
 
-/** Measured: 50 MiB. */
-const limitMiB = 60;
+/** Measured: 62 to 68 MiB; 100 to 120 without --optimize-for-size, for as long as the agent idles. */
+const limitMiB = 80;
 
-test(`an idle agent with a cluster takes at most ${limitMiB} MiB more than Node alone`, {
+test(`an agent that started and removed 30 pods takes at most ${limitMiB} MiB more than Node alone`, {
   skip: built !== true && built,
 }, async (t) => {
   const program = "console.log(process.memoryUsage.rss())";
   const node = Number(execFileSync(process.execPath, ["-e", program], { encoding: "utf8" })) / 1024 ** 2;
   const agent = await AgentOfCluster.start(launcherFile);
   t.after(() => agent.stop());
+  await agent.run("burst", 30);
+  await agent.remove("burst", 30);
   await agent.run("idle", 5);
-  // V8 returns what the start needed when it finds time.
+  // V8 returns what these needed when it finds time.
   await holds(async () => {
     const idle = await agent.residentMiB();
     assert.ok(idle - node <= limitMiB, `${idle} MiB, Node alone ${node} MiB`);
     t.diagnostic(`${idle.toFixed(1)} MiB, Node alone ${node.toFixed(1)} MiB`);
-  });
+  }, 120_000);
 });
