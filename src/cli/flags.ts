@@ -10,11 +10,11 @@ const head = `kubelet runs the pods of a node.
 
 Usage:
   kubelet [flags]            the agent
-  kubelet up                 a private node on this machine, with a demo pod
-  kubelet pods               the pods of the kubelet that runs here
-  kubelet apply -f pod.yaml  gives the kubelet that runs here pods to run
-  kubelet delete NAME        takes such a pod away again
-  kubelet run -f pod.yaml    runs pods once, to their end
+  kubelet up                 start a private node on this machine, with a demo pod
+  kubelet pods               list the pods of the running kubelet
+  kubelet apply -f pod.yaml  apply pods to the running kubelet
+  kubelet delete NAME        delete an applied pod
+  kubelet run -f pod.yaml    run pods once, to completion
 `;
 
 /** The help text: every flag by subject, with its type and default. */

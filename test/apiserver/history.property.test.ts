@@ -11,8 +11,8 @@ import { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
 import { seededRandom } from "../faults/seeded-random.ts";
 import { type Chapter, HttpWatcher } from "./http-watcher.ts";
 
-// Random writes over HTTP, watchers that come, are cut at any byte and go, and history that is forgotten: whoever starts
-// from a list sees exactly what comes after it, or an exact beginning of it and then that the rest is forgotten.
+// Random writes over HTTP, watchers that start, are cut at any byte and stop, and compaction: a watcher that starts
+// from a list sees exactly what comes after it, or an exact prefix of it and then that the rest is compacted.
 
 const names = ["n0", "n1", "n2", "n3"];
 /** The last write of each history is one that all of these see. */
@@ -47,7 +47,7 @@ function stateAt(facts: readonly Fact[], version: number, selector: Selector): M
   return state;
 }
 
-function toldAfter(facts: readonly Fact[], version: number, selector: Selector): string[] {
+function eventsAfter(facts: readonly Fact[], version: number, selector: Selector): string[] {
   const matches = selectors[selector];
   return facts
     .filter((fact) => fact.version > version)
@@ -59,10 +59,10 @@ function toldAfter(facts: readonly Fact[], version: number, selector: Selector):
 }
 
 function checkChapter(facts: readonly Fact[], chapter: Chapter, selector: Selector, isLast: boolean): void {
-  const { version, state, told, expired } = chapter;
+  const { version, state, received, expired } = chapter;
   assert.deepEqual(sorted(state), sorted(stateAt(facts, version, selector)), `the list of ${version}`);
-  const expected = toldAfter(facts, version, selector);
-  const seen = told.map(({ text }) => text);
+  const expected = eventsAfter(facts, version, selector);
+  const seen = received.map(({ text }) => text);
   const complete = isLast && !expired;
   assert.deepEqual(seen, complete ? expected : expected.slice(0, seen.length), `what came after ${version}`);
 }
@@ -134,7 +134,7 @@ async function live(
       else watcher.release();
     } else if (dice === 7 && watchers.length > 1) watchers.splice(below(watchers.length), 1)[0]!.stop();
     else if (dice === 8) {
-      // Whoever keeps the oracle must not be left behind.
+      // The watcher that keeps the oracle must not fall behind.
       while (facts.length > 0 && facts.at(-1)!.version < api.store.currentVersion) await turn();
       api.store.compact(below(3));
     } else await Promise.all(Array.from({ length: 1 + below(4) }, write));
@@ -145,7 +145,7 @@ async function live(
   const last = await api.send("POST", mapsPath, configMap("n1", { k: "end" }, { labels: { on: "yes" } }));
   const end = Number(last.body.metadata.resourceVersion);
   for (const watcher of watchers)
-    await watcher.until((told, chapter) => told?.version === end || chapter?.version === end);
+    await watcher.until((received, chapter) => received?.version === end || chapter?.version === end);
   for (const watcher of watchers) watcher.stop();
   await Promise.all(watchers.map(({ done }) => done));
   for (const { selector, chapters } of watchers)
@@ -167,7 +167,7 @@ async function live(
   await oracle;
   const chapters = watchers.flatMap((watcher) => watcher.chapters);
   return {
-    told: chapters.reduce((sum, { told }) => sum + told.length, 0),
+    received: chapters.reduce((sum, { received }) => sum + received.length, 0),
     expired: chapters.filter(({ expired }) => expired).length,
   };
 }
@@ -185,14 +185,16 @@ function kubeconfig(server: string): string {
   });
 }
 
-test("whoever starts from a list sees exactly the history, over HTTP", { timeout: 100_000 }, async (t) => {
+test("a watcher that starts from a list sees exactly the history, over HTTP", {
+  timeout: 100_000,
+}, async (t) => {
   const histories = Number(process.env.API_HISTORIES ?? 12);
-  const sum = { told: 0, expired: 0 };
+  const sum = { received: 0, expired: 0 };
   for (let seed = 1; seed <= histories; seed++) {
     const ends: (() => Promise<void>)[] = [];
     try {
-      const { told = 0, expired = 0 } = await live(seed, (end) => ends.push(end));
-      sum.told += told;
+      const { received = 0, expired = 0 } = await live(seed, (end) => ends.push(end));
+      sum.received += received;
       sum.expired += expired;
     } catch (cause) {
       throw new Error(`history ${seed}`, { cause });
@@ -200,6 +202,6 @@ test("whoever starts from a list sees exactly the history, over HTTP", { timeout
       for (const end of ends) await end();
     }
   }
-  t.diagnostic(`${sum.told} changes told, forgotten ${sum.expired} times`);
-  assert.ok(sum.told > 0 && sum.expired > 0, "both happen");
+  t.diagnostic(`${sum.received} changes received, forgotten ${sum.expired} times`);
+  assert.ok(sum.received > 0 && sum.expired > 0, "both happen");
 });

@@ -1,17 +1,17 @@
 import { type IncomingMessage, request } from "node:http";
 
-/** One thing that a watcher was told: "ADDED a@12". */
-export interface Told {
+/** One event of a watcher: "ADDED a@12". */
+export interface ReceivedEvent {
   readonly text: string;
   readonly version: number;
 }
 
-/** What a watcher knew from one list, and was told after it. */
+/** What a watcher knew from one list, and received after it. */
 export interface Chapter {
   readonly version: number;
   readonly state: ReadonlyMap<string, number>;
-  readonly told: Told[];
-  /** The server said that it has forgotten what comes next. */
+  readonly received: ReceivedEvent[];
+  /** The server reported that the next version is compacted. */
   expired: boolean;
 }
 
@@ -21,8 +21,8 @@ interface Meta {
 }
 
 /**
- * A client as simple as can be: lists, watches from there, goes on from the last complete line when it is cut, and begins
- * anew when the server has forgotten where it was.
+ * A client as simple as can be: lists, watches from there, resumes from the last complete line when it is cut, and
+ * starts again when its version is compacted.
  */
 export class HttpWatcher {
   readonly chapters: Chapter[] = [];
@@ -62,11 +62,13 @@ export class HttpWatcher {
     this.cut();
   }
 
-  /** Resolves when the last thing told satisfies. */
-  async until(isLast: (told: Told | undefined, chapter: Chapter | undefined) => boolean): Promise<void> {
+  /** Resolves when the last event satisfies. */
+  async until(
+    isLast: (received: ReceivedEvent | undefined, chapter: Chapter | undefined) => boolean,
+  ): Promise<void> {
     for (;;) {
       const chapter = this.chapters.at(-1);
-      if (isLast(chapter?.told.at(-1), chapter)) return;
+      if (isLast(chapter?.received.at(-1), chapter)) return;
       await new Promise<void>((resolve) => {
         this.#changed = resolve;
       });
@@ -89,15 +91,17 @@ export class HttpWatcher {
       ({ metadata }) => [metadata.name, Number(metadata.resourceVersion)] as const,
     );
     const version = Number(list.metadata.resourceVersion);
-    return { version, state: new Map(state), told: [], expired: false };
+    return { version, state: new Map(state), received: [], expired: false };
   }
 
   async #watch(chapter: Chapter): Promise<void> {
     await this.#held?.promise;
-    const from = chapter.told.at(-1)?.version ?? chapter.version;
-    const asked = request(`${this.#url}?watch=1&resourceVersion=${from}&${this.selector}`, { agent: false });
+    const from = chapter.received.at(-1)?.version ?? chapter.version;
+    const requests = request(`${this.#url}?watch=1&resourceVersion=${from}&${this.selector}`, {
+      agent: false,
+    });
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      asked.on("response", resolve).on("error", reject).end();
+      requests.on("response", resolve).on("error", reject).end();
     });
     this.#response = response;
     if (this.#stopped) response.destroy();
@@ -109,7 +113,7 @@ export class HttpWatcher {
         for (const line of lines) this.#take(chapter, line);
       }
     } catch {
-      // Cut: what was told so far counts.
+      // Cut: what was received so far counts.
     }
   }
 
@@ -120,7 +124,7 @@ export class HttpWatcher {
       chapter.expired = true;
     } else if (type !== "BOOKMARK") {
       const version = Number(object.metadata.resourceVersion);
-      chapter.told.push({ text: `${type} ${object.metadata.name}@${version}`, version });
+      chapter.received.push({ text: `${type} ${object.metadata.name}@${version}`, version });
     }
     this.#changed();
   }

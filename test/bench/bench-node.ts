@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { ContainerId, CriClient, SandboxId } from "../../src/lib/clients/cri/cri.ts";
 import { hasGrpcCode } from "../../src/lib/clients/cri/cri-error.ts";
 import { type Container, ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
-import { AgentProcess, askRuntime, repoDir } from "../e2e/agent-process.ts";
+import { AgentProcess, repoDir, runtimeClient } from "../e2e/agent-process.ts";
 import { place } from "../e2e/manifests.ts";
 import { type ContainerdVersion, startTestNode, type TestNode } from "../node/test-node.ts";
 import { preciseNow } from "./figures.ts";
@@ -23,7 +23,7 @@ export class BenchNode {
 
   private constructor(node: TestNode, agent: AgentProcess) {
     this.node = node;
-    this.cri = askRuntime(node.endpoint);
+    this.cri = runtimeClient(node.endpoint);
     this.#agent = agent;
   }
 
@@ -90,7 +90,7 @@ export class BenchNode {
     return this.cri.listContainers({ state: { state: ContainerState.CONTAINER_RUNNING } });
   }
 
-  /** Waits without disturbing: a few questions a second. The runtime itself tells when each had started. */
+  /** Waits without disturbing: a few requests a second. The runtime itself reports when each was started. */
   async untilRunning(count: number): Promise<Container[]> {
     let seen: Container[] = [];
     await until(`${count} containers run`, async () => {
@@ -145,7 +145,7 @@ export class BenchNode {
     await this.#drainEvents();
   }
 
-  /** containerd keeps events that nobody listens to and would tell them all to the next kubelet. */
+  /** containerd queues events without a listener and would send them all to the next kubelet. */
   async #drainEvents(): Promise<void> {
     const quiet = new AbortController();
     let timer: NodeJS.Timeout | undefined;

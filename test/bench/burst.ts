@@ -46,14 +46,14 @@ async function kubeletBurst(bench: BenchNode): Promise<Burst> {
   return times;
 }
 
-/** The runtime's own word for both, so that neither is measured by how soon somebody noticed. */
+/** The runtime's own timestamp for both, so that neither is measured by how soon it was noticed. */
 async function startTimes(bench: BenchNode, began: number): Promise<Burst> {
   const times: number[] = [];
   for (const { id } of await bench.running()) times.push((await bench.startedAt(id)) - began);
   return times.sort((a, b) => a - b);
 }
 
-function tell(what: string, times: Burst): void {
+function report(what: string, times: Burst): void {
   console.log(`${what}: first ${ms(times[0]!)}, median ${ms(median(times))}, last ${ms(times.at(-1)!)}`);
 }
 
@@ -65,11 +65,11 @@ try {
   const measures = [
     async () => {
       floors.push(await floorBurst(bench, recorded));
-      tell(`  floor, ${inFlight} in flight`, floors.at(-1)!);
+      report(`  floor, ${inFlight} in flight`, floors.at(-1)!);
     },
     async () => {
       ours.push(await kubeletBurst(bench));
-      tell("  kubelet", ours.at(-1)!);
+      report("  kubelet", ours.at(-1)!);
     },
   ];
   for (let round = 1; round <= rounds; round++) {

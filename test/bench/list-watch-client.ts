@@ -97,7 +97,7 @@ async function measure(server: string, kind: string): Promise<boolean> {
   const more = peak - idle;
   // The others are there to compare with: they take what a server does that cannot stream.
   const isLimited = kind === "streamed" || kind === "agent";
-  // The agent keeps more than its client does: what it was told last, to know what is new.
+  // The agent keeps more than its client does: the last reported state, to detect changes.
   const isInMemory = kind !== "streamed" || more <= moreMiBLimit;
   const ok = !isLimited || (isInMemory && listing.ownMs <= lagLimitMs && watching.ownMs <= lagLimitMs);
   console.log(
@@ -106,7 +106,7 @@ async function measure(server: string, kind: string): Promise<boolean> {
       `  memory: idle ${idle.toFixed(1)} MiB, at most ${more.toFixed(1)} MiB more (limit ${moreMiBLimit}), at the end ${settled.toFixed(1)} MiB more`,
       `  event loop (limit ${lagLimitMs} ms): listing ${listing}, watching ${watching}`,
       `  CPU: ${((user + system) / events).toFixed(0)} ms a 1,000 updates; ${ok ? (isLimited ? "ok" : "no limits") : "OVER"}`,
-      ...(client.lag ? [`  sync loop: an update waited ${client.lag()} for its worker to be told`] : []),
+      ...(client.lag ? [`  sync loop: an update waited ${client.lag()} for its worker to be notified`] : []),
     ].join("\n"),
   );
   return ok;
@@ -146,7 +146,7 @@ function plainClient(transport: HttpKubeTransport, streamList: boolean): Client 
   };
 }
 
-/** The way of pods through the agent: source, configuration, sync loop, up to the door of the workers. */
+/** The way of pods through the agent: source, configuration, sync loop, up to the workers. */
 function agentClient(transport: HttpKubeTransport): Client {
   const clock = systemClock;
   const logger = silentLogger;
@@ -154,8 +154,8 @@ function agentClient(transport: HttpKubeTransport): Client {
   let updates = 0;
   let worst = 0;
   let postedAt = 0;
-  let heard = () => {};
-  const told = () => {
+  let notify = () => {};
+  const report = () => {
     worst = Math.max(worst, performance.now() - postedAt);
   };
   const source = new ApiSource({
@@ -171,8 +171,8 @@ function agentClient(transport: HttpKubeTransport): Client {
     desiredPods: {
       "pods-changed": ({ change }) => {
         applyToDesired(change, desired);
-        applyToWorkers(change, { update: told, terminate: told });
-        heard();
+        applyToWorkers(change, { update: report, terminate: report });
+        notify();
       },
     },
   });
@@ -188,7 +188,7 @@ function agentClient(transport: HttpKubeTransport): Client {
   return {
     start: async (signal) => {
       const known = new Promise<void>((resolve) => {
-        heard = resolve;
+        notify = resolve;
       });
       await loop.start(signal);
       await podConfig.start(signal);

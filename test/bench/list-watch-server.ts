@@ -1,4 +1,5 @@
-// An API server for the list-watch bench, as a process of its own: many pods, and so many updates a second to whoever watches.
+// An API server for the list-watch bench, in a separate process: many pods, and so many updates a second to all
+// watchers.
 import { createServer, type ServerResponse } from "node:http";
 import { parseArgs } from "node:util";
 import { realisticPod } from "./realistic-pod.ts";

@@ -7,14 +7,14 @@ import { test } from "node:test";
 test("1,000 pods and 1,000 updates a second: under 25 MiB for the client, and 50 ms of CPU at a stretch for the agent", async () => {
   const args = ["--list", "streamed,agent", "--seconds", "3"];
   const bench = spawn(process.execPath, [`${import.meta.dirname}/list-watch.ts`, ...args]);
-  const [said, trouble, [code]] = await Promise.all([
+  const [output, errors, [code]] = await Promise.all([
     text(bench.stdout),
     text(bench.stderr),
     once(bench, "exit"),
   ]);
-  assert.equal(code, 0, said + trouble);
+  assert.equal(code, 0, output + errors);
   for (const kind of ["streamed", "agent"]) {
-    const rate = Number(new RegExp(`^${kind}: 1000 pods .* (\\d+) updates/s$`, "m").exec(said)?.[1]);
-    assert.ok(rate > 900, `${rate} updates a second:\n${said}`);
+    const rate = Number(new RegExp(`^${kind}: 1000 pods .* (\\d+) updates/s$`, "m").exec(output)?.[1]);
+    assert.ok(rate > 900, `${rate} updates a second:\n${output}`);
   }
 });

@@ -12,7 +12,7 @@ import {
 } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
 
-/** What the kubelet asked of the runtime for one pod, as the runtime tells it: the floor asks for just the same. */
+/** The requests of the kubelet for one pod, as reported by the runtime: the floor sends just the same. */
 export interface RecordedPod {
   uid: string;
   name: string;
@@ -32,7 +32,7 @@ export interface CopiedPod {
   cleanUp(): Promise<void>;
 }
 
-/** Asks the runtime for the requests that made this sandbox and container. */
+/** Reads the requests that created this sandbox and container from the runtime. */
 export async function recordPod(
   endpoint: string,
   sandboxId: string,
@@ -63,7 +63,7 @@ export async function recordPod(
 
 function configIn(info: Record<string, string>): JsonValue {
   const { config } = JSON.parse(info.info ?? "{}") as { config?: JsonValue };
-  if (!config) throw new Error("the runtime does not tell what it was asked for");
+  if (!config) throw new Error("the runtime does not report its requests");
   return config;
 }
 

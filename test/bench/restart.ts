@@ -67,7 +67,7 @@ async function processes(bench: BenchNode): Promise<Map<string, number>> {
   return new Map(rows.flatMap(([id, pid]) => (id && Number(pid) > 0 ? [[id, Number(pid)] as const] : [])));
 }
 
-function tell(what: string, times: readonly number[]): void {
+function report(what: string, times: readonly number[]): void {
   const [p90, most] = [percentile(times, 90), percentile(times, 100)];
   console.log(`${what}: p50 ${ms(median(times))}, p90 ${ms(p90)}, most ${ms(most)} (${times.length})`);
 }
@@ -82,8 +82,8 @@ try {
     ours.push(...(await restarts(bench)));
   }
   console.log(`containerd ${containerd}`);
-  tell("  CreateContainer and StartContainer alone", floor);
-  tell("  killed until it runs again", ours);
+  report("  CreateContainer and StartContainer alone", floor);
+  report("  killed until it runs again", ours);
   if (containerd === "2.x") {
     if (!judge("restart, p50", median(ours), median(floor), limit)) process.exitCode = 1;
   } else {

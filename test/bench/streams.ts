@@ -53,7 +53,7 @@ try {
 
   await startPods("warm");
   await measured("warm-up, not counted", () => startPods("warm"));
-  const floor = await measured(`${pods} pods start, nobody listens`, () => startPods("floor"));
+  const floor = await measured(`${pods} pods start, without watchers`, () => startPods("floor"));
   const sockets = await gather(names);
   await until(`${follows} logs and ${execs} sessions are open`, async () => crowd.open === follows + execs);
   const before = { ...crowd };
@@ -103,12 +103,12 @@ async function measured(what: string, work: () => Promise<void>): Promise<Delays
   await work();
   const seconds = (performance.now() - began) / 1000;
   const { loop, own } = await delays();
-  const told = quantile(counted, await lagBuckets(), 0.99);
+  const reported = quantile(counted, await lagBuckets(), 0.99);
   const shown = ({ p50, p99, max }: Delays) =>
     `p50 ${p50.toFixed(1)}, p99 ${p99.toFixed(1)}, most ${max.toFixed(1)} ms`;
   console.log(`${what} (${seconds.toFixed(1)} s, ${loop.count} looks)`);
   console.log(`  event loop late by ${shown(loop)}; by itself ${shown(own)}`);
-  console.log(`  sync loop late by p99 <= ${told * 1000} ms`);
+  console.log(`  sync loop late by p99 <= ${reported * 1000} ms`);
   return own;
 }
 
@@ -120,7 +120,7 @@ async function delays(): Promise<{ readonly loop: Delays; readonly own: Delays }
       .filter((line) => line.startsWith("PROBE {"));
   const before = lines().length;
   process.kill(agent.pid ?? 0, "SIGUSR2");
-  await until("the agent tells", async () => lines().length > before, 20);
+  await until("the agent reports", async () => lines().length > before, 20);
   return JSON.parse(lines()[before]?.slice(6) ?? "{}");
 }
 
@@ -185,7 +185,7 @@ async function follow(pod: string): Promise<() => void> {
   return () => call.destroy();
 }
 
-/** A session in which somebody types now and then. */
+/** A session with occasional input. */
 async function talkTo(pod: string): Promise<() => void> {
   const path = `/exec/default/${pod}/c?input=1&output=1&command=cat`;
   const { socket, send, received } = await openWebSocket(port, path, "v5.channel.k8s.io");
@@ -193,7 +193,7 @@ async function talkTo(pod: string): Promise<() => void> {
   const timer = setInterval(() => {
     crowd.echoes += received.get(1)?.length ?? 0;
     received.delete(1);
-    send(0, "what somebody types\n");
+    send(0, "some input\n");
   }, 250);
   return () => {
     clearInterval(timer);

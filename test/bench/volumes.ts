@@ -81,10 +81,10 @@ async function burst(bench: BenchNode, admin: HttpKubeTransport, kind: Kind): Pr
   return { times: times.sort((a, b) => a - b), cpu };
 }
 
-function tell(kind: Kind, { times, cpu }: Burst): void {
+function report(kind: Kind, { times, cpu }: Burst): void {
   const [first, last] = [times[0]!, times.at(-1)!];
-  const told = `first ${ms(first)}, median ${ms(median(times))}, last ${ms(last)}`;
-  console.log(`  ${kind} volumes: ${told}; kubelet ${ms(cpu)} of CPU`);
+  const reported = `first ${ms(first)}, median ${ms(median(times))}, last ${ms(last)}`;
+  console.log(`  ${kind} volumes: ${reported}; kubelet ${ms(cpu)} of CPU`);
 }
 
 const bench = await BenchNode.start(values.containerd as ContainerdVersion);
@@ -102,14 +102,14 @@ try {
   await bench.startAgent([`--kubeconfig=${api.nodeKubeconfig}`, `--hostname-override=${nodeName}`]);
   const bursts: Record<Kind, Burst[]> = { with: [], without: [] };
   // What is done for the first time costs more: nobody's.
-  for (const kind of ["without", "with"] as const) tell(kind, await burst(bench, admin, kind));
+  for (const kind of ["without", "with"] as const) report(kind, await burst(bench, admin, kind));
   for (let round = 1; round <= rounds; round++) {
     console.log(`round ${round} of ${rounds}, ${pods} pods`);
     // Each goes first as often as the other: what the first leaves behind falls on both.
     for (const kind of round % 2 ? (["without", "with"] as const) : (["with", "without"] as const)) {
       const one = await burst(bench, admin, kind);
       bursts[kind].push(one);
-      tell(kind, one);
+      report(kind, one);
     }
   }
   const of = (kind: Kind, figure: (one: Burst) => number) => median(bursts[kind].map(figure));

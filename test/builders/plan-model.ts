@@ -17,7 +17,7 @@ import type { Container, Pod } from "../../src/lib/model/pod.ts";
 import { isSidecar } from "../../src/lib/model/restart-policy.ts";
 import { aSandbox, seenContainer, testUid } from "./pods.ts";
 
-/** A runtime in memory that does as a plan says, and notes what must never happen. For property tests. */
+/** A runtime in memory that executes a plan, and notes what must never happen. For property tests. */
 export class PlanModel {
   readonly violations: string[] = [];
   containers: ObservedContainer[] = [];
@@ -75,7 +75,7 @@ export class PlanModel {
     this.containers = [seenContainer(name, { id, hash: "busybox:1", ...more }), ...this.containers];
   }
 
-  /** What the world does by itself when nobody troubles it: init containers do their work, sidecars get started. */
+  /** What the world does by itself without faults: init containers do their work, sidecars get started. */
   settle(): void {
     for (const { id, name, state, sandboxId } of this.containers) {
       const init = this.#inits.find((c) => c.name === name);
@@ -102,7 +102,7 @@ export class PlanModel {
     this.containers = this.containers.filter((c) => c !== lost);
   }
 
-  /** A new agent remembers nothing that the runtime does not tell. */
+  /** A new agent remembers nothing that the runtime does not report. */
   restartAgent(): void {
     this.#replaced.clear();
   }
@@ -124,20 +124,20 @@ export class PlanModel {
   }
 
   #start({ sandbox }: PodPlan, { container, role, attempt }: StartAction): void {
-    const say = (what: string) => void this.violations.push(`${what}: ${role} ${container.name}#${attempt}`);
-    if (sandbox?.state !== "ready") return say("started without a sandbox");
+    const note = (what: string) => void this.violations.push(`${what}: ${role} ${container.name}#${attempt}`);
+    if (sandbox?.state !== "ready") return note("started without a sandbox");
     const { name, image = "" } = container;
-    if (this.containers.some((c) => c.name === name && isLive(c))) say("a second one was started");
+    if (this.containers.some((c) => c.name === name && isLive(c))) note("a second one was started");
     if (this.containers.some((c) => c.name === name && c.attempt >= attempt))
-      say("its attempt was used before");
+      note("its attempt was used before");
     if (role !== "ephemeral") {
       const before = this.#inits.findIndex((c) => c.name === name);
       for (const init of before < 0 ? this.#inits : this.#inits.slice(0, before))
         if (!this.#through.has(`${sandbox.id}/${init.name}`))
-          say(`order: started before ${init.name} was through`);
+          note(`order: started before ${init.name} was through`);
     }
     if (role === "init" && this.#through.has(`${sandbox.id}/${name}`))
-      say("order: ran again in the same sandbox");
+      note("order: ran again in the same sandbox");
     this.addContainer(name, { sandboxId: sandbox.id, attempt, hash: image });
     if (role === "sidecar" && !container.startupProbe) this.#through.add(`${sandbox.id}/${name}`);
   }

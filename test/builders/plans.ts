@@ -17,7 +17,7 @@ export const quiet: PlanContext = {
   replaced: () => false,
 };
 
-/** The plan as a short sentence, so that a table can say what is expected. */
+/** The plan as a short sentence, so that a table can state what is expected. */
 export function summary(plan: PodPlan): string {
   return [
     plan.killAll && "kill all",

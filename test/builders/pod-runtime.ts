@@ -59,10 +59,10 @@ export async function podRuntimeOnFake(
   });
   await pleg.start(stop.signal);
   await pleg.synced;
-  const said: string[] = [];
+  const output: string[] = [];
   const events = {
-    normal: (_pod: Pod, reason: string, message: string) => void said.push(`${reason}: ${message}`),
-    warning: (_pod: Pod, reason: string, message: string) => void said.push(`${reason}! ${message}`),
+    normal: (_pod: Pod, reason: string, message: string) => void output.push(`${reason}: ${message}`),
+    warning: (_pod: Pod, reason: string, message: string) => void output.push(`${reason}! ${message}`),
   };
   const podLogsDir = join(dir, "logs");
   const files = new PodFiles({ rootDir: dir, podLogsDir, containerLogsDir: join(dir, "links") });
@@ -116,7 +116,7 @@ export async function podRuntimeOnFake(
     dir,
     clock,
     fake,
-    said,
+    output,
     files,
     cgroups,
     waiting,

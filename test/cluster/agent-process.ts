@@ -40,11 +40,11 @@ export class AgentProcess {
   }
 
   /** Waits for a line in the log. */
-  async says(line: RegExp): Promise<void> {
+  async prints(line: RegExp): Promise<void> {
     await holds(() => assert.match(this.log, line));
   }
 
-  /** Waits for something that the agent should do; if it does not, its log tells more than the failure. */
+  /** Waits for something that the agent should do; if it does not, its log shows more than the failure. */
   async until(done: () => Promise<unknown>): Promise<void> {
     await done().catch((error) => {
       throw new Error(`${error}\n${this.log}`, { cause: error });

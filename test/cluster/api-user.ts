@@ -78,16 +78,16 @@ export class ApiUser {
       .sort((a, b) => madeAt(a).localeCompare(madeAt(b)));
   }
 
-  /** A request for a client certificate that nobody has decided on, as soon as there is one. */
+  /** A request for a client certificate that is pending, as soon as there is one. */
   openRequest(): Promise<SigningRequest> {
     return holds(async () => {
       const found = (await this.signingRequests("client")).find(({ status }) => !status.conditions);
-      assert.ok(found, "nobody asked for a certificate");
+      assert.ok(found, "no certificate was requested");
       return found;
     });
   }
 
-  /** What an administrator says to a request. */
+  /** The decision of an administrator on a request. */
   async decide(request: SigningRequest, type: "Approved" | "Denied", message: string): Promise<void> {
     const path = `${requests}/${request.metadata.name}/approval`;
     const conditions = [{ type, status: "True", reason: "Looked", message }];
@@ -98,7 +98,7 @@ export class ApiUser {
     return this.delete(`${requests}/${metadata.name}`);
   }
 
-  /** A pod that somebody makes for the node; resolves with its UID. */
+  /** A pod that a user creates for the node; resolves with its UID. */
   async addPod(name: string): Promise<string> {
     const spec = { nodeName, terminationGracePeriodSeconds: 3, containers: [container()] };
     const body = { apiVersion: "v1", kind: "Pod", metadata: { name }, spec };
@@ -127,14 +127,14 @@ export class ApiUser {
     return this.#admin.request({ method: "PATCH", path, contentType, body });
   }
 
-  /** Somebody gives the node an address, besides its own. */
+  /** An address is added to the node, besides its own. */
   async addAddress(address: string): Promise<void> {
     await this.patch(`/api/v1/nodes/${nodeName}/status`, {
       status: { addresses: [{ type: "ExternalIP", address }] },
     });
   }
 
-  /** When the node last said that it is there. */
+  /** When the node last renewed its lease. */
   async renewedAt(): Promise<number> {
     const path = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${nodeName}`;
     const { spec } = await this.get<{ spec: { renewTime: string } }>(path);

@@ -23,7 +23,7 @@ const rotatedWithinMs = 0.9 * life + 5000;
 /** The lease is renewed each 10 s. */
 const longestSilenceMs = 15_000;
 
-test("certificates that live 60 s are replaced in time, and nobody notices", async (t) => {
+test("certificates that live 60 s are replaced in time, without an interruption", async (t) => {
   const api = await startApiProcess(t, { certificatesFor: `${life / 1000}s` });
   const node = await CertifiedNode.start(t, api);
   const silence = watchLease(t, api);
@@ -42,9 +42,9 @@ test("certificates that live 60 s are replaced in time, and nobody notices", asy
   await api.podRuns("after-one", 5000);
   await api.deletePod("after-one");
 
-  const asked = [await api.signingRequests("client"), await api.signingRequests("serving")];
+  const requested = [await api.signingRequests("client"), await api.signingRequests("serving")];
   assert.deepEqual(
-    asked.map((all) => all.map(({ spec }) => spec.username.replace(/(system:bootstrap:).*/, "$1"))),
+    requested.map((all) => all.map(({ spec }) => spec.username.replace(/(system:bootstrap:).*/, "$1"))),
     [
       ["system:bootstrap:", `system:node:${nodeName}`],
       [`system:node:${nodeName}`, `system:node:${nodeName}`],
@@ -81,7 +81,7 @@ class CertifiedNode {
   readonly cluster: TestCluster;
   readonly kubeconfig: string;
   readonly certDir: string;
-  /** Answers that tell of a failure, and that nobody answered (0). */
+  /** Failed responses, and missing ones (0). */
   readonly failed: string[] = [];
   answers = 0;
   readonly #api: ApiUser;
@@ -127,7 +127,7 @@ class CertifiedNode {
       onHopeless: (reason) => this.failed.push(reason),
       onAnswer: ({ method, path, status, failure }) => {
         this.answers++;
-        // A node asks whether something is there, or just tries to make it.
+        // A node reads whether something exists, or just tries to create it.
         const isDenial = status === 404 || (status === 409 && method === "POST");
         if (failure === undefined || isDenial || isAbort(failure)) return;
         this.failed.push(`${status} ${method} ${path}: ${messageOf(failure)}`);
@@ -151,7 +151,7 @@ class CertifiedNode {
     return new X509Certificate(await readFile(join(this.certDir, "kubelet-client-current.pem")));
   }
 
-  /** The certificate that a server with it shows, to somebody who believes the cluster's authority. */
+  /** The certificate that a server with it shows to a client that trusts the cluster's CA. */
   async serving(): Promise<X509Certificate> {
     const { port } = this.#server.address() as AddressInfo;
     const socket = connect({ port, host: "127.0.0.1", servername: nodeName, ca: this.#api.ca });
@@ -181,7 +181,7 @@ class CertifiedNode {
     return other;
   }
 
-  /** All pairs are kept, each in a file of its own, and a link tells which one counts. */
+  /** All pairs are kept, each in a separate file, and a link selects the current one. */
   async hasLayout(prefix: string, count: number): Promise<void> {
     const current = `${prefix}-current.pem`;
     const names = (await readdir(this.certDir)).filter((name) => name.startsWith(prefix) && name !== current);

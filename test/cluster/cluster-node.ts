@@ -25,7 +25,7 @@ import { removeFolder } from "../node/remove-folder.ts";
 import { type ApiObject, FakeApi } from "./fake-api.ts";
 
 export const nodeName = "node-a";
-/** Ends at once when it is told to. */
+/** Exits immediately on SIGTERM. */
 export const server = ["sh", "-c", "trap 'exit 0' TERM; while true; do sleep 1000; done"];
 
 /** The agent in this process between an API server and a container runtime, both in memory. */
@@ -77,7 +77,7 @@ export class TestCluster {
     return this.#agent;
   }
 
-  /** What the agent is configured with unless told otherwise. */
+  /** The default configuration of the agent. */
   config(): KubeletConfiguration {
     return Object.assign(withDefaults({}, new FeatureGates({})), {
       containerRuntimeEndpoint: this.runtime.endpoint,

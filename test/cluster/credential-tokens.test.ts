@@ -11,10 +11,10 @@ const image = "registry.example.com/team/app:1";
 const audience = "registry.example.com";
 const annotation = "example.com/role";
 
-/** Gives the token that it was told as a password, and the role as a name. */
+/** Returns the token that it got as a password, and the role as a name. */
 const program = `#!/bin/sh
-asked=$(cat)
-field() { printf %s "$asked" | sed 's|.*"'"$1"'":"\\([^"]*\\)".*|\\1|'; }
+request=$(cat)
+field() { printf %s "$request" | sed 's|.*"'"$1"'":"\\([^"]*\\)".*|\\1|'; }
 printf '{"kind":"CredentialProviderResponse","apiVersion":"credentialprovider.kubelet.k8s.io/v1","cacheKeyType":"Image",'
 printf '"auth":{"registry.example.com":{"username":"%s","password":"%s"}}}' "$(field ${annotation})" "$(field serviceAccountToken)"
 `;
@@ -46,9 +46,9 @@ async function providers(dir: string) {
   return loadProviders({ configPath, binDir }, { tokens: true });
 }
 
-/** The API, with tokens of accounts; what was asked for them is noted. */
+/** The API, with tokens of accounts; the requests for them are recorded. */
 class TokenApi implements KubeTransport {
-  readonly asked: KubeRequest[] = [];
+  readonly requests: KubeRequest[] = [];
   readonly #api: KubeTransport;
 
   constructor(api: KubeTransport) {
@@ -57,9 +57,9 @@ class TokenApi implements KubeTransport {
 
   async request<T>(request: KubeRequest): Promise<T> {
     if (!request.path.endsWith("/token")) return this.#api.request<T>(request);
-    this.asked.push(request);
+    this.requests.push(request);
     const expirationTimestamp = new Date(Date.now() + 3600_000).toISOString();
-    const token = `token-${this.asked.length}`;
+    const token = `token-${this.requests.length}`;
     return { spec: { expirationSeconds: 3600 }, status: { token, expirationTimestamp } } as T;
   }
 
@@ -70,7 +70,7 @@ class TokenApi implements KubeTransport {
   close(): void {}
 }
 
-test("a program that wants tokens is told one of the pod's account, bound to the pod, and the account's annotations", async (t) => {
+test("a credential provider that wants tokens gets one of the pod's account, bound to the pod, and the account's annotations", async (t) => {
   const cluster = await TestCluster.start(t, {}, { [image]: {} });
   const transport = new TokenApi(cluster.api);
   const account = (name: string, annotations: Record<string, string>) => ({
@@ -95,8 +95,8 @@ test("a program that wants tokens is told one of the pod's account, bound to the
     pulls().map(({ request }) => (request as { auth?: { username: string; password: string } }).auth),
     [{ username: "reader", password: "token-1" }],
   );
-  assert.equal(transport.asked[0]?.path, "/api/v1/namespaces/default/serviceaccounts/puller/token");
-  assert.deepEqual(transport.asked[0]?.body, {
+  assert.equal(transport.requests[0]?.path, "/api/v1/namespaces/default/serviceaccounts/puller/token");
+  assert.deepEqual(transport.requests[0]?.body, {
     apiVersion: "authentication.k8s.io/v1",
     kind: "TokenRequest",
     metadata: { uid: "uid-of-puller" },
@@ -110,5 +110,5 @@ test("a program that wants tokens is told one of the pod's account, bound to the
   await holds(() => assert.equal(cluster.api.pod("plain")?.status?.phase, "Running"));
   assert.equal(pulls().length, 2);
   assert.equal((pulls()[1]!.request as { auth?: object }).auth, undefined, "its account has no such role");
-  assert.equal(transport.asked.length, 1);
+  assert.equal(transport.requests.length, 1);
 });

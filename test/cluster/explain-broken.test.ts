@@ -46,7 +46,7 @@ describe("the first line of kubelet explain names the cause", {
     await Promise.all(
       brokenPods.map(({ name, container, spec }) => whole.addPod(name, container, { ...bound, ...spec })),
     );
-    // The test of a pod whose cause was not named says so.
+    // The test of a pod whose cause was not named reports it.
     await holds(look, withinMs).catch(() => {});
   });
   after(() => whole?.destroy());

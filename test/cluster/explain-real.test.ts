@@ -7,14 +7,14 @@ import { containerdVersions } from "../node/test-node.ts";
 import { explained } from "./explained.ts";
 import { NodeWithApi } from "./node-with-api.ts";
 
-// The words are ours, whatever runtime there is: one of them is enough.
+// The messages are ours, whatever the runtime: one of them is enough.
 const { name: version, available } = containerdVersions().findLast(({ available }) => available === true) ?? {
   name: "2.x" as const,
   available: "no containerd",
 };
 
-/** All pods live side by side; each test asks until it reads what it waits for. */
-describe("kubelet explain says what a pod waits for", {
+/** All pods run side by side; each test polls until it reads what it waits for. */
+describe("kubelet explain shows what a pod waits for", {
   skip: available === true ? false : available,
 }, () => {
   let whole: NodeWithApi;
@@ -42,48 +42,51 @@ describe("kubelet explain says what a pod waits for", {
   });
   after(() => whole?.destroy());
 
-  const ask = () => explained(whole.node.rootDir);
+  const readExplanation = () => explained(whole.node.rootDir);
 
   test("a pod that is ready: where the time of its start went", async () => {
     await whole.runs("good", 60_000);
-    const { start } = await ask().is("good", ({ ready }) => assert.equal(ready, true));
+    const { start } = await readExplanation().is("good", ({ ready }) => assert.equal(ready, true));
     const steps = new Map(start?.steps.map(({ step, ms }) => [step, ms]));
     assert.ok((steps.get("sandbox") ?? 0) > 0 && (steps.get("container") ?? 0) > 0, JSON.stringify(start));
     const sum = [...steps.values()].reduce((a, b) => a + b, 0);
     assert.ok(sum <= start!.tookMs, "its parts are not more than the whole");
-    assert.match(await ask().type("good"), /started in [\d.]+ s: .*sandbox [\d.]+ s, .*container [\d.]+ s/);
+    assert.match(
+      await readExplanation().type("good"),
+      /started in [\d.]+ s: .*sandbox [\d.]+ s, .*container [\d.]+ s/,
+    );
   });
 
   test("an image that cannot be pulled", async () => {
     const backOff = /^Back-off pulling image "127\.0\.0\.1:1\/no\/such:1"/;
-    const pod = await ask().waits("no-image", "image", backOff, 60_000);
-    assert.ok(pod.waitsFor?.until, "it says when it is tried again");
+    const pod = await readExplanation().waits("no-image", "image", backOff, 60_000);
+    assert.ok(pod.waitsFor?.until, "it shows the next retry");
     assert.match(pod.lastError?.text ?? "", /connection refused/);
     const tried = pod.history.find(({ text }) => text === "pulling image 127.0.0.1:1/no/such:1");
     assert.match(tried?.error ?? "", /connection refused/);
   });
 
   test("a secret that is not there", async () => {
-    await ask().waits(
+    await readExplanation().waits(
       "no-secret",
       "volumes",
       /^waiting for volume data: .*secret "missing" not found/,
       60_000,
     );
     assert.match(
-      await ask().type("default/no-secret"),
+      await readExplanation().type("default/no-secret"),
       /waits for [\d.]+ .*: waiting for volume data: .*"missing" not found/,
     );
   });
 
   test("a container that crashes", async () => {
     const backOff = /^back-off \d+s until \S+ before restarting c$/;
-    const pod = await ask().waits("crashes", "backoff", backOff, 60_000);
+    const pod = await readExplanation().waits("crashes", "backoff", backOff, 60_000);
     assert.match(pod.details[0] ?? "", /^c ended with exit code 3 \(Error\): oops; restarted \d+ times$/);
   });
 
   test("a readiness probe that fails", async () => {
-    const pod = await ask().is(
+    const pod = await readExplanation().is(
       "unready",
       ({ details }) => assert.match(details[0] ?? "", /^readiness probe of c failed .*: not yet/),
       60_000,
@@ -95,7 +98,7 @@ describe("kubelet explain says what a pod waits for", {
   test("a pod that ends slowly", async () => {
     await whole.runs("deaf", 60_000);
     await whole.deletePod("deaf");
-    const pod = await ask().is("deaf", ({ details }) =>
+    const pod = await readExplanation().is("deaf", ({ details }) =>
       assert.match(details[0] ?? "", /^c still runs; [\d.]+ s of its grace period are left$/),
     );
     assert.equal(pod.waitsFor?.step, "stop");
@@ -110,7 +113,7 @@ describe("kubelet explain says what a pod waits for", {
 
   test("all of them, and none that is ready", async () => {
     await holds(async () => {
-      const { pods } = await ask().all();
+      const { pods } = await readExplanation().all();
       const names = pods.map(({ name }) => name);
       assert.deepEqual(names, ["crashes", "no-image", "no-secret", "unready"]);
     });

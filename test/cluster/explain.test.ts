@@ -33,7 +33,7 @@ test("an image that does not come: which, since when, the error, and when it is 
   assert.match(text, /pulling image example\.test\/no\/such:1: failed: /);
 });
 
-test("a secret that is missing: the volume, and what is said of it", async (t) => {
+test("a secret that is missing: the volume, and its error", async (t) => {
   const { cluster, waits, is } = await start(t);
   cluster.addPod("web", secretVolume);
   const pod = await waits("web", "volumes", /^waiting for volume data: .*secret "missing" not found/);
@@ -59,7 +59,7 @@ test("a container that crashes: until when it waits, and how it ended", async (t
   assert.equal(pod.waitsFor?.text.includes(pod.waitsFor.until ?? "?"), true);
 });
 
-test("a readiness probe that fails: which, and what it said", async (t) => {
+test("a readiness probe that fails: which, and its output", async (t) => {
   const { cluster, is, type } = await start(t);
   const readinessProbe = { httpGet: { port: 1, host: "127.0.0.1" }, periodSeconds: 1, failureThreshold: 1 };
   cluster.addPod("web", { containers: [container({ readinessProbe })] });
@@ -72,11 +72,11 @@ test("a readiness probe that fails: which, and what it said", async (t) => {
   assert.equal(pod.history.at(-1)?.step, "readiness");
   assert.equal(pod.history.at(-1)?.endedAt, undefined);
   const row = cluster.agent.board.rows().find(({ name }) => name === "web");
-  assert.equal(row?.blockedOn, "waiting for the readiness probe of c", "and the table says it too");
+  assert.equal(row?.blockedOn, "waiting for the readiness probe of c", "and the table shows it too");
   assert.match(await type("web"), /- readiness probe of c failed/);
 });
 
-test("a readiness gate that nobody opens", async (t) => {
+test("a readiness gate that stays closed", async (t) => {
   const { cluster, waits } = await start(t);
   cluster.addPod("web", { readinessGates: [{ conditionType: "example.test/ok" }] });
   await waits("web", "gate", /readiness gate "example\.test\/ok" does not exist/);
@@ -117,13 +117,13 @@ test("without a pod: those that are not ready; a pod is found by each of its nam
   assert.match(await type("good"), /started in [\d.]+ s: .*sandbox [\d.]+ s/);
 });
 
-test("without a kubelet it says so", async (t) => {
+test("without a kubelet it reports that", async (t) => {
   const { cluster, type } = await start(t);
   await cluster.stopAgent();
   await assert.rejects(type(), /no kubelet answers on .*kubelet\.sock/);
 });
 
-test("a sandbox that cannot be made: what the runtime said, and when it is tried again", async (t) => {
+test("a sandbox that cannot be created: the runtime's error, and the next retry", async (t) => {
   const { cluster, waits } = await start(t);
   const message = 'plugin type="bridge" failed: no addresses left';
   cluster.runtime.faults.add({
@@ -192,11 +192,7 @@ test("a pod that is refused: the label, in the first line; and it is listed", as
   await holds(() => {
     const { reason, message } = cluster.api.pod("web")?.status ?? {};
     assert.equal(reason, "NodeAffinity");
-    assert.match(
-      message ?? "",
-      /node affinity\/selector$/,
-      "the text in the API is the one that everybody knows",
-    );
+    assert.match(message ?? "", /node affinity\/selector$/, "the text in the API is the usual one");
   });
 });
 

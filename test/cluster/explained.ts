@@ -5,7 +5,7 @@ import type { PodExplanation } from "../../src/kubelet/agent/explain-pod.ts";
 import type { Explanations } from "../../src/kubelet/agent/pod-explanations.ts";
 import { holds } from "../e2e/holds.ts";
 
-/** `kubelet explain` of the agent with this root folder, without a process for each time it is asked. */
+/** `kubelet explain` of the agent with this root directory, without a process for each call. */
 export function explained(rootDir: string) {
   const type = async (...args: string[]) => {
     let text = "";

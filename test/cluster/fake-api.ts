@@ -43,10 +43,10 @@ interface Target {
 
 /** As much of an API server as an agent needs, in memory. It can go away and come back. */
 export class FakeApi implements KubeTransport {
-  /** Every request that was heard: "PATCH pods default/web/status". */
+  /** Every received request: "PATCH pods default/web/status". */
   readonly requests: string[] = [];
   readonly watches: string[] = [];
-  /** Asked before a request is carried out. */
+  /** Called before a request is carried out. */
   onRequest: (call: string) => void = () => {};
   readonly #objects = new Map<string, ApiObject>();
   readonly #history: Event[] = [];
@@ -122,14 +122,14 @@ export class FakeApi implements KubeTransport {
     }
     while (!signal.aborted) {
       if (this.#isDown) throw new TransportError("connection reset");
-      const news = this.#history.filter(
+      const changes = this.#history.filter(
         (e) => e.version > seen && e.resource === resource && wanted(e.object),
       );
-      for (const { type, object, version } of news) {
+      for (const { type, object, version } of changes) {
         seen = version;
         yield line(type, object);
       }
-      if (news.length === 0) await this.#news(signal);
+      if (changes.length === 0) await this.#changed(signal);
     }
   }
 
@@ -193,7 +193,7 @@ export class FakeApi implements KubeTransport {
       return this.#store(resource, "MODIFIED", { ...found, metadata });
     }
     this.#objects.delete(key);
-    this.#tell(resource, "DELETED", found);
+    this.#notify(resource, "DELETED", found);
     return found;
   }
 
@@ -201,24 +201,24 @@ export class FakeApi implements KubeTransport {
     const stored = structuredClone(object);
     stored.metadata.uid ??= randomUUID();
     stored.metadata.creationTimestamp ??= `${new Date().toISOString().slice(0, 19)}Z`;
-    return this.#tell(resource, type, stored);
+    return this.#notify(resource, type, stored);
   }
 
-  #tell(resource: string, type: Event["type"], object: ApiObject): ApiObject {
+  #notify(resource: string, type: Event["type"], object: ApiObject): ApiObject {
     const version = ++this.#version;
-    const told = { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } };
+    const sentObject = { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } };
     const key = keyOf(resource, object.metadata.namespace ?? "", object.metadata.name);
-    if (type !== "DELETED") this.#objects.set(key, told);
-    this.#history.push({ version, resource, type, object: told });
+    if (type !== "DELETED") this.#objects.set(key, sentObject);
+    this.#history.push({ version, resource, type, object: sentObject });
     this.#wakeAll();
-    return told;
+    return sentObject;
   }
 
   #wakeAll(): void {
     for (const wake of [...this.#wakes]) wake();
   }
 
-  #news(signal: AbortSignal): Promise<void> {
+  #changed(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const end = () => {
         this.#wakes.delete(end);

@@ -7,9 +7,9 @@ export type Fault =
   | "reset"
   /** Both ends see an orderly end. */
   | "end"
-  /** One end sees an orderly end and may go on sending; nobody answers. */
+  /** One end sees an orderly end and may go on sending; there is no response. */
   | "half-close"
-  /** Nothing comes any more, and nobody says so. */
+  /** Nothing comes any more, without a notification. */
   | "silence"
   /** The rest comes late, and byte by byte for a while. */
   | "delay";
@@ -26,7 +26,7 @@ export interface FaultPlan {
 const slowBytes = 40;
 const lateMs = 2;
 
-/** A TCP proxy between a client and a server on this machine, which goes wrong where it is told to. */
+/** A TCP proxy between a client and a server on this machine, which fails where it is configured to. */
 export class FaultyProxy {
   /** Bytes that went through so far, to the client and to the server. */
   readonly passed = { down: 0, up: 0 };

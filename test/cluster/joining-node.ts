@@ -46,8 +46,8 @@ export class JoiningNode {
     return new X509Certificate(await readFile(join(this.certDir, `kubelet-${kind}-current.pem`)));
   }
 
-  /** How many client certificates such users have asked for. */
-  async asked(users: string): Promise<number> {
+  /** How many client certificates such users have requested. */
+  async certificatesRequestedBy(users: string): Promise<number> {
     const all = await this.#api.signingRequests("client");
     return all.filter(({ spec }) => spec.username.startsWith(users)).length;
   }

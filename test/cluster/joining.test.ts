@@ -38,21 +38,25 @@ test("a node joins by a token, goes on with its certificate, and joins again whe
   await first.stop();
 
   const second = node.agent(...rotating);
-  const asksAgain = async () => assert.ok((await node.asked("system:node:")) >= 2);
-  await second.until(() => holds(asksAgain, lifeMs + 60_000));
-  assert.equal(await node.asked("system:bootstrap:"), 1, "the certificate of before will do");
+  const requestsAgain = async () => assert.ok((await node.certificatesRequestedBy("system:node:")) >= 2);
+  await second.until(() => holds(requestsAgain, lifeMs + 60_000));
+  assert.equal(
+    await node.certificatesRequestedBy("system:bootstrap:"),
+    1,
+    "the certificate of before will do",
+  );
   await second.stop();
 
   await endToken();
   const last = await node.certificate();
   await pause(last.validToDate.getTime() - Date.now() + 1);
   const third = node.agent(...rotating);
-  await third.says(/Certificate request failed, will retry.*Unauthorized/);
+  await third.prints(/Certificate request failed, will retry.*Unauthorized/);
   await api.addPod("after");
   await api.allowJoining(node.bootstrap);
   await third.until(() => api.podRuns("after"));
   assert.notEqual((await node.certificate()).fingerprint256, last.fingerprint256);
-  assert.equal(await node.asked("system:bootstrap:"), 2);
+  assert.equal(await node.certificatesRequestedBy("system:bootstrap:"), 2);
   assert.equal(node.cluster.containersOf(uid).length, 1, "nothing was restarted");
   await third.stop();
 
@@ -63,7 +67,7 @@ test("a node joins by a token, goes on with its certificate, and joins again whe
   assert.match(fourth.log, /^kubelet: unable to load bootstrap kubeconfig: .*no such file/m);
 });
 
-test("a denied request is told with its reason and made again; once approved, the node is there at once", async (t) => {
+test("a denied request is logged with its reason and created again; once approved, the node is there immediately", async (t) => {
   const api = await startUnapprovingApi(t);
   const node = await JoiningNode.prepare(t, api);
   await api.allowJoining(node.bootstrap);
@@ -74,13 +78,13 @@ test("a denied request is told with its reason and made again; once approved, th
   await api.deleteRequest(forgotten);
 
   const agent = node.agent(...rotating);
-  await api.decide(await api.openRequest(), "Denied", "nobody knows this node");
-  await agent.says(
-    /Certificate request failed, will retry.*certificate signing request is denied, reason: Looked, message: nobody knows this node/,
+  await api.decide(await api.openRequest(), "Denied", "unknown node");
+  await agent.prints(
+    /Certificate request failed, will retry.*certificate signing request is denied, reason: Looked, message: unknown node/,
   );
   assert.doesNotMatch(agent.log, /Failed to list or watch/, "what cannot be done is not tried");
   const request = await api.openRequest();
-  await api.decide(request, "Approved", "somebody does");
+  await api.decide(request, "Approved", "known node");
   await agent.until(() => holds(() => api.get(`/api/v1/nodes/${nodeName}`), 5000));
   await agent.stop();
 });
@@ -91,11 +95,11 @@ test("without rotation the start waits for the certificate, and ends with a deni
   await api.allowJoining(node.bootstrap);
   const denied = node.agent();
   const request = await api.openRequest();
-  await api.decide(request, "Denied", "nobody knows this node");
+  await api.decide(request, "Denied", "unknown node");
   assert.equal(await denied.exits(), 1);
   assert.match(
     denied.log,
-    /^kubelet: certificate signing request is denied, reason: Looked, message: nobody knows this node$/m,
+    /^kubelet: certificate signing request is denied, reason: Looked, message: unknown node$/m,
   );
   await api.deleteRequest(request);
 
@@ -105,8 +109,8 @@ test("without rotation the start waits for the certificate, and ends with a deni
   await signalled.stop();
 
   const approved = node.agent();
-  await approved.says(/csr for this node already exists, reusing/);
-  await api.decide(waiting, "Approved", "somebody does");
+  await approved.prints(/csr for this node already exists, reusing/);
+  await api.decide(waiting, "Approved", "known node");
   await approved.until(() => holds(() => api.get(`/api/v1/nodes/${nodeName}`)));
   const link = join(node.certDir, "kubelet-client-current.pem");
   assert.match(await readFile(node.kubeconfig, "utf8"), new RegExp(`client-certificate: ${link}\n`));

@@ -45,7 +45,7 @@ function killed(version: ContainerdVersion, count: number): void {
       const end = new AbortController();
       try {
         const written = writes.run(writers, end.signal);
-        written.catch(() => end.abort()); // told where it is awaited
+        written.catch(() => end.abort()); // reported where it is awaited
         // A pod comes in the middle of it.
         await whole.addPod(name);
         await pause(moment);

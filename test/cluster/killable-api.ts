@@ -56,7 +56,7 @@ export class KillableApi {
     await ended;
   }
 
-  /** Somebody who may do everything. */
+  /** A user who may do everything. */
   async admin(): Promise<HttpKubeTransport> {
     const access = await holds(() => loadKubeconfig(join(this.dir, "kubeconfig")));
     const client = new HttpKubeTransport({

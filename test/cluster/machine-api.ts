@@ -20,7 +20,7 @@ export interface MachineApi {
   /** For the agent: who it is, it shows by the certificate of its node. */
   readonly cluster: ClusterOptions;
   readonly admin: HttpKubeTransport;
-  /** All that was asked, and how it was answered. */
+  /** All requests and their responses. */
   readonly seen: SeenRequest[];
   client(who: Who, userAgent: string): Promise<HttpKubeTransport>;
   access(who: Who): Promise<KubeAccess>;

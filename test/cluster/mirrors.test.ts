@@ -67,7 +67,7 @@ function onSocket(cluster: TestCluster, method: string, body?: string) {
   const socketPath = join(cluster.dir, "root", "kubelet.sock");
   return new Promise<{ status: number; body: string }>((resolve, reject) => {
     const call = request({ socketPath, method, path: "/manifests/web" }, (response) => {
-      text(response).then((said) => resolve({ status: response.statusCode ?? 0, body: said }), reject);
+      text(response).then((output) => resolve({ status: response.statusCode ?? 0, body: output }), reject);
     });
     call.on("error", reject);
     call.end(body);

@@ -16,7 +16,7 @@ const isNodes = ({ caller }: SeenRequest) => caller?.name === `system:node:${nod
 const isRefusal = ({ status }: SeenRequest) => status === 401 || status === 403;
 const brief = ({ status, verb, path }: SeenRequest) => `${status} ${verb} ${path}`;
 
-test("in its whole life the agent asks for nothing that a node may not have", {
+test("in its whole lifecycle the agent requests nothing that a node may not have", {
   timeout: 100_000,
 }, async (t) => {
   const { cluster, admin, seen, client } = await startMachineApi(t);
@@ -150,15 +150,15 @@ test("in its whole life the agent asks for nothing that a node may not have", {
   });
 
   await t.test("nothing of it was refused", () => {
-    const asked = seen.filter(isNodes);
-    t.diagnostic(`${asked.length} requests of the node`);
-    assert.deepEqual(asked.filter(isRefusal).map(brief), []);
+    const used = seen.filter(isNodes);
+    t.diagnostic(`${used.length} requests of the node`);
+    assert.deepEqual(used.filter(isRefusal).map(brief), []);
     assert.deepEqual(
       seen.filter(({ caller, status }) => status === 401 || caller === undefined).map(brief),
       [],
     );
-    const kinds = new Set(asked.map(({ verb, path }) => `${isRead(verb) ? "read" : verb} ${kindOf(path)}`));
-    for (const kind of mustAsk) assert.ok(kinds.has(kind), `no ${kind}: ${[...kinds].join("; ")}`);
+    const kinds = new Set(used.map(({ verb, path }) => `${isRead(verb) ? "read" : verb} ${kindOf(path)}`));
+    for (const kind of mustUse) assert.ok(kinds.has(kind), `no ${kind}: ${[...kinds].join("; ")}`);
   });
 
   await t.test("what a node may not have is refused, to the same certificate", async () => {
@@ -212,11 +212,11 @@ function kindOf(path: string): string {
   return subresource ? `${resource}/${subresource}` : resource;
 }
 
-/** Objects may be asked for one by one, listed or watched. */
+/** Objects may be read one by one, listed or watched. */
 const isRead = (verb: string) => ["get", "list", "watch"].includes(verb);
 
 /** So that a part of its life that no longer happens here is noticed. */
-const mustAsk = [
+const mustUse = [
   ...["create nodes", "read nodes", "patch nodes/status"],
   ...["read leases", "create leases", "update leases"],
   ...["read pods", "create pods", "delete pods", "patch pods/status"],

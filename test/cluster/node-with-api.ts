@@ -4,7 +4,7 @@ import { KubeApiError } from "../../src/lib/clients/kube/api-error.ts";
 import type { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
 import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import type { Container, Pod, PodSpec } from "../../src/lib/model/pod.ts";
-import { AgentProcess, askRuntime } from "../e2e/agent-process.ts";
+import { AgentProcess, runtimeClient } from "../e2e/agent-process.ts";
 import { holds } from "../e2e/holds.ts";
 import { sleeper } from "../e2e/manifests.ts";
 import { busyboxName, type ContainerdVersion, startTestNode, type TestNode } from "../node/test-node.ts";
@@ -14,7 +14,7 @@ import { KillableApi } from "./killable-api.ts";
 export const podsPath = "/api/v1/namespaces/default/pods";
 const leasePath = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${nodeName}`;
 
-/** A container of the runtime, as far as it must not change while nobody wants it to. */
+/** A container of the runtime, as far as it must not change without a reason. */
 export interface Ran {
   readonly id: ContainerId;
   readonly pod: string;
@@ -49,7 +49,7 @@ export class NodeWithApi {
     const api = await KillableApi.create(nodeName);
     api.start();
     const admin = await readyAdmin(api).catch(async (error) => {
-      // Whoever waits for the end of its children would wait forever.
+      // A wait for its children would last forever.
       await api.destroy();
       await node.stop();
       throw error;
@@ -60,7 +60,14 @@ export class NodeWithApi {
       typeof o.config === "function" ? o.config(api, node) : o.config,
     );
     const flags = o.flags?.(node) ?? [];
-    const whole = new NodeWithApi(node, agent, api, askRuntime(node.endpoint), admin, o.env ?? process.env);
+    const whole = new NodeWithApi(
+      node,
+      agent,
+      api,
+      runtimeClient(node.endpoint),
+      admin,
+      o.env ?? process.env,
+    );
     whole.startAgent(flags);
     return whole;
   }
@@ -140,7 +147,7 @@ export class NodeWithApi {
     return Date.parse((await this.get<{ spec: { renewTime: string } }>(leasePath)).spec.renewTime);
   }
 
-  /** Containers that run, by what the runtime itself says. */
+  /** Running containers, as reported by the runtime itself. */
   async running(): Promise<Ran[]> {
     const found = await this.runtime.listContainers({ state: { state: ContainerState.CONTAINER_RUNNING } });
     return found.map(({ id, labels, metadata }) => ({

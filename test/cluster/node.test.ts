@@ -14,7 +14,7 @@ function readyOf(cluster: TestCluster): string | undefined {
   return nodeOf(cluster)?.status.conditions?.find(({ type }) => type === "Ready")?.status;
 }
 
-test("the node is registered as it was told, becomes Ready and holds a lease", async (t) => {
+test("the node is registered as configured, becomes Ready and holds a lease", async (t) => {
   const cluster = await TestCluster.start(t, {
     nodeFlags: { nodeLabels: { zone: "a" }, cloudProvider: "external" },
   });
@@ -64,7 +64,7 @@ test("a runtime whose network fails makes the node not ready, and ready again wh
   await holds(() => assert.equal(readyOf(cluster), "True"));
 });
 
-test("who cordons a node or gives it pod addresses is heard at once", async (t) => {
+test("cordoning a node or assigning a pod CIDR takes effect immediately", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.startAgent();
   await holds(() => assert.equal(readyOf(cluster), "True"));

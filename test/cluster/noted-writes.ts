@@ -31,7 +31,7 @@ export class NotedWrites {
     this.#below = below;
   }
 
-  /** Several writers, each with names of its own, until they are told to end. */
+  /** Several writers, each with its own names, until they are stopped. */
   async run(writers: number, signal: AbortSignal): Promise<void> {
     await Promise.all(Array.from({ length: writers }, (_, i) => this.#write(`w${i}`, signal)));
   }
@@ -60,7 +60,7 @@ export class NotedWrites {
           continue;
         }
         known.unsure.add(removes ? undefined : value);
-        // Those that find nobody are not worth a word.
+        // Those without a response are not reported.
         if (answers) this.unanswered++;
         answers = false;
         await new Promise((resolve) => setTimeout(resolve, 20));
@@ -94,7 +94,7 @@ export class NotedWrites {
     this.#newest = Math.max(this.#newest, version);
   }
 
-  /** Throws if something that was acknowledged is not there, or something is there that nobody wrote. */
+  /** Throws if an acknowledged object is missing, or an object exists that was never written. */
   async check(): Promise<void> {
     const list = await this.#api.request<{ metadata: { resourceVersion: string }; items: ConfigMap[] }>({
       method: "GET",
@@ -107,6 +107,6 @@ export class NotedWrites {
     for (const name of there.keys())
       assert.ok(this.#known.has(name) || name === "kube-root-ca.crt", `${name} was never written`);
     const version = Number(list.metadata.resourceVersion);
-    assert.ok(version >= this.#newest, `version ${version} after ${this.#newest} had been told`);
+    assert.ok(version >= this.#newest, `version ${version} after ${this.#newest} was received`);
   }
 }

@@ -42,12 +42,12 @@ test("an outage of the API server is one line at its start and one at its end, a
   await agent.until(() => renewed(0));
   await agent.until(() => holds(async () => assert.equal(await readyStatus(admin), "True")));
   await api.kill();
-  await agent.says(/API server is unreachable, will keep trying/);
+  await agent.prints(/API server is unreachable, will keep trying/);
   await pause(outageMs);
   const backAt = Date.now();
   api.start();
   await agent.until(() => renewed(backAt));
-  await agent.says(/API server is reachable again/);
+  await agent.prints(/API server is reachable again/);
   const all = agent.log.trim().split("\n");
   const lines = all.slice(all.findIndex((line) => line.includes("API server is unreachable")));
   const messages = lines.map((line) => `${line[0]} ${/\] "([^"]*)"/.exec(line)?.[1]}`);

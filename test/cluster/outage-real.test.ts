@@ -13,7 +13,7 @@ import { NodeWithApi } from "./node-with-api.ts";
 const outageMs = Number(process.env.OUTAGE_SECONDS ?? 20) * 1000;
 /** All that the API has missed is there by then. */
 const caughtUpMs = 5000;
-/** A heartbeat that was under way is answered after all, and says when it was sent: not longer ago than this. */
+/** A heartbeat in progress may still be answered, with the time when it was sent: not longer ago than this. */
 const requestMs = 10_000;
 
 type Probe = NonNullable<Container["readinessProbe"]>;
@@ -68,8 +68,8 @@ describeOnContainerd(`the API away for ${outageMs / 1000} s`, (version) => {
     place(whole.node.manifests, `s${restarts}.yaml`, manifest({ name: `s${restarts}` }));
     await holds(async () => {
       for (const name of ["crashes", "lively"]) {
-        const { restarts: told, ready } = await row(name);
-        assert.deepEqual([name, told, ready], [name, restarts, "1/1"]);
+        const { restarts: reported, ready } = await row(name);
+        assert.deepEqual([name, reported, ready], [name, restarts, "1/1"]);
       }
       assert.equal((await row("probed")).ready, ready);
       assert.equal((await row(`s${restarts}-${nodeName}`)).phase, "Running");
@@ -121,7 +121,7 @@ describeOnContainerd(`the API away for ${outageMs / 1000} s`, (version) => {
     assert.equal(restartsOf(await whole.pod("steady")), 0);
   };
 
-  test("killed and started again: pods run on, are restarted and probed, and the API hears of all of it at once", async (t) => {
+  test("killed and started again: pods keep running, are restarted and probed, and the API gets all of it immediately", async (t) => {
     await outage(t, {
       leave: () => whole.api.kill(),
       comeBack: () => whole.api.start(),

@@ -22,7 +22,7 @@ test("without an API at the start static pods run; when it comes, all is there a
   await cluster.runs("later", 20_000);
 });
 
-test("while the API is away pods run on and are restarted, and it hears of all of it afterwards", async (t) => {
+test("while the API is unavailable pods keep running and are restarted, and it gets all of it afterwards", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.startAgent();
   const { metadata } = cluster.addPod("web");
@@ -55,7 +55,7 @@ test("an agent that is started again changes nothing: no container, no status, n
   await cluster.stopAgent();
   const before = cluster.api.all("pods");
   const containers = [...cluster.runtime.pods.containers.keys()];
-  // Times have whole seconds: whatever is made anew is to be seen.
+  // Times have whole seconds: whatever is created again must be visible.
   const second = Math.floor(Date.now() / 1000);
   await holds(() => assert.ok(Math.floor(Date.now() / 1000) > second + 1));
   cluster.api.requests.length = 0;
@@ -80,7 +80,7 @@ test("an agent that is started again changes nothing: no container, no status, n
   );
 });
 
-test("what happened while the agent was away is made up for, once the API has been heard", async (t) => {
+test("changes while the agent was down are applied, once the API has been read", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.placeManifest("static");
   await cluster.startAgent();
@@ -97,7 +97,7 @@ test("what happened while the agent was away is made up for, once the API has be
   const running = () => pods.map(({ metadata }) => cluster.runningOf(metadata.uid).length);
   await cluster.placeManifest("other");
   await cluster.startAgent();
-  // Until all sources were heard, nobody knows what is wanted: nothing that runs is touched.
+  // Until all sources are ready, the desired pods are unknown: nothing that runs is touched.
   await holds(() => assert.equal(cluster.agent.board.rows()[0]?.phase, "Running"));
   assert.deepEqual(running(), [1, 1, 1]);
   assert.equal([...cluster.runtime.pods.sandboxes].length, 5);

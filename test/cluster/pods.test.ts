@@ -55,7 +55,7 @@ test("a pod that has succeeded stays in the API until it is deleted, and goes at
   await holds(() => assert.equal(cluster.api.pod("job"), undefined), 20_000);
 });
 
-test("a pod that may not run here fails in the API, and says why", async (t) => {
+test("a pod that may not run here fails in the API, with a reason", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.startAgent();
   const { metadata } = cluster.addPod("elsewhere", { nodeSelector: { zone: "b" } });
@@ -130,7 +130,7 @@ test("variables come from config maps, secrets and services; what is missing is 
   );
 });
 
-test("a pod with an unknown RuntimeClass waits for it, and says so", async (t) => {
+test("a pod with an unknown RuntimeClass waits for it, with a reason", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.startAgent();
   cluster.addPod("web", { runtimeClassName: "fast" });
@@ -167,8 +167,8 @@ test("no container of an API pod is made before it is known which services there
   const { metadata } = cluster.addPod("web");
   await cluster.is("web", ({ status }) => {
     const { reason, message } = status?.containerStatuses?.[0]?.state?.waiting ?? {};
-    const words = "services have not yet been read at least once, cannot construct envvars";
-    assert.deepEqual([reason, message], ["CreateContainerConfigError", words]);
+    const args = "services have not yet been read at least once, cannot construct envvars";
+    assert.deepEqual([reason, message], ["CreateContainerConfigError", args]);
   });
   assert.equal(cluster.containersOf(metadata.uid).length, 0);
   await cluster.runs(`static-${nodeName}`);

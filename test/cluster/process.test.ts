@@ -5,15 +5,15 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { holds } from "../e2e/holds.ts";
-import { openDoor } from "./api-door.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";
+import { serveApi } from "./serve-api.ts";
 
 const main = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 
 test("a kubelet with --kubeconfig is a node of that cluster; SIGTERM leaves its pods running", async (t) => {
   const cluster = await TestCluster.start(t);
-  const door = await openDoor(cluster.api);
-  t.after(() => door.close());
+  const proxy = await serveApi(cluster.api);
+  t.after(() => proxy.close());
   const kubeconfig = join(cluster.dir, "kubeconfig");
   const context = { name: "c", context: { cluster: "c", user: "u" } };
   await writeFile(
@@ -23,7 +23,7 @@ test("a kubelet with --kubeconfig is a node of that cluster; SIGTERM leaves its 
       kind: "Config",
       "current-context": "c",
       contexts: [context],
-      clusters: [{ name: "c", cluster: { server: door.url } }],
+      clusters: [{ name: "c", cluster: { server: proxy.url } }],
       users: [{ name: "u", user: {} }],
     }),
   );
@@ -73,7 +73,7 @@ test("a kubelet with --kubeconfig is a node of that cluster; SIGTERM leaves its 
   assert.equal(cluster.api.pod("web")?.status?.phase, "Running");
 });
 
-test("a kubelet whose kubeconfig is not there says so and does not start", async (t) => {
+test("a kubelet whose kubeconfig is missing reports it and does not start", async (t) => {
   const cluster = await TestCluster.start(t);
   const child = spawn(
     process.execPath,

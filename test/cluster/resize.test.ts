@@ -11,7 +11,7 @@ const given: ResourceRequirements = {
   limits: { cpu: "200m", memory: "64Mi" },
   requests: { cpu: "20m", memory: "16Mi" },
 };
-const asked: ResourceRequirements = {
+const wanted: ResourceRequirements = {
   limits: { cpu: "400m", memory: "128Mi" },
   requests: { cpu: "40m", memory: "32Mi" },
 };
@@ -54,7 +54,7 @@ describeOnContainerd("a resize of a pod that runs", (version) => {
   };
 
   test("is refused in the open: condition, event, and the resources that it has", async () => {
-    await resize(asked);
+    await resize(wanted);
     const condition = await holds(async () => {
       const found = await pending();
       assert.ok(found);
@@ -79,14 +79,14 @@ describeOnContainerd("a resize of a pod that runs", (version) => {
   });
 
   test("is still refused after a restart of the agent, without another event", async () => {
-    const told = await pending();
+    const reported = await pending();
     await whole.agent.end("SIGKILL");
     whole.startAgent();
     await holds(async () => {
       const row = (await whole.agent.pods())?.find(({ name }) => name === "resized");
       assert.equal(row?.phase, "Running");
     });
-    assert.equal((await pending())?.lastTransitionTime, told?.lastTransitionTime);
+    assert.equal((await pending())?.lastTransitionTime, reported?.lastTransitionTime);
     await keepsWhatItHas();
     const events = await eventsOf("ResizeInfeasible");
     assert.deepEqual([events.length, events[0]?.count ?? 1], [1, 1]);
@@ -105,7 +105,7 @@ describeOnContainerd("a resize of a pod that runs", (version) => {
     await holds(keepsWhatItHas);
   });
 
-  test("the resources of the pod as a whole are those of its cgroup, whoever has set them", async () => {
+  test("the resources of the pod as a whole are those of its cgroup, however they were set", async () => {
     const { metadata } = await whole.pod("resized");
     const cgroup = `${whole.node.cgroupRoot}/kubepods/burstable/pod${metadata.uid}`;
     const driver = cgroupDriver(await detectLayout());

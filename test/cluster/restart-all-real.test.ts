@@ -14,7 +14,7 @@ const rules = {
 };
 const shared = { volumeMounts: [{ name: "work", mountPath: "/work" }] };
 /** Ends once, in a way that restarts all. */
-const asks = (then: string) =>
+const triggers = (then: string) =>
   sh(`test -e /work/done && { ${then}; exit 0; }; sleep 1; touch /work/done; exit 42`);
 
 type Role = "regular" | "sidecar" | "init";
@@ -34,21 +34,21 @@ describeOnContainerd("a container that restarts all containers of its pod", (ver
     test(`${role} container of a pod with restartPolicy Never`, async () => {
       const image = { image: busyboxName, imagePullPolicy: "Never" as const };
       const waits = sh("trap 'exit 0' TERM; sleep 10000 & wait");
-      const asking: Container = {
+      const trigger: Container = {
         ...{ name: "asking", ...image, ...rules, ...shared },
-        command: asks(role === "init" ? "true" : "trap 'exit 0' TERM; sleep 10000 & wait"),
+        command: triggers(role === "init" ? "true" : "trap 'exit 0' TERM; sleep 10000 & wait"),
         restartPolicy: role === "sidecar" ? "Always" : "Never",
       };
-      await whole.addPod(`by-${role}`, role === "regular" ? asking : { name: "regular", command: waits }, {
+      await whole.addPod(`by-${role}`, role === "regular" ? trigger : { name: "regular", command: waits }, {
         restartPolicy: "Never",
         volumes: [{ name: "work", emptyDir: {} }],
         initContainers: [
           { name: "init", ...image, command: sh("exit 0") },
           { name: "sidecar", ...image, command: waits, restartPolicy: "Always" },
-          ...(role === "regular" ? [] : [asking]),
+          ...(role === "regular" ? [] : [trigger]),
         ],
       });
-      // An init container asks before there is a regular one.
+      // An init container triggers it before there is a regular one.
       const isRestarted = (name: string) => role !== "init" || name !== "regular";
       const restarted = await holds(async () => {
         const pod = await whole.pod(`by-${role}`);

@@ -137,7 +137,7 @@ describe("restarts of a node that joined by bootstrap", {
       const { status } = await whole.get<{ status: { conditions: Condition[] } }>(nodePath);
       const ready = status.conditions.find(({ type }) => type === "Ready");
       assert.equal(ready?.status, "True", ready?.message);
-      assert.ok(Date.parse(ready.lastHeartbeatTime) >= endedAt, "it is said by the agent that was started");
+      assert.ok(Date.parse(ready.lastHeartbeatTime) >= endedAt, "it is reported by the restarted agent");
       const { spec } = await whole.get<{ spec: { drivers: { name: string }[] } }>(csiNodePath);
       assert.deepEqual(
         spec.drivers.map(({ name }) => name),

@@ -55,8 +55,8 @@ test("while its certificate is not approved a node is healthy, shows what it wai
   const port = await freePort();
   const agent = node.agent("--rotate-certificates", "-v=2", `--healthz-port=${port}`);
   await api.openRequest();
-  await agent.says(/Requesting certificate" certificate="client-certificate"/);
-  await agent.says(/Waiting for a client certificate, requests to the API server are held back/);
+  await agent.prints(/Requesting certificate" certificate="client-certificate"/);
+  await agent.prints(/Waiting for a client certificate, requests to the API server are held back/);
   const answer = await get({ host: "127.0.0.1", port, path: "/healthz?verbose" });
   assert.equal(answer?.status, 200);
   assert.match(
@@ -82,7 +82,7 @@ function isReady(api: ApiUser): Promise<void> {
   });
 }
 
-/** As the cluster does with a node that it has not heard of for a while; its drivers are gone, too. */
+/** As the cluster does with a node that has not reported for a while; its drivers are gone, too. */
 async function forget(api: ApiUser): Promise<void> {
   const condition = { type: "Ready", status: "Unknown", reason: "NodeStatusUnknown", message: "" };
   await api.patch(`${nodePath}/status`, { status: { conditions: [condition] } });

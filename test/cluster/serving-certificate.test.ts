@@ -8,7 +8,7 @@ import { silentLogger } from "../../src/lib/base/logger.ts";
 import { holds } from "../e2e/holds.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";
 
-test("a server that nobody gave a certificate has one of its own, the same after a restart", async (t) => {
+test("a server without a configured certificate has its own, the same after a restart", async (t) => {
   const node = await TestCluster.start(t);
   const certDir = join(node.dir, "pki");
   await node.startAgent({ certDir });
@@ -35,11 +35,11 @@ test("tlsCertFile is what the server shows, also after it was replaced; without 
   await node.startAgent({ config, certDir: join(node.dir, "pki") });
   const serving = node.agent.servingCertificate;
   assert.deepEqual(serving?.current()?.leaf.dnsNames, ["given"]);
-  const told: string[] = [];
-  serving?.onChange(({ leaf }) => told.push(...leaf.dnsNames));
+  const reported: string[] = [];
+  serving?.onChange(({ leaf }) => reported.push(...leaf.dnsNames));
   await copyFile(other.certFile, given.certFile);
   await copyFile(other.keyFile, given.keyFile);
-  await holds(() => assert.deepEqual(told, ["other"]), 15_000);
+  await holds(() => assert.deepEqual(reported, ["other"]), 15_000);
   assert.deepEqual(serving?.current()?.leaf.dnsNames, ["other"]);
   await node.stopAgent();
   const none = { ...config, tlsCertFile: join(node.dir, "none") };

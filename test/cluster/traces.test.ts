@@ -81,8 +81,8 @@ test("the start and the end of a pod: passes, calls to the runtime and to the AP
       "rpc.response.status_code": "OK",
     });
     assert.ok(first.start <= span.start && span.end <= first.end, "it lies within it");
-    const heard = node.runtime.callsOf(method).map(({ traceparent }) => traceparent);
-    assert.deepEqual(heard, [`00-${span.traceId}-${span.spanId}-01`], "and the runtime knows it");
+    const received = node.runtime.callsOf(method).map(({ traceparent }) => traceparent);
+    assert.deepEqual(received, [`00-${span.traceId}-${span.spanId}-01`], "and the runtime knows it");
   }
   assert.ok(collector.of("runtime.v1.ImageService/ImageStatus").some((s) => s.traceId === first.traceId));
 
@@ -101,11 +101,11 @@ test("the start and the end of a pod: passes, calls to the runtime and to the AP
   assert.equal(patch?.attributes["http.response.status_code"], 200);
   const known = new Set(collector.spans.map((s) => `00-${s.traceId}-${s.spanId}-01`));
   const strangers = [...traceparents].filter((traceparent) => !known.has(traceparent));
-  // What was under way when the agent stopped was told to the API and has no end.
+  // What was in progress when the agent stopped was propagated to the API and has no end.
   assert.ok(traceparents.size > 5 && strangers.length <= 3, `${strangers.length} of ${traceparents.size}`);
 });
 
-/** An agent of its own for what is asked of its server. */
+/** A separate agent for requests to its server. */
 async function withServer(t: TestContext, tracing: object) {
   const node = await TestCluster.start(t);
   const config = { ...node.config(), ...tracing, port: 0, address: "127.0.0.1" };
@@ -127,7 +127,7 @@ async function withServer(t: TestContext, tracing: object) {
   return { node, get };
 }
 
-test("a request to the node belongs to the trace of who asks", async (t) => {
+test("a request to the node belongs to the trace of its caller", async (t) => {
   const collector = await collectorOf(t);
   const { node, get } = await withServer(t, tracingTo(collector.endpoint, always));
   const theirs = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" };
@@ -165,11 +165,11 @@ for (const rate of [undefined, 0])
     assert.match(
       call?.traceparent ?? "",
       /^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/,
-      "others are told that it is not kept",
+      "others are notified that it is not sampled",
     );
   });
 
-test("without tracing nothing is told to anybody", async (t) => {
+test("without tracing nothing is propagated", async (t) => {
   const node = await TestCluster.start(t);
   await node.startAgent();
   node.addPod("web");
@@ -194,7 +194,7 @@ test("a collector that is away, or never answers, keeps no pod from starting and
     await node.isGone("web0");
     await node.stopAgent();
   }
-  assert.ok(silent.requests > 0, "it was asked");
+  assert.ok(silent.requests > 0, "it got requests");
 });
 
 test("a collector that comes late gets what was kept for it", async (t) => {

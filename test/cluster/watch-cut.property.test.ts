@@ -12,15 +12,16 @@ import { type Fault, type FaultPlan, FaultyProxy, faults } from "./faulty-proxy.
 import { hastyClock } from "./hasty-clock.ts";
 import { startMachineApi } from "./machine-api.ts";
 
-// A client of the embedded API behind a proxy that goes wrong at a chosen byte, on the way there or back: in the TLS handshake,
-// in a header, in the middle of a list, between two events or within one. Whatever it is, each change is told once, in order.
+// A client of the embedded API behind a proxy that fails at a chosen byte, on the way there or back: in the TLS
+// handshake, in a header, in the middle of a list, between two events or within one. Whatever it is, each change is
+// reported once, in order.
 
-type Ask = (method: "POST" | "PUT" | "DELETE", path: string, body?: object) => Promise<unknown>;
+type SendRequest = (method: "POST" | "PUT" | "DELETE", path: string, body?: object) => Promise<unknown>;
 
 /** An API, and how a client of its reaches it over a port that is not its own. */
 interface World {
   readonly port: number;
-  readonly ask: Ask;
+  readonly sendWrite: SendRequest;
   /** So many clients see the same history at once, each through a proxy of its own. */
   readonly clientsAtOnce: number;
   access(port: number): KubeAccess;
@@ -35,7 +36,7 @@ interface Run {
 const clock = hastyClock(30);
 
 interface Ran {
-  readonly told: readonly string[];
+  readonly received: readonly string[];
   /** How often it had to list. */
   readonly lists: number;
   readonly proxy: FaultyProxy;
@@ -51,13 +52,13 @@ const withinMs = 60_000;
 
 /** Keeps a copy of one history through a proxy. */
 class Client {
-  readonly told: string[] = [];
+  readonly received: string[] = [];
   lists = 0;
   readonly #proxy: FaultyProxy;
   readonly #transport: HttpKubeTransport;
   readonly #watch: ListWatch<Version>;
   readonly #stop = new AbortController();
-  #heard = () => {};
+  #received = () => {};
 
   constructor(world: World, path: string, proxy: FaultyProxy, streamList: boolean) {
     this.#proxy = proxy;
@@ -71,8 +72,8 @@ class Client {
       metrics: { listed: () => this.lists++ },
       transform: (raw) => raw as unknown as Version,
       onChange: ({ type, key, object }) => {
-        this.told.push(change(type, key.split("/")[1]!, object));
-        this.#heard();
+        this.received.push(change(type, key.split("/")[1]!, object));
+        this.#received();
       },
     });
   }
@@ -82,10 +83,10 @@ class Client {
     await this.#watch.synced;
   }
 
-  async hears(last: string): Promise<void> {
-    while (!this.told.some((told) => told.endsWith(last)))
+  async receives(last: string): Promise<void> {
+    while (!this.received.some((received) => received.endsWith(last)))
       await new Promise<void>((resolve) => {
-        this.#heard = resolve;
+        this.#received = resolve;
       });
   }
 
@@ -97,7 +98,7 @@ class Client {
   }
 }
 
-/** With what version an object was deleted, a list would not say. */
+/** A list does not contain the version with which an object was deleted. */
 const change = (type: string, name: string, { metadata }: Version) =>
   type === "deleted" ? `deleted ${name}` : `${type} ${name}@${metadata.resourceVersion}`;
 
@@ -106,11 +107,11 @@ async function live(world: World, runs: readonly Run[]): Promise<{ expected: str
   const namespace = `n${++namespaces}`;
   const path = `/api/v1/namespaces/${namespace}/configmaps`;
   const kind = { apiVersion: "v1", kind: "Namespace" };
-  await world.ask("POST", "/api/v1/namespaces", { ...kind, metadata: { name: namespace } });
+  await world.sendWrite("POST", "/api/v1/namespaces", { ...kind, metadata: { name: namespace } });
   const expected: string[] = [];
   const write = async (method: "POST" | "PUT" | "DELETE", name: string, data = "") => {
     const body = method === "DELETE" ? undefined : configMap(name, { k: data }, { labels: { of: "test" } });
-    const answer = await world.ask(method, method === "POST" ? path : `${path}/${name}`, body);
+    const answer = await world.sendWrite(method, method === "POST" ? path : `${path}/${name}`, body);
     const what = { POST: "added", PUT: "updated", DELETE: "deleted" }[method];
     expected.push(change(what, name, answer as Version));
   };
@@ -126,11 +127,14 @@ async function live(world: World, runs: readonly Run[]): Promise<{ expected: str
     await write("POST", "b", "again");
     await write("PUT", "c", "last");
     const last = expected.at(-1)!.replace("updated", "");
-    await soon(runs, clients, (client) => client.hears(last));
+    await soon(runs, clients, (client) => client.receives(last));
   } finally {
     await Promise.all(clients.map((client) => client.end()));
   }
-  return { expected, ran: clients.map(({ told, lists }, i) => ({ told, lists, proxy: proxies[i]! })) };
+  return {
+    expected,
+    ran: clients.map(({ received, lists }, i) => ({ received, lists, proxy: proxies[i]! })),
+  };
 }
 
 /** All of them, or an error that names one that is not done. */
@@ -148,10 +152,12 @@ async function soon(
   const [first] = waiting;
   if (!first) return;
   const run = JSON.stringify(runs[clients.indexOf(first)]);
-  assert.fail(`${waiting.size} of ${clients.length} wait, one with ${run} was told ${first.told.join(", ")}`);
+  assert.fail(
+    `${waiting.size} of ${clients.length} wait, one with ${run} was received ${first.received.join(", ")}`,
+  );
 }
 
-/** The first failure is told with what led to it. */
+/** The first failure is reported with what led to it. */
 async function all(world: World, runs: readonly Run[]): Promise<{ met: number; listedAgain: number }> {
   let [met, listedAgain] = [0, 0];
   const isSilent = ({ plans }: Run) => plans.some(({ fault }) => fault === "silence");
@@ -165,9 +171,9 @@ async function all(world: World, runs: readonly Run[]): Promise<{ met: number; l
   ];
   for (const some of batches) {
     const { expected, ran } = await live(world, some);
-    for (const [i, { told, lists, proxy }] of ran.entries()) {
-      if (lists === 1) assert.deepEqual(told, expected, JSON.stringify(some[i]));
-      else checkDifferences(told, expected, JSON.stringify(some[i]));
+    for (const [i, { received, lists, proxy }] of ran.entries()) {
+      if (lists === 1) assert.deepEqual(received, expected, JSON.stringify(some[i]));
+      else checkDifferences(received, expected, JSON.stringify(some[i]));
       met += proxy.done;
       if (lists > 1) listedAgain++;
     }
@@ -175,11 +181,11 @@ async function all(world: World, runs: readonly Run[]): Promise<{ met: number; l
   return { met, listedAgain };
 }
 
-/** Where half a request was refused, the client lists again: of what happened meanwhile it tells what it came to. */
-function checkDifferences(told: readonly string[], expected: readonly string[], run: string): void {
+/** Where half a request was refused, the client lists again: of what happened meanwhile it reports the result. */
+function checkDifferences(received: readonly string[], expected: readonly string[], run: string): void {
   const [known, wanted] = [new Map<string, string>(), new Map<string, string>()];
   for (const text of expected) apply(wanted, text);
-  for (const text of told) {
+  for (const text of received) {
     const [type = "", what = ""] = text.split(" ");
     const [name = "", version = ""] = what.split("@");
     const before = known.get(name);
@@ -216,7 +222,7 @@ async function eachByte(world: World, streamList: boolean, every: number): Promi
   return runs;
 }
 
-/** All faults if asked for; else one after the other from byte to byte, and silence now and then, which takes long. */
+/** All faults if requested; else one after the other from byte to byte, and silence now and then, which takes long. */
 const allFaults = process.env.CUT_FAULTS === "all";
 const loud = faults.filter((fault) => fault !== "silence");
 const chosen = (turn: number): readonly Fault[] =>
@@ -277,14 +283,14 @@ for (const { count: every, named } of rounds("CUT_EVERY", 11, 1)) {
 
 async function plainWorld(t: TestContext): Promise<World> {
   const api = await testApi(t);
-  const ask: Ask = async (method, path, body) => {
+  const sendWrite: SendRequest = async (method, path, body) => {
     const { status, text, body: answer } = await api.send(method, path, body);
     assert.ok(status < 300, text);
     return answer;
   };
   return {
     port: api.server.port,
-    ask,
+    sendWrite,
     clientsAtOnce: 30,
     access: (port) => parseKubeconfig(plainKubeconfig(port), "test"),
   };
@@ -296,7 +302,7 @@ async function secureWorld(t: TestContext): Promise<World> {
   return {
     port: api.port,
     clientsAtOnce: 8,
-    ask: (method, path, body) => api.admin.request({ method, path, body }),
+    sendWrite: (method, path, body) => api.admin.request({ method, path, body }),
     access: (port) => ({
       ...access,
       cluster: { ...access.cluster, server: new URL(`https://127.0.0.1:${port}`) },

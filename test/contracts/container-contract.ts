@@ -80,7 +80,7 @@ export function containerContract(bench: Bench): void {
       const pod = await bench.pod(t);
       const id = await bench.start(pod, OBEDIENT);
       const { logPath } = await bench.status(id);
-      // The shell must have set its trap before it is asked to stop.
+      // The shell must have set its trap before it is stopped.
       await eventually(async () => ((await readFile(logPath, "utf8")).includes("ready") ? true : undefined));
       const began = Date.now();
       await bench.client.stopContainer(id, 60);

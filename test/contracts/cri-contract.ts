@@ -17,7 +17,7 @@ export function describeRuntimeContract(name: string, setup: () => Promise<Contr
     before(() => bench.open(setup));
     after(() => bench.close());
 
-    it("says its name and that it is ready", async () => {
+    it("returns its name and that it is ready", async () => {
       const version = await bench.client.version();
       assert.notEqual(version.runtimeName, "");
       assert.equal(version.runtimeApiVersion, "v1");

@@ -8,7 +8,7 @@ import { eventually } from "./eventually.ts";
 /** What the agent relies on of the event stream. */
 export function eventContract(bench: Bench): void {
   describe("events", () => {
-    it("tell of each change of a container, or the runtime says that it has none", async (t) => {
+    it("report each change of a container, or the runtime has none", async (t) => {
       const ended = new AbortController();
       t.after(() => ended.abort());
       const seen: ContainerEventResponse[] = [];

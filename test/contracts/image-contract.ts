@@ -22,7 +22,7 @@ export function imageContract(bench: Bench): void {
     });
 
     it("that cannot be pulled are named in the error", async () => {
-      // Port 9 of the loopback: nobody answers, and no name is looked up.
+      // Port 9 of the loopback: nothing listens there, and no name is resolved.
       const image = "127.0.0.1:9/no-such-image:1";
       const error = await refused(bench.client.pullImage({ image }, undefined, undefined));
       assert.match(error.message, /failed to pull and unpack image "127\.0\.0\.1:9\/no-such-image:1"/);

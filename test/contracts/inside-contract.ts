@@ -40,7 +40,7 @@ export function insideContract(bench: Bench): void {
       assert.match((await refused(bench.client.reopenContainerLog(id))).message, /not running/);
     });
 
-    it("are written down whole, or the runtime says why not; either way they run on", async (t) => {
+    it("are checkpointed completely, or the runtime reports why not; either way they keep running", async (t) => {
       const pod = await bench.pod(t);
       const id = await bench.start(pod, FOREVER);
       const location = join(pod.logDirectory, "checkpoint.tar");

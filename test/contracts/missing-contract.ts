@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { ContainerId, SandboxId } from "../../src/lib/clients/cri/cri.ts";
 import { type Bench, refused, UNKNOWN_ID } from "./bench.ts";
 
-/** What the agent relies on when it asks for something that is gone. */
+/** What the agent relies on when it requests something that is gone. */
 export function missingContract(bench: Bench): void {
   describe("what does not exist", () => {
     const container = UNKNOWN_ID as ContainerId;
@@ -21,7 +21,7 @@ export function missingContract(bench: Bench): void {
       ["CreateContainer", () => bench.client.createContainer(sandbox, { metadata: { name: "x" } }, {})],
     ];
     for (const [method, call] of missing) {
-      it(`${method} says NOT_FOUND`, async () => {
+      it(`${method} returns NOT_FOUND`, async () => {
         const error = await refused(call());
         assert.equal(error.grpcCode, "NOT_FOUND");
         assert.equal(error.method, method);

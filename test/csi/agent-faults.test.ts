@@ -20,9 +20,9 @@ describe("a CSI driver that fails its node", options, () => {
     await world?.destroy();
   });
 
-  const wasAsked = (driver: DriverProcess, method: string, times = 1) =>
+  const wasCalled = (driver: DriverProcess, method: string, times = 1) =>
     holds(async () => assert.ok((await driver.calls(method)).length >= times, `${method} was not called`));
-  const tells = (pod: string, pattern: RegExp) =>
+  const reports = (pod: string, pattern: RegExp) =>
     holds(async () => assert.match((await world.events(pod)).join("\n"), pattern));
   const started = async (name: string) => {
     const driver = await world.driver(`${name}.example.com`, {});
@@ -30,22 +30,22 @@ describe("a CSI driver that fails its node", options, () => {
     return driver;
   };
 
-  // Both ways: the driver died before it did what it was asked for, and after.
+  // Both ways: the driver died before it did the requested work, and after.
   for (const [method, step] of [
     ["NodeStageVolume", "MountDevice"],
     ["NodePublishVolume", "SetUp"],
   ] as const)
     for (const fault of ["hang", "work-and-hang"] as const) {
       const name = `${step.toLowerCase()}-${fault}`;
-      test(`killed during ${method} (${fault}): the pod waits, is told why, and runs when the driver is back`, async () => {
+      test(`killed during ${method} (${fault}): the pod waits with a reason, and runs when the driver is back`, async () => {
         const driver = await started(name);
         await driver.faults({ [method]: fault });
         await driver.start();
         await world.podWithClaim(name);
-        await wasAsked(driver, method);
+        await wasCalled(driver, method);
         await driver.kill();
         const what = `FailedMount: MountVolume.${step} failed for volume "pv-${name}" : rpc error: code = Unavailable`;
-        await tells(name, new RegExp(what));
+        await reports(name, new RegExp(what));
         const row = (await world.whole.agent.pods())?.find((pod) => pod.name === name);
         assert.match(JSON.stringify(row), /waiting for volume data/);
         await driver.faults({});
@@ -65,7 +65,7 @@ describe("a CSI driver that fails its node", options, () => {
       await world.whole.runs(name);
       await driver.faults({ NodeUnpublishVolume: fault });
       await world.whole.deletePod(name);
-      await wasAsked(driver, "NodeUnpublishVolume");
+      await wasCalled(driver, "NodeUnpublishVolume");
       await driver.kill();
       const failed = new RegExp(`TearDown failed" volume="[^"]*handle-${name}".*code = Unavailable`);
       await holds(() => assert.match(world.log(), failed));
@@ -73,7 +73,7 @@ describe("a CSI driver that fails its node", options, () => {
       await driver.faults({});
       await driver.start();
       await world.whole.isGone(name);
-      await wasAsked(driver, "NodeUnstageVolume");
+      await wasCalled(driver, "NodeUnstageVolume");
       await holds(() =>
         assert.deepEqual(
           world.mounts().filter(({ path }) => path.includes(name)),
@@ -82,7 +82,7 @@ describe("a CSI driver that fails its node", options, () => {
       );
     });
 
-  test("killed during NodeExpandVolume: the pod runs on, is told why, and has more when the driver is back", async () => {
+  test("killed during NodeExpandVolume: the pod keeps running, gets an event, and has more space when the driver is back", async () => {
     const name = "expand";
     const driver = await started(name);
     await driver.start();
@@ -97,12 +97,12 @@ describe("a CSI driver that fails its node", options, () => {
         allocatedResourceStatuses: { storage: "NodeResizePending" },
       },
     });
-    await wasAsked(driver, "NodeExpandVolume");
+    await wasCalled(driver, "NodeExpandVolume");
     await driver.kill();
-    await tells(name, /FailedMount: .*Expander.NodeExpand failed to expand the volume.*code = Unavailable/);
+    await reports(name, /FailedMount: .*Expander.NodeExpand failed to expand the volume.*code = Unavailable/);
     const { status } = await world.whole.get<Claim>(`${claimsPath}/${name}`);
     assert.equal(status.allocatedResourceStatuses?.storage, "NodeResizeInProgress");
-    assert.deepEqual(status.conditions ?? [], [], "a driver that is away says nothing of the size");
+    assert.deepEqual(status.conditions ?? [], [], "an unavailable driver reports nothing of the size");
     await driver.faults({});
     await driver.start();
     await holds(async () => {

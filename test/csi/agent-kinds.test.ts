@@ -97,7 +97,7 @@ describe("what pods can have of CSI drivers", { skip: available === true ? false
     assert.equal(call!.volumeContext["csi.storage.k8s.io/serviceAccount.tokens"], undefined);
   });
 
-  test("files are given to the pod's group as the driver's fsGroupPolicy says", async () => {
+  test("files get the pod's group according to the driver's fsGroupPolicy", async () => {
     for (const [pod, gid] of [
       ["policy-file", "4321"],
       ["policy-none", "0"],
@@ -111,7 +111,7 @@ describe("what pods can have of CSI drivers", { skip: available === true ? false
     }
   });
 
-  test("a driver that gives files to the group itself is told the group, and they are left to it", async () => {
+  test("a driver that sets the group itself gets the group, and files are left to it", async () => {
     await world.whole.runs("group");
     const [call] = await published("group");
     assert.equal(call!.volumeCapability.mount?.volumeMountGroup, "4321");
@@ -129,22 +129,22 @@ describe("what pods can have of CSI drivers", { skip: available === true ? false
     assert.ok(of(before).length > 0);
     const calls = async () =>
       (await driverOf("block").calls()).filter(({ method }) => /stage|publish/i.test(method));
-    const asked = (await calls()).length;
+    const called = (await calls()).length;
     await world.restartAgent();
     await world.whole.runs("block");
     await holds(async () =>
       assert.match(
-        await world.ask("/metrics"),
+        await world.request("/metrics"),
         /^volume_manager_total_volumes\{plugin_name="kubernetes.io\/csi:block.example.com",state="actual_state_of_world"\} 1$/m,
       ),
     );
     assert.deepEqual(world.mounts(), before);
-    assert.equal((await calls()).length, asked);
+    assert.equal((await calls()).length, called);
     assert.equal(await world.inside("block", "dd if=/dev/xdisk bs=5 count=1 2>/dev/null"), "hello");
     await world.whole.deletePod("block");
     await world.whole.isGone("block");
     await holds(() => assert.deepEqual(of(world.mounts()), []));
     const methods = (await calls()).map(({ method }) => method);
-    assert.deepEqual(methods.slice(asked), ["NodeUnpublishVolume", "NodeUnstageVolume"]);
+    assert.deepEqual(methods.slice(called), ["NodeUnpublishVolume", "NodeUnstageVolume"]);
   });
 });

@@ -80,14 +80,14 @@ describe("a CSI driver that never answers", { skip: available === true ? false :
     t.diagnostic(`without ${without} ms, with ${stuckPods} pods that hang ${withStuck} ms`);
     assert.ok(withStuck < 2 * without, `${withStuck} ms, ${without} ms without`);
 
-    const { pods } = JSON.parse(await world.ask("/stats/summary"));
+    const { pods } = JSON.parse(await world.request("/stats/summary"));
     assert.ok(pods.some(({ podRef }: { podRef: { name: string } }) => podRef.name === "measured"));
     assert.ok((await stuck.calls("NodeGetVolumeStats")).length > 0);
     await (await world.driver("late.example.com", {})).start();
     await world.pod("late", { csi: { driver: "late.example.com" } });
     await world.whole.runs("late");
 
-    // They can be given up: nothing of them was there yet, but the driver has to say so.
+    // They can be given up: nothing of them existed yet, but the driver has to confirm it.
     await stuck.faults({});
     await stuck.kill();
     await stuck.start();

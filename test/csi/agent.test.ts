@@ -9,7 +9,7 @@ import type { DriverProcess } from "./driver-process.ts";
 
 const driverName = "disk.example.com";
 const zone = "topology.disk.example.com/zone";
-/** All that a kubelet tells of volumes, besides their usage. */
+/** All that a kubelet reports about volumes, besides their usage. */
 const volumeMetrics = [
   "csi_operations_seconds",
   "force_cleaned_failed_volume_operation_errors_total",
@@ -108,7 +108,7 @@ describe("the life of a CSI volume on a node", { skip: available === true ? fals
     assert.equal(await world.inside("data", "echo hello > /data/file && cat /data/file"), "hello");
   });
 
-  test("it grows while its pod runs, and the claim is told", async () => {
+  test("it grows while its pod runs, and the claim is updated", async () => {
     const kilobytes = () => world.inside("data", "df -k /data | tail -1 | awk '{print $2}'");
     assert.equal(await kilobytes(), "1024");
     await world.patch("/api/v1/persistentvolumes/pv-data", { spec: { capacity: { storage: "3Mi" } } });
@@ -126,27 +126,27 @@ describe("the life of a CSI volume on a node", { skip: available === true ? fals
     });
     assert.equal(await kilobytes(), "3072");
     assert.equal(await count("NodeExpandVolume"), 1);
-    const told = await holds(async () => {
+    const reported = await holds(async () => {
       const found = (await world.events("data")).find((event) =>
         event.startsWith("FileSystemResizeSuccessful"),
       );
       assert.ok(found);
       return found;
     });
-    assert.match(told, /MountVolume.NodeExpandVolume succeeded for volume "pv-data" node-a/);
+    assert.match(reported, /MountVolume.NodeExpandVolume succeeded for volume "pv-data" node-a/);
   });
 
-  test("the driver says how full it is: in the summary and in metrics", async () => {
+  test("the driver reports how full it is: in the summary and in metrics", async () => {
     await world.inside("data", "dd if=/dev/zero of=/data/big bs=1k count=1024 2>/dev/null");
     const summary = await holds(async () => {
-      const { pods } = JSON.parse(await world.ask("/stats/summary"));
+      const { pods } = JSON.parse(await world.request("/stats/summary"));
       const volume = pods[0].volume?.find(({ name }: { name: string }) => name === "data");
       assert.ok(volume?.usedBytes >= 1024 * 1024, JSON.stringify(volume));
       return volume;
     });
     assert.equal(summary.capacityBytes, 3 * 1024 * 1024);
     assert.deepEqual(summary.pvcRef, { name: "data", namespace: "default" });
-    const text = await world.ask("/metrics");
+    const text = await world.request("/metrics");
     const labels = 'namespace="default",persistentvolumeclaim="data"';
     for (const name of [
       "available_bytes",
@@ -202,7 +202,7 @@ describe("the life of a CSI volume on a node", { skip: available === true ? fals
       /^VolumeAttachmentLimitExceeded: Node has reached/m,
     );
     assert.match(
-      await world.ask("/metrics"),
+      await world.request("/metrics"),
       /^kubelet_admission_rejections_total\{reason="VolumeAttachmentLimitExceeded"\} 1$/m,
     );
     await world.whole.deletePod("full");
@@ -214,16 +214,16 @@ describe("the life of a CSI volume on a node", { skip: available === true ? fals
     const containers = await world.whole.containersOf("data");
     assert.equal(before.length, 2, JSON.stringify(before));
     const calls = async () => [await count("NodeStageVolume"), await count("NodePublishVolume")];
-    const asked = await calls();
+    const called = await calls();
     await world.restartAgent();
     await world.whole.runs("data");
     await holds(async () =>
-      assert.match(await world.ask("/metrics"), /^volume_manager_total_volumes\{.*actual/m),
+      assert.match(await world.request("/metrics"), /^volume_manager_total_volumes\{.*actual/m),
     );
     assert.deepEqual(world.mounts(), before);
     assert.deepEqual(await world.whole.containersOf("data"), containers);
-    assert.deepEqual(await calls(), asked);
-    assert.deepEqual((await node()).status.volumesInUse, [unique], "it was never said not to be in use");
+    assert.deepEqual(await calls(), called);
+    assert.deepEqual((await node()).status.volumesInUse, [unique], "it was always reported as in use");
 
     await world.whole.deletePod("data");
     await world.whole.isGone("data");

@@ -44,7 +44,7 @@ export class CsiNodeWorld {
     const whole = await NodeWithApi.start(containerd, {
       config: {
         ...{ enableServer: true, address: "127.0.0.1", port, readOnlyPort },
-        // A pod is looked at again this often: what is asked of it by its claim is seen by then.
+        // A pod is synced this often: changes of its claim are seen by then.
         ...{ syncFrequency: "1s", volumeStatsAggPeriod: "1s" },
         ...config,
       },
@@ -105,7 +105,7 @@ export class CsiNodeWorld {
     });
   }
 
-  /** A pod that writes what it is told into its volume, if that is a file system. */
+  /** A pod that writes given text into its volume, if that is a file system. */
   pod(
     name: string,
     volume: object,
@@ -143,7 +143,7 @@ export class CsiNodeWorld {
       .map(({ reason, message }) => `${reason}: ${message}`);
   }
 
-  /** Says of each volume of the driver that is to be attached that it is, as a driver's attacher would. */
+  /** Marks each volume of the driver that is to be attached as attached, as a driver's attacher would. */
   async attach(driver: string, status: object = { attached: true }): Promise<string[]> {
     const { items } = await this.whole.get<{ items: Attachment[] }>(attachmentsPath);
     const names = items.filter(({ spec }) => spec.attacher === driver).map(({ metadata }) => metadata.name);
@@ -164,7 +164,7 @@ export class CsiNodeWorld {
   }
 
   /** The text of an endpoint of the agent. */
-  async ask(path: string): Promise<string> {
+  async request(path: string): Promise<string> {
     const answer = await get({ host: "127.0.0.1", port: this.#port, path });
     if (answer?.status !== 200) throw new Error(`${path}: ${answer?.status ?? "no answer"}`);
     return answer.body;

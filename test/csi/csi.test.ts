@@ -30,7 +30,7 @@ async function bench(work: (b: CsiBench) => Promise<void>): Promise<void> {
 }
 
 describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" }, () => {
-  it("is registered by its socket, told so, and in the node's objects until the socket is gone", () =>
+  it("is registered by its socket, notified of it, and in the node's objects until the socket is gone", () =>
     bench(async (b) => {
       const agent = await b.agent();
       const driver = b.driver("a.example.com", { maxVolumes: 7, topology: { "a.example.com/zone": "z1" } });
@@ -51,11 +51,11 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
         metadata.annotations["csi.volume.kubernetes.io/nodeid"],
         '{"a.example.com":"a.example.com-node"}',
       );
-      const [told] = await eventually(async () => {
+      const [reported] = await eventually(async () => {
         const calls = await driver.calls("NotifyRegistrationStatus");
         return calls.length > 0 ? calls : undefined;
       });
-      assert.deepEqual(told?.request, { pluginRegistered: true });
+      assert.deepEqual(reported?.request, { pluginRegistered: true });
       await rm(driver.options.registrationSocket);
       await eventually(() => (drivers().length === 0 ? true : undefined));
       assert.equal(agent.drivers.get("a.example.com"), undefined);
@@ -96,7 +96,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       assert.deepEqual(await readdir(join(b.rootDir, "plugins/kubernetes.io/csi/a.example.com")), []);
     }));
 
-  it("grows a volume that is in use, and the claim is told its new size", () =>
+  it("grows a volume that is in use, and the claim gets its new size", () =>
     bench(async (b) => {
       const agent = await b.agent();
       await b.driver("a.example.com").start();
@@ -135,7 +135,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       );
     }));
 
-  it("that is killed in the middle of staging goes on when it is back, and is registered anew", () =>
+  it("that is killed in the middle of staging continues when it is back, and is registered again", () =>
     bench(async (b) => {
       const agent = await b.agent();
       const driver = b.driver("a.example.com");
@@ -214,7 +214,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       assert.equal(agent.drivers.get("stuck.example.com"), undefined);
     }));
 
-  it("gets back by an agent that began anew what the former one had published", () =>
+  it("gets back from a restarted agent what the former one had published", () =>
     bench(async (b) => {
       const former = await b.agent();
       await b.driver("a.example.com").start();
@@ -272,7 +272,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       await plugin.setUp(request);
       await plugin.setUp(request);
       const calls = await driver.calls("NodePublishVolume");
-      assert.equal(calls.length, 2, "this driver wants to be asked again");
+      assert.equal(calls.length, 2, "this driver wants to be called again");
       const { volumeContext, volumeId } = calls[0]!.request as { volumeContext: object; volumeId: string };
       assert.match(volumeId, /^csi-[0-9a-f]{64}$/);
       assert.deepEqual(volumeContext, {
@@ -289,7 +289,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       assert.deepEqual(b.mounts(), []);
     }));
 
-  it("puts a device at a path of the pod, and is asked to let it go with the last pod", () =>
+  it("puts a device at a path of the pod, and is called to release it with the last pod", () =>
     bench(async (b) => {
       const agent = await b.agent();
       const driver = b.driver("a.example.com");
@@ -320,7 +320,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       assert.deepEqual(left.sort(), ["publish", "staging"]);
     }));
 
-  it("that refuses to publish leaves no folder, and the pod is told its words", () =>
+  it("that refuses to publish leaves no directory, and the pod gets its message", () =>
     bench(async (b) => {
       const agent = await b.agent();
       const driver = b.driver("a.example.com");
@@ -363,7 +363,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       assert.deepEqual(b.mounts(), []);
     }));
 
-  it("that says that it has unmounted a volume and has not is asked again", () =>
+  it("that reports that it has unmounted a volume and has not is called again", () =>
     bench(async (b) => {
       const agent = await b.agent();
       const driver = b.driver("a.example.com");

@@ -31,7 +31,7 @@ export class DriverProcess {
     ended.catch(() => {});
   }
 
-  /** kill -9: the sockets stay as files, and nobody listens. */
+  /** kill -9: the sockets stay as files, without a listener. */
   async kill(): Promise<void> {
     const child = this.#child;
     this.#child = undefined;

@@ -25,7 +25,7 @@ const spec = (storage: string) => ({
   volumeName: "pv-1",
 });
 
-it("all that is asked of the API for CSI volumes a node may do, and the API takes what is written", async (t) => {
+it("all requests to the API for CSI volumes are allowed for a node, and the API accepts what is written", async (t) => {
   const { cluster, admin, refused } = await startEmbeddedApi(t);
   const { transport } = cluster;
   const stop = new AbortController();
@@ -36,7 +36,7 @@ it("all that is asked of the API for CSI volumes a node may do, and the API take
     admin.request<{ metadata: { uid: string } }>({ method: "POST", path, body });
   const find = <T>(path: string) => admin.request<T>({ method: "GET", path });
 
-  // The node tells of its drivers.
+  // The node reports its drivers.
   await create("/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name: nodeName } });
   const csiNode = new CsiNode({ transport, nodeName, ...common });
   await csiNode.start(signal);
@@ -141,7 +141,7 @@ it("all that is asked of the API for CSI volumes a node may do, and the API take
   assert.deepEqual(await attachments.publishContext(source, signal), { device: "sdx" });
   assert.deepEqual(await kubeSecrets(transport).get(secret, signal), { key: "value" });
 
-  // It tells the claim that the volume has grown.
+  // It records in the claim that the volume has grown.
   const events = { normal: () => {}, warning: () => {} };
   const expander = new VolumeExpander({ api, events, ...common });
   assert.equal(expander.mayBeWanted(resolved.spec), true);

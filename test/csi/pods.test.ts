@@ -109,7 +109,7 @@ describe("pods with CSI volumes", { skip: process.getuid?.() !== 0 && "mounts ne
       await stop();
     }));
 
-  it("keep their mounts over a restart of the agent, and what nobody wants any more goes", () =>
+  it("keep their mounts over a restart of the agent, and what is no longer desired is removed", () =>
     bench(async (b) => {
       const former = await b.agent();
       await b.driver("a.example.com").start();

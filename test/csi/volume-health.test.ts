@@ -22,7 +22,7 @@ describe("health of CSI volumes", { skip }, () => {
         }
         for (const name of ["normal", "abnormal"]) await world.whole.runs(name, 60_000);
         const health = await holds(async () => {
-          const { pods } = JSON.parse(await world.ask("/stats/summary")) as Summary;
+          const { pods } = JSON.parse(await world.request("/stats/summary")) as Summary;
           const volumes = new Map(
             pods.map(({ podRef, volume }) => [podRef.name, volume?.find(({ name }) => name === "data")]),
           );
@@ -31,7 +31,7 @@ describe("health of CSI volumes", { skip }, () => {
           return ["normal", "abnormal"].map((name) => volumes.get(name)?.volumeHealthStats);
         });
         assert.deepEqual(health, on ? [{ abnormal: false }, { abnormal: true }] : [undefined, undefined]);
-        const metrics = await world.ask("/metrics");
+        const metrics = await world.request("/metrics");
         assert.equal(/^kubelet_volume_stats_health_status_abnormal/m.test(metrics), on);
         const conditions = async (pod: string) =>
           (await world.events(pod)).filter((event) => event.startsWith("VolumeConditionAbnormal"));

@@ -120,8 +120,8 @@ export class AgentProcess {
   }
 }
 
-/** The runtime itself, asked without a kubelet in between. */
-export function askRuntime(endpoint: string): CriClient {
+/** The runtime itself, called without a kubelet in between. */
+export function runtimeClient(endpoint: string): CriClient {
   return createCriClient({
     runtimeEndpoint: endpoint,
     requestTimeoutMs: 10_000,
@@ -139,7 +139,7 @@ function names(dir: string): string[] {
   }
 }
 
-/** As an operator would have to: a kubelet does not make the cgroup that it was told to stay in. */
+/** As an operator would have to: a kubelet does not create its configured parent cgroup. */
 async function makeCgroupRoot(cgroupRoot: string): Promise<void> {
   await cgroupDriver(await detectLayout()).create(cgroupRoot, {});
 }
@@ -151,13 +151,13 @@ export function cgroupFolders(path: string): string[] {
   );
 }
 
-/** What a file of a cgroup says, in the hierarchy that has it. */
+/** The content of a cgroup file, in the hierarchy that has it. */
 export function cgroupFile(path: string, file: string): string | undefined {
   const found = cgroupMounts(readMounts()).find((mount) => names(join(mount, path)).includes(file));
   return found && readFileSync(join(found, path, file), "utf8").trim();
 }
 
-/** A GET; undefined if nobody answers. */
+/** A GET; undefined if there is no response. */
 export function get(options: object): Promise<{ status: number; body: string } | undefined> {
   return new Promise((resolve) => {
     const call = request({ timeout: 5000, ...options }, (response) => {

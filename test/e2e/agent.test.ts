@@ -64,7 +64,7 @@ describeOnContainerd("the agent", (version) => {
     });
   }
 
-  test("tells the service manager READY=1, WATCHDOG=1 again and again, and STOPPING=1", async (t) => {
+  test("notifies the service manager: READY=1, WATCHDOG=1 again and again, and STOPPING=1", async (t) => {
     const socket = new NotifySocket(join(node.rootDir, "..", "notify"));
     t.after(() => socket.close());
     agent.start([], { ...process.env, NOTIFY_SOCKET: socket.path, WATCHDOG_USEC: "200000" });
@@ -139,7 +139,7 @@ describe("an agent that cannot start", () => {
   });
   afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-  test("--version says which kubelet this is", async () => {
+  test("--version prints the version of the kubelet", async () => {
     const { status, stdout, stderr } = await cli(["--version"]);
     assert.deepEqual([status, stderr], [0, ""]);
     assert.match(stdout, /^Kubernetes v1\.36\.\d+\n$/);

@@ -30,7 +30,7 @@ ${more}spec:
 /** A command without a process of its own, which takes far longer to start than the command takes. */
 async function inProcess(command: typeof applyCommand, args: readonly string[], input = "") {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-  const said = Promise.all([text(stdout), text(stderr)]);
+  const output = Promise.all([text(stdout), text(stderr)]);
   const status = await command(args, { stdin: Readable.from([input]), stdout, stderr }).catch((error) => {
     assert.ok(error instanceof KubeletError, String(error));
     stderr.write(`kubelet: ${error.message}\n`);
@@ -38,11 +38,11 @@ async function inProcess(command: typeof applyCommand, args: readonly string[], 
   });
   stdout.end();
   stderr.end();
-  const [out, err] = await said;
+  const [out, err] = await output;
   return { status, stdout: out, stderr: err };
 }
 
-/** With a runtime in memory: what `kubelet apply` and `kubelet delete` say, and what then runs. */
+/** With a runtime in memory: the output of `kubelet apply` and `kubelet delete`, and what then runs. */
 describe("kubelet apply and kubelet delete", () => {
   let agent: StandaloneAgent;
   let dir: string;
@@ -70,7 +70,7 @@ describe("kubelet apply and kubelet delete", () => {
     );
     return { status, stdout, stderr: stderr.replaceAll(`${dir}/`, "") };
   };
-  const said = (...lines: string[]) => ({
+  const output = (...lines: string[]) => ({
     status: 0,
     stdout: lines.map((l) => `${l}\n`).join(""),
     stderr: "",
@@ -90,17 +90,17 @@ describe("kubelet apply and kubelet delete", () => {
     const two = file("two.yaml", `${pod("a")}---\n${pod("b")}`);
     assert.deepEqual(
       await run(["apply", "-f", two]),
-      said("default/a-node-a: created", "default/b-node-a: created"),
+      output("default/a-node-a: created", "default/b-node-a: created"),
     );
     await runs("a 1", "b 1");
     assert.deepEqual(
       await run(["apply", "-f", two]),
-      said("default/a-node-a: unchanged", "default/b-node-a: unchanged"),
+      output("default/a-node-a: unchanged", "default/b-node-a: unchanged"),
     );
     file("two.yaml", `${pod("a")}---\n${pod("b", 2)}`);
     assert.deepEqual(
       await run(["apply", "-f", two]),
-      said("default/a-node-a: unchanged", "default/b-node-a: replaced"),
+      output("default/a-node-a: unchanged", "default/b-node-a: replaced"),
     );
     await runs("a 1", "b 2");
   });
@@ -111,7 +111,7 @@ describe("kubelet apply and kubelet delete", () => {
     file("folder/d.yaml", pod("d", 1, "  namespace: shop\n"));
     assert.deepEqual(
       await run(["apply", "-f", join(dir, "folder")]),
-      said("default/c-node-a: created", "shop/d-node-a: created"),
+      output("default/c-node-a: created", "shop/d-node-a: created"),
     );
     const spec = {
       hostNetwork: true,
@@ -121,7 +121,7 @@ describe("kubelet apply and kubelet delete", () => {
     const list = { kind: "PodList", items: [{ metadata: { name: "e", labels: { v: "1" } }, spec }] };
     assert.deepEqual(
       await run(["apply", "-f", "-"], JSON.stringify(list)),
-      said("default/e-node-a: created"),
+      output("default/e-node-a: created"),
     );
     await runs("a 1", "b 2", "c 1", "d 1", "e 1");
   });
@@ -143,7 +143,7 @@ describe("kubelet apply and kubelet delete", () => {
   });
 
   test("a name that was taken for another pod over HTTP is not overwritten", async () => {
-    assert.equal((await agent.ask("PUT", "/manifests/f", pod("g"))).status, 201);
+    assert.equal((await agent.request("PUT", "/manifests/f", pod("g"))).status, 201);
     const done = await run(["apply", "-f", "-"], pod("f"));
     assert.deepEqual([done.status, done.stdout], [1, ""]);
     assert.match(
@@ -153,7 +153,7 @@ describe("kubelet apply and kubelet delete", () => {
     const twice = await run(["apply", "-f", "-"], pod("g"));
     assert.equal(twice.status, 1);
     assert.match(twice.stderr, /pod "default\/g-node-a" is already in manifest "f"/);
-    assert.deepEqual(await run(["delete", "f"]), said("default/f: deleted"));
+    assert.deepEqual(await run(["delete", "f"]), output("default/f: deleted"));
   });
 
   test("a pod of a manifest file is neither replaced nor deleted", async () => {
@@ -168,30 +168,30 @@ describe("kubelet apply and kubelet delete", () => {
     await runs("a 3", "b 2", "c 1", "d 1", "e 1");
   });
 
-  test("deleted pods end, by name or by file; what is not there is said", async () => {
+  test("deleted pods terminate, by name or by file; missing ones are reported", async () => {
     const absent = await run(["delete", "a", "d"]);
     assert.deepEqual([absent.status, absent.stdout], [1, "default/a: deleted\n"]);
     assert.match(absent.stderr, /^default\/d: no such pod was applied here\n$/);
-    assert.deepEqual(await run(["delete", "d", "-n", "shop"]), said("shop/d: deleted"));
-    assert.deepEqual(await run(["delete", "d", "-n", "shop", "--ignore-not-found"]), said());
+    assert.deepEqual(await run(["delete", "d", "-n", "shop"]), output("shop/d: deleted"));
+    assert.deepEqual(await run(["delete", "d", "-n", "shop", "--ignore-not-found"]), output());
     await runs("b 2", "c 1", "e 1");
     const all = file("all.yaml", `${pod("b")}---\n${pod("c")}---\n${pod("e")}`);
     assert.deepEqual(
       await run(["delete", "-f", all]),
-      said("default/b: deleted", "default/c: deleted", "default/e: deleted"),
+      output("default/b: deleted", "default/c: deleted", "default/e: deleted"),
     );
     await runs();
   });
 
   const wrong: [what: string, args: string[], stderr: RegExp][] = [
-    ["apply without a file asks for one", ["apply"], /which pods\? Name a file with -f/],
+    ["apply without a file is a usage error", ["apply"], /which pods\? Name a file with -f/],
     [
-      "apply with a name instead of a file asks for -f",
+      "apply with a name instead of a file names -f",
       ["apply", "a.yaml"],
       /what is a\.yaml\? Files are named with -f/,
     ],
     ["apply of a file that is not there", ["apply", "-f", "/no/such.yaml"], /\/no\/such\.yaml: ENOENT/],
-    ["delete without a name asks for one", ["delete"], /which pods\? Name them/],
+    ["delete without a name is a usage error", ["delete"], /which pods\? Name them/],
     ["delete of a name that cannot be", ["delete", "../x"], /default\/\.\.\/x: /],
   ];
   for (const [what, args, stderr] of wrong)
@@ -201,7 +201,7 @@ describe("kubelet apply and kubelet delete", () => {
       assert.match(done.stderr, stderr);
     });
 
-  test("as a process: what is piped in is applied, and a command without an agent says that none answers", async () => {
+  test("as a process: standard input is applied, and a command without an agent reports that none responds", async () => {
     const applied = await cli(["apply", "-f", "-", `--root-dir=${agent.rootDir}`], { input: pod("h") });
     assert.deepEqual([applied.status, applied.stdout], [0, "default/h-node-a: created\n"], applied.stderr);
     await runs("h 1");

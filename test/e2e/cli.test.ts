@@ -36,11 +36,11 @@ describe("commands that start nothing", () => {
       ["fly"],
       1,
       /^$/,
-      /unknown command: fly \(there are: up, pods, explain, apply, delete, run/,
+      /unknown command: fly \(available: up, pods, explain, apply, delete, run/,
     ],
     ["an unknown option is named", ["pods", "--nope"], 1, /^$/, /unknown option: --nope/],
-    ["an unknown format is refused", ["pods", "-o", "xml"], 1, /^$/, /-o xml: only json is known/],
-    ["run without a manifest asks for one", ["run"], 1, /^$/, /Name a manifest with -f/],
+    ["an unknown format is refused", ["pods", "-o", "xml"], 1, /^$/, /-o xml: only json is supported/],
+    ["run without a manifest is a usage error", ["run"], 1, /^$/, /Name a manifest with -f/],
     [
       "pods of a kubelet that is not there",
       ["pods", "--root-dir=/no/such"],
@@ -51,7 +51,7 @@ describe("commands that start nothing", () => {
     ["up has help", ["up", "--help"], 0, /--name NAME/, /^$/],
     ["pods has help", ["pods", "--help"], 0, /-o json/, /^$/],
     ["run has help", ["run", "--help"], 0, /-f FILE/, /^$/],
-    ["a configuration that is not there is told of", ["up", "--config=/no/such"], 1, /^$/, /\/no\/such/],
+    ["a missing configuration is reported", ["up", "--config=/no/such"], 1, /^$/, /\/no\/such/],
     ["a name that no node can have is refused", ["up", "--name=A_B"], 1, /^$/, /"A_B" is no name for a node/],
   ];
   for (const [what, args, status, stdout, stderr] of cases) {
@@ -66,13 +66,13 @@ describe("commands that start nothing", () => {
 
   const preloaded = (file: string) => [process.execPath, "--import", new URL(file, import.meta.url).href];
   for (const command of [["up"], ["run", "-f", "pod.yaml"]]) {
-    test(`${command[0]} without root says that it takes root`, async () => {
+    test(`${command[0]} without root reports that it needs root`, async () => {
       const done = await cli(manifestIn(command), { launcher: preloaded("./not-root.ts") });
       assert.deepEqual([done.status, done.stdout], [1, ""]);
       assert.match(done.stderr, /takes root: try again with sudo/);
     });
 
-    test(`${command[0]} elsewhere says that it needs Linux`, async () => {
+    test(`${command[0]} elsewhere reports that it needs Linux`, async () => {
       const done = await cli(manifestIn(command), { launcher: preloaded("./not-linux.ts") });
       assert.deepEqual([done.status, done.stdout], [1, ""]);
       assert.match(done.stderr, /needs Linux, and this is darwin/);
@@ -108,7 +108,7 @@ describeOnContainerd("kubelet run", (version) => {
     return done;
   }
 
-  test("says how each pod ended, is content if all succeeded, and removes its containerd", async () => {
+  test("prints the result of each pod, succeeds if all succeeded, and removes its containerd", async () => {
     const [one, two] = [ends("one", 0), ends("two", 0)];
     const items = [one, two].map((manifest) => JSON.parse(manifest) as object);
     const done = await run({
@@ -122,14 +122,14 @@ describeOnContainerd("kubelet run", (version) => {
       assert.match(lines[i]!, new RegExp(`^default/${name}-\\S+: Succeeded: c exited 0$`));
   });
 
-  test("ends with status 1 if one failed, and tells of all", async () => {
+  test("exits with status 1 if one failed, and prints all results", async () => {
     const done = await run({ "good.yaml": ends("good", 0), "bad.yaml": ends("bad", 3) });
     assert.equal(done.status, 1);
     assert.match(done.stdout, /^default\/good-\S+: Succeeded: c exited 0$/m);
     assert.match(done.stdout, /^default\/bad-\S+: Failed: c exited 3 \(Error\)$/m);
   });
 
-  test("a bad manifest is told with file and line, and nothing is started", async () => {
+  test("an invalid manifest is reported with file and line, and nothing is started", async () => {
     const done = await run({
       "good.yaml": ends("good", 0),
       "bad.yaml": "apiVersion: v1\nkind: Pod\nmetadata:\n  name: bad\nspec:\n  containers: []\n",
@@ -138,7 +138,7 @@ describeOnContainerd("kubelet run", (version) => {
     assert.match(done.stderr, /bad\.yaml:6: spec\.containers: /);
   });
 
-  test("interrupted, it says which pods had not ended, and removes them", async () => {
+  test("interrupted, it prints which pods had not terminated, and removes them", async () => {
     writeFileSync(join(dir, "long.yaml"), manifest({ name: "long" }).replace(/image: .*/, `image: ${demo}`));
     const first = snapshot();
     const running = new CliProcess(["run", "-v=2", "-f", join(dir, "long.yaml")], { env });
@@ -202,7 +202,7 @@ describeOnContainerd("kubelet pods, and run beside other pods", (version) => {
     assert.equal(row?.blockedOn, "");
   });
 
-  test("pods -w ends quietly when nobody reads it any more", async () => {
+  test("pods -w ends quietly when its output is closed", async () => {
     const launcher = ["sh", "-c", '"$@" | head -n 1', "sh", process.execPath];
     const watch = new CliProcess(["pods", "-w", `--root-dir=${node.rootDir}`], { launcher });
     await holds(() => assert.match(watch.stdout, /^default\/a-/));
@@ -270,12 +270,12 @@ test("kubelet up beside another one, and pods and apply with none, one or severa
   const report = JSON.parse(out) as NodesReport;
   assert.deepEqual([report.none.status, report.none.stdout], [1, ""]);
   assert.match(report.none.stderr, /no kubelet runs here: start one with `kubelet up`/);
-  assert.deepEqual(report.one.status, 0, `${report.one.stderr}${report.said}`);
+  assert.deepEqual(report.one.status, 0, `${report.one.stderr}${report.output}`);
   assert.match(report.one.stdout, /^default +demo-\S+ +Running +1\/1 /m);
   assert.equal(report.sameName.status, 1);
   assert.match(report.sameName.stderr, /process \d+/, "who has it");
   assert.equal(report.several.status, 1);
-  assert.match(report.several.stderr, /several kubelets run here; say which with --root-dir/);
+  assert.match(report.several.stderr, /several kubelets run here; select one with --root-dir/);
   for (const name of ["default", "other"]) assert.ok(report.several.stderr.includes(`/${name}/kubelet`));
   assert.match(report.chosen.stdout, /^default +demo-\S+ +Running +1\/1 /m);
   assert.equal(report.afterKill.status, 0, "one that was killed is not there any more");

@@ -7,7 +7,7 @@ import type { ContainerId, CriClient } from "../../src/lib/clients/cri/cri.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerIdOf, containerOf, podsOf } from "./agent-pods.ts";
-import { AgentProcess, askRuntime, cgroupFile, freePort, get } from "./agent-process.ts";
+import { AgentProcess, cgroupFile, freePort, get, runtimeClient } from "./agent-process.ts";
 import { holds } from "./holds.ts";
 import { type PodSpecInit, place, podManifest } from "./manifests.ts";
 
@@ -27,7 +27,7 @@ describeOnContainerd("containers of a pod", (version) => {
       crashLoopBackOff: { maxContainerRestartPeriod: "1s" },
     });
     pods = podsOf(agent);
-    runtime = askRuntime(node.endpoint);
+    runtime = runtimeClient(node.endpoint);
     agent.start();
   });
 
@@ -177,7 +177,7 @@ describeOnContainerd("containers of a pod", (version) => {
     });
   });
 
-  test("one whose image is not there says so, and the others of its pod run", async () => {
+  test("one whose image is missing reports it, and the others of its pod run", async () => {
     run("imageless", {
       containers: [{ name: "c", image: "localhost/no/such:1" }, { name: "other" }],
     });

@@ -184,7 +184,7 @@ describeLife(
       ]);
     });
 
-    test("names: one that the kernel cannot keep is told, and the pod waits", async () => {
+    test("names: one that the kernel cannot keep is reported, and the pod waits", async () => {
       const row = await life.pods.is("long-name", (row) =>
         assert.match(row.blockedOn, /failed to construct FQDN from pod hostname and cluster domain/),
       );
@@ -197,7 +197,7 @@ describeLife(
       assert.deepEqual((await inside("sysctls", read)).split("\n"), ["81", "0", "4096"]);
     });
 
-    test("a sysctl that nobody allowed has its pod refused", async () => {
+    test("a sysctl that is not allowed has its pod rejected", async () => {
       const { status } = await life.pods.inPhase("bad-sysctl", "Failed");
       assert.equal(status?.reason, "SysctlForbidden");
       assert.equal(
@@ -220,13 +220,13 @@ describeLife(
         assert.notEqual(await inside("ordinary", `readlink /proc/self/ns/${namespace}`), own);
       }
       const { status } = await life.pods.running("on-host");
-      // Process 1 is the host's: the container's own is the shell that asks.
+      // Process 1 is the host's: the container's own is the calling shell.
       assert.equal(await inside("on-host", 'echo "$IP"'), status?.hostIP);
       assert.equal(await inside("on-host", "hostname"), hostname());
       assert.match(await inside("on-host", "cat /etc/hosts"), /hosts file \(host network\)/);
     });
 
-    test("who must not be root and would be does not start, and says why", async () => {
+    test("a container that must not be root and would be does not start, with a reason", async () => {
       for (const [name, why] of [
         ["not-root", "container has runAsNonRoot and image will run as root"],
         ["other-root", "container's runAsUser breaks non-root policy"],
@@ -299,12 +299,12 @@ describeLife(
       assert.equal((await inside("privileged", script)).split("\n").at(-1), "0");
     });
 
-    test("a terminal is there if it is asked for", async () => {
+    test("a terminal is there if it is requested", async () => {
       assert.match(await inside("ordinary", "readlink /proc/1/fd/0"), /^\/dev\/(pts\/\d+|console)$/);
       assert.equal(await inside("capable", "readlink /proc/1/fd/0"), "/dev/null");
     });
 
-    test("users of a pod's own: mapped if the runtime can, and if not, it says so", async () => {
+    test("users of a pod's own: mapped if the runtime can, and if not, it is reported", async () => {
       const { runtimeHandlers } = await life.runtime.status(false);
       if (runtimeHandlers.find(({ name }) => name === "")?.features?.userNamespaces) {
         const [inPod, onHost, length] = (await inside("own-users", "cat /proc/self/uid_map")).split(/\s+/);

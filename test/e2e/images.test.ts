@@ -12,8 +12,8 @@ import { aContainer, aPod } from "../builders/pods.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { type ContainerdVersion, startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerOf, podsOf } from "./agent-pods.ts";
-import { AgentProcess, askRuntime } from "./agent-process.ts";
-import { AuthDoor } from "./auth-door.ts";
+import { AgentProcess, runtimeClient } from "./agent-process.ts";
+import { AuthProxy } from "./auth-proxy.ts";
 import { holds } from "./holds.ts";
 import { place, podManifest } from "./manifests.ts";
 import { Registry, registryUnavailable } from "./registry.ts";
@@ -38,25 +38,25 @@ const suite = (version: ContainerdVersion) => {
   let node: TestNode;
   let agent: AgentProcess;
   let registry: Registry;
-  let door: AuthDoor;
+  let proxy: AuthProxy;
   let cri: CriClient;
   let pods: ReturnType<typeof podsOf>;
   const placed = new Set<string>();
 
   before(async () => {
     registry = await Registry.start();
-    door = await AuthDoor.open(registry, user);
+    proxy = await AuthProxy.open(registry, user);
     node = await startTestNode({ containerd: version });
     registry.makeKnownTo(node);
-    door.makeKnownTo(node);
-    cri = askRuntime(node.endpoint);
+    proxy.makeKnownTo(node);
+    cri = runtimeClient(node.endpoint);
     // Off until a test wants it.
     agent = await AgentProcess.create(node, { serializeImagePulls: false, imageGCHighThresholdPercent: 100 });
     pods = podsOf(agent);
     const auths = {
       // The path makes it the first to be tried.
-      [`${door.host}/private`]: { username: "nobody", password: "x" },
-      [`http://${door.host}/v2/`]: {
+      [`${proxy.host}/private`]: { username: "nobody", password: "x" },
+      [`http://${proxy.host}/v2/`]: {
         auth: Buffer.from(`${user.username}:${user.password}`).toString("base64"),
       },
     };
@@ -68,7 +68,7 @@ const suite = (version: ContainerdVersion) => {
   after(async () => {
     cri?.close();
     await agent?.destroy();
-    door?.close();
+    proxy?.close();
     await registry?.stop();
   });
 
@@ -91,11 +91,11 @@ const suite = (version: ContainerdVersion) => {
 
   test("the node's own credentials are tried in order until one is let in", async () => {
     await registry.push(image("private"), "private/app", "1");
-    run("private", `${door.host}/private/app:1`);
+    run("private", `${proxy.host}/private/app:1`);
     await pods.running("private");
     const right = `${user.username}:${user.password}`;
-    assert.ok(door.visitors.indexOf("nobody:x") >= 0, door.visitors.join(" "));
-    assert.ok(door.visitors.indexOf("nobody:x") < door.visitors.indexOf(right), door.visitors.join(" "));
+    assert.ok(proxy.visitors.indexOf("nobody:x") >= 0, proxy.visitors.join(" "));
+    assert.ok(proxy.visitors.indexOf("nobody:x") < proxy.visitors.indexOf(right), proxy.visitors.join(" "));
     assert.match(
       agent.log(),
       /Successfully pulled image \\"localhost:\d+\/private\/app:1\\" in [\d.]+m?s \([\d.]+m?s including waiting\)\. Image size: \d+ bytes\./,
@@ -104,14 +104,14 @@ const suite = (version: ContainerdVersion) => {
 
   test("a pod's pull secret lets it in where the node's own credentials do not", async () => {
     await registry.push(image("secret"), "team/secret", "1");
-    const name = `${door.host}/team/secret:1`;
-    const config = { auths: { [door.host]: user } };
+    const name = `${proxy.host}/team/secret:1`;
+    const config = { auths: { [proxy.host]: user } };
     const data = { ".dockerconfigjson": Buffer.from(JSON.stringify(config)).toString("base64") };
     const events = { normal() {}, warning() {} };
     const credentials = new PullCredentials({
       secret: async (_namespace, secret) =>
         secret === "registry" ? { type: "kubernetes.io/dockerconfigjson", data } : undefined,
-      node: { read: async () => [[door.host, { username: "nobody", password: "x" }]] },
+      node: { read: async () => [[proxy.host, { username: "nobody", password: "x" }]] },
       events,
     });
     const images = new ImageManager({
@@ -137,9 +137,9 @@ const suite = (version: ContainerdVersion) => {
     assert.equal((await cri.imageStatus({ image: name }))?.id, ref);
   });
 
-  test("who is not let in is told so: ErrImagePull, then ImagePullBackOff with the reason", async () => {
+  test("a client that is not let in gets ErrImagePull, then ImagePullBackOff with the reason", async () => {
     await registry.push(image("closed"), "closed", "1");
-    const other = await AuthDoor.open(registry, { username: "somebody", password: "else" });
+    const other = await AuthProxy.open(registry, { username: "somebody", password: "else" });
     other.makeKnownTo(node);
     try {
       run("closed", `${other.host}/closed:1`);

@@ -6,7 +6,7 @@ import type { ContainerStatus } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerIdOf, podsOf } from "./agent-pods.ts";
-import { AgentProcess, askRuntime } from "./agent-process.ts";
+import { AgentProcess, runtimeClient } from "./agent-process.ts";
 import { type PodSpecInit, place, podManifest } from "./manifests.ts";
 import { WatchedPods } from "./watched-pods.ts";
 
@@ -43,7 +43,7 @@ export function describeLife(
     before(async () => {
       life.node = await startTestNode({ containerd: version });
       life.agent = await AgentProcess.create(life.node, config);
-      life.runtime = askRuntime(life.node.endpoint);
+      life.runtime = runtimeClient(life.node.endpoint);
       life.pods = podsOf(life.agent);
       life.run = (name, spec) => place(life.node.manifests, `${name}.json`, podManifest(name, spec));
       life.inRuntime = async (row, container) =>

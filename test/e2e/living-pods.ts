@@ -25,19 +25,19 @@ export class LivingPods implements PodSource {
 
   async start(_signal: AbortSignal, emit: (pods: Pod[]) => void): Promise<void> {
     this.#emit = emit;
-    this.#tell();
+    this.#notify();
   }
 
   add(name: string, spec: PodSpecInit): void {
     const pod = applyPodDefaults(JSON.parse(podManifest(name, spec)) as Pod);
     pod.metadata = { name, namespace: "default", uid: randomUUID() as PodUid, generation: 1 };
     this.#pods.set(name, pod);
-    this.#tell();
+    this.#notify();
   }
 
   addPod(pod: Pod): void {
     this.#pods.set(pod.metadata.name, pod);
-    this.#tell();
+    this.#notify();
   }
 
   change(name: string, change: (pod: Pod) => void): void {
@@ -45,15 +45,15 @@ export class LivingPods implements PodSource {
     change(pod);
     pod.metadata = { ...pod.metadata, generation: (pod.metadata.generation ?? 0) + 1 };
     this.#pods.set(name, pod);
-    this.#tell();
+    this.#notify();
   }
 
   remove(name: string): void {
     this.#pods.delete(name);
-    this.#tell();
+    this.#notify();
   }
 
-  #tell(): void {
+  #notify(): void {
     this.#emit([...this.#pods.values()]);
   }
 }

@@ -7,7 +7,7 @@ import { StandaloneAgent } from "../faults/standalone-agent.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerIdOf, containerOf, podsOf } from "./agent-pods.ts";
-import { AgentProcess, askRuntime } from "./agent-process.ts";
+import { AgentProcess, runtimeClient } from "./agent-process.ts";
 import { cli } from "./cli-process.ts";
 import { holds } from "./holds.ts";
 import { place, podManifest } from "./manifests.ts";
@@ -57,7 +57,7 @@ describeOnContainerd("config maps and secrets from a folder", (version) => {
     place(objects, "login.json", secret("login", { password: "hunter2" }));
     agent = await AgentProcess.create(node);
     pods = podsOf(agent);
-    runtime = askRuntime(node.endpoint);
+    runtime = runtimeClient(node.endpoint);
     place(node.manifests, "web.json", pod("web", "settings"));
     agent.start([`--local-objects=${objects}`]);
     await pods.running("web", 120_000);
@@ -89,26 +89,26 @@ describeOnContainerd("config maps and secrets from a folder", (version) => {
     assert.deepEqual([row.uid, containerIdOf(row), containerOf(row).restartCount], [uid, before, 0]);
   });
 
-  test("a bad file is told once with line and field, without what stands there, and changes nothing", async () => {
+  test("an invalid file is reported once with line and field, without its content, and changes nothing", async () => {
     const bad = "apiVersion: v1\nkind: Secret\nmetadata: { name: login }\ndata:\n  password: top!secret\n";
     place(objects, "login.json", bad);
-    const told = () =>
+    const reported = () =>
       agent
         .log()
         .split("\n")
         .filter((line) => line.includes("login.json:5: data.password is not base64"));
-    await holds(() => assert.equal(told().length, 1));
+    await holds(() => assert.equal(reported().length, 1));
     place(objects, "settings.json", configMap("settings", { MODE: "third" }));
     await holds(async () =>
       assert.equal(await inside("web", "cat /settings/MODE /login/password"), "thirdchanged"),
     );
-    assert.equal(told().length, 1);
+    assert.equal(reported().length, 1);
     assert.doesNotMatch(agent.log(), /top!secret/);
     place(objects, "login.json", secret("login", { password: "good" }));
     await holds(async () => assert.equal(await inside("web", "cat /login/password"), "good"));
   });
 
-  test("a pod waits for an object that is not there, and says for which", async () => {
+  test("a pod waits for a missing object, and names it", async () => {
     place(node.manifests, "late.json", pod("late", "later"));
     await pods.is("late", (row) => assert.match(row.blockedOn, /configmap "later" not found/));
     place(objects, "later.json", configMap("later", { MODE: "late" }));
@@ -123,7 +123,7 @@ describeOnContainerd("config maps and secrets from a folder", (version) => {
     place(objects, "settings.json", configMap("settings", { MODE: "third" }));
   });
 
-  test("kill -9 and a start later the container is the same, and goes on being told of changes", async () => {
+  test("after kill -9 and a restart the container is the same, and still gets changes", async () => {
     const before = containerIdOf(await pods.running("web"));
     await agent.end("SIGKILL");
     place(objects, "settings.json", configMap("settings", { MODE: "fourth" }));
@@ -150,10 +150,12 @@ test("an image is pulled with the secret of the folder that the pod names", asyn
     imagePullSecrets: [{ name: "pull" }],
     containers: [container],
   });
-  assert.equal((await agent.ask("PUT", "/manifests/app", pod)).status, 201);
+  assert.equal((await agent.request("PUT", "/manifests/app", pod)).status, 201);
   await holds(() => assert.equal(agent.running().length, 1));
-  const asked = agent.runtime.callsOf("PullImage").map(({ request }) => (request as { auth?: unknown }).auth);
-  assert.deepEqual(asked, [{ username: "puller", password: "let me in" }]);
+  const requests = agent.runtime
+    .callsOf("PullImage")
+    .map(({ request }) => (request as { auth?: unknown }).auth);
+  assert.deepEqual(requests, [{ username: "puller", password: "let me in" }]);
 });
 
 test("without the folder a pod may not refer to objects, and with a cluster there is no folder", async (t) => {
@@ -162,7 +164,7 @@ test("without the folder a pod may not refer to objects, and with a cluster ther
   agent.start();
   await agent.ready();
   const volumes = [{ name: "v", configMap: { name: "x" } }];
-  const refused = await agent.ask(
+  const refused = await agent.request(
     "PUT",
     "/manifests/app",
     podManifest("app", { containers: [{ name: "c" }], volumes }),

@@ -10,7 +10,7 @@ import { AgentProcess } from "./agent-process.ts";
 import { holds } from "./holds.ts";
 import { place, podManifest } from "./manifests.ts";
 
-/** Says numbers, some kilobytes a second, and ends when told. */
+/** Prints numbers, some kilobytes a second, and exits on SIGTERM. */
 const chatty = [
   "sh",
   "-c",
@@ -47,7 +47,7 @@ describeOnContainerd("log rotation", (version: ContainerdVersion) => {
     return [...rotated, ...(names.includes("0.log") ? ["0.log"] : [])];
   }
 
-  /** What the container said, as far as it is kept. */
+  /** The output of the container, as far as it is kept. */
   function numbers(): number[] {
     const lines = files().flatMap((name) => {
       const content = readFileSync(join(logDir(), name));
@@ -68,12 +68,12 @@ describeOnContainerd("log rotation", (version: ContainerdVersion) => {
     const shape = new RegExp(`^0\\.log\\.${time}\\.gz 0\\.log\\.${time} 0\\.log$`);
     await holds(() => {
       assert.match(files().join(" "), shape);
-      const said = numbers();
-      assert.ok(said[0]! > 1, "the oldest is still there");
-      const first = said[0]!;
+      const printed = numbers();
+      assert.ok(printed[0]! > 1, "the oldest is still there");
+      const first = printed[0]!;
       assert.deepEqual(
-        said,
-        said.map((_, i) => first + i),
+        printed,
+        printed.map((_, i) => first + i),
       );
       assert.match(files().join(" "), shape, "they were looked at while they changed");
     }, 60_000);

@@ -20,8 +20,8 @@ export interface NodesReport {
   afterAll: CliResult;
   ended: CliResult["status"];
   left: Leak[];
-  /** What the first node had to say, for whoever looks for the reason of a failure. */
-  said: string;
+  /** The output of the first node, to find the reason of a failure. */
+  output: string;
 }
 
 async function up(...args: string[]): Promise<CliProcess> {
@@ -90,6 +90,6 @@ const report: NodesReport = {
   afterAll,
   ended,
   left,
-  said: first.stdout + first.stderr,
+  output: first.stdout + first.stderr,
 };
 process.stdout.write(JSON.stringify(report));

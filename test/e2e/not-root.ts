@@ -1,2 +1,2 @@
-// Preloaded: makes the process believe that somebody else runs it, wherever the tests run and whoever may read them.
+// Preloaded: makes the process believe that it does not run as root, wherever the tests run.
 Object.defineProperty(process, "getuid", { value: () => 1000 });

@@ -12,7 +12,7 @@ export class NotifySocket {
   readonly #fd: number;
   readonly #recv: (fd: number, data: Buffer, size: number, flags: number) => number;
   readonly #close: (fd: number) => number;
-  #heard: string[] = [];
+  #received: string[] = [];
 
   constructor(path: string) {
     this.path = path;
@@ -29,13 +29,13 @@ export class NotifySocket {
       throw new Error(`cannot listen on ${path}`);
   }
 
-  /** All that has been said so far. */
+  /** All messages so far. */
   received(): readonly string[] {
     const data = Buffer.alloc(4096);
     for (;;) {
       const length = Number(this.#recv(this.#fd, data, data.length, 0));
-      if (length < 0) return this.#heard;
-      this.#heard.push(data.toString("utf8", 0, length));
+      if (length < 0) return this.#received;
+      this.#received.push(data.toString("utf8", 0, length));
     }
   }
 

@@ -20,13 +20,13 @@ function withoutVolumes(pod: Pod): Pod {
   };
 }
 
-/** What the file says, without volumes; image ids are ids, and the pod's own resources come from its cgroup. */
-function told(status: PodStatus, version: ContainerdVersion): unknown {
+/** The content of the file, without volumes; image ids are ids, and the pod's own resources come from its cgroup. */
+function reportable(status: PodStatus, version: ContainerdVersion): unknown {
   const { resources: _, ...rest } = comparable(status) as Record<string, unknown>;
   return JSON.parse(
     JSON.stringify(rest, (key, value: unknown) => {
       if (key === "volumeMounts") return undefined;
-      // An old runtime does not tell these of a container.
+      // An old runtime does not report these for a container.
       if (version === "1.6" && (key === "user" || key === "resources")) return undefined;
       return key === "imageID" ? "id" : value;
     }),
@@ -57,7 +57,7 @@ describeOnContainerd("statuses are those of a kubelet v1.36", (version) => {
       const { pod, status } = observed(name);
       source.addPod(withoutVolumes(pod));
       await agent.is(pod.metadata.name, (row) =>
-        assert.deepEqual(told(row.status!, version), told(status, version)),
+        assert.deepEqual(reportable(row.status!, version), reportable(status, version)),
       );
     });
   }

@@ -11,7 +11,7 @@ import { removeFolder } from "../node/remove-folder.ts";
 import { containerOf } from "./agent-pods.ts";
 import { type LivingAgent, LivingPods, startLivingAgent } from "./living-pods.ts";
 
-/** What containerd never says and other runtimes do. */
+/** What containerd never reports and other runtimes do. */
 describe("other runtimes", { skip: process.getuid?.() === 0 ? false : "needs root" }, () => {
   const dir = mkdtempSync(join(tmpdir(), "other-runtime-"));
   const cgroupRoot = `/kubelet-ts-other-${process.pid}`;

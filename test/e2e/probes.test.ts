@@ -125,7 +125,7 @@ describeLife(
       containers: [
         {
           name: "c",
-          // Ends well when it is told to end, which does not mean that it was done.
+          // Exits with 0 on SIGTERM, which does not mean that it was done.
           command: sh("rm -f /dev/shm/dead; trap 'exit 0' TERM; while true; do sleep 1000 & wait; done"),
           livenessProbe: { ...often, exec: { command: ["test", "!", "-e", "/dev/shm/dead"] } },
         },
@@ -162,14 +162,14 @@ describeLife(
         {
           name: "side",
           restartPolicy: "Always",
-          // Once good, never good again: it must not be asked a second time.
+          // Once good, never good again: it must not be probed a second time.
           startupProbe: { ...often, exec: { command: sh("mkdir /tmp/once") } },
         },
       ],
       containers: [
         {
           name: "c",
-          readinessProbe: { periodSeconds: 2, exec: { command: sh("echo asked >> /dev/shm/asked") } },
+          readinessProbe: { periodSeconds: 2, exec: { command: sh("echo probed >> /dev/shm/probed") } },
         },
         {
           name: "slow",
@@ -210,13 +210,13 @@ describeLife(
         assert.ok(containerOf(row).state?.running, row.blockedOn);
         assert.deepEqual([row.phase, row.ready, ready(row)], ["Running", "0/1", "False"]);
       });
-    /** A probe has failed and said so, so the container is not merely not yet probed. */
+    /** A probe has failed and was reported, so the container is not merely not yet probed. */
     const failed = (name: string, why: RegExp) =>
       life.pods.is(name, (row) => {
         const lines = life.agent.log().split("\n");
         assert.ok(
           lines.some((l) => l.includes("Unhealthy") && l.includes(row.name) && why.test(l)),
-          `no word of a failed probe of ${name}`,
+          `no report of a failed probe of ${name}`,
         );
       });
 
@@ -251,7 +251,7 @@ describeLife(
     test("grpc: serving", async () => {
       await isReady("grpc-good");
     });
-    test("grpc: not serving, or nobody there", async () => {
+    test("grpc: not serving, or no server", async () => {
       await isNot("grpc-bad");
       await failed("grpc-bad", /NOT_SERVING/);
       await isNot("grpc-dead");
@@ -271,7 +271,7 @@ describeLife(
       await failed("no-life", /Liveness probe failed/);
     });
 
-    test("liveness: one that ends well because it was told to is restarted with OnFailure, too", async () => {
+    test("liveness: one that exits with 0 on SIGTERM is restarted with OnFailure, too", async () => {
       const row = await life.pods.running("no-life-on-failure");
       await life.inside(row, "touch /dev/shm/dead");
       const again = await life.pods.is("no-life-on-failure", (row) => {
@@ -288,16 +288,16 @@ describeLife(
       await life.pods.is("slow-to-live", (row) => assert.equal(row.restarts, 0));
     });
 
-    test("startup: the others wait for it, and it is asked no more once it was good", async () => {
+    test("startup: the others wait for it, and it is not probed again once it was good", async () => {
       const row = await isNot("slow-start");
       assert.equal(containerOf(row).started, false);
       await failed("slow-start", /Startup probe failed/);
       await life.inside(row, "touch /dev/shm/up");
       const started = await isReady("slow-start");
       assert.equal(containerOf(started).started, true);
-      assert.equal(started.restarts, 0, "liveness has not asked before startup was good");
+      assert.equal(started.restarts, 0, "liveness has not probed before startup was good");
       await life.inside(row, "rm /dev/shm/up");
-      await life.pods.is("slow-start", (row) => assert.equal(row.restarts, 1, "liveness asks now"));
+      await life.pods.is("slow-start", (row) => assert.equal(row.restarts, 1, "liveness probes now"));
     });
 
     test("an agent that is killed and started again takes nothing from what had started and was ready", async () => {
@@ -316,7 +316,7 @@ describeLife(
         await life.agent.end(signal);
         life.watched.forgetReady();
         life.agent.start();
-        const questions = async () => (await life.inside(row, "cat /dev/shm/asked")).split("\n").length;
+        const questions = async () => (await life.inside(row, "cat /dev/shm/probed")).split("\n").length;
         const before = await questions();
         await holds(async () => assert.ok((await questions()) > before + 1));
         assert.deepEqual(life.watched.readyOf(row.name), [as]);

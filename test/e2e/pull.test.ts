@@ -68,26 +68,26 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
 
   const imageOf = async (name: string) => containerOf(await pods.running(name)).imageID;
 
-  test("IfNotPresent pulls what is not there, and asks nobody for what is", async () => {
+  test("IfNotPresent pulls a missing image, and makes no request for an existing one", async () => {
     await registry.push(image("there"), "there", "1");
     run("first", "there", "IfNotPresent");
     await pods.running("first");
-    assert.ok(registry.askedFor("there").length > 0);
-    const asked = registry.requests.length;
+    assert.ok(registry.requestsFor("there").length > 0);
+    const requestsBefore = registry.requests.length;
     run("second", "there", "IfNotPresent");
     await pods.running("second");
-    assert.equal(registry.requests.length, asked);
+    assert.equal(registry.requests.length, requestsBefore);
   });
 
-  test("Always asks the registry each time, and runs what the tag means then", async () => {
+  test("Always queries the registry each time, and runs what the tag means then", async () => {
     await registry.push(image("old"), "moving", "1");
     run("old", "moving", "Always");
     const old = await imageOf("old");
-    const asked = registry.askedFor("moving").length;
+    const requestsBefore = registry.requestsFor("moving").length;
     run("same", "moving", "Always");
     assert.equal(await imageOf("same"), old);
-    const again = registry.askedFor("moving").slice(asked);
-    assert.ok(again.length > 0, "it was not asked");
+    const again = registry.requestsFor("moving").slice(requestsBefore);
+    assert.ok(again.length > 0, "there was no request");
     assert.deepEqual(
       again.filter((r) => r.kind === "blobs" && r.method === "GET"),
       [],
@@ -100,16 +100,16 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
     assert.notEqual(await imageOf("new"), old);
   });
 
-  test("Never asks nobody, whether the image is there or not", async () => {
+  test("Never makes no request, whether the image is there or not", async () => {
     await registry.push(image("distant"), "distant", "1");
-    const asked = registry.requests.length;
+    const requestsBefore = registry.requests.length;
     run("present", "there", "Never");
     run("absent", "distant", "Never");
     await pods.running("present");
     await pods.is("absent", (row) =>
       assert.equal(containerOf(row).state?.waiting?.reason, "ErrImageNeverPull"),
     );
-    assert.equal(registry.requests.length, asked);
+    assert.equal(registry.requests.length, requestsBefore);
   });
 
   const three = ["p0", "p1", "p2"];
@@ -117,7 +117,7 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
   test("pulls run side by side with serializeImagePulls: false", async () => {
     const waiting = new Set<string>();
     const all = Promise.withResolvers<void>();
-    // Nobody is served before all three have come: one after the other, none would ever be.
+    // No response is sent before all three have come: one after the other, none would ever be.
     registry.gate = ({ repository }) => {
       waiting.add(repository);
       if (waiting.size === three.length) all.resolve();
@@ -144,17 +144,17 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
       assert.equal(row.blockedOn, waiting?.message);
     });
     assert.equal(row.phase, "Pending");
-    const tries = registry.askedFor("missing").length;
+    const tries = registry.requestsFor("missing").length;
     await registry.push(image("late"), "missing", "1");
-    assert.equal(registry.askedFor("missing").length, tries, "the back-off holds");
+    assert.equal(registry.requestsFor("missing").length, tries, "the back-off holds");
     assert.equal((await pods.running("missing")).restarts, 0);
     const turns = ["ErrImagePull", "ImagePullBackOff", "ErrImagePull", "ImagePullBackOff"];
     await holds(() => assert.deepEqual(reasonsOf("absent", watch.stdout).slice(0, 4), turns));
   });
 
-  /** The reasons that a pod's container had for waiting, one after the other, from what `pods -w -o json` says. */
-  function reasonsOf(name: string, said: string): string[] {
-    const lines = said.split("\n").slice(0, -1);
+  /** The reasons that a pod's container had for waiting, one after the other, from the output of `pods -w -o json`. */
+  function reasonsOf(name: string, output: string): string[] {
+    const lines = output.split("\n").slice(0, -1);
     const rows = lines.flatMap((line) =>
       (JSON.parse(line) as PodRow[]).filter((r) => r.name.startsWith(`${name}-`)),
     );

@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import { containerOf } from "./agent-pods.ts";
 import { describeLife, sh } from "./life-suite.ts";
 
-/** A registry that takes the call and never answers, and a port where nobody listens. */
+/** A registry that accepts the connection and never responds, and a port without a listener. */
 let mute: Server;
 let mutePort = 0;
 const calls = new Set<Socket>();

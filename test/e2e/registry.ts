@@ -23,24 +23,24 @@ export interface RegistryRequest {
   kind: string;
 }
 
-/** Debian's docker-registry on loopback, behind a door that counts who comes and can keep them waiting. */
+/** Debian's docker-registry on loopback, behind a proxy that counts requests and can delay them. */
 export class Registry {
   readonly port: number;
   readonly requests: RegistryRequest[] = [];
   /** A request goes on when this resolves. */
-  gate: (asked: RegistryRequest) => Promise<void> = () => Promise.resolve();
+  gate: (registryRequest: RegistryRequest) => Promise<void> = () => Promise.resolve();
   readonly #child: ChildProcess;
-  readonly #door: Server;
+  readonly #proxy: Server;
   readonly #dir: string;
   readonly #innerPort: number;
 
-  private constructor(child: ChildProcess, door: Server, dir: string, innerPort: number) {
+  private constructor(child: ChildProcess, proxy: Server, dir: string, innerPort: number) {
     this.#child = child;
-    this.#door = door;
+    this.#proxy = proxy;
     this.#dir = dir;
     this.#innerPort = innerPort;
-    this.port = (door.address() as { port: number }).port;
-    door.on("request", (incoming, outgoing) => void this.#pass(incoming, outgoing));
+    this.port = (proxy.address() as { port: number }).port;
+    proxy.on("request", (incoming, outgoing) => void this.#pass(incoming, outgoing));
   }
 
   static async start(): Promise<Registry> {
@@ -54,14 +54,14 @@ export class Registry {
     };
     writeFileSync(join(dir, "config.yml"), JSON.stringify(config));
     const child = spawn(program, ["serve", join(dir, "config.yml")], { stdio: "ignore" });
-    const door = createServer();
-    door.listen(0, "127.0.0.1");
-    await once(door, "listening");
+    const proxy = createServer();
+    proxy.listen(0, "127.0.0.1");
+    await once(proxy, "listening");
     await holds(async () => {
       const answer = await get({ host: "127.0.0.1", port, path: "/v2/" });
       if (answer?.status !== 200) throw new Error(`the registry does not answer: ${answer?.status}`);
     });
-    return new Registry(child, door, dir, port);
+    return new Registry(child, proxy, dir, port);
   }
 
   /** The name that a pod calls an image by. */
@@ -69,7 +69,7 @@ export class Registry {
     return `localhost:${this.port}/${repository}:${tag}`;
   }
 
-  /** Tells the node's containerd that this registry speaks plain HTTP. */
+  /** Configures the node's containerd to use plain HTTP for this registry. */
   makeKnownTo(node: TestNode): void {
     const url = `http://localhost:${this.port}`;
     const dir = join(nodeFiles(node.name).containerd.certs, `localhost:${this.port}`);
@@ -94,13 +94,13 @@ export class Registry {
     await put(new URL(`${base}/manifests/${tag}`), manifest, "application/vnd.oci.image.manifest.v1+json");
   }
 
-  askedFor(repository: string): RegistryRequest[] {
-    return this.requests.filter((asked) => asked.repository === repository);
+  requestsFor(repository: string): RegistryRequest[] {
+    return this.requests.filter((registryRequest) => registryRequest.repository === repository);
   }
 
   async stop(): Promise<void> {
-    this.#door.close();
-    this.#door.closeAllConnections();
+    this.#proxy.close();
+    this.#proxy.closeAllConnections();
     if (this.#child.exitCode === null) {
       const ended = once(this.#child, "exit");
       this.#child.kill("SIGKILL");
@@ -112,9 +112,9 @@ export class Registry {
   async #pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const [, repository, kind] = /^\/v2\/(.+)\/(manifests|blobs)\//.exec(incoming.url ?? "") ?? [];
     if (repository && kind) {
-      const asked = { method: incoming.method ?? "", repository, kind };
-      this.requests.push(asked);
-      await this.gate(asked);
+      const registryRequest = { method: incoming.method ?? "", repository, kind };
+      this.requests.push(registryRequest);
+      await this.gate(registryRequest);
     }
     const { method, url, headers } = incoming;
     const inner = request(

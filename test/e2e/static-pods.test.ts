@@ -16,7 +16,7 @@ import type { CriClient } from "../../src/lib/clients/cri/cri.ts";
 import { NamespaceMode, PodSandboxState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { startTestNode, type TestNode } from "../node/test-node.ts";
-import { AgentProcess, askRuntime, cgroupFolders } from "./agent-process.ts";
+import { AgentProcess, cgroupFolders, runtimeClient } from "./agent-process.ts";
 import { holds } from "./holds.ts";
 import { manifest, place } from "./manifests.ts";
 
@@ -28,7 +28,7 @@ describeOnContainerd("static pods", (version) => {
   before(async () => {
     node = await startTestNode({ containerd: version });
     agent = await AgentProcess.create(node);
-    runtime = askRuntime(node.endpoint);
+    runtime = runtimeClient(node.endpoint);
     // The witness: whatever happens to other manifests, this pod must not notice.
     place(node.manifests, "witness.yaml", manifest({ name: "witness" }));
     agent.start();
@@ -65,7 +65,7 @@ describeOnContainerd("static pods", (version) => {
     assert.equal(after.restarts, 0);
   }
 
-  const said = (pattern: RegExp) => holds(async () => assert.match(agent.log(), pattern));
+  const logs = (pattern: RegExp) => holds(async () => assert.match(agent.log(), pattern));
 
   test("sandboxes that no kubelet made are stopped and removed, each reported once", async () => {
     const foreign: string[] = [];
@@ -163,7 +163,7 @@ describeOnContainerd("static pods", (version) => {
   test("broken YAML is reported with file and line, once, and a corrected file runs", async () => {
     await unnoticed(async () => {
       place(node.manifests, "broken.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: broken\nspec: [\n");
-      await said(/broken\.yaml:\d+/);
+      await logs(/broken\.yaml:\d+/);
       const times = agent.log().match(/broken\.yaml:\d+/g)!.length;
       writeFileSync(join(node.manifests, ".poke"), "");
       place(node.manifests, "broken.yaml", manifest({ name: "broken" }));
@@ -181,7 +181,7 @@ describeOnContainerd("static pods", (version) => {
         "empty.yaml",
         "apiVersion: v1\nkind: Pod\nmetadata:\n  name: empty\nspec:\n  containers: []\n",
       );
-      await said(/empty\.yaml:6: spec\.containers: /);
+      await logs(/empty\.yaml:6: spec\.containers: /);
       assert.equal(await podNamed("empty"), undefined);
       rmSync(join(node.manifests, "empty.yaml"));
     });
@@ -192,7 +192,7 @@ describeOnContainerd("static pods", (version) => {
       place(node.manifests, "one.yaml", manifest({ name: "twin", note: "one" }));
       const first = await running("twin");
       place(node.manifests, "two.yaml", manifest({ name: "twin", note: "two" }));
-      await said(/two\.yaml.*one\.yaml|one\.yaml.*two\.yaml/);
+      await logs(/two\.yaml.*one\.yaml|one\.yaml.*two\.yaml/);
       assert.equal((await agent.pods())!.filter((row) => row.name === first.name).length, 1);
       assert.equal(containerIdOf(await running("twin")), containerIdOf(first), "the first was disturbed");
       rmSync(join(node.manifests, "one.yaml"));
@@ -211,7 +211,7 @@ describeOnContainerd("static pods", (version) => {
       rmSync(join(node.manifests, "huge.yaml"));
       const { renameSync } = await import("node:fs");
       renameSync(path, join(node.manifests, "huge.yaml"));
-      await said(/huge\.yaml.*(large|big|MiB|bytes)/i);
+      await logs(/huge\.yaml.*(large|big|MiB|bytes)/i);
       rmSync(join(node.manifests, "huge.yaml"));
     });
   });
@@ -219,7 +219,7 @@ describeOnContainerd("static pods", (version) => {
   test("a binary file is refused", async () => {
     await unnoticed(async () => {
       place(node.manifests, "binary.yaml", new Uint8Array([0x7f, 0x45, 0x4c, 0x46, 0, 1, 2, 255, 254]));
-      await said(/binary\.yaml/);
+      await logs(/binary\.yaml/);
       rmSync(join(node.manifests, "binary.yaml"));
     });
   });

@@ -8,27 +8,27 @@ import type { PodRow } from "../../src/kubelet/agent/pod-board.ts";
 import { containerOf } from "./agent-pods.ts";
 import { describeLife, type Life, sh } from "./life-suite.ts";
 
-/** What hooks asked for over HTTP. */
-const asked: string[] = [];
-const door = createServer((request: IncomingMessage, response) => {
-  asked.push(`${request.method} ${request.url} ${request.headers["x-who"] ?? ""}`);
+/** HTTP requests of hooks. */
+const requests: string[] = [];
+const hookServer = createServer((request: IncomingMessage, response) => {
+  requests.push(`${request.method} ${request.url} ${request.headers["x-who"] ?? ""}`);
   response.end("ok");
 });
 let port = 0;
 
 before(async () => {
-  door.listen(0, "0.0.0.0");
-  await once(door, "listening");
-  port = (door.address() as { port: number }).port;
+  hookServer.listen(0, "0.0.0.0");
+  await once(hookServer, "listening");
+  port = (hookServer.address() as { port: number }).port;
 });
 
 after(() => {
-  door.closeAllConnections();
-  door.close();
+  hookServer.closeAllConnections();
+  hookServer.close();
 });
 
 const never = { restartPolicy: "Never" };
-/** Ends on SIGTERM, and says when by its log and exit code. */
+/** Exits on SIGTERM, and shows when by its log and exit code. */
 const obedient = (code: number) => sh(`trap 'exit ${code}' TERM; while true; do sleep 1000 & wait; done`);
 
 describeLife(
@@ -129,8 +129,8 @@ describeLife(
         { name: "c", command: sh("printf 'all is lost' > /dev/termination-log; exit 1") },
         {
           name: "own-path",
-          terminationMessagePath: "/tmp/last-words",
-          command: sh("printf 'here' > /tmp/last-words; exit 0"),
+          terminationMessagePath: "/tmp/termination-message",
+          command: sh("printf 'here' > /tmp/termination-message; exit 0"),
         },
         {
           name: "long",
@@ -175,16 +175,16 @@ describeLife(
 
     test("postStart: one that fails ends its container", async () => {
       const row = await life.pods.inPhase("post-start-fails", "Failed");
-      assert.ok(eventOf(row, "FailedPostStartHook"), "nobody was told");
+      assert.ok(eventOf(row, "FailedPostStartHook"), "there was no event");
       assert.equal(containerOf(row).state?.terminated?.exitCode, 7);
     });
 
-    test("httpGet: postStart and preStop ask, with their headers", async () => {
+    test("httpGet: postStart and preStop send requests, with their headers", async () => {
       const row = await life.pods.running("http-hooks");
-      assert.ok(asked.includes(`GET /post-start-${life.node.name} me`), asked.join());
+      assert.ok(requests.includes(`GET /post-start-${life.node.name} me`), requests.join());
       remove("http-hooks");
       await life.pods.gone("http-hooks");
-      assert.ok(asked.includes(`GET /pre-stop-${life.node.name} `), asked.join());
+      assert.ok(requests.includes(`GET /pre-stop-${life.node.name} `), requests.join());
       assert.ok(row);
     });
 
@@ -214,7 +214,9 @@ describeLife(
       await life.pods.running("pre-stop");
       remove("pre-stop");
       await life.pods.gone("pre-stop");
-      const seen = asked.filter((line) => /\/(term|hook)/.test(line) && line.includes(`-${life.node.name} `));
+      const seen = requests.filter(
+        (line) => /\/(term|hook)/.test(line) && line.includes(`-${life.node.name} `),
+      );
       assert.deepEqual(
         seen.map((line) => line.replace(/^GET \/(.*)-t-.*$/, "$1")),
         ["hook-begins", "hook-ends", "term"],
@@ -234,15 +236,15 @@ describeLife(
 
     test("termination messages: file, own path, limit, and the log when there is none and it failed", async () => {
       const row = await life.pods.inPhase("message", "Failed");
-      const said = (name: string) => containerOf(row, name).state?.terminated?.message;
-      assert.equal(said("c"), "all is lost");
-      assert.equal(said("own-path"), "here");
+      const terminationMessage = (name: string) => containerOf(row, name).state?.terminated?.message;
+      assert.equal(terminationMessage("c"), "all is lost");
+      assert.equal(terminationMessage("own-path"), "here");
       // Of each the last 4 KiB, and five containers share 12 KiB.
       const last = "abcdefghi\n".repeat(900).slice(-4096);
-      assert.equal(said("long"), last.slice(0, Math.floor(12_288 / 5)));
-      const tail = said("logs")?.trimEnd().split("\n") ?? [];
+      assert.equal(terminationMessage("long"), last.slice(0, Math.floor(12_288 / 5)));
+      const tail = terminationMessage("logs")?.trimEnd().split("\n") ?? [];
       assert.deepEqual([tail.length, tail[0], tail.at(-1)], [80, "line 21", "line 100"]);
-      assert.equal(said("good-logs"), undefined);
+      assert.equal(terminationMessage("good-logs"), undefined);
     });
   },
 );

@@ -5,7 +5,7 @@ import type { ContainerId, CriClient } from "../../src/lib/clients/cri/cri.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerIdOf, containerOf } from "./agent-pods.ts";
-import { askRuntime } from "./agent-process.ts";
+import { runtimeClient } from "./agent-process.ts";
 import { holds } from "./holds.ts";
 import { sh } from "./life-suite.ts";
 import { type LivingAgent, LivingPods, startLivingAgent } from "./living-pods.ts";
@@ -18,7 +18,7 @@ describeOnContainerd("pods that change while they live", (version) => {
 
   before(async () => {
     node = await startTestNode({ containerd: version });
-    runtime = askRuntime(node.endpoint);
+    runtime = runtimeClient(node.endpoint);
     agent = await startLivingAgent(node, source);
   });
 

@@ -15,7 +15,7 @@ describeOnContainerd("pods from a URL", (version) => {
   let pods: ReturnType<typeof podsOf>;
   let server: Server;
   let answer = { status: 200, body: "" };
-  let asked = 0;
+  let requestCount = 0;
   let lastHeaders: IncomingHttpHeaders = {};
 
   const pod = (name: string, note = "0") =>
@@ -26,7 +26,7 @@ describeOnContainerd("pods from a URL", (version) => {
 
   before(async () => {
     server = createServer((request, response) => {
-      asked++;
+      requestCount++;
       lastHeaders = request.headers;
       response.writeHead(answer.status, { "content-type": "application/json" }).end(answer.body);
     });
@@ -49,11 +49,11 @@ describeOnContainerd("pods from a URL", (version) => {
   /** Until the agent has read what is served now. */
   async function served(body: string, status = 200): Promise<void> {
     answer = { status, body };
-    const before = asked;
-    await holds(() => assert.ok(asked >= before + 2));
+    const before = requestCount;
+    await holds(() => assert.ok(requestCount >= before + 2));
   }
 
-  test("a Pod runs beside those of files, and the URL is asked with the headers given", async () => {
+  test("a Pod runs next to those of files, and the URL is requested with the configured headers", async () => {
     const row = await pods.running("single");
     assert.equal(row.source, "http");
     assert.equal((await pods.running("filed")).source, "file");
@@ -77,28 +77,28 @@ describeOnContainerd("pods from a URL", (version) => {
     await holds(async () => assert.notEqual((await pods.running("one")).uid, uid));
   });
 
-  const accidents: [what: string, status: number, body: string, said: RegExp][] = [
+  const accidents: [what: string, status: number, body: string, message: RegExp][] = [
     ["a body that is no manifest", 200, "<html>sorry</html>", /127\.0\.0\.1:\d+\/pods/],
     ["a list with one bad pod", 200, list(pod("one"), { kind: "Pod", metadata: { name: "x" } }), /spec/],
     ["an error of the server", 503, "", /503/],
     ["an empty body", 200, "", /zero-length/],
   ];
-  for (const [what, status, body, said] of accidents) {
-    test(`${what} is told once and changes nothing`, async () => {
+  for (const [what, status, body, message] of accidents) {
+    test(`${what} is reported once and changes nothing`, async () => {
       const ran = await Promise.all(
         ["one", "three", "filed"].map(async (n) => containerIdOf(await pods.running(n))),
       );
       const mark = agent.log().length;
       await served(body, status);
-      const told = () =>
+      const reported = () =>
         agent
           .log()
           .slice(mark)
           .split("\n")
-          .filter((line) => line.includes("/pods") && said.test(line));
-      await holds(() => assert.ok(told().length > 0, agent.log().slice(mark)));
+          .filter((line) => line.includes("/pods") && message.test(line));
+      await holds(() => assert.ok(reported().length > 0, agent.log().slice(mark)));
       await served(body, status);
-      assert.equal(told().length, 1, told().join("\n"));
+      assert.equal(reported().length, 1, reported().join("\n"));
       const now = await Promise.all(
         ["one", "three", "filed"].map(async (n) => containerIdOf(await pods.running(n))),
       );

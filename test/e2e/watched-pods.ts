@@ -48,7 +48,7 @@ export class WatchedPods {
   }
 
   #note(row: PodRow): void {
-    // An agent that has just begun knows nothing yet, and says so.
+    // An agent that has just started knows nothing yet, and reports that.
     if (!row.status) return;
     const ready = this.#ready.get(row.name) ?? new Set();
     this.#ready.set(row.name, ready);

@@ -6,7 +6,7 @@ import {
 
 const MAX_KEPT = 1000;
 
-/** Gives events to everyone who listens. Like containerd 2, it keeps what happens while nobody does. */
+/** Sends events to all listeners. Like containerd 2, it queues what happens while there are none. */
 export class EventFeed {
   readonly #listeners = new Set<(event: ContainerEventResponse) => void>();
   #kept: ContainerEventResponse[] = [];

@@ -73,7 +73,7 @@ describe("fake runtime", () => {
     assert.equal((await client.containerStatus(id)).status?.exitCode, 137);
   });
 
-  it("does what the test says a container does", async (t) => {
+  it("does what the test defines for a container", async (t) => {
     const program = () => ({ steps: [{ do: "exit", code: 42 } as const], onTerm: 0 });
     const { client, run } = await started(t, { program });
     assert.equal((await client.containerStatus(await run(["/anything"]))).status?.exitCode, 42);
@@ -100,7 +100,7 @@ describe("fake runtime", () => {
     assert.equal(answer.status?.exitCode, 3);
   });
 
-  it("records what it was asked and how that ended", async (t) => {
+  it("records its calls and their results", async (t) => {
     const { runtime, client, sandboxConfig, dir } = await started(t);
     await client.runPodSandbox(sandboxConfig, "");
     await client.runPodSandbox(sandboxConfig, "").catch(() => undefined);
@@ -114,7 +114,7 @@ describe("fake runtime", () => {
     );
   });
 
-  it("fails so many calls as it was told, before or after the work", async (t) => {
+  it("fails so many calls as configured, before or after the work", async (t) => {
     const { runtime, client, sandboxConfig } = await started(t);
     runtime.faults.add({ method: "RunPodSandbox", times: 2, effect: fail });
     for (let n = 0; n < 2; n++) await assert.rejects(client.runPodSandbox(sandboxConfig, ""));
@@ -139,7 +139,7 @@ describe("fake runtime", () => {
     assert.equal((await answer).runtimeName, "fake");
   });
 
-  it("pulls what its registry has, in the time that takes, and can be told to stop", async (t) => {
+  it("pulls what its registry has, in the time that takes, and can be stopped", async (t) => {
     const clock = new FakeClock();
     const { runtime, client } = await started(t, {
       clock,

@@ -28,12 +28,12 @@ import { type Exec, methodHandlers, type StreamUrl, type World } from "./methods
 import { FakePods } from "./pods.ts";
 import type { Program } from "./program.ts";
 
-/** The images that every fake runtime has, unless told otherwise. */
+/** The default images of a fake runtime. */
 export const fakeImages = { pause: "localhost/fake/pause:1", busybox: "localhost/fake/busybox:1" };
 
 export interface FakeRuntimeOptions {
   socketPath: string;
-  /** Moves scripted containers, grace periods and timestamps; the system's unless told. */
+  /** Moves scripted containers, grace periods and timestamps; by default the system's. */
   clock?: Clock;
   /** Offers the event stream, which old runtimes do not. */
   events?: boolean;
@@ -54,7 +54,7 @@ export interface RecordedCall {
   /** The request in protobuf's JSON, names in camelCase, zero values left out. */
   readonly request: JsonValue;
   readonly atMs: number;
-  /** Of which trace the caller says that it is part, if it does. */
+  /** The trace context of the caller, if there is one. */
   readonly traceparent?: string;
   /** Undefined while the call waits; "OK" or the name of a gRPC code after that. */
   result?: string;

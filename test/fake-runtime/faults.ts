@@ -10,7 +10,7 @@ export interface Fault {
   method: string;
   /** Only requests for which this is true. */
   when?: (request: Message) => boolean;
-  /** How many calls it strikes; 1 unless told. */
+  /** How many calls it affects; default 1. */
   times?: number;
   /** Strikes after the work is done, so that only the answer is lost. */
   after?: boolean;

@@ -48,7 +48,7 @@ test("a status has the user, the resources and the mounts of the container", asy
   assert.equal(status?.mounts[0]?.containerPath, "/data");
 });
 
-test("a container that ran out of memory says so", async (t) => {
+test("a container that ran out of memory reports it", async (t) => {
   const { client, runtime, start } = await setUp(t);
   const id = await start();
   runtime.pods.oomKill(id);
@@ -68,7 +68,7 @@ test("a container that the runtime lost track of is unknown, and ends when it is
   assert.equal((await client.containerStatus(id)).status?.state, ContainerState.CONTAINER_EXITED);
 });
 
-test("commands come to what the test says, else to what they say", async (t) => {
+test("commands return what the test defines, else what they print", async (t) => {
   const { client, clock, start } = await setUp(t, {
     exec: (_container, [name]) =>
       name === "probe" ? { exitCode: 3, stdout: "not yet", takesMs: 2000 } : undefined,

@@ -23,14 +23,14 @@ import { type Exec, methodHandlers } from "./methods.ts";
 import { FakePods } from "./pods.ts";
 import type { Program } from "./program.ts";
 
-/** What happens to a call besides what it asks for. */
+/** What happens to a call besides the requested work. */
 export interface Fate {
   /** How long the runtime takes before it acts. */
   beforeMs?: number;
   /** How long the answer takes. */
   afterMs?: number;
-  /** Nothing is done, or it is done and the answer is lost, or the caller is told so before it is done. */
-  trouble?: "not done" | "answer lost" | "done late";
+  /** Nothing is done, or it is done and the response is lost, or the caller gets an error before it is done. */
+  fault?: "not done" | "answer lost" | "done late";
 }
 
 export interface InMemoryOptions {
@@ -45,9 +45,9 @@ export interface InMemoryOptions {
 }
 
 export interface InMemoryClientOptions {
-  /** Asked when a call is made. */
+  /** Called for each call. */
   fate?: (method: string, request: unknown) => Fate;
-  /** Before a call takes effect; late if its caller was told before that it had failed. */
+  /** Before a call takes effect; late if its caller got an error before. */
   onCall?: (method: string, request: unknown, late: boolean) => void;
 }
 
@@ -120,17 +120,17 @@ export class InMemoryRuntime {
     ): Promise<MessageShape<M["output"]>> => {
       if (killed) return never;
       if (signal?.aborted) throw abortError(signal.reason);
-      const { beforeMs = 0, afterMs = 0, trouble } = options.fate?.(method.name, request) ?? {};
+      const { beforeMs = 0, afterMs = 0, fault } = options.fate?.(method.name, request) ?? {};
       const work = async () => {
-        if (trouble === "not done") throw new CriError("UNAVAILABLE", method.name, "not done");
-        if (trouble === "done late") {
+        if (fault === "not done") throw new CriError("UNAVAILABLE", method.name, "not done");
+        if (fault === "done late") {
           void sleep(this.#clock, 2000 + beforeMs)
             .then(() => act(method, request, { late: true }))
             .catch(() => {});
           throw new CriError("DEADLINE_EXCEEDED", method.name, "will be done late");
         }
         const answer = await act(method, request, { signal });
-        if (trouble === "answer lost") throw new CriError("UNAVAILABLE", method.name, "answer lost");
+        if (fault === "answer lost") throw new CriError("UNAVAILABLE", method.name, "answer lost");
         return answer;
       };
       if (beforeMs > 0) await sleep(this.#clock, beforeMs, signal);

@@ -27,14 +27,14 @@ export interface ExecResult {
 
 export type Exec = (container: FakeContainer, command: readonly string[]) => ExecResult | undefined;
 
-/** The address of a stream, by what was asked for and the command, if there is one. */
+/** The address of a stream, by call and command, if there is one. */
 export type StreamUrl = (kind: "exec" | "attach" | "portForward", command: readonly string[]) => string;
 
 export interface World {
   clock: Clock;
   pods: FakePods;
   images: FakeImages;
-  /** What Status says; tests may change it. */
+  /** The response of Status; tests may change it. */
   conditions: { runtimeReady: boolean; networkReady: boolean };
   /** Whether pod statuses carry those of their containers, as runtimes with events do. */
   events: boolean;

@@ -43,7 +43,7 @@ export interface FakePodsOptions {
   program?: (config: ContainerConfig, sandbox: PodSandboxConfig) => Program | undefined;
 }
 
-/** Sandboxes and containers, with the rules and the words of containerd. */
+/** Sandboxes and containers, with the rules and messages of containerd. */
 export class FakePods {
   readonly sandboxes = new Map<string, FakeSandbox>();
   readonly containers = new Map<string, FakeContainer>();
@@ -90,7 +90,7 @@ export class FakePods {
     this.loseSandbox(id);
   }
 
-  /** The sandbox's own process is gone, whoever ended it; its containers go on. */
+  /** The sandbox's own process is gone, whatever ended it; its containers continue. */
   loseSandbox(id: string): void {
     const sandbox = this.sandbox(id);
     if (sandbox.state === PodSandboxState.SANDBOX_NOTREADY) return;
@@ -212,7 +212,7 @@ export class FakePods {
       });
       await Promise.race([container.process.exited, waited]);
       patience.abort();
-      // Who stopped waiting has not asked for a kill.
+      // A caller that stopped waiting has not requested a kill.
       signal.throwIfAborted();
     }
     await this.#kill(container);
@@ -272,7 +272,7 @@ export class FakePods {
     container.process?.end(137);
   }
 
-  /** The runtime cannot tell any more what became of it, and it goes on. */
+  /** The runtime no longer knows its state, and it continues. */
   loseTrack(id: string): void {
     const container = this.container(id);
     if (container.state === ContainerState.CONTAINER_RUNNING)

@@ -4,7 +4,7 @@ import type { Program } from "./program.ts";
 export interface ProcessOptions {
   program: Program;
   clock: Clock;
-  /** The kernel shields the first process of a namespace from signals it has not asked for. */
+  /** The kernel shields the first process of a namespace from signals it does not handle. */
   pidOne: boolean;
   print(to: "stdout" | "stderr", line: string): void;
 }

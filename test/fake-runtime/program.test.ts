@@ -33,7 +33,7 @@ describe("commands of fake containers", () => {
     ],
     ["there is no other program", ["/no/such/program"], undefined],
     [
-      "a shell says 127 for an unknown command",
+      "a shell returns 127 for an unknown command",
       sh("nonsense"),
       { steps: [exit(127), exit(127)], onTerm: "default" },
     ],

@@ -11,7 +11,7 @@ export type Step =
   | { readonly do: "exit"; readonly code: number }
   | { readonly do: "run-forever" };
 
-/** Runs until it is told to stop, like most servers. */
+/** Runs until it is stopped, like most servers. */
 export const server: Program = { steps: [{ do: "run-forever" }], onTerm: 0 };
 
 /**
@@ -30,16 +30,16 @@ function parseScript(script: string): Program {
   let onTerm: Program["onTerm"] = "default";
   let last: readonly Step[] = [];
   for (const statement of splitStatements(script)) {
-    const words = splitWords(statement);
-    if (words[0] === "while" || words[0] === "until") {
+    const tokens = splitArgs(statement);
+    if (tokens[0] === "while" || tokens[0] === "until") {
       steps.push({ do: "run-forever" });
       break;
     }
-    if (words[0] === "trap") {
-      if (words.slice(2).includes("TERM")) onTerm = trapOf(words[1] ?? "");
+    if (tokens[0] === "trap") {
+      if (tokens.slice(2).includes("TERM")) onTerm = trapOf(tokens[1] ?? "");
       continue;
     }
-    last = parseStatement(words[0] === "exec" ? words.slice(1) : words) ?? [{ do: "exit", code: 127 }];
+    last = parseStatement(tokens[0] === "exec" ? tokens.slice(1) : tokens) ?? [{ do: "exit", code: 127 }];
     steps.push(...last);
   }
   steps.push({ do: "exit", code: exitCodeOf(last) });
@@ -52,8 +52,8 @@ function trapOf(action: string): Program["onTerm"] {
   return exit ? Number(exit[1] ?? 0) : "ignore";
 }
 
-function parseStatement(words: readonly string[]): Step[] | undefined {
-  const [name, ...args] = words;
+function parseStatement(tokens: readonly string[]): Step[] | undefined {
+  const [name, ...args] = tokens;
   switch (name) {
     case "sleep":
       if (args[0] === "inf" || args[0] === "infinity") return [{ do: "run-forever" }];
@@ -85,6 +85,6 @@ function splitStatements(script: string): string[] {
     .filter(Boolean);
 }
 
-function splitWords(statement: string): string[] {
+function splitArgs(statement: string): string[] {
   return [...statement.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map((m) => m[1] ?? m[2] ?? m[3] ?? "");
 }

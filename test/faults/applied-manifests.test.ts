@@ -51,7 +51,7 @@ function sorted(wanted: Wanted): Record<string, string> {
 /** Files, answers, what the agent wants and what the runtime runs are all what was acknowledged last. */
 async function settles(agent: StandaloneAgent, wanted: Wanted): Promise<void> {
   assert.deepEqual(sorted(new Map(Object.entries(kept(agent)))), sorted(wanted), "files");
-  const list = JSON.parse((await agent.ask("GET", "/manifests")).body) as { items: { name: string }[] };
+  const list = JSON.parse((await agent.request("GET", "/manifests")).body) as { items: { name: string }[] };
   assert.deepEqual(
     list.items.map(({ name }) => name),
     Object.keys(sorted(wanted)),
@@ -95,8 +95,8 @@ async function survivesKills(t: TestContext, count: number): Promise<void> {
         open.set(name, text);
         try {
           const { status } = await (text === undefined
-            ? agent.ask("DELETE", `/manifests/${name}`)
-            : agent.ask("PUT", `/manifests/${name}`, text));
+            ? agent.request("DELETE", `/manifests/${name}`)
+            : agent.request("PUT", `/manifests/${name}`, text));
           assert.ok(status === 200 || status === 201 || (text === undefined && status === 404), `${status}`);
         } catch (error) {
           if (error instanceof assert.AssertionError) throw error;
@@ -116,7 +116,11 @@ async function survivesKills(t: TestContext, count: number): Promise<void> {
     for (const name of names) {
       if (found[name] === wanted.get(name)) continue;
       assert.ok(open.has(name), `round ${round}: ${name} is not what was acknowledged`);
-      assert.equal(found[name], open.get(name), `round ${round}: ${name} is neither as before nor as asked`);
+      assert.equal(
+        found[name],
+        open.get(name),
+        `round ${round}: ${name} is neither as before nor as requested`,
+      );
       const text = open.get(name);
       if (text === undefined) wanted.delete(name);
       else wanted.set(name, text);
@@ -151,21 +155,21 @@ async function endsInTheLast(t: TestContext, changes: number): Promise<void> {
   const counts = { put: 0, deleted: 0, absent: 0, refused: 0 };
   const change = async (name: string, what: number, version: number) => {
     if (what === 0) {
-      const { status } = await agent.ask("DELETE", `/manifests/${name}`);
+      const { status } = await agent.request("DELETE", `/manifests/${name}`);
       assert.equal(status, wanted.has(name) ? 200 : 404, "a delete");
       counts[wanted.delete(name) ? "deleted" : "absent"]++;
       return;
     }
     if (what === 1) {
       const bad = podOf(name, version).replace('"image"', '"picture"');
-      const { status, body } = await agent.ask("PUT", `/manifests/${name}`, bad);
+      const { status, body } = await agent.request("PUT", `/manifests/${name}`, bad);
       assert.equal(status, 422, body);
       assert.match(body, /spec\.containers\[0\]\.image/);
       counts.refused++;
       return;
     }
     const text = podOf(name, version);
-    const { status, body } = await agent.ask("PUT", `/manifests/${name}`, text);
+    const { status, body } = await agent.request("PUT", `/manifests/${name}`, text);
     assert.equal(status, wanted.has(name) ? 200 : 201, body);
     wanted.set(name, text);
     counts.put++;

@@ -53,7 +53,7 @@ function podOf(manifest: number, version: number): Pod {
   return kinds[manifest % kinds.length]!(`${name}-v${version}` as PodUid, name);
 }
 
-/** The node: a runtime that outlives agents, manifests that change, trouble that comes and goes, and who watches. */
+/** The node: a runtime that outlives agents, manifests that change, faults that come and go, and observers. */
 class World {
   readonly clock = new FakeClock();
   readonly manifests = new Map<number, Pod>();
@@ -62,10 +62,10 @@ class World {
   readonly runtime: InMemoryRuntime;
   agent: SimulatedAgent | undefined;
   /** In a hundred calls. */
-  troubles = 0;
+  faults = 0;
   slow = 0;
   readonly #random: Random;
-  /** Containers that somebody had a reason to end. */
+  /** Containers that there was a reason to stop. */
   readonly #excused = new Set<string>();
   /** How many containers of a name were started in a pod that must not restart them. */
   readonly #started = new Map<string, number>();
@@ -196,7 +196,7 @@ class World {
         if (c.sandbox.id === request.podSandboxId) this.#mayEnd(c.id, method);
     }
     if (method === "StartContainer") this.#mayStart(request.containerId ?? "");
-    // The agent was told that it failed, and may be about to remove what was never started.
+    // The agent got an error, and may be about to remove what was never started.
     if (method === "StartContainer" && late) this.#excused.add(request.containerId ?? "");
   }
 
@@ -229,11 +229,11 @@ class World {
   #fate(method: string): Fate {
     const { below } = this.#random;
     const fate: Fate = { beforeMs: below(1 + this.slow), afterMs: below(1 + this.slow) };
-    if (below(100) >= this.troubles) return fate;
+    if (below(100) >= this.faults) return fate;
     const kinds = changes.has(method)
       ? (["not done", "answer lost", "done late"] as const)
       : (["not done", "answer lost"] as const);
-    return { ...fate, trouble: kinds[below(kinds.length)] };
+    return { ...fate, fault: kinds[below(kinds.length)] };
   }
 
   #running() {
@@ -254,7 +254,7 @@ function uidOf(container: { sandbox: { config: { metadata?: { uid: string } } } 
 type Step =
   | { kind: "want"; manifest: number; version: number }
   | { kind: "unwant"; manifest: number }
-  | { kind: "trouble"; percent: number }
+  | { kind: "fault"; percent: number }
   | { kind: "slow"; ms: number }
   | { kind: "crash"; nth: number; code: number }
   | { kind: "lose-sandbox"; nth: number }
@@ -269,7 +269,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ kind: is("want"), manifest: nat(4), version: nat(2) }),
   },
   { weight: 2, arbitrary: fc.record({ kind: is("unwant"), manifest: nat(4) }) },
-  { weight: 2, arbitrary: fc.record({ kind: is("trouble"), percent: nat(50) }) },
+  { weight: 2, arbitrary: fc.record({ kind: is("fault"), percent: nat(50) }) },
   { weight: 1, arbitrary: fc.record({ kind: is("slow"), ms: nat(400) }) },
   { weight: 2, arbitrary: fc.record({ kind: is("crash"), nth: nat(20), code: fc.constantFrom(1, 137) }) },
   { weight: 1, arbitrary: fc.record({ kind: is("lose-sandbox"), nth: nat(20) }) },
@@ -284,8 +284,8 @@ async function carryOut(world: World, s: Step): Promise<void> {
       return world.want(s.manifest, s.version);
     case "unwant":
       return world.unwant(s.manifest);
-    case "trouble":
-      world.troubles = s.percent;
+    case "fault":
+      world.faults = s.percent;
       return;
     case "slow":
       world.slow = s.ms;
@@ -316,7 +316,7 @@ async function carryOut(world: World, s: Step): Promise<void> {
   }
 }
 
-test("whatever fails, whoever is killed: the node becomes what its manifests say, and nothing that should run is ended", async () => {
+test("whatever fails, whatever is killed: the node becomes what its manifests specify, and nothing that should run is stopped", async () => {
   await fc.assert(
     fc.asyncProperty(nat(0x7fffffff), fc.array(step, { maxLength: 40, size: "max" }), async (seed, steps) => {
       const world = new World(seed);
@@ -327,7 +327,7 @@ test("whatever fails, whoever is killed: the node becomes what its manifests say
         world.look();
         assert.deepEqual(world.violations, []);
       }
-      world.troubles = 0;
+      world.faults = 0;
       world.slow = 0;
       if (!world.agent) await world.startAgent();
       for (let i = 0; i < 12; i++) {
@@ -342,7 +342,7 @@ test("whatever fails, whoever is killed: the node becomes what its manifests say
       await world.killAgent();
       await world.startAgent();
       await world.clock.advance(30_000);
-      // Pods that have ended may be told to end once more.
+      // Terminated pods may be stopped once more.
       const done = world.changed.filter((call) => call !== "StopPodSandbox");
       assert.deepEqual(done, [], "also by an agent that finds it so");
       await world.killAgent();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { CriClient } from "../../src/lib/clients/cri/cri.ts";
 import { ContainerState, PodSandboxState } from "../../src/lib/gen/runtime/v1/api_pb.js";
-import { AgentProcess, askRuntime, cgroupFolders } from "../e2e/agent-process.ts";
+import { AgentProcess, cgroupFolders, runtimeClient } from "../e2e/agent-process.ts";
 import { holds } from "../e2e/holds.ts";
 import { manifest, place } from "../e2e/manifests.ts";
 import { rounds } from "../long.ts";
@@ -16,9 +16,9 @@ const podCount = 20;
 const seed = Number(process.env.KILL_SEED ?? 20261115);
 
 /**
- * containerd (1.6 and 2.1 alike) that is cut off while it starts a container may keep a task that it does not know of,
- * and then refuses to remove the container until it is started again. Nothing of it runs; the agent says what it is
- * blocked on and goes on trying.
+ * containerd (1.6 and 2.1 alike) that is cut off while it starts a container may keep a task that it does not track,
+ * and then refuses to remove the container until it is restarted. Nothing of it runs; the agent reports what it is
+ * blocked on and keeps trying.
  */
 const runtimeRefuses = /cannot delete running task/;
 
@@ -30,21 +30,22 @@ interface Running {
 }
 
 /**
- * kill -9 of the agent at random moments while pods come, change and go. After each restart the runtime must have
- * exactly what the manifests say: one container a pod, and every container that ran and was still wanted, untouched.
+ * kill -9 of the agent at random moments while pods are added, changed and removed. After each restart the runtime must
+ * have exactly what the manifests specify: one container a pod, and every container that ran and was still desired,
+ * untouched.
  */
 function killed(version: ContainerdVersion, count: number): void {
   let node: TestNode;
   let agent: AgentProcess;
   let runtime: CriClient;
   const random = seededRandom(seed);
-  /** What the manifests say: file number to the note that makes its content. */
+  /** The desired content: file number to the note that makes its content. */
   const wanted = new Map<number, string>();
 
   before(async () => {
     node = await startTestNode({ containerd: version });
     agent = await AgentProcess.create(node);
-    runtime = askRuntime(node.endpoint);
+    runtime = runtimeClient(node.endpoint);
   });
 
   after(async () => {
@@ -66,7 +67,7 @@ function killed(version: ContainerdVersion, count: number): void {
       await pause(killAt - Date.now());
       const ran = await runningNow();
       await agent.end("SIGKILL");
-      // What was asked for in the round may have been begun: it may be replaced. All else must stay as it was.
+      // What was requested in the round may have been started: it may be replaced. All else must stay as it was.
       const untouched = ran.filter((c) => !changed.has(c.pod));
 
       agent.start();

@@ -10,7 +10,7 @@ import type { Program } from "../fake-runtime/program.ts";
 import { probe } from "./simulated-health.ts";
 import { type HookKind, hook } from "./simulated-hooks.ts";
 
-/** What the main process of a container does, by the first word of its name. */
+/** What the main process of a container does, by the first part of its name. */
 export function programOf(name: string, attempt: number): Program {
   const exit = (ms: number, code: number): Program => ({
     steps: [

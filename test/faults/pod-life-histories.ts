@@ -3,7 +3,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import fc from "fast-check";
 import { type Kind, kinds } from "./pod-kinds.ts";
 import type { HistoriesToRun } from "./pod-life.property.test.ts";
-import { leftovers, unsettled } from "./pod-life-settled.ts";
+import { orphans, unsettled } from "./pod-life-settled.ts";
 import { PodLifeWorld } from "./pod-life-world.ts";
 import type { Health } from "./simulated-health.ts";
 import type { HookManner } from "./simulated-hooks.ts";
@@ -18,7 +18,7 @@ type Step =
   | { do: "debug"; slot: number }
   | { do: "ail"; nth: number; health: Health }
   | { do: "hooks"; manner: HookManner }
-  | { do: "trouble"; percent: number; hangs: number }
+  | { do: "fault"; percent: number; hangs: number }
   | { do: "slow"; ms: number }
   | { do: "outage"; ms: number }
   | { do: "kill" | "stop" | "start" }
@@ -43,7 +43,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   weighted(2, fc.record({ do: one("debug"), slot })),
   weighted(4, fc.record({ do: one("ail"), nth, health: one("failure", "failure", "error", "success") })),
   weighted(2, fc.record({ do: one("hooks"), manner: one("quick", "slow", "fails", "hangs") })),
-  weighted(2, fc.record({ do: one("trouble"), percent: one(0, 10, 30), hangs: one(0, 0, 5) })),
+  weighted(2, fc.record({ do: one("fault"), percent: one(0, 10, 30), hangs: one(0, 0, 5) })),
   weighted(1, fc.record({ do: one("slow"), ms: one(0, 50, 400) })),
   weighted(1, fc.record({ do: one("outage"), ms: one(100, 2500) })),
   weighted(1, fc.record({ do: one("kill", "stop") })),
@@ -57,7 +57,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 interface Beginning {
   pods: { kind: Kind; version: number; debuggers: number }[];
   hooks: HookManner;
-  troubles: number;
+  faults: number;
   afterMs: number;
 }
 
@@ -67,18 +67,18 @@ const beginning: fc.Arbitrary<Beginning> = fc.record({
     maxLength: 2,
   }),
   hooks: one("quick", "quick", "slow", "fails", "hangs"),
-  troubles: one(0, 0, 0, 15),
+  faults: one(0, 0, 0, 15),
   afterMs: one(0, 300, 1000, 3000),
 });
 
-async function begin(world: PodLifeWorld, { pods, hooks, troubles, afterMs }: Beginning): Promise<void> {
+async function begin(world: PodLifeWorld, { pods, hooks, faults, afterMs }: Beginning): Promise<void> {
   await world.startAgent();
   for (const [slot, { kind, version, debuggers }] of pods.entries()) {
     world.add(slot, kind, version);
     if (debuggers > 0) world.debug(slot);
   }
   world.hookManner(hooks);
-  if (troubles > 0) world.disturb({ troubles });
+  if (faults > 0) world.disturb({ faults });
   await world.clock.advance(afterMs);
 }
 
@@ -104,8 +104,8 @@ async function carryOut(world: PodLifeWorld, s: Step): Promise<void> {
       return world.ail(s.nth, s.health);
     case "hooks":
       return world.hookManner(s.manner);
-    case "trouble":
-      return world.disturb({ troubles: s.percent, hangs: s.hangs });
+    case "fault":
+      return world.disturb({ faults: s.percent, hangs: s.hangs });
     case "slow":
       return world.disturb({ slowMs: s.ms });
     case "outage":
@@ -133,7 +133,7 @@ async function within(world: PodLifeWorld, ms: number, lacks: () => string[]): P
     world.look();
     assert.deepEqual(world.rules.broken, []);
   } while (lacks().length > 0 && world.clock.elapsedMs < until);
-  assert.deepEqual(lacks(), [], `within ${ms / 1000} s without trouble`);
+  assert.deepEqual(lacks(), [], `within ${ms / 1000} s without faults`);
 }
 
 async function live(seed: number, first: Beginning, steps: Step[]): Promise<void> {
@@ -162,7 +162,7 @@ async function live(seed: number, first: Beginning, steps: Step[]): Promise<void
   await world.delete(0, 1);
   // Folders and cgroups that an agent before left are looked for about once a minute; its own an agent removes at once.
   const restarted = steps.some((s) => s.do === "kill" || s.do === "stop");
-  await within(world, restarted ? 90_000 : 20_000, () => leftovers(world));
+  await within(world, restarted ? 90_000 : 20_000, () => orphans(world));
   await world.stopAgent();
   assert.equal(world.clock.pending, 0, "timers that are left");
 }

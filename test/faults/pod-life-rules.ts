@@ -26,9 +26,9 @@ export class PodLifeRules {
   readonly #meddledWith = new Set<string>();
 
   readonly #endBy = new Map<PodUid, number>();
-  #troubled = false;
+  #faulty = false;
   readonly #vanishedFrom = new Set<string>();
-  /** Pods for which something was done after the agent was told that it was not. */
+  /** Pods for which something was done after the agent got an error for it. */
   readonly #lateFor = new Set<string>();
 
   constructor(runtime: InMemoryRuntime) {
@@ -74,7 +74,7 @@ export class PodLifeRules {
     for (const key of this.#debugged) if (key.startsWith(`${uid}/`)) this.#debugged.delete(key);
   }
 
-  /** The agent that remembered what was said is gone. */
+  /** The agent that remembered it is gone. */
   newAgent(): void {
     this.#phases.clear();
     this.#graces.clear();
@@ -87,10 +87,10 @@ export class PodLifeRules {
     this.#endBy.set(uid, Math.min(endBy, this.#endBy.get(uid) ?? endBy));
   }
 
-  /** Something goes wrong: nobody can tell how long anything takes. */
-  trouble(): void {
+  /** A fault: durations are unknown. */
+  fault(): void {
     this.#endBy.clear();
-    this.#troubled = true;
+    this.#faulty = true;
   }
 
   gone(uid: PodUid): void {
@@ -103,11 +103,12 @@ export class PodLifeRules {
   }
 
   /** An agent makes this call. */
-  asked(method: string, request: Record<string, unknown>, { worker }: AgentView): void {
-    if (method === "RunPodSandbox") this.#mayBegin((request as unknown as Asked).config.metadata, { worker });
+  called(method: string, request: Record<string, unknown>, { worker }: AgentView): void {
+    if (method === "RunPodSandbox")
+      this.#mayBegin((request as unknown as SandboxRequest).config.metadata, { worker });
     if (method === "RunPodSandbox" || method === "CreateContainer") {
-      const asked = request as unknown as Asked;
-      const { uid } = asked.sandboxConfig?.metadata ?? asked.config.metadata;
+      const called = request as unknown as SandboxRequest;
+      const { uid } = called.sandboxConfig?.metadata ?? called.config.metadata;
       const phase = worker(uid)?.phase;
       if (phase !== "syncing") this.#break(`${method} for ${uid}, which is ${phase ?? "nobody's"}`);
     }
@@ -130,7 +131,7 @@ export class PodLifeRules {
     this.#note();
     if (late) this.#doneLate(request);
     if (method === "CreateContainer") {
-      const { podSandboxId, config } = request as unknown as Asked & { podSandboxId: string };
+      const { podSandboxId, config } = request as unknown as SandboxRequest & { podSandboxId: string };
       const sandbox = this.#runtime.pods.sandboxes.get(podSandboxId);
       const pod = pods.find((p) => p.metadata.uid === sandbox?.config.metadata?.uid);
       if (pod) this.#mayBeCreated(pod, podSandboxId, config.metadata.name);
@@ -155,8 +156,7 @@ export class PodLifeRules {
       if (running.has(key)) this.#break(`two containers run as ${key}`);
       running.add(key);
       const endBy = this.#endBy.get(uidOf(c));
-      if (endBy !== undefined && now > endBy && !this.#troubled)
-        this.#break(`${key} runs longer than it may`);
+      if (endBy !== undefined && now > endBy && !this.#faulty) this.#break(`${key} runs longer than it may`);
     }
     for (const worker of workers) {
       const before = this.#workerPhases.get(worker) ?? "syncing";
@@ -176,7 +176,7 @@ export class PodLifeRules {
     this.#phases.set(uid, phase);
   }
 
-  /** The agent was told that it was not done. */
+  /** The agent got an error. */
   #doneLate({ containerId, podSandboxId }: Record<string, unknown>): void {
     const { containers, sandboxes } = this.#runtime.pods;
     const sandbox = containers.get(String(containerId))?.sandbox ?? sandboxes.get(String(podSandboxId));
@@ -213,19 +213,19 @@ export class PodLifeRules {
     }
   }
 
-  /** The one that asks for a restart of all goes when all others have: an agent that comes later has to know too. */
+  /** The one that triggers a restart of all is removed after all others: a later agent has to know too. */
   #mayBeRemoved(container: FakeContainer, pod: Pod): void {
     const { uid } = pod.metadata;
     const others = [...this.#runtime.pods.containers.values()].filter(
       (c) => c !== container && uidOf(c) === uid,
     );
-    // Only the newest of a name is asked.
+    // Only the newest of a name counts.
     if (others.some((c) => nameOf(c) === nameOf(container) && c.createdAt > container.createdAt)) return;
-    if (this.#lateFor.has(uid) || !asksForAll(container, pod)) return;
+    if (this.#lateFor.has(uid) || !restartsAll(container, pod)) return;
     for (const other of others)
-      if (!asksForAll(other, pod) && !isDebugger(pod, nameOf(other)))
+      if (!restartsAll(other, pod) && !isDebugger(pod, nameOf(other)))
         this.#break(
-          `${uid}/${nameOf(container)} asks for a restart of all, and goes before ${nameOf(other)}`,
+          `${uid}/${nameOf(container)} triggers a restart of all, and is removed before ${nameOf(other)}`,
         );
   }
 
@@ -276,7 +276,7 @@ export class PodLifeRules {
   }
 }
 
-function asksForAll(container: FakeContainer, pod: Pod): boolean {
+function restartsAll(container: FakeContainer, pod: Pod): boolean {
   const rules = pod.spec.containers.find((c) => c.name === nameOf(container))?.restartPolicyRules ?? [];
   return (
     container.state === ContainerState.CONTAINER_EXITED &&
@@ -300,12 +300,12 @@ export function mayFollow(pod: Pod, container: Container, exitCode: number): boo
   }
 }
 
-/** What the rules may ask of the agent that makes a call. */
+/** What the rules need to know about the calling agent. */
 export interface AgentView {
   worker(uid: PodUid): PodWorker | undefined;
 }
 
-interface Asked {
+interface SandboxRequest {
   config: { metadata: PodId };
   sandboxConfig?: { metadata: { uid: PodUid } };
 }

@@ -15,13 +15,13 @@ export function unsettled(world: PodLifeWorld): string[] {
   const uids = new Set<string>([...world.wanted.values()].map((w) => w.uid));
   for (const s of world.runtime.pods.sandboxes.values()) {
     const uid = s.config.metadata!.uid;
-    if (!uids.has(uid)) wrong.push(`${uid}: there is a sandbox, and nobody wants it`);
+    if (!uids.has(uid)) wrong.push(`${uid}: there is a sandbox that is not desired`);
   }
   return wrong;
 }
 
 /** What is left of pods when none is wanted. */
-export function leftovers({ runtime, host, agent, uids, hooks, health }: PodLifeWorld): string[] {
+export function orphans({ runtime, host, agent, uids, hooks, health }: PodLifeWorld): string[] {
   const counts: Record<string, number> = {
     sandboxes: runtime.pods.sandboxes.size,
     containers: runtime.pods.containers.size,
@@ -80,7 +80,7 @@ function unsettledOf(world: PodLifeWorld, wanted: Wanted): string[] {
         wrong.push(`${container.name} runs as it was defined before`);
     } else if (!last || !mayRest(pod, container, last)) wrong.push(`${container.name} does not run`);
   }
-  if (left === 0) wrong.push("all is done, and it is not told");
+  if (left === 0) wrong.push("all is done, and it is not reported");
   for (const { name } of pod.spec.ephemeralContainers ?? [])
     if (!world.rules.wasDebugged(uid, name)) wrong.push(`${name} was never started`);
   return wrong;
@@ -89,13 +89,13 @@ function unsettledOf(world: PodLifeWorld, wanted: Wanted): string[] {
 /** Nothing is ill any more: what runs has started and is ready. */
 function unwell(world: PodLifeWorld, { uid }: Wanted, { name }: Container, runs: FakeContainer): string[] {
   const status = world.agent?.statuses.get(uid);
-  const told = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].find(
+  const reported = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].find(
     (c) => c.name === name,
   );
   const wrong: string[] = [];
-  if (!told?.state?.running) wrong.push(`${name} runs, and it is not told`);
-  if (!told?.started) wrong.push(`${name} is not told to have started`);
-  if (!told?.ready) wrong.push(`${name} is not told to be ready`);
+  if (!reported?.state?.running) wrong.push(`${name} runs, and it is not reported`);
+  if (!reported?.started) wrong.push(`${name} is not reported as started`);
+  if (!reported?.ready) wrong.push(`${name} is not reported as ready`);
   for (const kind of ["liveness", "startup"] as const)
     if (world.agent?.probes.get(kind, runs.id as ContainerId) === "failure")
       wrong.push(`${name} runs, and its ${kind} probe failed`);

@@ -18,7 +18,7 @@ export interface Wanted {
   uid: PodUid;
   edits: Edits;
   pod: Pod;
-  /** Somebody passed a verdict on it that an agent remembers until it ends. */
+  /** A verdict was passed on it that an agent remembers until it terminates. */
   evicted?: boolean;
 }
 
@@ -40,7 +40,7 @@ export class PodLifeWorld {
   /** Calls that change something, since it was last emptied. */
   readonly changes: string[] = [];
   /** In a hundred calls. */
-  troubles = 0;
+  faults = 0;
   hangs = 0;
   slowMs = 0;
   /** All that were ever wanted. */
@@ -81,7 +81,7 @@ export class PodLifeWorld {
       prober: (results) => this.health.ofAgent(results),
       admit: (pod) => (pod.metadata.labels?.kind === "refused" ? refusal : undefined),
       fate: (method, request) => {
-        this.rules.asked(method, request as Record<string, unknown>, {
+        this.rules.called(method, request as Record<string, unknown>, {
           worker: (uid) => agent.workers.get(uid),
         });
         return this.#fate(method);
@@ -114,12 +114,12 @@ export class PodLifeWorld {
     this.#agentGoes();
     for (let waited = 0; !stopped && waited < 120_000; waited += 3000) await this.clock.advance(3000);
     this.#process.abort();
-    if (!stopped) this.rules.broken.push("an agent that is told to stop does not");
+    if (!stopped) this.rules.broken.push("an agent that is stopped does not stop");
   }
 
-  /** What an API server was told of its pods stays; of others nobody remembers that somebody passed a verdict on them. */
+  /** What an API server knows about its pods stays; verdicts on others are not remembered. */
   #agentGoes(): void {
-    this.rules.trouble();
+    this.rules.fault();
     for (const wanted of this.wanted.values()) {
       if (!isStatic(wanted.pod))
         wanted.pod = { ...wanted.pod, status: this.agent?.statuses.get(wanted.uid) ?? wanted.pod.status };
@@ -136,14 +136,14 @@ export class PodLifeWorld {
     const pod = podOf(kind, version === 0 ? "file" : "api", uid, `p${slot}`, unedited);
     this.wanted.set(slot, { kind, uid, edits: unedited, pod });
     this.uids.add(uid);
-    this.agent?.tell("ADD", pod);
+    this.agent?.report("ADD", pod);
   }
 
   edit(slot: number, what: "revision" | "image" | "deadline"): void {
     const wanted = this.wanted.get(slot);
     if (!wanted || wanted.pod.metadata.deletionTimestamp) return;
     const { edits, kind, uid } = wanted;
-    // Containers that are defined anew are replaced, whatever the restart policy.
+    // Containers whose definition changed are replaced, whatever the restart policy.
     this.rules.meddledWith(uid);
     if (what === "revision") wanted.edits = { ...edits, revision: edits.revision + 1 };
     if (what === "image") wanted.edits = { ...edits, image: "busybox:2" };
@@ -151,7 +151,7 @@ export class PodLifeWorld {
     this.#update(slot, wanted);
   }
 
-  /** The pod is given an ephemeral container; nobody can do that to a static pod. */
+  /** The pod is given an ephemeral container; that is not possible for a static pod. */
   debug(slot: number): void {
     const wanted = this.wanted.get(slot);
     if (!wanted || wanted.pod.metadata.deletionTimestamp || isStatic(wanted.pod)) return;
@@ -163,7 +163,7 @@ export class PodLifeWorld {
     const { kind, uid, edits, pod } = wanted;
     const updated = podOf(kind, isStatic(pod) ? "file" : "api", uid, `p${slot}`, edits);
     wanted.pod = { ...updated, status: pod.status };
-    this.agent?.tell("UPDATE", wanted.pod);
+    this.agent?.report("UPDATE", wanted.pod);
   }
 
   /** The pod should end, and its object goes when it has. */
@@ -178,7 +178,7 @@ export class PodLifeWorld {
       deletionGracePeriodSeconds: Math.min(before, graceSeconds),
     };
     wanted.pod = { ...pod, metadata };
-    this.agent?.tell("DELETE", wanted.pod);
+    this.agent?.report("DELETE", wanted.pod);
     await turns();
     if (this.agent) this.rules.mustEndWithin(wanted.uid, graceSeconds, this.clock.elapsedMs);
   }
@@ -188,7 +188,7 @@ export class PodLifeWorld {
     if (!wanted) return;
     this.wanted.delete(slot);
     this.rules.unwanted(wanted.uid);
-    this.agent?.tell("REMOVE", wanted.pod);
+    this.agent?.report("REMOVE", wanted.pod);
   }
 
   async evict(slot: number, graceSeconds: number): Promise<void> {
@@ -243,7 +243,7 @@ export class PodLifeWorld {
   }
 
   outage(ms: number): void {
-    this.rules.trouble();
+    this.rules.fault();
     this.runtime.down = true;
     this.clock.after(ms, () => {
       this.runtime.down = false;
@@ -259,26 +259,26 @@ export class PodLifeWorld {
     for (const id of this.hooks.starting) {
       const container = this.runtime.pods.containers.get(id);
       const status = container && this.agent?.statuses.get(uidOf(container));
-      const told = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];
-      if (told.some((c) => c.state?.running && c.containerID?.endsWith(id)))
-        this.rules.broken.push(`${id} is told to run while its postStart hook does`);
+      const reported = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];
+      if (reported.some((c) => c.state?.running && c.containerID?.endsWith(id)))
+        this.rules.broken.push(`${id} is reported as running while its postStart hook does`);
     }
   }
 
-  disturb(how: { troubles?: number; hangs?: number; slowMs?: number }): void {
-    this.rules.trouble();
+  disturb(how: { faults?: number; hangs?: number; slowMs?: number }): void {
+    this.rules.fault();
     Object.assign(this, how);
   }
 
   calm(): void {
-    this.troubles = 0;
+    this.faults = 0;
     this.hangs = 0;
     this.slowMs = 0;
     this.hooks.manner = "quick";
     this.health.allGood();
   }
 
-  /** A sandbox that has ended may be told to end once more. */
+  /** A stopped sandbox may be stopped once more. */
   #changesSomething(method: string, { podSandboxId = "" }: { podSandboxId?: string }): boolean {
     if (method !== "StopPodSandbox") return changing.test(method);
     return this.runtime.pods.sandboxes.get(podSandboxId)?.state === PodSandboxState.SANDBOX_READY;
@@ -301,9 +301,9 @@ export class PodLifeWorld {
       if (below(2) === 0) fate.beforeMs = 8000;
       else fate.afterMs = 8000;
     }
-    if (this.troubles === 0 || below(100) >= this.troubles) return fate;
-    const troubles = ["not done", "answer lost", "done late"] as const;
-    return { ...fate, trouble: troubles[below(changing.test(method) ? 3 : 2)] };
+    if (this.faults === 0 || below(100) >= this.faults) return fate;
+    const faults = ["not done", "answer lost", "done late"] as const;
+    return { ...fate, fault: faults[below(changing.test(method) ? 3 : 2)] };
   }
 }
 

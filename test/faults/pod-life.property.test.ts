@@ -24,7 +24,7 @@ function run(histories: HistoriesToRun): Promise<Outcome> {
     const worker = new Worker(new URL("./pod-life-histories.ts", import.meta.url), { workerData: histories });
     worker.once("message", resolve);
     worker.once("error", reject);
-    worker.once("exit", (code) => reject(new Error(`ended with ${code} and told nothing`)));
+    worker.once("exit", (code) => reject(new Error(`ended with ${code} and reported nothing`)));
   });
 }
 
@@ -32,7 +32,7 @@ const { PROPERTY_STEPS = "12", PROPERTY_SEED = "1", PROPERTY_PATH: path } = proc
 const maxSteps = Number(PROPERTY_STEPS);
 
 /**
- * What fails is told with its seed and its path, and as the shortest history that still fails. PROPERTY_SEED and
+ * A failure is reported with its seed and its path, and as the shortest history that still fails. PROPERTY_SEED and
  * PROPERTY_PATH repeat it.
  */
 for (const { count, named } of rounds("PROPERTY_RUNS", 2000, 10_000))

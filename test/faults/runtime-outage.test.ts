@@ -6,7 +6,7 @@ import type { CriClient } from "../../src/lib/clients/cri/cri.ts";
 import { nodeFiles } from "../../src/single-node/node-files.ts";
 import { processesOfNode, readProcesses } from "../../src/single-node/processes.ts";
 import { containerIdOf, podsOf } from "../e2e/agent-pods.ts";
-import { AgentProcess, askRuntime } from "../e2e/agent-process.ts";
+import { AgentProcess, runtimeClient } from "../e2e/agent-process.ts";
 import { cli } from "../e2e/cli-process.ts";
 import { holds } from "../e2e/holds.ts";
 import { manifest, place } from "../e2e/manifests.ts";
@@ -28,7 +28,7 @@ describeOnContainerd("the runtime away", (version) => {
     node = await startTestNode({ containerd: version });
     agent = await AgentProcess.create(node);
     pods = podsOf(agent);
-    runtime = askRuntime(node.endpoint);
+    runtime = runtimeClient(node.endpoint);
     for (const name of ["stays", "dies", "edited", "removed"])
       place(node.manifests, `${name}.yaml`, manifest({ name }));
     place(node.manifests, "hosted.yaml", manifest({ name: "hosted", hostNetwork: true }));
@@ -41,19 +41,19 @@ describeOnContainerd("the runtime away", (version) => {
     await agent?.destroy();
   });
 
-  /** At this level the same trouble again is not told again. */
+  /** At this level the same error is not logged again. */
   function start(): void {
     agent.start(["-v=2"]);
   }
 
-  const said = (pattern: RegExp) =>
+  const logged = (pattern: RegExp) =>
     agent
       .log()
       .slice(mark)
       .split("\n")
       .filter((line) => pattern.test(line));
 
-  /** What must not change for pods that nobody touched: sandboxes, containers and their restarts. */
+  /** What must not change for untouched pods: sandboxes, containers and their restarts. */
   async function traces(names: readonly string[]): Promise<string[]> {
     const mine = (name: string | undefined) => names.some((n) => name?.startsWith(`${n}-`));
     const sandboxes = await runtime.listPodSandboxes();
@@ -91,13 +91,15 @@ describeOnContainerd("the runtime away", (version) => {
     place(node.manifests, "edited.yaml", manifest({ name: "edited", note: "anew" }));
     rmSync(join(node.manifests, "removed.yaml"));
     place(node.manifests, "added.yaml", manifest({ name: "added" }));
-    await holds(() => assert.equal(said(/Container runtime is down, waiting for it/).length, 1));
+    await holds(() => assert.equal(logged(/Container runtime is down, waiting for it/).length, 1));
     // The command answers with what was last known, and with what each pod waits for.
-    await pods.is("added", (row) => assert.notEqual(row.blockedOn, "", "a pod that cannot start says why"));
+    await pods.is("added", (row) =>
+      assert.notEqual(row.blockedOn, "", "a pod that cannot start reports why"),
+    );
     const table = await cli(["pods", `--root-dir=${node.rootDir}`]);
     assert.equal(table.status, 0, table.stderr);
     assert.match(table.stdout, /^default +stays-\S+ +Running +1\/1 +0 /m);
-    // Nobody is to restart the agent or move pods away because containerd is being restarted.
+    // The agent must not be restarted nor pods be moved away because containerd is being restarted.
     assert.equal((await agent.health())?.status, 200);
     await new Promise((resolve) => setTimeout(resolve, awayUntil - Date.now()));
     await node.startRuntime();
@@ -120,11 +122,11 @@ describeOnContainerd("the runtime away", (version) => {
     for (const name of survivors) assert.equal((await pods.running(name)).restarts, 0);
     await healthyAgain();
     assert.equal(agent.pid, pid);
-    assert.equal(said(/Container runtime is down/).length, 1, "told once, not for every try");
-    assert.equal(said(/Container runtime is ready/).length, 1);
-    assert.ok(said(/Relisting the runtime's pods failed/).length <= 1);
-    assert.ok(said(/Event stream broke/).length <= 1);
-    const perPod = said(/Error syncing pod/);
+    assert.equal(logged(/Container runtime is down/).length, 1, "logged once, not for every attempt");
+    assert.equal(logged(/Container runtime is ready/).length, 1);
+    assert.ok(logged(/Relisting the runtime's pods failed/).length <= 1);
+    assert.ok(logged(/Event stream broke/).length <= 1);
+    const perPod = logged(/Error syncing pod/);
     // Three pods had something to do; each may meet a refused and a dropped connection.
     assert.ok(perPod.length <= 9, `the log repeats itself:\n${perPod.join("\n")}`);
   });
@@ -143,12 +145,12 @@ describeOnContainerd("the runtime away", (version) => {
     assert.deepEqual(await traces(survivors), survived);
     await healthyAgain();
     assert.equal(agent.pid, pid);
-    assert.ok(said(/Container runtime is down/).length <= 1);
+    assert.ok(logged(/Container runtime is down/).length <= 1);
     for (let i = 0; i < 4; i++) rmSync(join(node.manifests, `busy${i}.yaml`));
     for (let i = 0; i < 4; i++) await pods.gone(`busy${i}`);
   });
 
-  test("away when the agent starts: it waits, says so, and starts the pods when the runtime comes", async () => {
+  test("unavailable when the agent starts: it waits, reports it, and starts the pods when the runtime comes", async () => {
     const survived = await traces(survivors);
     await node.stopRuntime();
     const begun = Date.now();
@@ -159,7 +161,7 @@ describeOnContainerd("the runtime away", (version) => {
     place(node.manifests, "waits.yaml", manifest({ name: "waits" }));
     start();
     const { pid } = agent;
-    await holds(() => assert.equal(said(/Container runtime is down, waiting for it/).length, 1));
+    await holds(() => assert.equal(logged(/Container runtime is down, waiting for it/).length, 1));
     const health = await holds(async () => {
       const answer = await agent.health("/healthz/runtime");
       assert.equal(answer?.status, 500);
@@ -168,7 +170,7 @@ describeOnContainerd("the runtime away", (version) => {
     assert.match(health?.body ?? "", /^\[-\]runtime failed: container runtime is down: /m);
     await pods.is("waits", (row) => {
       assert.notEqual(row.phase, "Running");
-      assert.match(row.blockedOn, /runtime/, "it says what it waits for");
+      assert.match(row.blockedOn, /runtime/, "it reports what it waits for");
     });
     const table = await cli(["pods", `--root-dir=${node.rootDir}`]);
     assert.equal(table.status, 0, table.stderr);
@@ -180,6 +182,6 @@ describeOnContainerd("the runtime away", (version) => {
     assert.deepEqual(await traces(survivors), survived);
     await healthyAgain();
     assert.equal(agent.pid, pid);
-    assert.equal(said(/Container runtime is down/).length, 1);
+    assert.equal(logged(/Container runtime is down/).length, 1);
   });
 });

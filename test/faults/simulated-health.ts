@@ -14,7 +14,7 @@ const answers: Record<Health, ProbeAnswer> = {
   error: { kind: "error", state: "unknown", message: "" },
 };
 
-/** A probe that tells the simulation what it asks; one answer is believed. */
+/** A probe that identifies itself to the simulation; one result is believed. */
 export function probe(kind: ProbeKind) {
   return { exec: { command: [kind] }, periodSeconds: 1, successThreshold: 1, failureThreshold: 1 };
 }
@@ -25,11 +25,11 @@ export interface SimulatedHealthOptions {
   onAnswer(kind: ProbeKind, id: ContainerId, health: Health): void;
 }
 
-/** What probes of containers that run come to: good, unless the world says otherwise. */
+/** The results of probes of running containers: good, unless the world defines otherwise. */
 export class SimulatedHealth {
   underWay = 0;
   readonly #o: SimulatedHealthOptions;
-  readonly #said = new Map<string, Health>();
+  readonly #results = new Map<string, Health>();
   readonly #waiting = new Set<() => void>();
 
   constructor(options: SimulatedHealthOptions) {
@@ -37,16 +37,19 @@ export class SimulatedHealth {
   }
 
   set(kind: ProbeKind, id: string, health: Health): void {
-    this.#said.set(`${kind}/${id}`, health);
+    this.#results.set(`${kind}/${id}`, health);
     this.#wake();
   }
 
   allGood(): void {
-    this.#said.clear();
+    this.#results.clear();
     this.#wake();
   }
 
-  /** The prober of one agent. It answers when it has news: to be asked every second costs thousands of histories much time. */
+  /**
+   * The prober of one agent. It responds when there is a change: probing every second costs thousands of histories much
+   * time.
+   */
   ofAgent(results: ProbeResults): Prober {
     return async ({ probe, id, signal }) => {
       const kind = probe.exec?.command?.[0] as ProbeKind;
@@ -54,8 +57,8 @@ export class SimulatedHealth {
       try {
         if (kind === "startup") await sleep(this.#o.clock, startsAfterMs, signal);
         for (;;) {
-          const said = this.#said.get(`${kind}/${id}`) ?? "success";
-          const health = this.#o.runs(id) ? said : "error";
+          const result = this.#results.get(`${kind}/${id}`) ?? "success";
+          const health = this.#o.runs(id) ? result : "error";
           if (health !== results.get(kind, id)) {
             this.#o.onAnswer(kind, id, health);
             return answers[health];

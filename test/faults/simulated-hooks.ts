@@ -11,7 +11,7 @@ export type HookManner = "quick" | "slow" | "fails" | "hangs";
 const hangsMs: Record<HookKind, number> = { postStart: 12_000, preStop: Number.POSITIVE_INFINITY };
 const takesMs = { slow: 700, fails: 300 };
 
-/** A handler that tells the simulation what it is. */
+/** A handler that identifies itself to the simulation. */
 export function hook(kind: HookKind) {
   return { exec: { command: [kind] } };
 }

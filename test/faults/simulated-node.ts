@@ -39,7 +39,7 @@ export interface SimulatedAgentOptions {
   admit?: (pod: Pod) => PodVerdict | undefined;
   hooks?: PodRuntimeOptions["hooks"];
   prober?: (results: ProbeResults) => Prober;
-  /** The status of a pod was made anew. */
+  /** The status of a pod was computed again. */
   onStatus?: (pod: Pod, phase: string) => void;
   onGone?: (uid: PodUid) => void;
 }
@@ -61,9 +61,9 @@ export class SimulatedAgent {
   readonly #probeManager: ProbeManager;
   readonly #runtime: PodRuntime;
   readonly #o: SimulatedAgentOptions;
-  /** How many probes had news. */
+  /** How many probes had changes. */
   #probed = 0;
-  readonly #toldFrom = new Map<PodUid, unknown[]>();
+  readonly #reportedFrom = new Map<PodUid, unknown[]>();
 
   constructor(options: SimulatedAgentOptions) {
     this.#o = options;
@@ -181,7 +181,7 @@ export class SimulatedAgent {
       isKnown: (uid) => desired.get(uid) !== undefined || this.workers.get(uid) !== undefined,
       inRuntime: () => observed.all(),
       mayEnd: () => true,
-      removesLeftovers: true,
+      removesOrphans: true,
       onOrphan: (pod) => post({ kind: "orphan-found", uid: pod.uid, pod }),
       files: host.files,
       cgroups: {
@@ -220,7 +220,7 @@ export class SimulatedAgent {
         "worker-changed": ({ uid }) => this.#refreshStatus(uid),
         "worker-gone": ({ uid }) => {
           this.statuses.forget(uid);
-          this.#toldFrom.delete(uid);
+          this.#reportedFrom.delete(uid);
           this.#o.onGone?.(uid);
         },
         "mirror-changed": () => {},
@@ -250,22 +250,22 @@ export class SimulatedAgent {
       this.#housekeeping,
     ])
       await part.start(signal);
-    this.tell("ADD", ...manifests);
+    this.report("ADD", ...manifests);
   }
 
-  tell(op: "ADD" | "UPDATE" | "DELETE" | "REMOVE", ...pods: Pod[]): void {
+  report(op: "ADD" | "UPDATE" | "DELETE" | "REMOVE", ...pods: Pod[]): void {
     this.#loop.post({ kind: "pods-changed", change: { op, source: "file", pods } });
   }
 
   add(...pods: Pod[]): void {
-    this.tell("ADD", ...pods);
+    this.report("ADD", ...pods);
   }
 
   remove(...pods: Pod[]): void {
-    this.tell("REMOVE", ...pods);
+    this.report("REMOVE", ...pods);
   }
 
-  /** kill -9: what was asked of the runtime may still happen, the agent does nothing any more. */
+  /** kill -9: requests to the runtime may still take effect, the agent does nothing any more. */
   async kill(): Promise<void> {
     this.#client.kill();
     this.#stop.abort();
@@ -298,17 +298,18 @@ export class SimulatedAgent {
     const worker = this.workers.get(uid);
     if (!worker?.pod) return;
     const { pod, waiting, phase, verdict, refused } = worker;
-    // A status follows from these and from nothing else: to make it anew for every word of a worker costs much time.
+    // A status follows from these and from nothing else: computing it again for every event of a worker costs much
+    // time.
     const seen = this.#seenFromOutside.get(uid);
     const facts = [pod, seen, this.observed.knows(uid), phase, verdict, this.#probed, this.replaced.size];
-    const known = this.#toldFrom.get(uid);
+    const known = this.#reportedFrom.get(uid);
     if (waiting.size === 0 && known && facts.every((fact, i) => fact === known[i])) return;
-    if (waiting.size === 0) this.#toldFrom.set(uid, facts);
-    else this.#toldFrom.delete(uid);
+    if (waiting.size === 0) this.#reportedFrom.set(uid, facts);
+    else this.#reportedFrom.delete(uid);
     this.statuses.refresh(pod, { waiting, workerPhase: phase, verdict, refused });
-    // Of a pod that is not wanted any more, nobody is told anything.
-    const told = this.phaseOf(uid);
-    if (!worker.removed && told) this.#o.onStatus?.(pod, told);
+    // Of a pod that is no longer desired nothing is reported.
+    const reported = this.phaseOf(uid);
+    if (!worker.removed && reported) this.#o.onStatus?.(pod, reported);
   }
 
   /** What runs, as users see it. */

@@ -82,7 +82,7 @@ export class StandaloneAgent {
 
   /** Resolves when it answers. */
   async ready(): Promise<void> {
-    await holds(async () => assert.equal((await this.ask("GET", "/manifests")).status, 200), 60_000);
+    await holds(async () => assert.equal((await this.request("GET", "/manifests")).status, 200), 60_000);
   }
 
   /** Resolves with the status and the signal that it ended with. */
@@ -99,7 +99,7 @@ export class StandaloneAgent {
   }
 
   /** A request on the local socket; fails if there is no whole answer. */
-  ask(method: string, path: string, body?: string): Promise<{ status: number; body: string }> {
+  request(method: string, path: string, body?: string): Promise<{ status: number; body: string }> {
     const socketPath = join(this.rootDir, "kubelet.sock");
     return new Promise((resolve, reject) => {
       const call = request({ socketPath, method, path, agent: this.#connections }, (response) => {
@@ -114,7 +114,7 @@ export class StandaloneAgent {
   }
 
   async pods(): Promise<PodRow[]> {
-    return (JSON.parse((await this.ask("GET", "/pods")).body) as { pods: PodRow[] }).pods;
+    return (JSON.parse((await this.request("GET", "/pods")).body) as { pods: PodRow[] }).pods;
   }
 
   /** What runs in the runtime: a line for each container, with the label `v` of its pod. */

@@ -23,7 +23,7 @@ export interface Seen {
   readonly body: string;
 }
 
-/** A real HTTP server on a port of its own that does what a test says. */
+/** A real HTTP server on its own port that does what a test defines. */
 export class TestApiServer {
   readonly requests: Seen[] = [];
   /** All connections that were ever made. */

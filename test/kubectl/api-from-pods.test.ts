@@ -16,21 +16,21 @@ const account = "/var/run/secrets/kubernetes.io/serviceaccount";
 /** What the script in a pod found out, a line each. */
 type Answers = Readonly<Record<string, string>>;
 
-/** kubectl in a pod, told nothing, takes address, token and CA as any program in a cluster does. */
+/** kubectl in a pod, without configuration, uses address, token and CA as any program in a cluster does. */
 const script = `
-say() { echo "$1: $(echo "$2" | tr '\\n' ' ' | cut -c 1-500)" >> /dev/termination-log; }
+report() { echo "$1: $(echo "$2" | tr '\\n' ' ' | cut -c 1-500)" >> /dev/termination-log; }
 export HOME=/tmp
-say address "$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT"
-say own "$(kubectl get pod $NAME -o 'jsonpath={.metadata.uid}' 2>&1)"
-say elsewhere "$(kubectl get pods --namespace kube-system 2>&1)"
+report address "$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT"
+report own "$(kubectl get pod $NAME -o 'jsonpath={.metadata.uid}' 2>&1)"
+report elsewhere "$(kubectl get pods --namespace kube-system 2>&1)"
 echo "$OTHER_CA" > /tmp/other.crt
 API="--server https://$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT"
 RAW="get --raw /api/v1/namespaces/default/pods/$NAME"
-say wrongAuthority "$(kubectl $API --certificate-authority /tmp/other.crt --token "$(cat ${account}/token)" $RAW 2>&1)"
-# Without a name kubectl would ask for one before it asks the API, which knows no passwords.
-NOBODY="--username nobody --password none"
-say noToken "$(kubectl $API --certificate-authority ${account}/ca.crt $NOBODY $RAW 2>&1)"
-say otherNode "$(kubectl --server https://$OTHER_NODE:443 --certificate-authority /tmp/other.crt $NOBODY $RAW 2>&1)"
+report wrongAuthority "$(kubectl $API --certificate-authority /tmp/other.crt --token "$(cat ${account}/token)" $RAW 2>&1)"
+# Without a name kubectl would prompt for one before it calls the API, which has no passwords.
+NO_USER="--username none --password none"
+report noToken "$(kubectl $API --certificate-authority ${account}/ca.crt $NO_USER $RAW 2>&1)"
+report otherNode "$(kubectl --server https://$OTHER_NODE:443 --certificate-authority /tmp/other.crt $NO_USER $RAW 2>&1)"
 `;
 
 class Cluster {
@@ -72,8 +72,8 @@ class Cluster {
     return spec.clusterIP;
   }
 
-  /** Asks the API from a pod, which is gone afterwards. */
-  async ask(name: string, other: Cluster, spec: Partial<PodSpec> = {}): Promise<[Pod, Answers]> {
+  /** Sends requests to the API from a pod, which is removed afterwards. */
+  async request(name: string, other: Cluster, spec: Partial<PodSpec> = {}): Promise<[Pod, Answers]> {
     const env = [
       { name: "NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
       { name: "OTHER_CA", value: other.authority },
@@ -93,8 +93,8 @@ class Cluster {
       return seen;
     }, 60_000);
     await this.#kubectl.ok(["delete", "pod", name, "--wait=false"]);
-    const said = ended.status?.containerStatuses?.[0]?.state?.terminated?.message ?? "";
-    return [ended, Object.fromEntries(said.split("\n").map((line) => cut(line)))];
+    const output = ended.status?.containerStatuses?.[0]?.state?.terminated?.message ?? "";
+    return [ended, Object.fromEntries(output.split("\n").map((line) => cut(line)))];
   }
 }
 
@@ -129,14 +129,14 @@ function suite(version: ContainerdVersion): void {
       const name = hostNetwork ? "in-host-network" : "in-pod-network";
       const title = "a pod reads itself with its token and the mounted CA, and nothing more";
       test(`${cluster.title}, ${name}: ${title}`, async () => {
-        const [pod, answers] = await cluster.ask(name, other, { hostNetwork });
+        const [pod, answers] = await cluster.request(name, other, { hostNetwork });
         const { address, own, elsewhere, wrongAuthority, noToken, otherNode } = answers;
         assert.equal(address, `${await cluster.apiAddress()}:443`);
         assert.equal(own, pod.metadata.uid);
         assert.match(elsewhere!, /Forbidden.*system:serviceaccount:default:default/);
         assert.match(wrongAuthority!, /certificate signed by unknown authority/);
         assert.match(noToken!, /Unauthorized/);
-        // Of the machine itself everybody is let in, as at 127.0.0.1; of another node's pods nobody is.
+        // All clients on the machine itself are let in, as at 127.0.0.1; pods of another node are not.
         assert.match(otherNode!, hostNetwork ? /Unauthorized/ : /reset by peer|EOF/);
       });
     }
@@ -165,7 +165,7 @@ function suite(version: ContainerdVersion): void {
     await cluster.node.kill();
     await cluster.start();
     assert.equal(await cluster.apiAddress(), before);
-    const [pod, { own }] = await cluster.ask("after-the-kill", other);
+    const [pod, { own }] = await cluster.request("after-the-kill", other);
     assert.equal(own, pod.metadata.uid);
   });
 }

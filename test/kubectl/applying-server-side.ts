@@ -45,9 +45,9 @@ export function applyingServerSide(bench: Bench): void {
         await apply(k, configMap("fought", { a: "1" }), ["--field-manager=one"]);
         const two = ["apply", "--server-side", "--field-manager=two", "-f", "-"];
         const input = configMap("fought", { a: "2" });
-        const told = await k.refused(two, { input });
-        assert.match(told, /^error: Apply failed with 1 conflict: conflict with "one": \.data\.a\n/);
-        assert.match(told, /re-run the apply\s+command with the `--force-conflicts` flag/);
+        const reported = await k.refused(two, { input });
+        assert.match(reported, /^error: Apply failed with 1 conflict: conflict with "one": \.data\.a\n/);
+        assert.match(reported, /re-run the apply\s+command with the `--force-conflicts` flag/);
         assert.equal(await k.ok(["get", "cm", "fought", "-o", "jsonpath={.data.a}"]), "1");
         assert.equal(
           await k.ok([...two, "--force-conflicts"], { input }),
@@ -111,7 +111,7 @@ export function applyingServerSide(bench: Bench): void {
         assert.match(await k.refused(["get", "cm", "dry"]), /not found/);
       });
 
-      test("unknown fields are refused, whatever is said of validation", async () => {
+      test("unknown fields are refused, whatever the validation", async () => {
         const input = { ...configMap("unknown", {}), dta: { a: "1" } };
         assert.match(
           await at().refused(["apply", "--server-side", "--validate=false", "-f", "-"], { input }),

@@ -105,22 +105,22 @@ export function applying(bench: Bench): void {
         assert.equal(await k.ok(["get", "configmap", "-l", "set=pruned", "-o", "name"]), "configmap/stays\n");
       });
 
-      for (const [how, told] of [
+      for (const [how, output] of [
         ["client", "dry run"],
         ["server", "server dry run"],
       ] as const) {
-        test(`--dry-run=${how} says what would be done and does nothing`, async () => {
+        test(`--dry-run=${how} prints what would be done and does nothing`, async () => {
           const k = at();
           const input = configMap(`dry-${how}`, { a: "1" });
           const dry = ["apply", "-f", "-", `--dry-run=${how}`];
-          assert.equal(await k.ok(dry, { input }), `configmap/dry-${how} created (${told})\n`);
+          assert.equal(await k.ok(dry, { input }), `configmap/dry-${how} created (${output})\n`);
           assert.match(await k.refused(["get", "configmap", `dry-${how}`]), /not found/);
           await apply(k, input);
           // Before 1.33 nothing is compared on the client.
           const same = how === "client" && k.version === "1.32" ? "configured" : "unchanged";
-          assert.equal(await k.ok(dry, { input }), `configmap/dry-${how} ${same} (${told})\n`);
+          assert.equal(await k.ok(dry, { input }), `configmap/dry-${how} ${same} (${output})\n`);
           input.data.a = "2";
-          assert.equal(await k.ok(dry, { input }), `configmap/dry-${how} configured (${told})\n`);
+          assert.equal(await k.ok(dry, { input }), `configmap/dry-${how} configured (${output})\n`);
           assert.equal(await k.ok(["get", "configmap", `dry-${how}`, "-o", "jsonpath={.data.a}"]), "1");
         });
       }
@@ -137,7 +137,7 @@ export function applying(bench: Bench): void {
         await bench.node.nothingRuns(made.metadata.uid);
       });
 
-      test("diff shows what apply would change, and says so with its status", async () => {
+      test("diff shows what apply would change, and reports it with its status", async () => {
         const k = at();
         const input = configMap("differs", { a: "1" });
         await apply(k, input);
@@ -155,12 +155,12 @@ export function applying(bench: Bench): void {
         await apply(k, manifest);
         manifest.spec.dnsPolicy = "None";
         manifest.spec.dnsConfig = { nameservers: ["192.0.2.53"] };
-        const told = await k.refused(["apply", "-f", "-"], { input: manifest });
+        const output = await k.refused(["apply", "-f", "-"], { input: manifest });
         assert.match(
-          told,
+          output,
           /^The Pod "fixed" is invalid: spec: Forbidden: pod updates may not change fields other than/,
         );
-        assert.match(told, /^\+ "dnsPolicy": "None",$/m);
+        assert.match(output, /^\+ "dnsPolicy": "None",$/m);
       });
 
       test("replace takes the whole object; one that is outdated is refused", async () => {

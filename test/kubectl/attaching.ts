@@ -24,7 +24,7 @@ export function attaching(bench: Bench): void {
           const [uid = ""] = await run(k, pod(name, { container: { stdin: true, command: answers } }));
           const attached = k.start(["attach", "-i", name], { env, open: true });
           attached.write("a\n");
-          await attached.says(/^got a$/m);
+          await attached.prints(/^got a$/m);
           const listens = k.start(["attach", name], { env });
           await holds(() => {
             attached.write("b\n");
@@ -45,10 +45,10 @@ export function attaching(bench: Bench): void {
           const until = (size: string) =>
             `until [ "$(stty size 2> /dev/null)" = "${size}" ]; do sleep 0.05; done`;
           attached.write(`${until("24 80")}; echo $((40 + 2))\n`);
-          await attached.says(/^42\r$/m);
+          await attached.prints(/^42\r$/m);
           await attached.resize(33, 91);
           attached.write(`${until("33 91")}; echo $((50 + 2))\n`);
-          await attached.says(/^52\r$/m);
+          await attached.prints(/^52\r$/m);
           attached.write("exit 0\n");
           assert.equal(await attached.ended, 0, attached.stdout);
         });
@@ -74,7 +74,7 @@ export function attaching(bench: Bench): void {
             ...{ env, terminal: true, open: true },
           });
           shell.write("echo $((6 * 7))\n");
-          await shell.says(/^42\r$/m);
+          await shell.prints(/^42\r$/m);
           shell.write("exit 3\n");
           assert.equal(await shell.ended, 3, shell.stdout);
           assert.match(await k.refused(["get", "pod", name]), /NotFound/);
@@ -87,7 +87,7 @@ export function attaching(bench: Bench): void {
           const added = ["-it", image, "--target=c", "--container=tool", "--profile=general"];
           const shell = k.start(["debug", name, ...added, "--", "sh"], { env, terminal: true, open: true });
           shell.write("tr '\\0' ' ' < /proc/1/cmdline; echo\n");
-          await shell.says(/^sleep 12345 \r$/m);
+          await shell.prints(/^sleep 12345 \r$/m);
           shell.write("exit 0\n");
           assert.equal(await shell.ended, 0, shell.stdout);
           const ended = "--for=jsonpath={.status.ephemeralContainerStatuses[0].state.terminated.exitCode}=0";

@@ -13,7 +13,7 @@ export function changing(bench: Bench): void {
     const labels = () => at().ok(["get", "pod", "web", "-o", "jsonpath={.metadata.labels}"]);
     const annotations = () => at().ok(["get", "pod", "web", "-o", "jsonpath={.metadata.annotations}"]);
 
-    test("labels come, change only when that is said, and go", async () => {
+    test("labels are added, changed only with --overwrite, and removed", async () => {
       const k = at();
       assert.equal(await k.ok(["label", "pod", "web", "tier=front"]), "pod/web labeled\n");
       assert.equal(await labels(), '{"app":"web","tier":"front"}');
@@ -31,7 +31,7 @@ export function changing(bench: Bench): void {
       );
     });
 
-    test("annotations come, change only when that is said, and go", async () => {
+    test("annotations are added, changed only with --overwrite, and removed", async () => {
       const k = at();
       assert.equal(await k.ok(["annotate", "pod", "web", "note=one"]), "pod/web annotated\n");
       assert.match(
@@ -72,7 +72,7 @@ export function changing(bench: Bench): void {
       });
     }
 
-    test("a patch that changes nothing says so", async () => {
+    test("a patch that changes nothing reports that", async () => {
       const patch = ["patch", "pod", "web", "-p", '{"metadata":{"labels":{"app":"web"}}}'];
       assert.equal(await at().ok(patch), "pod/web patched (no change)\n");
     });
@@ -142,7 +142,7 @@ export function changing(bench: Bench): void {
       );
     });
 
-    test("the main door does not write the status", async () => {
+    test("the main endpoint does not write the status", async () => {
       const args = ["patch", "pod", "web", "--type=merge", "-p", '{"status":{"phase":"Failed"}}'];
       assert.equal(await at().ok(args), "pod/web patched (no change)\n");
       assert.equal(await at().ok(["get", "pod", "web", "-o", "jsonpath={.status.phase}"]), "Running");

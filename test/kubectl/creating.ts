@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { AddressRange } from "../../src/apiserver/kinds/services/address-range.ts";
 import { type Bench, describeIn } from "./bench.ts";
 import { keyPair } from "./key-pair.ts";
-import { pod, run, says, uidOf } from "./pods.ts";
+import { pod, prints, run, uidOf } from "./pods.ts";
 
 /** kubectl create and run. */
 export function creating(bench: Bench): void {
@@ -14,7 +14,7 @@ export function creating(bench: Bench): void {
       test("a configmap of values, files and variables reaches a container", async () => {
         const k = at();
         const file = k.file("settings.txt", "from a file\n");
-        const env = k.file("settings.env", "A=1\nB=two words\n");
+        const env = k.file("settings.env", "A=1\nB=two parts\n");
         assert.equal(
           await k.ok(["create", "configmap", "mixed", "--from-literal=x=y", `--from-file=${file}`]),
           "configmap/mixed created\n",
@@ -27,14 +27,14 @@ export function creating(bench: Bench): void {
           x: "y",
           "settings.txt": "from a file\n",
         });
-        const input = says("reads-map", 'echo "A=$A B=$B X=$X"');
+        const input = prints("reads-map", 'echo "A=$A B=$B X=$X"');
         Object.assign(input.spec.containers[0], {
           envFrom: [{ configMapRef: { name: "env" } }],
           env: [{ name: "X", valueFrom: { configMapKeyRef: { name: "mixed", key: "x" } } }],
         });
         await k.ok(["create", "-f", "-"], { input });
         await k.ok(["wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/reads-map", "--timeout=60s"]);
-        assert.match(bench.node.log(await uidOf(k, "reads-map")), / A=1 B=two words X=y$/m);
+        assert.match(bench.node.log(await uidOf(k, "reads-map")), / A=1 B=two parts X=y$/m);
       });
 
       test("a generic secret is kept as it is, described by its size, and reaches a container", async () => {
@@ -52,7 +52,7 @@ export function creating(bench: Bench): void {
         assert.match(described, /^password: {2}6 bytes$/m);
         assert.doesNotMatch(described, /geheim/);
         const env = [{ name: "P", valueFrom: { secretKeyRef: { name: "login", key: "password" } } }];
-        const input = says("reads-secret", 'echo "P=$P"');
+        const input = prints("reads-secret", 'echo "P=$P"');
         input.spec.containers[0].env = env;
         await k.ok(["create", "-f", "-"], { input });
         await k.ok(["wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/reads-secret", "--timeout=60s"]);
@@ -119,15 +119,18 @@ export function creating(bench: Bench): void {
       });
 
       test("a namespace comes with an account and the certificate of the API", async () => {
-        const k = at().in("furnished");
-        assert.equal(await k.ok(["create", "namespace", "furnished"]), "namespace/furnished created\n");
+        const k = at().in("with-defaults");
+        assert.equal(
+          await k.ok(["create", "namespace", "with-defaults"]),
+          "namespace/with-defaults created\n",
+        );
         await k.ok(["wait", "--for=create", "serviceaccount/default", "--timeout=20s"]);
         await k.ok(["wait", "--for=create", "configmap/kube-root-ca.crt", "--timeout=20s"]);
         assert.match(
-          await k.refused(["create", "namespace", "furnished"]),
-          /\(AlreadyExists\): namespaces "furnished" already exists/,
+          await k.refused(["create", "namespace", "with-defaults"]),
+          /\(AlreadyExists\): namespaces "with-defaults" already exists/,
         );
-        await k.ok(["delete", "namespace", "furnished"]);
+        await k.ok(["delete", "namespace", "with-defaults"]);
       });
 
       test("a priority class gives its value to pods; one that does not exist refuses them", async () => {

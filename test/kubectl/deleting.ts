@@ -4,7 +4,7 @@ import { holds } from "../e2e/holds.ts";
 import { type Bench, describeIn } from "./bench.ts";
 import { configMap, list, pod, run } from "./pods.ts";
 
-/** Does not end when it is told to. */
+/** Ignores SIGTERM. */
 const deaf = { command: ["sh", "-c", "trap '' TERM; while true; do sleep 1; done"] };
 
 /** kubectl delete. */
@@ -13,7 +13,7 @@ export function deleting(bench: Bench): void {
     bench,
     "deleting",
     (at) => {
-      test("a pod is told to end, and is gone when its containers are", async () => {
+      test("a pod is terminated, and is gone when its containers are", async () => {
         const k = at();
         const [uid] = await run(k, pod("web"));
         const watched = k.start([
@@ -24,7 +24,7 @@ export function deleting(bench: Bench): void {
           "-o",
           "jsonpath={.metadata.deletionGracePeriodSeconds},",
         ]);
-        await watched.says(/,/);
+        await watched.prints(/,/);
         assert.match(await k.ok(["delete", "pod", "web"]), /^pod "web" deleted/);
         await bench.node.nothingRuns(uid!);
         assert.match(await k.refused(["get", "pod", "web"]), /NotFound/);
@@ -55,7 +55,7 @@ export function deleting(bench: Bench): void {
         await bench.node.nothingRuns(uid!);
       });
 
-      test("--grace-period shortens what the manifest says, also once it ends already", async () => {
+      test("--grace-period shortens the grace period of the manifest, also while it terminates", async () => {
         const k = at();
         const [uid] = await run(
           k,

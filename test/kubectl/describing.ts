@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { holds } from "../e2e/holds.ts";
 import { type Bench, describeIn } from "./bench.ts";
-import { demoImage, list, pod, says } from "./pods.ts";
+import { demoImage, list, pod, prints } from "./pods.ts";
 
 /** kubectl describe. */
 export function describing(bench: Bench): void {
@@ -14,14 +14,14 @@ export function describing(bench: Bench): void {
         labels: { app: "web" },
         container: { resources, env: [{ name: "A", value: "1" }] },
       });
-      await k.ok(["create", "-f", "-"], { input: list(web, says("broken", "exit 3")) });
+      await k.ok(["create", "-f", "-"], { input: list(web, prints("broken", "exit 3")) });
       await k.ok(["wait", "--for=condition=Ready", "pod/web", "--timeout=60s"]);
       await k.ok(["wait", "--for=jsonpath={.status.phase}=Failed", "pod/broken", "--timeout=60s"]);
     });
 
     test("a pod: where it is, what runs, its conditions, and what happened to it", async () => {
       const { status } = await at().json(["get", "pod", "web"]);
-      const told = await holds(async () => {
+      const reported = await holds(async () => {
         const text = await at().ok(["describe", "pod", "web"]);
         assert.match(text, /Normal +Started +\S+ +kubelet +.*Container started/);
         return text;
@@ -51,17 +51,17 @@ export function describing(bench: Bench): void {
         ),
         /Normal +Created +\S+ +kubelet +.*Container created/,
       ])
-        assert.match(told, line);
+        assert.match(reported, line);
     });
 
     test("a container that failed: with its reason and its exit code", async () => {
-      const told = await at().ok(["describe", "pod", "broken"]);
-      assert.match(told, /^ {4}State: +Terminated\n {6}Reason: +Error\n {6}Exit Code: +3$/m);
-      assert.match(told, /^Status: +Failed$/m);
+      const reported = await at().ok(["describe", "pod", "broken"]);
+      assert.match(reported, /^ {4}State: +Terminated\n {6}Reason: +Error\n {6}Exit Code: +3$/m);
+      assert.match(reported, /^Status: +Failed$/m);
     });
 
     test("the node: its conditions, what it has, what runs on it, and its lease", async () => {
-      const told = await at().ok(["describe", "node", bench.nodeName]);
+      const reported = await at().ok(["describe", "node", bench.nodeName]);
       for (const line of [
         /^Taints: +<none>$/m,
         /^Unschedulable: +false$/m,
@@ -72,15 +72,15 @@ export function describing(bench: Bench): void {
         /^ {2}Container Runtime Version: +containerd:\/\//m,
         /^ {2}describing +web +10m \(\d+%\) +0 \(0%\) +8Mi \(\d+%\) +64Mi \(\d+%\)/m,
       ])
-        assert.match(told, line);
+        assert.match(reported, line);
     });
 
     test("a service: its address and where it leads", async () => {
-      const told = await bench.kubectl.ok(["describe", "service", "kubernetes"]);
-      assert.match(told, /^Type: +ClusterIP$/m);
-      assert.match(told, new RegExp(`^IP: +${bench.node.apiAddress}$`, "m"));
-      assert.match(told, /^Port: +https {2}443\/TCP$/m);
-      assert.match(told, /^Endpoints: +[\d.]+:\d+$/m);
+      const reported = await bench.kubectl.ok(["describe", "service", "kubernetes"]);
+      assert.match(reported, /^Type: +ClusterIP$/m);
+      assert.match(reported, new RegExp(`^IP: +${bench.node.apiAddress}$`, "m"));
+      assert.match(reported, /^Port: +https {2}443\/TCP$/m);
+      assert.match(reported, /^Endpoints: +[\d.]+:\d+$/m);
     });
 
     test("a configmap with its data, a secret without, a namespace with its status, an account, a class, a lease", async () => {

@@ -54,7 +54,7 @@ export function executing(bench: Bench): void {
           const script = `${until("24 80")}; echo small; ${until("33 91")}; echo err >&2; exit 5`;
           const command = ["exec", "-it", "worked", "--", "sh", "-c", script];
           const running = at().start(command, { env, terminal: true, open: true });
-          await running.says(/^small\r$/m);
+          await running.prints(/^small\r$/m);
           await running.resize(33, 91);
           assert.equal(await running.ended, 5, running.stdout);
           assert.match(running.stdout, /^err\r\ncommand terminated with exit code 5\r$/m);
@@ -67,9 +67,9 @@ export function executing(bench: Bench): void {
             open: true,
           });
           running.write("echo $((6 * 7))\n");
-          await running.says(/^42\r$/m);
+          await running.prints(/^42\r$/m);
           running.write("echo begun; sleep 1000\n");
-          await running.says(/^begun\r$/m);
+          await running.prints(/^begun\r$/m);
           running.write("\x03");
           running.write("exit 3\n");
           assert.equal(await running.ended, 3, running.stdout);
@@ -109,7 +109,7 @@ export function executing(bench: Bench): void {
             env,
             open: true,
           });
-          await running.says(/^up$/m);
+          await running.prints(/^up$/m);
           await k.type(["exec", name, "--", "kill", "1"], { env });
           assert.equal(await running.ended, 137, running.stderr);
           await holds(async () =>
@@ -125,11 +125,11 @@ export function executing(bench: Bench): void {
           const cats = [0, 1].map(() => k.start(["exec", "-i", "worked", "--", "cat"], { env, open: true }));
           const [one, other] = cats as [(typeof cats)[0], (typeof cats)[0]];
           for (const cat of cats) cat.write("first\n");
-          for (const cat of cats) await cat.says(/^first$/m);
+          for (const cat of cats) await cat.prints(/^first$/m);
           one.child.kill("SIGKILL");
           await one.ended;
           other.write("second\n");
-          await other.says(/^second$/m);
+          await other.prints(/^second$/m);
           other.child.stdin?.end();
           assert.equal(await other.ended, 0, other.stderr);
         });

@@ -5,8 +5,8 @@ import { holds } from "../e2e/holds.ts";
 import type { RunningKubectl } from "./kubectl.ts";
 
 /**
- * Servers for the network of a pod: 8080 gives back what it gets, 8081 says a mebibyte when it hears something and ends, 8082 resets
- * whoever connects. busybox has nothing that takes many connections at once.
+ * Servers for the network of a pod: 8080 echoes, 8081 sends a mebibyte after it received something and ends, 8082
+ * resets connections. busybox has nothing that takes many connections at once.
  */
 export const servers = `
 const { createServer } = require("node:net");
@@ -21,8 +21,8 @@ Promise.all([
 
 /** Which port of this machine leads to which of the pod. */
 export async function forwardedPorts(forward: RunningKubectl): Promise<(port: number) => number> {
-  // Each is told of by itself; this is the last.
-  await forward.says(/^Forwarding from 127\.0\.0\.1:\d+ -> 8099$/m);
+  // Each is printed separately; this is the last.
+  await forward.prints(/^Forwarding from 127\.0\.0\.1:\d+ -> 8099$/m);
   return (port) => {
     const found = new RegExp(`^Forwarding from 127\\.0\\.0\\.1:(\\d+) -> ${port}$`, "m").exec(forward.stdout);
     assert.ok(found, forward.stdout);
@@ -30,20 +30,20 @@ export async function forwardedPorts(forward: RunningKubectl): Promise<(port: nu
   };
 }
 
-/** A connection that says something, whatever comes of it. */
+/** A connection that sends something, whatever comes of it. */
 export function dial(port: number): Socket {
   return connect({ port, host: "127.0.0.1", allowHalfOpen: true }).on("error", () => {});
 }
 
-/** All that the other side says until it ends. */
-export async function heard(socket: Socket): Promise<Buffer> {
+/** All data of the other side until it ends. */
+export async function received(socket: Socket): Promise<Buffer> {
   const parts: Buffer[] = [];
   socket.on("data", (chunk: Buffer) => parts.push(chunk));
   await new Promise((resolve) => socket.once("end", resolve).once("close", resolve));
   return Buffer.concat(parts);
 }
 
-/** Sends so many bytes and takes as many back; whether they are the same is told by checksums, since they may be many. */
+/** Sends so many bytes and receives as many; they are compared by checksums, since they may be many. */
 export async function echoes(port: number, seed: number, bytes: number): Promise<void> {
   const socket = dial(port);
   const [sent, got] = [createHash("sha1"), createHash("sha1")];

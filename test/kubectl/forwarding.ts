@@ -3,7 +3,7 @@ import type { ChildProcess } from "node:child_process";
 import { after, before, test } from "node:test";
 import { holds } from "../e2e/holds.ts";
 import { type Bench, describeIn } from "./bench.ts";
-import { dial, echoes, forwardedPorts, heard, servers } from "./forwarded.ts";
+import { dial, echoes, forwardedPorts, received, servers } from "./forwarded.ts";
 import { pod, run } from "./pods.ts";
 import { transports } from "./transports.ts";
 
@@ -42,12 +42,12 @@ export function forwarding(bench: Bench): void {
         test(`by ${by}: what one side has ended the other may still answer`, async () => {
           const running = forward();
           const portOf = await forwardedPorts(running);
-          // containerd gives up half a second after one side has ended: whoever is slower than that asks again.
+          // containerd gives up half a second after one side has ended: a slower client connects again.
           await holds(async () => {
-            const asks = dial(portOf(8081));
-            asks.end("?");
-            assert.equal((await heard(asks)).length, 1 << 20);
-            asks.destroy();
+            const client = dial(portOf(8081));
+            client.end("?");
+            assert.equal((await received(client)).length, 1 << 20);
+            client.destroy();
           });
           await running.stop();
         });
@@ -56,7 +56,7 @@ export function forwarding(bench: Bench): void {
           const running = forward();
           const portOf = await forwardedPorts(running);
           const stays = dial(portOf(8080));
-          const all = heard(stays);
+          const all = received(stays);
           stays.write("before ");
           for (let i = 0; i < 20; i++) {
             const breaks = dial(portOf(8080));
@@ -70,19 +70,19 @@ export function forwarding(bench: Bench): void {
           await running.stop();
         });
 
-        test(`by ${by}: a port that nobody listens at is told of`, async () => {
+        test(`by ${by}: a port without a listener is reported`, async () => {
           const running = forward();
           const portOf = await forwardedPorts(running);
           const refused = dial(portOf(8099));
           refused.write("?");
-          assert.equal((await heard(refused)).length, 0);
+          assert.equal((await received(refused)).length, 0);
           // That kubectl gives up all of its connections for it is its own way.
           assert.equal(await running.ended, 1);
           assert.match(running.stderr, /connection refused.*lost connection to pod/s);
         });
       }
 
-      test("a pod that is not there, or that does not run, is told of", async () => {
+      test("a pod that does not exist, or does not run, is reported", async () => {
         const k = at();
         assert.match(await k.refused(["port-forward", "nobody", ":8080"]), /pods "nobody" not found/);
         await k.ok(["create", "-f", "-"], {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { type Bench, describeIn } from "./bench.ts";
 import { columns, rows } from "./kubectl.ts";
-import { list, pod, says } from "./pods.ts";
+import { list, pod, prints } from "./pods.ts";
 
 const age = /^\d+m?\d*s$/;
 
@@ -14,8 +14,8 @@ export function getting(bench: Bench): void {
     (at) => {
       before(async () => {
         const web = pod("web", { labels: { app: "web", tier: "front" } });
-        const job = says("job", "exit 0", { labels: { app: "job" } });
-        const broken = says("broken", "exit 3", { labels: { app: "job" } });
+        const job = prints("job", "exit 0", { labels: { app: "job" } });
+        const broken = prints("broken", "exit 3", { labels: { app: "job" } });
         const k = at();
         await k.ok(["create", "-f", "-"], { input: list(web, job, broken) });
         await k.ok(["wait", "--for=condition=Ready", "pod/web", "--timeout=60s"]);
@@ -23,7 +23,7 @@ export function getting(bench: Bench): void {
         await k.ok(["wait", "--for=jsonpath={.status.phase}=Failed", "pod/broken", "--timeout=60s"]);
       });
 
-      test("a table of pods tells how many are ready, and why others are not", async () => {
+      test("a table of pods shows how many are ready, and why others are not", async () => {
         const table = await at().ok(["get", "pods"]);
         assert.deepEqual(columns(table), ["NAME", "READY", "STATUS", "RESTARTS", "AGE"]);
         const seen = rows(table).map(({ AGE, ...row }) => {
@@ -198,7 +198,7 @@ export function getting(bench: Bench): void {
         assert.equal(stderr, "No resources found in getting namespace.\n");
       });
 
-      test("--raw answers what the API says", async () => {
+      test("--raw prints the response of the API", async () => {
         const k = at();
         assert.equal(await k.ok(["get", "--raw", "/healthz"]), "ok");
         assert.match(await k.ok(["get", "--raw", "/readyz?verbose"]), /readyz check passed/);

@@ -22,7 +22,7 @@ export function kubectlAvailable(version: KubectlVersion): true | string {
 }
 
 export interface TypedOptions {
-  /** What stands in its standard input: for `-f -`, say. */
+  /** Its standard input, for example for `-f -`. */
   readonly input?: string | Buffer | object;
   /** More may be written after that; else it is all. */
   readonly open?: boolean;
@@ -60,7 +60,7 @@ export class Kubectl {
     return new Kubectl(this.version, this.#kubeconfig, namespace, this.#dir);
   }
 
-  /** The same for somebody else: what a kubeconfig says of a user. A token that is only typed would not do, since a certificate wins. */
+  /** The same for another user of a kubeconfig. A token on the command line would not do, since a certificate wins. */
   async as(user: Record<string, string>): Promise<Kubectl> {
     const config = JSON.parse(await this.ok(["config", "view", "--raw", "-o", "json"]));
     for (const one of config.users) one.user = user;
@@ -97,7 +97,7 @@ export class Kubectl {
     return stderr;
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: whatever was asked for.
+  // biome-ignore lint/suspicious/noExplicitAny: whatever was requested.
   async json(args: readonly string[]): Promise<any> {
     return JSON.parse(await this.ok([...args, "-o", "json"]));
   }
@@ -106,8 +106,8 @@ export class Kubectl {
   start(args: readonly string[], options: TypedOptions = {}): RunningKubectl {
     const given = ["--kubeconfig", this.#kubeconfig, "-n", this.namespace, ...args];
     const command: readonly [string, ...string[]] = [kubectlFile(this.version), ...given];
-    const [program, ...words] = options.terminal ? onTerminal(command) : command;
-    const child = spawn(program, words, {
+    const [program, ...programArgs] = options.terminal ? onTerminal(command) : command;
+    const child = spawn(program, programArgs, {
       stdio: ["pipe", "pipe", "pipe"],
       // Whatever discovery it keeps is of this node only.
       env: { ...process.env, KUBECACHEDIR: join(this.#dir, "cache"), TMPDIR: this.#dir, ...options.env },
@@ -152,7 +152,7 @@ export class RunningKubectl {
     return this.stdout.split("\n").slice(0, -1);
   }
 
-  async says(what: RegExp): Promise<void> {
+  async prints(what: RegExp): Promise<void> {
     await holds(() => assert.match(this.stdout, what, this.stderr));
   }
 
@@ -161,7 +161,7 @@ export class RunningKubectl {
     this.child.stdin?.write(input);
   }
 
-  /** Somebody pulls at the corner of its terminal's window. */
+  /** The terminal's window is resized. */
   async resize(rows: number, columns: number): Promise<void> {
     const inside = await holds(() => {
       const [pid = ""] = readFileSync(

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { before, test } from "node:test";
 import { holds } from "../e2e/holds.ts";
 import { type Bench, describeIn } from "./bench.ts";
-import { demoImage, pod, run, says, uidOf } from "./pods.ts";
+import { demoImage, pod, prints, run, uidOf } from "./pods.ts";
 
 const lines = 60_000;
 /** In pieces, so that its pace is that of a talkative program rather than that of the shell. */
@@ -26,7 +26,7 @@ export function logging(bench: Bench): void {
             labels: { app: "pair" },
             spec: {
               containers: ["a", "b"].map((name) => {
-                const command = ["sh", "-c", `echo says ${name}; sleep 1000`];
+                const command = ["sh", "-c", `echo prints ${name}; sleep 1000`];
                 return { name, image: demoImage, command };
               }),
             },
@@ -36,7 +36,7 @@ export function logging(bench: Bench): void {
 
       test("-f loses no line and doubles none while the log is rotated and compressed", async () => {
         const k = at();
-        await k.ok(["create", "-f", "-"], { input: says("counts", counts) });
+        await k.ok(["create", "-f", "-"], { input: prints("counts", counts) });
         await k.ok(["wait", "--for=jsonpath={.status.phase}=Running", "pod/counts", "--timeout=60s"]);
         const uid = await uidOf(k, "counts");
         const rotated = new Set<string>();
@@ -75,7 +75,7 @@ export function logging(bench: Bench): void {
         const [, two = ""] = (await k.ok(["logs", "talks", "--timestamps"])).split("\n");
         const moment = two.split(" ", 1)[0] ?? "";
         assert.equal(await k.ok(["logs", "talks", `--since-time=${moment}`]), "two\nthree\n");
-        // kubectl takes its time to ask: two seconds for that, and still more than two before "two" was said.
+        // kubectl takes its time to connect: two seconds for that, and still more than two before "two" was printed.
         await holds(async () => {
           const ago = Math.ceil((Date.now() - Date.parse(moment)) / 1000) + 2;
           assert.equal(await k.ok(["logs", "talks", `--since=${ago}s`]), "two\nthree\n");
@@ -90,9 +90,9 @@ export function logging(bench: Bench): void {
       test("of several containers and pods, with names", async () => {
         const k = at();
         await holds(async () => {
-          assert.match(await k.ok(["logs", "two"]), /^says a\n$/);
+          assert.match(await k.ok(["logs", "two"]), /^prints a\n$/);
           const all = await k.ok(["logs", "two", "--all-containers", "--prefix"]);
-          assert.equal(all, "[pod/two/a] says a\n[pod/two/b] says b\n");
+          assert.equal(all, "[pod/two/a] prints a\n[pod/two/b] prints b\n");
           const labelled = await k.ok([
             "logs",
             "-l",
@@ -102,7 +102,7 @@ export function logging(bench: Bench): void {
             "--tail=-1",
           ]);
           assert.match(labelled, /^\[pod\/talks\/c\] one$/m);
-          assert.match(labelled, /^\[pod\/two\/b\] says b$/m);
+          assert.match(labelled, /^\[pod\/two\/b\] prints b$/m);
         });
       });
 
@@ -114,8 +114,8 @@ export function logging(bench: Bench): void {
           /attempting to follow 3 log streams, but maximum allowed concurrency is 2/,
         );
         const followed = k.start([...all, "--max-log-requests=3"]);
-        await followed.says(/^says b$/m);
-        await followed.says(/^three$/m);
+        await followed.prints(/^prints b$/m);
+        await followed.prints(/^three$/m);
         await followed.stop();
       });
 
@@ -137,24 +137,24 @@ export function logging(bench: Bench): void {
 
       test("-f of one that ends ends with it, and of one that has ended at once", async () => {
         const k = at();
-        await k.ok(["create", "-f", "-"], { input: says("spoke", "echo a; sleep 1; echo the end") });
+        await k.ok(["create", "-f", "-"], { input: prints("spoke", "echo a; sleep 1; echo the end") });
         await holds(async () => assert.equal(await k.ok(["logs", "spoke", "-f"]), "a\nthe end\n"));
         await k.ok(["wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/spoke", "--timeout=60s"]);
         assert.equal(await k.ok(["logs", "spoke", "-f"]), "a\nthe end\n");
       });
 
-      test("-f of a pod that is deleted hears its last words", async () => {
+      test("-f of a pod that is deleted prints its last lines", async () => {
         const k = at();
         await run(k, pod("leaves"));
         const followed = k.start(["logs", "-f", "leaves"]);
         await k.ok(["exec", "leaves", "--", "sh", "-c", "echo hello > /proc/1/fd/1"]);
-        await followed.says(/^hello$/m);
+        await followed.prints(/^hello$/m);
         await k.ok(["delete", "pod", "leaves"]);
         assert.equal(await followed.ended, 0, followed.stderr);
-        assert.equal(followed.stdout, "hello\ntold to end\n");
+        assert.equal(followed.stdout, "hello\nstopping\n");
       });
 
-      test("pods, containers and options that are not there are told of", async () => {
+      test("missing pods, containers and options are reported", async () => {
         const k = at();
         assert.match(await k.refused(["logs", "nobody"]), /pods "nobody" not found/);
         assert.match(await k.refused(["logs", "talks", "-c", "x"]), /container x is not valid for pod talks/);
@@ -164,7 +164,7 @@ export function logging(bench: Bench): void {
   );
 }
 
-/** 1, 2, 3 and so on, each once: says which is the first that is not so. */
+/** 1, 2, 3 and so on, each once: returns the first that is not so. */
 function assertCounted(seen: readonly string[]): void {
   const wrong = seen.findIndex((line, i) => line !== String(i + 1));
   if (wrong >= 0) assert.fail(`line ${wrong + 1} of ${seen.length}: ${seen.slice(wrong - 1, wrong + 3)}`);

@@ -7,7 +7,7 @@ import { pod, run } from "./pods.ts";
 /** kubectl top. */
 export function measuring(bench: Bench): void {
   describeIn(bench, "measuring", (at) => {
-    test("top tells what pods, their containers and the node take", async () => {
+    test("top shows the usage of pods, their containers and the node", async () => {
       const k = at();
       await run(k, pod("measured"));
       assert.match(await k.ok(["top", "pod", "measured"]), /^NAME .*\nmeasured +\d+m +\d+Mi/);

@@ -2,13 +2,13 @@ import type { Kubectl } from "./kubectl.ts";
 
 /** On the node from the start. */
 export const demoImage = "localhost/kubelet-ts/demo:1";
-/** Ends at once when it is told to. */
-export const stays = ["sh", "-c", "trap 'echo told to end; exit 0' TERM; sleep 1000 & wait"];
+/** Exits immediately on SIGTERM. */
+export const stays = ["sh", "-c", "trap 'echo stopping; exit 0' TERM; sleep 1000 & wait"];
 
 // biome-ignore lint/suspicious/noExplicitAny: tests write and change manifests of all kinds.
 export type Manifest = Record<string, any>;
 
-/** A pod with one container that runs until it is told to end. */
+/** A pod with one container that runs until it is stopped. */
 export function pod(name: string, { labels = {}, spec = {}, container = {} }: Manifest = {}): Manifest {
   return {
     apiVersion: "v1",
@@ -22,8 +22,8 @@ export function pod(name: string, { labels = {}, spec = {}, container = {} }: Ma
   };
 }
 
-/** A pod that says something and ends. */
-export function says(name: string, script: string, more: Manifest = {}): Manifest {
+/** A pod that prints something and exits. */
+export function prints(name: string, script: string, more: Manifest = {}): Manifest {
   return pod(name, {
     ...more,
     spec: { restartPolicy: "Never" },

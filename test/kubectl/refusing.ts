@@ -3,14 +3,14 @@ import { before, test } from "node:test";
 import { type Bench, describeIn } from "./bench.ts";
 import { configMap, type Manifest, pod } from "./pods.ts";
 
-/** Manifests that are wrong, and what is told of them. */
+/** Invalid manifests, and the errors they get. */
 export function refusing(bench: Bench): void {
   describeIn(
     bench,
     "refusing",
     (at) => {
       const strict = (kind: string) => `${kind} in version "v1" cannot be handled as a ${kind}: `;
-      const mistakes: [what: string, manifest: Manifest, told: string[]][] = [
+      const mistakes: [what: string, manifest: Manifest, reported: string[]][] = [
         [
           "fields that do not exist",
           pod("p", { spec: { hostnam: "x" }, container: { imag: "y" } }),
@@ -46,7 +46,7 @@ export function refusing(bench: Bench): void {
           ],
         ],
         [
-          "a bad image, and a bad name of a container: both are told",
+          "an invalid image, and an invalid name of a container: both are reported",
           pod("p", { container: { image: " x ", name: "C" } }),
           [
             'The Pod "p" is invalid: \n* ',
@@ -72,7 +72,7 @@ export function refusing(bench: Bench): void {
           ["quantities must match the regular expression"],
         ],
         [
-          "less allowed than asked for",
+          "a lower limit than requested",
           pod("p", { container: { resources: { limits: { cpu: "1" }, requests: { cpu: "2" } } } }),
           ['Invalid value: "2": must be less than or equal to cpu limit of 1'],
         ],
@@ -99,14 +99,14 @@ export function refusing(bench: Bench): void {
           ['the namespace from the provided object "other" does not match the namespace "refusing"'],
         ],
       ];
-      for (const [what, input, told] of mistakes) {
+      for (const [what, input, reported] of mistakes) {
         test(what, async () => {
           const error = await at().refused(["create", "-f", "-"], { input });
-          for (const text of told) assert.ok(error.includes(text), error);
+          for (const text of reported) assert.ok(error.includes(text), error);
         });
       }
 
-      test("fields that are there twice are told, too", async () => {
+      test("duplicate fields are reported, too", async () => {
         const input =
           '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"twice"},"data":{"a":"1","a":"2"}}';
         // kubectl itself would take the last one.
@@ -117,7 +117,7 @@ export function refusing(bench: Bench): void {
         );
       });
 
-      test("--validate=warn warns and goes on, --validate=false says nothing", async () => {
+      test("--validate=warn warns and continues, --validate=false prints nothing", async () => {
         const input = { ...configMap("lenient", {}), dta: {} };
         const warned = await at().type(["create", "--validate=warn", "--dry-run=server", "-f", "-"], {
           input,
@@ -132,7 +132,7 @@ export function refusing(bench: Bench): void {
       before(() =>
         at().ok(["create", "-f", "-"], { input: { ...configMap("fixed", { a: "1" }), immutable: true } }),
       );
-      const changes: [what: string, args: string[], told: string][] = [
+      const changes: [what: string, args: string[], reported: string][] = [
         [
           "an immutable configmap",
           ["patch", "configmap", "fixed", "-p", '{"data":{"a":"2"}}'],
@@ -155,10 +155,10 @@ export function refusing(bench: Bench): void {
           "field label not supported: spec.foo",
         ],
       ];
-      for (const [what, args, told] of changes) {
+      for (const [what, args, reported] of changes) {
         test(what, async () => {
           const error = await at().refused(args);
-          assert.ok(error.includes(told), error);
+          assert.ok(error.includes(reported), error);
         });
       }
     },

@@ -64,7 +64,7 @@ export function running(bench: Bench): void {
         await k.ok(["wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/written", "--timeout=60s"]);
       });
 
-      test("an image that is not there is told in the table and in the events", async () => {
+      test("a missing image is shown in the table and in the events", async () => {
         const k = at();
         const none = ["--image=localhost/kubelet-ts/none:1", "--image-pull-policy=Never"];
         await k.ok(["run", "none", ...none]);

@@ -1,17 +1,17 @@
 import { applying } from "./applying.ts";
 import { applyingServerSide } from "./applying-server-side.ts";
-import { asking } from "./asking.ts";
 import { attaching } from "./attaching.ts";
 import { changing } from "./changing.ts";
 import { copying } from "./copying.ts";
 import { creating } from "./creating.ts";
 import { deleting } from "./deleting.ts";
 import { describing } from "./describing.ts";
+import { discovering } from "./discovering.ts";
+import { events } from "./events.ts";
 import { executing } from "./executing.ts";
 import { explaining } from "./explaining.ts";
 import { forwarding } from "./forwarding.ts";
 import { getting } from "./getting.ts";
-import { happenings } from "./happenings.ts";
 import { logging } from "./logging.ts";
 import { measuring } from "./measuring.ts";
 import { nodes } from "./nodes.ts";
@@ -22,7 +22,7 @@ import { waiting } from "./waiting.ts";
 
 /** Everything that a user types; last what changes the node for all. */
 export const suites = [
-  asking,
+  discovering,
   getting,
   describing,
   creating,
@@ -31,7 +31,7 @@ export const suites = [
   applyingServerSide,
   changing,
   waiting,
-  happenings,
+  events,
   explaining,
   deleting,
   refusing,

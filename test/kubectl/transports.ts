@@ -1,4 +1,4 @@
-/** The two ways in which kubectl speaks of streams; it uses the first unless told. */
+/** The two streaming protocols of kubectl; it uses the first by default. */
 export const transports = (["WebSocket", "SPDY"] as const).map((by) => {
   const wanted = String(by === "WebSocket");
   return {

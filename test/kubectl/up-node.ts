@@ -11,7 +11,7 @@ import { cleanUpNode } from "../../src/single-node/cleanup.ts";
 import { type NodeFiles, nodeFiles } from "../../src/single-node/node-files.ts";
 import type { OciImage } from "../../src/single-node/oci-image.ts";
 import { firstAddress } from "../../src/single-node/subnet.ts";
-import { askRuntime } from "../e2e/agent-process.ts";
+import { runtimeClient } from "../e2e/agent-process.ts";
 import { CliProcess, environmentFor } from "../e2e/cli-process.ts";
 import { holds } from "../e2e/holds.ts";
 import type { ContainerdVersion } from "../node/test-node.ts";
@@ -19,7 +19,7 @@ import type { ContainerdVersion } from "../node/test-node.ts";
 const execFile = promisify(execFileBack);
 /** Longer than any test: it is ended when the tests have. */
 const lifetimeMs = 1_200_000;
-/** Logs are rotated as often as a node may be told to. */
+/** Logs are rotated as often as the configuration allows. */
 const configuration = {
   apiVersion: "kubelet.config.k8s.io/v1beta1",
   kind: "KubeletConfiguration",
@@ -38,7 +38,7 @@ export class UpNode {
     this.files = files;
     this.#env = env;
     this.#up = up;
-    this.cri = askRuntime(`unix://${files.containerd.socket}`);
+    this.cri = runtimeClient(`unix://${files.containerd.socket}`);
   }
 
   /** One of several has a suffix to its name. */
@@ -69,11 +69,11 @@ export class UpNode {
     return node;
   }
 
-  /** As it says itself that kubectl is to be told. */
+  /** The kubeconfig that it prints for kubectl. */
   get kubeconfig(): string {
-    const told = /export KUBECONFIG=(\S+)/.exec(this.#up.stdout)?.[1];
-    assert.ok(told, this.#up.stdout);
-    return told;
+    const reported = /export KUBECONFIG=(\S+)/.exec(this.#up.stdout)?.[1];
+    assert.ok(reported, this.#up.stdout);
+    return reported;
   }
 
   /** Addresses of services here: "10.64.16.0/20". */
@@ -119,7 +119,7 @@ export class UpNode {
     await holds(async () => assert.ok(await this.cri.imageStatus({ image: name })));
   }
 
-  /** What the containers of a pod have said. */
+  /** The output of the containers of a pod. */
   log(uid: string): string {
     return this.logFiles(uid)
       .map((path) => readFileSync(path, "utf8"))

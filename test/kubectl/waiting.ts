@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Bench, describeIn } from "./bench.ts";
 import type { Kubectl, RunningKubectl } from "./kubectl.ts";
-import { pod, run, says } from "./pods.ts";
+import { pod, prints, run } from "./pods.ts";
 
 /** kubectl wait, and get -w. */
 export function waiting(bench: Bench): void {
@@ -39,7 +39,7 @@ export function waiting(bench: Bench): void {
       );
     });
 
-    test("wait gives up in time, and says for what", async () => {
+    test("wait gives up in time, and names what it waited for", async () => {
       const k = at();
       await k.ok(["create", "configmap", "never"]);
       const never = ["wait", "--for=jsonpath={.data.a}=1", "configmap/never", "--timeout=1s"];
@@ -56,7 +56,7 @@ export function waiting(bench: Bench): void {
       const watched = await watchFrom(k, labels, ["--output-watch-events", "-o", "wide"]);
       await run(k, pod("seen", { labels }));
       await k.ok(["delete", "pod", "seen"]);
-      await watched.says(/^DELETED +seen/m);
+      await watched.prints(/^DELETED +seen/m);
       await watched.stop();
       const seen = linesOf(watched, /^\S+ +seen /);
       const events = seen.map(([event]) => event);
@@ -78,29 +78,32 @@ export function waiting(bench: Bench): void {
       const k = at();
       const labels = { table: "grows" };
       const watched = await watchFrom(k, labels, []);
-      await k.ok(["create", "-f", "-"], { input: says("ends", "exit 0", { labels }) });
-      await watched.says(/^ends +0\/1 +Completed/m);
+      await k.ok(["create", "-f", "-"], { input: prints("ends", "exit 0", { labels }) });
+      await watched.prints(/^ends +0\/1 +Completed/m);
       await watched.stop();
       const statuses = steps(linesOf(watched, /^ends /).map(([, , status]) => status));
       inOrder(statuses, ["Pending", "ContainerCreating", "Running", "Completed"]);
       assert.deepEqual([statuses[0], statuses.at(-1)], ["Pending", "Completed"]);
     });
 
-    test("get -w -o jsonpath tells of each change of one object", async () => {
+    test("get -w -o jsonpath prints each change of one object", async () => {
       const k = at();
       await k.ok(["create", "configmap", "counted", "--from-literal=n=0"]);
       const watched = k.start(["get", "configmap", "counted", "-w", "-o", "jsonpath={.data.n},"]);
-      await watched.says(/0,/);
+      await watched.prints(/0,/);
       for (let n = 1; n <= 5; n++)
         await k.ok(["patch", "configmap", "counted", "-p", `{"data":{"n":"${n}"}}`]);
-      await watched.says(/5,/);
+      await watched.prints(/5,/);
       await watched.stop();
       assert.equal(watched.stdout, "0,1,2,3,4,5,");
     });
   });
 }
 
-/** A watch of pods with these labels that is sure to see all of the next one's life: it has told of another already. */
+/**
+ * A watch of pods with these labels that is sure to see the whole lifecycle of the next one: it has printed another
+ * already.
+ */
 async function watchFrom(
   k: Kubectl,
   labels: Record<string, string>,
@@ -109,7 +112,7 @@ async function watchFrom(
   const [[key, value] = []] = Object.entries(labels);
   await k.ok(["create", "-f", "-"], { input: pod(`first-${key}`, { labels }) });
   const watched = k.start(["get", "pods", "-w", "-l", `${key}=${value}`, ...more]);
-  await watched.says(/first-/);
+  await watched.prints(/first-/);
   return watched;
 }
 
@@ -122,7 +125,7 @@ function steps(all: readonly (string | undefined)[]): (string | undefined)[] {
   return all.filter((one, i) => one !== all[i - 1]);
 }
 
-/** Some may be too short to be told, but none comes before one that precedes it. */
+/** Some may be too short to be seen, but none comes before one that precedes it. */
 function inOrder(seen: readonly (string | undefined)[], order: readonly string[]): void {
   assert.deepEqual(
     seen,

@@ -4,15 +4,15 @@ import { listedMetrics } from "./known-names.ts";
 import type { MeteredNode } from "./metered-node.ts";
 import { labelsOf } from "./prometheus-text.ts";
 
-/** A node that has worked tells every metric that docs/METRICS.md says it does. */
+/** A node that has worked exposes every metric that docs/METRICS.md lists. */
 export function agentNames(node: () => MeteredNode): void {
   for (const [endpoint, metrics] of listedMetrics())
-    it(`${endpoint}: each that is listed as there is told, with its type and labels`, async () => {
-      const told = await node().metrics(endpoint);
+    it(`${endpoint}: each that is listed as there is exposed, with its type and labels`, async () => {
+      const reported = await node().metrics(endpoint);
       const wrong = metrics.flatMap(({ name, type, labels, there }) => {
-        const found = told.get(name);
-        if (there !== "yes") return found ? [`${name} is told, and the list says that it is not`] : [];
-        if (!found?.samples[0]) return [`${name} is not told`];
+        const found = reported.get(name);
+        if (there !== "yes") return found ? [`${name} is exposed, and the list has it as missing`] : [];
+        if (!found?.samples[0]) return [`${name} is not exposed`];
         const seen = labelsOf(found.samples[0]).join(",");
         return found.type === type && seen === labels ? [] : [`${name} ${found.type} ${seen}`];
       });
@@ -20,9 +20,9 @@ export function agentNames(node: () => MeteredNode): void {
     });
 
   it("what it went through has left its numbers", async () => {
-    const told = await node().metrics("/metrics");
+    const reported = await node().metrics("/metrics");
     const sum = (name: string, labels: Record<string, string> = {}) =>
-      (told.get(name.replace(/_(count|sum)$/, "")) ?? told.get(name))?.samples
+      (reported.get(name.replace(/_(count|sum)$/, "")) ?? reported.get(name))?.samples
         .filter(
           (s) => s.name === name && Object.entries(labels).every(([key, value]) => s.labels[key] === value),
         )
@@ -34,12 +34,12 @@ export function agentNames(node: () => MeteredNode): void {
       "the steps of the start are all of it",
     );
     assert.ok(startup("pre_registration_") > 0 && startup("post_registration_") > 0);
-    // Of "web", of the mirror of "fixed", and of "crash", which may have ended before anybody saw it run.
+    // Of "web", of the mirror of "fixed", and of "crash", which may have exited before it was observed running.
     const starts = sum("kubelet_pod_start_sli_duration_seconds_count");
     assert.ok(starts >= 1 && starts <= 3, `${starts} pods of the API`);
     assert.equal(sum("kubelet_pod_start_total_duration_seconds_count"), starts);
     assert.ok(sum("kubelet_first_network_pod_start_sli_duration_seconds") >= 0);
-    assert.ok(sum("apiserver_delegated_authz_request_total", { code: "201" }) > 0, "who may ask this");
+    assert.ok(sum("apiserver_delegated_authz_request_total", { code: "201" }) > 0, "who may call this");
     assert.ok(sum("rest_client_requests_total", { code: "201", method: "POST" }) > 0);
     assert.ok(sum("rest_client_request_duration_seconds_count", { verb: "PATCH" }) > 0);
     assert.ok(sum("kubelet_cgroup_manager_duration_seconds_count", { operation_type: "create" }) >= 3);
@@ -48,12 +48,12 @@ export function agentNames(node: () => MeteredNode): void {
     assert.equal(sum("kubelet_mirror_pods"), 1);
   });
 
-  it("OpenMetrics is told to who asks for it, with the same names", async () => {
+  it("OpenMetrics is sent to clients that accept it, with the same names", async () => {
     const accept = "application/openmetrics-text;version=1.0.0";
-    const { headers, body } = await node().ask("/metrics", { headers: { accept } });
+    const { headers, body } = await node().request("/metrics", { headers: { accept } });
     assert.match(String(headers["content-type"]), /^application\/openmetrics-text; *version=1\.0\.0/);
     assert.ok(body.endsWith("# EOF\n"));
-    // A counter's name is told without its ending there.
+    // A counter's name is exposed without its suffix there.
     const names = [...body.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) =>
       type === "counter" ? `${name}_total` : name,
     );

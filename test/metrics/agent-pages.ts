@@ -33,7 +33,7 @@ export function agentPages(node: () => MeteredNode): void {
   });
 
   it("/runningpods/ has what the runtime lists: names, and images by their ids", async () => {
-    const { body } = await node().ask("/runningpods/");
+    const { body } = await node().request("/runningpods/");
     const { kind, items } = JSON.parse(body) as Listed;
     const web = items.find(({ metadata }) => metadata.name === "web");
     assert.deepEqual(
@@ -47,7 +47,7 @@ export function agentPages(node: () => MeteredNode): void {
 
   it("/flagz has every flag of the command line, with its value", async () => {
     const accept = "application/json;v=v1beta1;g=config.k8s.io;as=Flagz";
-    const { status, body } = await node().ask("/flagz", { headers: { accept } });
+    const { status, body } = await node().request("/flagz", { headers: { accept } });
     assert.equal(status, 200, body);
     const { flags } = JSON.parse(body) as { flags: Record<string, string> };
     assert.deepEqual(
@@ -55,13 +55,13 @@ export function agentPages(node: () => MeteredNode): void {
       ["4", node().whole.node.rootDir, "node-a", "110", "false"],
     );
     assert.ok(Object.keys(flags).length > 100, `${Object.keys(flags).length} flags`);
-    const text = await node().ask("/flagz");
+    const text = await node().request("/flagz");
     assert.match(text.body, /^\nkubelet flagz\nWarning: .*\n/);
     assert.match(text.body, new RegExp(`^root-dir=${node().whole.node.rootDir}$`, "m"));
   });
 
-  it("/statusz says how long it has run, what it is and which paths it has", async () => {
-    const { body } = await node().ask("/statusz");
+  it("/statusz shows its uptime, its version and its paths", async () => {
+    const { body } = await node().request("/statusz");
     assert.match(body, /^\nkubelet statusz\n/);
     assert.match(body, /^Up: 0 hr \d\d min \d\d sec$/m);
     assert.match(body, /^Binary version: 1\.36\.\d+\nEmulation version: 1\.36$/m);
@@ -69,7 +69,7 @@ export function agentPages(node: () => MeteredNode): void {
   });
 
   it("/debug/flags/v: less is logged from now on, and more again", async () => {
-    const set = (level: string) => node().ask("/debug/flags/v", { method: "PUT", body: level });
+    const set = (level: string) => node().request("/debug/flags/v", { method: "PUT", body: level });
     const written = () => node().whole.agent.log();
     assert.deepEqual((await set("0")).body, "successfully set klog.logging.verbosity to 0\n");
     const before = written().length;
@@ -103,8 +103,8 @@ export function agentPages(node: () => MeteredNode): void {
   });
 
   it("/checkpoint: an archive in the folder for them, or why the runtime made none; never another pod's", async () => {
-    const ask = (path: string) => node().ask(`/checkpoint/${path}`, { method: "POST" });
-    const { status, body } = await ask("default/web/c?timeout=5");
+    const request = (path: string) => node().request(`/checkpoint/${path}`, { method: "POST" });
+    const { status, body } = await request("default/web/c?timeout=5");
     const folder = join(node().whole.node.rootDir, "checkpoints");
     if (status === 200) {
       const { items } = JSON.parse(body) as { items: string[] };
@@ -126,7 +126,7 @@ export function agentPages(node: () => MeteredNode): void {
       ["default/crash/c", 500, /container c not found/],
       ["default/web/c?timeout=-1", 500, /timeout value to be > 0/],
     ] as const) {
-      const answer = await ask(path);
+      const answer = await request(path);
       assert.equal(answer.status, code, path);
       assert.match(answer.body, why);
     }
@@ -135,10 +135,10 @@ export function agentPages(node: () => MeteredNode): void {
   it("/debug/pprof: where the time goes, and what takes the memory, while pods are worked on", async () => {
     let profiling = true;
     const work = async () => {
-      while (profiling) await node().ask("/metrics/cadvisor");
+      while (profiling) await node().request("/metrics/cadvisor");
     };
     const taken = node()
-      .ask("/debug/pprof/profile?seconds=1")
+      .request("/debug/pprof/profile?seconds=1")
       .finally(() => {
         profiling = false;
       });
@@ -151,10 +151,10 @@ export function agentPages(node: () => MeteredNode): void {
     const names = profile.nodes.map(({ callFrame }) => callFrame.functionName);
     assert.ok(names.includes("exposition"), "the function that writes metrics was at work");
     assert.ok(profile.endTime - profile.startTime > 500_000, "microseconds of a second");
-    const heap = (await node().ask("/debug/pprof/heap")).body;
+    const heap = (await node().request("/debug/pprof/heap")).body;
     assert.match(heap.slice(0, 1000), /^\{"snapshot":\{"meta":/);
     assert.ok(heap.length > 1_000_000 && heap.trimEnd().endsWith("]}"), "all of it");
-    assert.match((await node().ask("/debug/pprof/cmdline")).body, /--root-dir=/);
-    assert.equal((await node().ask("/debug/pprof/nothing")).status, 404);
+    assert.match((await node().request("/debug/pprof/cmdline")).body, /--root-dir=/);
+    assert.equal((await node().request("/debug/pprof/nothing")).status, 404);
   });
 }

@@ -18,10 +18,10 @@ import { holds } from "../e2e/holds.ts";
 import type { MeteredNode } from "./metered-node.ts";
 
 const limits = { clock: systemClock, timeoutMs: 10_000, signal: undefined };
-/** Whom clients say they want to speak to on a unix socket: each library has its own idea. */
+/** The authority that clients send on a unix socket: it differs by library. */
 const authorities = ["localhost", "%2Frun%2Fkubelet.sock", "/run/kubelet.sock", "passthrough:///x", "unix"];
 
-/** What a monitoring agent on the node is told. */
+/** What a monitoring agent on the node gets. */
 export function agentPodResources(node: () => MeteredNode): void {
   const socket = () => join(node().whole.node.rootDir, "pod-resources/kubelet.sock");
   const v1 = PodResourcesLister.method;
@@ -49,9 +49,9 @@ export function agentPodResources(node: () => MeteredNode): void {
       assert.deepEqual([all.devices, all.cpuIds, all.memory], [[], [], []]);
       const older = await callUnary(client, AlphaLister.method.list, {}, limits);
       assert.ok(older.podResources.some(({ name }) => name === "web"));
-      const told = await node().metrics("/metrics");
+      const reported = await node().metrics("/metrics");
       const count = (name: string) =>
-        told
+        reported
           .get(`kubelet_pod_resources_endpoint_${name}`)
           ?.samples.find((s) => s.labels.server_api_version === "v1")?.value;
       assert.deepEqual(
@@ -89,7 +89,7 @@ export function agentPodResources(node: () => MeteredNode): void {
   });
 }
 
-/** One List as bytes: no library has a say in its headers. */
+/** One List as bytes: no library sets its headers. */
 function rawList(
   socketPath: string,
   authority: string,

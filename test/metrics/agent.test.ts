@@ -31,9 +31,9 @@ describe(`a running agent (containerd ${containerd})`, {
     await whole.runs("web", 60_000);
     await whole.runs("fixed-node-a");
     await holds(async () => assert.equal((await whole.pod("crash")).status?.phase, "Failed"));
-    // Those that are counted by being asked for.
+    // Those that are counted by being requested.
     await started.json("/stats/summary");
-    await started.ask("/metrics");
+    await started.request("/metrics");
   });
   after(() => started?.destroy());
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** A metric as a kubelet tells it. */
+/** A metric as a kubelet exposes it. */
 export interface Known {
   readonly name: string;
   readonly type: string;

@@ -13,7 +13,7 @@ export interface Answered {
   readonly body: string;
 }
 
-/** A real containerd, the embedded API and the agent with its own HTTPS API, and somebody who may ask it everything. */
+/** A real containerd, the embedded API and the agent with its own HTTPS API, and a client that may call everything. */
 export class MeteredNode {
   readonly whole: NodeWithApi;
   readonly port: number;
@@ -44,7 +44,7 @@ export class MeteredNode {
       if (!user.clientCertificate) throw new Error("the admin has no certificate");
       const { cert, key } = user.clientCertificate;
       const node = new MeteredNode(whole, port, { cert: inline(cert), key: inline(key) });
-      await holds(() => node.ask("/healthz"), 60_000);
+      await holds(() => node.request("/healthz"), 60_000);
       return node;
     } catch (error) {
       await whole.destroy();
@@ -58,8 +58,8 @@ export class MeteredNode {
     this.#identity = identity;
   }
 
-  /** Throws if nobody answers. */
-  ask(path: string, o: { method?: string; headers?: object; body?: string } = {}): Promise<Answered> {
+  /** Throws if there is no response. */
+  request(path: string, o: { method?: string; headers?: object; body?: string } = {}): Promise<Answered> {
     const { method = "GET", headers = {}, body } = o;
     return new Promise((resolve, reject) => {
       const call = request(
@@ -87,14 +87,14 @@ export class MeteredNode {
   }
 
   async json<T>(path: string): Promise<T> {
-    const { status, body } = await this.ask(path);
+    const { status, body } = await this.request(path);
     if (status !== 200) throw new Error(`${path}: ${status} ${body}`);
     return JSON.parse(body) as T;
   }
 
-  /** What the agent tells there, read by a parser of our own. */
+  /** The metrics of the agent, read by our own parser. */
   async metrics(path: string): Promise<Map<string, ParsedFamily>> {
-    const { status, body } = await this.ask(path);
+    const { status, body } = await this.request(path);
     if (status !== 200) throw new Error(`${path}: ${status} ${body}`);
     return parsePrometheus(body);
   }

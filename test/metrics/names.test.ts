@@ -58,7 +58,7 @@ function agentMetrics(): Metrics {
   return metrics;
 }
 
-/** What a registry would tell if there were something to tell. */
+/** What a registry would expose if there were samples. */
 function declared({ registry }: Metrics): Known[] {
   return registry.getMetricsAsArray().map((metric) => {
     const { name, labelNames } = metric as unknown as { name: string; labelNames: readonly string[] };
@@ -67,7 +67,7 @@ function declared({ registry }: Metrics): Known[] {
   });
 }
 
-async function told(path: string, probes: Metrics, agent: Metrics): Promise<Known[]> {
+async function exposed(path: string, probes: Metrics, agent: Metrics): Promise<Known[]> {
   const options = fakeMetricsOptions();
   const route = metricsRoutes(options).find((each) => each.path === path)!;
   let text = "";
@@ -102,13 +102,13 @@ describe("every metric of a kubelet", () => {
   });
 
   for (const [endpoint, metrics] of listed)
-    it(`${endpoint}: is told as listed, or not and the list says why`, async () => {
-      const ours = new Map((await told(endpoint, probes, agent)).map((metric) => [metric.name, metric]));
+    it(`${endpoint}: is exposed as listed, or not and the list states why`, async () => {
+      const ours = new Map((await exposed(endpoint, probes, agent)).map((metric) => [metric.name, metric]));
       for (const { name, type, labels, there } of metrics) {
         const found = ours.get(name);
         if (there === "yes") assert.deepEqual(found, { name, type, labels }, `${endpoint} ${name}`);
         else {
-          assert.equal(found, undefined, `${name} is told, and the list says that it is not`);
+          assert.equal(found, undefined, `${name} is exposed, and the list has it as missing`);
           assert.ok(there.length > 20, `${name}: no reason`);
         }
       }

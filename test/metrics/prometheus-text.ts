@@ -16,7 +16,7 @@ const metricName = /^[a-zA-Z_:][a-zA-Z0-9_:]*/;
 const labelName = /^[a-zA-Z_][a-zA-Z0-9_]*/;
 const types = ["counter", "gauge", "histogram", "summary", "untyped"];
 
-/** Reads Prometheus text format 0.0.4, and throws at the first thing that is not as it says. */
+/** Reads Prometheus text format 0.0.4, and throws at the first violation. */
 export function parsePrometheus(text: string): Map<string, ParsedFamily> {
   if (text !== "" && !text.endsWith("\n")) throw new Error("the last line has no end");
   const families = new Map<string, ParsedFamily>();
@@ -37,7 +37,7 @@ export function parsePrometheus(text: string): Map<string, ParsedFamily> {
     if (line.startsWith("# TYPE ")) {
       const [, name = fail("no name"), type = fail("no type")] = /^# TYPE (\S+) (\S+)$/.exec(line) ?? [];
       if (!types.includes(type)) fail("a type that there is not");
-      if (families.has(name)) fail("told twice");
+      if (families.has(name)) fail("duplicate family");
       if (helpOf?.name !== name) fail("without help");
       current = { name, type, help: helpOf?.help ?? "", samples: [] };
       families.set(name, current);
@@ -47,7 +47,7 @@ export function parsePrometheus(text: string): Map<string, ParsedFamily> {
     const sample = parseSample(line, fail);
     if (!current || !belongs(sample.name, current)) fail("a sample of another metric");
     const key = JSON.stringify([sample.name, Object.entries(sample.labels).sort(byKey)]);
-    if (seen.has(key)) fail("a sample told twice");
+    if (seen.has(key)) fail("duplicate sample");
     seen.add(key);
     current?.samples.push(sample);
   }
@@ -63,7 +63,7 @@ function parseSample(line: string, fail: (why: string) => never): ParsedSample {
     rest = rest.slice(1);
     while (!rest.startsWith("}")) {
       const label = labelName.exec(rest)?.[0] ?? fail("a bad label");
-      if (Object.hasOwn(labels, label)) fail("a label told twice");
+      if (Object.hasOwn(labels, label)) fail("duplicate label");
       const [whole = fail("a bad value"), value = ""] =
         /^="((?:[^"\\\n]|\\["\\n])*)"/.exec(rest.slice(label.length)) ?? [];
       labels[label] = value.replace(/\\(.)/g, (_, c: string) => (c === "n" ? "\n" : c));
@@ -125,7 +125,7 @@ function checkFamily({ name, type, samples }: ParsedFamily): void {
   }
 }
 
-/** Without the one that tells buckets apart. */
+/** Without the one that distinguishes buckets. */
 export function labelsOf({ labels }: ParsedSample): string[] {
   return Object.keys(labels)
     .filter((label) => label !== "le" && label !== "quantile")

@@ -1,4 +1,5 @@
-// Runs in a box: an agent with the cgroups of the node suite's kubelet, and what its summary says of two pods that were restarted.
+// Runs in a box: an agent with the cgroups of the node suite's kubelet, and its summary of two pods that were
+// restarted.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -31,7 +32,7 @@ const command = `
   gateway=$(ip route | sed -n 's/^default via \\([^ ]*\\).*/\\1/p')
   while true; do
     echo some bytes > /outside_the_volume.txt
-    for i in 1 2 3 4 5 6 7 8 9 10; do echo the container has something to say, ten times a second or so; done
+    for i in 1 2 3 4 5 6 7 8 9 10; do echo the container prints something, ten times a second or so; done
     ping -c 1 $gateway; echo hello world >> /test-empty-dir-mnt/file; sleep 1
   done`;
 /** Not of Kubernetes: takes memory all the time. */
@@ -92,7 +93,7 @@ try {
       misc: cgroupsOf(misc.pid!),
     },
     runtimeCgroup: await cgroupUsageReader(layout).pids(runtimeCgroup),
-    cadvisor: (await node.ask("/metrics/cadvisor")).body,
+    cadvisor: (await node.request("/metrics/cadvisor")).body,
     log: node.whole.agent.log(),
   };
   process.stdout.write(JSON.stringify(report));

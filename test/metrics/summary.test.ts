@@ -13,7 +13,10 @@ const mebibyte = 1024 * 1024;
 /** Holds memory, writes beside its image and into its volume, and burns CPU. */
 const burn = `x=$(head -c ${16 * mebibyte} /dev/zero | tr '\\0' x); head -c ${mebibyte} /dev/zero > /written; head -c ${mebibyte} /dev/zero > /data/kept; while :; do :; done`;
 
-/** What a kubelet tells in some places and not in others: this pod has a volume and a network, the recorded one had neither. */
+/**
+ * What a kubelet reports in some places and not in others: this pod has a volume and a network, the recorded one had
+ * neither.
+ */
 const optional =
   /^\.pods\[\]\.(memory\.availableBytes|network\.|volume\[\]\.|process_stats\.|containers\[\]\.(cpu|memory|io)\.psi\.)/;
 
@@ -74,9 +77,9 @@ describeOnContainerd("/stats/summary of a running agent", (version) => {
       JSON.parse(readFileSync(new URL("../fixtures/stats/summary.json", import.meta.url), "utf8")),
     );
     const ours = await holds(async () => {
-      const told = await node.json<Summary>("/stats/summary");
-      assert.ok(burning(told).containers[0]?.rootfs);
-      return shapeOf(told);
+      const reported = await node.json<Summary>("/stats/summary");
+      assert.ok(burning(reported).containers[0]?.rootfs);
+      return shapeOf(reported);
     }, 60_000);
     assert.deepEqual(
       [...recorded].filter(([path, type]) => ours.get(path) !== type),
@@ -98,19 +101,19 @@ describeOnContainerd("/stats/summary of a running agent", (version) => {
       ["/metrics/resource", () => ofMetrics("/metrics/resource")],
       ["/metrics/cadvisor", () => ofMetrics("/metrics/cadvisor")],
     ];
-    for (const [page, ask] of pages) {
-      // What was told to another a moment ago may be told again; here it would be older than the first look.
+    for (const [page, request] of pages) {
+      // A result of a moment ago may be returned again; here it would be older than the first one.
       await holds(async () => {
         const from = await own();
-        const told = await ask();
+        const reported = await request();
         const to = await own();
-        between(told.cpuNs, from.cpuNs, to.cpuNs, `${page}: CPU`);
-        between(told.memory, from.workingSet, to.workingSet, `${page}: memory`);
+        between(reported.cpuNs, from.cpuNs, to.cpuNs, `${page}: CPU`);
+        between(reported.memory, from.workingSet, to.workingSet, `${page}: memory`);
       });
     }
   });
 
-  it("CPU now is what was spent between two looks, and kubectl top is told the same", async () => {
+  it("CPU now is what was spent between two samples, and kubectl top shows the same", async () => {
     await node.json("/stats/summary");
     const from = await own();
     const spent = await holds(async () => {

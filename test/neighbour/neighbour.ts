@@ -1,4 +1,5 @@
-// npm run neighbour [-- [--containerd 1.6|2.x] [--interval MS] [COMMAND ...]]: somebody else's container engine at work on this machine.
+// npm run neighbour [-- [--containerd 1.6|2.x] [--interval MS] [COMMAND ...]]: another container engine at work on this
+// machine.
 import { spawn } from "node:child_process";
 import { rmdirSync } from "node:fs";
 import { constants } from "node:os";

@@ -7,8 +7,8 @@ import { removeCgroups } from "../../src/single-node/cgroup-trees.ts";
 
 /**
  * A box is a small machine of its own for one command: process, mount, network and cgroup namespaces, with empty /run,
- * /var/log and state folders. What runs in it sees nobody else's processes, links and cgroups, so that a test may compare
- * all there is. The end of its first process ends everything in it.
+ * /var/log and state directories. What runs in it sees no other processes, links and cgroups, so that a test may
+ * compare all there is. The exit of its first process ends everything in it.
  */
 export interface Box {
   readonly child: ChildProcess;

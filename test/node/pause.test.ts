@@ -29,7 +29,7 @@ async function until<T>(what: string, condition: () => T | undefined | false): P
   }
 }
 
-/** Asleep under its own name, the program can only be waiting for a signal: from then on it may be asked. */
+/** Asleep under its own name, the program can only be waiting for a signal: from then on it may get one. */
 function waits(pid: number): boolean {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   return stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")") + 3) === "pause) S";

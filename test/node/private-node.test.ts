@@ -81,7 +81,7 @@ describeOnContainerd("a private node", (version) => {
     assert.deepEqual(leaks(first, snapshot(), ofNode(nodeFiles(node.name), during)), []);
   });
 
-  test("is the version that was asked for", async () => {
+  test("is the requested version", async () => {
     const { runtimeVersion } = await cri.version();
     assert.match(runtimeVersion, version === "1.6" ? /^v?1\.6\./ : /^v?2\./);
   });
@@ -204,13 +204,13 @@ async function nodeOfKilledProcess(version: ContainerdVersion): Promise<string> 
   const child = spawn(process.execPath, [import.meta.filename.replace(/[^/]+$/, "killed-node.ts"), version], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  let said = "";
+  let output = "";
   child.stdout.on("data", (chunk) => {
-    said += chunk;
+    output += chunk;
   });
   const [, signal] = await once(child, "close");
   assert.equal(signal, "SIGKILL");
-  return said.trim();
+  return output.trim();
 }
 
 test("two nodes with one name do not run at once", {

@@ -9,25 +9,25 @@ export interface UpReport {
   readonly ran: Leak[];
   readonly left: Leak[];
   readonly status: number | null;
-  readonly said: string;
+  readonly output: string;
 }
 
 const start = fileURLToPath(new URL("../../scripts/start.mjs", import.meta.url));
 const before = snapshot();
 const up = spawn(process.execPath, [start], { stdio: ["ignore", "pipe", "pipe"] });
-let said = "";
+let output = "";
 up.stdout.on("data", (chunk) => {
-  said += chunk;
+  output += chunk;
 });
 up.stderr.on("data", (chunk) => {
-  said += chunk;
+  output += chunk;
 });
 const ended = once(up, "exit");
 const deadline = Date.now() + 60_000;
-while (!/Running.* 1\/1/.test(said) && up.exitCode === null && Date.now() < deadline)
+while (!/Running.* 1\/1/.test(output) && up.exitCode === null && Date.now() < deadline)
   await sleep(systemClock, 20);
 const ran = leaks(before, snapshot());
 up.kill(process.argv[2] as NodeJS.Signals);
 const [status] = await ended;
-const report: UpReport = { ran, left: leaks(before, snapshot()), status, said };
+const report: UpReport = { ran, left: leaks(before, snapshot()), status, output };
 process.stdout.write(JSON.stringify(report));

@@ -19,10 +19,10 @@ describe("npm start", { skip: reason ?? false }, () => {
       const [out, err] = await Promise.all([text(box.child.stdout!), text(box.child.stderr!), box.ended]);
       assert.match(out, /^\{/, err);
       const report: UpReport = JSON.parse(out);
-      assert.match(report.said, /Running.* 1\/1/);
+      assert.match(report.output, /Running.* 1\/1/);
       const kinds = new Set(report.ran.map((leak) => leak.kind));
       assert.deepEqual(kinds, new Set(["processes", "mounts", "networkNamespaces", "links", "cgroups"]));
-      assert.deepEqual(report.left, [], report.said);
+      assert.deepEqual(report.left, [], report.output);
       assert.equal(report.status, 0);
     });
   }

@@ -41,7 +41,7 @@ async function goesOn(): Promise<void> {
   node.isSound();
 }
 
-/** What somebody took is given back. */
+/** Allocated resources are released. */
 async function isQuietAgain(): Promise<void> {
   await holds(() =>
     assert.ok(node.openFiles() <= quietFiles + 5, `${node.openFiles()} files, ${quietFiles} before`),
@@ -139,17 +139,18 @@ describe("what is no request, or more than one", () => {
   ];
   for (const [name, bytes, answer] of sent)
     test(`${name}: ${answer.source.slice(12)}`, async () => {
-      // Whoever still listens hears that this was all.
+      // A client that still listens gets the end.
       const last = "GET /nope HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
-      const told = await rawTls(node.port, bytes + last, { ...node.admin });
-      assert.match(told, answer);
-      assert.ok(!told.includes(secret), "what was hidden was answered");
-      assert.doesNotMatch(told, /HTTP\/1\.1 200/);
+      const reported = await rawTls(node.port, bytes + last, { ...node.admin });
+      assert.match(reported, answer);
+      assert.ok(!reported.includes(secret), "what was hidden was answered");
+      assert.doesNotMatch(reported, /HTTP\/1\.1 200/);
       await goesOn();
     });
 
   test("of two tokens the first counts, whatever comes behind", async () => {
-    const lines = "authorization: Bearer nobody\r\nauthorization: Bearer good-admin\r\nconnection: close\r\n";
+    const lines =
+      "authorization: Bearer unknown\r\nauthorization: Bearer good-admin\r\nconnection: close\r\n";
     assert.match(await rawTls(node.port, `GET /pods HTTP/1.1\r\nhost: x\r\n${lines}\r\n`), /^HTTP\/1\.1 401/);
     await goesOn();
   });
@@ -231,7 +232,7 @@ describe("HTTP/2 as it is not meant", () => {
         ]),
     ],
     ["a frame that is too large", () => frame(frameType.data, 0, 1, Buffer.alloc(100_000))],
-    ["a frame nobody knows", () => odd(10_000, (s) => frame(0x77, 0xff, s, Buffer.alloc(10)))],
+    ["an unknown frame", () => odd(10_000, (s) => frame(0x77, 0xff, s, Buffer.alloc(10)))],
     ["even numbers", () => requestFrame(2, "/pods")],
     ["numbers that go back", () => Buffer.concat([requestFrame(9, "/nope"), requestFrame(3, "/nope")])],
     [
@@ -255,17 +256,17 @@ describe("HTTP/2 as it is not meant", () => {
   ];
   for (const [name, make] of sent)
     test(name, async () => {
-      // Nobody who asks so has shown who it is: what is answered has to be a refusal.
+      // Such a client has not authenticated: the response has to be a refusal.
       const socket = await openHttp2();
-      let heard = "";
+      let received = "";
       socket.on("data", (chunk) => {
-        heard += chunk.toString("latin1");
+        received += chunk.toString("latin1");
       });
       socket.write(Buffer.concat([preface, settings]));
       socket.write(make(), () => socket.end());
       for (let i = 0; i < 3; i++) await goesOn();
       socket.destroy();
-      assert.ok(!heard.includes(secret));
+      assert.ok(!received.includes(secret));
       await isQuietAgain();
     });
 
@@ -307,7 +308,7 @@ describe("HTTP/2 as it is not meant", () => {
     return Buffer.concat(parts);
   }
 
-  /** A header of 4,000 bytes is remembered, and then told again and again with one byte each. */
+  /** A header of 4,000 bytes is stored, and then repeated with one byte each. */
   function bomb(headers: Record<string, string>): Buffer {
     const remembered = headerBlock({ a: "x".repeat(4000) });
     remembered[0] = 0x40;
@@ -325,20 +326,20 @@ describe("who takes more than is due", () => {
     const head = "GET /pods HTTP/1.1\r\nhost: x\r\n";
     const slow = (bytes: string, more: string) => (): Promise<string> =>
       new Promise((resolve) => {
-        let heard = "";
+        let received = "";
         const socket = connect({ host: "127.0.0.1", port: node.port, rejectUnauthorized: false }, () => {
           socket.write(bytes);
           timer = setInterval(() => socket.write(more), 500);
         });
         let timer: NodeJS.Timeout | undefined;
         socket.on("data", (chunk) => {
-          heard += chunk;
+          received += chunk;
         });
         socket
           .on("error", () => {})
           .on("close", () => {
             clearInterval(timer);
-            resolve(heard);
+            resolve(received);
           });
       });
     const plain = (bytes: string) => (): Promise<string> =>
@@ -377,7 +378,7 @@ describe("who takes more than is due", () => {
     await isQuietAgain();
   });
 
-  test("who asks 20,000 times and reads nothing costs little", async () => {
+  test("a client that sends 20,000 requests and reads nothing costs little", async () => {
     const socket = connect({ host: "127.0.0.1", port: node.port, rejectUnauthorized: false, ...node.admin });
     socket.on("error", () => {}).pause();
     const before = (await node.state()).rss;
@@ -395,7 +396,7 @@ describe("who takes more than is due", () => {
     ["healthz", 3000, () => node.healthPort],
   ];
   for (const [name, count, port] of crowds)
-    test(`${count} connections to the ${name} port that say nothing keep nobody out`, async (t) => {
+    test(`${count} connections to the ${name} port keep no client out`, async (t) => {
       const all: Socket[] = [];
       let open = 0;
       let most = 0;

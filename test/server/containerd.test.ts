@@ -38,8 +38,8 @@ describeOnContainerd("streams of a real runtime", (version) => {
   });
 
   const exec = (command: string[], streams: string) => {
-    const words = command.map((word) => `command=${encodeURIComponent(word)}`).join("&");
-    return openWebSocket(server.port, `/exec/default/web/app?${streams}&${words}`, "v5.channel.k8s.io");
+    const query = command.map((word) => `command=${encodeURIComponent(word)}`).join("&");
+    return openWebSocket(server.port, `/exec/default/web/app?${streams}&${query}`, "v5.channel.k8s.io");
   };
 
   test("output, errors and the exit code arrive", async () => {
@@ -61,7 +61,7 @@ describeOnContainerd("streams of a real runtime", (version) => {
     assert.match(opened.text(3), /"Success"/);
   });
 
-  test("a terminal has the size that it is told", async () => {
+  test("a terminal has the requested size", async () => {
     const script = 'until [ "$(stty size)" = "33 91" ]; do sleep 0.05; done; echo fits';
     const opened = await exec(["sh", "-c", script], "input=1&output=1&tty=1");
     opened.send(4, '{"Width":91,"Height":33}');

@@ -7,12 +7,12 @@ import { forwardOn, openSpdy } from "./spdy-client.ts";
 import type { StreamingNode } from "./streaming-node.ts";
 
 const v5 = "v5.channel.k8s.io";
-const words = (...command: readonly string[]) =>
+const commandQuery = (...command: readonly string[]) =>
   command.map((word) => `command=${encodeURIComponent(word)}`).join("&");
 
 /** What callers of the node's own server find there, without kubectl or an API between. */
 export function directStreams(node: () => StreamingNode, server: () => TestServer): void {
-  test("run answers with what the command said, or with how it failed", async () => {
+  test("run returns the output of the command, or how it failed", async () => {
     const run = (cmd: string) =>
       send(server().port, `/run/default/web/app?cmd=${encodeURIComponent(cmd)}`, { method: "POST" });
     const good = await run("cat /etc/hostname");
@@ -22,7 +22,7 @@ export function directStreams(node: () => StreamingNode, server: () => TestServe
     assert.deepEqual([bad.status, /exited with 1: .*No such file/.test(bad.body)], [500, true], bad.body);
   });
 
-  test("attach hears and is heard, and leaves the container running", async () => {
+  test("attach sends and receives, and leaves the container running", async () => {
     const path = "/attach/default/web/listens?input=1&output=1&error=1";
     const first = await openWebSocket(server().port, path, v5);
     first.send(0, "a\n");
@@ -40,20 +40,20 @@ export function directStreams(node: () => StreamingNode, server: () => TestServe
     const spdy = await openSpdy(server().port, "/portForward/default/web", "portforward.k8s.io");
     const lives = await forwardOn(spdy, 8080, "0");
     lives.stream.write(Buffer.from("one "));
-    await holds(() => assert.equal(lives.said.data, "one "));
+    await holds(() => assert.equal(lives.received.data, "one "));
     const refused = await forwardOn(spdy, 8099, "1");
     await refused.ended;
-    assert.match(refused.said.error, /connection refused/);
+    assert.match(refused.received.error, /connection refused/);
     const reset = await forwardOn(spdy, 8082, "2");
     reset.stream.write(Buffer.from("?"));
     await reset.ended;
-    assert.match(reset.said.error, /connection reset by peer/);
+    assert.match(reset.received.error, /connection reset by peer/);
     const answered = await forwardOn(spdy, 8081, "3");
     answered.stream.write(Buffer.from("?"));
     await answered.ended;
-    assert.deepEqual([answered.said.data.length, answered.said.error], [1 << 20, ""]);
+    assert.deepEqual([answered.received.data.length, answered.received.error], [1 << 20, ""]);
     lives.stream.write(Buffer.from("two"));
-    await holds(() => assert.equal(lives.said.data, "one two"));
+    await holds(() => assert.equal(lives.received.data, "one two"));
     spdy.close();
   });
 
@@ -62,7 +62,7 @@ export function directStreams(node: () => StreamingNode, server: () => TestServe
     const began = Date.now();
     const client = await openWebSocket(
       server().port,
-      `/exec/default/web/app?output=1&${words("seq", String(lines))}`,
+      `/exec/default/web/app?output=1&${commandQuery("seq", String(lines))}`,
       v5,
     );
     const slow = setInterval(() => {
@@ -72,15 +72,15 @@ export function directStreams(node: () => StreamingNode, server: () => TestServe
     await client.closed;
     clearInterval(slow);
     t.diagnostic(`${Math.round((lines / (Date.now() - began)) * 1000)} lines/s`);
-    const heard = client.text(1).split("\n");
-    assert.equal(heard.length, lines + 1);
-    assert.ok(heard.slice(0, lines).every((line, i) => line === String(i + 1)));
+    const received = client.text(1).split("\n");
+    assert.equal(received.length, lines + 1);
+    assert.ok(received.slice(0, lines).every((line, i) => line === String(i + 1)));
   });
 
-  test("whoever says nothing for streamingConnectionIdleTimeout is let go, and nobody else", async () => {
+  test("a connection that is idle for streamingConnectionIdleTimeout is closed, and no other", async () => {
     const { port } = await node().serve({ idleMs: 2000 });
     const exec = (script: string) =>
-      openWebSocket(port, `/exec/default/web/app?output=1&${words("sh", "-c", script)}`, v5);
+      openWebSocket(port, `/exec/default/web/app?output=1&${commandQuery("sh", "-c", script)}`, v5);
     const forwarded = await openSpdy(port, "/portForward/default/web", "portforward.k8s.io");
     const tunnel = await openWebSocket(port, "/portForward/default/web", "SPDY/3.1+portforward.k8s.io");
     const quiet = await exec("sleep 1000");
@@ -93,7 +93,7 @@ export function directStreams(node: () => StreamingNode, server: () => TestServe
 
   test("what is broken off in the middle of a message ends that stream only", async () => {
     const open = () =>
-      openWebSocket(server().port, `/exec/default/web/app?input=1&output=1&${words("cat")}`, v5);
+      openWebSocket(server().port, `/exec/default/web/app?input=1&output=1&${commandQuery("cat")}`, v5);
     const [broken, whole] = await Promise.all([open(), open()]);
     broken.raw(Buffer.from([0x82, 0xfe, 0x10, 0x00, 1, 2, 3, 4, 0]));
     broken.socket.destroy();

@@ -18,8 +18,8 @@ const mebibyte = 1024 * 1024;
 let node: GuardedNode;
 let stop: () => Promise<void>;
 let noise: Server;
-/** What the runtime's streaming server says when it is asked for "noise". */
-let said: Buffer[] = [];
+/** The response of the runtime's streaming server for "noise". */
+let output: Buffer[] = [];
 
 before(async () => {
   noise = createServer();
@@ -27,7 +27,7 @@ before(async () => {
     const socket = duplex as Socket;
     socket.on("error", () => {}).resume();
     socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: SPDY/3.1\r\n\r\n");
-    for (const bytes of said) socket.write(bytes);
+    for (const bytes of output) socket.write(bytes);
     socket.end();
   });
   noise.listen(0, "127.0.0.1");
@@ -51,26 +51,26 @@ interface Spoken {
   readonly more?: readonly Buffer[];
 }
 
-/** Says it, and hangs up when the answer has come, or a moment after all was said. */
+/** Sends it, and disconnects when the response has come, or a moment after all was sent. */
 function speak({ known, head, more = [] }: Spoken): Promise<string> {
   return new Promise((resolve) => {
     let text = "";
     const pair = known ? node.admin : {};
     const o = { host: "127.0.0.1", port: node.port, rejectUnauthorized: false, ...pair };
     const socket = connect(o, () => socket.write(Buffer.from(head, "latin1")));
-    let told = false;
+    let reported = false;
     socket.on("data", (chunk: Buffer) => {
       if (text.length < 100_000) text += chunk.toString("latin1");
       const isUpgraded = text.startsWith("HTTP/1.1 101");
       if (!text.includes("\r\n\r\n")) return;
       if (!isUpgraded) return void setTimeout(() => socket.destroy(), 20);
-      if (told) return;
-      told = true;
+      if (reported) return;
+      reported = true;
       for (const bytes of more) socket.write(bytes);
       socket.end();
       setTimeout(() => socket.destroy(), 500);
     });
-    // Some of it asks to wait for more, or for what follows.
+    // Some of it waits for more, or for what follows.
     const patience = setTimeout(() => socket.destroy(), 2000);
     socket
       .on("error", () => {})
@@ -127,7 +127,7 @@ const word = fc.constantFrom(
   ],
   ...["%0d%0a", "//", "http://evil.example", "null", "-1", "99999999999999999999"],
 );
-const path = fc.array(word, { maxLength: 7 }).map((words) => `/${words.join("/")}`);
+const path = fc.array(word, { maxLength: 7 }).map((args) => `/${args.join("/")}`);
 const key = fc.constantFrom(
   ...["command", "input", "output", "error", "tty", "stdin", "stdout", "port", "cmd", "follow", "previous"],
   ...[
@@ -306,7 +306,7 @@ const upgraded = fc.oneof(
 /** Nothing that was sent is to be found in what the agent holds, and nothing went wrong that it has no answer to. */
 async function isSound(): Promise<void> {
   node.isSound();
-  // What a runtime does wrong is told as its fault.
+  // Errors of a runtime are reported as such.
   assert.doesNotMatch(node.log, /Request failed.* err="(?!(the|what the) runtime )/);
   await node.servesTheNext();
 }
@@ -316,12 +316,13 @@ async function sendAll(count: number): Promise<void> {
     fc.asyncProperty(fc.array(request, { minLength: atOnce, maxLength: atOnce }), async (all) => {
       const answers = await Promise.all(all.map(speak));
       for (const [i, answer] of answers.entries()) {
-        const told = JSON.stringify(all[i]);
-        if (answer !== "") assert.match(answer, /^HTTP\/1\.1 [1-5]\d\d /, told);
-        if (!all[i]?.known) assert.ok(!answer.includes(secret), told);
+        const reported = JSON.stringify(all[i]);
+        if (answer !== "") assert.match(answer, /^HTTP\/1\.1 [1-5]\d\d /, reported);
+        if (!all[i]?.known) assert.ok(!answer.includes(secret), reported);
         // The runtime and the API have their own reasons; ours would be a mistake.
         const [, reason] = /^HTTP\/1\.1 500 .*\r\n\r\n(.*)$/s.exec(answer) ?? [];
-        if (reason) assert.match(reason, /container not found|checkpoint|pod not found|exec|dialing/, told);
+        if (reason)
+          assert.match(reason, /container not found|checkpoint|pod not found|exec|dialing/, reported);
       }
       await isSound();
     }),
@@ -332,7 +333,7 @@ async function sendAll(count: number): Promise<void> {
       fc.array(upgraded, { minLength: atOnce, maxLength: atOnce }),
       fc.array(spdyFrame, { maxLength: 8 }),
       async (all, runtime) => {
-        said = runtime;
+        output = runtime;
         await Promise.all(all.map((one) => speak({ known: true, ...one })));
         await isSound();
       },

@@ -9,17 +9,17 @@ import { send, type TestPair, testAuthority, testPair } from "../../src/kubelet/
 import { fakeStreamingRuntime } from "../../src/kubelet/server/streaming/fake-streaming-runtime.ts";
 import { KubeApiError, TransportError } from "../../src/lib/clients/kube/api-error.ts";
 import type { KubeRequest } from "../../src/lib/clients/kube/transport-interface.ts";
-import { openDoor } from "../cluster/api-door.ts";
 import { container, nodeName, TestCluster } from "../cluster/cluster-node.ts";
+import { serveApi } from "../cluster/serve-api.ts";
 import { freePort } from "../e2e/agent-process.ts";
 import { holds } from "../e2e/holds.ts";
 
 const main = new URL("../../src/cli/main.ts", import.meta.url).pathname;
-/** In the pod's object, in its log and in the answers of commands in it: nobody without rights may see it. */
+/** In the pod's object, in its log and in the output of commands in it: no client without permission may see it. */
 export const secret = "S3CRET-0f7d";
 
 export interface GuardedNodeOptions {
-  /** Without a cluster there is nobody to ask who may call. */
+  /** Without a cluster there is no authorizer. */
   readonly standalone?: boolean;
   /** Also serves the read-only port. */
   readonly readOnly?: boolean;
@@ -28,7 +28,7 @@ export interface GuardedNodeOptions {
   readonly streamUrl?: (command: string) => string | undefined;
 }
 
-/** What the agent says of itself (`agent-probe.mjs`). */
+/** What the agent reports about itself (`agent-probe.mjs`). */
 export interface AgentState {
   readonly heapUsed: number;
   readonly external: number;
@@ -38,9 +38,9 @@ export interface AgentState {
 const probe = new URL("./agent-probe.mjs", import.meta.url).href;
 
 /**
- * The kubelet as a process of its own, with all of its ports, as it is wired: between a runtime in memory that has streams and an API
- * that knows who may do what. Tokens: "good-<user>"; a user may do what it is named after, and "admin" everything. "down": nobody
- * can say whose it is. "broken": nobody can say what it may.
+ * The kubelet as a separate process, with all of its ports, as it is wired: between a runtime in memory that has
+ * streams and an API that authenticates and authorizes. Tokens: "good-<user>"; a user may do what it is named after,
+ * and "admin" everything. "down": authentication fails. "broken": authorization fails.
  */
 export class GuardedNode {
   readonly cluster: TestCluster;
@@ -49,7 +49,7 @@ export class GuardedNode {
   readonly port: number;
   readonly readOnlyPort: number;
   readonly healthPort: number;
-  /** What was asked: "tokenreviews good-x", "subjectaccessreviews x get nodes/pods". */
+  /** The requests: "tokenreviews good-x", "subjectaccessreviews x get nodes/pods". */
   readonly reviews: string[] = [];
   readonly #child: ChildProcess;
   #log = "";
@@ -108,13 +108,13 @@ export class GuardedNode {
     const reviews: string[] = [];
     let kubeconfig: string | undefined;
     if (!o.standalone) {
-      const door = await openDoor({
+      const proxy = await serveApi({
         request: <T>(call: KubeRequest) => review<T>(call, reviews) ?? cluster.api.request<T>(call),
         stream: (call) => cluster.api.stream(call),
       });
-      ends.push(() => door.close());
+      ends.push(() => proxy.close());
       kubeconfig = join(cluster.dir, "kubeconfig");
-      writeFileSync(kubeconfig, kubeconfigOf(door.url));
+      writeFileSync(kubeconfig, kubeconfigOf(proxy.url));
     }
     const ports = [await freePort(), await freePort(), await freePort()];
     const node = new GuardedNode(cluster, ports, o, kubeconfig);
@@ -166,7 +166,7 @@ export class GuardedNode {
     return readdirSync(`/proc/${this.pid}/fd`).length;
   }
 
-  /** Asks the process itself, which tidies up before it answers. */
+  /** Queries the process itself, which collects garbage before it responds. */
   async state(): Promise<AgentState> {
     const lines = () => this.#log.split("\n").filter((line) => line.startsWith("PROBE {"));
     const before = lines().length;
@@ -214,7 +214,7 @@ export class GuardedNode {
   }
 }
 
-/** "cat": what is said comes back. "secret": says it and ends. */
+/** "cat": echoes. "secret": prints it and exits. */
 const programs: Parameters<typeof fakeStreamingRuntime>[0] = {
   cat: {
     expected: 3,

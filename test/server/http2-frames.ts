@@ -1,4 +1,4 @@
-/** Frames of HTTP/2 as nobody in his right mind would send them: no client of Node's can be made to. */
+/** Invalid frames of HTTP/2: no client of Node can be made to send them. */
 export const frameType = {
   data: 0,
   headers: 1,

@@ -48,10 +48,10 @@ describe("pods by HTTPS", () => {
       ...flags,
     ]);
     await agent.ready();
-    await holds(async () => assert.equal((await ask("GET", "/healthz", friend)).status < 500, true));
+    await holds(async () => assert.equal((await send("GET", "/healthz", friend)).status < 500, true));
   };
 
-  const ask = async (method: string, path: string, who?: TestPair, body?: string) => {
+  const send = async (method: string, path: string, who?: TestPair, body?: string) => {
     const call = request({
       ...{ host: "127.0.0.1", port, method, path, rejectUnauthorized: false, agent: false, ...who },
     });
@@ -69,18 +69,18 @@ describe("pods by HTTPS", () => {
         ["PUT", "/manifests/web"],
         ["DELETE", "/manifests/web"],
       ] as const) {
-        const answer = await ask(method, path, who, method === "PUT" ? pod : undefined);
+        const answer = await send(method, path, who, method === "PUT" ? pod : undefined);
         assert.deepEqual([answer.status, answer.body.includes("web")], [401, false], `${method} ${path}`);
       }
-    assert.equal((await ask("PUT", "/manifests/web", friend, pod)).status, 201);
-    assert.deepEqual(await ask("GET", "/manifests/web", friend), { status: 200, body: pod });
+    assert.equal((await send("PUT", "/manifests/web", friend, pod)).status, 201);
+    assert.deepEqual(await send("GET", "/manifests/web", friend), { status: 200, body: pod });
     await holds(() =>
       assert.deepEqual(
         agent.running().map((c) => c.pod),
         ["web"],
       ),
     );
-    const bad = await ask("PUT", "/manifests/web", friend, pod.replace("image:", "picture:"));
+    const bad = await send("PUT", "/manifests/web", friend, pod.replace("image:", "picture:"));
     assert.equal(bad.status, 422);
     assert.deepEqual(
       (JSON.parse(bad.body) as { problems: { line: number; field: string }[] }).problems.map(
@@ -88,27 +88,27 @@ describe("pods by HTTPS", () => {
       ),
       [[8, "spec.containers[0].image"]],
     );
-    assert.deepEqual(await ask("GET", "/manifests/web", friend), { status: 200, body: pod });
+    assert.deepEqual(await send("GET", "/manifests/web", friend), { status: 200, body: pod });
     await agent.end("SIGTERM");
   });
 
   test("without the flag the port does not know them, and the socket does", async () => {
     await start("--authorization-mode=AlwaysAllow");
     for (const method of ["GET", "PUT", "DELETE"])
-      assert.equal((await ask(method, "/manifests/web", friend)).status, 404, method);
-    assert.deepEqual(await agent.ask("GET", "/manifests/web"), { status: 200, body: pod });
+      assert.equal((await send(method, "/manifests/web", friend)).status, 404, method);
+    assert.deepEqual(await agent.request("GET", "/manifests/web"), { status: 200, body: pod });
     await agent.end("SIGTERM");
   });
 
-  test("without anybody who could give the right, nobody has it", async () => {
+  test("without an authorizer, no one is authorized", async () => {
     await start("--authorization-mode=Webhook", "--enable-manifests-handler");
-    assert.equal((await ask("PUT", "/manifests/web", friend, pod)).status, 403);
-    assert.equal((await agent.ask("DELETE", "/manifests/web")).status, 200);
+    assert.equal((await send("PUT", "/manifests/web", friend, pod)).status, 403);
+    assert.equal((await agent.request("DELETE", "/manifests/web")).status, 200);
     await holds(() => assert.deepEqual(agent.running(), []));
     await agent.end("SIGTERM");
   });
 
-  test("an agent that would let everybody put pods does not start", async () => {
+  test("an agent that would let all clients put pods does not start", async () => {
     const open = ["--anonymous-auth=true", "--authorization-mode=AlwaysAllow"];
     const done = await cli([`--root-dir=${agent.rootDir}`, "--enable-manifests-handler", ...open], {
       withinMs: 30_000,

@@ -54,7 +54,7 @@ interface Case {
   readonly headers?: Record<string, string>;
   readonly body?: string;
   readonly status: number;
-  readonly says?: RegExp;
+  readonly message?: RegExp;
 }
 
 const admin = () => node.admin;
@@ -106,14 +106,19 @@ const everything: readonly (readonly [string, string?, Record<string, string>?])
   [forward, "GET", { ...webSocket, "sec-websocket-protocol": "SPDY/3.1+portforward.k8s.io" }],
 ];
 
-const nobody: Case[] = everything.flatMap(([path, method = "GET", headers = {}]) => {
+const unauthenticated: Case[] = everything.flatMap(([path, method = "GET", headers = {}]) => {
   const kind = headers.upgrade ? ` by ${headers.upgrade}` : "";
-  const asked = { path, method, headers };
+  const requests = { path, method, headers };
   return [
-    { name: `${method} ${path}${kind} without an identity`, ...asked, status: 401, says: /^Unauthorized$/ },
+    {
+      name: `${method} ${path}${kind} without an identity`,
+      ...requests,
+      status: 401,
+      message: /^Unauthorized$/,
+    },
     {
       name: `${method} ${path}${kind} without the right`,
-      ...{ ...asked, token: "good-nobody", status: 403, says: /^Forbidden \(user=nobody/ },
+      ...{ ...requests, token: "good-denied", status: 403, message: /^Forbidden \(user=denied/ },
     },
   ];
 });
@@ -129,19 +134,19 @@ const identities: Case[] = [
   { name: "a certificate of tomorrow", pair: by({ from: day / 2 }), status: 401 },
   { name: "a certificate for servers", pair: by({ usages: ["server auth"] }), status: 401 },
   { name: "a certificate without a name", pair: by({ organizations: ["system:masters"] }, ""), status: 401 },
-  { name: "a certificate of somebody without rights", pair: by({}, "eve"), status: 403 },
+  { name: "a certificate without permissions", pair: by({}, "eve"), status: 403 },
   {
     name: "a group that means nothing here",
     pair: by({ organizations: ["system:masters"] }, "eve"),
     status: 403,
   },
-  { name: "an unknown token", token: "nobody", status: 401 },
-  { name: "a token that nobody can check", token: "down", status: 401 },
+  { name: "an unknown token", token: "unknown", status: 401 },
+  { name: "a token that cannot be verified", token: "down", status: 401 },
   { name: "a token that is checked later", token: "limited", status: 401 },
   { name: "an empty token", token: "", status: 401 },
   { name: "a very long token", token: "x".repeat(200_000), status: 401 },
   { name: "a password", headers: { authorization: "Basic YWRtaW46YWRtaW4=" }, status: 401 },
-  { name: "a token with more behind it", token: "nobody good-admin", status: 401 },
+  { name: "a token with more behind it", token: "unknown good-admin", status: 401 },
   {
     name: "a user in a header",
     headers: { "x-remote-user": "admin", "x-remote-group": "system:masters", "impersonate-user": "admin" },
@@ -157,7 +162,12 @@ const identities: Case[] = [
     status: 401,
   },
   { name: "a right that is denied as well", token: "good-denied", status: 403 },
-  { name: "a right that nobody can tell", token: "good-broken", status: 500, says: /^Authorization error/ },
+  {
+    name: "a permission that cannot be checked",
+    token: "good-broken",
+    status: 500,
+    message: /^Authorization error/,
+  },
 ];
 
 /** Who may one thing may not the others. */
@@ -280,7 +290,7 @@ const methods: Case[] = [
 ];
 
 const upgrades: Case[] = [
-  { name: "exec without an upgrade", path: exec, status: 400, says: /^Upgrade request required/ },
+  { name: "exec without an upgrade", path: exec, status: 400, message: /^Upgrade request required/ },
   { name: "exec with half an upgrade", path: exec, headers: { upgrade: "SPDY/3.1" }, status: 400 },
   { name: "exec with the other half", path: exec, headers: { connection: "Upgrade" }, status: 400 },
   { name: "portForward without an upgrade", path: forward, method: "POST", status: 400 },
@@ -332,11 +342,11 @@ const upgrades: Case[] = [
 
 const asAdmin = (cases: readonly Case[]) => cases.map((one) => ({ ...one, pair: admin }));
 const tables: Readonly<Record<string, readonly Case[]>> = {
-  "nobody gets anything": nobody,
+  "no client gets anything": unauthenticated,
   "who it is": identities,
   "what it may": rights,
   "where it leads": asAdmin(paths),
-  "how it is asked": asAdmin(methods),
+  "how it is requested": asAdmin(methods),
   "what it would become": asAdmin(upgrades),
 };
 
@@ -344,7 +354,7 @@ for (const [title, cases] of Object.entries(tables))
   describe(title, () => {
     for (const one of cases)
       test(`${one.name.slice(0, 120)}: ${one.status}`, async () => {
-        const { path = "/pods", method = "GET", token, body, status, says } = one;
+        const { path = "/pods", method = "GET", token, body, status, message } = one;
         const answer = await raw(method, path, {
           headers: {
             ...(token !== undefined && { authorization: `Bearer ${token}` }),
@@ -354,7 +364,7 @@ for (const [title, cases] of Object.entries(tables))
           ...{ body, pair: one.pair?.() },
         });
         assert.equal(answer.status, status, answer.text.slice(0, 500));
-        if (says) assert.match(answer.body, says);
+        if (message) assert.match(answer.body, message);
         assert.ok(!answer.text.includes(secret), "the secret is out");
         assert.doesNotMatch(answer.text, /root:.*:0:0:/);
         if (status === 307) assert.match(answer.text, /\r\nlocation: \/(\r|[^/])/i);
@@ -382,15 +392,15 @@ async function raw(
   return { text, status: Number(text.slice(9, 12)), body: text.slice(text.indexOf("\r\n\r\n") + 4) };
 }
 
-/** The connection may stay open when its answer asked for that. */
+/** The connection may stay open when its response allows it. */
 function isWhole(text: string): boolean {
   const end = text.indexOf("\r\n\r\n");
   const length = /\r\ncontent-length: (\d+)\r\n/i.exec(text)?.[1];
   return end >= 0 && length !== undefined && text.length >= end + 4 + Number(length);
 }
 
-describe("the finest right is asked for first", () => {
-  const asked: [string, string, string[]][] = [
+describe("the finest permission is checked first", () => {
+  const requests: [string, string, string[]][] = [
     ["/pods", "pods", ["get nodes/pods"]],
     ["/pods", "proxy", ["get nodes/pods", "get nodes/proxy"]],
     ["/configz", "configz", ["get nodes/configz"]],
@@ -400,7 +410,7 @@ describe("the finest right is asked for first", () => {
     ["/logs/", "log", ["get nodes/log"]],
     [log, "proxy", ["get nodes/proxy"]],
   ];
-  for (const [path, user, rights] of asked)
+  for (const [path, user, rights] of requests)
     test(`${path} for ${user}: ${rights}`, async () => {
       // A name of its own each time: answers are remembered.
       const own = testPair(node.ca, user, { organizations: [path] });
@@ -416,12 +426,12 @@ describe("the finest right is asked for first", () => {
 describe("other ways to speak", () => {
   test("plain HTTP on the port of HTTPS leads to nothing but an end", async () => {
     const text = await new Promise<string>((resolve) => {
-      let heard = "";
+      let received = "";
       const socket = connectPlain(node.port, "127.0.0.1", () => socket.write("GET /pods HTTP/1.1\r\n\r\n"));
       socket.on("data", (chunk) => {
-        heard += chunk.toString("latin1");
+        received += chunk.toString("latin1");
       });
-      socket.on("error", () => {}).on("close", () => resolve(heard));
+      socket.on("error", () => {}).on("close", () => resolve(received));
     });
     assert.ok(!text.includes(secret));
     await goesOn();
@@ -436,8 +446,8 @@ describe("other ways to speak", () => {
 
   const byHttp2: [string, IncomingHttpHeaders, boolean, number][] = [
     ["no identity", {}, false, 401],
-    ["a bad token", { authorization: "Bearer nobody" }, false, 401],
-    ["no right", { authorization: "Bearer good-nobody" }, false, 403],
+    ["a bad token", { authorization: "Bearer unknown" }, false, 401],
+    ["no right", { authorization: "Bearer good-denied" }, false, 403],
     ["a method that is not there", { ":method": "DELETE" }, true, 405],
     ["dots", { ":path": "/x/../pods" }, true, 307],
     ["dots in disguise", { ":path": "/logs/%2e%2e/x" }, true, 400],

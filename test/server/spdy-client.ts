@@ -20,15 +20,15 @@ export function openSpdy(port: number, path: string, protocol: string): Promise<
   });
 }
 
-/** One connection to a port of the pod: a pair of streams. What they say, and when they have ended. */
+/** One connection to a port of the pod: a pair of streams. Their data, and when they have ended. */
 export async function forwardOn(spdy: SpdyConnection, port: number, requestID: string) {
-  const said = { data: "", error: "" };
+  const received = { data: "", error: "" };
   const open = async (streamType: "data" | "error") => {
     const ended = Promise.withResolvers<boolean>();
     const headers = { streamType, port: String(port), requestID };
     const stream = await spdy.open(headers, {
       data: (chunk) => {
-        said[streamType] += chunk;
+        received[streamType] += chunk;
       },
       end: ended.resolve,
     });
@@ -37,5 +37,5 @@ export async function forwardOn(spdy: SpdyConnection, port: number, requestID: s
   const error = await open("error");
   error.stream.end();
   const data = await open("data");
-  return { said, stream: data.stream, ended: Promise.all([error.ended, data.ended]) };
+  return { received, stream: data.stream, ended: Promise.all([error.ended, data.ended]) };
 }

@@ -6,7 +6,7 @@ import type { Pod } from "../../src/lib/model/pod.ts";
 import { makeStaticPod } from "../../src/lib/model/static-pod.ts";
 import { nodeName, server, type TestCluster } from "../cluster/cluster-node.ts";
 import type { ApiObject } from "../cluster/fake-api.ts";
-import { askRuntime } from "../e2e/agent-process.ts";
+import { runtimeClient } from "../e2e/agent-process.ts";
 import { busyboxName } from "../node/test-node.ts";
 import type { Listed } from "./look.ts";
 import { recorded } from "./recorded.ts";
@@ -35,7 +35,7 @@ export async function putRecorded(
 
 /** IDs are given by the runtime: the recorded ones, and those of now. */
 async function putContainers(cluster: TestCluster, uids: ReadonlySet<string>): Promise<Map<string, string>> {
-  const runtime = askRuntime(cluster.runtime.endpoint);
+  const runtime = runtimeClient(cluster.runtime.endpoint);
   const ids = new Map<string, string>();
   const isWanted = ({ labels }: Listed) => uids.has(labels["io.kubernetes.pod.uid"] ?? "");
   for (const sandbox of recorded.look.sandboxes.filter(isWanted)) {

@@ -1,5 +1,5 @@
-// Runs in a box: one kubelet makes the pods, then one after the other takes the node over, as the arguments say; after each, what there
-// is. The reference kubelet is the executable that KUBELET_REFERENCE names.
+// Runs in a box: one kubelet creates the pods, then one after the other takes over the node, in the order of the
+// arguments; after each, what there is. The reference kubelet is the executable that KUBELET_REFERENCE names.
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import type { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts"
 import type { Pod } from "../../src/lib/model/pod.ts";
 import { nodeName } from "../cluster/cluster-node.ts";
 import { KillableApi } from "../cluster/killable-api.ts";
-import { AgentProcess, askRuntime } from "../e2e/agent-process.ts";
+import { AgentProcess, runtimeClient } from "../e2e/agent-process.ts";
 import { holds } from "../e2e/holds.ts";
 import { startTestNode } from "../node/test-node.ts";
 import { type Kind, Kubelets } from "./kubelet-kinds.ts";
@@ -74,7 +74,7 @@ async function main(order: readonly Kind[]): Promise<SwapReport> {
   for (const [name, manifest] of Object.entries(manifests))
     writeFileSync(join(node.manifests, name), JSON.stringify(manifest));
   const agent = await AgentProcess.create(node, { makeIPTablesUtilChains: false, syncFrequency: "5s" });
-  const runtime = askRuntime(node.endpoint);
+  const runtime = runtimeClient(node.endpoint);
   const flags = [
     `--kubeconfig=${api.nodeKubeconfig}`,
     `--hostname-override=${nodeName}`,

@@ -15,7 +15,7 @@ function resourcesByPod(text: string | undefined, { pods, containers }: Look): R
 }
 
 const byText = (a: string, b: string) => (a < b ? -1 : 1);
-/** Containers that nobody had a reason to end. */
+/** Containers that there was no reason to stop. */
 const kept = (look: Look) => look.containers.filter(({ pod }) => pod !== "limits");
 
 describe("a node of ours, beside one that the reference has made", { skip: unavailable }, () => {

@@ -137,7 +137,7 @@ export const content: Concern = {
       assert.match(await read("all/ca.pem"), /^-----BEGIN CERTIFICATE-----\n/);
     });
 
-    test("a token is for its audience, its pod and the time that was asked for", async () => {
+    test("a token is for its audience, its pod and the requested time", async () => {
       const [, claims] = (await read("all/token")).split(".");
       const { aud, exp, iat, ...more } = JSON.parse(Buffer.from(claims!, "base64url").toString());
       assert.deepEqual([aud, exp - iat], [["somebody"], 600]);
@@ -191,10 +191,10 @@ export const content: Concern = {
       assert.deepEqual([containerID, restartCount], [before?.containerID, 0]);
     });
 
-    test("a key that was picked and is gone: the volume stays as it was, and an event says why", async () => {
+    test("a selected key that is gone: the volume stays as it was, with an event", async () => {
       const message =
         'MountVolume.SetUp failed for volume "picked" : configmap references non-existent config key: b';
-      await node().says("content", "FailedMount", message, 90_000);
+      await node().hasEvent("content", "FailedMount", message, 90_000);
       assert.deepEqual([await read("picked/deep/er/a"), await read("picked/b")], ["one", "two"]);
       await node().change(`${objects}/configmaps/settings`, { data: { b: "dos" } });
       await becomes("picked/b", "dos");
@@ -211,9 +211,9 @@ export const content: Concern = {
       await holds(async () => assert.equal(await anchors(), 2), 20_000);
     });
 
-    test("an object that is not there: an event says so, the pod waits, and starts when it comes", async () => {
+    test("a missing object: there is an event, the pod waits, and starts when it comes", async () => {
       const message = 'MountVolume.SetUp failed for volume "data" : secret "s" not found';
-      await node().says("waits", "FailedMount", message);
+      await node().hasEvent("waits", "FailedMount", message);
       const waiting = (await node().whole.pod("waits")).status?.containerStatuses?.[0]?.state?.waiting;
       assert.equal(waiting?.reason, "ContainerCreating");
       const row = (await node().whole.agent.pods())?.find(({ name }) => name === "waits");

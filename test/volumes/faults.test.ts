@@ -11,7 +11,7 @@ import type { Pod } from "../../src/lib/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { removeFolder } from "../node/remove-folder.ts";
-import { PlayedMount } from "./played-mount.ts";
+import { FakeMount } from "./fake-mount.ts";
 import { VolumeNode, type VolumePod } from "./volume-node.ts";
 
 const execFile = promisify(execFileBack);
@@ -29,20 +29,20 @@ const withVolume = (volume: object): VolumePod => ({
 });
 const nfs = withVolume({ nfs: { server: "192.0.2.1", path: "/export" } });
 
-/** One node, whose root folder is a small file system of its own, and whose mount program is played. */
+/** One node, whose root directory is a small file system of its own, and whose mount program is a fake. */
 describeOnContainerd("volumes that cannot be had", (version) => {
   let n: VolumeNode;
   let bin: string;
-  let program: PlayedMount;
+  let program: FakeMount;
   let secrets = 0;
 
   before(async () => {
-    bin = await mkdtemp(join(tmpdir(), "played-mount-"));
-    program = new PlayedMount(bin);
+    bin = await mkdtemp(join(tmpdir(), "fake-mount-"));
+    program = new FakeMount(bin);
     await program.install("refused");
     n = await VolumeNode.start(version, {
       env: { ...process.env, PATH: program.path },
-      // Full as the disk is to be, nobody is to be evicted for it.
+      // Full as the disk is to be, no pod is to be evicted for it.
       config: { evictionHard: { "memory.available": "1Mi" } },
       prepare: async ({ rootDir }) => {
         await execFile("mkdir", ["-p", rootDir]);
@@ -82,11 +82,11 @@ describeOnContainerd("volumes that cannot be had", (version) => {
     await n.isGone(pod);
   };
 
-  test("a mount command that fails: its words in an event, nothing half-mounted, and the pod runs when it succeeds", async () => {
+  test("a mount command that fails: its output in an event, nothing half-mounted, and the pod runs when it succeeds", async () => {
     const pod = await n.addPod("refused", nfs);
     const dir = dirOf(pod, "nfs");
     const args = `-t nfs 192.0.2.1:/export ${dir}`;
-    await n.says(
+    await n.hasEvent(
       "refused",
       "FailedMount",
       `MountVolume.SetUp failed for volume "data" : mount failed: exit status 32\nMounting command: mount\nMounting arguments: ${args}\nOutput: mount.nfs: Connection refused\n\n`,
@@ -100,7 +100,7 @@ describeOnContainerd("volumes that cannot be had", (version) => {
     await end(pod);
   });
 
-  test("a mount command that never ends holds up its own pod only, and ends with the wish for it", async () => {
+  test("a mount command that never ends blocks its own pod only, and ends when the pod is no longer desired", async () => {
     await program.set("hangs");
     const stuck = await n.addPod("stuck", nfs);
     await holds(() => assert.equal(program.hanging().length, 1));
@@ -113,7 +113,7 @@ describeOnContainerd("volumes that cannot be had", (version) => {
     assert.deepEqual(program.hanging(), []);
   });
 
-  test("an agent that is told to stop while a mount command hangs does, and the next one mounts", async () => {
+  test("an agent that is stopped while a mount command hangs does stop, and the next one mounts", async () => {
     const stuck = await n.addPod("stuck-again", nfs);
     await holds(() => assert.equal(program.hanging().length, 1));
     assert.equal(await n.whole.agent.end("SIGTERM"), 0);
@@ -139,7 +139,7 @@ describeOnContainerd("volumes that cannot be had", (version) => {
     await end(late);
   });
 
-  test("a full disk: an event says so, nothing half-written is shown, and it is written when there is room", async () => {
+  test("a full disk: there is an event, nothing half-written is shown, and it is written when there is space", async () => {
     const { rootDir } = n.whole.node;
     await n.configMap("bulk", { bulk });
     const filler = join(rootDir, "filler");
@@ -148,10 +148,10 @@ describeOnContainerd("volumes that cannot be had", (version) => {
     const pod = await n.addPod("bulky", withVolume({ configMap: { name: "bulk" } }));
     const full =
       /^MountVolume\.SetUp failed for volume "data" : .*no space left on device, write '\/.*\/pods\/.*'$/;
-    await n.says("bulky", "FailedMount", full);
+    await n.hasEvent("bulky", "FailedMount", full);
     nothingMounted(dirOf(pod, "configmap"));
     await n.change(`${objects}/configmaps/shown`, { data: { k: "1", bulk } });
-    await n.says("on-disk", "FailedMount", full);
+    await n.hasEvent("on-disk", "FailedMount", full);
     assert.match(await n.inside("on-disk", "ls -A /data"), /^\.\.\d\S+\n\.\.data\nk$/);
     assert.equal(await n.inside("on-disk", "cat /data/k"), "0");
     await othersLive();
@@ -162,7 +162,7 @@ describeOnContainerd("volumes that cannot be had", (version) => {
     await end(pod);
   });
 
-  test("a root folder that is read-only: an event says so, and all goes on when it can be written again", async () => {
+  test("a root directory that is read-only: there is an event, and all continues when it can be written again", async () => {
     const { rootDir } = n.whole.node;
     const doomed = await n.addPod("doomed", withVolume({ emptyDir: {} }));
     await n.runs("doomed");
@@ -177,10 +177,10 @@ describeOnContainerd("volumes that cannot be had", (version) => {
       pods.push(await n.addPod("bare", { spec: { automountServiceAccountToken: false } }));
       const refusal = /^MountVolume\.SetUp failed for volume "data" : .*read-only file system/;
       for (const [index, [name, plugin]] of frozen.entries()) {
-        await n.says(name, "FailedMount", refusal);
+        await n.hasEvent(name, "FailedMount", refusal);
         nothingMounted(dirOf(pods[index]!, plugin));
       }
-      await n.says("bare", "Failed", /^error making pod data directories: .*read-only file system/);
+      await n.hasEvent("bare", "Failed", /^error making pod data directories: .*read-only file system/);
       await n.deletePod("doomed");
       await othersLive();
     } finally {

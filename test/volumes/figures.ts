@@ -8,7 +8,7 @@ import { parsePrometheus } from "../metrics/prometheus-text.ts";
 import type { ContainerdVersion } from "../node/test-node.ts";
 import type { VolumeNode } from "./volume-node.ts";
 
-/** The agent's own server, for whoever is on this machine. */
+/** The agent's own server, for clients on this machine. */
 export function openServer(port: number): Record<string, unknown> {
   return {
     ...{ enableServer: true, address: "127.0.0.1", port },
@@ -18,7 +18,7 @@ export function openServer(port: number): Record<string, unknown> {
   };
 }
 
-/** What a running agent tells of the volumes that the other tests have left. */
+/** What a running agent reports about the volumes that the other tests have left. */
 export function figures(
   node: () => VolumeNode,
   port: () => number,
@@ -38,7 +38,7 @@ export function figures(
     const families = await holds(async () => {
       const all = parsePrometheus(await get("/metrics"));
       assert.ok(all.has("kubelet_volume_stats_used_bytes"));
-      // How long the volumes took to look at is told with the next look.
+      // The duration of measuring the volumes is reported with the next measurement.
       assert.ok(all.get("kubelet_volume_metric_collection_duration_seconds")?.samples.length);
       return all;
     });
@@ -98,7 +98,7 @@ export function figures(
     assert.equal(has("kubelet_volume_stats_capacity_bytes", raw), 16 << 20);
   });
 
-  test("the summary tells what each volume takes, by its name and its claim", async () => {
+  test("the summary has the usage of each volume, by its name and its claim", async () => {
     await node().inside(
       "scratch",
       "head -c 100000 /dev/zero >/v/disk/zeros; head -c 50000 /dev/zero >/v/memory/zeros",

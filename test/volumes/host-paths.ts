@@ -67,10 +67,10 @@ export const hostPaths = (disk: () => LoopDevice | undefined): Concern => ({
   tests(node) {
     const run = (script: string) => node().inside("host-paths", script);
 
-    test("what is something else than the type says is refused, with an event that names it", async () => {
+    test("what does not match its type is refused, with an event that names it", async () => {
       for (const [type, path, called] of refusals) {
         const message = `MountVolume.SetUp failed for volume "v" : hostPath type check failed: ${at(node(), path)} is not ${called}`;
-        await node().says(nameOf(type, path), "FailedMount", message);
+        await node().hasEvent(nameOf(type, path), "FailedMount", message);
       }
     });
 

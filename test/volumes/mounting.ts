@@ -123,8 +123,8 @@ export const mounting: Concern = {
       const message = 'failed to prepare subPath for volumeMount "data" of container "c"';
       await holds(async () => {
         const { status } = await node().whole.pod("escaping");
-        const { reason, message: said } = status?.containerStatuses?.[0]?.state?.waiting ?? {};
-        assert.deepEqual([reason, said], ["CreateContainerConfigError", message]);
+        const { reason, message: output } = status?.containerStatuses?.[0]?.state?.waiting ?? {};
+        assert.deepEqual([reason, output], ["CreateContainerConfigError", message]);
       });
     });
 
@@ -149,7 +149,7 @@ export const mounting: Concern = {
       }
     });
 
-    test("mounts of the node reach containers that ask for it, and those of containers the node", async () => {
+    test("mounts of the node reach containers that request it, and those of containers the node", async () => {
       await node().runs("sharing");
       const shared = at(node(), "shared");
       await mkdir(join(shared, "host"));
@@ -181,11 +181,11 @@ export const mounting: Concern = {
       assert.deepEqual([await about("disk/x"), await about("disk/d")], ["2000 644", "2000 2755"]);
       assert.deepEqual([await about("config/a.conf"), await about("token/token")], ["2000 644", "2000 640"]);
       assert.match(await node().inside("grouped", "id"), /uid=1000 gid=1000.*2000/);
-      // The group lets the user read it, who is somebody else.
+      // The group lets the user read it, who is not the owner.
       assert.ok((await node().inside("grouped", "cat /v/token/token")).length > 100);
     });
 
-    test("a volume whose root is the group's already is left alone only if the pod says so", async () => {
+    test("a volume whose root has the group already is left alone only if the pod is configured so", async () => {
       await node().runs("mismatch");
       await node().runs("always");
       const gidOf = async (...path: string[]) => (await stat(at(node(), "owned", ...path))).gid;

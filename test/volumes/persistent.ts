@@ -161,12 +161,12 @@ export const persistent = (disks: () => Disks | undefined): Concern => ({
       await node().addPod("unbound", {
         spec: { nodeName, volumes: claimed("nothing"), containers: [{ volumeMounts: mounted("nothing") }] },
       });
-      await node().says(
+      await node().hasEvent(
         "unbound",
         "FailedMount",
         'Unable to attach or mount volumes: unmounted volumes=[nothing], unattached volumes=[], failed to process volumes=[nothing]: error processing PVC default/nothing: failed to fetch PVC from API server: persistentvolumeclaims "nothing" not found',
       );
-      await node().says(
+      await node().hasEvent(
         "astray",
         "FailedMount",
         'MountVolume.NodeAffinity check failed for volume "pv-elsewhere" : no matching NodeSelectorTerms',
@@ -191,7 +191,7 @@ export const persistent = (disks: () => Disks | undefined): Concern => ({
       await node().inside("disks", "echo kept >/v/formatted/x");
       const mount = (await node().mountsInside("disks")).find(({ path }) => path === "/v/formatted");
       assert.deepEqual([mount?.fsType, mount?.source], ["ext4", disk.formatted.path]);
-      await node().says(
+      await node().hasEvent(
         "disks",
         "SuccessfulMountVolume",
         /^MapVolume.MapPodDevice succeeded for volume "pv-raw" /,

@@ -9,7 +9,10 @@ import { type Concern, tmpfsMagic } from "./volume-node.ts";
 const pool = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
 const wantedPages = 2;
 
-/** Huge pages for as long as the tests run; says why not where the kernel has none to give. Others may reserve some at the same time. */
+/**
+ * Huge pages for as long as the tests run; returns why not where the kernel has none. Others may reserve some at the
+ * same time.
+ */
 export function reserveHugePages(): { refusal: string | undefined; giveBack: () => void } {
   const change = (pages: number) => {
     const wanted = Math.max(0, Number(readFileSync(pool, "utf8")) + pages);

@@ -17,7 +17,7 @@ export interface VolumePod {
   readonly spec: Omit<Partial<PodSpec>, "containers"> & { containers?: Partial<Container>[] };
 }
 
-/** What the kernel calls it, as statfs tells. */
+/** The type of the file system, as returned by statfs. */
 export const tmpfsMagic = 0x01021994;
 
 /** A node with the embedded API whose pods are looked at from inside their containers, and from the node. */
@@ -93,17 +93,17 @@ export class VolumeNode {
   }
 
   async eventsOf(name: string, reason?: string): Promise<string[]> {
-    const { items } = await this.whole.get<{ items: Happening[] }>("/api/v1/namespaces/default/events");
+    const { items } = await this.whole.get<{ items: ClusterEvent[] }>("/api/v1/namespaces/default/events");
     return items
       .filter((event) => event.involvedObject.name === name && (!reason || event.reason === reason))
       .map((event) => (reason ? event.message : `${event.reason}: ${event.message}`));
   }
 
-  /** Waits for an event that says this. */
-  async says(name: string, reason: string, what: string | RegExp, withinMs?: number): Promise<void> {
+  /** Waits for an event with this message. */
+  async hasEvent(name: string, reason: string, what: string | RegExp, withinMs?: number): Promise<void> {
     await holds(async () => {
-      const said = await this.eventsOf(name, reason);
-      const found = said.some((text) => (typeof what === "string" ? text === what : what.test(text)));
+      const output = await this.eventsOf(name, reason);
+      const found = output.some((text) => (typeof what === "string" ? text === what : what.test(text)));
       assert.ok(found, `${what}\nis not in\n${(await this.eventsOf(name)).join("\n")}`);
     }, withinMs);
   }
@@ -115,14 +115,14 @@ export class VolumeNode {
     return stdout.trimEnd();
   }
 
-  /** What a shell line in a container says about why it failed. */
+  /** The error output of a shell line in a container. */
   async refusedInside(name: string, script: string, container = "c"): Promise<string> {
     const { stdout, stderr, exitCode } = await this.#exec(name, script, container);
     assert.notEqual(exitCode, 0, `${script} succeeded: ${stdout}`);
     return stderr;
   }
 
-  /** Its first process ends, and perhaps who tells it to with it. */
+  /** Its first process ends, and perhaps the one that stops it with it. */
   async endContainer(name: string, container = "c"): Promise<void> {
     await this.#exec(name, "kill -TERM 1", container);
   }
@@ -178,7 +178,7 @@ export class VolumeNode {
   }
 }
 
-interface Happening {
+interface ClusterEvent {
   readonly reason: string;
   readonly message: string;
   readonly involvedObject: { readonly name: string };

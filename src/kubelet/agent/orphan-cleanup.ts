@@ -38,7 +38,7 @@ export function leftovers(
     isKnown: (uid) => desired.get(uid) !== undefined || workers.get(uid) !== undefined,
     inRuntime: () => observed.all(),
     mayEnd,
-    removesLeftovers: !o.leavesApiPods,
+    removesOrphans: !o.leavesApiPods,
     onOrphan: (pod) => core.post({ kind: "orphan-found", uid: pod.uid, pod }),
     files: {
       known: () => files.known(),

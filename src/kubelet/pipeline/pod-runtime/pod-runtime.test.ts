@@ -195,7 +195,7 @@ test("a sandbox that cannot be made is an event and an error, and is tried again
   const s = await setUp(t);
   s.fake.faults.add({ method: "RunPodSandbox", effect: fail("no network") });
   await assert.rejects(s.sync(onePod()), (e: KubeletError) => e.code === "CreatePodSandboxError");
-  assert.ok(s.said.includes("FailedCreatePodSandBox! Failed to create pod sandbox: no network"));
+  assert.ok(s.output.includes("FailedCreatePodSandBox! Failed to create pod sandbox: no network"));
   await s.sync(onePod());
   assert.deepEqual(s.sandboxes(), ["#0 ready"]);
 });
@@ -234,9 +234,9 @@ test("a look that failed is made up for before anything is planned", async (t) =
   s.fake.faults.add({ method: "ListContainers", effect: fail("away") });
   await assert.rejects(s.sync(pod), /away/);
   assert.deepEqual(s.names(), ["a#0 exited", "a#1 running"]);
-  s.said.length = 0;
+  s.output.length = 0;
   await s.sync(pod);
-  assert.deepEqual(s.said, [], "what runs is not started again");
+  assert.deepEqual(s.output, [], "what runs is not started again");
   assert.deepEqual(s.reasons(), {}, "and does not wait to be");
   assert.equal(s.fake.callsOf("CreateContainer").length, 2);
 });
@@ -260,7 +260,7 @@ test("a sandbox that is lost is replaced; its containers are ended first and the
   await s.sync(pod);
   assert.deepEqual(s.names(), ["a#0 exited", "a#1 running"]);
   assert.deepEqual(s.sandboxes(), ["#0 stopped", "#1 ready"]);
-  assert.ok(s.said.includes("SandboxChanged: Pod sandbox changed, it will be killed and re-created."));
+  assert.ok(s.output.includes("SandboxChanged: Pod sandbox changed, it will be killed and re-created."));
 });
 
 test("restartPolicy Never and the sandbox is lost: what still runs is ended, nothing starts", async (t) => {
@@ -299,7 +299,7 @@ test("an image that changed: that container is ended and started anew, the other
   await s.sync(onePod(busybox("a"), busybox("b")));
   await s.sync(onePod(busybox("a", { image: "reg.test/new:1" }), busybox("b")));
   assert.deepEqual(s.names(), ["a#0 exited", "a#1 running", "b#0 running"]);
-  assert.ok(s.said.includes("Killing: Container a definition changed, will be restarted"));
+  assert.ok(s.output.includes("Killing: Container a definition changed, will be restarted"));
 });
 
 test("one container that cannot be ended does not keep others of the pod from what they need", async (t) => {
@@ -344,7 +344,7 @@ test("stop ends all that runs and says so; nothing of the pod is an answer too",
   await s.end(pod);
   assert.deepEqual(s.names(), ["a#0 exited"]);
   assert.deepEqual(s.sandboxes(), ["#0 stopped"]);
-  assert.ok(s.said.includes("Killing: Stopping container a"));
+  assert.ok(s.output.includes("Killing: Stopping container a"));
 });
 
 test("remove leaves nothing, and what the runtime refuses does not keep the rest", async (t) => {

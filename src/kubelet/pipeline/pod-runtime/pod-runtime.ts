@@ -309,7 +309,7 @@ export class PodRuntime {
       ),
     );
     signal.throwIfAborted();
-    failures.push(...(await this.#removeLeftovers(pod, plan)));
+    failures.push(...(await this.#removeOrphans(pod, plan)));
     if (plan.createSandbox) await this.#createSandbox(pod, plan.createSandbox.attempt, report, signal);
     await this.#startAll(pod, plan, report, signal);
     if (failures.length > 0) throw failures[0];
@@ -323,7 +323,7 @@ export class PodRuntime {
   }
 
   /** What cannot be removed must not keep the rest of the pod from running: it is tried again with the next sync. */
-  async #removeLeftovers(pod: Pod, plan: PodPlan): Promise<unknown[]> {
+  async #removeOrphans(pod: Pod, plan: PodPlan): Promise<unknown[]> {
     const { runtime, files } = this.#o;
     const failures: unknown[] = [];
     const attempt = (work: Promise<void>) => work.catch((error) => void failures.push(error));

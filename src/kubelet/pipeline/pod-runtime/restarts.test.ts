@@ -22,7 +22,7 @@ for (const restartPolicy of ["OnFailure", "Never"] as const)
     await s.sync(aPod({ restartPolicy, containers: [polite("a")] }));
     await s.sync(aPod({ restartPolicy, containers: [polite("a", { image: fakeImages.pause })] }));
     assert.deepEqual(s.names(), ["a#0 exited", "a#1 running"]);
-    assert.ok(s.said.includes("Killing: Container a definition changed, will be restarted"));
+    assert.ok(s.output.includes("Killing: Container a definition changed, will be restarted"));
   });
 
 test("OnFailure: what a new sandbox cut short runs again, though it ended with 0", async (t) => {

@@ -63,8 +63,8 @@ test("one whose hook fails is ended and never counts as started", async (t) => {
   end.reject(new Error("no"));
   await assert.rejects(synced, (e) => e instanceof KubeletError && e.code === "PostStartHookError");
   assert.deepEqual(s.reasons(), { a: "PostStartHookError" });
-  assert.ok(s.said.includes("FailedPostStartHook! PostStartHook failed"), s.said.join());
-  assert.ok(s.said.includes("Killing: FailedPostStartHook"), s.said.join());
+  assert.ok(s.output.includes("FailedPostStartHook! PostStartHook failed"), s.output.join());
+  assert.ok(s.output.includes("Killing: FailedPostStartHook"), s.output.join());
   assert.ok(!seen.has("a running"), [...seen].join());
   assert.ok(s.names().includes("b#0 running"), "the others of the pod start all the same");
 });

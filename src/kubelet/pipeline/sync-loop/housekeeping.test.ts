@@ -21,7 +21,7 @@ async function setUp(t: TestContext, more: Partial<HousekeepingOptions> = {}) {
     logger: silentLogger,
     mayJudge: () => true,
     mayEnd: () => true,
-    removesLeftovers: true,
+    removesOrphans: true,
     isKnown: () => false,
     inRuntime: () => [],
     onOrphan: () => {},
@@ -109,7 +109,7 @@ test("nothing is called an orphan before all sources have delivered; then it is 
     isKnown: (uid) => known.has(uid),
     inRuntime: () => [id("wanted"), id("stray"), id("others")],
     mayEnd: (uid) => uid !== "others",
-    removesLeftovers: true,
+    removesOrphans: true,
     onOrphan: (p) => {
       orphans.push(p.uid);
       known.add(p.uid);

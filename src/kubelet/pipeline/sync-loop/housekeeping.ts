@@ -19,7 +19,7 @@ export interface HousekeepingOptions {
   files: { known(): Promise<PodId[]>; remove(pod: PodId): Promise<void>; removeDeadLinks(): Promise<void> };
   cgroups: { list(): Promise<PodUid[]>; remove(uid: PodUid): Promise<void> };
   /** False if folders and cgroups may belong to pods that we do not hear of. */
-  removesLeftovers: boolean;
+  removesOrphans: boolean;
   /** What is kept of pods in files of its own. */
   records?: { keepOnly(isKnown: (uid: PodUid) => boolean): void };
   metrics?: OrphanMetrics;
@@ -59,7 +59,7 @@ export class Housekeeping implements Component {
       try {
         if (this.#o.mayJudge()) {
           this.#endOrphans();
-          if (this.#o.removesLeftovers && round++ % filesEvery === 0) await this.#removeLeftovers();
+          if (this.#o.removesOrphans && round++ % filesEvery === 0) await this.#removeOrphans();
         }
       } catch (error) {
         logger.warn("Housekeeping failed", { err: messageOf(error) });
@@ -78,7 +78,7 @@ export class Housekeeping implements Component {
   }
 
   /** Folders, logs and cgroups of pods that even the runtime does not know any more. */
-  async #removeLeftovers(): Promise<void> {
+  async #removeOrphans(): Promise<void> {
     const { files, cgroups, isKnown, inRuntime, logger, metrics } = this.#o;
     const stillThere = (uid: PodUid) => isKnown(uid) || [...inRuntime()].some((pod) => pod.uid === uid);
     const remove = async (what: string, uid: PodUid, work: () => Promise<void>) => {

@@ -85,7 +85,7 @@ describe("what the strict reader refuses", () => {
     ["a line without an end", `${head}a 1`, /no end/],
     ["a metric without help", "# TYPE a gauge\na 1\n", /without help/],
     ["a sample before its type", "a 1\n", /another metric/],
-    ["the same sample twice", `${head}a 1\na 2\n`, /told twice/],
+    ["the same sample twice", `${head}a 1\na 2\n`, /duplicate sample/],
     ["other labels", `${head}a 1\na{b="c"} 2\n`, /other labels/],
     ["a quote in a value", `${head}a{b="c"d"} 2\n`, /do not end/],
     ["names for numbers", `${head}a one\n`, /bad number/],

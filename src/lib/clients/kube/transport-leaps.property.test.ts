@@ -8,7 +8,7 @@ import { HttpKubeTransport } from "./transport.ts";
 
 /** On real connections: time stands still while a request is under way. */
 unmovedByLeaps(
-  "when requests go out, within the rate limit and after an answer  with Retry-After of patience",
+  "when requests go out, within the rate limit and after a response with Retry-After",
   20_000,
   async (clock) => {
     const seen: string[] = [];

@@ -2,11 +2,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** What it does with whatever it is asked to mount: a tmpfs stands for what a server would give. */
+/** What it does with every mount request: a tmpfs stands for what a server would provide. */
 export type MountMode = "good" | "refused" | "hangs" | "waits";
 
 /** A program `mount` for the agent's PATH, in place of that of the system: there is no NFS server to be good or dead. */
-export class PlayedMount {
+export class FakeMount {
   readonly #dir: string;
 
   constructor(dir: string) {
@@ -22,7 +22,7 @@ case "$(cat '${this.#dir}/mode')" in
   waits) touch '${this.#dir}/waiting'; while [ ! -e '${this.#dir}/go' ]; do sleep 0.1; done ;;
   hangs) echo $$ >>'${this.#dir}/hanging'; exec sleep 1000 ;;
 esac
-exec /bin/mount -t tmpfs played "$target"
+exec /bin/mount -t tmpfs fake "$target"
 `;
     await writeFile(join(this.#dir, "mount"), script);
     await chmod(join(this.#dir, "mount"), 0o755);

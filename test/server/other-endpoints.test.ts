@@ -27,7 +27,7 @@ interface Where {
   readonly socketPath?: string;
 }
 
-/** Sends bytes to a plain door and gives back all that comes until it is closed. */
+/** Sends bytes to a plain endpoint and returns all that comes until it is closed. */
 async function raw(where: Where, bytes: string): Promise<string> {
   const socket = where.socketPath ? connect(where.socketPath) : connect(where.port ?? 0, "127.0.0.1");
   let text = "";
@@ -53,9 +53,9 @@ describe("a node without a cluster, configured with nothing", () => {
   after(() => stop?.());
 
   const callers: [string, () => object][] = [
-    ["nobody", () => ({})],
+    ["no credentials", () => ({})],
     ["a token", () => bearer("good-admin")],
-    ["a certificate that it never asked for", () => node.admin],
+    ["an unrequested certificate", () => node.admin],
     ["a certificate of its own making", () => testPair(testAuthority(), "admin")],
   ];
   for (const [who, credentials] of callers)
@@ -66,11 +66,11 @@ describe("a node without a cluster, configured with nothing", () => {
         assert.ok(!body.includes(secret));
       });
 
-  test("there is no port for everybody", async () => {
+  test("there is no port without authentication", async () => {
     await assert.rejects(once(connect(node.readOnlyPort, "127.0.0.1"), "connect"), /ECONNREFUSED/);
   });
 
-  test("root sees its pods on the socket, and nobody else may open that", async () => {
+  test("root sees its pods on the socket, and no other user may open it", async () => {
     const { mode } = await stat(join(node.rootDir, "kubelet.sock"));
     assert.equal(mode & 0o777, 0o600);
   });
@@ -91,13 +91,13 @@ describe("a node that lets anonymous callers in", () => {
       assert.match(body, /^Forbidden \(user=system:anonymous/);
     });
 
-  test("who shows a bad token is not anonymous, but nobody", async () => {
-    assert.equal((await send(node.port, "/pods", bearer("nobody"))).status, 401);
+  test("a client with an invalid token is not anonymous, but rejected", async () => {
+    assert.equal((await send(node.port, "/pods", bearer("unknown"))).status, 401);
     assert.equal((await send(node.port, "/pods", bearer("good-admin"))).status, 200);
   });
 });
 
-describe("the doors that speak plain HTTP", () => {
+describe("the plain HTTP endpoints", () => {
   let node: GuardedNode;
   let stop: () => Promise<void>;
   let quietFiles = 0;
@@ -107,7 +107,7 @@ describe("the doors that speak plain HTTP", () => {
   });
   after(() => stop?.());
 
-  const doors: [string, () => Where, string][] = [
+  const endpoints: [string, () => Where, string][] = [
     ["read-only port", () => ({ port: node.readOnlyPort }), "/healthz"],
     ["health port", () => ({ port: node.healthPort }), "/healthz"],
     ["local socket", () => ({ socketPath: join(node.rootDir, "kubelet.sock") }), "/pods"],
@@ -121,8 +121,8 @@ describe("the doors that speak plain HTTP", () => {
     node.isSound();
   };
 
-  for (const [name, where, good] of doors) {
-    // What the other port has is told of here, and that it is not for this one.
+  for (const [name, where, good] of endpoints) {
+    // The response of the other port is expected here, and that it is not for this one.
     const closed =
       name === "read-only port" ? /^HTTP\/1\.1 405 .*Debug endpoints are disabled\.\n$/s : /^HTTP\/1\.1 404/;
     const tricks: [string, RegExp][] = [
@@ -160,8 +160,8 @@ describe("the doors that speak plain HTTP", () => {
       });
   }
 
-  for (const [name, where, good] of doors)
-    test(`${name}: 2,000 who say nothing keep nobody out, and leave nothing behind`, async () => {
+  for (const [name, where, good] of endpoints)
+    test(`${name}: 2,000 silent connections keep no client out, and leave nothing behind`, async () => {
       const { port, socketPath } = where();
       // A unix socket turns away who comes faster than it can look.
       let came = 0;

@@ -3,9 +3,9 @@ import { describe, test } from "node:test";
 import type { Bench } from "./bench.ts";
 import { rows } from "./kubectl.ts";
 
-/** explain, api-resources, version and the like: what the API tells of itself. */
-export function asking(bench: Bench): void {
-  describe("asking", () => {
+/** explain, api-resources, version and the like: what the API publishes about itself. */
+export function discovering(bench: Bench): void {
+  describe("discovering", () => {
     const k = () => bench.kubectl;
 
     test("explain knows kinds, fields, and what they hold", async () => {
@@ -42,9 +42,9 @@ export function asking(bench: Bench): void {
     });
 
     test("api-resources has each kind with its short names, group and scope", async () => {
-      const told = rows(await k().ok(["api-resources"]));
+      const reported = rows(await k().ok(["api-resources"]));
       const of = (name: string) =>
-        told
+        reported
           .filter((row) => row.NAME === name)
           .map((row) => [row.SHORTNAMES, row.APIVERSION, row.NAMESPACED, row.KIND]);
       assert.deepEqual(of("pods"), [
@@ -72,7 +72,7 @@ export function asking(bench: Bench): void {
       assert.match(verbs, /^tokenreviews +authentication\.k8s\.io\/v1 +false +TokenReview +create *$/m);
     });
 
-    test("each kind that api-resources says can be listed is listed", async () => {
+    test("each kind that api-resources lists as listable is listed", async () => {
       const names = (await k().ok(["api-resources", "--verbs=list", "-o", "name"])).trim().split("\n");
       assert.ok(names.length > 15, names.join());
       for (const name of names) await k().ok(["get", name, "-A"]);

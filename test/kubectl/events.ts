@@ -8,8 +8,8 @@ import { pod, run } from "./pods.ts";
 const life = ["Scheduled", "Pulled", "Created", "Started"];
 
 /** kubectl events. */
-export function happenings(bench: Bench): void {
-  describeIn(bench, "happenings", (at) => {
+export function events(bench: Bench): void {
+  describeIn(bench, "events", (at) => {
     before(async () => {
       await run(at(), pod("web"), pod("other"));
       await holds(async () => assert.deepEqual(await reasons(["--for", "pod/other"]), life));
@@ -22,17 +22,17 @@ export function happenings(bench: Bench): void {
       return seen.sort((a, b) => life.indexOf(a) - life.indexOf(b));
     }
 
-    test("events --for tells of one object only", async () => {
-      const told = rows(await at().ok(["events", "--for", "pod/web"]));
+    test("events --for lists those of one object only", async () => {
+      const reported = rows(await at().ok(["events", "--for", "pod/web"]));
       assert.ok(
-        told.every((row) => row.OBJECT === "Pod/web"),
-        JSON.stringify(told),
+        reported.every((row) => row.OBJECT === "Pod/web"),
+        JSON.stringify(reported),
       );
-      const started = told.find((row) => row.REASON === "Started");
+      const started = reported.find((row) => row.REASON === "Started");
       assert.deepEqual([started?.TYPE, started?.MESSAGE], ["Normal", "Container started"]);
     });
 
-    test("events and get events tell of all of a namespace", async () => {
+    test("events and get events list all of a namespace", async () => {
       for (const args of [["events"], ["get", "events"]]) {
         const objects = rows(await at().ok(args)).map((row) => row.OBJECT?.toLowerCase());
         assert.deepEqual(new Set(objects), new Set(["pod/web", "pod/other"]));
@@ -55,26 +55,26 @@ export function happenings(bench: Bench): void {
       assert.equal(await names("events.v1.events.k8s.io"), await names("events.v1."));
     });
 
-    test("events --watch tells of those that come", async () => {
+    test("events --watch lists new ones", async () => {
       const k = at();
       const watched = k.start(["events", "--for", "pod/web", "--watch"]);
-      await watched.says(/Started/);
+      await watched.prints(/Started/);
       await k.ok(["delete", "pod", "web"]);
-      await watched.says(/Normal +Killing +Pod\/web +Stopping container c/);
+      await watched.prints(/Normal +Killing +Pod\/web +Stopping container c/);
       await watched.stop();
     });
 
     test("events of a node are found in all namespaces", async () => {
-      const told = rows(await at().ok(["events", "-A", "--for", `node/${bench.nodeName}`]));
+      const reported = rows(await at().ok(["events", "-A", "--for", `node/${bench.nodeName}`]));
       assert.ok(
-        told.some((row) => row.NAMESPACE === "default" && row.REASON === "Starting"),
-        JSON.stringify(told),
+        reported.some((row) => row.NAMESPACE === "default" && row.REASON === "Starting"),
+        JSON.stringify(reported),
       );
     });
 
-    test("a pod is told of cluster DNS that is not there only if it was applied with that policy", async () => {
-      const asks = pod("asks", { spec: { dnsPolicy: "ClusterFirst" } });
-      await at().ok(["apply", "-f", "-"], { input: JSON.stringify(asks) });
+    test("a pod gets the event about missing cluster DNS only if it was applied with that policy", async () => {
+      const dnsPod = pod("asks", { spec: { dnsPolicy: "ClusterFirst" } });
+      await at().ok(["apply", "-f", "-"], { input: JSON.stringify(dnsPod) });
       await holds(async () =>
         assert.ok((await reasons(["--for", "pod/asks"])).includes("MissingClusterDNS")),
       );

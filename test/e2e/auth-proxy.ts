@@ -6,10 +6,10 @@ import { nodeFiles } from "../../src/single-node/node-files.ts";
 import type { TestNode } from "../node/test-node.ts";
 import type { Registry } from "./registry.ts";
 
-/** A door to a registry that lets in only who says the right name and password. */
-export class AuthDoor {
+/** A proxy of a registry that lets in only clients with the right name and password. */
+export class AuthProxy {
   readonly port: number;
-  /** Who came, in order; "" for one who said nothing. */
+  /** The clients, in order; "" for one without credentials. */
   readonly visitors: string[] = [];
   readonly #server: Server;
 
@@ -18,18 +18,18 @@ export class AuthDoor {
     this.port = (server.address() as { port: number }).port;
   }
 
-  static async open(registry: Registry, user: { username: string; password: string }): Promise<AuthDoor> {
+  static async open(registry: Registry, user: { username: string; password: string }): Promise<AuthProxy> {
     const right = `${user.username}:${user.password}`;
     const server = createServer();
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
-    const door = new AuthDoor(server);
+    const proxy = new AuthProxy(server);
     server.on("request", (incoming, outgoing) => {
-      const said = /^Basic (.*)$/.exec(incoming.headers.authorization ?? "")?.[1] ?? "";
-      const visitor = Buffer.from(said, "base64").toString();
-      door.visitors.push(visitor);
+      const credentials = /^Basic (.*)$/.exec(incoming.headers.authorization ?? "")?.[1] ?? "";
+      const visitor = Buffer.from(credentials, "base64").toString();
+      proxy.visitors.push(visitor);
       if (visitor !== right) {
-        outgoing.writeHead(401, { "www-authenticate": 'Basic realm="door"' }).end();
+        outgoing.writeHead(401, { "www-authenticate": 'Basic realm="proxy"' }).end();
         return;
       }
       const { authorization: _, ...headers } = incoming.headers;
@@ -43,14 +43,14 @@ export class AuthDoor {
       inner.on("error", () => outgoing.destroy());
       incoming.pipe(inner);
     });
-    return door;
+    return proxy;
   }
 
   get host(): string {
     return `localhost:${this.port}`;
   }
 
-  /** Tells the node's containerd that this door speaks plain HTTP. */
+  /** Configures the node's containerd to use plain HTTP for this proxy. */
   makeKnownTo(node: TestNode): void {
     const dir = join(nodeFiles(node.name).containerd.certs, this.host);
     mkdirSync(dir, { recursive: true });
