@@ -6,7 +6,7 @@ import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } 
 import { basename } from "node:path";
 import { logSites } from "./log-sites.mjs";
 import { root } from "./node-packages.mjs";
-import { say, seconds } from "./say.mjs";
+import { print, seconds } from "./print.mjs";
 
 const stampFile = `${root}dist/.built-from`;
 
@@ -82,7 +82,7 @@ export async function build() {
     writeFileSync(root + file.replace(/\.cjs$/, ".log-sites.json"), JSON.stringify(logSites(text, map)));
   }
   writeFileSync(`${root}dist/kubelet.cjs`, launcher);
-  say(`Built dist/kubelet.cjs in ${seconds(started)}`);
+  print(`Built dist/kubelet.cjs in ${seconds(started)}`);
 }
 
 /** Everything that goes into the bundles. Contents, not times: a checkout touches files without changing them. */

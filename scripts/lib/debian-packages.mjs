@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { debianPackages, describeMissing, findRequirements } from "../../src/single-node/requirements.ts";
-import { say, seconds } from "./say.mjs";
+import { print, seconds } from "./print.mjs";
 
 /**
  * Installs what a private node needs and the machine lacks.
@@ -20,13 +20,13 @@ export function installDebianPackages() {
   if (process.getuid() !== 0) {
     return ["A node needs, and this machine lacks:", ...lines, "As root, run:", `  ${command}`].join("\n");
   }
-  say("Installing from Debian ...");
+  print("Installing from Debian ...");
   for (const name of packages) {
     const reasons = found.missing.filter((m) => m.debianPackage === name).map((m) => m.why);
-    say(`  ${name}: ${reasons.join(", ")}`);
+    print(`  ${name}: ${reasons.join(", ")}`);
   }
   if (existsSync("/run/systemd/system") && packages.includes("containerd")) {
-    say(
+    print(
       "  Debian's package starts a containerd of its own (containerd.service); this project leaves it alone.",
     );
   }
@@ -41,11 +41,11 @@ export function installDebianPackages() {
   if (!now.ok) {
     return ["The packages are installed, but still missing:", ...describeMissing(now.missing)].join("\n  ");
   }
-  say(`  done in ${seconds(started)}`);
+  print(`  done in ${seconds(started)}`);
   return undefined;
 }
 
-/** The last lines of what apt-get said if it failed, else undefined. */
+/** The last lines of apt-get's output if it failed, else undefined. */
 export function aptGet(args, env = {}) {
   const done = spawnSync("apt-get", args, {
     encoding: "utf8",
@@ -53,6 +53,6 @@ export function aptGet(args, env = {}) {
     env: { ...process.env, LC_ALL: "C", DEBIAN_FRONTEND: "noninteractive", ...env },
   });
   if (done.status === 0) return undefined;
-  const said = `${done.stdout}${done.stderr}`.trim().split("\n").slice(-8).join("\n");
-  return said || String(done.error ?? `apt-get ended with ${done.status}`);
+  const output = `${done.stdout}${done.stderr}`.trim().split("\n").slice(-8).join("\n");
+  return output || String(done.error ?? `apt-get ended with ${done.status}`);
 }

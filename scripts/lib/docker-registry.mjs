@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { aptGet } from "./debian-packages.mjs";
 import { root } from "./node-packages.mjs";
-import { say, seconds } from "./say.mjs";
+import { print, seconds } from "./print.mjs";
 import { unpackPackage } from "./unpack-package.mjs";
 
 const home = `${root}.cache/docker-registry`;
@@ -15,7 +15,7 @@ const downloads = `${root}.cache/docker-registry-debs`;
 export function provideRegistry() {
   if (existsSync(`${home}/usr/bin/docker-registry`)) return undefined;
   if (!existsSync("/usr/bin/apt-get")) return "this is not Debian: apt-get is missing";
-  say("Unpacking docker-registry of Debian into .cache/docker-registry (not installed) ...");
+  print("Unpacking docker-registry of Debian into .cache/docker-registry (not installed) ...");
   const started = Date.now();
   rmSync(downloads, { recursive: true, force: true });
   mkdirSync(downloads, { recursive: true });
@@ -28,7 +28,7 @@ export function provideRegistry() {
   } finally {
     rmSync(downloads, { recursive: true, force: true });
   }
-  say(`  done in ${seconds(started)}`);
+  print(`  done in ${seconds(started)}`);
   return undefined;
 }
 

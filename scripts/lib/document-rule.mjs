@@ -13,7 +13,7 @@ const made = /^(?:node_modules|dist|\.cache)(?:\/|$)/;
 /** Generated code, and the tables of the API's types: the README of the folder speaks for all that is below it. */
 const tables = /^src\/lib\/(?:gen|schema)\//;
 
-/** Each folder of sources has a README. That of a folder with code says what the code reads, writes and owns. */
+/** Each folder of sources has a README. That of a folder with code states what the code reads, writes and owns. */
 export function checkFolders({ paths, read }) {
   const sources = [...paths].filter((path) => /^src\/.*\.ts$/.test(path));
   const withCode = new Set(sources.map((path) => posix.dirname(path)));
@@ -25,12 +25,12 @@ export function checkFolders({ paths, read }) {
     const file = `${folder}/README.md`;
     if (tables.test(folder)) return [];
     if (!paths.has(file)) return [{ file, line: 1, message: `"${folder}" has no README` }];
-    const missing = withCode.has(folder) ? missingWords(read(file)) : [];
-    return missing.map((what) => ({ file, line: 1, message: `does not say what the folder ${what}` }));
+    const missing = withCode.has(folder) ? missingTopics(read(file)) : [];
+    return missing.map((what) => ({ file, line: 1, message: `does not state what the folder ${what}` }));
   });
 }
 
-const missingWords = (text) =>
+const missingTopics = (text) =>
   Object.entries({
     reads: /\breads?\b/i,
     writes: /\b(?:writes?|writer|written)\b/i,
@@ -72,7 +72,7 @@ function judgeLink(file, target, project) {
 function judgeCode(file, code, project) {
   const script = /^npm run ([\w:-]+)/.exec(code)?.[1];
   if (script && !project.scripts.has(script)) return `package.json has no script "${script}"`;
-  // The words behind `npm test --` are parts of paths.
+  // The arguments behind `npm test --` are parts of paths.
   if (code.startsWith("npm test -- ")) return undefined;
   const name = /^(#?[\w$]+(?:\.#?[\w$]+)*)(\(.*\))?$/.exec(code);
   if (isPath(file, code, project)) return judgePath(file, code, project);

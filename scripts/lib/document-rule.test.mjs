@@ -54,7 +54,7 @@ const rows = [
   ["a member that JavaScript does not have", "`Date.later()`", /declares "Date"/],
   ["a field", "`syncFrequency` `syncFrequency: 1m`"],
   [
-    "plain words, flags, metrics, environment variables",
+    "plain English, flags, metrics, environment variables",
     "`sync` `--root-dir` `kubelet_pods` `KILL_ROUNDS` `ADD`",
   ],
   ["a command with a file", "`node --test src/lib/base/clock.ts`"],
@@ -80,7 +80,7 @@ for (const [what, text, expected, line = 2] of rows) {
 
 const owns = "Reads pods. Writes nothing. Owns nothing.";
 const folders = [
-  ["a folder with a README that says it", { "src/a/x.ts": "", "src/a/README.md": owns }],
+  ["a folder with a README that states it", { "src/a/x.ts": "", "src/a/README.md": owns }],
   ["a folder without a README", { "src/a/x.ts": "" }, ['src/a/README.md: "src/a" has no README']],
   [
     "a folder in a folder",
@@ -88,11 +88,11 @@ const folders = [
     ['src/a/README.md: "src/a" has no README'],
   ],
   [
-    "a README that says too little",
+    "a README that states too little",
     { "src/a/x.ts": "", "src/a/README.md": "It reads." },
     [
-      "src/a/README.md: does not say what the folder writes",
-      "src/a/README.md: does not say what the folder owns",
+      "src/a/README.md: does not state what the folder writes",
+      "src/a/README.md: does not state what the folder owns",
     ],
   ],
   [

@@ -6,7 +6,7 @@
 
 /** Callbacks that are meant not to post. `name` is that of the option, or of the subscription. */
 export const exceptions = [
-  // To metrics, traces and logs, which nobody reacts to.
+  // To metrics, traces and logs, which trigger no reaction.
   { file: "agent/agent-core.ts", name: "onLag", why: "a metric" },
   { file: "agent/start-gate.ts", name: "onAdmitted", why: "a metric" },
   { file: "agent/start-gate.ts", name: "onChange", why: "a metric" },

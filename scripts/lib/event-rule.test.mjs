@@ -47,7 +47,7 @@ test("what only describes or calls a callback is none", () => {
   );
 });
 
-test("an exception is for one callback of one file, and is reported when nobody needs it", () => {
+test("an exception is for one callback of one file, and is reported when it is not needed", () => {
   const allowed = [{ file: "agent/pod-parts.ts", name: "onLag", why: "a metric" }];
   const text = "new A({ onLag: (ms) => metrics.lag(ms) });";
   assert.deepEqual(found(text, agent, allowed), []);

@@ -32,9 +32,9 @@ export function checkExports(files) {
       const by = importers.get(`${file}#${name}`) ?? [];
       if (by.some((importer) => !isTestFile(importer))) return [];
       if (ownUses === 0)
-        return [{ file, line, message: `${by.length > 0 ? "only tests use" : "nobody uses"} "${name}"` }];
+        return [{ file, line, message: `${by.length > 0 ? "only tests use" : "nothing uses"} "${name}"` }];
       if (by.length === 0 && !isType)
-        return [{ file, line, message: `nobody imports "${name}": it needs no export` }];
+        return [{ file, line, message: `nothing imports "${name}": it needs no export` }];
       return [];
     });
   });

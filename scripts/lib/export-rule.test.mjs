@@ -18,7 +18,7 @@ const rows = [
   [
     "production imports others of all",
     { "src/a/b.ts": 'import * as all from "./plan.ts";\nall.other();' },
-    "nobody uses",
+    "nothing uses",
   ],
   ["production imports it when needed", { "src/a/b.ts": '(await import("./plan.ts")).plan();' }],
   ["production imports it by a pattern", { "src/a/b.ts": 'const { plan: it } = await import("./plan.ts");' }],
@@ -37,9 +37,9 @@ const rows = [
   [
     "a comment and a string name it",
     { "src/a/b.ts": `// ${uses}\nconst text = \`${uses}\`;` },
-    "nobody uses",
+    "nothing uses",
   ],
-  ["a file of that name elsewhere is imported", { "src/c/b.ts": uses }, "nobody uses"],
+  ["a file of that name elsewhere is imported", { "src/c/b.ts": uses }, "nothing uses"],
 ];
 for (const [what, files, expected] of rows) {
   test(`export rule: ${what}`, () => {
@@ -57,15 +57,15 @@ const single = [
     "what only the file itself uses",
     `${plan}\nplan();`,
     false,
-    ['nobody imports "plan": it needs no export'],
+    ['nothing imports "plan": it needs no export'],
   ],
   ["a type that only the file itself uses", "export interface Plan {}\nconst plan: Plan = {};", false, []],
-  ["a type that nobody uses", "export type Plan = string;", false, ['nobody uses "Plan"']],
+  ["a type that is not used", "export type Plan = string;", false, ['nothing uses "Plan"']],
   [
-    "what is passed on to nobody",
+    "a re-export that is not used",
     'export { type A, b as c } from "./x.ts";',
     false,
-    ['nobody uses "A"', 'nobody uses "c"'],
+    ['nothing uses "A"', 'nothing uses "c"'],
   ],
 ];
 for (const [what, text, tested, expected] of single) {
@@ -97,7 +97,7 @@ test("export rule: the command names file and line and fails", () => {
     const script = new URL("../check-exports.mjs", import.meta.url).pathname;
     const done = spawnSync(process.execPath, [script, root], { encoding: "utf8" });
     assert.equal(done.status, 1);
-    assert.match(done.stderr, /^src\/plan\.ts:1: nobody uses "plan"/);
+    assert.match(done.stderr, /^src\/plan\.ts:1: nothing uses "plan"/);
   } finally {
     rmSync(root, { recursive: true, force: true });
   }

@@ -23,7 +23,7 @@ function launch(path, args = [], env = {}) {
   return spawnSync(join(root, path), args, { encoding: "utf8", env: { PATH: process.env.PATH, ...env } });
 }
 
-test("bin/kubelet says what to do when packages or the bundle are missing, then runs, in this order", () => {
+test("bin/kubelet prints what to do when packages or the bundle are missing, then runs, in this order", () => {
   const bare = launch("project/bin/kubelet");
   assert.equal(bare.status, 1);
   assert.match(bare.stderr, /Node 24 is not installed: run "npm install" in .*project/);
@@ -61,7 +61,7 @@ test("bin/kubelet finds its project when a shell runs it by its name alone", () 
   assert.equal(run.stdout.trim().split(" ").at(-1), join(root, "project/dist/kubelet.cjs"), run.stderr);
 });
 
-test("KUBELET_NODE names another Node; one that is not there is said", () => {
+test("KUBELET_NODE names another Node; a missing one is reported", () => {
   const run = launch("project/bin/kubelet", [], { KUBELET_NODE: "/no/such/node" });
   assert.equal(run.status, 1);
   assert.match(run.stderr, /Node 24 is not installed \(\/no\/such\/node\)/);

@@ -15,7 +15,7 @@ test("the lock file names every optional package of every package, as npm ci req
   assert.deepEqual(missing, []);
 });
 
-test("a package for one platform says so in the lock file: elsewhere nobody tries to fetch it", () => {
+test("a package for one platform names it in the lock file, so that it is not fetched elsewhere", () => {
   const binaries = Object.entries(packages).filter(([name]) => name.startsWith("node_modules/@biomejs/cli-"));
   assert.equal(binaries.length, 10);
   for (const [name, { os, cpu, libc, optional }] of binaries) {

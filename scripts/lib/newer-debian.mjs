@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { aptGet } from "./debian-packages.mjs";
 import { root } from "./node-packages.mjs";
-import { say, seconds } from "./say.mjs";
+import { print, seconds } from "./print.mjs";
 import { unpackPackage } from "./unpack-package.mjs";
 
 const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg";
@@ -38,7 +38,7 @@ export function provideNewerPrograms() {
   if (!existsSync("/usr/bin/apt-get") || !existsSync(keyring))
     return "this is not Debian: apt-get or its keyring is missing";
   const names = missing.map(({ name, suite }) => `${name} (Debian ${suite})`).join(", ");
-  say(`Unpacking into .cache, not installed: ${names} ...`);
+  print(`Unpacking into .cache, not installed: ${names} ...`);
   const started = Date.now();
   const work = `${cache}apt`;
   try {
@@ -47,16 +47,16 @@ export function provideNewerPrograms() {
       const problem = aptGet(["-qq", ...options, "update"]);
       if (problem) return `apt-get update for ${suite}: ${problem}`;
       for (const one of missing.filter((m) => m.suite === suite)) {
-        const trouble =
+        const failure =
           download(options, work, one.program) ?? unpackPackage(join(work, "debs"), cache + one.name);
-        if (trouble) return trouble;
+        if (failure) return failure;
         if (!isThere(one)) return `Debian ${suite} has ${one.program} ${versionOf(one)}, not ${one.version}x`;
       }
     }
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
-  say(`  done in ${seconds(started)}`);
+  print(`  done in ${seconds(started)}`);
   return undefined;
 }
 

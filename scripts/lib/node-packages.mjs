@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { versionsMatch } from "./package-versions.mjs";
-import { fail, say, seconds } from "./say.mjs";
+import { fail, print, seconds } from "./print.mjs";
 
 export const root = fileURLToPath(new URL("../../", import.meta.url));
 export const node24 = `${root}node_modules/node-linux-${process.arch}/bin/node`;
@@ -32,7 +32,7 @@ export function packagesAreCurrent() {
 
 export function installPackages() {
   if (packagesAreCurrent()) return;
-  say("Installing npm packages, Node 24 among them ...");
+  print("Installing npm packages, Node 24 among them ...");
   const started = Date.now();
   // The versions of the lock file, as with npm ci, which would remove the folder under whatever runs from it.
   const args = ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"];
@@ -43,5 +43,5 @@ export function installPackages() {
       `npm did not bring Node 24 (${node24}); optional dependencies may be switched off (npm config get omit).`,
     );
   }
-  say(`  done in ${seconds(started)}`);
+  print(`  done in ${seconds(started)}`);
 }

@@ -3,8 +3,8 @@ import { dirname } from "node:path";
 import { node24, root } from "./node-packages.mjs";
 
 /**
- * Runs a program (a script with Node 24) in the project. Resolves with undefined, or with what it said if it failed;
- * with `show`, what it says goes to the terminal as it comes.
+ * Runs a program (a script with Node 24) in the project. Resolves with undefined, or with its output if it failed; with
+ * `show`, its output goes to the terminal as it comes.
  */
 export function runTool(file, args, { show = false, env = {} } = {}) {
   const command = file === node24 ? [node24, ...args] : [node24, file, ...args];
@@ -15,13 +15,13 @@ export function runTool(file, args, { show = false, env = {} } = {}) {
       // Tools that start "node" shall get this one.
       env: { ...process.env, PATH: `${dirname(node24)}:${process.env.PATH}`, ...env },
     });
-    const said = [];
-    child.stdout?.on("data", (chunk) => said.push(chunk));
-    child.stderr?.on("data", (chunk) => said.push(chunk));
+    const output = [];
+    child.stdout?.on("data", (chunk) => output.push(chunk));
+    child.stderr?.on("data", (chunk) => output.push(chunk));
     child.on("error", (error) => resolve(error.message));
     child.on("close", (code, signal) => {
       if (code === 0) resolve(undefined);
-      else resolve(Buffer.concat(said).toString().trim() || `ended with ${code ?? signal}`);
+      else resolve(Buffer.concat(output).toString().trim() || `ended with ${code ?? signal}`);
     });
   });
 }

@@ -9,7 +9,7 @@ export default async function* report(source) {
   for await (const { type, data } of source) {
     switch (type) {
       case "test:dequeue": {
-        // The start of a suite is told with its end; this comes when it is so.
+        // The start of a suite is reported with its end; this comes when it is so.
         const path = names(files, data);
         path.length = data.nesting;
         path[data.nesting] = data.name;
@@ -19,7 +19,7 @@ export default async function* report(source) {
         if (data.nesting === 0 && isFile(data)) state(files, data).took = data.details.duration_ms;
         break;
       case "test:pass":
-        // A suite that is skipped hides its tests: it is told in their place.
+        // A suite that is skipped hides its tests: it is reported in their place.
         if (isTest(data) || data.skip !== undefined) {
           const file = state(files, data);
           if (data.skip === undefined && data.todo === undefined) file.passed++;
@@ -28,14 +28,15 @@ export default async function* report(source) {
         break;
       case "test:fail": {
         const cause = data.details.error?.cause ?? data.details.error;
-        // A suite fails with its tests, which were told already.
+        // A suite fails with its tests, which were reported already.
         if (data.details.error?.failureType === "subtestsFailed") break;
         const file = state(files, data);
         file.failed++;
         const title = [...names(files, data).slice(0, data.nesting).filter(Boolean), data.name].join(" > ");
-        const told = typeof cause === "string" ? `${cause}${howItEnded(data.details.error)}` : inspect(cause);
-        failures.push({ where: `${where(data)}:${data.line ?? "?"}`, title, cause: told });
-        yield `✖ ${where(data)}:${data.line ?? "?"} ${title}\n${indent(told)}\n`;
+        const description =
+          typeof cause === "string" ? `${cause}${howItEnded(data.details.error)}` : inspect(cause);
+        failures.push({ where: `${where(data)}:${data.line ?? "?"}`, title, cause: description });
+        yield `✖ ${where(data)}:${data.line ?? "?"} ${title}\n${indent(description)}\n`;
         break;
       }
       case "test:stdout":
@@ -47,8 +48,8 @@ export default async function* report(source) {
         yield lines(files);
         if (process.env.KUBELET_TS_TEST_COUNTS) {
           // Node does not count a suite that failed in a hook; we do.
-          const told = [...files.values()].reduce((sum, file) => sum + file.failed, 0);
-          const failed = Math.max(data.counts.failed, told - data.counts.cancelled);
+          const description = [...files.values()].reduce((sum, file) => sum + file.failed, 0);
+          const failed = Math.max(data.counts.failed, description - data.counts.cancelled);
           writeFileSync(
             process.env.KUBELET_TS_TEST_COUNTS,
             JSON.stringify({ ...data.counts, failed, failures }),

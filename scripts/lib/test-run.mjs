@@ -9,8 +9,8 @@ import { provideRegistry } from "./docker-registry.mjs";
 import { generatedCodeIsCurrent } from "./generated-code.mjs";
 import { provideNewerPrograms } from "./newer-debian.mjs";
 import { node24, root } from "./node-packages.mjs";
+import { print, seconds } from "./print.mjs";
 import { runTool } from "./run-tool.mjs";
-import { say, seconds } from "./say.mjs";
 import { slowestFirst } from "./test-order.mjs";
 import { poolLimits, runPool } from "./test-pool.mjs";
 import { importsIn, parseArguments, testJobs } from "./test-sizes.mjs";
@@ -75,8 +75,8 @@ async function step(name, work) {
   } catch (error) {
     problem = error.stack ?? String(error);
   }
-  if (problem) say(`✖ ${name}\n${problem}`);
-  else say(`✔ ${name} (${seconds(started)})`);
+  if (problem) print(`✖ ${name}\n${problem}`);
+  else print(`✔ ${name} (${seconds(started)})`);
   steps.push({ name, ok: !problem, time: seconds(started) });
 }
 
@@ -87,7 +87,7 @@ async function tests(name, pattern, { options, groupOf, limits }) {
   const groups = [...Map.groupBy(files, groupOf).values()].sort((a, b) => b.length - a.length);
   const jobs = testJobs(groups, sizes, { marker: "test/long.ts", importsOf: importsIn(root) });
   if (jobs.length === 0) return;
-  say(`\n${name}`);
+  print(`\n${name}`);
   await step(name, async () => {
     const problems = [];
     const run = async (job) => {
@@ -117,22 +117,22 @@ async function testGroup(files, options) {
 }
 
 function summary() {
-  say("\nsteps");
-  for (const { name, ok, time } of steps) say(`  ${ok ? "✔" : "✖"} ${name.padEnd(26)} ${time.padStart(8)}`);
-  for (const what of leftOut) say(`\nLeft out: ${what}.`);
+  print("\nsteps");
+  for (const { name, ok, time } of steps) print(`  ${ok ? "✔" : "✖"} ${name.padEnd(26)} ${time.padStart(8)}`);
+  for (const what of leftOut) print(`\nLeft out: ${what}.`);
   const failedSteps = steps.filter((s) => !s.ok).map((s) => s.name);
-  say("");
-  say(`ℹ tests ${totals.tests}`);
-  say(`ℹ pass ${totals.passed}`);
-  say(`ℹ fail ${totals.failed}`);
-  say(`ℹ cancelled ${totals.cancelled}`);
-  say(`ℹ skipped ${totals.skipped}`);
-  say(`ℹ todo ${totals.todo}`);
+  print("");
+  print(`ℹ tests ${totals.tests}`);
+  print(`ℹ pass ${totals.passed}`);
+  print(`ℹ fail ${totals.failed}`);
+  print(`ℹ cancelled ${totals.cancelled}`);
+  print(`ℹ skipped ${totals.skipped}`);
+  print(`ℹ todo ${totals.todo}`);
   // The last lines are often the only ones kept: they name what failed and why.
   for (const { where, title, cause } of failures.slice(0, 10)) {
-    say(`✖ ${where} ${title}\n${cause.split("\n").slice(0, 12).join("\n").slice(0, 1200)}`);
+    print(`✖ ${where} ${title}\n${cause.split("\n").slice(0, 12).join("\n").slice(0, 1200)}`);
   }
-  if (failedSteps.length > 0) say(`FAILED: ${failedSteps.join(", ")}`);
-  say(`${totals.passed} passed, ${totals.failed + totals.cancelled} failed, ${totals.skipped} skipped`);
+  if (failedSteps.length > 0) print(`FAILED: ${failedSteps.join(", ")}`);
+  print(`${totals.passed} passed, ${totals.failed + totals.cancelled} failed, ${totals.skipped} skipped`);
   process.exitCode = failedSteps.length > 0 ? 1 : 0;
 }

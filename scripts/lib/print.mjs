@@ -1,5 +1,5 @@
 /** Short lines about what happens; nothing else is printed when all is well. */
-export function say(line) {
+export function print(line) {
   process.stdout.write(`${line}\n`);
 }
 
