@@ -39,7 +39,7 @@ for (const [what, answer, warns] of [
     // Deleting a namespace deletes its pods.
     api.deletePod("web");
     await cluster.isGone("web");
-    const logged = warns ? "W API server rejected event" : "I Event of a terminating namespace was dropped";
+    const logged = warns ? "W API server rejected event" : "I Dropped event of terminating namespace";
     await holds(() => assert.ok(log.messages(from).includes(logged), log.lines.slice(from).join("\n")));
     await cluster.stopAgent();
     const problems = [...new Set(log.problems(from))];

@@ -83,7 +83,7 @@ describeOnContainerd("static pods", (version) => {
         );
       }, 60_000);
     });
-    const ended = agent.log().match(/"Ending a pod that no source wants" pod="elsewhere\/foreign-.*/g) ?? [];
+    const ended = agent.log().match(/"Killing orphaned pod" pod="elsewhere\/foreign-.*/g) ?? [];
     assert.equal(ended.length, foreign.length, ended.join("\n"));
     for (const id of foreign) assert.ok(ended.some((line) => line.includes(id)));
   });

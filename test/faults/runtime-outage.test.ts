@@ -124,7 +124,7 @@ describeOnContainerd("the runtime away", (version) => {
     assert.equal(agent.pid, pid);
     assert.equal(logged(/Container runtime is down/).length, 1, "logged once, not for every attempt");
     assert.equal(logged(/Container runtime is ready/).length, 1);
-    assert.ok(logged(/Relisting the runtime's pods failed/).length <= 1);
+    assert.ok(logged(/Failed to relist pods/).length <= 1);
     assert.ok(logged(/Event stream broke/).length <= 1);
     const perPod = logged(/Error syncing pod/);
     // Three pods had something to do; each may meet a refused and a dropped connection.

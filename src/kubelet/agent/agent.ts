@@ -84,7 +84,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     await pods.cgroups.start();
     // It concerns pods with users of their own only: these report what is wrong.
     await pods.userNamespaces.start().catch((error) => {
-      logger.error("Pods cannot have users of their own", { err: messageOf(error) });
+      logger.error("Failed to initialize user namespaces", { err: messageOf(error) });
     });
     await pods.allocation.start();
     await pods.memory.start();

@@ -104,7 +104,7 @@ function statusFacts(
       rootDir: options.rootDir,
       localStorage: configuration.facts.localStorage,
     }).catch((error: unknown) => {
-      logger.warn("The size of this machine could not be read", { err: messageOf(error) });
+      logger.warn("Failed to read machine capacity", { err: messageOf(error) });
       return undefined;
     }),
     devices: noDevices,
@@ -173,7 +173,7 @@ function recentImages({
       }));
       last = { at: clock.monotonic(), images };
     } catch (error) {
-      logger.debug(2, "The images could not be listed", { err: messageOf(error) });
+      logger.debug(2, "Failed to list images", { err: messageOf(error) });
     }
     return last?.images;
   };

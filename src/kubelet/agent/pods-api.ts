@@ -38,7 +38,7 @@ export function podsApi(
     },
     onDropped() {
       dropped.inc();
-      logger.info("Closed pod watch of a client that does not keep up");
+      logger.info("Closed pod watch of slow client");
     },
   });
   const socketPath = join(options.rootDir, "pods-api/pods-api.sock");

@@ -16,7 +16,7 @@ export function withQosShares(cgroups: PodCgroups, pods: () => readonly Pod[], l
       await cgroups
         .updateQos(pods())
         .catch((error) =>
-          logger.warn("CPU shares of the QoS cgroups not updated", { err: messageOf(error) }),
+          logger.warn("Failed to update CPU shares of QoS cgroups", { err: messageOf(error) }),
         );
     }
     busy = false;

@@ -170,12 +170,12 @@ export class Pleg implements Component {
       this.#again = false;
       try {
         await this.#measuredRelist();
-        if (failing) logger.info("Relisting works again");
+        if (failing) logger.info("Relist succeeded again");
         failing = false;
       } catch (error) {
         if (signal.aborted) return;
         this.#lastError = messageOf(error);
-        if (!failing) logger.warn("Relisting the runtime's pods failed", { err: this.#lastError });
+        if (!failing) logger.warn("Failed to relist pods", { err: this.#lastError });
         failing = true;
       }
       if (this.#again && !failing) continue;
@@ -227,7 +227,7 @@ export class Pleg implements Component {
         // One pod that cannot be inspected must not hide the others; it is tried again at the next relist.
         complete = false;
         this.#lastError = messageOf(error);
-        logger.debug(2, "Inspecting a pod failed", { podUID: uid, err: this.#lastError });
+        logger.debug(2, "Failed to inspect pod", { podUID: uid, err: this.#lastError });
         if (this.#signal.aborted) throw error;
       }
     }
@@ -312,7 +312,7 @@ export class Pleg implements Component {
       return await (this.#o.terminationMessage ?? terminationMessage)(status);
     } catch (error) {
       const container = status.labels[labelContainerName];
-      this.#o.logger.warn("Reading a termination message failed", { container, err: messageOf(error) });
+      this.#o.logger.warn("Failed to read termination message", { container, err: messageOf(error) });
       return "";
     }
   }

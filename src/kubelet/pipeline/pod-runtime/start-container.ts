@@ -120,7 +120,7 @@ export class ContainerStarter {
         } finally {
           // For log collectors: no reason to call a container failed that runs.
           await files.linkLog(pod, container.name, attempt, id).catch((error) => {
-            logger.error("Cannot link the log of a container", {
+            logger.error("Failed to create container log symlink", {
               pod: podRef(pod),
               id,
               err: messageOf(error),
@@ -187,7 +187,7 @@ export class ContainerStarter {
     } catch (error) {
       if (isAbort(error)) throw error;
       const fields = { pod: podRef(pod), container: name, err: messageOf(error) };
-      logger.error("Cannot end a container whose postStart hook failed", fields);
+      logger.error("Failed to kill container after failed postStart hook", fields);
     }
     starting.delete(id);
   }

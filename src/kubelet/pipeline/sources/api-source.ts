@@ -78,7 +78,7 @@ export class ApiSource implements PodSource {
     });
     await Promise.race([this.#o.after, aborted]);
     if (signal.aborted) return;
-    this.#o.logger.info("Watching the pods of the API server");
+    this.#o.logger.info("Watching pods of the API server");
     await this.#watch.start(signal);
     await this.#watch.done;
   }

@@ -564,5 +564,5 @@ test("a watch that fails is told once, and the rescan goes on", async (t) => {
   writeFileSync(s.file("a"), manifest("a"));
   await clock.advance(1000);
   await runs(s, "a");
-  assert.equal(s.lines.filter((line) => line.startsWith("Cannot watch")).length, 1);
+  assert.equal(s.lines.filter((line) => line.startsWith("Failed to watch")).length, 1);
 });

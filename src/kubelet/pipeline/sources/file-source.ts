@@ -75,7 +75,7 @@ export class FileSource implements PodSource {
       options.watchFolder ?? inotifyFolder,
       (name) => this.#onChange(name),
       (error) =>
-        options.logger.warn("Cannot watch for changes of manifests: they are found by the periodic rescan", {
+        options.logger.warn("Failed to watch manifest directory, relying on periodic rescan", {
           path: this.#path,
           err: messageOf(error),
         }),

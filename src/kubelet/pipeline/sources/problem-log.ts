@@ -25,7 +25,7 @@ export class ProblemLog {
       }
     }
     for (const file of this.#told.keys())
-      if (!now.has(file)) this.#logger.info("No more problems with this manifest", { file });
+      if (!now.has(file)) this.#logger.info("Manifest is valid again", { file });
     this.#told = now;
   }
 }

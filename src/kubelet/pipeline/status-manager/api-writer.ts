@@ -157,7 +157,7 @@ export class ApiStatusWriter implements Component {
         const fields = { pod: podRef(entry.pod), podUID: entry.pod.metadata.uid, err: messageOf(error) };
         if (isRefusal(error)) {
           // The next round or the next status tries again.
-          logger.warn("The API refused the status of a pod", fields);
+          logger.warn("API server rejected pod status", fields);
           continue;
         }
         const level = failures === 0 ? "error" : 2;
@@ -262,7 +262,7 @@ export class ApiStatusWriter implements Component {
       signal,
       timeoutMs: requestMs,
     });
-    this.#o.logger.debug(3, "The pod has ended and was deleted in the API", {
+    this.#o.logger.debug(3, "Deleted terminated pod from the API server", {
       pod: podRef(pod),
       podUID: uid,
     });

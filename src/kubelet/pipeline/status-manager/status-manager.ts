@@ -129,7 +129,7 @@ export class StatusManager {
     const status = withTimesOf(mirror, made);
     const problem = illegalChange(pod, before, status, gates);
     if (problem && entry) {
-      this.#o.logger?.error("The new status of a pod is not possible: the old one stays", {
+      this.#o.logger?.error("Rejected invalid pod status transition", {
         podUID: uid,
         err: problem,
       });

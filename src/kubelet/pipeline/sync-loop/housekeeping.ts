@@ -72,7 +72,7 @@ export class Housekeeping implements Component {
     const { inRuntime, isKnown, onOrphan, logger } = this.#o;
     for (const { uid, name, namespace } of [...inRuntime()]) {
       if (isKnown(uid) || !this.#o.mayEnd(uid)) continue;
-      logger.info("Ending a pod that no source wants", { pod: `${namespace}/${name}`, podUID: uid });
+      logger.info("Killing orphaned pod", { pod: `${namespace}/${name}`, podUID: uid });
       onOrphan({ uid, name, namespace });
     }
   }
@@ -83,13 +83,13 @@ export class Housekeeping implements Component {
     const stillThere = (uid: PodUid) => isKnown(uid) || [...inRuntime()].some((pod) => pod.uid === uid);
     const remove = async (what: string, uid: PodUid, work: () => Promise<void>) => {
       if (stillThere(uid)) return "wanted";
-      logger.info(`Removing the ${what} of a pod that is gone`, { podUID: uid });
+      logger.info("Cleaning up orphaned pod", { podUID: uid, what });
       try {
         await work();
         return "removed";
       } catch (error) {
         // One that cannot be removed yet must not keep the others.
-        logger.warn(`The ${what} of a pod cannot be removed`, { podUID: uid, err: messageOf(error) });
+        logger.warn("Failed to clean up orphaned pod", { podUID: uid, what, err: messageOf(error) });
         return "stays";
       }
     };

@@ -120,7 +120,7 @@ export class PodObjects implements Component {
         listener(change);
       } catch (error) {
         const { kind, namespace, name } = change;
-        this.#o.logger.error("A listener for objects of pods failed", {
+        this.#o.logger.error("Listener of pod objects failed", {
           object: `${kind} ${namespace}/${name}`,
           err: messageOf(error),
         });

@@ -161,7 +161,7 @@ export class WatchedObjects implements ObjectStore {
       if (!entry.watch?.hasSynced || msSince(clock, entry.askedAt) <= idleMs || isLive(key)) continue;
       entry.watch.end();
       entry.watch = undefined;
-      logger.debug(4, "Nobody asks for an object: its watch has ended", { object: key });
+      logger.debug(4, "Stopped watching unreferenced object", { object: key });
     }
   }
 

@@ -122,7 +122,7 @@ export class EventRecorder implements Component, PodEvents {
       if (next) {
         const [key] = next;
         await this.#send(key, signal).catch((error: unknown) => {
-          if (!signal.aborted) this.#o.logger.error("An event was not sent", { err: messageOf(error) });
+          if (!signal.aborted) this.#o.logger.error("Failed to send event", { err: messageOf(error) });
         });
       } else
         await new Promise<void>((resolve) => {
@@ -149,8 +149,7 @@ export class EventRecorder implements Component, PodEvents {
         if (signal.aborted) return;
         const fields = { reason: event.reason, event: event.metadata.name, err: messageOf(error) };
         if (isRefusal(error) || attempt >= tries) {
-          if (isOfEndingNamespace(error))
-            logger.debug(2, "Event of a terminating namespace was dropped", fields);
+          if (isOfEndingNamespace(error)) logger.debug(2, "Dropped event of terminating namespace", fields);
           else failureLog(logger, "warn", error)("API server rejected event", fields);
           return this.#drop(isRefusal(error) ? "refused" : "unsent");
         }

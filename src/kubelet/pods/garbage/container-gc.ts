@@ -110,7 +110,7 @@ export class ContainerGc implements Component {
     // It may run for all that anyone knows.
     if (container.state === "unknown") await runtime.stopContainer(container.id, graceSeconds, { signal });
     await runtime.removeContainer(container.id, { signal });
-    logger.debug(2, "Removed a dead container", {
+    logger.debug(2, "Removed dead container", {
       pod: `${pod.namespace}/${pod.name}`,
       podUID: pod.uid,
       container: container.name,

@@ -124,7 +124,7 @@ export class ImageGc implements Component {
     const shortage = shortageOf(space, policy);
     if (!shortage) return;
     const { usedPercent, bytesToFree } = shortage;
-    logger.info("The image filesystem is too full, unused images are removed", {
+    logger.info("Image filesystem usage is over the threshold, removing unused images", {
       usedPercent,
       bytesToFree,
       highPercent: policy.highPercent,
@@ -193,7 +193,7 @@ export class ImageGc implements Component {
         failures.push(`${id}: ${messageOf(error)}`);
         continue;
       }
-      logger.info("Removed an image", { image: id, size, reason });
+      logger.info("Removed image", { image: id, size, reason });
       this.#records.delete(id);
       this.#removed.inc({ reason });
       freed += size;

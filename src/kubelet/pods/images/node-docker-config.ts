@@ -38,7 +38,7 @@ export class NodeDockerConfig {
         return parse(await readFile(path, "utf8"));
       } catch (error) {
         if (errnoOf(error) !== "ENOENT" && errnoOf(error) !== "ENOTDIR")
-          this.#o.logger.warn("Registry credentials of the node are skipped", {
+          this.#o.logger.warn("Skipping invalid registry credentials of the node", {
             path,
             err: messageOf(error),
           });

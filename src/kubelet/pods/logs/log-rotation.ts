@@ -58,7 +58,7 @@ export class LogRotation implements Component {
       clock,
       everyMs,
       signal,
-      onError: (error) => logger.warn("Logs cannot be rotated", { err: messageOf(error) }),
+      onError: (error) => logger.warn("Failed to rotate logs", { err: messageOf(error) }),
     });
   }
 
@@ -90,7 +90,7 @@ export class LogRotation implements Component {
       if (this.#troubles.get(container.id) === trouble) return;
       this.#troubles.set(container.id, trouble);
       const { id, logPath: path } = container;
-      this.#o.logger.warn("A log cannot be rotated", { id, path, err: trouble });
+      this.#o.logger.warn("Failed to rotate container log", { id, path, err: trouble });
     }
   }
 

@@ -164,7 +164,7 @@ export class MirrorPods implements Component {
         signal,
         timeoutMs: requestMs,
       });
-      logger.info("A mirror pod was created", { pod: podRef(pod) });
+      logger.info("Created mirror pod", { pod: podRef(pod) });
     } catch (error) {
       if (httpStatusOf(error) !== 409) throw error;
       await this.#mustBeOurs(pod, error, signal);
@@ -190,7 +190,7 @@ export class MirrorPods implements Component {
         signal,
         timeoutMs: requestMs,
       });
-      this.#o.logger.info("A mirror pod was deleted", { pod: podRef(mirror), podUID: uid });
+      this.#o.logger.info("Deleted mirror pod", { pod: podRef(mirror), podUID: uid });
     } catch (error) {
       // It is gone, or there is another of the name already.
       const status = httpStatusOf(error);

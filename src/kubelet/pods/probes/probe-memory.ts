@@ -35,7 +35,7 @@ export class ProbeMemory {
     } catch (error) {
       // Without it containers are asked before they count as ready, which is no harm.
       if (errnoOf(error) !== "ENOENT")
-        this.#logger.info("Old probe results cannot be read", { path: this.#path, err: messageOf(error) });
+        this.#logger.info("Failed to read stored probe results", { path: this.#path, err: messageOf(error) });
     }
     this.#results.onChange(({ kind }) => {
       if (remembered.includes(kind)) this.#save();
@@ -74,7 +74,7 @@ export class ProbeMemory {
         await rename(`${this.#path}.tmp`, this.#path);
         this.#written = text;
       } catch (error) {
-        this.#logger.info("Probe results cannot be kept", { path: this.#path, err: messageOf(error) });
+        this.#logger.info("Failed to store probe results", { path: this.#path, err: messageOf(error) });
       }
     }
     // Together with the last look at what is to be written: whoever changes something after it begins another write.

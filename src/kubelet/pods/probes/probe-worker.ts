@@ -271,7 +271,7 @@ export class ProbeWorker {
         this.#take(answer, msSince(clock, began) / 1000);
       } catch (error) {
         // Of whoever listens to results or events: no reason to stop asking.
-        logger.error("The result of a probe could not be told", { ...this.#fields, err: messageOf(error) });
+        logger.error("Failed to report probe result", { ...this.#fields, err: messageOf(error) });
       }
       this.#arm();
     };

@@ -107,7 +107,7 @@ describe("local objects", () => {
     assert.equal(await value("a"), "1");
     put("a.yaml", secret("a", "3"));
     await rescan();
-    assert.deepEqual(said.slice(1), ["No more problems with these local objects"]);
+    assert.deepEqual(said.slice(1), ["Local objects file is valid again"]);
     assert.equal(await value("a"), "3");
   });
 

@@ -234,7 +234,7 @@ export class LocalObjects implements Component {
       try {
         listener(change);
       } catch (error) {
-        this.#o.logger.error("A listener for local objects failed", {
+        this.#o.logger.error("Listener of local objects failed", {
           object: refKey(change),
           err: messageOf(error),
         });
@@ -253,7 +253,7 @@ export class LocalObjects implements Component {
     if (text === told) return;
     if (text === "") {
       this.#told.delete(about);
-      logger.info("No more problems with these local objects", { file });
+      logger.info("Local objects file is valid again", { file });
       return;
     }
     this.#told.set(about, text);

@@ -94,7 +94,8 @@ export class PullRecords implements Component {
       clock,
       everyMs: sweepEveryMs,
       signal,
-      onError: (error) => logger.warn("Records of image pulls were not swept", { err: messageOf(error) }),
+      onError: (error) =>
+        logger.warn("Failed to garbage collect image pull records", { err: messageOf(error) }),
     });
   }
 

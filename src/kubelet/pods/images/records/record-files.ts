@@ -57,7 +57,7 @@ export class RecordFiles<T> {
         values.push(value);
       } catch (error) {
         broken.add(name);
-        logger.warn("A record of an image pull cannot be read", { path, err: messageOf(error) });
+        logger.warn("Failed to read image pull record", { path, err: messageOf(error) });
       }
     }
     return { values, broken };

@@ -87,7 +87,7 @@ function tmpfsOf(pod: Pod, { allocatable, podLevelResources }: ContentHost): Tmp
 }
 
 function notRemoved(logger: Logger, dir: string, error: unknown): void {
-  logger.warn("A volume that could not be set up is left behind", {
+  logger.warn("Failed to clean up volume after failed setup", {
     volume: dir,
     err: messageOf(error),
   });

@@ -51,7 +51,7 @@ export class AllocatableUpdates {
       await node.update(driver, await drivers.client(driver).nodeInfo(signal), signal);
     } catch (error) {
       if (!signal.aborted)
-        logger.warn("The count of volumes that a CSI driver takes cannot be updated", {
+        logger.warn("Failed to update CSI driver allocatable count", {
           driver,
           err: messageOf(error),
         });

@@ -67,7 +67,7 @@ export async function publishVolume(needs: CsiNeeds, request: SetUp): Promise<vo
     // A pod may be looking at what an earlier call has mounted: that stays.
     if (isFinished(error))
       await removeMountDir(needs.mounts, targetPath).catch((reason: unknown) =>
-        needs.logger.warn("The folder of a volume cannot be removed", {
+        needs.logger.warn("Failed to remove volume directory", {
           path: targetPath,
           err: messageOf(reason),
         }),

@@ -67,7 +67,7 @@ export async function stageVolume(
   } catch (error) {
     if (isFinished(error))
       await removeMountDir(needs.mounts, stagingPath).catch((reason: unknown) =>
-        needs.logger.warn("The folder of a volume cannot be removed", {
+        needs.logger.warn("Failed to remove volume directory", {
           path: stagingPath,
           err: messageOf(reason),
         }),

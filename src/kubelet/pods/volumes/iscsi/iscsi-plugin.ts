@@ -155,7 +155,7 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
       if (spec.readOnly || fsGroup === undefined) return;
       await ownership.apply(dir, { ...request, fsGroup }).catch((error: unknown) => {
         request.signal.throwIfAborted();
-        logger.warn("The files of a volume cannot be given to their group", {
+        logger.warn("Failed to set group ownership of volume", {
           path: dir,
           err: messageOf(error),
         });

@@ -224,7 +224,7 @@ export class Reconciler {
   async reconstruct(): Promise<void> {
     const { rootDir, logger, plugins, find = findVolumes } = this.#o;
     const found = await find(rootDir).catch((error) => {
-      logger.error("cannot look for volumes on disk", { rootDir, err: messageOf(error) });
+      logger.error("Failed to read volumes from disk", { rootDir, err: messageOf(error) });
       return [];
     });
     await Promise.all(
@@ -232,7 +232,7 @@ export class Reconciler {
         const plugin = plugins.find((candidate) => candidate.name === pluginName);
         this.#metrics.reconstructed(plugin !== undefined);
         if (!plugin) {
-          logger.warn("a volume on disk is of an unknown type and is left alone", { volume: dir });
+          logger.warn("Ignoring volume of unknown type on disk", { volume: dir });
           return;
         }
         const record = this.record(podUid, kind, plugin, name);

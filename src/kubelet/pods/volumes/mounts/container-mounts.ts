@@ -149,7 +149,7 @@ async function hostPathOf(
     return await o.guard.run(`${volume.path}#${container.name}#${index}`, () => o.subPaths.prepare(request));
   } catch (error) {
     const fields = { podUID: pod.metadata.uid, container: container.name, volume: mount.name };
-    o.logger.warn("cannot prepare a subPath", { ...fields, err: messageOf(error) });
+    o.logger.warn("Failed to prepare subPath", { ...fields, err: messageOf(error) });
     // Details could tell the user about files of the node.
     const message = `failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}"`;
     throw new KubeletError("Volume", message, { cause: error });

@@ -135,7 +135,7 @@ async function change(
     if (mode !== (found.mode & 0o7777) || (mode & 0o6000 && found.gid !== walk.fsGroup))
       await chmod(path, mode);
   } catch (error) {
-    walk.logger.warn("cannot give a file of a volume to its group", {
+    walk.logger.warn("Failed to set group ownership of volume file", {
       path: String(path),
       err: messageOf(error),
     });
@@ -145,7 +145,7 @@ async function change(
 async function changeGroup(path: RawPath, walk: Walk): Promise<void> {
   walk.files++;
   await lchown(path, keepOwner, walk.fsGroup).catch((error) => {
-    walk.logger.warn("cannot give a link of a volume to its group", {
+    walk.logger.warn("Failed to set group ownership of volume symlink", {
       path: String(path),
       err: messageOf(error),
     });

@@ -45,7 +45,7 @@ export function nfsPlugin({ commands, mounts, logger }: NfsOptions): VolumePlugi
         await unmount(dir, signal).then(
           () => rmdir(dir).catch(() => {}),
           (reason: unknown) =>
-            logger.warn("What is left of a mount stays", { path: dir, err: messageOf(reason) }),
+            logger.warn("Failed to clean up mount point", { path: dir, err: messageOf(reason) }),
         );
         throw error;
       }

@@ -114,7 +114,7 @@ export class VolumeExpander {
       if (recovers && kind !== "uncertain") await this.#tellFailure(current, volumeName, size, error, signal);
       if (kind !== "in-use") throw error;
       this.#notInUse.add(volumeName);
-      this.#o.logger.warn("A volume cannot grow while it is in use", {
+      this.#o.logger.warn("Failed to expand volume in use", {
         volume: volumeName,
         err: messageOf(error),
       });
@@ -144,7 +144,7 @@ export class VolumeExpander {
     try {
       await this.#o.api.patchClaimStatus(namespace, name, patch, signal);
     } catch (reason) {
-      this.#o.logger.warn("A claim cannot be told that its volume did not grow", {
+      this.#o.logger.warn("Failed to record volume expansion failure on PVC", {
         claim: `${namespace}/${name}`,
         err: messageOf(reason),
       });
