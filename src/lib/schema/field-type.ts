@@ -32,7 +32,7 @@ export const scalars = [
 
 export type Scalar = (typeof scalars)[number];
 
-/** How the entries of a list are told apart: not at all, by themselves, by keys. */
+/** How the entries of a list are distinguished: not at all, by themselves, by keys. */
 export type ListType = "atomic" | "set" | "map";
 
 export interface Field {

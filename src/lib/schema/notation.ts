@@ -19,7 +19,7 @@ import {
  * scalar, a type of the same package, `package.Type`, `[]T` or `map[string]T`; `*T` may be absent, so that empty values of it
  * are written.
  *
- *     set, by:name, by:port+protocol    a list whose entries are told apart (the others are atomic)
+ *     set, by:name, by:port+protocol    a list whose entries are distinguished (the others are atomic)
  *     merge, merge:ip                   merged by strategic merge patches: by the first key of the list, or this one
  *     retainKeys                        clients list in such patches which keys they want to keep
  *     atomic, granular                  who owns the inside of an object
