@@ -30,7 +30,9 @@ function textOf(home) {
     });
     return `export interface ${shortName(struct)} {\n${fields.join("")}}\n`;
   });
-  const imports = [...others].sort().map((name) => `import type * as ${name} from "./${fileOf(name)}";\n`);
+  const imports = [...others]
+    .sort((a, b) => (a < b ? -1 : 1))
+    .map((name) => `import type * as ${name} from "./${fileOf(name)}";\n`);
   const head = `// Made by "npm run gen" from src/lib/schema/types.\n${imports.join("")}`;
   return [head, ...structs].join("\n");
 }

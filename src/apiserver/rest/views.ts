@@ -1,23 +1,13 @@
 import { ApiProblem } from "../api-problem.ts";
 import type { ApiObject, StoredObject } from "../storage/object.ts";
+import type { IncludeObject, tableOf } from "../tables/table-of.ts";
 import type { Served } from "./catalog.ts";
 import type { View } from "./media-types.ts";
 import { badRequest } from "./refusals.ts";
 import { itemText, servedText, servedValue } from "./served-form.ts";
 
-export type IncludeObject = "Metadata" | "Object" | "None";
-
 /** Makes the rows that kubectl prints. */
-export type TableMaker = (
-  definition: {
-    readonly group: string;
-    readonly version: string;
-    readonly kind: string;
-    readonly name: string;
-  },
-  objects: readonly ApiObject[],
-  options: { readonly now: number; readonly includeObject: IncludeObject; readonly withHeaders: boolean },
-) => object;
+export type TableMaker = (...args: Parameters<typeof tableOf>) => object;
 
 export interface Presentation {
   readonly served: Served;

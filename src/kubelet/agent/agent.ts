@@ -7,9 +7,9 @@ import { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
 import { agentCore } from "./agent-core.ts";
 import type { Agent, AgentOptions } from "./agent-options.ts";
 import { type Cluster, joinCluster } from "./cluster.ts";
-import { agentDoors } from "./endpoints.ts";
+import { agentEndpoints } from "./endpoints.ts";
 import { readNode } from "./node.ts";
-import { leftovers } from "./orphan-cleanup.ts";
+import { orphanCleanup } from "./orphan-cleanup.ts";
 import { PodListeners } from "./pod-listeners.ts";
 import { podParts } from "./pod-parts.ts";
 import { podResources } from "./pod-resources.ts";
@@ -52,7 +52,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     ...{ sources, clock, logger },
     onChange: (change) => post({ kind: "pods-changed", change }),
   });
-  const { housekeeping, collectors } = leftovers(core, {
+  const { housekeeping, collectors } = orphanCleanup(core, {
     ...pods,
     volumes: volumes.manager,
     records: pods.allocation,
@@ -62,7 +62,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const nodePods = podsApi(core, { workers, statuses });
   const serving = o.certDir === undefined ? undefined : servingCertificate(core, o.certDir);
   const listeners = new PodListeners();
-  const doors = await agentDoors(core, {
+  const endpoints = await agentEndpoints(core, {
     ...{ loop, pleg, board, statuses, volumes, listeners, probeMetrics: pods.probeMetrics },
     explain: (wanted) => pods.explanations.explain(wanted),
     components: () => lifecycle.components,
@@ -88,9 +88,9 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     });
     await pods.allocation.start();
     await pods.memory.start();
-    const first = [...(core.tracing ? [core.tracing.component] : []), ...doors.first];
+    const first = [...(core.tracing ? [core.tracing.component] : []), ...endpoints.first];
     const before = [...core.components, ...pods.components, ...cluster.components];
-    const serve = [...(serving ? [serving] : []), ...doors.serving];
+    const serve = [...(serving ? [serving] : []), ...endpoints.serving];
     const sockets = [podResources(core, pods.activePods), ...nodePods.components];
     const pipeline = [loop, pods.probes, workers, pleg, pods.eventStream, podConfig];
     const cleanUp = [...collectors, ...(o.endsOrphans === false ? [] : [housekeeping])];
@@ -117,10 +117,10 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     metrics,
     probeMetrics: pods.probeMetrics,
     get serverPort() {
-      return doors.serverPort();
+      return endpoints.serverPort();
     },
     get healthPort() {
-      return doors.healthPort();
+      return endpoints.healthPort();
     },
     servingCertificate: serving,
     problems: () => sources.flatMap((source) => source.problems?.() ?? []),

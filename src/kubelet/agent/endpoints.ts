@@ -21,7 +21,7 @@ export interface Doors {
 }
 
 /** All that others can ask the agent at: /healthz, the socket for root, and the node's own API if it is wanted. */
-export async function agentDoors(
+export async function agentEndpoints(
   core: AgentCore,
   parts: Pick<LocalApiOptions, "board"> & {
     readonly loop: { health(): Health };

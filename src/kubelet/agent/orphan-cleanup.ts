@@ -14,7 +14,7 @@ import { isFromApi } from "./other-pods.ts";
 const orphanWithinMs = 30_000;
 
 /** What nobody wants any more is taken away: orphans by housekeeping, dead containers, images and old logs by collectors. */
-export function leftovers(
+export function orphanCleanup(
   core: AgentCore,
   parts: {
     readonly workers: PodWorkers;
