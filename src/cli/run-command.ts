@@ -8,6 +8,7 @@ import { systemClock } from "../lib/base/clock.ts";
 import { KubeletError } from "../lib/base/errors.ts";
 import { createLogger } from "../lib/base/log-writer.ts";
 import { type Logger, silentLogger } from "../lib/base/logger.ts";
+import { whenAborted } from "../lib/base/when-aborted.ts";
 import { loadConfiguration } from "../lib/config/load.ts";
 import type { Pod } from "../lib/model/pod.ts";
 import { removeAbandonedNodes } from "../single-node/abandoned.ts";
@@ -111,7 +112,7 @@ function onceSource(pods: Pod[], read: () => Promise<Pod[]>): PodSource {
     name: "file",
     done: ended.promise,
     async start(signal, emit) {
-      signal.addEventListener("abort", () => ended.resolve());
+      whenAborted(signal, ended.resolve);
       pods.push(...(await read()));
       emit(pods);
     },

@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { StandaloneAgent } from "../faults/standalone-agent.ts";
+import { long } from "../long.ts";
 import { holds } from "./holds.ts";
+
+/** How many moments of a start the test signals at. */
+const moments = 30;
 
 test("an agent that waits for a port at its start ends on a signal, without an error", async (t) => {
   const owner = createServer();
@@ -16,4 +21,28 @@ test("an agent that waits for a port at its start ends on a signal, without an e
   assert.deepEqual(await agent.end("SIGTERM"), [0, null]);
   assert.match(agent.log(), /Stopped before startup completed/);
   assert.doesNotMatch(agent.log(), /EADDRINUSE/);
+});
+
+test(long("an agent stops on a signal at any moment of its start"), async (t) => {
+  const agent = await StandaloneAgent.create();
+  t.after(() => agent.destroy());
+  const flags = ["-v=2", "--enable-manifests-handler"];
+  const started = () => agent.log().split('"Started" component=').length - 1;
+  const begin = async () => {
+    agent.start(flags);
+    const before = started();
+    await holds(() => assert.ok(started() > before));
+  };
+  await begin();
+  const since = performance.now();
+  await agent.ready();
+  const spanMs = performance.now() - since;
+  await agent.end("SIGTERM");
+  for (let moment = 0; moment < moments; moment++) {
+    await begin();
+    await pause((spanMs * moment) / moments);
+    assert.deepEqual(await agent.end("SIGTERM"), [0, null]);
+    assert.doesNotMatch(agent.log(), /did not stop in time/);
+  }
+  assert.match(agent.log(), /Stopped before startup completed/);
 });

@@ -2,6 +2,7 @@ import { mkdir, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Component } from "../../lib/base/component.ts";
 import { KubeletError } from "../../lib/base/errors.ts";
+import { whenAborted } from "../../lib/base/when-aborted.ts";
 import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
 import { hostMounts, shareMountsOf } from "../../lib/host/mounts.ts";
 import { matchesTerms, type NodeTerm } from "../../lib/model/node-selector.ts";
@@ -218,7 +219,7 @@ function sharedMounts(rootDir: string): Component {
     start: async (signal) => {
       await mkdir(rootDir, { recursive: true });
       const undo = await shareMountsOf(rootDir);
-      signal.addEventListener("abort", () => void undo().finally(ended.resolve), { once: true });
+      whenAborted(signal, () => void undo().finally(ended.resolve));
     },
     done: ended.promise,
   };

@@ -3,6 +3,7 @@ import { type Clock, sleep } from "../../lib/base/clock.ts";
 import type { Component } from "../../lib/base/component.ts";
 import { KubeletError } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
+import { whenAborted } from "../../lib/base/when-aborted.ts";
 import { type FileLock, lockFile } from "../../lib/host/file-lock.ts";
 
 /** An agent that is being replaced needs at most this long to stop. */
@@ -29,8 +30,7 @@ export class RootDirLock implements Component {
       lock.release();
       this.#ended.resolve();
     };
-    if (signal.aborted) release();
-    else signal.addEventListener("abort", release, { once: true });
+    whenAborted(signal, release);
   }
 
   async #take(signal: AbortSignal): Promise<FileLock> {

@@ -4,6 +4,7 @@ import type { Component, Health } from "../../lib/base/component.ts";
 import { limitConnections } from "../../lib/base/connections.ts";
 import { KubeletError, messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
+import { whenAborted } from "../../lib/base/when-aborted.ts";
 import { listen } from "./listen.ts";
 import { requestUrl } from "./request-url.ts";
 
@@ -66,8 +67,7 @@ export class HealthServer implements Component {
       server.close();
       server.closeAllConnections();
     };
-    if (signal.aborted) close();
-    else signal.addEventListener("abort", close, { once: true });
+    whenAborted(signal, close);
     this.#server = server;
   }
 

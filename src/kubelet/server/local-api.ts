@@ -5,6 +5,7 @@ import type { Component, Health } from "../../lib/base/component.ts";
 import { limitConnections } from "../../lib/base/connections.ts";
 import { messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
+import { whenAborted } from "../../lib/base/when-aborted.ts";
 import { openGate } from "./auth/node-access.ts";
 import { type Explain, wantedOf } from "./explained.ts";
 import { Dispatcher } from "./https/dispatcher.ts";
@@ -75,7 +76,7 @@ export class LocalApi implements Component {
       process.umask(umask);
     });
     server.on("error", (error) => logger.error("Local API failed", { err: messageOf(error) }));
-    signal.addEventListener("abort", () => {
+    whenAborted(signal, () => {
       server.close(() => this.#ended.resolve());
       server.closeAllConnections();
     });

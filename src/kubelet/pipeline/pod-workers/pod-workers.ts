@@ -1,6 +1,7 @@
 import type { Clock } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import { fullNameOf, isStatic, type Pod, type PodId, type PodUid } from "../../../lib/model/pod.ts";
 import type { Step } from "../../../lib/model/pod-step.ts";
 import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
@@ -46,7 +47,7 @@ export class PodWorkers implements Component {
   }
 
   async start(signal: AbortSignal): Promise<void> {
-    signal.addEventListener("abort", () => this.#abandonAll(), { once: true });
+    whenAborted(signal, () => this.#abandonAll());
   }
 
   /** Lets the workers begin. Before it, they only collect: without a first look at the runtime any start could be a second one. */

@@ -3,6 +3,7 @@ import { type Component, type Health, healthy } from "../../../lib/base/componen
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { type MonotonicTime, plusMs } from "../../../lib/base/time.ts";
+import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import { podRef } from "../../../lib/model/pod.ts";
 import { type Reaction, type Reactors, reactionsOf } from "./event-table.ts";
 import type { EventKind, KubeletEvent } from "./events.ts";
@@ -54,7 +55,7 @@ export class SyncLoop implements Component {
     this.#running = true;
     this.#lastTickAt = this.#o.clock.monotonic();
     this.#scheduleTick();
-    signal.addEventListener("abort", () => {
+    whenAborted(signal, () => {
       this.#running = false;
       this.#cancelTick?.();
       this.#ended.resolve();

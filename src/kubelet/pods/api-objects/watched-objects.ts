@@ -3,6 +3,7 @@ import { KubeletError } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { inRounds } from "../../../lib/base/rounds.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
+import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import { within } from "../../../lib/clients/kube/deadline.ts";
 import type { Change } from "../../../lib/clients/kube/store.ts";
 import { type ApiObject, notFound, notRegistered } from "./api-object.ts";
@@ -59,7 +60,7 @@ export class WatchedObjects implements ObjectStore {
   start(signal: AbortSignal): void {
     this.#state = "running";
     for (const entry of this.#entries.values()) this.#watch(entry);
-    signal.addEventListener("abort", () => this.#endAll(), { once: true });
+    whenAborted(signal, () => this.#endAll());
     const { clock } = this.#o;
     const round = async () => this.#endIdle();
     this.#idleLoop = inRounds(round, { clock, everyMs: lookForIdleMs, signal, onError: () => {} });

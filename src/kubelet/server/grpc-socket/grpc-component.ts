@@ -2,6 +2,7 @@ import type { Server } from "@grpc/grpc-js";
 import { type Component, type Health, healthy } from "../../../lib/base/component.ts";
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import { serveGrpc } from "./grpc-socket.ts";
 
 /** A gRPC service on a unix socket. Pods run without it: a socket that cannot be created ends nothing else. */
@@ -37,7 +38,6 @@ export abstract class GrpcComponent implements Component {
       this.#health = { ok: false, reason };
       this.#logger.error("Failed to serve gRPC endpoint", { ...fields, err: reason });
     }
-    if (signal.aborted) this.#ended.resolve();
-    else signal.addEventListener("abort", () => this.#ended.resolve(), { once: true });
+    whenAborted(signal, this.#ended.resolve);
   }
 }

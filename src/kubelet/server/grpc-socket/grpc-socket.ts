@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { Duplex } from "node:stream";
 import { type Server, ServerCredentials } from "@grpc/grpc-js";
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import { AuthorityFilter } from "./authority-filter.ts";
 
 /**
@@ -37,8 +38,7 @@ export async function serveGrpc(server: Server, socketPath: string, signal: Abor
     server.forceShutdown();
     for (const socket of sockets) socket.destroy();
   };
-  if (signal.aborted) stop();
-  else signal.addEventListener("abort", stop, { once: true });
+  whenAborted(signal, stop);
 }
 
 function filtered(socket: Socket): Duplex {

@@ -1,6 +1,7 @@
 import type { SecureContextOptions } from "node:tls";
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import { type TlsSettings, tlsOptions } from "./tls-options.ts";
 
 /** Something that may be replaced while the server runs. */
@@ -69,6 +70,6 @@ export class ServerContext {
       }
     };
     const ends = [this.#tls.certificate.onChange(renew), this.#tls.clientCa?.onChange(renew)];
-    signal.addEventListener("abort", () => ends.forEach((end) => void end?.()), { once: true });
+    whenAborted(signal, () => ends.forEach((end) => void end?.()));
   }
 }

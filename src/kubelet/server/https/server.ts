@@ -11,6 +11,7 @@ import { Http2Sessions } from "../../../lib/base/http2-sessions.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import { readInTurn } from "../../../lib/base/read-in-turn.ts";
+import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import { clientCaOf, type Gate, noteClientCa } from "../auth/node-access.ts";
 import { listen } from "../listen.ts";
 import type { Route } from "../route.ts";
@@ -144,8 +145,7 @@ export class AgentServer implements Component {
       logger.error("Server failed", { server: name, err: error.message });
     });
     const stop = () => void this.#stop(server);
-    if (signal.aborted) stop();
-    else signal.addEventListener("abort", stop, { once: true });
+    whenAborted(signal, stop);
   }
 
   #plain(): Server {

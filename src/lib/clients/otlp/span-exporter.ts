@@ -3,6 +3,7 @@ import type { Component } from "../../base/component.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { FinishedSpan } from "../../base/tracing/tracer.ts";
+import { whenAborted } from "../../base/when-aborted.ts";
 import type { Collector } from "./collector.ts";
 
 export interface SpanExporterOptions {
@@ -56,8 +57,7 @@ export class SpanExporter implements Component {
 
   async start(signal: AbortSignal): Promise<void> {
     const stop = () => void this.#flush();
-    if (signal.aborted) stop();
-    else signal.addEventListener("abort", stop, { once: true });
+    whenAborted(signal, stop);
   }
 
   add(span: FinishedSpan): void {
