@@ -48,7 +48,19 @@ export const pending = [
   "src/apiserver/protobuf",
   "src/kubelet/agent",
   "src/kubelet/pipeline",
-  "src/kubelet/pods",
+  "src/kubelet/pods/admission",
+  "src/kubelet/pods/api-objects",
+  "src/kubelet/pods/env-files",
+  "src/kubelet/pods/events",
+  "src/kubelet/pods/garbage",
+  "src/kubelet/pods/images",
+  "src/kubelet/pods/lifecycle",
+  "src/kubelet/pods/logs",
+  "src/kubelet/pods/mirror",
+  "src/kubelet/pods/network",
+  "src/kubelet/pods/probes",
+  "src/kubelet/pods/user-namespaces",
+  "src/kubelet/pods/volumes",
 ];
 
 /** Files whose subject is this list. */
