@@ -17,13 +17,13 @@ for (const [what, source, expected] of [
   ["a string", 'log("The agent said it");', [[1, '"said" in string']]],
   [
     "parts of a template, nested ones too",
-    "`a ${b ? `news ${c}` : { d }} told`",
+    `\`a \${b ? \`news \${c}\` : { d }} told\``,
     [
       [1, '"news" in string'],
       [1, '"told" in string'],
     ],
   ],
-  ["code inside of a template", "`${asked}`", [[1, '"asked" in identifier']]],
+  ["code inside of a template", `\`\${asked}\``, [[1, '"asked" in identifier']]],
   [
     "a string after a regular expression with quotes",
     'a.replace(/["`]/g, ""); b("told")',
@@ -51,7 +51,7 @@ test("splits identifiers as they are read", () => {
 });
 
 test("a source file falls into identifiers, comments, strings and regular expressions, whatever its braces", () => {
-  const source = "const a = `x${{ b: `y` }.b}z`; // end\nreturn /a/.test(a) ? 1 : 2;";
+  const source = `const a = \`x\${{ b: \`y\` }.b}z\`; // end\nreturn /a/.test(a) ? 1 : 2;`;
   assert.deepEqual(
     tokenize(source).map(({ kind, text }) => `${kind} ${text}`),
     [
