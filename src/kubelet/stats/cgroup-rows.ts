@@ -9,7 +9,7 @@ import { containerIdOf } from "./cgroup-sampler.ts";
 import type { Layer } from "./layers.ts";
 import type { StatsHost, StatsOptions } from "./options.ts";
 
-/** One cgroup, whose it is, and all that is counted for it. */
+/** One cgroup, its owner, and its counters. */
 export interface CgroupRow {
   /** Its path: "/kubepods/pod…/…". */
   readonly id: string;

@@ -12,7 +12,7 @@ import { newestContainer, type ObservedPod } from "../../state/observed-pods.ts"
 import { buildContainerConfig } from "./config/container-config.ts";
 import type {
   DeviceInit,
-  DnsAnswer,
+  DnsConfig,
   FileKey,
   FileKeyRef,
   MountInit,
@@ -65,7 +65,7 @@ export interface PodNames {
     pod: Pod,
     nodeIps: readonly string[],
   ): Promise<{
-    readonly config: DnsAnswer;
+    readonly config: DnsConfig;
     readonly notices: readonly { about: "pod" | "node"; reason: string; message: string }[];
   }>;
   /** As the kernel of the sandbox has it; "" for the node's own. */

@@ -1,7 +1,7 @@
 import { epochMs } from "../../../lib/base/time.ts";
 import type { CpuCount, MemoryCount } from "../../../lib/host/cgroups/usage.ts";
 import type { InterfaceCount } from "../../../lib/host/network-usage.ts";
-import type { ContainerRow } from "./container-row.ts";
+import type { CgroupRow } from "./cgroup-row.ts";
 import type { Family, Labels, MetricType } from "./exposition.ts";
 
 type Value = number | undefined;
@@ -11,12 +11,12 @@ interface Rule {
   readonly type: MetricType;
   /** False for what is no measurement of a moment. */
   readonly timed: boolean;
-  readonly values: (row: ContainerRow) => readonly (readonly [Labels, Value])[];
+  readonly values: (row: CgroupRow) => readonly (readonly [Labels, Value])[];
 }
 
 const seconds = (ns: number) => ns / 1e9;
 
-function rule(type: MetricType, name: string, help: string, of: (row: ContainerRow) => Value): Rule {
+function rule(type: MetricType, name: string, help: string, of: (row: CgroupRow) => Value): Rule {
   return { type, name: `container_${name}`, help, timed: true, values: (row) => [[{}, of(row)]] };
 }
 
@@ -39,7 +39,7 @@ function network(name: string, help: string, of: (count: InterfaceCount) => numb
 }
 
 /** What a container was given, not what it does. */
-function spec(name: string, help: string, of: (row: ContainerRow) => Value): Rule {
+function spec(name: string, help: string, of: (row: CgroupRow) => Value): Rule {
   return { ...rule("gauge", name, help, of), timed: false };
 }
 
@@ -180,12 +180,12 @@ function pressureRules(): Rule[] {
   );
 }
 
-export function labelsOf({ id, name, image, namespace, pod, container }: ContainerRow): Labels {
+export function labelsOf({ id, name, image, namespace, pod, container }: CgroupRow): Labels {
   return { id, name, image, namespace, pod, container };
 }
 
 /** The cAdvisor metrics of cgroups. Undefined rows: they could not be read. */
-export function containerFamilies(rows: readonly ContainerRow[] | undefined): Family[] {
+export function containerFamilies(rows: readonly CgroupRow[] | undefined): Family[] {
   const families = rules.map(({ name, help, type, timed, values }) => ({
     name,
     help,

@@ -4,7 +4,7 @@ import { wallTime } from "../../../lib/base/time.ts";
 import type { CgroupUsage } from "../../../lib/host/cgroups/usage.ts";
 import type { Summary } from "../../../lib/model/stats-summary.ts";
 import { healthSlis } from "../health-slis.ts";
-import type { ContainerRow } from "./container-row.ts";
+import type { CgroupRow } from "./cgroup-row.ts";
 import type { MetricsRoutesOptions } from "./routes.ts";
 
 const space = {
@@ -66,7 +66,7 @@ const network = [
   },
 ];
 
-const row: ContainerRow = {
+const row: CgroupRow = {
   id: "/kubepods/podu/c1",
   ...{ name: "c1", image: "image:1", namespace: "default", pod: "web", container: "c" },
   ...{ time: wallTime(1_700_000_000_000), startedAt: wallTime(1_600_000_000_000), usage },
@@ -77,7 +77,7 @@ const row: ContainerRow = {
 
 const noContainer = { name: "", image: "", namespace: "", pod: "", container: "" };
 
-export const fakeRows: readonly ContainerRow[] = [
+export const fakeRows: readonly CgroupRow[] = [
   { id: "/", ...noContainer, time: row.time, startedAt: wallTime(0), usage, network },
   row,
   { ...row, id: "/kubepods/podu/s1", name: "s1", container: "", network },

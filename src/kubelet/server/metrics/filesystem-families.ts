@@ -1,12 +1,12 @@
 import type { WallTime } from "../../../lib/base/time.ts";
 import type { BlockDevice } from "../../../lib/host/block-devices.ts";
 import type { FilesystemSpace } from "../../../lib/host/disk-usage.ts";
+import type { CgroupRow } from "./cgroup-row.ts";
 import { labelsOf } from "./container-families.ts";
-import type { ContainerRow } from "./container-row.ts";
 import type { Family, MetricType, Sample } from "./exposition.ts";
 
 /** A disk of the machine with a file system on it. */
-export interface DiskRow {
+export interface Disk {
   /** "/dev/vda1" */
   readonly device: string;
   readonly space: FilesystemSpace;
@@ -17,15 +17,15 @@ const machine = { id: "/", name: "", image: "", namespace: "", pod: "", containe
 
 /** Disks: those of the machine as a whole, and what each container does with them. */
 export function filesystemFamilies(
-  rows: readonly ContainerRow[],
-  disks: readonly DiskRow[],
+  rows: readonly CgroupRow[],
+  disks: readonly Disk[],
   deviceName: (device: string) => string,
   time: WallTime,
 ): Family[] {
-  const ofDisks = (of: (disk: DiskRow) => number | undefined): Sample[] =>
+  const ofDisks = (of: (disk: Disk) => number | undefined): Sample[] =>
     disks.flatMap((disk) => sampleOf({ ...machine, device: disk.device }, of(disk), time));
   const ofCounts = (of: (counts: BlockDevice) => number) => ofDisks(({ counts }) => counts && of(counts));
-  const ofLayers = (of: (layer: NonNullable<ContainerRow["layer"]>) => number): Sample[] =>
+  const ofLayers = (of: (layer: NonNullable<CgroupRow["layer"]>) => number): Sample[] =>
     rows.flatMap((row) =>
       row.layer ? sampleOf({ ...labelsOf(row), device: row.layer.device }, of(row.layer), row.time) : [],
     );

@@ -8,10 +8,10 @@ import type { ProcessUsage } from "../../../lib/host/process-usage.ts";
 import type { Summary } from "../../../lib/model/stats-summary.ts";
 import { replyText } from "../replies.ts";
 import type { Exchange, Route } from "../route.ts";
+import type { CgroupRow } from "./cgroup-row.ts";
 import { containerFamilies } from "./container-families.ts";
-import type { ContainerRow } from "./container-row.ts";
 import { exposition, type Family } from "./exposition.ts";
-import { type DiskRow, filesystemFamilies } from "./filesystem-families.ts";
+import { type Disk, filesystemFamilies } from "./filesystem-families.ts";
 import { type AgentInfo, infoFamilies } from "./info-families.ts";
 import { type MachineInfo, machineFamilies } from "./machine-families.ts";
 import { metaFamilies } from "./meta-families.ts";
@@ -35,10 +35,10 @@ export interface MetricsRoutesOptions {
     totals(): Promise<Summary>;
     /** All of a summary, with the same proviso. */
     storage(): Promise<Summary>;
-    containers(): Promise<readonly ContainerRow[]>;
+    containers(): Promise<readonly CgroupRow[]>;
   };
   readonly disks: () => Promise<{
-    readonly disks: readonly DiskRow[];
+    readonly disks: readonly Disk[];
     /** "8:0" as "/dev/sda". */
     deviceName(device: string): string;
   }>;

@@ -47,7 +47,7 @@ export interface RuntimeSettings {
   };
 }
 
-export interface DnsAnswer {
+export interface DnsConfig {
   readonly servers: readonly string[];
   readonly searches: readonly string[];
   readonly options: readonly string[];
@@ -66,7 +66,7 @@ interface PodContext {
 
 export interface SandboxContext extends PodContext {
   readonly attempt: number;
-  readonly dns: DnsAnswer;
+  readonly dns: DnsConfig;
   /** The kernel's host name for the pod; not used for pods on the host's network. */
   readonly hostname: string;
   readonly cgroupParent: string;

@@ -4,8 +4,8 @@ import type { FilesystemSpace } from "../../../lib/host/disk-usage.ts";
 import type { InterfaceCount } from "../../../lib/host/network-usage.ts";
 import type { TaskStates } from "../../../lib/host/task-states.ts";
 
-/** One cgroup, whose it is, and what is counted for it. */
-export interface ContainerRow {
+/** One cgroup, its owner, and its counters. */
+export interface CgroupRow {
   readonly id: string;
   /** The ID of the container or sandbox; "" if it is neither. */
   readonly name: string;
@@ -23,7 +23,7 @@ export interface ContainerRow {
   readonly openFiles?: number;
   readonly openSockets?: number;
   readonly openFilesLimit?: number;
-  /** What the container has written on the disk of images. */
+  /** The writable layer of the container. */
   readonly layer?: {
     readonly device: string;
     readonly usedBytes: number;
