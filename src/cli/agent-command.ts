@@ -1,7 +1,7 @@
 import { startAgent } from "../kubelet/agent/agent.ts";
 import { checkManifestsHandler } from "../kubelet/agent/applied-manifests.ts";
-import { joinedAccess } from "../kubelet/agent/cluster-credentials.ts";
-import { objectsOfTwoPlaces } from "../kubelet/agent/local-objects.ts";
+import { clusterAccessAsNode } from "../kubelet/agent/cluster-credentials.ts";
+import { conflictingObjectSources } from "../kubelet/agent/local-objects.ts";
 import { configuredTracing } from "../kubelet/agent/tracing.ts";
 import { loadProviders } from "../kubelet/pods/images/providers/load-providers.ts";
 import { systemClock } from "../lib/base/clock.ts";
@@ -30,7 +30,7 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
   const logger = createLogger(logging);
   logFaults(logger);
   for (const warning of warnings) logger.warn(warning);
-  if (flags.localObjects !== "" && flags.kubeconfig !== "") throw objectsOfTwoPlaces();
+  if (flags.localObjects !== "" && flags.kubeconfig !== "") throw conflictingObjectSources();
   if (flags.enableManifestsHandler) checkManifestsHandler(config);
   const credentialProviders = await configuredProviders(flags, gates);
   // Before anything is started: a signal that comes early must not be lost.
@@ -42,15 +42,15 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
   const nodeName = nodeNameOf(flags.hostnameOverride);
   const tracing = configuredTracing({ config, nodeName, version, clock: systemClock, logger });
   const common = { config, metrics, clock: systemClock, logger };
-  let cluster: Awaited<ReturnType<typeof joinedAccess>> | undefined;
+  let cluster: Awaited<ReturnType<typeof clusterAccessAsNode>> | undefined;
   try {
     if (flags.kubeconfig !== "")
-      cluster = await joinedAccess({
+      cluster = await clusterAccessAsNode({
         ...common,
         flags,
         kubeletVersion: version,
         tracer: tracing?.tracer,
-        onHopeless: hopeless.resolve,
+        onCertificateUnavailable: hopeless.resolve,
         signal: stopping.signal,
       });
   } catch (error) {
@@ -82,7 +82,7 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
     setVerbosity: (level) => {
       logging.verbosity = level;
     },
-    leavesApiPods: !cluster && flags.bootstrapKubeconfig !== "",
+    keepsApiPods: !cluster && flags.bootstrapKubeconfig !== "",
     serviceManager: serviceManager(process.env, process.pid, logger),
     stopping: stopping.signal,
   }).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-import { type Explanations, isMeant } from "../kubelet/agent/pod-explanations.ts";
+import { type Explanations, matchesPod } from "../kubelet/agent/pod-explanations.ts";
 import { KubeletError } from "../lib/base/errors.ts";
 import { findSocket, socketOptions, socketUsage } from "./agent-socket.ts";
 import { explanationLines } from "./explanation-lines.ts";
@@ -39,7 +39,7 @@ export async function explainCommand(args: readonly string[], out: NodeJS.Writab
   // What was found on no node is not known to any kubelet.
   const { unscheduledPods } = await import("./unscheduled-pods.ts");
   const unscheduled = (await unscheduledPods(socketPath)).filter(
-    (found) => pod === undefined || isMeant(pod, found, ""),
+    (found) => pod === undefined || matchesPod(pod, found, ""),
   );
   if (status === 404 && pod !== undefined && unscheduled.length === 0)
     throw new KubeletError(

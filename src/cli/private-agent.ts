@@ -75,8 +75,8 @@ export async function startPrivateAgent(
     // The root folder goes with the node; what was applied is there for the next start.
     appliedDir: node.files.applied,
     containerLogsDir: node.files.containerLogs,
-    makesCgroupRoot: true,
-    isOneMachine: true,
+    createsCgroupRoot: true,
+    isSingleNode: true,
     healthPort: 0,
     clock: systemClock,
     logger,

@@ -73,7 +73,7 @@ export async function runCommand(args: readonly string[], out: NodeJS.WriteStrea
     rootDir,
     hostnameOverride,
     nodeIp: nodeIP,
-    endsOrphans: false,
+    terminatesOrphans: false,
     sources,
     localObjects,
     clock: systemClock,
@@ -148,7 +148,7 @@ async function finish(
         if (!ended.has(pod.metadata.uid))
           out.write(`${pod.metadata.namespace}/${pod.metadata.name}: interrupted\n`);
     }
-    if (!keep) await agent.endPods({ graceSeconds: 2, withinMs: 30_000 });
+    if (!keep) await agent.terminatePods({ graceSeconds: 2, withinMs: 30_000 });
     return signal || [...ended.values()].some((row) => row.status?.phase === "Failed") ? 1 : 0;
   } finally {
     await agent.stop();

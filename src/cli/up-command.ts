@@ -121,7 +121,7 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
     out.write("\nStopping the pods …\n");
     // Before the pods: their termination would be reported to the API, and the next start would not run them again.
     await api?.stop();
-    await agent.endPods({ graceSeconds: terminationGraceSeconds, withinMs: 20_000 });
+    await agent.terminatePods({ graceSeconds: terminationGraceSeconds, withinMs: 20_000 });
     return 0;
   } catch (error) {
     if (aborted.signal.aborted) return 130;

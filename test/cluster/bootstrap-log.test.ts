@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { joinedAccess } from "../../src/kubelet/agent/cluster-credentials.ts";
+import { clusterAccessAsNode } from "../../src/kubelet/agent/cluster-credentials.ts";
 import type { NodeObject } from "../../src/kubelet/node/node-types.ts";
 import { createMetrics } from "../../src/lib/base/metrics.ts";
 import { holds } from "../e2e/holds.ts";
@@ -29,7 +29,7 @@ test("a first certificate is requested, not rotated; a refused request is made a
   const bootstrapKubeconfig = join(cluster.dir, "bootstrap");
   await api.allowJoining(bootstrapKubeconfig);
   const hopeless: string[] = [];
-  const access = await joinedAccess({
+  const access = await clusterAccessAsNode({
     flags: {
       bootstrapKubeconfig,
       kubeconfig: join(cluster.dir, "kubeconfig"),
@@ -39,7 +39,7 @@ test("a first certificate is requested, not rotated; a refused request is made a
     ...{ config, metrics, kubeletVersion: "v1.36.4", logger: log.logger },
     clock: hastyClock(20),
     signal: t.signal,
-    onHopeless: (reason) => hopeless.push(reason),
+    onCertificateUnavailable: (reason) => hopeless.push(reason),
   });
   t.after(() => access.close());
   await cluster.startAgent({ cluster: access, config, metrics, logger: log.logger });

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { connect, createServer } from "node:tls";
-import { joinedAccess } from "../../src/kubelet/agent/cluster-credentials.ts";
+import { clusterAccessAsNode } from "../../src/kubelet/agent/cluster-credentials.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";
 import { isAbort, messageOf } from "../../src/lib/base/errors.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
@@ -116,7 +116,7 @@ class CertifiedNode {
     const { certDir, kubeconfig, bootstrapKubeconfig } = this;
     const config = { ...this.cluster.config(), rotateCertificates: true, serverTLSBootstrap: true };
     const metrics = createMetrics();
-    const access = await joinedAccess({
+    const access = await clusterAccessAsNode({
       flags: { certDir, kubeconfig, bootstrapKubeconfig, hostnameOverride: nodeName },
       config,
       metrics,
@@ -124,7 +124,7 @@ class CertifiedNode {
       clock: systemClock,
       logger: silentLogger,
       signal: AbortSignal.timeout(10_000),
-      onHopeless: (reason) => this.failed.push(reason),
+      onCertificateUnavailable: (reason) => this.failed.push(reason),
       onAnswer: ({ method, path, status, failure }) => {
         this.answers++;
         // A node reads whether something exists, or just tries to create it.

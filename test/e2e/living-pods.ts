@@ -81,7 +81,7 @@ export async function startLivingAgent(
     gates: new FeatureGates({}),
     rootDir: node.rootDir,
     containerLogsDir: node.containerLogDir,
-    makesCgroupRoot: true,
+    createsCgroupRoot: true,
     healthPort: 0,
     sources: () => [source],
     clock: systemClock,
@@ -114,7 +114,7 @@ export class LivingAgent {
   }
 
   async stop(): Promise<void> {
-    await this.#agent.endPods({ graceSeconds: 1, withinMs: 30_000 });
+    await this.#agent.terminatePods({ graceSeconds: 1, withinMs: 30_000 });
     await this.#agent.stop();
   }
 }

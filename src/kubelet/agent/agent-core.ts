@@ -50,7 +50,7 @@ export interface AgentCore {
   /** Undefined for a node that is part of no cluster. */
   readonly view: ClusterView | undefined;
   /** The config maps and secrets that pods refer to: of the cluster, or of a folder; undefined if there is neither. */
-  readonly objects: ReferredObjects | undefined;
+  readonly objects: ReferencedObjects | undefined;
   /** To be started before the first pod is worked on. */
   readonly components: readonly Component[];
   readonly desired: DesiredPods;
@@ -65,12 +65,12 @@ export interface AgentCore {
   /** The node's addresses: those in the API once it is registered there. */
   readonly hostIps: () => readonly string[];
   /** Labels and taints of the node. */
-  readonly standing: ClusterView["standing"];
+  readonly labelsAndTaints: ClusterView["labelsAndTaints"];
   /** What only a cluster knows of pods; empty without one. */
-  readonly clusterAnswers: Partial<Pick<ClusterView, "runtimeClass" | "serviceEnv">>;
+  readonly clusterLookups: Partial<Pick<ClusterView, "runtimeClass" | "serviceEnv">>;
 }
 
-export type ReferredObjects = Pick<PodObjects, "register" | "unregister" | "get" | "find" | "onChange">;
+export type ReferencedObjects = Pick<PodObjects, "register" | "unregister" | "get" | "find" | "onChange">;
 
 export function agentCore(options: AgentOptions, node: Node): AgentCore {
   const { config, clock, logger, gates } = options;
@@ -134,7 +134,7 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
 
 type Surroundings = Pick<
   AgentCore,
-  "events" | "nodeEvents" | "objects" | "hostIps" | "standing" | "clusterAnswers"
+  "events" | "nodeEvents" | "objects" | "hostIps" | "labelsAndTaints" | "clusterLookups"
 >;
 
 /** What a node of a cluster knows from its API server. */
@@ -147,8 +147,8 @@ function inCluster(view: ClusterView, logger: Logger, node: Node): Surroundings 
       const known = view.hostIps();
       return known.length > 0 ? known : node.facts.hostIps;
     },
-    standing: () => view.standing(),
-    clusterAnswers: {
+    labelsAndTaints: () => view.labelsAndTaints(),
+    clusterLookups: {
       runtimeClass: (name) => view.runtimeClass(name),
       serviceEnv: (pod) => view.serviceEnv(pod),
     },
@@ -156,14 +156,14 @@ function inCluster(view: ClusterView, logger: Logger, node: Node): Surroundings 
 }
 
 /** The same of a node that is part of no cluster. */
-function alone(objects: ReferredObjects | undefined, logger: Logger, node: Node): Surroundings {
+function alone(objects: ReferencedObjects | undefined, logger: Logger, node: Node): Surroundings {
   return {
     events: loggedEvents(logger),
     nodeEvents: loggedNodeEvents(logger, node.name),
     objects,
     hostIps: () => node.facts.hostIps,
-    standing: () => ({ labels: node.configuration.settings.labels, taints: [] }),
-    clusterAnswers: {},
+    labelsAndTaints: () => ({ labels: node.configuration.settings.labels, taints: [] }),
+    clusterLookups: {},
   };
 }
 

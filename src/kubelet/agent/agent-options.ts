@@ -35,7 +35,7 @@ export interface AgentOptions {
   /** The cluster to be a node of; without it the agent runs its own pods only. */
   cluster?: ClusterOptions;
   /** True if the cluster is this machine alone, with an API of its own. */
-  isOneMachine?: boolean;
+  isSingleNode?: boolean;
   /** Where the certificate of the agent's own server is kept; absent: it has none. */
   certDir?: string;
   /** The agent's own API, at the configured address and port; it needs a certificate. */
@@ -57,7 +57,7 @@ export interface AgentOptions {
   /** Instead of those that the configuration names and of applied manifests. The cluster's pods come besides. */
   sources?: (nodeName: string) => PodSource[];
   /** True if the cgroup root is ours to make. */
-  makesCgroupRoot?: boolean;
+  createsCgroupRoot?: boolean;
   /** Which dead containers to keep; the last one of each name unless told. */
   deadContainers?: ContainerGcPolicy;
   /** How many sandboxes and containers are made at once; 0 for as many as suit the CPUs. */
@@ -65,9 +65,9 @@ export interface AgentOptions {
   /** Instead of the configured port for /healthz; 0 for any that is free. */
   healthPort?: number;
   /** False if others may run pods in the same runtime: what is not ours is then left alone. */
-  endsOrphans?: boolean;
+  terminatesOrphans?: boolean;
   /** True if an API server may want pods that we do not hear of: those that came from one are then left alone. */
-  leavesApiPods?: boolean;
+  keepsApiPods?: boolean;
   /** Of an agent of which something was made before; else they are made. */
   metrics?: Metrics;
   /** The same; else what the configuration says. */
@@ -93,7 +93,7 @@ export interface Agent {
   readonly servingCertificate: ServingCertificate | undefined;
   problems(): SourceProblem[];
   /** Ends all pods and removes what they left. Resolves when they are gone, or when it has taken too long. */
-  endPods(options: { graceSeconds: number; withinMs: number }): Promise<void>;
+  terminatePods(options: { graceSeconds: number; withinMs: number }): Promise<void>;
   /** Ends the agent. Pods run on. */
   stop(): Promise<void>;
 }

@@ -93,7 +93,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     const serve = [...(serving ? [serving] : []), ...endpoints.serving];
     const sockets = [podResources(core, pods.activePods), ...nodePods.components];
     const pipeline = [loop, pods.probes, workers, pleg, pods.eventStream, podConfig];
-    const cleanUp = [...collectors, ...(o.endsOrphans === false ? [] : [housekeeping])];
+    const cleanUp = [...collectors, ...(o.terminatesOrphans === false ? [] : [housekeeping])];
     // Whatever sends requests to the API server needs the credentials.
     for (const group of [first, cluster.credentials, [connection], before, serve, sockets, pipeline, cleanUp])
       for (const component of group) await lifecycle.start(component);
@@ -107,7 +107,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   }
   const stopWatchdog = watchdog(o.serviceManager, clock, () => loop.health().ok);
   o.serviceManager?.ready();
-  cluster.announce();
+  cluster.recordStartEvents();
   logger.info("Started kubelet", { node: node.name, cgroupVersion: node.facts.cgroupVersion });
   let stopping = false;
 
@@ -124,7 +124,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     },
     servingCertificate: serving,
     problems: () => sources.flatMap((source) => source.problems?.() ?? []),
-    async endPods({ graceSeconds, withinMs }) {
+    async terminatePods({ graceSeconds, withinMs }) {
       for (const { id } of [...workers.all()]) workers.terminate(id.uid, { removed: true, graceSeconds });
       await board.until(() => [...workers.all()].length === 0, withinMs);
     },

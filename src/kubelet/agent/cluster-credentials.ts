@@ -13,7 +13,7 @@ export interface ClusterCredentialsOptions extends ConnectionOptions {
   config: Pick<KubeletConfiguration, "rotateCertificates" | "kubeAPIQPS" | "kubeAPIBurst">;
   metrics: Metrics;
   /** There has been no certificate for long, and the API server gives none. A new start may find other credentials. */
-  onHopeless: (reason: string) => void;
+  onCertificateUnavailable: (reason: string) => void;
   /** Ends the wait for a first certificate. */
   signal: AbortSignal;
 }
@@ -22,10 +22,10 @@ export interface ClusterCredentialsOptions extends ConnectionOptions {
  * The way to the API server of the kubeconfig, as the node itself: by a certificate that it has, asks for with the bootstrap
  * kubeconfig, and has replaced in time. Without rotation a first certificate is waited for; with it nothing is.
  */
-export async function joinedAccess(
+export async function clusterAccessAsNode(
   options: ClusterCredentialsOptions,
 ): Promise<ClusterOptions & { close(): void }> {
-  const { flags, config, clock, logger, onHopeless } = options;
+  const { flags, config, clock, logger, onCertificateUnavailable } = options;
   const o = { ...options, outages: new OutageLog(logger, clock) };
   const { access, manager, close } = await clientCredentials({
     ...flags,
@@ -35,7 +35,7 @@ export async function joinedAccess(
     random: Math.random,
     ...{ clock, logger, metrics: o.metrics, signal: o.signal },
   });
-  const guard = manager && new CertificateGuard({ manager, clock, logger, onHopeless });
+  const guard = manager && new CertificateGuard({ manager, clock, logger, onCertificateUnavailable });
   const components = manager && guard ? [manager, guard] : [];
   const cluster = clusterAccess({ ...o, access, components, certificate: manager });
   return {

@@ -15,13 +15,13 @@ import { startupMetrics } from "../node/startup-metrics.ts";
 import type { Reactor } from "../pipeline/sync-loop/event-table.ts";
 import type { AgentCore } from "./agent-core.ts";
 import type { ClusterOptions, ClusterView } from "./cluster-view.ts";
-import { noDevices, readNodeSize } from "./node-size.ts";
+import { noDevices, readMachineSize } from "./machine-size.ts";
 
 export interface ClusterNode {
   readonly components: readonly Component[];
   readonly reactor: Reactor<"nodeStatus">;
   /** Tells users that the agent was started. */
-  announce(): void;
+  recordStartEvents(): void;
 }
 
 /** Images change seldom, and to list them is work for the runtime. */
@@ -84,7 +84,7 @@ export function clusterNode(
         if (spec) status.poke();
       },
     },
-    announce: () => record(nodeEvents, startEvents({ cgroupVersion: node.facts.cgroupVersion })),
+    recordStartEvents: () => record(nodeEvents, startEvents({ cgroupVersion: node.facts.cgroupVersion })),
   };
 }
 
@@ -100,7 +100,7 @@ function statusFacts(
   const addresses = addressFacts(core);
   return async () => ({
     ...configuration.facts,
-    machine: await readNodeSize({
+    machine: await readMachineSize({
       rootDir: options.rootDir,
       localStorage: configuration.facts.localStorage,
     }).catch((error: unknown) => {

@@ -134,7 +134,7 @@ export class ClusterView {
   }
 
   /** Labels and taints of the node; before it is registered, those that it will be registered with. */
-  standing(): { labels: Readonly<Record<string, string>>; taints: NodeSettings["taints"] } {
+  labelsAndTaints(): { labels: Readonly<Record<string, string>>; taints: NodeSettings["taints"] } {
     const { metadata, spec } = this.node() ?? initialNode(this.settings);
     return { labels: metadata.labels ?? {}, taints: spec.taints ?? [] };
   }

@@ -23,7 +23,7 @@ export interface Cluster {
   /** True if the API has the newest status of the pod; where there is no API, nothing is missing. */
   isWritten(uid: PodUid): boolean;
   /** Has users know that the agent was started. */
-  announce(): void;
+  recordStartEvents(): void;
 }
 
 /** A node that is part of no cluster. */
@@ -35,10 +35,10 @@ const noCluster: Cluster = {
   reactors: {},
   statusInApi: () => undefined,
   isWritten: () => true,
-  announce() {},
+  recordStartEvents() {},
 };
 
-export interface ClusterNeeds {
+export interface ClusterDependencies {
   readonly workers: PodWorkers;
   readonly statuses: StatusManager;
   readonly areSourcesReady: () => boolean;
@@ -50,7 +50,7 @@ export interface ClusterNeeds {
 }
 
 /** Makes the agent a node of its cluster, if it has one. */
-export function joinCluster(core: AgentCore, needs: ClusterNeeds): Cluster {
+export function joinCluster(core: AgentCore, needs: ClusterDependencies): Cluster {
   const { view, post } = core;
   const { cluster } = core.options;
   if (!view || !cluster) return noCluster;
@@ -70,6 +70,6 @@ export function joinCluster(core: AgentCore, needs: ClusterNeeds): Cluster {
     reactors: { ...pods.reactors, nodeStatus: node.reactor },
     statusInApi: (pod) => pods.statusInApi(pod),
     isWritten: (uid) => pods.isWritten(uid),
-    announce: () => node.announce(),
+    recordStartEvents: () => node.recordStartEvents(),
   };
 }

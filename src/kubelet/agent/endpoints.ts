@@ -11,7 +11,7 @@ import type { PodListeners } from "./pod-listeners.ts";
 import type { PodVolumes } from "./pod-volumes.ts";
 import type { ServingCertificate } from "./serving-certificate.ts";
 
-export interface Doors {
+export interface AgentEndpoints {
   /** Open before anything else: whoever looks after the agent can ask how far it is. */
   readonly first: readonly Component[];
   /** The node's own API. To be started in this order. */
@@ -37,7 +37,7 @@ export async function agentEndpoints(
     /** Routes by which pods are put here: at the socket always, at the port if the options say so. */
     readonly manifests: readonly Route[];
   },
-): Promise<Doors> {
+): Promise<AgentEndpoints> {
   const { options: o, config, logger, connection } = core;
   const { loop, pleg, components, board, certificate, manifests, ...shown } = parts;
   const { certificate: missingCertificate } = o.cluster ?? {};

@@ -4,7 +4,7 @@ import type { PodStatus } from "../../lib/model/pod.ts";
 import type { StepKind } from "../../lib/model/pod-step.ts";
 import { StepHistory } from "../pipeline/pod-workers/step-history.ts";
 import { explainPod, type PodFacts } from "./explain-pod.ts";
-import { isMeant } from "./pod-explanations.ts";
+import { matchesPod } from "./pod-explanations.ts";
 
 const now = Date.parse("2026-01-01T00:01:00Z");
 
@@ -16,7 +16,7 @@ function facts(step: StepKind, more: Partial<PodFacts> = {}): PodFacts {
     ...{ pod: undefined, endedByItself: false, kills: [] },
     ...{ history, status: { phase: "Pending" }, isReady: false, verdict: undefined, waiting: new Map() },
     blockedOn: { text: "x", since: now - 9000 },
-    ...{ troubles: [], running: [], volumes: [], unwrittenSince: undefined, now },
+    ...{ probeFailures: [], running: [], volumes: [], unwrittenSince: undefined, now },
     ...more,
   };
 }
@@ -30,18 +30,18 @@ const ended: PodStatus = {
     },
   ],
 };
-const trouble = { kind: "readiness", container: "a", text: "503", at: now - 2000, times: 3 };
+const probeFailure = { kind: "readiness", container: "a", text: "503", at: now - 2000, times: 3 };
 
 const table: [name: string, facts: PodFacts, details: string[], lastError: string | undefined][] = [
   [
     "a probe that fails",
-    facts("readiness", { troubles: [trouble] }),
+    facts("readiness", { probeFailures: [probeFailure] }),
     ["readiness probe of a failed 3 times in a row, last 2.0 s ago: 503"],
     "503",
   ],
   [
     "a probe that was not asked yet",
-    facts("startup", { troubles: [trouble] }),
+    facts("startup", { probeFailures: [probeFailure] }),
     [
       "startup probe of a has not failed yet, nor passed",
       "readiness probe of a failed 3 times in a row, last 2.0 s ago: 503",
@@ -125,4 +125,4 @@ for (const [wanted, meant] of [
   ["ns/", false],
   ["/web", false],
 ] as const)
-  test(`"${wanted}" means the pod: ${meant}`, () => assert.equal(isMeant(wanted, id, "node-a"), meant));
+  test(`"${wanted}" means the pod: ${meant}`, () => assert.equal(matchesPod(wanted, id, "node-a"), meant));

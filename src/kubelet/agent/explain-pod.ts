@@ -2,7 +2,7 @@ import type { Pod, PodStatus } from "../../lib/model/pod.ts";
 import type { StepKind, StepRecord } from "../../lib/model/pod-step.ts";
 import type { PodVerdict } from "../../lib/model/pod-verdict.ts";
 import type { PodHistory } from "../state/pod-life.ts";
-import { endText, lastEndOf, type ProbeKill, statusesOf } from "./container-end.ts";
+import { lastTermination, type ProbeKill, statusesOf, terminationText } from "./container-termination.ts";
 import { causeOf } from "./pod-cause.ts";
 
 /** What is known of a pod that bears on why it is not ready. */
@@ -21,7 +21,7 @@ export interface PodFacts {
   readonly endedByItself: boolean;
   /** By container, why it does not run. */
   readonly waiting: ReadonlyMap<string, { readonly reason: string; readonly message: string }>;
-  readonly troubles: readonly {
+  readonly probeFailures: readonly {
     readonly kind: string;
     readonly container: string;
     readonly text: string;
@@ -144,12 +144,14 @@ function detailsOf(facts: PodFacts, wait: PodExplanation["waitsFor"]): string[] 
   return lines;
 }
 
-function probeLines({ troubles, now }: PodFacts, wait: { step: string; container?: string }): string[] {
-  const lines = troubles.map(
+function probeLines({ probeFailures, now }: PodFacts, wait: { step: string; container?: string }): string[] {
+  const lines = probeFailures.map(
     ({ kind, container, text, at, times }) =>
       `${kind} probe of ${container} failed ${times === 1 ? "once" : `${times} times in a row`}, last ${seconds(now - at)} ago: ${text}`,
   );
-  const asked = troubles.some(({ kind, container }) => kind === wait.step && container === wait.container);
+  const asked = probeFailures.some(
+    ({ kind, container }) => kind === wait.step && container === wait.container,
+  );
   return asked ? lines : [`${wait.step} probe of ${wait.container} has not failed yet, nor passed`, ...lines];
 }
 
@@ -163,8 +165,8 @@ function failedAtOf({ status, verdict, endedByItself, history }: PodFacts): stri
 }
 
 function endLines({ status }: PodFacts, container: string | undefined): string[] {
-  const found = lastEndOf(status, container);
-  return found ? [`${container} ${endText(found.end)}; restarted ${found.restarts} times`] : [];
+  const found = lastTermination(status, container);
+  return found ? [`${container} ${terminationText(found.end)}; restarted ${found.restarts} times`] : [];
 }
 
 function stopLines({ running, now }: PodFacts): string[] {
@@ -182,14 +184,15 @@ function stopLines({ running, now }: PodFacts): string[] {
 }
 
 function lastErrorOf(facts: PodFacts, wait: PodExplanation["waitsFor"]): PodExplanation["lastError"] {
-  const { troubles, history } = facts;
+  const { probeFailures, history } = facts;
   if (wait?.step === "readiness" || wait?.step === "startup") {
-    const latest = [...troubles].sort((a, b) => b.at - a.at)[0];
+    const latest = [...probeFailures].sort((a, b) => b.at - a.at)[0];
     if (latest) return { text: latest.text, at: iso(latest.at) };
   }
   if (wait?.step === "backoff") {
-    const end = lastEndOf(facts.status, wait.container)?.end;
-    if (end?.finishedAt) return { text: `${wait.container} ${endText(end)}`, at: String(end.finishedAt) };
+    const end = lastTermination(facts.status, wait.container)?.end;
+    if (end?.finishedAt)
+      return { text: `${wait.container} ${terminationText(end)}`, at: String(end.finishedAt) };
   }
   const failed = history.records.findLast(({ error }) => error !== undefined);
   return failed?.error === undefined

@@ -25,7 +25,7 @@ import { Stats } from "../stats/stats.ts";
 import type { AgentCore } from "./agent-core.ts";
 import type { PodListeners } from "./pod-listeners.ts";
 import type { PodVolumes } from "./pod-volumes.ts";
-import { type ServingCertificate, shownFiles } from "./serving-certificate.ts";
+import { effectiveTlsFiles, type ServingCertificate } from "./serving-certificate.ts";
 import { systemCgroupPaths } from "./system-cgroups.ts";
 
 export interface ServerParts {
@@ -114,7 +114,7 @@ async function routes(core: AgentCore, parts: ServerParts): Promise<{ open: Rout
     statuses,
     checks: parts.checks,
     onChecked: parts.slis.observe,
-    configuration: () => encodeConfiguration({ ...config, ...shownFiles(config, options.certDir) }),
+    configuration: () => encodeConfiguration({ ...config, ...effectiveTlsFiles(config, options.certDir) }),
     flags: () => options.server?.flags ?? {},
     version: parts.version,
     startedAt: clock.wall(),

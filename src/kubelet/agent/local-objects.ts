@@ -11,12 +11,12 @@ export function localObjects({
   logger,
 }: AgentOptions): LocalObjects | undefined {
   if (dir === undefined) return undefined;
-  if (cluster) throw objectsOfTwoPlaces();
+  if (cluster) throw conflictingObjectSources();
   return new LocalObjects({ dir: resolve(dir), clock, logger });
 }
 
 /** The same object in two places would be two truths. */
-export function objectsOfTwoPlaces(): KubeletError {
+export function conflictingObjectSources(): KubeletError {
   return new KubeletError(
     "Config",
     "--local-objects is for a node without an API server; with --kubeconfig config maps and secrets are those of the cluster",

@@ -18,7 +18,7 @@ import { timedCgroups } from "../resources/cgroups/cgroup-times.ts";
 import { rootLimits } from "../resources/cgroups/limits.ts";
 import { createPodCgroups, type PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
 import type { AgentOptions } from "./agent-options.ts";
-import { noDevices, readNodeSize } from "./node-size.ts";
+import { noDevices, readMachineSize } from "./machine-size.ts";
 
 /** What the agent knows of the machine that it runs on. */
 export interface Node {
@@ -47,13 +47,13 @@ export async function readNode(o: AgentOptions): Promise<Node> {
       "this host has cgroup v1; set failCgroupV1: false to run on it all the same",
     );
   const driver = timedCgroups(cgroupDriver(layout, { clock }), o.metrics, clock);
-  if (o.makesCgroupRoot) await driver.create(config.cgroupRoot, {});
+  if (o.createsCgroupRoot) await driver.create(config.cgroupRoot, {});
   const settings = runtimeSettings(o, layout.version);
   const hugepageSizes = await readHugepageSizes();
   const configuration = configurationOf(o);
   const size = {
     ...configuration.facts,
-    machine: await readNodeSize({ rootDir: o.rootDir, localStorage: configuration.facts.localStorage }),
+    machine: await readMachineSize({ rootDir: o.rootDir, localStorage: configuration.facts.localStorage }),
     devices: noDevices,
   };
   return {

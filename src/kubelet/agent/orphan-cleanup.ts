@@ -7,7 +7,7 @@ import { createOrphanMetrics } from "../pipeline/sync-loop/orphan-metrics.ts";
 import type { VolumeManager } from "../pods/volumes/manager/volume-manager.ts";
 import type { PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
 import type { AgentCore } from "./agent-core.ts";
-import { garbage, standingOf } from "./garbage.ts";
+import { garbageCollectors, standingOf } from "./garbage-collection.ts";
 import { isFromApi } from "./other-pods.ts";
 
 /** How long the volumes of a pod that nobody wants may take to go before its folder is looked at again later. */
@@ -30,7 +30,7 @@ export function orphanCleanup(
 ): { housekeeping: Housekeeping; collectors: readonly Component[] } {
   const { options: o, config, clock, logger, metrics, cri, desired, observed } = core;
   const { workers, files, cgroups, volumes, records, userNamespaces, mayJudge, refresh } = parts;
-  const mayEnd = (uid: PodUid) => !o.leavesApiPods || !isFromApi(observed.get(uid));
+  const mayEnd = (uid: PodUid) => !o.keepsApiPods || !isFromApi(observed.get(uid));
   const housekeeping = new Housekeeping({
     clock,
     logger,
@@ -38,7 +38,7 @@ export function orphanCleanup(
     isKnown: (uid) => desired.get(uid) !== undefined || workers.get(uid) !== undefined,
     inRuntime: () => observed.all(),
     mayEnd,
-    removesOrphans: !o.leavesApiPods,
+    removesOrphans: !o.keepsApiPods,
     onOrphan: (pod) => core.post({ kind: "orphan-found", uid: pod.uid, pod }),
     files: {
       known: () => files.known(),
@@ -53,7 +53,7 @@ export function orphanCleanup(
     records,
     metrics: createOrphanMetrics(metrics),
   });
-  const { components } = garbage({
+  const { components } = garbageCollectors({
     config,
     deadContainers: o.deadContainers,
     cri,
@@ -62,7 +62,7 @@ export function orphanCleanup(
       standingOf({
         worker: workers.get(uid),
         isWanted: desired.get(uid) !== undefined,
-        mayEnd: o.endsOrphans !== false && mayJudge() && mayEnd(uid),
+        mayEnd: o.terminatesOrphans !== false && mayJudge() && mayEnd(uid),
       }),
     dropLogs: (pod, container) => files.dropLogs(pod, container),
     refresh,

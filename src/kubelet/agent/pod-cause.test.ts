@@ -4,7 +4,7 @@ import { aContainer, aPod } from "../../../test/builders/pods.ts";
 import type { ContainerStatus, PodStatus } from "../../lib/model/pod.ts";
 import type { StepKind } from "../../lib/model/pod-step.ts";
 import { StepHistory } from "../pipeline/pod-workers/step-history.ts";
-import type { Terminated } from "./container-end.ts";
+import type { Terminated } from "./container-termination.ts";
 import { explainPod, type PodFacts } from "./explain-pod.ts";
 
 const now = Date.parse("2026-01-01T01:00:00Z");
@@ -32,7 +32,7 @@ function facts(steps: readonly Past[], more: Partial<PodFacts> = {}): PodFacts {
     ...{
       endedByItself: false,
       kills: [],
-      troubles: [],
+      probeFailures: [],
       running: [],
       volumes: [],
       unwrittenSince: undefined,
@@ -68,7 +68,7 @@ const verdict = {
   detail: "disk=ssd",
 };
 const kill = { kind: "liveness", container: "a", id: "id1", text: "no heartbeat\n", at: now, times: 3 };
-const trouble = { kind: "readiness", container: "a", text: "503", at: now, times: 2 };
+const probeFailure = { kind: "readiness", container: "a", text: "503", at: now, times: 2 };
 const hook = { kind: "hook", container: "a", error: "no registry", atS: 15 } as const;
 
 const table: [rule: string, facts: PodFacts, cause: string | null][] = [
@@ -160,12 +160,14 @@ const table: [rule: string, facts: PodFacts, cause: string | null][] = [
   ],
   [
     "a probe that fails, and its answer",
-    facts([{ kind: "readiness", container: "a" }], { troubles: [trouble] }),
+    facts([{ kind: "readiness", container: "a" }], { probeFailures: [probeFailure] }),
     "readiness probe of container a failed 2 times in a row: 503",
   ],
   [
     "a probe that has no answer yet",
-    facts([{ kind: "readiness", text: "waiting for the probe", container: "b" }], { troubles: [trouble] }),
+    facts([{ kind: "readiness", text: "waiting for the probe", container: "b" }], {
+      probeFailures: [probeFailure],
+    }),
     "waiting for the probe",
   ],
   [

@@ -1,6 +1,13 @@
 import type { PodStatus } from "../../lib/model/pod.ts";
 import type { StepKind, StepRecord } from "../../lib/model/pod-step.ts";
-import { type ContainerEnd, endCause, endOf, lastEndOf, statusesOf, titleOf } from "./container-end.ts";
+import {
+  type ContainerTermination,
+  lastTermination,
+  statusesOf,
+  terminationCause,
+  terminationOf,
+  titleOf,
+} from "./container-termination.ts";
 import type { PodExplanation, PodFacts } from "./explain-pod.ts";
 
 type Wait = NonNullable<PodExplanation["waitsFor"]>;
@@ -34,7 +41,7 @@ function verdictCause({ verdict, status, pod }: PodFacts): string | undefined {
 
 function failedCause(facts: PodFacts): string | null {
   const { status } = facts;
-  const ends = statusesOf(status).flatMap((s) => (s.state?.terminated ? (endOf(s) ?? []) : []));
+  const ends = statusesOf(status).flatMap((s) => (s.state?.terminated ? (terminationOf(s) ?? []) : []));
   // The first to fail is what the others were ended for.
   const [first] = ends
     .filter(({ end }) => end.exitCode !== 0)
@@ -46,7 +53,7 @@ function failedCause(facts: PodFacts): string | null {
 function waitCause(facts: PodFacts, wait: Wait): string | undefined {
   switch (wait.step) {
     case "backoff": {
-      const ended = lastEndOf(facts.status, wait.container);
+      const ended = lastTermination(facts.status, wait.container);
       return ended && endedBecause(facts, ended);
     }
     case "startup":
@@ -59,8 +66,10 @@ function waitCause(facts: PodFacts, wait: Wait): string | undefined {
   }
 }
 
-function probeCause({ pod, troubles }: PodFacts, wait: Wait): string | undefined {
-  const found = troubles.find(({ kind, container }) => kind === wait.step && container === wait.container);
+function probeCause({ pod, probeFailures }: PodFacts, wait: Wait): string | undefined {
+  const found = probeFailures.find(
+    ({ kind, container }) => kind === wait.step && container === wait.container,
+  );
   if (!found) return undefined;
   const often = found.times === 1 ? "" : ` ${found.times} times in a row`;
   return `${wait.step} probe of ${titleOf(pod, found.container)} failed${often}: ${found.text.trim()}`;
@@ -97,17 +106,21 @@ function unreadyCause(facts: PodFacts): string | undefined {
   const { status, phase } = facts;
   if (phase !== "syncing" || status === undefined) return undefined;
   const ended = statusesOf(status).find(({ state }) => state?.terminated && state.terminated.exitCode !== 0);
-  const end = ended && endOf(ended);
+  const end = ended && terminationOf(ended);
   if (end) return endedBecause(facts, end);
   return conditionText(status, "Ready") ?? conditionText(status, "Initialized");
 }
 
-function endedBecause({ pod, kills, history }: PodFacts, ended: ContainerEnd): string {
-  return hookCause(history.records, ended, pod) ?? endCause(ended, pod, kills);
+function endedBecause({ pod, kills, history }: PodFacts, ended: ContainerTermination): string {
+  return hookCause(history.records, ended, pod) ?? terminationCause(ended, pod, kills);
 }
 
 /** A container whose postStart hook fails is killed: its own exit code says nothing. */
-function hookCause(records: readonly StepRecord[], { container, end }: ContainerEnd, pod: PodFacts["pod"]) {
+function hookCause(
+  records: readonly StepRecord[],
+  { container, end }: ContainerTermination,
+  pod: PodFacts["pod"],
+) {
   // Times of the status have no fractions of a second.
   const [from, to] = [Date.parse(String(end.startedAt)), Date.parse(String(end.finishedAt)) + 1000];
   const hook = records.findLast(
@@ -127,7 +140,7 @@ function unstableCause(facts: PodFacts): string | undefined {
   const { status, now, phase } = facts;
   if (phase !== "syncing") return undefined;
   const newest = statusesOf(status)
-    .flatMap((s) => endOf(s) ?? [])
+    .flatMap((s) => terminationOf(s) ?? [])
     .filter(({ end }) => now - Date.parse(String(end.finishedAt)) < unstableMs)
     .sort((a, b) => Date.parse(String(b.end.finishedAt)) - Date.parse(String(a.end.finishedAt)))
     .find((ended) => isFailure(facts, ended));
@@ -135,7 +148,7 @@ function unstableCause(facts: PodFacts): string | undefined {
 }
 
 /** One that was killed may still have ended well. */
-function isFailure({ kills, history, pod }: PodFacts, ended: ContainerEnd): boolean {
+function isFailure({ kills, history, pod }: PodFacts, ended: ContainerTermination): boolean {
   const { exitCode, containerID } = ended.end;
   return (
     exitCode !== 0 ||

@@ -8,9 +8,9 @@ import type { Wanted } from "../server/explained.ts";
 import { type ObservedPod, runningContainers } from "../state/observed-pods.ts";
 import type { PodLife } from "../state/pod-life.ts";
 import type { ProbeResultChange } from "../state/probe-results.ts";
-import type { ProbeKill } from "./container-end.ts";
-import { EndedPods, listedMs } from "./ended-pods.ts";
+import type { ProbeKill } from "./container-termination.ts";
 import { explainPod, type PodExplanation, type PodFacts } from "./explain-pod.ts";
+import { FailedPods, listedMs } from "./failed-pods.ts";
 
 export interface PodExplanationsOptions {
   readonly nodeName: string;
@@ -40,7 +40,7 @@ const mostKills = 16;
  */
 export class PodExplanations {
   readonly #o: PodExplanationsOptions;
-  readonly #ended = new EndedPods();
+  readonly #ended = new FailedPods();
   readonly #kills = new Map<PodUid, ProbeKill[]>();
 
   constructor(options: PodExplanationsOptions) {
@@ -51,11 +51,11 @@ export class PodExplanations {
   probed({ uid, kind, id, outcome }: ProbeResultChange): void {
     if (outcome !== "failure" || kind === "readiness") return;
     const container = this.#o.observed.get(uid)?.containers.find((c) => c.id === id)?.name;
-    const trouble = this.#troubles(uid).find(
+    const failure = this.#probeFailures(uid).find(
       (t) => t.kind === kind && (container === undefined || t.container === container),
     );
-    if (!trouble) return;
-    this.#kills.set(uid, [...(this.#kills.get(uid) ?? []), { ...trouble, id }].slice(-mostKills));
+    if (!failure) return;
+    this.#kills.set(uid, [...(this.#kills.get(uid) ?? []), { ...failure, id }].slice(-mostKills));
   }
 
   /** Nothing of the pod is left: if it failed, it is explained for a while longer. To be called before its status is forgotten. */
@@ -72,7 +72,7 @@ export class PodExplanations {
     const known = workers.map((worker) => ({ worker, ...worker.id }));
     const ended = this.#ended.all(clock.wall()).map((explanation) => ({ explanation, ...explanation }));
     const meant = [...known, ...ended].filter(
-      (pod) => !("pod" in wanted) || isMeant(wanted.pod, pod, nodeName),
+      (pod) => !("pod" in wanted) || matchesPod(wanted.pod, pod, nodeName),
     );
     if ("pod" in wanted && meant.length === 0) return undefined;
     const pods = meant.flatMap((pod) => {
@@ -112,7 +112,7 @@ export class PodExplanations {
       ...{ id, pod, phase, blockedOn, history, verdict, waiting, status, endedByItself },
       source: pod ? sourceOf(pod) : "none",
       isReady: isReady(worker, status),
-      troubles: this.#troubles(uid),
+      probeFailures: this.#probeFailures(uid),
       kills: this.#kills.get(uid) ?? [],
       running: runningContainers(observed.get(uid)).map((container) => {
         const stop = stops.find((s) => s.id === container.id);
@@ -125,8 +125,8 @@ export class PodExplanations {
     };
   }
 
-  #troubles(uid: PodUid): PodFacts["troubles"] {
-    return this.#o.probes.troubles(uid).map((trouble) => ({ ...trouble, at: epochMs(trouble.at) }));
+  #probeFailures(uid: PodUid): PodFacts["probeFailures"] {
+    return this.#o.probes.troubles(uid).map((failure) => ({ ...failure, at: epochMs(failure.at) }));
   }
 
   #unwrittenSince({ id, pod, phase, removed, history }: PodLife): number | undefined {
@@ -150,7 +150,7 @@ function compare(a: string, b: string): number {
 }
 
 /** A static pod is known by the name in its manifest, and by that with the node's name behind it. */
-export function isMeant(
+export function matchesPod(
   wanted: string,
   id: { readonly namespace: string; readonly name: string; readonly uid: string },
   nodeName: string,

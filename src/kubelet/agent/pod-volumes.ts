@@ -147,7 +147,7 @@ export function podVolumes(
     }),
     ...(view && {
       refusedByAffinity: (affinity) =>
-        refusedBy(affinity, { name: node.name, labels: view.standing().labels }),
+        refusedBy(affinity, { name: node.name, labels: view.labelsAndTaints().labels }),
     }),
     plugins,
   });

@@ -41,7 +41,7 @@ export function podWork(
     networkHealth: () => (connection.state.kind === "unknown" ? healthy : connection.networkHealth()),
     admit: podAdmission({
       nodeName: node.name,
-      standing: core.standing,
+      labelsAndTaints: core.labelsAndTaints,
       allocatable: node.facts.allocatable,
       cpus: node.cpus,
       maxPods: config.maxPods,

@@ -5,7 +5,7 @@ import type { Housekeeping } from "../pipeline/sync-loop/housekeeping.ts";
 import type { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
 import { applyToDesired, applyToWorkers } from "../pipeline/sync-loop/pod-dispatch.ts";
 import type { AgentCore } from "./agent-core.ts";
-import { warnOfIdleFields } from "./not-acted-on.ts";
+import { warnAboutIgnoredFields } from "./ignored-fields.ts";
 import type { PodListeners } from "./pod-listeners.ts";
 import type { PodParts } from "./pod-parts.ts";
 
@@ -38,9 +38,9 @@ export function podReactors(
   return {
     volumes,
     plugins,
-    idleFields: {
+    ignoredFields: {
       "pods-changed": ({ change: { op, pods: changed } }) => {
-        if (op === "ADD") for (const pod of changed) warnOfIdleFields(pod, parts.hasApi, logger);
+        if (op === "ADD") for (const pod of changed) warnAboutIgnoredFields(pod, parts.hasApi, logger);
       },
     },
     desiredPods: { "pods-changed": ({ change }) => applyToDesired(change, desired) },

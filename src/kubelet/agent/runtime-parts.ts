@@ -85,7 +85,7 @@ export function podRuntime(
     clusterDns: config.clusterDNS,
     clusterDomain: config.clusterDomain,
     // One machine has no cluster DNS to miss, unless a pod relies on one.
-    reportsMissingDns: (pod) => (o.cluster !== undefined && !o.isOneMachine) || hasChosenDnsPolicy(pod),
+    reportsMissingDns: (pod) => (o.cluster !== undefined && !o.isSingleNode) || hasChosenDnsPolicy(pod),
     resolvConf: config.resolvConf ?? "",
     cgroupParentOf: (pod) => cgroups.parentFor(pod),
     events,
@@ -93,7 +93,7 @@ export function podRuntime(
     nodeEvents: core.nodeEvents,
     userNamespaces,
     runtimeHandlers: () => core.features.handlers(),
-    ...core.clusterAnswers,
+    ...core.clusterLookups,
     ...(objects && { objects }),
     volumes,
     volumeDir: (pod, name) => volumes.pathOf(pod.metadata.uid, name),

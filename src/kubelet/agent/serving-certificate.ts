@@ -66,7 +66,7 @@ function certificateOfFiles(core: AgentCore, certFile: string, keyFile: string) 
 }
 
 /** As they are shown to others: those that the agent signs itself are files, too. */
-export function shownFiles(
+export function effectiveTlsFiles(
   { tlsCertFile, tlsPrivateKeyFile, serverTLSBootstrap }: KubeletConfiguration,
   certDir: string | undefined,
 ): Pick<KubeletConfiguration, "tlsCertFile" | "tlsPrivateKeyFile"> {

@@ -9,7 +9,7 @@ export interface GuardOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Called once. A kubelet ends itself here, with status 1. */
-  readonly onHopeless: (reason: string) => void;
+  readonly onCertificateUnavailable: (reason: string) => void;
 }
 
 const lookEveryMs = 10_000;
@@ -43,7 +43,7 @@ export class CertificateGuard implements Component {
 
   /** Rounds are counted, not the time of the clock: a clock that jumps must not end an agent. */
   #look(): void {
-    const { manager, logger, onHopeless } = this.#o;
+    const { manager, logger, onCertificateUnavailable } = this.#o;
     if (manager.current() !== undefined) {
       this.#withoutMs = 0;
       return;
@@ -52,7 +52,7 @@ export class CertificateGuard implements Component {
     if (this.#withoutMs <= hopelessAfterMs || this.#logged) return;
     if (manager.serverAnswered) {
       this.#logged = true;
-      onHopeless("No valid client certificate is found and the server is responsive");
+      onCertificateUnavailable("No valid client certificate is found and the server is responsive");
       return;
     }
     logger.error(

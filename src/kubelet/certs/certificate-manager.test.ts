@@ -315,8 +315,8 @@ for (const [what, fate, expected] of [
     signer.fate = () => fate;
     const manager = client();
     const reasons: string[] = [];
-    const onHopeless = (reason: string) => reasons.push(reason);
-    const guard = new CertificateGuard({ manager, clock, logger: silentLogger, onHopeless });
+    const onCertificateUnavailable = (reason: string) => reasons.push(reason);
+    const guard = new CertificateGuard({ manager, clock, logger: silentLogger, onCertificateUnavailable });
     await manager.start(stop.signal);
     await guard.start(stop.signal);
     await clock.advance(290_000);

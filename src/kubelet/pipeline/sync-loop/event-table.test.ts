@@ -10,7 +10,7 @@ import { SyncLoop } from "./sync-loop.ts";
 
 /** Who reacts to each kind, in this order. A change here changes what users see: of statuses, of deletions, of restarts. */
 const expected: Record<EventKind, string> = {
-  "pods-changed": "idleFields desiredPods workers podsApi initialSync",
+  "pods-changed": "ignoredFields desiredPods workers podsApi initialSync",
   "source-synced": "housekeeping",
   "runtime-observed": "logFollowers probes status board workers",
   "runtime-synced": "initialSync probeMemory status volumes housekeeping workers",

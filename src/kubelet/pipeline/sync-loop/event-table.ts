@@ -6,7 +6,7 @@ import type { EventKind, EventOf } from "./events.ts";
  * before. A reactor that does not exist (`statusWriter` without a cluster) is left out of its rows.
  */
 export const eventTable = {
-  "pods-changed": ["idleFields", "desiredPods", "workers", "podsApi", "initialSync"],
+  "pods-changed": ["ignoredFields", "desiredPods", "workers", "podsApi", "initialSync"],
   "source-synced": ["housekeeping"],
 
   // Probes come before the status: what was known of a container before this agent counts from the first status on.

@@ -54,7 +54,7 @@ test("podsPerCore and maxPods: the smaller counts", () => {
 });
 
 test("a node has the labels that every node has, and those it was given", () => {
-  const admit = podAdmission({ ...options, standing: () => ({ labels: { zone: "a" }, taints: [] }) });
+  const admit = podAdmission({ ...options, labelsAndTaints: () => ({ labels: { zone: "a" }, taints: [] }) });
   const nodeSelector = { "kubernetes.io/os": "linux", "kubernetes.io/hostname": "n1", zone: "a" };
   assert.equal(admit(fromApi("c", "0", { nodeSelector })), undefined);
   assert.equal(admit(fromApi("c", "0", { nodeSelector: { zone: "b" } }))?.reason, "NodeAffinity");

@@ -8,7 +8,7 @@ import { safeSysctls, sysctlAllowlist } from "./sysctls.ts";
 export interface PodAdmissionOptions {
   nodeName: string;
   /** Labels besides those that every node has, and taints, as they are now. */
-  standing?: () => { labels: Readonly<Record<string, string>>; taints: AdmissionContext["taints"] };
+  labelsAndTaints?: () => { labels: Readonly<Record<string, string>>; taints: AdmissionContext["taints"] };
   allocatable: Readonly<Record<string, string>>;
   cpus: number;
   maxPods: number;
@@ -38,7 +38,7 @@ export function podAdmission(o: PodAdmissionOptions): (pod: Pod) => PodVerdict |
       .activePods()
       .filter(({ metadata: { uid } }) => uid !== pod.metadata.uid && (letIn.has(uid) || o.runs(uid)));
     letIn = new Set(others.map((other) => other.metadata.uid));
-    const { labels, taints } = o.standing?.() ?? { labels: {}, taints: [] };
+    const { labels, taints } = o.labelsAndTaints?.() ?? { labels: {}, taints: [] };
     const verdict = admitPod(pod, {
       node: { name: o.nodeName, labels: { ...labelsOfEveryNode(o.nodeName), ...labels } },
       taints,

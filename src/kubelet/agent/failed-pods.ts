@@ -6,7 +6,7 @@ export const listedMs = 3_600_000;
 const mostPods = 100;
 
 /** Explanations of pods that failed and are gone: for an hour, and of the last so many. */
-export class EndedPods {
+export class FailedPods {
   #pods: PodExplanation[] = [];
 
   remember(explanation: PodExplanation, now: WallTime): void {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { wallTime } from "../../lib/base/time.ts";
-import { EndedPods } from "./ended-pods.ts";
 import type { PodExplanation } from "./explain-pod.ts";
+import { FailedPods } from "./failed-pods.ts";
 
 const hour = 3_600_000;
 const failed = (name: string, at: number): PodExplanation => ({
@@ -10,10 +10,10 @@ const failed = (name: string, at: number): PodExplanation => ({
   ...{ seenAt: "", cause: "c", failedAt: new Date(at).toISOString(), waitsFor: null, details: [] },
   ...{ lastError: null, start: null, history: [], dropped: 0 },
 });
-const names = (pods: EndedPods, now: number) => pods.all(wallTime(now)).map(({ name }) => name);
+const names = (pods: FailedPods, now: number) => pods.all(wallTime(now)).map(({ name }) => name);
 
 test("pods are kept until an hour after they failed, however long ago they went", () => {
-  const pods = new EndedPods();
+  const pods = new FailedPods();
   pods.remember(failed("a", 0), wallTime(1000));
   pods.remember(failed("b", 2000), wallTime(hour - 1));
   assert.deepEqual(names(pods, hour - 1), ["a", "b"]);
@@ -22,14 +22,14 @@ test("pods are kept until an hour after they failed, however long ago they went"
 });
 
 test("not more than a hundred are kept, the newest", () => {
-  const pods = new EndedPods();
+  const pods = new FailedPods();
   for (let i = 0; i < 103; i++) pods.remember(failed(`p${i}`, i), wallTime(i));
   assert.equal(pods.all(wallTime(200)).length, 100);
   assert.equal(pods.all(wallTime(200))[0]?.name, "p3");
 });
 
 test("it is noted when a pod went, and that it waits for nothing", () => {
-  const pods = new EndedPods();
+  const pods = new FailedPods();
   const waitsFor = { step: "status" as const, text: "x", since: "" };
   pods.remember({ ...failed("a", 0), waitsFor }, wallTime(5000));
   const [pod] = pods.all(wallTime(5000));

@@ -14,7 +14,7 @@ import { ImageGc } from "../pods/garbage/image-gc.ts";
 import { LogRotation } from "../pods/logs/log-rotation.ts";
 import type { ObservedPods } from "../state/observed-pods.ts";
 
-export interface GarbageParts {
+export interface GarbageCollectionOptions {
   config: KubeletConfiguration;
   deadContainers?: ContainerGcPolicy;
   cri: CriClient;
@@ -29,7 +29,7 @@ export interface GarbageParts {
   tracer?: Tracer | undefined;
 }
 
-export interface Garbage {
+export interface GarbageCollectors {
   containers: ContainerGc;
   images: ImageGc;
   logs: LogRotation;
@@ -53,7 +53,7 @@ export function standingOf(pod: {
 const defaultDeadContainers: ContainerGcPolicy = { minAgeMs: 0, maxPerContainer: 1, maxContainers: -1 };
 
 /** What keeps the node's disk from filling up with what has been. */
-export function garbage(parts: GarbageParts): Garbage {
+export function garbageCollectors(parts: GarbageCollectionOptions): GarbageCollectors {
   const { config, cri, observed, clock, logger, events, metrics, tracer } = parts;
   const containers = new ContainerGc({
     runtime: cri,

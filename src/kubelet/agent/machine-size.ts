@@ -6,7 +6,7 @@ import { readMachineFacts } from "../../lib/host/node-facts.ts";
 import type { DeviceResources, MachineSize } from "../node/capacity.ts";
 
 /** What the machine has for pods and all else. */
-export async function readNodeSize(o: { rootDir: string; localStorage: boolean }): Promise<MachineSize> {
+export async function readMachineSize(o: { rootDir: string; localStorage: boolean }): Promise<MachineSize> {
   const { cpus, memoryBytes } = await readMachineFacts();
   return {
     cpus,

@@ -14,7 +14,7 @@ export interface ProbeKill {
 export type Terminated = NonNullable<NonNullable<ContainerStatus["state"]>["terminated"]>;
 
 /** How a container ended the last time. */
-export interface ContainerEnd {
+export interface ContainerTermination {
   readonly container: string;
   readonly restarts: number;
   readonly end: Terminated;
@@ -27,15 +27,20 @@ export function statusesOf(status: PodStatus | undefined): ContainerStatus[] {
   return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
 }
 
-export function lastEndOf(
+export function lastTermination(
   status: PodStatus | undefined,
   container: string | undefined,
-): ContainerEnd | undefined {
+): ContainerTermination | undefined {
   const found = statusesOf(status).find(({ name }) => name === container);
-  return found && endOf(found);
+  return found && terminationOf(found);
 }
 
-export function endOf({ name, restartCount, state, lastState }: ContainerStatus): ContainerEnd | undefined {
+export function terminationOf({
+  name,
+  restartCount,
+  state,
+  lastState,
+}: ContainerStatus): ContainerTermination | undefined {
   const end = state?.terminated ?? lastState?.terminated;
   return end && { container: name, restarts: restartCount, end };
 }
@@ -48,14 +53,14 @@ export function titleOf(pod: Pod | undefined, name: string): string {
 }
 
 /** "ended with exit code 3 (Error): database is locked" */
-export function endText({ exitCode, reason, message }: Terminated): string {
+export function terminationText({ exitCode, reason, message }: Terminated): string {
   const text = message ? `: ${message.trim().slice(0, longestMessage)}` : "";
   return `ended with exit code ${exitCode} (${reason ?? "unknown"})${text}`;
 }
 
 /** Why a container ended: a probe that had it killed and the memory limit that it met are named. */
-export function endCause(
-  { container, end, restarts }: ContainerEnd,
+export function terminationCause(
+  { container, end, restarts }: ContainerTermination,
   pod: Pod | undefined,
   kills: readonly ProbeKill[],
 ): string {
@@ -67,7 +72,7 @@ export function endCause(
     return `${title} was killed because its ${kill.kind} probe failed${often}: ${kill.text.trim()}${again}`;
   }
   const limit = end.reason === "OOMKilled" ? memoryLimit(pod, container) : undefined;
-  return `${title} ${endText(end)}${limit === undefined ? "" : `, ${limit}`}${again}`;
+  return `${title} ${terminationText(end)}${limit === undefined ? "" : `, ${limit}`}${again}`;
 }
 
 function times(n: number): string {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PodStanding } from "../pods/garbage/container-plan.ts";
-import { standingOf } from "./garbage.ts";
+import { standingOf } from "./garbage-collection.ts";
 
 const table: [rule: string, phase: string | undefined, isWanted: boolean, mayEnd: boolean, PodStanding][] = [
   ["its worker runs it", "syncing", true, true, "live"],
