@@ -22,7 +22,7 @@ export const exceptions = [
   { file: "agent/timed-pulls.ts", name: "onPull", why: "progress of one pull, reported to its caller" },
   { file: "agent/pod-work.ts", name: "onChange", why: "progress of the mounts that a pass waits for" },
   {
-    file: "pipeline/pod-workers/pod-passes.ts",
+    file: "pipeline/pod-workers/create-pod-syncer.ts",
     name: "onChange",
     why: "progress of the mounts that a pass waits for",
   },

@@ -1,9 +1,9 @@
 import { EventStream } from "../../src/kubelet/pipeline/pleg/event-stream.ts";
 import { Pleg } from "../../src/kubelet/pipeline/pleg/pleg.ts";
 import { PodRuntime, type PodRuntimeOptions } from "../../src/kubelet/pipeline/pod-runtime/pod-runtime.ts";
-import type { ActiveDeadline } from "../../src/kubelet/pipeline/pod-workers/pod-work.ts";
+import type { ActiveDeadline } from "../../src/kubelet/pipeline/pod-workers/pod-syncer.ts";
 import { PodWorkers } from "../../src/kubelet/pipeline/pod-workers/pod-workers.ts";
-import { isFinal } from "../../src/kubelet/pipeline/status-manager/phase-by-states.ts";
+import { isFinal } from "../../src/kubelet/pipeline/status-manager/phase.ts";
 import { StatusManager } from "../../src/kubelet/pipeline/status-manager/status-manager.ts";
 import type { Reactors } from "../../src/kubelet/pipeline/sync-loop/event-table.ts";
 import { Housekeeping } from "../../src/kubelet/pipeline/sync-loop/housekeeping.ts";
@@ -177,7 +177,7 @@ export class SimulatedAgent {
     this.#housekeeping = new Housekeeping({
       clock,
       logger: silentLogger,
-      mayJudge: () => initialSync.mayJudge(),
+      isSynced: () => initialSync.isComplete(),
       isKnown: (uid) => desired.get(uid) !== undefined || this.workers.get(uid) !== undefined,
       inRuntime: () => observed.all(),
       mayEnd: () => true,

@@ -7,7 +7,7 @@ import { createStartMetrics } from "../../src/kubelet/pipeline/pod-runtime/start
 import { createPodCounts } from "../../src/kubelet/pipeline/pod-workers/pod-counts.ts";
 import { createWorkerMetrics } from "../../src/kubelet/pipeline/pod-workers/worker-metrics.ts";
 import { createApiWriterMetrics } from "../../src/kubelet/pipeline/status-manager/api-writer-metrics.ts";
-import { StartTimes } from "../../src/kubelet/pipeline/status-manager/start-times.ts";
+import { PodStartupLatency } from "../../src/kubelet/pipeline/status-manager/pod-startup-latency.ts";
 import { createStatusMetrics } from "../../src/kubelet/pipeline/status-manager/status-metrics.ts";
 import { createOrphanMetrics } from "../../src/kubelet/pipeline/sync-loop/orphan-metrics.ts";
 import { imageMetrics } from "../../src/kubelet/pods/images/image-metrics.ts";
@@ -42,7 +42,7 @@ function agentMetrics(): Metrics {
   createPodCounts(metrics, { desired: () => [], active: () => [], mirrors: () => [], workers: () => [] });
   createApiWriterMetrics(metrics);
   createStatusMetrics(metrics);
-  new StartTimes({ metrics, clock: systemClock, initMs: () => 0 });
+  new PodStartupLatency({ metrics, clock: systemClock, initMs: () => 0 });
   startupMetrics({ metrics, clock: systemClock, bootedAt: wallTime(0), startedAt: wallTime(0) });
   clientMetrics(metrics);
   timedCgroups({} as CgroupDriver, metrics, systemClock);

@@ -9,7 +9,7 @@ import type { CriClient } from "../../lib/clients/cri/cri.ts";
 import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
 import type { Pod, PodUid } from "../../lib/model/pod.ts";
 import type { NodeEvents, PodEvents } from "../../lib/model/pod-events.ts";
-import { StartTimes } from "../pipeline/status-manager/start-times.ts";
+import { PodStartupLatency } from "../pipeline/status-manager/pod-startup-latency.ts";
 import type { Post } from "../pipeline/sync-loop/events.ts";
 import { createLagMetrics } from "../pipeline/sync-loop/lag-metrics.ts";
 import { SyncLoop } from "../pipeline/sync-loop/sync-loop.ts";
@@ -61,7 +61,7 @@ export interface AgentCore {
   /** What runs, as users see it. */
   readonly running: { get(uid: PodUid): ObservedPod | undefined; knows(uid: PodUid): boolean };
   readonly restartGates: { containerRules: boolean; restartAll: boolean };
-  readonly startTimes: StartTimes;
+  readonly startupLatency: PodStartupLatency;
   /** The node's addresses: those in the API once it is registered there. */
   readonly hostIps: () => readonly string[];
   /** Labels and taints of the node. */
@@ -128,7 +128,7 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
       containerRules: gates.enabled("ContainerRestartRules"),
       restartAll: gates.enabled("RestartAllContainersOnContainerExits"),
     },
-    startTimes: new StartTimes({ metrics, clock, initMs: (pod) => initRuntime(pod, observed) }),
+    startupLatency: new PodStartupLatency({ metrics, clock, initMs: (pod) => initRuntime(pod, observed) }),
   };
 }
 

@@ -56,7 +56,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     ...pods,
     volumes: volumes.manager,
     records: pods.allocation,
-    mayJudge: () => initialSync.mayJudge(),
+    isSynced: () => initialSync.isComplete(),
     refresh: (uid) => pleg.refresh(uid),
   });
   const nodePods = podsApi(core, { workers, statuses });

@@ -68,7 +68,7 @@ export function clusterPods(
     status: (uid) => statuses.get(uid),
     apiPod,
     mayWriteMirror: (pod) =>
-      watch.statusInApi(pod) === undefined || statuses.hasTimesOfMirror(pod.metadata.uid),
+      watch.statusInApi(pod) === undefined || statuses.hasMirrorTimes(pod.metadata.uid),
     isInRuntime: (uid) => observed.get(uid) !== undefined,
   });
   return {

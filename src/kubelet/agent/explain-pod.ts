@@ -85,7 +85,7 @@ export function explainPod(facts: PodFacts): PodExplanation {
     source,
     phase: phase === "terminating" ? "Terminating" : (status?.phase ?? "Unknown"),
     ready: isReady,
-    seenAt: iso(history.beganAt),
+    seenAt: iso(history.startedAt),
     cause: causeOf(facts, waitsFor),
     failedAt: failedAtOf(facts),
     waitsFor,
@@ -161,7 +161,7 @@ function failedAtOf({ status, verdict, endedByItself, history }: PodFacts): stri
   const ends = statusesOf(status).map(({ state }) => Date.parse(String(state?.terminated?.finishedAt)));
   const last = Math.max(...ends.filter((at) => !Number.isNaN(at)));
   if (Number.isFinite(last)) return iso(last);
-  return status.startTime ? iso(Date.parse(String(status.startTime))) : iso(history.beganAt);
+  return status.startTime ? iso(Date.parse(String(status.startTime))) : iso(history.startedAt);
 }
 
 function endLines({ status }: PodFacts, container: string | undefined): string[] {

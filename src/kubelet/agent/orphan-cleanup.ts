@@ -24,17 +24,17 @@ export function orphanCleanup(
     readonly records: { keepOnly(isKnown: (uid: PodUid) => boolean): void };
     readonly userNamespaces: { release(uid: PodUid): Promise<void> };
     /** Whether the runtime was looked at, and all sources were heard. */
-    readonly mayJudge: () => boolean;
+    readonly isSynced: () => boolean;
     readonly refresh: (uid: PodUid) => Promise<void>;
   },
 ): { housekeeping: Housekeeping; collectors: readonly Component[] } {
   const { options: o, config, clock, logger, metrics, cri, desired, observed } = core;
-  const { workers, files, cgroups, volumes, records, userNamespaces, mayJudge, refresh } = parts;
+  const { workers, files, cgroups, volumes, records, userNamespaces, isSynced, refresh } = parts;
   const mayEnd = (uid: PodUid) => !o.keepsApiPods || !isFromApi(observed.get(uid));
   const housekeeping = new Housekeeping({
     clock,
     logger,
-    mayJudge,
+    isSynced,
     isKnown: (uid) => desired.get(uid) !== undefined || workers.get(uid) !== undefined,
     inRuntime: () => observed.all(),
     mayEnd,
@@ -62,7 +62,7 @@ export function orphanCleanup(
       standingOf({
         worker: workers.get(uid),
         isWanted: desired.get(uid) !== undefined,
-        mayEnd: o.terminatesOrphans !== false && mayJudge() && mayEnd(uid),
+        mayEnd: o.terminatesOrphans !== false && isSynced() && mayEnd(uid),
       }),
     dropLogs: (pod, container) => files.dropLogs(pod, container),
     refresh,

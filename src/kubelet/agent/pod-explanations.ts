@@ -1,7 +1,7 @@
 import { type Clock, wallTimeOf } from "../../lib/base/clock.ts";
 import { dateOf, epochMs, type MonotonicTime } from "../../lib/base/time.ts";
 import { type PodStatus, type PodUid, sourceOf } from "../../lib/model/pod.ts";
-import { isFinal } from "../pipeline/status-manager/phase-by-states.ts";
+import { isFinal } from "../pipeline/status-manager/phase.ts";
 import { readinessOf } from "../pipeline/status-manager/readiness.ts";
 import type { ProbeTrouble } from "../pods/probes/probe-worker.ts";
 import type { Wanted } from "../server/explained.ts";
@@ -133,7 +133,7 @@ export class PodExplanations {
     if (phase !== "terminated" || removed || pod === undefined) return undefined;
     if (pod.metadata.deletionTimestamp === undefined && this.#o.isWritten(id.uid)) return undefined;
     if (sourceOf(pod) !== "api") return undefined;
-    return history.records.at(-1)?.endedAt ?? history.beganAt;
+    return history.records.at(-1)?.endedAt ?? history.startedAt;
   }
 }
 

@@ -52,7 +52,7 @@ export function podParts(
     userNamespaces,
     refresh: (uid) => pleg.refresh(uid),
     phaseOf: (uid) => workers.get(uid)?.phase ?? (desired.get(uid) ? "syncing" : undefined),
-    mayJudge: () => initialSync.mayJudge(),
+    isSynced: () => initialSync.isComplete(),
   });
   const { runtime, requests, volumes } = run;
   const probing = podProbes(core, { statusInApi: (pod) => cluster().statusInApi(pod) });

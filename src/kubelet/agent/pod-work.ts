@@ -3,9 +3,9 @@ import { KubeletError } from "../../lib/base/errors.ts";
 import type { Pod, PodUid } from "../../lib/model/pod.ts";
 import { declaredFeatures } from "../node/declared-features.ts";
 import type { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
-import { podPasses } from "../pipeline/pod-workers/pod-passes.ts";
-import type { PodWork } from "../pipeline/pod-workers/pod-work.ts";
-import { isFinal } from "../pipeline/status-manager/phase-by-states.ts";
+import { createPodSyncer } from "../pipeline/pod-workers/create-pod-syncer.ts";
+import type { PodSyncer } from "../pipeline/pod-workers/pod-syncer.ts";
+import { isFinal } from "../pipeline/status-manager/phase.ts";
 import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
 import { podAdmission } from "../pods/admission/pod-admission.ts";
 import { attachmentLimitExceeded, type VolumeManager } from "../pods/volumes/manager/volume-manager.ts";
@@ -24,10 +24,10 @@ export function podWork(
     readonly activePods: () => Pod[];
     readonly admitted: (pod: Pod) => void;
   },
-): PodWork {
+): PodSyncer {
   const { node, config, events, connection, observed, post } = core;
   const { runtime, probes, statuses, volumes, userNamespaces, admitted } = parts;
-  return podPasses({
+  return createPodSyncer({
     ...{ runtime, probes, userNamespaces, admitted, events },
     objects: core.objects ?? noObjects,
     volumes: {

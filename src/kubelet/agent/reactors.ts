@@ -1,4 +1,4 @@
-import { deadlineExceeded } from "../pipeline/pod-workers/pod-work.ts";
+import { deadlineExceeded } from "../pipeline/pod-workers/pod-syncer.ts";
 import { readinessOf } from "../pipeline/status-manager/readiness.ts";
 import type { Reactors } from "../pipeline/sync-loop/event-table.ts";
 import type { Housekeeping } from "../pipeline/sync-loop/housekeeping.ts";
@@ -26,7 +26,7 @@ export function podReactors(
   pods: PodParts,
   parts: {
     readonly initialSync: InitialSync;
-    readonly housekeeping: Pick<Housekeeping, "lookSoon">;
+    readonly housekeeping: Pick<Housekeeping, "runSoon">;
     readonly listeners: PodListeners;
     readonly hasApi: boolean;
   },
@@ -52,8 +52,8 @@ export function podReactors(
       },
     },
     housekeeping: {
-      "source-synced": () => housekeeping.lookSoon(),
-      "runtime-synced": () => housekeeping.lookSoon(),
+      "source-synced": () => housekeeping.runSoon(),
+      "runtime-synced": () => housekeeping.runSoon(),
     },
     logFollowers: {
       "runtime-observed": ({ uid }) => listeners.tell(uid),
@@ -138,9 +138,9 @@ export function podReactors(
         if (reason === deadlineExceeded.reason) events.normal(pod, reason, message);
       },
     },
-    startTimes: {
-      "api-pod": ({ pod }) => core.startTimes.seen(pod),
-      "worker-gone": ({ uid }) => core.startTimes.gone(uid),
+    startupLatency: {
+      "api-pod": ({ pod }) => core.startupLatency.seen(pod),
+      "worker-gone": ({ uid }) => core.startupLatency.gone(uid),
     },
   };
 }

@@ -39,7 +39,7 @@ export function podRuntime(
     /** How far a pod's life has come; undefined if nobody wants or runs it. */
     phaseOf: (uid: PodUid) => "syncing" | "terminating" | "terminated" | undefined;
     /** Whether what nobody wants may be taken away. */
-    mayJudge: () => boolean;
+    isSynced: () => boolean;
   },
 ): RuntimeParts {
   const { options: o, config, node, clock, logger, metrics, cri, events, observed, hostIps } = core;
@@ -60,7 +60,7 @@ export function podRuntime(
   const volumes = podVolumes(core, {
     tokens,
     phaseOf: parts.phaseOf,
-    ready: parts.mayJudge,
+    ready: parts.isSynced,
     recursiveReadOnly: (pod) => core.features.recursiveReadOnly(requests.runtimeHandler(pod)),
     imageSource: async (pod, { reference = "", pullPolicy }, signal) => {
       const wanted = { image: reference, imagePullPolicy: pullPolicy };
@@ -115,7 +115,7 @@ export function podRuntime(
   });
   const runtime = new PodRuntime({
     runtime: cri,
-    images: timedPulls(images.manager, core.startTimes),
+    images: timedPulls(images.manager, core.startupLatency),
     requests,
     cgroups,
     files,

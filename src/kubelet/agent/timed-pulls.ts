@@ -1,10 +1,10 @@
 import type { PodRuntimeOptions } from "../pipeline/pod-runtime/pod-runtime.ts";
-import type { StartTimes } from "../pipeline/status-manager/start-times.ts";
+import type { PodStartupLatency } from "../pipeline/status-manager/pod-startup-latency.ts";
 
 type Images = PodRuntimeOptions["images"];
 
 /** The same images; how long pods wait for pulls is noted. */
-export function timedPulls(images: Images, times: StartTimes): Images {
+export function timedPulls(images: Images, times: PodStartupLatency): Images {
   return {
     forget: (uid) => images.forget(uid),
     async ensure(pod, container, sandbox, options) {

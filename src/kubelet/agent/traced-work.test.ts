@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { aPod } from "../../../test/builders/pods.ts";
 import { type FinishedSpan, RecordingTracer } from "../../lib/base/tracing/tracer.ts";
 import type { SyncReport } from "../../lib/model/pod-sync.ts";
-import type { PodWork } from "../pipeline/pod-workers/pod-work.ts";
+import type { PodSyncer } from "../pipeline/pod-workers/pod-syncer.ts";
 import { tracedWork } from "./traced-work.ts";
 
 const report: SyncReport = { blockedOn() {}, waiting() {} };
@@ -11,7 +11,7 @@ const { signal } = new AbortController();
 const pod = aPod();
 const { uid } = pod.metadata;
 
-function work(): PodWork {
+function work(): PodSyncer {
   return {
     sync: async () => {
       throw new Error("no network");

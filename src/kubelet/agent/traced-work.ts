@@ -1,9 +1,9 @@
 import type { Tracer } from "../../lib/base/tracing/tracer.ts";
 import { type Pod, type PodUid, podRef } from "../../lib/model/pod.ts";
-import type { PodWork } from "../pipeline/pod-workers/pod-work.ts";
+import type { PodSyncer } from "../pipeline/pod-workers/pod-syncer.ts";
 
 /** The work on pods with a span around each pass, by the names that the reference's have. Without a tracer it is as it was. */
-export function tracedWork(work: PodWork, tracer: Tracer | undefined): PodWork {
+export function tracedWork(work: PodSyncer, tracer: Tracer | undefined): PodSyncer {
   if (!tracer) return work;
   return {
     ...work,

@@ -7,7 +7,7 @@ export type WorkerPhase = "syncing" | "terminating" | "terminated";
 
 /** What a pod waited for, one step after another. */
 export interface PodHistory {
-  readonly beganAt: number;
+  readonly startedAt: number;
   /** The oldest first; the last one may still go on. */
   readonly records: readonly StepRecord[];
   /** How many older ones there were. */

@@ -16,20 +16,20 @@ import {
   labelPodUid,
 } from "../../../lib/model/labels.ts";
 
-type ViewedState = "created" | "running" | "exited";
+type FakeState = "created" | "running" | "exited";
 
-export interface ViewedContainer {
+export interface FakeContainer {
   id: string;
   uid: string;
   name?: string;
-  state: ViewedState;
+  state: FakeState;
   attempt?: number;
   createdAt?: number;
   /** Of one that has ended. */
   end?: { exitCode: number; reason: string; finishedAt: number };
 }
 
-export interface ViewedSandbox {
+export interface FakeSandbox {
   id: string;
   uid: string;
   ready: boolean;
@@ -40,7 +40,7 @@ export interface ViewedSandbox {
   createdAt?: number;
 }
 
-const states: Record<ViewedState, ContainerState> = {
+const states: Record<FakeState, ContainerState> = {
   created: ContainerState.CONTAINER_CREATED,
   running: ContainerState.CONTAINER_RUNNING,
   exited: ContainerState.CONTAINER_EXITED,
@@ -48,8 +48,8 @@ const states: Record<ViewedState, ContainerState> = {
 
 /** A runtime to be looked at, for tests: what it holds can be changed, and its answers can be held back. */
 export class FakeRuntimeView {
-  containers: ViewedContainer[] = [];
-  sandboxes: ViewedSandbox[] = [];
+  containers: FakeContainer[] = [];
+  sandboxes: FakeSandbox[] = [];
   readonly calls: string[] = [];
   /** Called before each call; may throw or wait. What a list shows is settled before that. */
   before: (call: string) => void | Promise<void> = () => {};
@@ -100,7 +100,7 @@ export class FakeRuntimeView {
   };
 
   /** Shows a pod with one sandbox and one container. */
-  show(uid: string, state: ViewedState = "running"): void {
+  show(uid: string, state: FakeState = "running"): void {
     this.sandboxes.push({ id: `s-${uid}`, uid, ready: true });
     this.containers.push({ id: `c-${uid}`, uid, state });
   }
@@ -115,7 +115,7 @@ export class FakeRuntimeView {
     await this.before(call);
   }
 
-  #sandbox(s: ViewedSandbox) {
+  #sandbox(s: FakeSandbox) {
     return {
       id: s.id,
       createdAt: BigInt(s.createdAt ?? 1) * 1_000_000n,
@@ -125,7 +125,7 @@ export class FakeRuntimeView {
     };
   }
 
-  #container(c: ViewedContainer) {
+  #container(c: FakeContainer) {
     return {
       id: c.id,
       createdAt: BigInt(c.createdAt ?? 1) * 1_000_000n,

@@ -76,25 +76,25 @@ function newestFirst(a: PodSandbox | Container, b: PodSandbox | Container): numb
 }
 
 /** True if the details that are known of this sandbox still hold: all but an address that may yet come. */
-export function sandboxStillSo(known: ObservedSandbox | undefined, listed: PodSandbox): boolean {
+export function isSandboxUnchanged(known: ObservedSandbox | undefined, listed: PodSandbox): boolean {
   if (known?.state !== sandboxState(listed.state)) return false;
   return known.state !== "ready" || known.hostNetwork || known.ips.length > 0;
 }
 
 /** True if the details that are known of this container still hold: they only change with its state, but for one. */
-export function containerStillSo(
+export function isContainerUnchanged(
   known: ObservedContainer | undefined,
   listed: Container,
   now: WallTime,
 ): boolean {
-  return known?.state === containerStates[listed.state] && !mayTurnOutOom(known, now);
+  return known?.state === containerStates[listed.state] && !mayBecomeOomKilled(known, now);
 }
 
 /** How long a runtime may take to find out why the kernel has killed a container. */
 const oomNewsMs = 3000;
 
 /** True for a container that was killed so recently that the runtime may yet learn that it was for want of memory. */
-export function mayTurnOutOom(
+export function mayBecomeOomKilled(
   { state, exitCode, reason, finishedAt }: ObservedContainer,
   now: WallTime,
 ): boolean {

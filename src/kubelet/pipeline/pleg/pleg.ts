@@ -14,15 +14,15 @@ import type {
   ObservedSandbox,
 } from "../../state/observed-pods.ts";
 import {
-  containerStillSo,
   groupByPod,
+  isContainerUnchanged,
+  isSandboxUnchanged,
   type ListedPod,
-  mayTurnOutOom,
+  mayBecomeOomKilled,
   observedContainer,
   observedSandbox,
   type PodEvent,
   podEvents,
-  sandboxStillSo,
 } from "./observe.ts";
 import type { PlegMetrics } from "./pleg-metrics.ts";
 import { terminationMessage } from "./termination-message.ts";
@@ -255,7 +255,7 @@ export class Pleg implements Component {
     if (after) observed.set(after);
     else observed.delete(uid);
     for (const event of podEvents(uid, before, after)) onEvent(event);
-    if (after?.containers.some((c) => mayTurnOutOom(c, clock.wall()))) this.#lookAgain(uid);
+    if (after?.containers.some((c) => mayBecomeOomKilled(c, clock.wall()))) this.#lookAgain(uid);
   }
 
   /** No event tells that a container was killed for want of memory, and the runtime may learn it later than that it ended. */
@@ -278,7 +278,7 @@ export class Pleg implements Component {
       Promise.all(
         listed.sandboxes.map(async (s) => {
           const known = knownSandboxes.get(s.id);
-          if (known && sandboxStillSo(known, s)) return known;
+          if (known && isSandboxUnchanged(known, s)) return known;
           const status = (await ifThere(runtime.podSandboxStatus(s.id as SandboxId, o)))?.status;
           return status && observedSandbox(status);
         }),
@@ -286,7 +286,7 @@ export class Pleg implements Component {
       Promise.all(
         listed.containers.map(async (c) => {
           const known = knownContainers.get(c.id);
-          if (known && containerStillSo(known, c, clock.wall())) return known;
+          if (known && isContainerUnchanged(known, c, clock.wall())) return known;
           const status = (await ifThere(runtime.containerStatus(c.id as ContainerId, o)))?.status;
           if (!status) return undefined;
           const words = await this.#lastWords(status);

@@ -18,7 +18,7 @@ export interface Settled {
  * Each name and each UID for one pod only. Between a static source and the API a name may repeat, because that is
  * what a mirror pod is; in the API nothing repeats.
  */
-export function settleConflicts(sets: ReadonlyMap<PodSourceName, readonly Pod[]>): Settled {
+export function resolveConflicts(sets: ReadonlyMap<PodSourceName, readonly Pod[]>): Settled {
   const settled: Settled = { wanted: new Map(), conflicts: [] };
   const uids = new Map<string, PodSourceName>();
   const names = new Map<string, PodSourceName>();

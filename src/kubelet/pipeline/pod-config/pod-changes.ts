@@ -17,7 +17,7 @@ export interface KnownPod {
 export type KnownPods = Map<PodUid, KnownPod>;
 
 /** Compares what is known of a source with its new set, brings it up to date, and says what to tell. */
-export function takeChanges(
+export function updateKnownPods(
   source: PodSourceName,
   known: KnownPods,
   wanted: readonly Pod[],

@@ -4,8 +4,8 @@ import type { Logger } from "../../../lib/base/logger.ts";
 import { dateOf } from "../../../lib/base/time.ts";
 import { type Pod, type PodSourceName, podRef } from "../../../lib/model/pod.ts";
 import type { PodChange } from "../../state/pod-change.ts";
-import { type Conflict, settleConflicts } from "./conflicts.ts";
-import { type KnownPods, takeChanges } from "./pod-changes.ts";
+import { type Conflict, resolveConflicts } from "./conflicts.ts";
+import { type KnownPods, updateKnownPods } from "./pod-changes.ts";
 
 /** What is asked of a source: to emit the full set of its pods, whenever it changes. */
 export interface Source {
@@ -58,7 +58,7 @@ export class PodConfig implements Component {
   set(source: PodSourceName, pods: readonly Pod[]): void {
     const isFirst = !this.#sets.has(source);
     this.#sets.set(source, pods);
-    const { wanted, conflicts } = settleConflicts(this.#sets);
+    const { wanted, conflicts } = resolveConflicts(this.#sets);
     this.#tellConflicts(conflicts);
 
     const now = dateOf(this.#options.clock.wall());
@@ -66,7 +66,7 @@ export class PodConfig implements Component {
     for (const [each, wantedOfEach] of wanted) {
       const known = this.#known.get(each) ?? new Map();
       this.#known.set(each, known);
-      changes.push(...takeChanges(each, known, wantedOfEach, now));
+      changes.push(...updateKnownPods(each, known, wantedOfEach, now));
     }
     // An empty ADD says that a source without pods has spoken.
     const speaks = changes.some((c) => c.source === source && c.op !== "REMOVE" && c.op !== "RECONCILE");

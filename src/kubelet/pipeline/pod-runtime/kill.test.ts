@@ -10,7 +10,7 @@ import { containerAnnotations } from "../../../lib/model/labels.ts";
 import type { Container, Pod } from "../../../lib/model/pod.ts";
 import type { ObservedContainer } from "../../state/observed-pods.ts";
 import { type Hooks, type KillContainerOptions, killContainer, killPod } from "./kill.ts";
-import { Stops } from "./stops.ts";
+import { StopTracker } from "./stop-tracker.ts";
 
 const preStop = { lifecycle: { preStop: { exec: { command: ["bye"] } } } };
 const sleeping = { lifecycle: { preStop: { sleep: { seconds: 9 } } } };
@@ -36,7 +36,7 @@ function setUp(ways: Ways = {}) {
   const deps = {
     clock,
     logger: silentLogger,
-    stops: new Stops(),
+    stops: new StopTracker(),
     events: {
       normal: (_: Pod, reason: string, message: string, name?: string) =>
         note(`${reason} ${name}: ${message}`),

@@ -8,8 +8,8 @@ import { type ObservedContainer, type ObservedPod, runningContainers } from "../
 import { graceSecondsOf, shortestGraceSeconds } from "./grace.ts";
 import type { KillCause } from "./plan/pod-plan.ts";
 import { PreStop, settledIn } from "./pre-stop.ts";
-import { StopTurns } from "./stop-turns.ts";
-import type { Stops } from "./stops.ts";
+import type { StopTracker } from "./stop-tracker.ts";
+import { TerminationOrder } from "./termination-order.ts";
 
 type Handler = NonNullable<Lifecycle["preStop"]>;
 
@@ -32,7 +32,7 @@ export interface KillDeps {
   clock: Clock;
   logger: Logger;
   /** One for all passes of all pods. */
-  stops: Stops;
+  stops: StopTracker;
 }
 
 export interface KillContainerOptions {
@@ -45,7 +45,7 @@ export interface KillContainerOptions {
   message?: string;
   /** Seconds that count instead of what pod and probes say. */
   graceOverride?: number;
-  turns?: StopTurns;
+  turns?: TerminationOrder;
   signal: AbortSignal;
 }
 
@@ -90,7 +90,7 @@ export async function killPod(
 ): Promise<void> {
   const { graceSeconds: graceOverride, signal } = options;
   const running = runningContainers(seen);
-  const turns = new StopTurns(pod, running);
+  const turns = new TerminationOrder(pod, running);
   const attempts = await Promise.allSettled(
     running.map((container) => killContainer(deps, { pod, seen, container, graceOverride, turns, signal })),
   );

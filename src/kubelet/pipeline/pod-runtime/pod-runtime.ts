@@ -25,7 +25,7 @@ import type { PodFiles } from "./pod-files.ts";
 import { RestartBackoff, restartKey } from "./restart-backoff.ts";
 import { ContainerStarter } from "./start-container.ts";
 import type { StartMetrics } from "./start-metrics.ts";
-import { Stops } from "./stops.ts";
+import { StopTracker } from "./stop-tracker.ts";
 
 /** What waits for its turn: a container that ran before, or something new. */
 export type StartKind = "restart" | "container" | "sandbox";
@@ -115,7 +115,7 @@ export class PodRuntime {
       options.maxRestartDelayMs,
       options.firstRestartDelayMs,
     );
-    this.#kill = { ...options, stops: new Stops() };
+    this.#kill = { ...options, stops: new StopTracker() };
     this.#starter = new ContainerStarter({
       ...options,
       onRestart: (pod, container, ended) => this.#restarts.restarted(restartKey(pod, container), ended),

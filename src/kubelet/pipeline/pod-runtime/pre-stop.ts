@@ -5,7 +5,7 @@ import { readContainerNotes } from "../../../lib/model/labels.ts";
 import { type Lifecycle, type Pod, podRef } from "../../../lib/model/pod.ts";
 import { specOf } from "./grace.ts";
 import type { KillContainerOptions, KillDeps } from "./kill.ts";
-import type { StopHook } from "./stops.ts";
+import type { StopHook } from "./stop-tracker.ts";
 
 type Handler = NonNullable<Lifecycle["preStop"]>;
 

@@ -4,11 +4,11 @@ import { msFromNow, sleep } from "../../../lib/base/clock.ts";
 import { KubeletError } from "../../../lib/base/errors.ts";
 import type { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
-import type { PodWork } from "./pod-work.ts";
+import type { PodSyncer } from "./pod-syncer.ts";
 import { PodWorker } from "./pod-worker.ts";
 
 /** What a worker did, and when. */
-function begin(clock: FakeClock, work: Partial<PodWork>) {
+function begin(clock: FakeClock, work: Partial<PodSyncer>) {
   const seen: string[] = [];
   const note = (what: string) => void seen.push(`${clock.elapsedMs} ${what}`);
   const worker = new PodWorker({

@@ -8,12 +8,12 @@ import { silentLogger } from "../../../lib/base/logger.ts";
 import { type MonotonicTime, type WallTime, wallTime } from "../../../lib/base/time.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
-import type { PodWork } from "./pod-work.ts";
+import type { PodSyncer } from "./pod-syncer.ts";
 import { PodWorker } from "./pod-worker.ts";
 
-type Sync = PodWork["sync"];
+type Sync = PodSyncer["sync"];
 
-function setUp(work: Partial<PodWork> = {}, pod: Pod = aPod()) {
+function setUp(work: Partial<PodSyncer> = {}, pod: Pod = aPod()) {
   const clock = new FakeClock();
   const calls: string[] = [];
   const phases: string[] = [];
@@ -187,7 +187,7 @@ test("what a slow runtime brings up after the pod has ended is ended too", async
 /** Stops that end when they are aborted. */
 function longStops() {
   const graces: (number | undefined)[] = [];
-  const stop: PodWork["stop"] = (_uid, _pod, { graceSeconds, signal }) => {
+  const stop: PodSyncer["stop"] = (_uid, _pod, { graceSeconds, signal }) => {
     graces.push(graceSeconds);
     return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
   };
@@ -337,7 +337,7 @@ test("whether a pod may run is asked once, before it begins, and not if it has e
 });
 
 /** The deadline of the pod is its activeDeadlineSeconds after the beginning of time. */
-function withDeadline(more: Partial<PodWork> = {}, activeDeadlineSeconds?: number) {
+function withDeadline(more: Partial<PodSyncer> = {}, activeDeadlineSeconds?: number) {
   const deadlineOf = ({ spec }: Pod) =>
     spec.activeDeadlineSeconds === undefined
       ? undefined

@@ -8,10 +8,10 @@ import type { Waiting } from "../../../lib/model/pod-sync.ts";
 import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
 import type { PodLife, WorkerPhase } from "../../state/pod-life.ts";
 import { graceOf } from "./grace.ts";
-import { PassTimer } from "./pass-timer.ts";
-import { deadlineExceeded, type PodWork, type TerminateOptions } from "./pod-work.ts";
+import { deadlineExceeded, type PodSyncer, type TerminateOptions } from "./pod-syncer.ts";
 import type { StepHistory } from "./step-history.ts";
-import type { PassKind, WorkerMetrics } from "./worker-metrics.ts";
+import { SyncTimer } from "./sync-timer.ts";
+import type { SyncKind, WorkerMetrics } from "./worker-metrics.ts";
 import { WorkerReport } from "./worker-report.ts";
 
 /** Where a pod is in its life, with what matters there. */
@@ -24,7 +24,7 @@ export interface PodWorkerOptions {
   id: PodId;
   /** Undefined for what the runtime has and nobody wants: it can only be ended. */
   pod: Pod | undefined;
-  work: PodWork;
+  work: PodSyncer;
   clock: Clock;
   logger: Logger;
   /** How often a pod is looked at when nothing asks for it. */
@@ -61,10 +61,10 @@ export class PodWorker implements PodLife {
   #finished = false;
   readonly #report: WorkerReport;
   #pass: AbortController | undefined;
-  readonly #timer: PassTimer;
+  readonly #timer: SyncTimer;
   #dirty = false;
   #specChanged = false;
-  #passKind: PassKind | undefined;
+  #syncKind: SyncKind | undefined;
   #wake: (() => void) | undefined;
   #cancelTimer: (() => void) | undefined;
   #cancelDeadline: (() => void) | undefined;
@@ -78,7 +78,7 @@ export class PodWorker implements PodLife {
     const { pod } = options;
     this.#o = options;
     this.#report = new WorkerReport(options.clock, options.onChange);
-    this.#timer = new PassTimer(options.clock, options.metrics);
+    this.#timer = new SyncTimer(options.clock, options.metrics);
     this.id = options.id;
     this.#pod = pod;
     // A pod that is already being deleted when it is first heard of never begins.
@@ -248,8 +248,8 @@ export class PodWorker implements PodLife {
   /** Begins to measure a pass; call it when the pass has ended. */
   #measured(): () => void {
     const life = this.#life;
-    const kind = passKind(life, this.#specChanged);
-    this.#passKind = kind;
+    const kind = syncKind(life, this.#specChanged);
+    this.#syncKind = kind;
     this.#specChanged = false;
     const ended = this.#timer.begin();
     // A pod that has to wait for another was not worked on yet.
@@ -313,7 +313,7 @@ export class PodWorker implements PodLife {
       pod,
       this.#report,
       signal,
-      this.#passKind,
+      this.#syncKind,
     );
     if (signal.aborted) return;
     if (finished !== undefined || work.hasEnded(pod)) {
@@ -420,7 +420,7 @@ export class PodWorker implements PodLife {
 }
 
 /** Undefined for a look at a pod that is over already. */
-function passKind(life: Life, specChanged: boolean): PassKind | undefined {
+function syncKind(life: Life, specChanged: boolean): SyncKind | undefined {
   switch (life.phase) {
     case "syncing":
       if (!life.begun) return "create";

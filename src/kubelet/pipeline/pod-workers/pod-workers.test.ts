@@ -6,14 +6,14 @@ import { sleep } from "../../../lib/base/clock.ts";
 import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { annotationSource, type Pod, type PodUid } from "../../../lib/model/pod.ts";
-import type { PodWork } from "./pod-work.ts";
+import type { PodSyncer } from "./pod-syncer.ts";
 import { PodWorkers } from "./pod-workers.ts";
 
 const uid = (text: string) => text as PodUid;
 const pod = (id: string, name = id): Pod => aPod({}, { uid: uid(id), name });
 
 /** A node that only remembers what was asked of it, and fails when told to. */
-class FakeWork implements PodWork {
+class FakeWork implements PodSyncer {
   readonly calls: string[] = [];
   readonly running = new Map<PodUid, string>();
   readonly busy = new Set<PodUid>();

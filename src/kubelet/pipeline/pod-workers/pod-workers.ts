@@ -6,12 +6,12 @@ import { fullNameOf, isStatic, type Pod, type PodId, type PodUid } from "../../.
 import type { Step } from "../../../lib/model/pod-step.ts";
 import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
 import type { WorkerPhase } from "../../state/pod-life.ts";
-import type { PodWork, TerminateOptions } from "./pod-work.ts";
+import type { PodSyncer, TerminateOptions } from "./pod-syncer.ts";
 import { PodWorker } from "./pod-worker.ts";
 import type { WorkerMetrics } from "./worker-metrics.ts";
 
 export interface PodWorkersOptions {
-  work: PodWork;
+  work: PodSyncer;
   clock: Clock;
   logger: Logger;
   syncEveryMs: () => number;

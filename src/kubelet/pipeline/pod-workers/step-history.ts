@@ -11,7 +11,7 @@ type Writable = { -readonly [K in keyof StepRecord]: StepRecord[K] };
  * Steps that took no time and had no trouble are not kept: there is nothing to learn from them.
  */
 export class StepHistory {
-  readonly beganAt: number;
+  readonly startedAt: number;
   #records: Writable[] = [];
   #current: Writable | undefined;
   #dropped = 0;
@@ -20,7 +20,7 @@ export class StepHistory {
   #isReady = false;
 
   constructor(now: number) {
-    this.beganAt = now;
+    this.startedAt = now;
   }
 
   /** The oldest first; the last one may still go on. */
@@ -90,7 +90,7 @@ export class StepHistory {
     if (made.some((kind) => this.#totals.has(kind)))
       this.#start = {
         readyAt: now,
-        tookMs: Math.max(0, now - this.beganAt),
+        tookMs: Math.max(0, now - this.startedAt),
         steps: [...this.#totals].filter(([, ms]) => ms > 0).map(([kind, ms]) => ({ kind, ms })),
       };
     this.#totals.clear();

@@ -8,12 +8,12 @@ import { silentLogger } from "../../../lib/base/logger.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
 import { epochMs } from "../../../lib/base/time.ts";
 import { annotationSeen, annotationSource, type PodId, type PodUid } from "../../../lib/model/pod.ts";
-import type { PodWork } from "./pod-work.ts";
+import type { PodSyncer } from "./pod-syncer.ts";
 import { PodWorkers } from "./pod-workers.ts";
 import { createWorkerMetrics } from "./worker-metrics.ts";
 
 /** Workers whose every piece of work takes a second. */
-function setUp(work: Partial<PodWork> = {}, running: readonly string[] = []) {
+function setUp(work: Partial<PodSyncer> = {}, running: readonly string[] = []) {
   const clock = new FakeClock();
   const metrics = createMetrics();
   const takesTime = () => sleep(clock, 1000);

@@ -4,14 +4,14 @@ import { annotationSeen, isStatic, type Pod, type PodUid } from "../../../lib/mo
 import { countedReason } from "./refusal-reasons.ts";
 
 /** What a pass was for: the first one, one after a change of the spec, any other; or to end, or to release, the pod. */
-export type PassKind = "create" | "update" | "sync" | "kill" | "terminated";
+export type SyncKind = "create" | "update" | "sync" | "kill" | "terminated";
 
 export interface WorkerMetrics {
   /** A pod was let in: its first pass goes on. */
   began(pod: Pod, now: WallTime): void;
   refused(reason: string): void;
   /** A pass has ended, well or badly, so long after it was asked for. */
-  passed(kind: PassKind, afterMs: number): void;
+  passed(kind: SyncKind, afterMs: number): void;
   /** A pod that had been taken away begins again, with the same UID. */
   restarted(pod: Pod): void;
   /** The runtime has a pod that no worker knew of. */

@@ -34,7 +34,7 @@ interface Options {
   /** The source does not exist yet when the folder is filled. */
   before?: (folder: string) => void;
   path?: (folder: string) => string;
-  watchFolder?: FileSourceOptions["watchFolder"];
+  watchDirectory?: FileSourceOptions["watchDirectory"];
 }
 
 /** A source on a folder of its own, and what it said. */
@@ -54,7 +54,7 @@ async function sourceOn(t: TestContext, options: Options = {}) {
     rescanMs: options.rescanMs ?? 3_600_000,
     clock: options.clock ?? systemClock,
     logger,
-    ...(options.watchFolder && { watchFolder: options.watchFolder }),
+    ...(options.watchDirectory && { watchDirectory: options.watchDirectory }),
   });
   const stop = new AbortController();
   t.after(async () => {
@@ -514,8 +514,8 @@ test("unknown fields are ignored, with a word", async (t) => {
 
 test("without notice of changes the rescan finds them, and not before its time", async (t) => {
   const clock = new FakeClock();
-  const deaf: FileSourceOptions["watchFolder"] = () => ({ close() {} });
-  const s = await sourceOn(t, { clock, rescanMs: 20_000, watchFolder: deaf });
+  const deaf: FileSourceOptions["watchDirectory"] = () => ({ close() {} });
+  const s = await sourceOn(t, { clock, rescanMs: 20_000, watchDirectory: deaf });
   writeFileSync(s.file("a"), manifest("a"));
   await clock.advance(19_999);
   await settle(20);
@@ -530,11 +530,11 @@ test("without notice of changes the rescan finds them, and not before its time",
 
 test("a writer that never closes its file is waited for so long, and no longer", async (t) => {
   const clock = new FakeClock();
-  const deaf: FileSourceOptions["watchFolder"] = () => ({ close() {} });
+  const deaf: FileSourceOptions["watchDirectory"] = () => ({ close() {} });
   let fd = -1;
   const s = await sourceOn(t, {
     clock,
-    watchFolder: deaf,
+    watchDirectory: deaf,
     before: (folder) => {
       fd = openSync(join(folder, "a"), "w");
       writeSync(fd, manifest("a"));
@@ -557,7 +557,7 @@ test("a watch that fails is told once, and the rescan goes on", async (t) => {
   const s = await sourceOn(t, {
     clock,
     rescanMs: 1000,
-    watchFolder: () => {
+    watchDirectory: () => {
       throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
     },
   });

@@ -9,13 +9,13 @@ import type { Logger } from "../../../lib/base/logger.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
 import { isOpenForWriting } from "../../../lib/host/open-for-writing.ts";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
-import { Alarm } from "./alarm.ts";
+import { inotifyDirectory, PathWatch, type WatchDirectory } from "./directory-watch.ts";
 import { type FileState, podsOf, samePods } from "./file-set.ts";
-import { inotifyFolder, PathWatch, type WatchFolder } from "./folder-watch.ts";
 import { decodeManifest } from "./manifest.ts";
 import { ProblemLog } from "./problem-log.ts";
 import { readManifestFile } from "./read-file.ts";
 import type { PodSource, SourceProblem } from "./source.ts";
+import { WakeTimer } from "./wake-timer.ts";
 
 export interface FileSourceOptions {
   /** staticPodPath: a manifest, or a folder of them. */
@@ -27,7 +27,7 @@ export interface FileSourceOptions {
   logger: Logger;
   allowApiReferences?: boolean;
   hasLocalObjects?: boolean;
-  watchFolder?: WatchFolder;
+  watchDirectory?: WatchDirectory;
   isOpenForWriting?: (fd: number) => boolean | undefined;
 }
 
@@ -45,7 +45,7 @@ export class FileSource implements PodSource {
   #end: () => void = () => {};
   #options: FileSourceOptions;
   #path: string;
-  #alarm: Alarm;
+  #timer: WakeTimer;
   #log: ProblemLog;
   #watch: PathWatch;
   #files = new Map<string, FileState>();
@@ -57,7 +57,7 @@ export class FileSource implements PodSource {
   #deleted = new Set<string>();
   /** Pods whose file was deleted and written again since the last set. */
   #ended = new Set<PodUid>();
-  #isFolder: boolean = false as boolean;
+  #isDirectory: boolean = false as boolean;
   #emitted: Pod[] | undefined;
   #problems: SourceProblem[] = [];
   #trouble: string | undefined;
@@ -65,14 +65,14 @@ export class FileSource implements PodSource {
   constructor(options: FileSourceOptions) {
     this.#options = options;
     this.#path = resolve(options.path);
-    this.#alarm = new Alarm(options.clock);
+    this.#timer = new WakeTimer(options.clock);
     this.#log = new ProblemLog(options.logger);
     this.done = new Promise((ended) => {
       this.#end = ended;
     });
     this.#watch = new PathWatch(
       this.#path,
-      options.watchFolder ?? inotifyFolder,
+      options.watchDirectory ?? inotifyDirectory,
       (name) => this.#onChange(name),
       (error) =>
         options.logger.warn("Failed to watch manifest directory, relying on periodic rescan", {
@@ -99,8 +99,8 @@ export class FileSource implements PodSource {
 
   async #loop(signal: AbortSignal, emit: (pods: Pod[]) => void, begun: MonotonicTime): Promise<void> {
     while (!signal.aborted) {
-      this.#alarm.request(this.#options.rescanMs);
-      await this.#alarm.wait(signal);
+      this.#timer.request(this.#options.rescanMs);
+      await this.#timer.wait(signal);
       if (!signal.aborted) await this.#look(emit, begun);
     }
     this.#watch.close();
@@ -108,8 +108,11 @@ export class FileSource implements PodSource {
 
   #onChange(name: string | undefined): void {
     if (name !== undefined && isManifestName(name))
-      this.#heard.set(this.#isFolder ? join(this.#path, name) : this.#path, this.#options.clock.monotonic());
-    this.#alarm.request(quietMs);
+      this.#heard.set(
+        this.#isDirectory ? join(this.#path, name) : this.#path,
+        this.#options.clock.monotonic(),
+      );
+    this.#timer.request(quietMs);
   }
 
   /** Looks at all files and tells what became of them. */
@@ -121,7 +124,7 @@ export class FileSource implements PodSource {
     let unsettled = false;
     for (const file of new Set([...this.#files.keys(), ...this.#heard.keys(), ...files]))
       if (!(await this.#settle(file, files.has(file)))) unsettled = true;
-    if (unsettled) this.#alarm.request(quietMs);
+    if (unsettled) this.#timer.request(quietMs);
 
     const { pods, conflicts } = podsOf(this.#files);
     const states = [...this.#files.values()];
@@ -151,7 +154,7 @@ export class FileSource implements PodSource {
 
   #noteDeleted(): void {
     for (const name of this.#watch.takeDeleted()) {
-      const file = this.#isFolder ? join(this.#path, name) : this.#path;
+      const file = this.#isDirectory ? join(this.#path, name) : this.#path;
       if (this.#files.has(file)) this.#deleted.add(file);
     }
   }
@@ -258,8 +261,8 @@ export class FileSource implements PodSource {
   async #list(): Promise<Set<string> | undefined> {
     try {
       const found = await stat(this.#path);
-      this.#isFolder = found.isDirectory();
-      if (!this.#isFolder) {
+      this.#isDirectory = found.isDirectory();
+      if (!this.#isDirectory) {
         this.#setTrouble(undefined);
         return new Set([this.#path]);
       }
@@ -269,7 +272,7 @@ export class FileSource implements PodSource {
     } catch (error) {
       if (errnoOf(error) === "ENOENT") {
         this.#setTrouble(undefined);
-        this.#alarm.request(Math.min(missingMs, this.#options.rescanMs));
+        this.#timer.request(Math.min(missingMs, this.#options.rescanMs));
         return new Set();
       }
       this.#setTrouble(`cannot read ${this.#path}: ${messageOf(error)}`);

@@ -12,7 +12,7 @@ import {
 } from "../../../lib/model/pod.ts";
 import type { WorkerPhase } from "../../state/pod-life.ts";
 import { ApiStatuses } from "./api-statuses.ts";
-import { FakePodApi } from "./api-writer-fake-api.ts";
+import { FakePodApi } from "./fake-pod-api.ts";
 
 const running: PodStatus = { phase: "Running" };
 const patch = "PATCH /api/v1/namespaces/default/pods/web/status";

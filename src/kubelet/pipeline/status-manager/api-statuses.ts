@@ -3,7 +3,7 @@ import { isStatic, type Pod, type PodStatus, type PodUid } from "../../../lib/mo
 import { isMirror } from "../../state/desired-pods.ts";
 import type { WorkerPhase } from "../../state/pod-life.ts";
 import { ApiStatusWriter, type ApiStatusWriterOptions } from "./api-writer.ts";
-import { isFinal } from "./phase-by-states.ts";
+import { isFinal } from "./phase.ts";
 
 export interface ApiStatusesOptions
   extends Pick<ApiStatusWriterOptions, "api" | "clock" | "logger" | "metrics"> {
@@ -37,7 +37,7 @@ export class ApiStatuses {
         const found = apiPod(pod);
         return found && isStatic(pod) && !mayWriteMirror(pod, found) ? undefined : found;
       },
-      couldRun: (uid) => (worker(uid)?.phase ?? "terminated") !== "terminated",
+      couldHaveRunningContainers: (uid) => (worker(uid)?.phase ?? "terminated") !== "terminated",
       isCleared: (uid) => this.#cleared.has(uid),
     });
   }

@@ -18,7 +18,7 @@ interface Case {
   rule: string;
   api: PodStatus;
   own: PodStatus;
-  couldRun?: boolean;
+  couldHaveRunningContainers?: boolean;
   merged: object;
 }
 
@@ -42,7 +42,7 @@ const cases: Case[] = [
     rule: "an end is told only when no container can run any more",
     api: { phase: "Running", conditions: [] },
     own: { phase: "Failed", reason: "Evicted", message: "m", conditions: [is("DisruptionTarget")] },
-    couldRun: true,
+    couldHaveRunningContainers: true,
     merged: { phase: "Running", conditions: [] },
   },
   {
@@ -72,7 +72,7 @@ const cases: Case[] = [
     rule: "an end that others wrote is not taken back, and what has ended is not ready",
     api: { phase: "Failed", reason: "NodeLost", conditions: [is("Ready")] },
     own: { phase: "Running", conditions: [is("Ready"), is("ContainersReady"), is("Initialized")] },
-    couldRun: true,
+    couldHaveRunningContainers: true,
     merged: {
       phase: "Failed",
       reason: "NodeLost",
@@ -105,7 +105,7 @@ const cases: Case[] = [
   },
 ];
 
-for (const { rule, api, own, couldRun = false, merged } of cases)
+for (const { rule, api, own, couldHaveRunningContainers = false, merged } of cases)
   test(`merged status: ${rule}`, () => {
-    assert.deepEqual(mergeStatus(api, own, { couldRun, now: wallTime(now) }), merged);
+    assert.deepEqual(mergeStatus(api, own, { couldHaveRunningContainers, now: wallTime(now) }), merged);
   });

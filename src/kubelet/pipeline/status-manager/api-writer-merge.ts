@@ -2,7 +2,7 @@ import type { WallTime } from "../../../lib/base/time.ts";
 import type { PodCondition, PodStatus } from "../../../lib/model/pod.ts";
 import { isoSeconds } from "./api-types.ts";
 import { ownConditions } from "./conditions.ts";
-import { isFinal } from "./phase-by-states.ts";
+import { isFinal } from "./phase.ts";
 
 const disruption = "DisruptionTarget";
 
@@ -15,17 +15,24 @@ const othersFields = [
 
 export interface MergeFacts {
   /** A container of the pod could still run: until none can, nobody is told that the pod has ended. */
-  couldRun: boolean;
+  couldHaveRunningContainers: boolean;
   now: WallTime;
 }
 
 /** The status that the API is to have: ours, without taking from others what is theirs. */
-export function mergeStatus(api: PodStatus, own: PodStatus, { couldRun, now }: MergeFacts): PodStatus {
+export function mergeStatus(
+  api: PodStatus,
+  own: PodStatus,
+  { couldHaveRunningContainers, now }: MergeFacts,
+): PodStatus {
   const ends = !isFinal(api.phase) && isFinal(own.phase);
-  const merged: PodStatus = { ...own, conditions: mergeConditions(api, own, ends && !couldRun, now) };
+  const merged: PodStatus = {
+    ...own,
+    conditions: mergeConditions(api, own, ends && !couldHaveRunningContainers, now),
+  };
   for (const field of othersFields) copyField(field, api, merged);
   // Others may end a pod too (garbage collection of lost nodes does): nobody takes an end back.
-  const stays = (ends && couldRun) || (isFinal(api.phase) && api.phase !== own.phase);
+  const stays = (ends && couldHaveRunningContainers) || (isFinal(api.phase) && api.phase !== own.phase);
   if (stays) for (const field of ["phase", "reason", "message"]) copyField(field, api, merged);
   if ((api.observedGeneration ?? 0) > (own.observedGeneration ?? 0))
     copyField("observedGeneration", api, merged);

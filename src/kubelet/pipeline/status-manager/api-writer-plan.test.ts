@@ -62,7 +62,7 @@ for (const { rule, api, own, isCleared, step } of cases)
     const facts = {
       api,
       own: { phase: own },
-      couldRun: false,
+      couldHaveRunningContainers: false,
       isCleared,
       now: wallTime(0),
       notTaken: undefined,

@@ -3,7 +3,7 @@ import type { Pod, PodStatus } from "../../../lib/model/pod.ts";
 import { isMirror } from "../../state/desired-pods.ts";
 import { mergeStatus } from "./api-writer-merge.ts";
 import { type StatusPatch, statusPatch } from "./api-writer-patch.ts";
-import { isFinal } from "./phase-by-states.ts";
+import { isFinal } from "./phase.ts";
 
 export type WriteStep =
   | { kind: "look" }
@@ -15,7 +15,7 @@ export interface WriteFacts {
   /** The pod as the API had it last, if that is known. */
   api: Pod | undefined;
   own: PodStatus;
-  couldRun: boolean;
+  couldHaveRunningContainers: boolean;
   /** Nothing of the pod is left on the node: no container, no volume, no cgroup. */
   isCleared: boolean;
   now: WallTime;
@@ -24,9 +24,16 @@ export interface WriteFacts {
 }
 
 /** What to do next in the API for a pod. */
-export function planWrite({ api, own, couldRun, isCleared, now, notTaken }: WriteFacts): WriteStep {
+export function planWrite({
+  api,
+  own,
+  couldHaveRunningContainers,
+  isCleared,
+  now,
+  notTaken,
+}: WriteFacts): WriteStep {
   if (!api) return { kind: "look" };
-  const patch = statusPatch(api, mergeStatus(api.status ?? {}, own, { couldRun, now }));
+  const patch = statusPatch(api, mergeStatus(api.status ?? {}, own, { couldHaveRunningContainers, now }));
   if (patch && JSON.stringify(patch.status) !== notTaken) return { kind: "patch", patch };
   // Whoever watches the pod sees how it ended before it is gone. Mirrors are not ended by their containers.
   const toDelete = api.metadata.deletionTimestamp !== undefined && !isMirror(api);

@@ -6,10 +6,10 @@ import { silentLogger } from "../../../lib/base/logger.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import type { Pod, PodStatus, PodUid } from "../../../lib/model/pod.ts";
 import { ApiStatusWriter } from "./api-writer.ts";
-import { FakePodApi, type Fault } from "./api-writer-fake-api.ts";
 import { mergeStatus } from "./api-writer-merge.ts";
 import { statusPatch } from "./api-writer-patch.ts";
-import { isFinal } from "./phase-by-states.ts";
+import { FakePodApi, type Fault } from "./fake-pod-api.ts";
+import { isFinal } from "./phase.ts";
 
 const names = ["a", "b"];
 
@@ -36,7 +36,7 @@ const fault = fc.oneof(
 interface OnNode {
   pod: Pod;
   status: PodStatus;
-  couldRun: boolean;
+  couldHaveRunningContainers: boolean;
   isCleared: boolean;
 }
 
@@ -69,7 +69,10 @@ test("with any faults and any doings of others: in the end the API has our statu
           const [was, is] = [before.status?.phase, after.status?.phase];
           must(own !== undefined, "only pods of this node are written");
           must(!isFinal(was) || is === was, "an end is not taken back");
-          must(isFinal(was) || !isFinal(is) || own?.couldRun === false, "no end while containers could run");
+          must(
+            isFinal(was) || !isFinal(is) || own?.couldHaveRunningContainers === false,
+            "no end while containers could run",
+          );
           must(numberOf(after) >= numberOf(before), "no older status after a newer one");
           must(gates(after) === gates(before), "conditions of others stay");
         };
@@ -84,7 +87,7 @@ test("with any faults and any doings of others: in the end the API has our statu
           clock,
           logger: silentLogger,
           apiPod: (pod) => watched.get(pod.metadata.uid),
-          couldRun: (uid) => onNode.get(uid)?.couldRun ?? false,
+          couldHaveRunningContainers: (uid) => onNode.get(uid)?.couldHaveRunningContainers ?? false,
           isCleared: (uid) => onNode.get(uid)?.isCleared ?? false,
           random: () => 0.5,
         });
@@ -93,7 +96,12 @@ test("with any faults and any doings of others: in the end the API has our statu
           const uid = `${name}-${++made}` as PodUid;
           const pod = api.put(fakePod({ metadata: { name, uid }, status: { phase: "Pending" } }));
           watched.set(uid, structuredClone(pod));
-          onNode.set(uid, { pod, status: { phase: "Pending" }, couldRun: true, isCleared: false });
+          onNode.set(uid, {
+            pod,
+            status: { phase: "Pending" },
+            couldHaveRunningContainers: true,
+            isCleared: false,
+          });
         };
         const say = (own: OnNode, status: PodStatus) => {
           own.status = status;
@@ -124,8 +132,8 @@ test("with any faults and any doings of others: in the end the API has our statu
               break;
             case "clear":
               if (!own || !isFinal(own.status.phase)) break;
-              own.isCleared = !own.couldRun;
-              own.couldRun = false;
+              own.isCleared = !own.couldHaveRunningContainers;
+              own.couldHaveRunningContainers = false;
               writer.poke(own.pod.metadata.uid);
               break;
             case "watch":
@@ -170,7 +178,7 @@ test("with any faults and any doings of others: in the end the API has our statu
           const own = currentOf(name);
           if (!pod || !own || own.status.phase === "Pending") continue;
           const merged = mergeStatus(pod.status ?? {}, own.status, {
-            couldRun: own.couldRun,
+            couldHaveRunningContainers: own.couldHaveRunningContainers,
             now: clock.wall(),
           });
           assert.equal(statusPatch(pod, merged), undefined, "the API has our status");

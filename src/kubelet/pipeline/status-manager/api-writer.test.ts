@@ -14,8 +14,8 @@ import {
   type PodUid,
 } from "../../../lib/model/pod.ts";
 import { ApiStatusWriter } from "./api-writer.ts";
-import { FakeApiError, FakePodApi } from "./api-writer-fake-api.ts";
 import { createApiWriterMetrics } from "./api-writer-metrics.ts";
+import { FakeApiError, FakePodApi } from "./fake-pod-api.ts";
 
 const running: PodStatus = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] };
 const failed: PodStatus = { phase: "Failed", conditions: [{ type: "Ready", status: "False" }] };
@@ -27,7 +27,7 @@ async function setUp(t: { after(fn: () => void): void }) {
   const metrics = createMetrics();
   /** What the watch has brought. */
   const watched = new Map<string, Pod>();
-  const couldRun = new Set<PodUid>();
+  const couldHaveRunningContainers = new Set<PodUid>();
   const cleared = new Set<PodUid>();
   const logs: string[] = [];
   const logger: Logger = { ...silentLogger, error: (message) => logs.push(message) };
@@ -36,7 +36,7 @@ async function setUp(t: { after(fn: () => void): void }) {
     clock,
     logger,
     apiPod: (pod) => watched.get(isStatic(pod) ? "mirror" : pod.metadata.uid),
-    couldRun: (uid) => couldRun.has(uid),
+    couldHaveRunningContainers: (uid) => couldHaveRunningContainers.has(uid),
     isCleared: (uid) => cleared.has(uid),
     metrics: createApiWriterMetrics(metrics),
     random: () => 0,
@@ -44,7 +44,7 @@ async function setUp(t: { after(fn: () => void): void }) {
   const watch = (pod: Pod, as: string = pod.metadata.uid) => watched.set(as, structuredClone(pod));
   await writer.start(stop.signal);
   t.after(() => stop.abort());
-  return { clock, api, writer, watched, watch, couldRun, cleared, stop, metrics, logs };
+  return { clock, api, writer, watched, watch, couldHaveRunningContainers, cleared, stop, metrics, logs };
 }
 
 test("a status is written with one request when the watch has the pod", async (t) => {
@@ -238,7 +238,7 @@ test("a status that the API refuses is offered again each 10 s, not at once", as
 });
 
 test("a pod is deleted only when it is to go, has ended in the API, and nothing of it is left", async (t) => {
-  const { clock, api, writer, watch, couldRun, cleared } = await setUp(t);
+  const { clock, api, writer, watch, couldHaveRunningContainers, cleared } = await setUp(t);
   const deleted: (number | undefined)[] = [];
   api.onDelete = (_pod, { gracePeriodSeconds }) => deleted.push(gracePeriodSeconds);
   const pod = api.put(
@@ -246,11 +246,11 @@ test("a pod is deleted only when it is to go, has ended in the API, and nothing 
   );
   const { uid } = pod.metadata;
   watch(pod);
-  couldRun.add(uid);
+  couldHaveRunningContainers.add(uid);
   writer.set(pod, failed);
   await clock.advance(20_000);
   assert.equal(api.status(pod)?.phase, "Running", "containers could still run");
-  couldRun.delete(uid);
+  couldHaveRunningContainers.delete(uid);
   writer.poke(uid);
   await clock.advance(0);
   assert.equal(api.status(pod)?.phase, "Failed");

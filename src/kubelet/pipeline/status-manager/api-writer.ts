@@ -18,7 +18,7 @@ export interface ApiStatusWriterOptions {
   /** The pod as it was last watched in the API; for a static pod its mirror. Undefined if there is none (yet, or any more). */
   apiPod: (pod: Pod) => Pod | undefined;
   /** A container of the pod could still run. */
-  couldRun: (uid: PodUid) => boolean;
+  couldHaveRunningContainers: (uid: PodUid) => boolean;
   /** Containers, volumes and cgroups of the pod are gone: it may be deleted for good. */
   isCleared: (uid: PodUid) => boolean;
   metrics?: ApiWriterMetrics;
@@ -172,9 +172,9 @@ export class ApiStatusWriter implements Component {
 
   /** Goes on until the API has what it is to have. */
   async #pass(entry: Entry, signal: AbortSignal): Promise<void> {
-    const { apiPod, couldRun, isCleared, clock } = this.#o;
+    const { apiPod, couldHaveRunningContainers, isCleared, clock } = this.#o;
     const { uid: ownUid } = entry.pod.metadata;
-    let sent: { version: number; couldRun: boolean } | undefined;
+    let sent: { version: number; couldHaveRunningContainers: boolean } | undefined;
     for (let conflicts = 0; this.#isOurs(entry); ) {
       const watched = apiPod(entry.pod);
       // What the watch no longer has is deleted for good, and a node may not even ask for it.
@@ -183,7 +183,11 @@ export class ApiStatusWriter implements Component {
       if (entry.gone?.uid === uid) return;
       if (entry.answered && entry.answered.metadata.uid !== uid) forgetAnswers(entry);
       const { version } = entry;
-      const facts = { own: entry.status, couldRun: couldRun(ownUid), now: clock.wall() };
+      const facts = {
+        own: entry.status,
+        couldHaveRunningContainers: couldHaveRunningContainers(ownUid),
+        now: clock.wall(),
+      };
       const step = planWrite({
         ...facts,
         api: entry.mustLook ? undefined : newerOf(entry.answered, watched),
@@ -191,7 +195,12 @@ export class ApiStatusWriter implements Component {
         notTaken: entry.notTaken,
       });
       // Whatever the API made of it, one write of a status is enough until the next round.
-      if (step.kind === "patch" && sent?.version === version && sent.couldRun === facts.couldRun) return;
+      if (
+        step.kind === "patch" &&
+        sent?.version === version &&
+        sent.couldHaveRunningContainers === facts.couldHaveRunningContainers
+      )
+        return;
       try {
         switch (step.kind) {
           case "rest":
@@ -204,7 +213,7 @@ export class ApiStatusWriter implements Component {
             break;
           case "patch":
             entry.answered = await this.#patch(entry.pod, step.patch, signal);
-            sent = { version, couldRun: facts.couldRun };
+            sent = { version, couldHaveRunningContainers: facts.couldHaveRunningContainers };
             entry.notTaken = leftOver(entry.answered, facts);
             this.#written(entry, uid, version);
             break;
@@ -292,7 +301,10 @@ function forgetAnswers(entry: Entry): void {
 }
 
 /** What would still be written after a write is what this API does not take: it is not offered again and again. */
-function leftOver(api: Pod, facts: Pick<WriteFacts, "own" | "couldRun" | "now">): string | undefined {
+function leftOver(
+  api: Pod,
+  facts: Pick<WriteFacts, "own" | "couldHaveRunningContainers" | "now">,
+): string | undefined {
   const step = planWrite({ ...facts, api, isCleared: false, notTaken: undefined });
   return step.kind === "patch" ? JSON.stringify(step.patch.status) : undefined;
 }

@@ -2,8 +2,8 @@ import type { Container, Pod, PodCondition } from "../../../lib/model/pod.ts";
 import { isSidecar } from "../../../lib/model/restart-policy.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
 import { type ApiContainerStatus, type ApiPodStatus, isoSeconds, noTime } from "./api-types.ts";
-import { isFinal, type PodPhase } from "./phase-by-states.ts";
-import { conditionRestartingAll, couldRestartAll, isCleared } from "./restart-of-all.ts";
+import { isFinal, type PodPhase } from "./phase.ts";
+import { conditionRestartingAll, couldRestartAll, isCleared } from "./restart-all.ts";
 import type { StatusInput } from "./status-input.ts";
 
 /** Conditions that only a kubelet sets. Others keep theirs, whatever we think of the pod. */

@@ -16,7 +16,7 @@ const lostInit =
   "Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally";
 
 /** Ended without anybody seeing how. */
-export function unseenEnd(restartingAll: boolean): Terminated {
+export function unobservedTermination(restartingAll: boolean): Terminated {
   return without(restartingAll ? reasonRestartingAll : reasonUnknown, notLocated, killed);
 }
 
@@ -25,7 +25,7 @@ export function vanished(): Terminated {
   return without(reasonUnknown, vanishedMessage, killed);
 }
 
-export function removedForRestartOfAll(): { waiting: { reason: string; message: string }; last: Terminated } {
+export function removedForRestartAll(): { waiting: { reason: string; message: string }; last: Terminated } {
   return {
     waiting: { reason: reasonRestartingAll, message: removedForAll },
     last: without(reasonRestartingAll, removedForAll, killed),
@@ -33,7 +33,7 @@ export function removedForRestartOfAll(): { waiting: { reason: string; message: 
 }
 
 /** An init container that is gone, in a pod that has got beyond it. */
-export function doneLongAgo(): Terminated {
+export function completedInit(): Terminated {
   return without("Completed", lostInit, 0);
 }
 

@@ -3,16 +3,16 @@ import { type ContainerRole, judgedExitCode, restartDecision } from "../../../li
 import { newestContainer, type ObservedContainer } from "../../state/observed-pods.ts";
 import type { ApiContainerStatus, Terminated } from "./api-types.ts";
 import {
-  doneLongAgo,
+  completedInit,
   messageShare,
-  removedForRestartOfAll,
+  removedForRestartAll,
   type StateOptions,
   stateOf,
-  unseenEnd,
+  unobservedTermination,
   vanished,
 } from "./container-state.ts";
-import { startedAndReady } from "./probed.ts";
 import { containerResources } from "./resources.ts";
+import { startedAndReady } from "./started-and-ready.ts";
 import type { StatusInput } from "./status-input.ts";
 
 /** The status of one container, from the runtime, from what was known of it before, and from its worker and probes. */
@@ -139,7 +139,7 @@ function unclearEnd(
   restartingAll: boolean,
 ): Terminated | undefined {
   if (last.state !== "unknown" || before?.containerID !== containerID) return undefined;
-  if (before.state?.running) return { ...unseenEnd(restartingAll), containerID };
+  if (before.state?.running) return { ...unobservedTermination(restartingAll), containerID };
   // Once told to have ended, it has ended, also while its successor waits.
   const told = before.state?.terminated ?? before.lastState?.terminated;
   return told?.containerID === containerID ? told : undefined;
@@ -202,7 +202,7 @@ function fromMemory(
 ): ApiContainerStatus {
   const { pod, seen } = input;
   const status = notThere(container, before, input, o);
-  const { waiting, last } = removedForRestartOfAll();
+  const { waiting, last } = removedForRestartAll();
   if (before?.state?.waiting?.reason === waiting.reason) return { ...status, state: { waiting } };
   if (restartingAll && before && !before.state?.waiting) {
     return {
@@ -218,7 +218,8 @@ function fromMemory(
     const regular = newestContainer(seen, c.name);
     return regular !== undefined && regular.state !== "unknown";
   });
-  if (role === "init" && isPast && !restartingAll) return { ...status, state: { terminated: doneLongAgo() } };
+  if (role === "init" && isPast && !restartingAll)
+    return { ...status, state: { terminated: completedInit() } };
   if (before?.state?.running && !status.lastState?.terminated) {
     status.lastState = { terminated: vanished() };
     if (!pod.metadata.deletionTimestamp) status.restartCount++;

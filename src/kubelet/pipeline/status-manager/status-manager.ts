@@ -13,6 +13,7 @@ import {
 import type { ObservedPod } from "../../state/observed-pods.ts";
 import type { ProbeKind, ProbeOutcome } from "../../state/probe-results.ts";
 import type { ReplacedContainers } from "../../state/replaced-containers.ts";
+import { withMirrorTimes } from "./mirror-times.ts";
 import { podStatus } from "./status.ts";
 import {
   defaultStatusGates,
@@ -21,8 +22,7 @@ import {
   type StatusInput,
 } from "./status-input.ts";
 import type { StatusMetrics } from "./status-metrics.ts";
-import { withTimesOf } from "./times-of.ts";
-import { illegalChange } from "./transitions.ts";
+import { invalidTransition } from "./transitions.ts";
 
 export interface StatusManagerOptions {
   clock: Clock;
@@ -85,7 +85,7 @@ export class StatusManager {
   }
 
   /** True once the status of a static pod has the times that its mirror had. */
-  hasTimesOfMirror(uid: PodUid): boolean {
+  hasMirrorTimes(uid: PodUid): boolean {
     return this.#entries.get(uid)?.mirrored ?? false;
   }
 
@@ -126,8 +126,8 @@ export class StatusManager {
       actuated: (container) => this.#o.allocation?.actuated(uid, container),
       gates,
     });
-    const status = withTimesOf(mirror, made);
-    const problem = illegalChange(pod, before, status, gates);
+    const status = withMirrorTimes(mirror, made);
+    const problem = invalidTransition(pod, before, status, gates);
     if (problem && entry) {
       this.#o.logger?.error("Rejected invalid pod status transition", {
         podUID: uid,

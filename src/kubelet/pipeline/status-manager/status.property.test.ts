@@ -7,7 +7,7 @@ import type { ObservedContainer } from "../../state/observed-pods.ts";
 import type { ProbeOutcome } from "../../state/probe-results.ts";
 import type { ApiPodStatus } from "./api-types.ts";
 import { at, statusOf } from "./fake-input.ts";
-import { isFinal } from "./phase-by-states.ts";
+import { isFinal } from "./phase.ts";
 import type { StatusInput } from "./status-input.ts";
 
 /** What the runtime has of one container: nothing, or one in some state and perhaps one before it. */

@@ -5,11 +5,11 @@ import { addresses } from "./addresses.ts";
 import { type ApiContainerStatus, type ApiPodStatus, isoSeconds } from "./api-types.ts";
 import { podConditions } from "./conditions.ts";
 import { containerStatus, isReplaced } from "./container-status.ts";
-import { settleEnded } from "./ended.ts";
-import { isFinal, type PodPhase, phaseByStates } from "./phase-by-states.ts";
+import { isFinal, type PodPhase, podPhase } from "./phase.ts";
 import { podResources } from "./resources.ts";
-import { isRestartingAll } from "./restart-of-all.ts";
+import { isRestartingAll } from "./restart-all.ts";
 import type { StatusInput } from "./status-input.ts";
+import { terminateStatuses } from "./terminate-statuses.ts";
 
 /** The status of a pod as the API has it. Pure. */
 export function podStatus(input: StatusInput): ApiPodStatus {
@@ -37,7 +37,7 @@ function fullStatus(input: StatusInput, restartingAll: boolean): ApiPodStatus {
     statusOf(c as Container, "ephemeral", before?.ephemeralContainerStatuses),
   );
   if (input.workerPhase === "terminated")
-    ({ containers, inits } = settleEnded(pod, { containers, inits }, before?.containerStatuses));
+    ({ containers, inits } = terminateStatuses(pod, { containers, inits }, before?.containerStatuses));
   const told = toldPhase(input, containers, inits, restartingAll);
   const statuses = [...inits, ...containers];
   return {
@@ -90,7 +90,7 @@ function toldPhase(
   });
   if (old && isFinal(old.phase)) return { phase: old.phase, ...reasons(old) };
   if (verdict) return { phase: verdict.phase, ...reasons(verdict) };
-  const found = phaseByStates(pod, {
+  const found = podPhase(pod, {
     containers,
     inits,
     ending: workerPhase !== "syncing",

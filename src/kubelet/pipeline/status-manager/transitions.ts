@@ -1,11 +1,11 @@
 import type { Container, Pod } from "../../../lib/model/pod.ts";
 import { type ContainerRole, isSidecar, restartDecision } from "../../../lib/model/restart-policy.ts";
 import type { ApiContainerStatus, ApiPodStatus } from "./api-types.ts";
-import { couldRestartAll } from "./restart-of-all.ts";
+import { couldRestartAll } from "./restart-all.ts";
 import type { StatusGates } from "./status-input.ts";
 
 /** What is wrong with a new status: a container that was over for good and is not any more. Undefined if nothing is. */
-export function illegalChange(
+export function invalidTransition(
   pod: Pod,
   before: ApiPodStatus | undefined,
   after: ApiPodStatus,

@@ -25,7 +25,7 @@ const expected: Record<EventKind, string> = {
   "pod-rejected": "workers",
   "pod-released": "statusWriter podsApi",
   "worker-gone":
-    "logFollowers explanations probes status allocation startTimes statusWriter mirrors podsApi board",
+    "logFollowers explanations probes status allocation startupLatency statusWriter mirrors podsApi board",
   "status-changed": "board podsApi workers statusWriter",
   "volumes-in-use": "nodeStatus",
   "volumes-reported": "attachedVolumes",
@@ -33,7 +33,7 @@ const expected: Record<EventKind, string> = {
   "volume-content-changed": "volumes",
   "csi-driver-changed": "volumes",
   "csi-node-ready": "nodeStatus",
-  "api-pod": "startTimes statusWriter mirrors",
+  "api-pod": "startupLatency statusWriter mirrors",
   "mirror-changed": "probes status board statusWriter",
   "node-changed": "mirrors attachedVolumes nodeStatus servingCertificate",
   "api-listed": "workers",

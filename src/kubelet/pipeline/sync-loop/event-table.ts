@@ -32,7 +32,7 @@ export const eventTable = {
     "probes",
     "status",
     "allocation",
-    "startTimes",
+    "startupLatency",
     "statusWriter",
     "mirrors",
     "podsApi",
@@ -47,7 +47,7 @@ export const eventTable = {
   "csi-driver-changed": ["volumes"],
   "csi-node-ready": ["nodeStatus"],
 
-  "api-pod": ["startTimes", "statusWriter", "mirrors"],
+  "api-pod": ["startupLatency", "statusWriter", "mirrors"],
   // As with the runtime: what the mirror reports of probes counts in the status that is written to it.
   "mirror-changed": ["probes", "status", "board", "statusWriter"],
   "node-changed": ["mirrors", "attachedVolumes", "nodeStatus", "servingCertificate"],

@@ -19,7 +19,7 @@ async function setUp(t: TestContext, more: Partial<HousekeepingOptions> = {}) {
   const housekeeping = new Housekeeping({
     clock,
     logger: silentLogger,
-    mayJudge: () => true,
+    isSynced: () => true,
     mayEnd: () => true,
     removesOrphans: true,
     isKnown: () => false,
@@ -48,7 +48,7 @@ test("what cannot be removed keeps nothing else, and is tried again the next tim
   let heard = false;
   const swept: number[][] = [];
   const { clock, removed, fails } = await setUp(t, {
-    mayJudge: () => heard,
+    isSynced: () => heard,
     metrics: { swept: (...counts) => void swept.push(counts) },
   });
   fails.add("files of a").add("cgroup of a");
@@ -65,14 +65,14 @@ test("looks at once when it may have become known who is wanted", async (t) => {
   let heard = false;
   const ended: string[] = [];
   const { clock, housekeeping } = await setUp(t, {
-    mayJudge: () => heard,
+    isSynced: () => heard,
     inRuntime: () => [id("orphan")],
     onOrphan: ({ uid }) => void ended.push(uid),
   });
   await clock.advance(0);
   assert.deepEqual(ended, []);
   heard = true;
-  housekeeping.lookSoon();
+  housekeeping.runSoon();
   await clock.advance(0);
   assert.deepEqual(ended, ["orphan"]);
 });
@@ -98,14 +98,14 @@ test("nothing is called an orphan before all sources have delivered; then it is 
   const clock = new FakeClock();
   const orphans: string[] = [];
   const removed: string[] = [];
-  let mayJudge = false;
+  let isSynced = false;
   const known = new Set(["wanted"]);
   const id = (uid: string) => ({ uid: uid as PodUid, name: uid, namespace: "default" });
   const stop = new AbortController();
   const housekeeping = new Housekeeping({
     clock,
     logger: silentLogger,
-    mayJudge: () => mayJudge,
+    isSynced: () => isSynced,
     isKnown: (uid) => known.has(uid),
     inRuntime: () => [id("wanted"), id("stray"), id("others")],
     mayEnd: (uid) => uid !== "others",
@@ -127,7 +127,7 @@ test("nothing is called an orphan before all sources have delivered; then it is 
   await housekeeping.start(stop.signal);
   await clock.advance(60_000);
   assert.deepEqual([orphans, removed], [[], []]);
-  mayJudge = true;
+  isSynced = true;
   await clock.advance(10_000);
   assert.deepEqual(orphans, ["stray"]);
   assert.deepEqual(removed, ["files of old", "cgroup of older"]);

@@ -9,7 +9,7 @@ export interface HousekeepingOptions {
   clock: Clock;
   logger: Logger;
   /** False until every source has said what it wants: before that, nothing may be called an orphan. */
-  mayJudge: () => boolean;
+  isSynced: () => boolean;
   /** True if somebody wants the pod or is busy ending it. */
   isKnown: (uid: PodUid) => boolean;
   inRuntime: () => Iterable<PodId>;
@@ -48,7 +48,7 @@ export class Housekeeping implements Component {
   }
 
   /** It may have become known who is wanted: looks at once instead of with the next round. */
-  lookSoon(): void {
+  runSoon(): void {
     this.#wake.abort();
   }
 
@@ -57,7 +57,7 @@ export class Housekeeping implements Component {
     for (let round = 0; !signal.aborted; ) {
       this.#wake = new AbortController();
       try {
-        if (this.#o.mayJudge()) {
+        if (this.#o.isSynced()) {
           this.#endOrphans();
           if (this.#o.removesOrphans && round++ % filesEvery === 0) await this.#removeOrphans();
         }

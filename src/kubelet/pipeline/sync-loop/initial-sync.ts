@@ -40,7 +40,7 @@ export class InitialSync {
   }
 
   /** Whether a pod of the runtime that no source wants is an orphan. */
-  mayJudge(): boolean {
+  isComplete(): boolean {
     return this.#isRuntimeListed && this.areSourcesReady();
   }
 

@@ -71,12 +71,12 @@ test("sources are ready when each has delivered its pods, and pods start when th
   });
   sync.delivered("file");
   sync.delivered("file");
-  assert.deepEqual([sync.areSourcesReady(), sync.mayJudge()], [false, false]);
+  assert.deepEqual([sync.areSourcesReady(), sync.isComplete()], [false, false]);
   sync.delivered("api");
-  assert.deepEqual([sync.areSourcesReady(), sync.mayJudge()], [true, false]);
+  assert.deepEqual([sync.areSourcesReady(), sync.isComplete()], [true, false]);
   assert.deepEqual(posted, ["file", "api"]);
   sync.runtimeListed();
-  assert.deepEqual([sync.mayJudge(), sync.mayStartPods()], [true, false]);
+  assert.deepEqual([sync.isComplete(), sync.mayStartPods()], [true, false]);
   sync.runtimeKnown();
   assert.equal(sync.mayStartPods(), true);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContainer, aPod, seenContainer } from "../../../../test/builders/pods.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
-import { stopsBefore } from "./stop-turns.ts";
+import { terminatedBefore } from "./termination-order.ts";
 
 const pod = aPod({
   initContainers: [
@@ -29,7 +29,7 @@ for (const [rule, of, name, running, first] of table)
   test(`order of stopping: ${rule}`, () => {
     const containers = running.map((one) => seenContainer(one));
     assert.deepEqual(
-      stopsBefore(of, name, containers).map((c) => c.name),
+      terminatedBefore(of, name, containers).map((c) => c.name),
       first,
     );
   });

@@ -2,7 +2,7 @@ import { type Clock, msFromNow } from "../../../lib/base/clock.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
 
 /** Wakes one loop: at the earliest of the times that were asked for, or when it is aborted. */
-export class Alarm {
+export class WakeTimer {
   #clock: Clock;
   #due: MonotonicTime | undefined;
   #cancel: () => void = () => {};

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PodStatus } from "../../../lib/model/pod.ts";
-import { withTimesOf } from "./times-of.ts";
+import { withMirrorTimes } from "./mirror-times.ts";
 
 const at = (type: string, status: "True" | "False", lastTransitionTime: string) => ({
   type,
@@ -18,9 +18,9 @@ test("what is still as the mirror says has been so since the mirror says, all el
     startTime: "2026-01-01T00:00:00Z",
     conditions: [at("Ready", "False", "then"), at("Initialized", "True", "then")],
   };
-  assert.deepEqual(withTimesOf(before, own), {
+  assert.deepEqual(withMirrorTimes(before, own), {
     startTime: "2026-01-01T00:00:00Z",
     conditions: [at("Ready", "True", "now"), at("Initialized", "True", "then"), at("Other", "True", "now")],
   });
-  assert.equal(withTimesOf(undefined, own), own);
+  assert.equal(withMirrorTimes(undefined, own), own);
 });

@@ -1,13 +1,13 @@
 import type { Pod } from "../../../lib/model/pod.ts";
 import { isSidecar } from "../../../lib/model/restart-policy.ts";
 import type { ApiContainerStatus } from "./api-types.ts";
-import { unseenEnd } from "./container-state.ts";
+import { unobservedTermination } from "./container-state.ts";
 
 /**
  * The containers of a pod that is over. One whose end was not seen counts as failed: nobody can say that it did well.
  * Those that never had a reason to start keep waiting.
  */
-export function settleEnded(
+export function terminateStatuses(
   pod: Pod,
   statuses: { containers: ApiContainerStatus[]; inits: ApiContainerStatus[] },
   before: readonly ApiContainerStatus[] = [],
@@ -25,7 +25,7 @@ function ended(status: ApiContainerStatus): ApiContainerStatus {
   const { started, ...rest } = status;
   return {
     ...rest,
-    state: { terminated: unseenEnd(false) },
+    state: { terminated: unobservedTermination(false) },
     ready: false,
     ...(started === undefined ? {} : { started: false }),
   };

@@ -4,7 +4,7 @@ import { FakeClock, monotonicTime } from "../../../lib/base/fake-clock.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import type { Pod, PodSpec, PodStatus } from "../../../lib/model/pod.ts";
-import { covered, StartTimes } from "./start-times.ts";
+import { covered, PodStartupLatency } from "./pod-startup-latency.ts";
 
 const created = Date.parse("2026-01-01T00:00:00Z");
 const started = { name: "c", state: { running: { startedAt: "2026-01-01T00:00:09Z" } } };
@@ -12,7 +12,7 @@ const started = { name: "c", state: { running: { startedAt: "2026-01-01T00:00:09
 function bench(initMs = 0) {
   const clock = new FakeClock(created);
   const metrics = createMetrics();
-  const times = new StartTimes({ metrics, clock, initMs: () => initMs });
+  const times = new PodStartupLatency({ metrics, clock, initMs: () => initMs });
   const pod = (status: unknown, spec: Partial<PodSpec> = {}): Pod => ({
     ...fakePod({
       metadata: { creationTimestamp: "2026-01-01T00:00:00Z" },

@@ -30,7 +30,7 @@ export interface PhaseFacts {
 }
 
 /** The phase of a pod by the states of its containers. Ephemeral containers have no say. */
-export function phaseByStates(pod: Pod, facts: PhaseFacts): PodPhase {
+export function podPhase(pod: Pod, facts: PhaseFacts): PodPhase {
   const { initContainers = [], containers } = pod.spec;
   const inits = initContainers.filter((c) => !isSidecar(c)).map((c) => initStage(pod, c, facts));
   const sidecars = initContainers.filter(isSidecar).map((c) => sidecarStage(byName(facts.inits, c)));

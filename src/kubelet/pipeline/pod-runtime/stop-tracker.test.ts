@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { monotonicTime } from "../../../lib/base/fake-clock.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
-import { type StopHook, Stops } from "./stops.ts";
+import { type StopHook, StopTracker } from "./stop-tracker.ts";
 
 const uid = "u" as PodUid;
 const a = "a" as ContainerId;
@@ -16,7 +16,7 @@ const hook: StopHook = {
 };
 
 test("a stop that goes on keeps what was begun, and gets less time, never more", () => {
-  const stops = new Stops();
+  const stops = new StopTracker();
   const { stop, first } = stops.begin(uid, a, monotonicTime(1000));
   stop.hook = hook;
   assert.equal(first, true);
@@ -31,7 +31,7 @@ test("a stop that goes on keeps what was begun, and gets less time, never more",
 
 test("a stop that failed has all its time the next time, and its hook is run again only if it failed too", () => {
   for (const failed of [false, true]) {
-    const stops = new Stops();
+    const stops = new StopTracker();
     stops.begin(uid, a, monotonicTime(1000)).stop.hook = { ...hook, failed };
     stops.failed(a);
     const { stop } = stops.begin(uid, a, monotonicTime(5000));
@@ -40,7 +40,7 @@ test("a stop that failed has all its time the next time, and its hook is run aga
 });
 
 test("a container that vanished while it was being stopped is forgotten with its pod", () => {
-  const stops = new Stops();
+  const stops = new StopTracker();
   stops.begin(uid, a, monotonicTime(1000));
   stops.failed(a);
   stops.begin("other" as PodUid, "b" as ContainerId, monotonicTime(1000));

@@ -4,7 +4,7 @@ import { latest, type MonotonicTime, msBetween, wallTime } from "../../../lib/ba
 import type { Pod, PodStatus, PodUid } from "../../../lib/model/pod.ts";
 import { startBuckets } from "./status-metrics.ts";
 
-export interface StartTimesOptions {
+export interface PodStartupLatencyOptions {
   metrics: Metrics;
   clock: Clock;
   /** How long init containers of a pod have run by now, all of those that have ended. */
@@ -25,15 +25,15 @@ export interface PullSpan {
  * How long pods of the API take from their creation to when everybody can see that all of their containers run, and how much
  * of that is the node's own: without pulls and init containers, which take what they take.
  */
-export class StartTimes {
-  readonly #o: StartTimesOptions;
+export class PodStartupLatency {
+  readonly #o: PodStartupLatencyOptions;
   readonly #pods = new Map<PodUid, Starting>();
   readonly #total;
   readonly #own;
   readonly #firstWithNetwork;
   #hasFirst = false;
 
-  constructor(options: StartTimesOptions) {
+  constructor(options: PodStartupLatencyOptions) {
     this.#o = options;
     const { metrics } = options;
     this.#total = metrics.histogram({

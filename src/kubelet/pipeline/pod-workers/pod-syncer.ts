@@ -2,12 +2,12 @@ import type { WallTime } from "../../../lib/base/time.ts";
 import type { Pod, PodId, PodUid } from "../../../lib/model/pod.ts";
 import type { SyncReport, SyncResult } from "../../../lib/model/pod-sync.ts";
 import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
-import type { PassKind } from "./worker-metrics.ts";
+import type { SyncKind } from "./worker-metrics.ts";
 
 /** What a worker needs done; pod-runtime does it. */
-export interface PodWork {
+export interface PodSyncer {
   /** The kind says why: the pod is new, has changed, or is looked at again. */
-  sync(pod: Pod, report: SyncReport, signal: AbortSignal, kind?: PassKind): Promise<SyncResult>;
+  sync(pod: Pod, report: SyncReport, signal: AbortSignal, kind?: SyncKind): Promise<SyncResult>;
   stop(
     uid: PodUid,
     pod: Pod | undefined,

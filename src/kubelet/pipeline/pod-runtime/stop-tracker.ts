@@ -12,7 +12,7 @@ export interface StopHook {
 }
 
 /** What was done so far to end a container. */
-export interface Stop {
+export interface ContainerStop {
   /** When its grace is over (milliseconds since the epoch). */
   endsAt: MonotonicTime;
   /** Its preStop hook, once it was begun: it is not run a second time, and outlives the pass that began it. */
@@ -23,17 +23,17 @@ export interface Stop {
  * The stops that are under way. A pass that ends a pod may be cut off, because somebody wants it ended sooner; the
  * next pass goes on where that one was. A grace period gets shorter by that, never longer.
  */
-export class Stops {
-  #stops = new Map<ContainerId, Stop & { uid: PodUid }>();
+export class StopTracker {
+  #stops = new Map<ContainerId, ContainerStop & { uid: PodUid }>();
 
   /** `first` is true if nobody was ending this container yet. */
-  begin(uid: PodUid, id: ContainerId, endsAt: MonotonicTime): { stop: Stop; first: boolean } {
+  begin(uid: PodUid, id: ContainerId, endsAt: MonotonicTime): { stop: ContainerStop; first: boolean } {
     const known = this.#stops.get(id);
     if (known) {
       known.endsAt = earliest(known.endsAt, endsAt);
       return { stop: known, first: false };
     }
-    const stop: Stop & { uid: PodUid } = { uid, endsAt };
+    const stop: ContainerStop & { uid: PodUid } = { uid, endsAt };
     this.#stops.set(id, stop);
     return { stop, first: true };
   }

@@ -5,7 +5,7 @@ import type { SandboxId } from "../../../lib/clients/cri/cri.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
 import { at, probed, statusOf } from "./fake-input.ts";
-import type { PodPhase } from "./phase-by-states.ts";
+import type { PodPhase } from "./phase.ts";
 import type { StatusInput } from "./status-input.ts";
 
 const policies = ["Always", "OnFailure", "Never"] as const;

@@ -5,10 +5,10 @@ import type { Pod, PodId, PodUid } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
 import type { SyncReport } from "../../../lib/model/pod-sync.ts";
 import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
-import type { PodWork } from "./pod-work.ts";
+import type { PodSyncer } from "./pod-syncer.ts";
 
-export interface PodPassesOptions {
-  readonly runtime: Pick<PodWork, "sync" | "stop"> & {
+export interface PodSyncerOptions {
+  readonly runtime: Pick<PodSyncer, "sync" | "stop"> & {
     release(uid: PodUid): Promise<void>;
     remove(id: PodId, signal: AbortSignal): Promise<void>;
   };
@@ -16,7 +16,7 @@ export interface PodPassesOptions {
   /** The config maps and secrets that pods refer to. */
   readonly objects: { register(pod: Pod): void; unregister(pod: { metadata: { uid: PodUid } }): void };
   readonly userNamespaces: { release(uid: PodUid): Promise<void> };
-  readonly volumes: PassVolumes;
+  readonly volumes: SyncVolumes;
   /** Of the runtime; healthy until it is known. */
   readonly networkHealth: () => Health;
   /** Why this node will not run the pod, or undefined if it will. */
@@ -34,7 +34,7 @@ export interface PodPassesOptions {
   readonly onReleased: (uid: PodUid) => void;
 }
 
-interface PassVolumes {
+interface SyncVolumes {
   register(pod: Pod): void;
   /** A line for each volume that is not there. */
   waiting(uid: PodUid): string[];
@@ -47,7 +47,7 @@ interface PassVolumes {
 }
 
 /** What workers do for their pods: admission, what has to be there before containers start, the runtime, and the clean-up. */
-export function podPasses(o: PodPassesOptions): PodWork {
+export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
   const { runtime, probes, objects, volumes, events } = o;
   /** Pods on the host's network run without any other. */
   const requireNetwork = (pod: Pod, report: SyncReport) => {

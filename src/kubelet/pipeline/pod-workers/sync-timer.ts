@@ -1,9 +1,9 @@
 import { type Clock, msSince } from "../../../lib/base/clock.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
-import type { PassKind, WorkerMetrics } from "./worker-metrics.ts";
+import type { SyncKind, WorkerMetrics } from "./worker-metrics.ts";
 
 /** Measures the passes of one worker, each from when it was first asked for. */
-export class PassTimer {
+export class SyncTimer {
   readonly #clock: Clock;
   readonly #metrics: Pick<WorkerMetrics, "passed"> | undefined;
   #askedAt: MonotonicTime | undefined;
@@ -19,7 +19,7 @@ export class PassTimer {
   }
 
   /** A pass begins. To be called when it ends: with its kind, or with nothing if it came to no work and is still wanted. */
-  begin(): (kind: PassKind | undefined) => void {
+  begin(): (kind: SyncKind | undefined) => void {
     const askedAt = this.#askedAt ?? this.#clock.monotonic();
     this.#askedAt = undefined;
     return (kind) => {

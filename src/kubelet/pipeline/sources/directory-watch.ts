@@ -4,7 +4,7 @@ import { basename, dirname } from "node:path";
 import { errnoOf } from "../../../lib/base/errors.ts";
 import { DeletedNames } from "../../../lib/host/deleted-names.ts";
 
-export interface WatchedFolder {
+export interface WatchedDirectory {
   close(): void;
   /** The names that were deleted, not moved or replaced, since the last call. */
   takeDeleted?(): Set<string>;
@@ -13,13 +13,13 @@ export interface WatchedFolder {
 }
 
 /** Calls back with the name of each thing in the folder that changed (undefined: cannot tell). */
-export type WatchFolder = (
+export type WatchDirectory = (
   folder: string,
   onChange: (name: string | undefined) => void,
   onError: (error: unknown) => void,
-) => WatchedFolder;
+) => WatchedDirectory;
 
-export const inotifyFolder: WatchFolder = (folder, onChange, onError) => {
+export const inotifyDirectory: WatchDirectory = (folder, onChange, onError) => {
   const deleted = new DeletedNames(folder);
   try {
     const watcher: FSWatcher = watch(folder, { encoding: "utf8" }, (_event, name) =>
@@ -46,21 +46,21 @@ export const inotifyFolder: WatchFolder = (folder, onChange, onError) => {
  */
 export class PathWatch {
   #path: string;
-  #watchFolder: WatchFolder;
+  #watchDirectory: WatchDirectory;
   #onChange: (name: string | undefined) => void;
   #onFailure: (error: unknown) => void;
-  #watched: { identity: string; only: string | undefined; folder: WatchedFolder } | undefined;
+  #watched: { identity: string; only: string | undefined; folder: WatchedDirectory } | undefined;
   #deleted = new Set<string>();
   #lastFailure: string | undefined;
 
   constructor(
     path: string,
-    watchFolder: WatchFolder,
+    watchDirectory: WatchDirectory,
     onChange: (name: string | undefined) => void,
     onFailure: (error: unknown) => void,
   ) {
     this.#path = path;
-    this.#watchFolder = watchFolder;
+    this.#watchDirectory = watchDirectory;
     this.#onChange = onChange;
     this.#onFailure = onFailure;
   }
@@ -72,7 +72,7 @@ export class PathWatch {
     if (this.#watched?.identity === target.identity && !this.#watched.folder.isGone?.()) return;
     this.close();
     try {
-      const watcher = this.#watchFolder(
+      const watcher = this.#watchDirectory(
         target.folder,
         (name) => {
           if (!target.only || name === undefined || name === target.only) this.#onChange(name);

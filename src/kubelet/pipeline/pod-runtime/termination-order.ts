@@ -8,7 +8,7 @@ interface Running {
 }
 
 /** The containers that must have ended before this one is stopped: for a sidecar the regular ones and later sidecars. */
-export function stopsBefore<C extends Running>(
+export function terminatedBefore<C extends Running>(
   pod: Pod | undefined,
   name: string,
   running: readonly C[],
@@ -21,7 +21,7 @@ export function stopsBefore<C extends Running>(
 }
 
 /** Says when it is a container's turn to be stopped, while all of a pod is. */
-export class StopTurns {
+export class TerminationOrder {
   readonly #pod: Pod | undefined;
   readonly #running: readonly Running[];
   readonly #ended = new Map<ContainerId, PromiseWithResolvers<void>>();
@@ -34,7 +34,7 @@ export class StopTurns {
 
   /** Resolves when those have ended that go first; undefined if none does. */
   turnOf(name: string): Promise<unknown> | undefined {
-    const first = stopsBefore(this.#pod, name, this.#running);
+    const first = terminatedBefore(this.#pod, name, this.#running);
     return first.length > 0 ? Promise.all(first.map((c) => this.#ended.get(c.id)?.promise)) : undefined;
   }
 
