@@ -46,7 +46,7 @@ export const exceptions = [
   { file: "server/local-api.ts", name: "onChange", why: "a client that watches the board" },
   { file: "pipeline/sources/applied-source.ts", name: "onChange", why: "a source of pods and its store" },
   // State on disk that follows state in memory.
-  { file: "pods/probes/probe-memory.ts", name: "onChange", why: "probe results are written to disk" },
+  { file: "pods/probes/probe-checkpoint.ts", name: "onChange", why: "probe results are written to disk" },
   { file: "pods/volumes/volumes.ts", name: "onChange", why: "statistics of the same volumes" },
   {
     file: "pods/volumes/csi/allocatable-updates.ts",

@@ -58,7 +58,6 @@ export const pending = [
   "src/kubelet/pods/logs",
   "src/kubelet/pods/mirror",
   "src/kubelet/pods/network",
-  "src/kubelet/pods/probes",
   "src/kubelet/pods/user-namespaces",
   "src/kubelet/pods/volumes",
 ];

@@ -1,4 +1,4 @@
-import type { ProbeAnswer } from "../../src/kubelet/pods/probes/probe-answer.ts";
+import type { AttemptResult } from "../../src/kubelet/pods/probes/attempt-result.ts";
 import type { Prober } from "../../src/kubelet/pods/probes/prober.ts";
 import type { ProbeKind, ProbeResults } from "../../src/kubelet/state/probe-results.ts";
 import { type Clock, sleep } from "../../src/lib/base/clock.ts";
@@ -8,7 +8,7 @@ import type { ContainerId } from "../../src/lib/clients/cri/cri.ts";
 export type Health = "success" | "failure" | "error";
 
 const startsAfterMs = 400;
-const answers: Record<Health, ProbeAnswer> = {
+const answers: Record<Health, AttemptResult> = {
   success: { kind: "success", output: "" },
   failure: { kind: "failure", output: "" },
   error: { kind: "error", state: "unknown", message: "" },

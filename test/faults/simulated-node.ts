@@ -127,13 +127,13 @@ export class SimulatedAgent {
       events,
       hostIps: () => hostIps,
       random: () => 0.5,
-      before: (kind, _pod, id) => (host.passedProbes.has(`${kind}/${id}`) ? "success" : undefined),
+      previousOutcome: (kind, _pod, id) => (host.passedProbes.has(`${kind}/${id}`) ? "success" : undefined),
       prober: options.prober?.(probes),
     });
     this.workers = new PodWorkers({
       work: {
         sync: (pod, report, signal) => {
-          this.#probeManager.watch(pod);
+          this.#probeManager.addPod(pod);
           return work.sync(pod, report, signal);
         },
         stop: (uid, pod, o) => work.stop(uid, pod, o),
@@ -207,7 +207,7 @@ export class SimulatedAgent {
         "runtime-observed": ({ uid }) => probes.observed(uid),
         "post-start-done": ({ uid }) => probes.observed(uid),
         "worker-phase": ({ uid, phase }) => probes.phaseChanged(uid, phase, workers.get(uid)?.pod),
-        "worker-gone": ({ uid }) => probes.forget(uid),
+        "worker-gone": ({ uid }) => probes.removePod(uid),
         "mirror-changed": () => {},
       },
       status: {

@@ -3,7 +3,7 @@ import { dateOf, epochMs, type MonotonicTime } from "../../lib/base/time.ts";
 import { type PodStatus, type PodUid, sourceOf } from "../../lib/model/pod.ts";
 import { isFinal } from "../pipeline/status-manager/phase.ts";
 import { readinessOf } from "../pipeline/status-manager/readiness.ts";
-import type { ProbeTrouble } from "../pods/probes/probe-worker.ts";
+import type { ProbeFailure } from "../pods/probes/probe-worker.ts";
 import type { Wanted } from "../server/explained.ts";
 import { type ObservedPod, runningContainers } from "../state/observed-pods.ts";
 import type { PodLife } from "../state/pod-life.ts";
@@ -18,7 +18,7 @@ export interface PodExplanationsOptions {
   readonly workers: { all(): Iterable<PodLife> };
   readonly statuses: { get(uid: PodUid): PodStatus | undefined };
   readonly observed: { get(uid: PodUid): ObservedPod | undefined };
-  readonly probes: { troubles(uid: PodUid): readonly ProbeTrouble[] };
+  readonly probes: { failures(uid: PodUid): readonly ProbeFailure[] };
   readonly runtime: { stopping(uid: PodUid): { id: string; endsAt: MonotonicTime; inHook: boolean }[] };
   readonly volumes: { waiting(uid: PodUid): string[] };
   /** Whether the API has the newest status of a pod; true also if there is no API. */
@@ -126,7 +126,7 @@ export class PodExplanations {
   }
 
   #probeFailures(uid: PodUid): PodFacts["probeFailures"] {
-    return this.#o.probes.troubles(uid).map((failure) => ({ ...failure, at: epochMs(failure.at) }));
+    return this.#o.probes.failures(uid).map((failure) => ({ ...failure, at: epochMs(failure.at) }));
   }
 
   #unwrittenSince({ id, pod, phase, removed, history }: PodLife): number | undefined {

@@ -2,15 +2,15 @@ import { join } from "node:path";
 import { createMetrics, type Metrics } from "../../lib/base/metrics.ts";
 import type { ContainerId } from "../../lib/clients/cri/cri.ts";
 import type { Pod, PodStatus } from "../../lib/model/pod.ts";
-import { knownInStatus } from "../pods/probes/known-in-status.ts";
+import { outcomeInStatus } from "../pods/probes/outcome-in-status.ts";
+import { ProbeCheckpoint } from "../pods/probes/probe-checkpoint.ts";
 import { ProbeManager } from "../pods/probes/probe-manager.ts";
-import { ProbeMemory } from "../pods/probes/probe-memory.ts";
 import type { ProbeKind, ProbeOutcome } from "../state/probe-results.ts";
 import type { AgentCore } from "./agent-core.ts";
 
 export interface PodProbes {
   readonly probes: ProbeManager;
-  readonly memory: ProbeMemory;
+  readonly memory: ProbeCheckpoint;
   /** The result of a probe; of a container that was not probed yet, what is known from before. */
   readonly metrics: Metrics;
   readonly known: { get(kind: ProbeKind, id: ContainerId, pod: Pod): ProbeOutcome | undefined };
@@ -23,12 +23,12 @@ export function podProbes(
   const { clock, logger, results, running, cri, events, hostIps, options } = core;
   // These series are many, and are served apart from the others.
   const metrics = createMetrics();
-  const memory = new ProbeMemory({ path: join(options.rootDir, "probe-results.json"), results, logger });
+  const memory = new ProbeCheckpoint({ path: join(options.rootDir, "probe-results.json"), results, logger });
   // What is on disk is older if another kubelet was here since.
-  const before = (kind: ProbeKind, pod: Pod, id: ContainerId) =>
-    knownInStatus(parts.statusInApi(pod), kind, id) ?? memory.known(kind, id);
+  const previousOutcome = (kind: ProbeKind, pod: Pod, id: ContainerId) =>
+    outcomeInStatus(parts.statusInApi(pod), kind, id) ?? memory.get(kind, id);
   const probes = new ProbeManager({
-    ...{ clock, logger, results, events, hostIps, before },
+    ...{ clock, logger, results, events, hostIps, previousOutcome },
     metrics,
     observed: running,
     runtime: cri,
@@ -38,6 +38,6 @@ export function podProbes(
     probes,
     memory,
     metrics,
-    known: { get: (kind, id, pod) => results.get(kind, id) ?? before(kind, pod, id) },
+    known: { get: (kind, id, pod) => results.get(kind, id) ?? previousOutcome(kind, pod, id) },
   };
 }

@@ -18,7 +18,7 @@ export function podWork(
   parts: {
     readonly runtime: PodRuntime;
     readonly statuses: Pick<StatusManager, "get" | "activeSince">;
-    readonly probes: { watch(pod: Pod): void };
+    readonly probes: { addPod(pod: Pod): void };
     readonly userNamespaces: { release(uid: PodUid): Promise<void> };
     readonly volumes: VolumeManager;
     readonly activePods: () => Pod[];

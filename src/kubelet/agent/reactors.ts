@@ -63,9 +63,9 @@ export function podReactors(
       "runtime-observed": ({ uid }) => probes.observed(uid),
       "post-start-done": ({ uid }) => probes.observed(uid),
       "worker-phase": ({ uid, phase }) => probes.phaseChanged(uid, phase, workers.get(uid)?.pod),
-      "worker-gone": ({ uid }) => probes.forget(uid),
+      "worker-gone": ({ uid }) => probes.removePod(uid),
       "mirror-changed": ({ uid, isFirst }) => {
-        if (isFirst) probes.recall(uid);
+        if (isFirst) probes.restore(uid);
       },
     },
     probeMemory: {

@@ -12,7 +12,7 @@ export interface PodSyncerOptions {
     release(uid: PodUid): Promise<void>;
     remove(id: PodId, signal: AbortSignal): Promise<void>;
   };
-  readonly probes: { watch(pod: Pod): void };
+  readonly probes: { addPod(pod: Pod): void };
   /** The config maps and secrets that pods refer to. */
   readonly objects: { register(pod: Pod): void; unregister(pod: { metadata: { uid: PodUid } }): void };
   readonly userNamespaces: { release(uid: PodUid): Promise<void> };
@@ -84,7 +84,7 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
   };
   return {
     sync: async (pod, report, signal) => {
-      probes.watch(pod);
+      probes.addPod(pod);
       objects.register(pod);
       requireNetwork(pod, report);
       await waitForVolumes(pod, report, signal);

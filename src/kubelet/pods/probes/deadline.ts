@@ -1,39 +1,39 @@
 import { abortError } from "../../../lib/base/errors.ts";
-import type { ProbeAnswer, ProbeLimits } from "./probe-answer.ts";
+import type { AttemptResult, ProbeLimits } from "./attempt-result.ts";
 
 export interface Attempt {
-  /** The first answer counts; later ones are ignored. */
-  finish(answer: ProbeAnswer): void;
+  /** The first result counts; later ones are ignored. */
+  finish(result: AttemptResult): void;
 }
 
 /**
- * Runs `begin` until it finishes, time is up (`late` says what that means then), or the signal is aborted (rejects).
- * Whatever `begin` returns is called at the end, to let go of sockets.
+ * Runs `start` until it finishes, times out (`onTimeout` returns the result then), or the signal is aborted (rejects).
+ * Calls what `start` returned at the end, to release sockets.
  */
 export function withDeadline(
   { clock, timeoutMs, signal }: ProbeLimits,
-  late: () => ProbeAnswer,
-  begin: (attempt: Attempt) => () => void,
-): Promise<ProbeAnswer> {
+  onTimeout: () => AttemptResult,
+  start: (attempt: Attempt) => () => void,
+): Promise<AttemptResult> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(abortError(signal.reason));
     let release: (() => void) | undefined;
     let ended = false;
-    const end = (tell: () => void) => {
+    const settle = (done: () => void) => {
       if (ended) return;
       ended = true;
       cancelTimer();
       signal.removeEventListener("abort", onAbort);
       release?.();
-      tell();
+      done();
     };
-    const onAbort = () => end(() => reject(abortError(signal.reason)));
-    const cancelTimer = clock.after(timeoutMs, () => end(() => resolve(late())));
+    const onAbort = () => settle(() => reject(abortError(signal.reason)));
+    const cancelTimer = clock.after(timeoutMs, () => settle(() => resolve(onTimeout())));
     signal.addEventListener("abort", onAbort, { once: true });
     try {
-      release = begin({ finish: (answer) => end(() => resolve(answer)) });
+      release = start({ finish: (result) => settle(() => resolve(result)) });
     } catch (error) {
-      end(() => reject(error));
+      settle(() => reject(error));
     }
     // It may have finished before it returned.
     if (ended) release?.();

@@ -11,7 +11,7 @@ export function hostPort({ host, port }: Address): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** A connection of its own for each probe. It stays half open when the peer closes: how it ends is for `hangUp` to say. */
+/** Opens a connection for one probe. It stays half open when the peer closes: `closeConnection` decides how it ends. */
 export function dial({ host, port }: Address): Socket {
   const socket = connect({
     host,
@@ -20,22 +20,22 @@ export function dial({ host, port }: Address): Socket {
     noDelay: true,
     ...(isIPv6(host) && { family: 6 }),
   });
-  // Whoever dials listens too; this one keeps a late error from ending the process.
+  // The caller listens too; this listener keeps a late error from crashing the process.
   socket.on("error", () => {});
   return socket;
 }
 
 /**
- * Ends the connection for good. With a reset, unless the peer has closed it already: whoever closes first keeps a port and
+ * Closes the connection. With a reset, unless the peer has closed it already: the side that closes first keeps a port and
  * a conntrack entry for a minute, and probes are many.
  */
-export function hangUp(socket: Socket): void {
+export function closeConnection(socket: Socket): void {
   if (socket.destroyed) return;
   if (socket.connecting || socket.readableEnded) socket.destroy();
   else socket.resetAndDestroy();
 }
 
-const words: Record<string, string> = {
+const errnoMessages: Record<string, string> = {
   ECONNREFUSED: "connection refused",
   ECONNRESET: "connection reset by peer",
   EHOSTUNREACH: "no route to host",
@@ -50,19 +50,19 @@ const words: Record<string, string> = {
   EMFILE: "too many open files",
 };
 
-/** The errno in the words that users and their alerts know. */
-export function errnoWords(error: unknown): string {
-  return words[errnoOf(error) ?? ""] ?? messageOf(error);
+/** The errno as Go prints it: users search and alert on these messages. */
+export function errnoMessage(error: unknown): string {
+  return errnoMessages[errnoOf(error) ?? ""] ?? messageOf(error);
 }
 
-/** Why no connection came about: "dial tcp 10.0.0.1:80: connect: connection refused". */
-export function dialFailure(address: Address, error: unknown): string {
-  // Several addresses of one name were tried: the first says enough.
+/** Why a connection failed: "dial tcp 10.0.0.1:80: connect: connection refused". */
+export function dialError(address: Address, error: unknown): string {
+  // Several addresses of one name were tried: the first error is enough.
   const first = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
   const { syscall } = first as { syscall?: string };
   if (syscall === "getaddrinfo") {
     const why = errnoOf(first) === "ENOTFOUND" ? "no such host" : messageOf(first);
     return `dial tcp: lookup ${address.host}: ${why}`;
   }
-  return `dial tcp ${hostPort(address)}: ${syscall ?? "connect"}: ${errnoWords(first)}`;
+  return `dial tcp ${hostPort(address)}: ${syscall ?? "connect"}: ${errnoMessage(first)}`;
 }

@@ -6,8 +6,8 @@ import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import type { CallOptions, ContainerId, RuntimeService } from "../../../lib/clients/cri/cri.ts";
 import { CriError } from "../../../lib/clients/cri/cri-error.ts";
 import { ExecSyncResponseSchema } from "../../../lib/gen/runtime/v1/api_pb.js";
+import type { AttemptResult } from "./attempt-result.ts";
 import { probeCommand, probeExec } from "./exec-probe.ts";
-import type { ProbeAnswer } from "./probe-answer.ts";
 
 const id = "c1" as ContainerId;
 
@@ -19,7 +19,7 @@ function probe(
   return probeExec({ execSync }, { id, command: ["cat", "/x y"] }, { clock, timeoutMs: 2000, signal });
 }
 
-const ended =
+const exited =
   (exitCode: number, stdout = "", stderr = "") =>
   () =>
     Promise.resolve(
@@ -27,17 +27,25 @@ const ended =
     );
 
 describe("an exec probe", () => {
-  const table: [rule: string, run: RuntimeService["execSync"], answer: ProbeAnswer][] = [
-    ["succeeds with exit code 0", ended(0, "ok"), { kind: "success", output: "ok" }],
-    ["fails with any other, with its output", ended(1, "out", "err"), { kind: "failure", output: "outerr" }],
-    ["keeps 10 KiB", ended(3, "a".repeat(20_000)), { kind: "failure", output: "a".repeat(10_240) }],
+  const table: [rule: string, run: RuntimeService["execSync"], result: AttemptResult][] = [
+    ["succeeds with exit code 0", exited(0, "ok"), { kind: "success", output: "ok" }],
     [
-      "fails if the runtime ended the command because its time was up",
+      "fails with any other exit code, with the output",
+      exited(1, "out", "err"),
+      { kind: "failure", output: "outerr" },
+    ],
+    [
+      "keeps 10 KiB of the output",
+      exited(3, "a".repeat(20_000)),
+      { kind: "failure", output: "a".repeat(10_240) },
+    ],
+    [
+      "fails if the runtime reports a timeout of the command",
       () => Promise.reject(new CriError("DEADLINE_EXCEEDED", "ExecSync", "timeout")),
       { kind: "failure", output: 'command timed out: "cat /x y" timed out after 2s' },
     ],
     [
-      "says nothing of the container if the runtime could not run the command",
+      "is an error if the runtime could not run the command",
       () => Promise.reject(new CriError("NOT_FOUND", "ExecSync", "no such container")),
       {
         kind: "error",
@@ -46,36 +54,36 @@ describe("an exec probe", () => {
       },
     ],
     [
-      "names a call that was called off as others do",
+      "spells the code of a canceled call as Go does",
       () => Promise.reject(new CriError("CANCELLED", "ExecSync", "context canceled")),
       { kind: "error", state: "unknown", message: "rpc error: code = Canceled desc = context canceled" },
     ],
   ];
-  for (const [rule, run, answer] of table) it(rule, async () => assert.deepEqual(await probe(run), answer));
+  for (const [rule, run, result] of table) it(rule, async () => assert.deepEqual(await probe(run), result));
 
-  it("gives the runtime its timeout, and ends by itself if the runtime does not", async () => {
+  it("passes its timeout to the runtime, and times out by itself if the runtime does not respond", async () => {
     const clock = new FakeClock();
-    let asked: { id: string; command: string[]; timeout: number; options?: CallOptions } | undefined;
-    const answer = probe((id, command, timeout, options) => {
-      asked = { id, command, timeout, options };
+    let request: { id: string; command: string[]; timeout: number; options?: CallOptions } | undefined;
+    const result = probe((id, command, timeout, options) => {
+      request = { id, command, timeout, options };
       return new Promise(() => {});
     }, clock);
-    assert.deepEqual([asked?.id, asked?.command, asked?.timeout], ["c1", ["cat", "/x y"], 2]);
+    assert.deepEqual([request?.id, request?.command, request?.timeout], ["c1", ["cat", "/x y"], 2]);
     await clock.advance(2499);
-    assert.equal(asked?.options?.signal?.aborted, false);
+    assert.equal(request?.options?.signal?.aborted, false);
     await clock.advance(1);
-    assert.deepEqual(await answer, {
+    assert.deepEqual(await result, {
       kind: "failure",
       output: 'command timed out: "cat /x y" timed out after 2s',
     });
-    assert.equal(asked?.options?.signal?.aborted, true);
+    assert.equal(request?.options?.signal?.aborted, true);
     assert.equal(clock.pending, 0);
   });
 
-  it("can be called off; the command, which the runtime may be about to start, is left to end", async () => {
+  it("can be aborted; the command, which the runtime may be about to start, is left to finish", async () => {
     const call = new AbortController();
     let options: CallOptions | undefined;
-    const answer = probe(
+    const result = probe(
       (_id, _command, _timeout, o) => {
         options = o;
         return new Promise(() => {});
@@ -84,7 +92,7 @@ describe("an exec probe", () => {
       call.signal,
     );
     call.abort();
-    await assert.rejects(answer, isAbort);
+    await assert.rejects(result, isAbort);
     assert.equal(options?.signal?.aborted, false);
   });
 });
@@ -95,13 +103,13 @@ describe("the command of an exec probe", () => {
     { name: "B", value: "$(A)" },
     { name: "SECRET", valueFrom: { secretKeyRef: { name: "s", key: "k" } } },
   ];
-  const table: [rule: string, word: string, expanded: string][] = [
-    ["knows what the spec writes down", "x$(A)y", "x1y"],
-    ["does not look into values", "$(B)", "$(A)"],
-    ["has nothing for what comes from elsewhere", "<$(SECRET)>", "<>"],
+  const table: [rule: string, arg: string, expanded: string][] = [
+    ["expands literal values of the spec", "x$(A)y", "x1y"],
+    ["does not expand variables within values", "$(B)", "$(A)"],
+    ["expands values from other sources to nothing", "<$(SECRET)>", "<>"],
     ["leaves unknown names alone", "$(C)", "$(C)"],
-    ["keeps what is escaped", "$$(A)", "$(A)"],
+    ["keeps escaped references", "$$(A)", "$(A)"],
   ];
-  for (const [rule, word, expanded] of table)
-    it(rule, () => assert.deepEqual(probeCommand([word], env), [expanded]));
+  for (const [rule, arg, expanded] of table)
+    it(rule, () => assert.deepEqual(probeCommand([arg], env), [expanded]));
 });

@@ -4,37 +4,37 @@ import { type GrpcCode, hasGrpcCode } from "../../../lib/clients/cri/cri-error.t
 import { formatDuration } from "../../../lib/config/duration.ts";
 import { expandVariables } from "../../../lib/model/env-expansion.ts";
 import type { EnvVar } from "../../../lib/model/pod.ts";
-import { withDeadline } from "./deadline.ts";
-import { fromSpecName } from "./grpc-code.ts";
 import {
+  type AttemptResult,
   failure,
   maxOutputBytes,
-  type ProbeAnswer,
   type ProbeLimits,
   probeError,
   success,
-} from "./probe-answer.ts";
+} from "./attempt-result.ts";
+import { withDeadline } from "./deadline.ts";
+import { fromSpecName } from "./grpc-code.ts";
 
 export interface ExecTarget {
   id: ContainerId;
   command: string[];
 }
 
-/** The runtime ends the command when its time is up. Ours is a little later: its answer says that the command is gone. */
+/** The runtime kills the command on timeout. Ours is a little later: its response confirms that the command has ended. */
 const marginMs = 500;
 
-/** A command that ends with 0 is fine. */
+/** Succeeds if the command exits with 0. */
 export function probeExec(
   runtime: Pick<RuntimeService, "execSync">,
   { id, command }: ExecTarget,
   limits: ProbeLimits,
-): Promise<ProbeAnswer> {
+): Promise<AttemptResult> {
   const { timeoutMs } = limits;
-  const late = () =>
+  const timedOut = () =>
     failure(
       `command timed out: ${JSON.stringify(command.join(" "))} timed out after ${formatDuration(timeoutMs)}`,
     );
-  return withDeadline({ ...limits, timeoutMs: timeoutMs + marginMs }, late, ({ finish }) => {
+  return withDeadline({ ...limits, timeoutMs: timeoutMs + marginMs }, timedOut, ({ finish }) => {
     const call = new AbortController();
     runtime.execSync(id, command, Math.ceil(timeoutMs / 1000), { signal: call.signal }).then(
       ({ exitCode, stdout, stderr }) => {
@@ -42,21 +42,21 @@ export function probeExec(
         finish(exitCode === 0 ? success(output) : failure(output));
       },
       (error: unknown) =>
-        finish(hasGrpcCode(error, "DEADLINE_EXCEEDED") ? late() : probeError(rpcMessage(error))),
+        finish(hasGrpcCode(error, "DEADLINE_EXCEEDED") ? timedOut() : probeError(rpcMessage(error))),
     );
-    // A runtime that is cut off while it starts a command may not notice the end of the container for half a minute. Who
-    // is not interested any more does not wait, but lets it finish.
+    // A runtime whose call is canceled while it starts a command may not notice the exit of the container for half a
+    // minute. An aborted probe does not wait, but lets the call finish.
     return () => limits.signal.aborted || call.abort(abortError("the probe has taken too long"));
   });
 }
 
 /**
- * `$(NAME)` in a probe's command stands for what the container's spec writes down for that name. What comes from
- * elsewhere (secrets, fields) is empty here, and variables within values are left alone.
+ * Expands `$(NAME)` in a probe's command to the literal value in the container's spec. Values from other sources
+ * (secrets, fields) are empty here, and variables within values are not expanded.
  */
 export function probeCommand(command: readonly string[], env: readonly EnvVar[] | undefined): string[] {
   const values = new Map(env?.map(({ name, value }) => [name, value ?? ""]));
-  return command.map((word) => expandVariables(word, (name) => values.get(name)));
+  return command.map((arg) => expandVariables(arg, (name) => values.get(name)));
 }
 
 function rpcMessage(error: unknown): string {

@@ -8,7 +8,7 @@ import { fakePod } from "../../../lib/model/fake-pod.ts";
 import type { Container, Pod, PodSpec } from "../../../lib/model/pod.ts";
 import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
 import { type ProbeKind, type ProbeResultChange, ProbeResults } from "../../state/probe-results.ts";
-import { failure, type ProbeAnswer, success } from "./probe-answer.ts";
+import { type AttemptResult, failure, success } from "./attempt-result.ts";
 import { ProbeManager, type ProbeManagerOptions } from "./probe-manager.ts";
 import type { Probe, ProbeRequest } from "./prober.ts";
 
@@ -22,31 +22,32 @@ export const probe = (parts: Partial<Probe> = {}): Probe => ({
   ...parts,
 });
 
-/** A pod whose probe manager runs. */
-export async function probed(
+/** A pod whose probe manager is started. */
+export async function startProbedPod(
   ...[spec, options]: ConstructorParameters<typeof ProbedPod>
 ): Promise<ProbedPod> {
   const pod = new ProbedPod(spec, options);
-  await pod.begin();
+  await pod.start();
   return pod;
 }
 
 const sandboxId = "s1" as SandboxId;
 
-/** One pod, its probe manager and a runtime that shows what a test says, in simulated time. */
+/** One pod, its probe manager and a runtime with the containers that a test sets, in simulated time. */
 export class ProbedPod {
   readonly clock = new FakeClock(1_000_000);
   readonly results = new ProbeResults();
   readonly metrics = createMetrics();
-  readonly news: string[] = [];
+  readonly changes: string[] = [];
   readonly events: string[] = [];
-  /** What was asked: "12.5 liveness c0#1", with seconds since the beginning. */
-  readonly asked: string[] = [];
+  /** "12.5 liveness c0#1", with seconds since the start. */
+  readonly attempts: string[] = [];
   readonly pod: Pod;
   readonly manager: ProbeManager;
   readonly stop = new AbortController();
-  /** What the container says; by default all is well. */
-  answer: (kind: ProbeKind, request: ProbeRequest) => ProbeAnswer | Promise<ProbeAnswer> = () => success();
+  /** The result of a probe; success by default. */
+  respond: (kind: ProbeKind, request: ProbeRequest) => AttemptResult | Promise<AttemptResult> = () =>
+    success();
   #containers = new Map<string, ObservedContainer>();
   readonly #zero = this.clock.monotonic();
 
@@ -55,7 +56,7 @@ export class ProbedPod {
     options: Partial<ProbeManagerOptions> = {},
   ) {
     this.pod = fakePod({ spec });
-    this.results.onChange((n) => this.news.push(this.#line(n)));
+    this.results.onChange((n) => this.changes.push(this.#line(n)));
     this.manager = new ProbeManager({
       clock: this.clock,
       logger: silentLogger,
@@ -71,8 +72,8 @@ export class ProbedPod {
       random: () => 0.5,
       prober: async (request) => {
         const kind = kindOf(request);
-        this.asked.push(`${this.#seconds()} ${kind} ${request.id}`);
-        return this.answer(kind, request);
+        this.attempts.push(`${this.#seconds()} ${kind} ${request.id}`);
+        return this.respond(kind, request);
       },
       ...options,
     });
@@ -82,13 +83,13 @@ export class ProbedPod {
     return this.pod.metadata.uid;
   }
 
-  async begin(): Promise<void> {
+  async start(): Promise<void> {
     await this.manager.start(this.stop.signal);
-    this.manager.watch(this.pod);
+    this.manager.addPod(this.pod);
   }
 
-  /** The newest container of that name is now this; "c0#2" is the second c0. */
-  shows(id: string, state: ObservedContainer["state"], parts: Partial<ObservedContainer> = {}): void {
+  /** Sets the newest container of that name; "c0#2" is the second c0. */
+  setContainer(id: string, state: ObservedContainer["state"], parts: Partial<ObservedContainer> = {}): void {
     const name = id.split("#")[0] ?? id;
     this.#containers.set(name, {
       id: id as ContainerId,
@@ -112,23 +113,22 @@ export class ProbedPod {
     this.manager.observed(this.uid);
   }
 
-  loses(name: string): void {
+  removeContainer(name: string): void {
     this.#containers.delete(name);
     this.manager.observed(this.uid);
   }
 
-  /** Fails while `failing` says so. */
-  failsWhile(failing: (kind: ProbeKind) => boolean): void {
-    this.answer = (kind) => (failing(kind) ? failure("sick") : success());
+  failWhile(failing: (kind: ProbeKind) => boolean): void {
+    this.respond = (kind) => (failing(kind) ? failure("sick") : success());
   }
 
   result(kind: ProbeKind, id: string): string | undefined {
     return this.results.get(kind, id as ContainerId);
   }
 
-  /** What was asked since the last time. */
-  taken(): string[] {
-    return this.asked.splice(0);
+  /** The attempts since the last call. */
+  takeAttempts(): string[] {
+    return this.attempts.splice(0);
   }
 
   #observed(): ObservedPod {

@@ -26,7 +26,7 @@ export function serveTcp(
   return listening(createTcpServer(onConnection), host);
 }
 
-/** A port on which nobody listens. */
+/** A port that no process listens on. */
 export async function closedPort(): Promise<number> {
   const server = await serveTcp(() => {});
   await server.close();
@@ -56,7 +56,7 @@ function listening(server: Server, host: string): Promise<LoopbackServer> {
   });
 }
 
-/** IPv4 connections to that port that the kernel keeps on our side after their end. */
+/** IPv4 connections to that port that are in TIME_WAIT on our side. */
 export function timeWaitsTo(port: number): number {
   const hex = port.toString(16).toUpperCase().padStart(4, "0");
   const rows = readFileSync("/proc/net/tcp", "utf8").split("\n");

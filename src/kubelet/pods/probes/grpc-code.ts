@@ -3,7 +3,7 @@ const names =
   "FailedPrecondition Aborted OutOfRange Unimplemented Internal Unavailable DataLoss Unauthenticated";
 const codes = names.split(" ");
 
-/** The gRPC status code as messages have it: "DeadlineExceeded". */
+/** The gRPC status code as Go prints it: "DeadlineExceeded". */
 export function grpcCodeName(code: number): string {
   return codes[code] ?? `Code(${code})`;
 }

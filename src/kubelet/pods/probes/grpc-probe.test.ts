@@ -10,7 +10,7 @@ import { closedPort, serveTcp } from "./fake-server.ts";
 import { probeGrpc } from "./grpc-probe.ts";
 import { healthRequest, healthStatus } from "./health-message.ts";
 
-type Check = (call: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) => void;
+type Check = (call: ServerUnaryCall<Buffer, Buffer>, reply: sendUnaryData<Buffer>) => void;
 
 const raw = (bytes: Buffer) => bytes;
 const health = {
@@ -45,7 +45,7 @@ function probe(
 }
 
 describe("a gRPC probe", () => {
-  const table: [rule: string, answer: Buffer, kind: string, output: string][] = [
+  const table: [rule: string, result: Buffer, kind: string, output: string][] = [
     ["SERVING is success", Buffer.of(8, 1), "success", "service healthy"],
     [
       "NOT_SERVING is failure",
@@ -54,9 +54,9 @@ describe("a gRPC probe", () => {
       'service unhealthy (responded with "NOT_SERVING")',
     ],
     ["no status is UNKNOWN", Buffer.of(), "failure", 'service unhealthy (responded with "UNKNOWN")'],
-    ["other fields are passed over", Buffer.of(0x12, 1, 65, 8, 1), "success", "service healthy"],
+    ["other fields are ignored", Buffer.of(0x12, 1, 65, 8, 1), "success", "service healthy"],
     [
-      "nonsense is failure",
+      "a truncated message is failure",
       Buffer.of(8),
       "failure",
       "error: health rpc probe failed: rpc error: code = Internal desc = the answer is cut off",
@@ -64,22 +64,22 @@ describe("a gRPC probe", () => {
   ];
   for (const [rule, message, kind, output] of table)
     it(rule, async (t) => {
-      const port = await serve(t, (_, answer) => answer(null, message));
+      const port = await serve(t, (_, reply) => reply(null, message));
       assert.deepEqual(await probe(port), { kind, output });
     });
 
-  it("asks for the service by name and says who asks", async (t) => {
+  it("sends the name of the service and its user agent", async (t) => {
     let seen: { body: string; agent: unknown } | undefined;
-    const port = await serve(t, ({ request, metadata }, answer) => {
+    const port = await serve(t, ({ request, metadata }, reply) => {
       seen = { body: request.toString("latin1"), agent: metadata.get("user-agent") };
-      answer(null, Buffer.of(8, 1));
+      reply(null, Buffer.of(8, 1));
     });
     await probe(port, { service: "shop.Cart" });
     assert.deepEqual(seen, { body: "\n\x09shop.Cart", agent: ["kube-probe/1.36"] });
   });
 
-  it("fails with the server's own words", async (t) => {
-    const port = await serve(t, (_, answer) => answer({ code: status.NOT_FOUND, details: "kein Dienst ü" }));
+  it("fails with the server's message", async (t) => {
+    const port = await serve(t, (_, reply) => reply({ code: status.NOT_FOUND, details: "kein Dienst ü" }));
     assert.deepEqual(await probe(port), {
       kind: "failure",
       output: "error: health rpc probe failed: rpc error: code = NotFound desc = kein Dienst ü",
@@ -87,22 +87,22 @@ describe("a gRPC probe", () => {
   });
 
   it("fails if the server has no health service", async (t) => {
-    const answer = await probe(await serve(t));
-    assert.equal(answer.kind, "failure");
+    const result = await probe(await serve(t));
+    assert.equal(result.kind, "failure");
     assert.match(
-      answer.kind === "failure" ? answer.output : "",
+      result.kind === "failure" ? result.output : "",
       /^error: this server does not implement the grpc health protocol \(grpc\.health\.v1\.Health\): /,
     );
   });
 
   it("fails if the call takes too long", async (t) => {
     const clock = new FakeClock();
-    const asked = Promise.withResolvers<void>();
-    const port = await serve(t, () => asked.resolve());
-    const answer = probe(port, { clock });
-    await asked.promise;
+    const received = Promise.withResolvers<void>();
+    const port = await serve(t, () => received.resolve());
+    const result = probe(port, { clock });
+    await received.promise;
     await clock.advance(2000);
-    assert.deepEqual(await answer, {
+    assert.deepEqual(await result, {
       kind: "failure",
       output: "timeout: health rpc did not complete within 2s",
     });
@@ -118,13 +118,13 @@ describe("a gRPC probe", () => {
       /code = Unavailable desc = .*REFUSED_STREAM/,
     ],
     [
-      "fails at once if the call is cut off",
+      "fails at once if the call is canceled",
       200,
       NGHTTP2_CANCEL,
       /code = Internal desc = server closed the stream/,
     ],
     [
-      "fails if it is no gRPC that answers",
+      "fails if the server does not speak gRPC",
       404,
       0,
       /code = Unknown desc = unexpected HTTP status code .*: 404/,
@@ -141,51 +141,51 @@ describe("a gRPC probe", () => {
       });
       t.after(() => server.close());
       await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-      const answer = await probe((server.address() as AddressInfo).port, { clock: new FakeClock() });
-      assert.equal(answer.kind, "failure");
-      assert.match(answer.kind === "failure" ? answer.output : "", output);
+      const result = await probe((server.address() as AddressInfo).port, { clock: new FakeClock() });
+      assert.equal(result.kind, "failure");
+      assert.match(result.kind === "failure" ? result.output : "", output);
     });
 
-  it("fails if whoever listens says nothing", async (t) => {
+  it("fails if the server sends nothing", async (t) => {
     const clock = new FakeClock();
-    const met = Promise.withResolvers<void>();
-    const server = await serveTcp(() => met.resolve());
+    const connected = Promise.withResolvers<void>();
+    const server = await serveTcp(() => connected.resolve());
     t.after(() => server.close());
-    const answer = probe(server.port, { clock });
-    await met.promise;
+    const result = probe(server.port, { clock });
+    await connected.promise;
     await clock.advance(2000);
-    assert.deepEqual(await answer, {
+    assert.deepEqual(await result, {
       kind: "failure",
       output: `timeout: failed to connect service "127.0.0.1:${server.port}" within 2s: context deadline exceeded`,
     });
   });
 
-  it("tries again while there is time, if nobody listens yet", async (t) => {
+  it("retries until the timeout if the port is not open yet", async (t) => {
     const clock = new FakeClock();
     const port = await closedPort();
-    const answer = probe(port, { clock });
-    // The deadline, and after the refusal the next try.
+    const result = probe(port, { clock });
+    // The timeout, and after the refusal the next attempt.
     while (clock.pending < 2) await new Promise((resolve) => setImmediate(resolve));
     await serve(t, (_, reply) => reply(null, Buffer.of(8, 1)), port);
     await clock.advance(1000);
-    assert.deepEqual(await answer, { kind: "success", output: "service healthy" });
+    assert.deepEqual(await result, { kind: "success", output: "service healthy" });
     assert.equal(clock.pending, 0);
   });
 
-  it("fails if nobody ever listens", async () => {
+  it("fails if the port is never opened", async () => {
     const clock = new FakeClock();
     const port = await closedPort();
-    const answer = probe(port, { clock });
-    const settled = answer.then(() => true);
+    const result = probe(port, { clock });
+    const settled = result.then(() => true);
     while (!(await Promise.race([settled, clock.advance(100).then(() => false)])));
-    assert.deepEqual(await answer, {
+    assert.deepEqual(await result, {
       kind: "failure",
       output: `timeout: failed to connect service "127.0.0.1:${port}" within 2s: context deadline exceeded`,
     });
     assert.equal(clock.pending, 0);
   });
 
-  it("can be called off", async (t) => {
+  it("can be aborted", async (t) => {
     const call = new AbortController();
     const port = await serve(t, () => call.abort());
     await assert.rejects(probe(port, { signal: call.signal }), isAbort);
@@ -198,7 +198,7 @@ describe("health messages", () => {
     assert.deepEqual([...framed.subarray(0, 8)], [0, 0, 0, 1, 47, 0x0a, 0xac, 0x02]);
   });
 
-  it("keep a status that nobody knows as its number", () =>
+  it("keep an unknown status as its number", () =>
     assert.equal(healthStatus(Buffer.of(0, 0, 0, 0, 2, 8, 9)), "9"));
 
   it("must not be compressed", () =>

@@ -7,40 +7,40 @@ import {
 import type { Socket } from "node:net";
 import { messageOf } from "../../../lib/base/errors.ts";
 import { formatDuration } from "../../../lib/config/duration.ts";
-import { withDeadline } from "./deadline.ts";
-import { type Address, dial, hangUp, hostPort } from "./dial.ts";
-import { grpcCodeName } from "./grpc-code.ts";
-import { healthRequest, healthStatus } from "./health-message.ts";
 import {
+  type AttemptResult,
   failure,
   maxOutputBytes,
-  type ProbeAnswer,
   type ProbeLimits,
   success,
   userAgent,
-} from "./probe-answer.ts";
+} from "./attempt-result.ts";
+import { withDeadline } from "./deadline.ts";
+import { type Address, closeConnection, dial, hostPort } from "./dial.ts";
+import { grpcCodeName } from "./grpc-code.ts";
+import { healthRequest, healthStatus } from "./health-message.ts";
 
 export interface GrpcTarget extends Address {
   service: string;
 }
 
-/** A connection that was refused is tried again while there is time: the server may be about to listen. */
+/** A refused connection is retried until the timeout: the server may be about to listen. */
 const reconnectMs = 1000;
 
 /**
  * Calls grpc.health.v1.Health/Check. Over node:http2 and not with a gRPC client: one call on one connection needs no
- * channel, and the socket stays ours to close.
+ * channel, and the probe closes the socket itself.
  */
-export function probeGrpc(target: GrpcTarget, limits: ProbeLimits): Promise<ProbeAnswer> {
+export function probeGrpc(target: GrpcTarget, limits: ProbeLimits): Promise<AttemptResult> {
   const within = formatDuration(limits.timeoutMs);
   let connected = false;
-  const late = () =>
+  const timedOut = () =>
     connected
       ? failure(`timeout: health rpc did not complete within ${within}`)
       : failure(
           `timeout: failed to connect service "${hostPort(target)}" within ${within}: context deadline exceeded`,
         );
-  return withDeadline(limits, late, ({ finish }) => {
+  return withDeadline(limits, timedOut, ({ finish }) => {
     let ended = false;
     let drop = () => {};
     const attempt = () => {
@@ -48,7 +48,7 @@ export function probeGrpc(target: GrpcTarget, limits: ProbeLimits): Promise<Prob
         connected: () => {
           connected = true;
         },
-        answered: finish,
+        responded: finish,
         lost: (error) => {
           if (ended) return;
           drop();
@@ -66,27 +66,27 @@ export function probeGrpc(target: GrpcTarget, limits: ProbeLimits): Promise<Prob
   });
 }
 
-function rpcFailure(code: string, description: string): ProbeAnswer {
+function rpcFailure(code: string, description: string): AttemptResult {
   return failure(`error: health rpc probe failed: rpc error: code = ${code} desc = ${description}`);
 }
 
 interface CallEvents {
   /** The server speaks HTTP/2. */
   connected(): void;
-  answered(answer: ProbeAnswer): void;
+  responded(result: AttemptResult): void;
   lost(error: unknown): void;
 }
 
 class HealthCall {
   readonly #session: ClientHttp2Session;
-  readonly #wire: Socket;
+  readonly #socket: Socket;
 
   constructor(target: GrpcTarget, events: CallEvents) {
-    const wire = dial(target);
-    this.#wire = wire;
-    this.#session = connectHttp2(`http://${hostPort(target)}`, { createConnection: () => wire });
+    const socket = dial(target);
+    this.#socket = socket;
+    this.#session = connectHttp2(`http://${hostPort(target)}`, { createConnection: () => socket });
     let isLost = false;
-    // Told by up to three events, and more of them while it is being closed.
+    // Reported by up to three events, and by more while the session is being closed.
     const lost = (error: unknown) => {
       if (isLost) return;
       isLost = true;
@@ -105,18 +105,18 @@ class HealthCall {
         te: "trailers",
       });
       stream.on("error", lost);
-      readAnswer(stream, events.answered);
+      readResponse(stream, events.responded);
       stream.end(healthRequest(target.service));
     });
   }
 
   close(): void {
-    hangUp(this.#wire);
+    closeConnection(this.#socket);
     this.#session.destroy();
   }
 }
 
-function readAnswer(stream: ClientHttp2Stream, answered: (answer: ProbeAnswer) => void): void {
+function readResponse(stream: ClientHttp2Stream, responded: (result: AttemptResult) => void): void {
   const parts: Buffer[] = [];
   let size = 0;
   let fields: IncomingHttpHeaders & { ":status"?: number } = {};
@@ -130,11 +130,11 @@ function readAnswer(stream: ClientHttp2Stream, answered: (answer: ProbeAnswer) =
     size += part.length;
     if (size <= maxOutputBytes) parts.push(part);
   });
-  // Whatever ended it; an error was told before.
-  stream.once("close", () => answered(judge(fields, Buffer.concat(parts))));
+  // Also after an error, which was reported before.
+  stream.once("close", () => responded(judge(fields, Buffer.concat(parts))));
 }
 
-function judge(fields: IncomingHttpHeaders & { ":status"?: number }, body: Buffer): ProbeAnswer {
+function judge(fields: IncomingHttpHeaders & { ":status"?: number }, body: Buffer): AttemptResult {
   const status = fields["grpc-status"];
   if (status === undefined && (fields[":status"] ?? 200) === 200)
     return rpcFailure("Internal", "server closed the stream without sending trailers");
@@ -160,7 +160,7 @@ function judge(fields: IncomingHttpHeaders & { ":status"?: number }, body: Buffe
   }
 }
 
-/** gRPC sends messages percent-encoded; what is not is shown as it came. */
+/** gRPC sends messages percent-encoded; others are returned unchanged. */
 function decode(message: string): string {
   try {
     return decodeURIComponent(message);

@@ -1,8 +1,8 @@
-/** The messages of grpc.health.v1.Health/Check: small enough to be read and written by hand. */
+/** The messages of grpc.health.v1.Health/Check: small enough to be encoded and decoded by hand. */
 
 const statusNames = ["UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"];
 
-/** A HealthCheckRequest { string service = 1 } with the five bytes that gRPC puts before each message. */
+/** A HealthCheckRequest { string service = 1 } with gRPC's message prefix of five bytes. */
 export function healthRequest(service: string): Buffer {
   const name = Buffer.from(service);
   const message = name.length === 0 ? name : Buffer.concat([Buffer.of(0x0a), varint(name.length), name]);
@@ -11,7 +11,7 @@ export function healthRequest(service: string): Buffer {
   return Buffer.concat([prefix, message]);
 }
 
-/** The name of the status in a HealthCheckResponse { ServingStatus status = 1 }, with its prefix. Throws if it is none. */
+/** The name of the status in a HealthCheckResponse { ServingStatus status = 1 }, with its prefix. Throws if it is invalid. */
 export function healthStatus(framed: Buffer): string {
   if (framed.length < 5) throw new Error("the answer holds no message");
   if (framed[0] !== 0) throw new Error("the answer is compressed");
@@ -39,7 +39,7 @@ function readField(bytes: Buffer, wireType: number, at: number): [value: number,
     case 5:
       return [0, at + 4];
     default:
-      throw new Error(`the answer has a field of unknown type ${wireType}`);
+      throw new Error(`the result has a field of unknown type ${wireType}`);
   }
 }
 

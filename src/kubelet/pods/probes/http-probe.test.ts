@@ -5,6 +5,7 @@ import { describe, it, type TestContext } from "node:test";
 import { systemClock } from "../../../lib/base/clock.ts";
 import { isAbort } from "../../../lib/base/errors.ts";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import type { AttemptResult } from "./attempt-result.ts";
 import {
   closedPort,
   type LoopbackServer,
@@ -15,21 +16,20 @@ import {
 } from "./fake-server.ts";
 import { probeHttp } from "./http-probe.ts";
 import { type HttpGet, httpRequest } from "./http-request.ts";
-import type { ProbeAnswer } from "./probe-answer.ts";
 
 const pem = readFileSync(new URL("../../../../test/fixtures/probes/self-signed.pem", import.meta.url));
 
-async function server(t: TestContext, made: Promise<LoopbackServer>): Promise<LoopbackServer> {
-  const it = await made;
-  t.after(() => it.close());
-  return it;
+async function server(t: TestContext, starting: Promise<LoopbackServer>): Promise<LoopbackServer> {
+  const started = await starting;
+  t.after(() => started.close());
+  return started;
 }
 
 function probe(
   port: number,
   get: Partial<HttpGet> = {},
   { clock = systemClock, signal = new AbortController().signal, timeoutMs = 10_000, host = "127.0.0.1" } = {},
-): Promise<ProbeAnswer> {
+): Promise<AttemptResult> {
   return probeHttp(httpRequest({ port, path: "/", scheme: "HTTP", ...get }, {}, host), {
     clock,
     timeoutMs,
@@ -37,7 +37,7 @@ function probe(
   });
 }
 
-const answering =
+const responding =
   (status: number, body = "", headers: Record<string, string> = {}): RequestListener =>
   (_, response) => {
     response.writeHead(status, headers).end(body);
@@ -48,12 +48,12 @@ describe("an HTTP probe", () => {
     kind: "failure" as const,
     output: `HTTP probe failed with statuscode: ${status}`,
   });
-  const table: [rule: string, status: number, body: string, answer: ProbeAnswer][] = [
+  const table: [rule: string, status: number, body: string, result: AttemptResult][] = [
     ["200 is success, with the body", 200, "fine", { kind: "success", output: "fine" }],
     ["204 is success", 204, "", { kind: "success", output: "" }],
     ["299 is success", 299, "", { kind: "success", output: "" }],
     [
-      "302 to nowhere is a warning",
+      "302 without a location is a warning",
       302,
       "moved",
       { kind: "warning", output: "Probe terminated redirects, Response body: moved" },
@@ -63,10 +63,10 @@ describe("an HTTP probe", () => {
     ["404 is failure", 404, "", failed(404)],
     ["503 is failure", 503, "", failed(503)],
   ];
-  for (const [rule, status, body, answer] of table)
+  for (const [rule, status, body, result] of table)
     it(rule, async (t) => {
-      const { port } = await server(t, serveHttp(answering(status, body)));
-      assert.deepEqual(await probe(port), answer);
+      const { port } = await server(t, serveHttp(responding(status, body)));
+      assert.deepEqual(await probe(port), result);
     });
 
   it("101 is failure", async (t) => {
@@ -77,7 +77,7 @@ describe("an HTTP probe", () => {
     assert.deepEqual(await probe(port), failed(101));
   });
 
-  it("sends a plain GET on a connection of its own", async (t) => {
+  it("sends a plain GET on a new connection", async (t) => {
     let seen: IncomingMessage | undefined;
     const { port } = await server(
       t,
@@ -117,14 +117,14 @@ describe("an HTTP probe", () => {
     assert.equal(seen, "Grüße €");
   });
 
-  it("is not made with headers that cannot be sent", async (t) => {
-    const it = await server(t, serveHttp(answering(200)));
-    const answer = await probe(it.port, { httpHeaders: [{ name: "X-A", value: "a\r\nb" }] });
-    assert.equal(answer.kind, "error");
-    assert.equal(it.open.size, 0);
+  it("is not sent with invalid headers", async (t) => {
+    const target = await server(t, serveHttp(responding(200)));
+    const result = await probe(target.port, { httpHeaders: [{ name: "X-A", value: "a\r\nb" }] });
+    assert.equal(result.kind, "error");
+    assert.equal(target.open.size, 0);
   });
 
-  it("follows redirects within the host and carries its headers along", async (t) => {
+  it("follows redirects within the host with its headers", async (t) => {
     const seen: string[] = [];
     const { port } = await server(
       t,
@@ -142,8 +142,8 @@ describe("an HTTP probe", () => {
     assert.deepEqual(seen, ["/a web.example 1", "/b web.example 1"]);
   });
 
-  it("takes a redirect to another host as success with a warning", async (t) => {
-    const { port } = await server(t, serveHttp(answering(302, "away", { location: "http://127.0.0.2/" })));
+  it("counts a redirect to another host as success with a warning", async (t) => {
+    const { port } = await server(t, serveHttp(responding(302, "away", { location: "http://127.0.0.2/" })));
     assert.deepEqual(await probe(port), {
       kind: "warning",
       output: "Probe terminated redirects, Response body: away",
@@ -166,13 +166,13 @@ describe("an HTTP probe", () => {
     assert.equal(requests, 10);
   });
 
-  it("takes any certificate", async (t) => {
-    const { port } = await server(t, serveHttps(pem, answering(200, "safe")));
+  it("accepts any certificate", async (t) => {
+    const { port } = await server(t, serveHttps(pem, responding(200, "safe")));
     assert.deepEqual(await probe(port, { scheme: "HTTPS" }), { kind: "success", output: "safe" });
   });
 
-  it("says so if a server speaks HTTP where HTTPS was expected", async (t) => {
-    const { port } = await server(t, serveHttp(answering(200)));
+  it("reports a server that speaks HTTP where HTTPS was expected", async (t) => {
+    const { port } = await server(t, serveHttp(responding(200)));
     assert.deepEqual(await probe(port, { scheme: "HTTPS" }), {
       kind: "failure",
       output: `Get "https://127.0.0.1:${port}/": http: server gave HTTP response to HTTPS client`,
@@ -180,11 +180,11 @@ describe("an HTTP probe", () => {
   });
 
   it("works with IPv6", async (t) => {
-    const { port } = await server(t, serveHttp(answering(200), "::1"));
+    const { port } = await server(t, serveHttp(responding(200), "::1"));
     assert.equal((await probe(port, {}, { host: "::1" })).kind, "success");
   });
 
-  it("fails if nobody listens", async () => {
+  it("fails if the port is closed", async () => {
     const port = await closedPort();
     assert.deepEqual(await probe(port), {
       kind: "failure",
@@ -192,7 +192,7 @@ describe("an HTTP probe", () => {
     });
   });
 
-  it("fails if the server hangs up without an answer", async (t) => {
+  it("fails if the server closes the connection without a response", async (t) => {
     const { port } = await server(
       t,
       serveTcp((socket) => void socket.once("data", () => socket.end())),
@@ -205,48 +205,48 @@ describe("an HTTP probe", () => {
       t,
       serveTcp((socket) => void socket.once("data", () => socket.resetAndDestroy())),
     );
-    const answer = await probe(port);
+    const result = await probe(port);
     assert.match(
-      answer.kind === "failure" ? answer.output : "",
+      result.kind === "failure" ? result.output : "",
       /^Get "[^"]+": read tcp 127\.0\.0\.1:\d+->127\.0\.0\.1:\d+: read: connection reset by peer$/,
     );
   });
 
-  it("fails when the server has not answered in time, and lets go of it", async (t) => {
+  it("fails when the server has not responded in time, and closes the connection", async (t) => {
     const clock = new FakeClock();
-    const asked = Promise.withResolvers<void>();
-    const it = await server(
+    const received = Promise.withResolvers<void>();
+    const target = await server(
       t,
-      serveHttp(() => asked.resolve()),
+      serveHttp(() => received.resolve()),
     );
-    const answer = probe(it.port, {}, { clock, timeoutMs: 1000 });
-    await asked.promise;
+    const result = probe(target.port, {}, { clock, timeoutMs: 1000 });
+    await received.promise;
     await clock.advance(999);
-    assert.equal(it.open.size, 1);
+    assert.equal(target.open.size, 1);
     await clock.advance(1);
-    assert.deepEqual(await answer, {
+    assert.deepEqual(await result, {
       kind: "failure",
-      output: `Get "http://127.0.0.1:${it.port}/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`,
+      output: `Get "http://127.0.0.1:${target.port}/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`,
     });
-    await allClosed(it);
+    await allClosed(target);
     assert.equal(clock.pending, 0);
   });
 
-  it("counts a body that does not come in time as no answer at all", async (t) => {
+  it("counts a body that does not arrive in time as an error", async (t) => {
     const clock = new FakeClock();
-    const it = await server(
+    const target = await server(
       t,
       serveHttp((_, response) => {
         response.writeHead(200, { "content-length": "10" });
         response.write("half");
       }),
     );
-    const answer = probe(it.port, {}, { clock, timeoutMs: 1000 });
-    const settled = answer.then(() => true);
-    // Whatever moment the head arrives at, time passes only after it.
-    await until(() => it.open.values().next().value?.bytesWritten ?? 0);
+    const result = probe(target.port, {}, { clock, timeoutMs: 1000 });
+    const settled = result.then(() => true);
+    // Time passes only after the headers have arrived.
+    await until(() => target.open.values().next().value?.bytesWritten ?? 0);
     while (!(await Promise.race([settled, clock.advance(500).then(() => false)])));
-    const { kind, ...rest } = await answer;
+    const { kind, ...rest } = await result;
     assert.equal(kind, "error");
     assert.deepEqual(rest, {
       state: "failure",
@@ -255,36 +255,36 @@ describe("an HTTP probe", () => {
   });
 
   it("reads 10 KiB and no more", async (t) => {
-    const it = await server(
+    const target = await server(
       t,
       serveHttp((_, response) => {
         response.write("x".repeat(20_000)); // and never ends
       }),
     );
-    const answer = await probe(it.port);
-    assert.deepEqual(answer, { kind: "success", output: "x".repeat(10_240) });
-    await allClosed(it);
+    const result = await probe(target.port);
+    assert.deepEqual(result, { kind: "success", output: "x".repeat(10_240) });
+    await allClosed(target);
   });
 
-  it("can be called off", async (t) => {
+  it("can be aborted", async (t) => {
     const call = new AbortController();
-    const it = await server(
+    const target = await server(
       t,
       serveHttp(() => call.abort()),
     );
-    await assert.rejects(probe(it.port, {}, { signal: call.signal }), isAbort);
-    await allClosed(it);
+    await assert.rejects(probe(target.port, {}, { signal: call.signal }), isAbort);
+    await allClosed(target);
   });
 
   for (const scheme of ["HTTP", "HTTPS"] as const)
-    it(`leaves no connection behind, and none in TIME_WAIT (${scheme})`, async (t) => {
-      const it = await server(
+    it(`leaves no connection open or in TIME_WAIT (${scheme})`, async (t) => {
+      const target = await server(
         t,
-        scheme === "HTTP" ? serveHttp(answering(200, "ok")) : serveHttps(pem, answering(200, "ok")),
+        scheme === "HTTP" ? serveHttp(responding(200, "ok")) : serveHttps(pem, responding(200, "ok")),
       );
-      for (let i = 0; i < 20; i++) assert.equal((await probe(it.port, { scheme })).kind, "success");
-      await allClosed(it);
-      assert.equal(timeWaitsTo(it.port), 0);
+      for (let i = 0; i < 20; i++) assert.equal((await probe(target.port, { scheme })).kind, "success");
+      await allClosed(target);
+      assert.equal(timeWaitsTo(target.port), 0);
     });
 });
 
@@ -292,6 +292,6 @@ async function until(condition: () => unknown): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-function allClosed(it: LoopbackServer): Promise<void> {
-  return until(() => it.open.size === 0);
+function allClosed(target: LoopbackServer): Promise<void> {
+  return until(() => target.open.size === 0);
 }

@@ -2,34 +2,34 @@ import { type ClientRequest, type IncomingMessage, request as startRequest } fro
 import type { Socket } from "node:net";
 import { connect as connectTls, createSecureContext, type SecureContext } from "node:tls";
 import { errnoOf, messageOf } from "../../../lib/base/errors.ts";
-import { withDeadline } from "./deadline.ts";
-import { type Address, dial, dialFailure, errnoWords, hangUp, hostPort } from "./dial.ts";
-import { type HttpRequest, redirectOf, urlOf } from "./http-request.ts";
 import {
+  type AttemptResult,
   failure,
   maxOutputBytes,
-  type ProbeAnswer,
   type ProbeLimits,
   probeError,
   success,
   warning,
-} from "./probe-answer.ts";
+} from "./attempt-result.ts";
+import { withDeadline } from "./deadline.ts";
+import { type Address, closeConnection, dial, dialError, errnoMessage, hostPort } from "./dial.ts";
+import { type HttpRequest, redirectOf, urlOf } from "./http-request.ts";
 
-/** Any answer from 200 to 399 is fine; redirects are followed within the host. Each request has a connection of its own. */
-export function probeHttp(request: HttpRequest, limits: ProbeLimits): Promise<ProbeAnswer> {
+/** Succeeds with any status from 200 to 399; follows redirects within the host. Each request opens a connection. */
+export function probeHttp(request: HttpRequest, limits: ProbeLimits): Promise<AttemptResult> {
   const sent: HttpRequest[] = [];
   let reading = false;
   let current = request;
-  const say = (message: string) => failure(`Get "${urlOf(current)}": ${message}`);
-  const late = () =>
+  const getFailure = (message: string) => failure(`Get "${urlOf(current)}": ${message}`);
+  const timedOut = () =>
     reading
-      ? // As with any other fault while reading: there was an answer, so this is no failure of the container.
+      ? // As with any other error while reading: there was a response, so the container did not fail.
         probeError(
           "context deadline exceeded (Client.Timeout or context cancellation while reading body)",
           "failure",
         )
-      : say("context deadline exceeded (Client.Timeout exceeded while awaiting headers)");
-  return withDeadline(limits, late, ({ finish }) => {
+      : getFailure("context deadline exceeded (Client.Timeout exceeded while awaiting headers)");
+  return withDeadline(limits, timedOut, ({ finish }) => {
     let exchange: Exchange | undefined;
     const send = (next: HttpRequest) => {
       current = next;
@@ -38,15 +38,15 @@ export function probeHttp(request: HttpRequest, limits: ProbeLimits): Promise<Pr
       const isCurrent = () => current === next;
       try {
         exchange = new Exchange(next, {
-          failed: (message) => isCurrent() && finish(say(message)),
-          answered: (response) => isCurrent() && take(response),
+          failed: (message) => isCurrent() && finish(getFailure(message)),
+          responded: (response) => isCurrent() && handle(response),
         });
       } catch (error) {
-        // It has something in it that cannot be sent.
+        // The request contains a value that cannot be sent.
         finish(probeError(messageOf(error)));
       }
     };
-    const take = (response: IncomingMessage) => {
+    const handle = (response: IncomingMessage) => {
       const status = response.statusCode ?? 0;
       const redirect = redirectOf({ status, location: response.headers.location }, sent);
       switch (redirect.kind) {
@@ -72,7 +72,7 @@ export function probeHttp(request: HttpRequest, limits: ProbeLimits): Promise<Pr
   });
 }
 
-function judge(status: number, body: string): ProbeAnswer {
+function judge(status: number, body: string): AttemptResult {
   if (status < 200 || status >= 400) return failure(`HTTP probe failed with statuscode: ${status}`);
   return status < 300 ? success(body) : warning(`Probe terminated redirects, Response body: ${body}`);
 }
@@ -98,61 +98,61 @@ function readBody(
 
 interface ExchangeEvents {
   failed: (message: string) => unknown;
-  answered: (response: IncomingMessage) => unknown;
+  responded: (response: IncomingMessage) => unknown;
 }
 
-/** One connection, one request, one answer. */
+/** One connection, one request, one response. */
 class Exchange {
   readonly #request: ClientRequest;
-  #wire: Socket | undefined;
-  /** The two addresses of the connection, once there is one. */
-  #ends: string | undefined;
+  #socket: Socket | undefined;
+  /** Local and remote address of the connection, once it is established. */
+  #endpoints: string | undefined;
 
-  /** Throws if the request has something in it that cannot be sent. */
+  /** Throws if the request contains a value that cannot be sent. */
   constructor({ address, scheme, target, headers, hostHeader }: HttpRequest, events: ExchangeEvents) {
     this.#request = startRequest({
       method: "GET",
       path: target,
       headers: bytes({ host: [hostHeader ?? hostPort(address)], ...headers }),
       createConnection: () => {
-        const wire = this.#dial(address);
-        return scheme === "https" ? secured(wire, address.host) : wire;
+        const socket = this.#dial(address);
+        return scheme === "https" ? overTls(socket, address.host) : socket;
       },
       maxHeaderSize: 1024 * 1024,
-      // A sloppy server is no reason to restart a container.
+      // A server that violates HTTP is no reason to restart a container.
       insecureHTTPParser: true,
     });
     this.#request.once("response", (response) => {
-      // Before Node closes it politely: whoever does that first has the connection in TIME_WAIT for a minute.
-      response.prependOnceListener("end", () => this.#hangUp());
-      events.answered(response);
+      // Before Node closes it gracefully: the side that closes first has the connection in TIME_WAIT for a minute.
+      response.prependOnceListener("end", () => this.#closeConnection());
+      events.responded(response);
     });
-    // Nobody switches protocols for a probe, so this is just another status.
-    this.#request.once("upgrade", (response) => events.answered(response));
+    // A probe never switches protocols, so this is just another status.
+    this.#request.once("upgrade", (response) => events.responded(response));
     this.#request.on("error", (error) =>
-      events.failed(this.#ends ? brokenBy(error, this.#ends) : dialFailure(address, error)),
+      events.failed(this.#endpoints ? connectionError(error, this.#endpoints) : dialError(address, error)),
     );
     this.#request.end();
   }
 
   close(): void {
-    this.#hangUp();
+    this.#closeConnection();
     this.#request.destroy();
   }
 
   #dial(address: Address): Socket {
-    const wire = dial(address);
-    this.#wire = wire;
-    wire.once("connect", () => {
-      const { localAddress = "", localPort = 0, remoteAddress = "", remotePort = 0 } = wire;
+    const socket = dial(address);
+    this.#socket = socket;
+    socket.once("connect", () => {
+      const { localAddress = "", localPort = 0, remoteAddress = "", remotePort = 0 } = socket;
       const local = hostPort({ host: localAddress, port: localPort });
-      this.#ends = `${local}->${hostPort({ host: remoteAddress, port: remotePort })}`;
+      this.#endpoints = `${local}->${hostPort({ host: remoteAddress, port: remotePort })}`;
     });
-    return wire;
+    return socket;
   }
 
-  #hangUp(): void {
-    if (this.#wire) hangUp(this.#wire);
+  #closeConnection(): void {
+    if (this.#socket) closeConnection(this.#socket);
   }
 }
 
@@ -167,12 +167,12 @@ function bytes(headers: Record<string, string[]>): Record<string, string | strin
 
 let context: SecureContext | undefined;
 
-/** TLS with whoever answers: a probe asks whether the server works, not who it is. */
-function secured(wire: Socket, host: string): Socket {
+/** TLS with any certificate: a probe checks whether the server works, not its identity. */
+function overTls(socket: Socket, host: string): Socket {
   context ??= createSecureContext({ ciphers: "DEFAULT:@SECLEVEL=0" });
   const isName = /[a-z]/i.test(host) && !host.includes(":");
   const stream = connectTls({
-    socket: wire,
+    socket: socket,
     secureContext: context,
     rejectUnauthorized: false,
     ALPNProtocols: ["http/1.1"],
@@ -182,8 +182,8 @@ function secured(wire: Socket, host: string): Socket {
   return stream;
 }
 
-/** What went wrong on a connection that had come about; `ends` are its two addresses. */
-function brokenBy(error: Error, ends: string): string {
+/** The error of an established connection; `endpoints` are its two addresses. */
+function connectionError(error: Error, endpoints: string): string {
   const code = errnoOf(error) ?? "";
   const { syscall } = error as { syscall?: string };
   if (code === "EPROTO" || code.startsWith("ERR_SSL")) {
@@ -193,7 +193,7 @@ function brokenBy(error: Error, ends: string): string {
   }
   if (code.startsWith("HPE_"))
     return `net/http: HTTP/1.x transport connection broken: malformed HTTP response: ${error.message}`;
-  // Without a system call it was Node that noticed: the server hung up before it answered.
+  // Without a system call Node detected it: the server closed the connection before it responded.
   if (code === "ECONNRESET" && !syscall) return "EOF";
-  return syscall ? `${syscall} tcp ${ends}: ${syscall}: ${errnoWords(error)}` : error.message;
+  return syscall ? `${syscall} tcp ${endpoints}: ${syscall}: ${errnoMessage(error)}` : error.message;
 }

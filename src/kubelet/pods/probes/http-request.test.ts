@@ -8,11 +8,11 @@ const of = (get: Partial<HttpGet>, podIp: string | undefined = "10.0.0.7") =>
 
 describe("the URL of an HTTP probe", () => {
   const table: [rule: string, get: Partial<HttpGet>, url: string][] = [
-    ["goes to the pod", {}, "http://10.0.0.7:80/"],
-    ["goes to another host if one is named", { host: "example.org" }, "http://example.org:80/"],
-    ["takes a port by its name", { port: "web" }, "http://10.0.0.7:8080/"],
-    ["takes a number that is written as text", { port: "81" }, "http://10.0.0.7:81/"],
-    ["is https if the scheme says so", { scheme: "HTTPS" }, "https://10.0.0.7:80/"],
+    ["names the pod", {}, "http://10.0.0.7:80/"],
+    ["names another host if one is set", { host: "example.org" }, "http://example.org:80/"],
+    ["resolves a port by its name", { port: "web" }, "http://10.0.0.7:8080/"],
+    ["accepts a port number as string", { port: "81" }, "http://10.0.0.7:81/"],
+    ["is https if the scheme is HTTPS", { scheme: "HTTPS" }, "https://10.0.0.7:80/"],
     ["keeps path and query", { path: "/a/b?c=d&e=%20" }, "http://10.0.0.7:80/a/b?c=d&e=%20"],
     ["brackets IPv6", { host: "fd00::1" }, "http://[fd00::1]:80/"],
   ];
@@ -20,27 +20,26 @@ describe("the URL of an HTTP probe", () => {
 
   it("needs an address", () => assert.throws(() => of({}, ""), /address of the pod is not known/));
   it("needs a port that the container has", () => assert.throws(() => of({ port: "admin" }), /"admin"/));
-  it("needs a port that exists", () =>
-    assert.throws(() => of({ port: 65536 }), /invalid port number: 65536/));
+  it("needs a valid port", () => assert.throws(() => of({ port: 65536 }), /invalid port number: 65536/));
 });
 
 describe("the headers of an HTTP probe", () => {
   const header = (name: string, value: string) => ({ name, value });
   const table: [rule: string, given: { name: string; value: string }[], sent: Record<string, string[]>][] = [
-    ["say who asks", [], { "user-agent": ["kube-probe/1.36"], accept: ["*/*"] }],
+    ["include the user agent", [], { "user-agent": ["kube-probe/1.36"], accept: ["*/*"] }],
     [
-      "may replace ours",
+      "may override the defaults",
       [header("User-agent", "me"), header("accept", "text/html")],
       { "user-agent": ["me"], accept: ["text/html"] },
     ],
-    ["drop ours if they are given empty", [header("User-Agent", ""), header("Accept", "")], {}],
+    ["drop the defaults if they are set to empty", [header("User-Agent", ""), header("Accept", "")], {}],
     [
-      "keep empty values of others and repeat themselves",
+      "keep empty values and repeated names of others",
       [header("X-A", ""), header("x-a", "2")],
       { "user-agent": ["kube-probe/1.36"], accept: ["*/*"], "x-a": ["", "2"] },
     ],
     [
-      "have no Host and no framing among them",
+      "include neither Host nor framing",
       [header("Host", "web.example"), header("Content-Length", "7"), header("Transfer-Encoding", "chunked")],
       { "user-agent": ["kube-probe/1.36"], accept: ["*/*"] },
     ],
@@ -48,7 +47,7 @@ describe("the headers of an HTTP probe", () => {
   for (const [rule, httpHeaders, sent] of table)
     it(rule, () => assert.deepEqual(of({ httpHeaders }).headers, sent));
 
-  it("name the host that is asked for", () =>
+  it("set the Host header of the probe", () =>
     assert.equal(of({ httpHeaders: [header("HOST", "web.example")] }).hostHeader, "web.example"));
 });
 
@@ -70,15 +69,15 @@ describe("a redirect", () => {
   const others: [rule: string, location: string | undefined, status: number, kind: string][] = [
     ["to another host is not followed", "http://10.0.0.8:8080/a", 302, "elsewhere"],
     ["to a name of the same host is not followed", "http://web.example:8080/a", 301, "elsewhere"],
-    ["without a place is the answer", undefined, 302, "none"],
-    ["of another kind is the answer", "/b", 304, "none"],
+    ["without a location is the result", undefined, 302, "none"],
+    ["of another status is the result", "/b", 304, "none"],
     ["to another protocol fails", "ftp://10.0.0.7/a", 302, "bad"],
-    ["to nowhere fails", "http://[", 302, "bad"],
+    ["to an invalid URL fails", "http://[", 302, "bad"],
   ];
   for (const [rule, location, status, kind] of others)
     it(rule, () => assert.equal(to(location, [first], status).kind, kind));
 
-  it("keeps the Host header if the place is relative, and not if it is written in full", () => {
+  it("keeps the Host header if the location is relative, and not if it is absolute", () => {
     const relative = to("/b");
     const full = to("http://10.0.0.7:8080/b");
     assert.equal(relative.kind === "follow" && relative.request.hostHeader, "web.example");

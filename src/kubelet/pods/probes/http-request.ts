@@ -1,7 +1,7 @@
 import { requestTarget } from "../../../lib/model/http-target.ts";
 import type { Container } from "../../../lib/model/pod.ts";
+import { userAgent } from "./attempt-result.ts";
 import { type Address, hostPort } from "./dial.ts";
-import { userAgent } from "./probe-answer.ts";
 import { portNumber } from "./probe-target.ts";
 
 export type HttpGet = NonNullable<NonNullable<Container["livenessProbe"]>["httpGet"]>;
@@ -14,11 +14,11 @@ export interface HttpRequest {
   target: string;
   /** By lower-case name. */
   headers: Record<string, string[]>;
-  /** What the Host header says, where that is not the address. */
+  /** The Host header, if it is not the address. */
   hostHeader: string | undefined;
 }
 
-/** The request that a probe asks for. Throws if its port is not known. */
+/** The request that a probe specifies. Throws if its port is not known. */
 export function httpRequest(
   get: HttpGet,
   container: Pick<Container, "ports">,
@@ -42,7 +42,7 @@ export function urlOf({ scheme, address, target }: HttpRequest): string {
   return `${scheme}://${hostPort(address)}${target}`;
 }
 
-/** These are made from the request itself, never taken from a probe. */
+/** These are set by the HTTP client, never by a probe. */
 const ownHeaders = ["content-length", "transfer-encoding", "trailer"];
 
 function headersOf(get: HttpGet): Record<string, string[]> {
@@ -53,7 +53,7 @@ function headersOf(get: HttpGet): Record<string, string[]> {
   }
   headers["user-agent"] ??= [userAgent];
   headers.accept ??= ["*/*"];
-  // Given and empty means: do not send it.
+  // An empty value means: do not send it.
   for (const name of ["user-agent", "accept"]) if (!headers[name]?.[0]) delete headers[name];
   return headers;
 }
@@ -66,7 +66,7 @@ export type Redirect =
 
 const maxRequests = 10;
 
-/** Whether an answer sends us on, and where. Only a redirect within the first host is followed. */
+/** Whether a response is a redirect, and where to. Only a redirect within the first host is followed. */
 export function redirectOf(
   response: { status: number; location: string | undefined },
   sent: readonly HttpRequest[],
@@ -99,7 +99,7 @@ export function redirectOf(
       address: { host: first.address.host, port: Number(url.port) || (scheme === "https" ? 443 : 80) },
       target: url.pathname + url.search,
       headers: { ...first.headers, ...(refers && !first.headers.referer && { referer: [from] }) },
-      // A name that was asked for by hand stays, unless the server names another place in full.
+      // A Host header of the probe is kept, unless the location is absolute.
       hostHeader: relative ? first.hostHeader : undefined,
     },
   };

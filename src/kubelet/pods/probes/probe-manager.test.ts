@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import { settle } from "../../../lib/base/fake-clock.ts";
 import { wallTime } from "../../../lib/base/time.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
-import { ProbedPod, probe, probed } from "./fake-probed-pod.ts";
-import { failure, success } from "./probe-answer.ts";
+import { failure, success } from "./attempt-result.ts";
+import { ProbedPod, probe, startProbedPod } from "./fake-probed-pod.ts";
 
 describe("a startup probe", () => {
   const spec = {
@@ -13,49 +13,51 @@ describe("a startup probe", () => {
     ],
   };
 
-  it("keeps the other probes waiting; when it succeeds, readiness follows at once and liveness at its tick", async () => {
-    const it = await probed(spec);
+  it("blocks the other probes; when it succeeds, readiness follows at once and liveness at its tick", async () => {
+    const pod = await startProbedPod(spec);
     let slow = true;
-    it.failsWhile(() => slow);
-    it.shows("c0#1", "running");
-    await it.clock.advance(1500);
-    assert.deepEqual(it.taken(), ["0 startup c0#1", "1 startup c0#1"]);
+    pod.failWhile(() => slow);
+    pod.setContainer("c0#1", "running");
+    await pod.clock.advance(1500);
+    assert.deepEqual(pod.takeAttempts(), ["0 startup c0#1", "1 startup c0#1"]);
     slow = false;
-    await it.clock.advance(500);
-    assert.deepEqual(it.taken(), ["2 startup c0#1", "2 readiness c0#1"]);
-    assert.equal(it.result("startup", "c0#1"), "success");
-    assert.equal(it.result("readiness", "c0#1"), "success");
-    await it.clock.advance(10_000);
-    assert.deepEqual(it.taken(), ["10 liveness c0#1", "12 readiness c0#1"]);
+    await pod.clock.advance(500);
+    assert.deepEqual(pod.takeAttempts(), ["2 startup c0#1", "2 readiness c0#1"]);
+    assert.equal(pod.result("startup", "c0#1"), "success");
+    assert.equal(pod.result("readiness", "c0#1"), "success");
+    await pod.clock.advance(10_000);
+    assert.deepEqual(pod.takeAttempts(), ["10 liveness c0#1", "12 readiness c0#1"]);
   });
 
-  it("is not asked again after it succeeded, until there is a new container", async () => {
-    const it = await probed({ containers: [{ startupProbe: probe({ periodSeconds: 1 }) }] });
-    it.shows("c0#1", "running");
-    await it.clock.advance(5000);
-    assert.deepEqual(it.taken(), ["0 startup c0#1"]);
-    it.shows("c0#2", "running");
-    await it.clock.advance(0);
-    assert.deepEqual(it.taken(), ["5 startup c0#2"]);
+  it("is not made again after it succeeded, until there is a new container", async () => {
+    const pod = await startProbedPod({ containers: [{ startupProbe: probe({ periodSeconds: 1 }) }] });
+    pod.setContainer("c0#1", "running");
+    await pod.clock.advance(5000);
+    assert.deepEqual(pod.takeAttempts(), ["0 startup c0#1"]);
+    pod.setContainer("c0#2", "running");
+    await pod.clock.advance(0);
+    assert.deepEqual(pod.takeAttempts(), ["5 startup c0#2"]);
   });
 
-  it("is not asked again after it failed for good", async () => {
-    const it = await probed(spec);
-    it.failsWhile(() => true);
-    it.shows("c0#1", "running");
-    await it.clock.advance(10_000);
-    assert.deepEqual(it.taken(), ["0 startup c0#1", "1 startup c0#1", "2 startup c0#1"]);
-    assert.equal(it.result("startup", "c0#1"), "failure");
-    assert.equal(it.clock.pending, 0);
+  it("is not made again after it reached the failure threshold", async () => {
+    const pod = await startProbedPod(spec);
+    pod.failWhile(() => true);
+    pod.setContainer("c0#1", "running");
+    await pod.clock.advance(10_000);
+    assert.deepEqual(pod.takeAttempts(), ["0 startup c0#1", "1 startup c0#1", "2 startup c0#1"]);
+    assert.equal(pod.result("startup", "c0#1"), "failure");
+    assert.equal(pod.clock.pending, 0);
   });
 
-  it("of one container does not hold up another", async () => {
-    const it = await probed({ containers: [{ startupProbe: probe() }, { readinessProbe: probe() }] });
-    it.failsWhile((kind) => kind === "startup");
-    it.shows("c0#1", "running");
-    it.shows("c1#1", "running");
-    await it.clock.advance(0);
-    assert.equal(it.result("readiness", "c1#1"), "success");
+  it("of one container does not block another", async () => {
+    const pod = await startProbedPod({
+      containers: [{ startupProbe: probe() }, { readinessProbe: probe() }],
+    });
+    pod.failWhile((kind) => kind === "startup");
+    pod.setContainer("c0#1", "running");
+    pod.setContainer("c1#1", "running");
+    await pod.clock.advance(0);
+    assert.equal(pod.result("readiness", "c1#1"), "success");
   });
 });
 
@@ -63,219 +65,223 @@ describe("after a restart of the agent", () => {
   const old = { startedAt: wallTime(500_000) };
   const spec = { containers: [{ startupProbe: probe(), readinessProbe: probe() }] };
 
-  it("what was started and ready stays so until probes say otherwise", async () => {
-    const it = await probed(spec, { before: () => "success" });
-    it.failsWhile(() => true);
-    it.shows("c0#1", "running", old);
-    assert.equal(it.result("startup", "c0#1"), "success");
-    assert.equal(it.result("readiness", "c0#1"), "success");
-    await it.clock.advance(25_000);
-    assert.deepEqual(it.asked, ["5 readiness c0#1", "15 readiness c0#1", "25 readiness c0#1"]);
-    assert.deepEqual(it.news.at(-1), "25 readiness c0#1 failure");
+  it("a container that was started and ready stays so until probes report otherwise", async () => {
+    const pod = await startProbedPod(spec, { previousOutcome: () => "success" });
+    pod.failWhile(() => true);
+    pod.setContainer("c0#1", "running", old);
+    assert.equal(pod.result("startup", "c0#1"), "success");
+    assert.equal(pod.result("readiness", "c0#1"), "success");
+    await pod.clock.advance(25_000);
+    assert.deepEqual(pod.attempts, ["5 readiness c0#1", "15 readiness c0#1", "25 readiness c0#1"]);
+    assert.deepEqual(pod.changes.at(-1), "25 readiness c0#1 failure");
   });
 
-  it("what nobody remembers is asked again", async () => {
-    const it = await probed(spec);
-    it.shows("c0#1", "running", old);
-    assert.equal(it.result("startup", "c0#1"), "unknown");
-    assert.equal(it.result("readiness", "c0#1"), "failure");
-    await it.clock.advance(5000);
-    assert.deepEqual(it.asked, ["5 startup c0#1", "5 readiness c0#1"]);
+  it("a container without previous outcome is probed again", async () => {
+    const pod = await startProbedPod(spec);
+    pod.setContainer("c0#1", "running", old);
+    assert.equal(pod.result("startup", "c0#1"), "unknown");
+    assert.equal(pod.result("readiness", "c0#1"), "failure");
+    await pod.clock.advance(5000);
+    assert.deepEqual(pod.attempts, ["5 startup c0#1", "5 readiness c0#1"]);
   });
 
-  it("what was found failing is not held against a container", async () => {
-    const it = await probed(
+  it("a previous failure does not kill a container", async () => {
+    const pod = await startProbedPod(
       { containers: [{ startupProbe: probe(), livenessProbe: probe() }] },
-      { before: () => "failure" },
+      { previousOutcome: () => "failure" },
     );
-    it.shows("c0#1", "running", old);
-    assert.equal(it.result("startup", "c0#1"), "unknown");
-    assert.equal(it.result("liveness", "c0#1"), "success");
+    pod.setContainer("c0#1", "running", old);
+    assert.equal(pod.result("startup", "c0#1"), "unknown");
+    assert.equal(pod.result("liveness", "c0#1"), "success");
   });
 
-  it("nothing is remembered of younger containers", async () => {
-    const it = await probed(spec, { before: () => "success" });
-    it.shows("c0#1", "running");
-    assert.equal(it.result("readiness", "c0#1"), "failure");
+  it("younger containers have no previous outcome", async () => {
+    const pod = await startProbedPod(spec, { previousOutcome: () => "success" });
+    pod.setContainer("c0#1", "running");
+    assert.equal(pod.result("readiness", "c0#1"), "failure");
   });
 
-  it("first probes are spread over a period whenever the pod arrives, those of all kinds", async () => {
+  it("first probes of all kinds are spread over a period, whenever the pod is added", async () => {
     let draws = 0;
     const random = () => [0.1, 0.4, 0.7][draws++]!;
-    const it = new ProbedPod(
+    const pod = new ProbedPod(
       { containers: [{ readinessProbe: probe(), livenessProbe: probe() }, { readinessProbe: probe() }] },
       { random },
     );
-    await it.manager.start(it.stop.signal);
-    it.shows("c0#1", "running");
-    it.shows("c1#1", "running");
-    // The API server was away for an hour.
-    await it.clock.advance(3_600_000);
-    it.manager.watch(it.pod);
-    await it.clock.advance(9_999);
-    assert.deepEqual(it.taken(), ["3601 readiness c0#1", "3604 readiness c1#1", "3607 liveness c0#1"]);
+    await pod.manager.start(pod.stop.signal);
+    pod.setContainer("c0#1", "running");
+    pod.setContainer("c1#1", "running");
+    // The API server was unavailable for an hour.
+    await pod.clock.advance(3_600_000);
+    pod.manager.addPod(pod.pod);
+    await pod.clock.advance(9_999);
+    assert.deepEqual(pod.takeAttempts(), [
+      "3601 readiness c0#1",
+      "3604 readiness c1#1",
+      "3607 liveness c0#1",
+    ]);
   });
 
-  it("what becomes known later counts until a probe has an answer", async () => {
+  it("a previous outcome that becomes known later counts until a probe has a result", async () => {
     let known = false;
-    const it = await probed(spec, { before: () => (known ? "success" : undefined) });
-    it.shows("c0#1", "running", old);
-    assert.equal(it.result("readiness", "c0#1"), "failure");
+    const pod = await startProbedPod(spec, { previousOutcome: () => (known ? "success" : undefined) });
+    pod.setContainer("c0#1", "running", old);
+    assert.equal(pod.result("readiness", "c0#1"), "failure");
     known = true;
-    it.manager.recall(it.uid);
-    assert.equal(it.result("startup", "c0#1"), "success");
-    assert.equal(it.result("readiness", "c0#1"), "success");
-    it.failsWhile(() => true);
-    await it.clock.advance(9_999);
+    pod.manager.restore(pod.uid);
+    assert.equal(pod.result("startup", "c0#1"), "success");
+    assert.equal(pod.result("readiness", "c0#1"), "success");
+    pod.failWhile(() => true);
+    await pod.clock.advance(9_999);
     assert.deepEqual(
-      it.taken().map((line) => line.split(" ")[1]),
+      pod.takeAttempts().map((line) => line.split(" ")[1]),
       ["readiness"],
       "a startup probe that has passed is not made again",
     );
-    await it.clock.advance(20_000);
-    it.manager.recall(it.uid);
-    assert.equal(it.result("readiness", "c0#1"), "failure");
+    await pod.clock.advance(20_000);
+    pod.manager.restore(pod.uid);
+    assert.equal(pod.result("readiness", "c0#1"), "failure");
   });
 });
 
 describe("a pod that terminates", () => {
-  it("is asked whether it is ready, and nothing else", async () => {
-    const it = await probed({
+  it("is probed for readiness only", async () => {
+    const pod = await startProbedPod({
       containers: [{ livenessProbe: probe(), readinessProbe: probe() }, { startupProbe: probe() }],
     });
-    it.failsWhile((kind) => kind === "startup");
-    it.shows("c0#1", "running");
-    it.shows("c1#1", "running");
-    await it.clock.advance(5000);
-    it.taken();
-    it.manager.stopForTermination(it.uid);
-    it.manager.watch(it.pod);
-    it.failsWhile(() => true);
-    await it.clock.advance(25_000);
-    assert.deepEqual(it.taken(), ["10 readiness c0#1", "20 readiness c0#1", "30 readiness c0#1"]);
-    assert.deepEqual(it.news.at(-1), "30 readiness c0#1 failure");
-    assert.equal(it.result("liveness", "c0#1"), "success");
+    pod.failWhile((kind) => kind === "startup");
+    pod.setContainer("c0#1", "running");
+    pod.setContainer("c1#1", "running");
+    await pod.clock.advance(5000);
+    pod.takeAttempts();
+    pod.manager.stopLivenessAndStartup(pod.uid);
+    pod.manager.addPod(pod.pod);
+    pod.failWhile(() => true);
+    await pod.clock.advance(25_000);
+    assert.deepEqual(pod.takeAttempts(), ["10 readiness c0#1", "20 readiness c0#1", "30 readiness c0#1"]);
+    assert.deepEqual(pod.changes.at(-1), "30 readiness c0#1 failure");
+    assert.equal(pod.result("liveness", "c0#1"), "success");
   });
 
   it("gets no new probes", async () => {
-    const it = await probed({ containers: [{ livenessProbe: probe() }] });
-    it.shows("c0#1", "running");
-    await it.clock.advance(0);
-    it.manager.stopForTermination(it.uid);
-    const changed = structuredClone(it.pod);
+    const pod = await startProbedPod({ containers: [{ livenessProbe: probe() }] });
+    pod.setContainer("c0#1", "running");
+    await pod.clock.advance(0);
+    pod.manager.stopLivenessAndStartup(pod.uid);
+    const changed = structuredClone(pod.pod);
     changed.spec.containers[0]!.livenessProbe = probe({ periodSeconds: 2 });
-    it.taken();
-    it.manager.watch(changed);
-    await it.clock.advance(10_000);
-    assert.deepEqual(it.taken(), []);
+    pod.takeAttempts();
+    pod.manager.addPod(changed);
+    await pod.clock.advance(10_000);
+    assert.deepEqual(pod.takeAttempts(), []);
   });
 
-  it("leaves nothing behind when it is gone", async () => {
-    const it = await probed({
+  it("leaves no results and no metrics when it is removed", async () => {
+    const pod = await startProbedPod({
       containers: [{ livenessProbe: probe(), readinessProbe: probe(), startupProbe: probe() }],
     });
-    it.shows("c0#1", "running");
-    await it.clock.advance(0);
-    assert.match(await it.metrics.registry.metrics(), /c0/);
-    it.manager.stopForTermination(it.uid);
-    assert.equal(it.results.size, 3);
-    it.manager.forget(it.uid);
-    assert.equal(it.results.size, 0);
-    assert.equal(it.clock.pending, 0);
-    assert.doesNotMatch(await it.metrics.registry.metrics(), /c0/);
-    it.manager.observed(it.uid);
-    assert.equal(it.results.size, 0);
+    pod.setContainer("c0#1", "running");
+    await pod.clock.advance(0);
+    assert.match(await pod.metrics.registry.metrics(), /c0/);
+    pod.manager.stopLivenessAndStartup(pod.uid);
+    assert.equal(pod.results.size, 3);
+    pod.manager.removePod(pod.uid);
+    assert.equal(pod.results.size, 0);
+    assert.equal(pod.clock.pending, 0);
+    assert.doesNotMatch(await pod.metrics.registry.metrics(), /c0/);
+    pod.manager.observed(pod.uid);
+    assert.equal(pod.results.size, 0);
   });
 });
 
 describe("a probe under way", () => {
   async function underWay() {
-    const it = await probed({ containers: [{ livenessProbe: probe({ failureThreshold: 1 }) }] });
+    const pod = await startProbedPod({ containers: [{ livenessProbe: probe({ failureThreshold: 1 }) }] });
     const { promise, resolve } = Promise.withResolvers<ReturnType<typeof success>>();
     let signal: AbortSignal | undefined;
-    it.answer = (_kind, request) => {
+    pod.respond = (_kind, request) => {
       signal ??= request.signal;
       return promise;
     };
-    it.shows("c0#1", "running");
-    await it.clock.advance(10_000);
-    return { it, answer: resolve, signal: () => signal };
+    pod.setContainer("c0#1", "running");
+    await pod.clock.advance(10_000);
+    return { pod, result: resolve, signal: () => signal };
   }
 
-  it("is called off when its container ends, and its answer counts no more", async () => {
-    const { it, answer, signal } = await underWay();
-    it.shows("c0#1", "exited");
+  it("is aborted when its container exits, and its result does not count", async () => {
+    const { pod, result, signal } = await underWay();
+    pod.setContainer("c0#1", "exited");
     assert.equal(signal()?.aborted, true);
-    it.shows("c0#2", "running");
-    answer(failure("sick"));
+    pod.setContainer("c0#2", "running");
+    result(failure("sick"));
     await settle();
-    assert.equal(it.result("liveness", "c0#2"), "success");
-    assert.deepEqual(it.events, []);
+    assert.equal(pod.result("liveness", "c0#2"), "success");
+    assert.deepEqual(pod.events, []);
   });
 
-  it("is called off when its container is lost", async () => {
-    const { it, signal } = await underWay();
-    it.loses("c0");
+  it("is aborted when its container disappears", async () => {
+    const { pod, signal } = await underWay();
+    pod.removeContainer("c0");
     assert.equal(signal()?.aborted, true);
-    assert.equal(it.results.size, 0);
+    assert.equal(pod.results.size, 0);
   });
 
-  it("is called off when the manager stops, which waits for its end and keeps the results", async () => {
-    const { it, answer, signal } = await underWay();
+  it("is aborted when the manager stops, which waits for its end and keeps the results", async () => {
+    const { pod, result, signal } = await underWay();
     let done = false;
-    void it.manager.done.then(() => {
+    void pod.manager.done.then(() => {
       done = true;
     });
-    it.stop.abort();
+    pod.stop.abort();
     assert.equal(signal()?.aborted, true);
     await settle();
     assert.equal(done, false);
-    answer(success());
-    await it.manager.done;
-    assert.equal(it.clock.pending, 0);
-    assert.equal(it.result("liveness", "c0#1"), "success");
+    result(success());
+    await pod.manager.done;
+    assert.equal(pod.clock.pending, 0);
+    assert.equal(pod.result("liveness", "c0#1"), "success");
   });
 
-  it("goes on when the pod is watched again without a change", async () => {
-    const { it, signal } = await underWay();
-    it.manager.watch(structuredClone(it.pod));
+  it("continues when the pod is added again without a change", async () => {
+    const { pod, signal } = await underWay();
+    pod.manager.addPod(structuredClone(pod.pod));
     assert.equal(signal()?.aborted, false);
   });
 });
 
 describe("a changed probe", () => {
-  it("takes the place of the former one", async () => {
-    const it = await probed({ containers: [{ readinessProbe: probe() }] });
-    it.shows("c0#1", "running");
-    await it.clock.advance(1000);
-    const changed = structuredClone(it.pod);
+  it("replaces the previous one", async () => {
+    const pod = await startProbedPod({ containers: [{ readinessProbe: probe() }] });
+    pod.setContainer("c0#1", "running");
+    await pod.clock.advance(1000);
+    const changed = structuredClone(pod.pod);
     changed.spec.containers[0]!.readinessProbe = probe({ periodSeconds: 2 });
-    it.taken();
-    it.manager.watch(changed);
-    await it.clock.advance(4000);
-    assert.deepEqual(it.taken(), ["1 readiness c0#1", "3 readiness c0#1", "5 readiness c0#1"]);
+    pod.takeAttempts();
+    pod.manager.addPod(changed);
+    await pod.clock.advance(4000);
+    assert.deepEqual(pod.takeAttempts(), ["1 readiness c0#1", "3 readiness c0#1", "5 readiness c0#1"]);
   });
 
-  it("that is gone takes its result along", async () => {
-    const it = await probed({ containers: [{ readinessProbe: probe() }] });
-    it.shows("c0#1", "running");
-    const changed = structuredClone(it.pod);
+  it("that is removed has its result deleted", async () => {
+    const pod = await startProbedPod({ containers: [{ readinessProbe: probe() }] });
+    pod.setContainer("c0#1", "running");
+    const changed = structuredClone(pod.pod);
     delete changed.spec.containers[0]!.readinessProbe;
-    it.manager.watch(changed);
-    assert.equal(it.result("readiness", "c0#1"), undefined);
-    assert.equal(it.clock.pending, 0);
+    pod.manager.addPod(changed);
+    assert.equal(pod.result("readiness", "c0#1"), undefined);
+    assert.equal(pod.clock.pending, 0);
   });
 });
 
 describe("metrics", () => {
   it("count probes by result and time those that succeed", async () => {
-    const it = await probed({ containers: [{ livenessProbe: probe() }] });
-    it.answer = () => (it.asked.length === 1 ? failure("sick") : success());
-    it.shows("c0#1", "running");
-    await it.clock.advance(30_000);
-    const text = await it.metrics.registry.metrics();
+    const pod = await startProbedPod({ containers: [{ livenessProbe: probe() }] });
+    pod.respond = () => (pod.attempts.length === 1 ? failure("sick") : success());
+    pod.setContainer("c0#1", "running");
+    await pod.clock.advance(30_000);
+    const text = await pod.metrics.registry.metrics();
     const labels = 'probe_type="Liveness",container="c0",pod="web",namespace="default"';
-    const uid = `pod_uid="${it.uid}"`;
+    const uid = `pod_uid="${pod.uid}"`;
     assert.ok(text.includes(`prober_probe_total{${labels},${uid},result="failed"} 1`), text);
     assert.ok(text.includes(`prober_probe_total{${labels},${uid},result="successful"} 2`), text);
     assert.ok(text.includes(`prober_probe_duration_seconds_count{${labels}} 2`), text);
@@ -284,20 +290,20 @@ describe("metrics", () => {
 });
 
 describe("500 containers with probes every second", () => {
-  it("are each asked every second, in simulated time", async () => {
+  it("are each probed every second, in simulated time", async () => {
     const containers = Array.from({ length: 500 }, () => ({ livenessProbe: probe({ periodSeconds: 1 }) }));
-    const it = await probed({ containers });
+    const pod = await startProbedPod({ containers });
     const seen = new Map<ContainerId, number[]>();
-    it.answer = (_kind, { id }) => {
-      seen.set(id, [...(seen.get(id) ?? []), it.clock.elapsedMs]);
+    pod.respond = (_kind, { id }) => {
+      seen.set(id, [...(seen.get(id) ?? []), pod.clock.elapsedMs]);
       return success();
     };
-    // They start spread over a second, as they would.
+    // They start spread over a second.
     for (let i = 0; i < 500; i++) {
-      it.shows(`c${i}#1`, "running");
-      if (i % 50 === 49) await it.clock.advance(100);
+      pod.setContainer(`c${i}#1`, "running");
+      if (i % 50 === 49) await pod.clock.advance(100);
     }
-    await it.clock.advance(4000);
+    await pod.clock.advance(4000);
     assert.equal(seen.size, 500);
     for (const times of seen.values()) {
       assert.ok(times.length >= 4);
@@ -307,6 +313,6 @@ describe("500 containers with probes every second", () => {
         times.map((_, i) => first + i * 1000),
       );
     }
-    assert.equal(it.clock.pending, 500);
+    assert.equal(pod.clock.pending, 500);
   });
 });

@@ -8,38 +8,38 @@ import type { PodEvents } from "../../../lib/model/pod-events.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
 import type { ProbeKind, ProbeOutcome, ProbeResults } from "../../state/probe-results.ts";
 import { probeMetrics } from "./probe-metrics.ts";
-import { type ProbeTrouble, ProbeWorker, type WorkerContext } from "./probe-worker.ts";
+import { type ProbeFailure, ProbeWorker, type WorkerContext } from "./probe-worker.ts";
 import { createProber, type Probe, type Prober } from "./prober.ts";
 
 export interface ProbeManagerOptions {
   clock: Clock;
   logger: Logger;
-  /** A registry of its own: these series are many, and are served apart from the others. */
+  /** A separate registry: these series are many, and are served apart from the others. */
   metrics: Metrics;
   results: ProbeResults;
   observed: { get(uid: PodUid): ObservedPod | undefined };
   runtime: Pick<RuntimeService, "execSync">;
   events: PodEvents;
-  /** Where pods of the host's network are reached. */
+  /** Addresses of pods in the host's network. */
   hostIps: () => readonly string[];
   /** From 0 to 1. */
   random: () => number;
   /**
-   * What is known of a container that ran before its pod arrived: it stays started, ready or not ready until probes
+   * The last outcome of a container that ran before its pod was added: it stays started, ready or not ready until probes
    * report otherwise. Used for startup and readiness.
    */
-  before?: (kind: ProbeKind, pod: Pod, id: ContainerId) => ProbeOutcome | undefined;
-  /** Instead of asking for real. */
+  previousOutcome?: (kind: ProbeKind, pod: Pod, id: ContainerId) => ProbeOutcome | undefined;
+  /** Instead of real probes. */
   prober?: Prober;
 }
 
 interface PodProbes {
   terminating: boolean;
-  /** In the order in which they look: a readiness probe has to know what became of the startup probe. */
+  /** In sync order: a readiness probe depends on the outcome of the startup probe. */
   workers: Map<string, ProbeWorker>;
 }
 
-/** Probes the containers of all pods and writes what comes of it to the probe results. */
+/** Probes the containers of all pods and writes the outcomes to the probe results. */
 export class ProbeManager implements Component {
   readonly name = "probe-manager";
   readonly #context: WorkerContext;
@@ -59,7 +59,7 @@ export class ProbeManager implements Component {
       prober: o.prober ?? createProber(o),
       hostIps: o.hostIps,
       random: o.random,
-      before: o.before ?? (() => undefined),
+      previousOutcome: o.previousOutcome ?? (() => undefined),
       onStarted: (uid) => this.observed(uid),
       track: (work) => {
         this.#underWay.add(work);
@@ -88,89 +88,88 @@ export class ProbeManager implements Component {
     for (const uid of this.#pods.keys()) this.observed(uid);
   }
 
-  /** Probes this pod from now on. To be called whenever the pod may have changed; costs nothing if it has not. */
-  watch(pod: Pod): void {
+  /** Probes this pod from now on. To be called whenever the pod may have changed; cheap if it has not. */
+  addPod(pod: Pod): void {
     const { uid } = pod.metadata;
     const known = this.#pods.get(uid);
-    // What ends gets no new probes, and none is taken up again.
+    // A terminating pod gets no new probes, and none is restarted.
     if (known?.terminating) return;
-    const wanted = probesOf(pod);
-    if (!known && wanted.length === 0) return;
+    const desired = probesOf(pod);
+    if (!known && desired.length === 0) return;
     const former = known?.workers ?? new Map<string, ProbeWorker>();
     const workers = new Map<string, ProbeWorker>();
-    for (const { kind, container, probe } of wanted) {
+    for (const { kind, container, probe } of desired) {
       const key = `${kind}/${container.name}`;
       const worker = former.get(key);
-      if (worker?.asks(probe)) {
+      if (worker?.hasProbe(probe)) {
         worker.update(pod, container);
         workers.set(key, worker);
         former.delete(key);
       } else {
-        // The containers of a pod that has another probe now are not found for that.
-        const watchedSince = worker?.watchedSince;
-        workers.set(key, new ProbeWorker(this.#context, { kind, pod, container, probe, watchedSince }));
+        // A changed probe does not make running containers count as found running.
+        const addedAt = worker?.addedAt;
+        workers.set(key, new ProbeWorker(this.#context, { kind, pod, container, probe, addedAt }));
       }
     }
-    for (const worker of former.values()) worker.forget();
+    for (const worker of former.values()) worker.remove();
     this.#pods.set(uid, { terminating: false, workers });
     this.observed(uid);
   }
 
-  /** A pod begins, begins to end, or has nothing that runs any more. */
   phaseChanged(uid: PodUid, phase: "syncing" | "terminating" | "terminated", pod: Pod | undefined): void {
-    if (phase === "syncing" && pod) this.watch(pod);
-    else if (phase === "terminating") this.stopForTermination(uid);
-    else if (phase === "terminated") this.forget(uid);
+    if (phase === "syncing" && pod) this.addPod(pod);
+    else if (phase === "terminating") this.stopLivenessAndStartup(uid);
+    else if (phase === "terminated") this.removePod(uid);
   }
 
   /** The runtime's view of the pod has changed. */
   observed(uid: PodUid): void {
     if (!this.#active) return;
-    for (const worker of this.#pods.get(uid)?.workers.values() ?? []) worker.look();
+    for (const worker of this.#pods.get(uid)?.workers.values() ?? []) worker.sync();
   }
 
-  /** More is known of what the containers of the pod were before (`before`). */
-  recall(uid: PodUid): void {
+  /** `previousOutcome` may know more about the containers of the pod now. */
+  restore(uid: PodUid): void {
     if (!this.#active) return;
     const workers = [...(this.#pods.get(uid)?.workers.values() ?? [])];
-    for (const believe of workers.map((worker) => worker.recall())) believe?.();
-    // A startup probe that has passed lets the others begin.
+    for (const apply of workers.map((worker) => worker.restore())) apply?.();
+    // A startup probe that has passed lets the others start.
     this.observed(uid);
   }
 
-  /** What the probes of a pod say that do not pass. */
-  troubles(uid: PodUid): ProbeTrouble[] {
-    return [...(this.#pods.get(uid)?.workers.values() ?? [])].flatMap((worker) => worker.trouble ?? []);
+  /** The last failures of the probes of a pod that do not pass. */
+  failures(uid: PodUid): ProbeFailure[] {
+    return [...(this.#pods.get(uid)?.workers.values() ?? [])].flatMap((worker) => worker.lastFailure ?? []);
   }
 
   /**
-   * The pod is being ended: nobody may kill its containers for a failed probe any more. Whether it is ready is asked
-   * until it is gone.
+   * The pod is terminating: its containers must not be killed for a failed probe any more. Readiness is probed until the
+   * pod has terminated.
    */
-  stopForTermination(uid: PodUid): void {
+  stopLivenessAndStartup(uid: PodUid): void {
     const pod = this.#pods.get(uid);
     if (!pod || pod.terminating) return;
     pod.terminating = true;
     for (const [key, worker] of pod.workers) if (!key.startsWith("readiness/")) worker.stop();
   }
 
-  /** The pod is gone, and everything that is known of its probes goes with it. */
-  forget(uid: PodUid): void {
+  /** Stops the probes of the pod and deletes their results. */
+  removePod(uid: PodUid): void {
     const pod = this.#pods.get(uid);
     if (!pod) return;
     this.#pods.delete(uid);
-    for (const worker of pod.workers.values()) worker.forget();
+    for (const worker of pod.workers.values()) worker.remove();
   }
 }
 
-interface WantedProbe {
+interface DesiredProbe {
   kind: ProbeKind;
   container: Container;
   probe: Probe;
 }
 
-/** Startup probes first. Init containers are probed only if they run beside the others. */
-function probesOf({ spec }: Pod): WantedProbe[] {
+/** Startup probes first. Of the init containers only sidecars are probed. */
+function probesOf({ spec }: Pod): DesiredProbe[] {
   const sidecars = (spec.initContainers ?? []).filter((c) => c.restartPolicy === "Always");
   const kinds: ProbeKind[] = ["startup", "readiness", "liveness"];
   return kinds.flatMap((kind) =>

@@ -2,7 +2,7 @@ import type { Metrics } from "../../../lib/base/metrics.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { ProbeKind } from "../../state/probe-results.ts";
 
-/** What metrics and events call a kind of probe. */
+/** The name of a probe kind in metrics and events. */
 export const kindNames = {
   startup: "Startup",
   liveness: "Liveness",
@@ -10,9 +10,9 @@ export const kindNames = {
 } as const satisfies Record<ProbeKind, string>;
 
 export interface ProbeMetrics {
-  /** Counts one probe; how long it took is of interest only when it succeeded. */
+  /** Counts one probe; its duration is recorded only if it succeeded. */
   record(of: Probed, outcome: "success" | "failure", seconds: number): void;
-  /** Nothing of it is shown any more. */
+  /** Removes its series. */
   remove(of: Probed): void;
 }
 

@@ -2,37 +2,38 @@ import { latest, type MonotonicTime, msBetween, plusMs } from "../../../lib/base
 import type { ProbeKind, ProbeOutcome } from "../../state/probe-results.ts";
 import type { Probe } from "./prober.ts";
 
-/** What counts before the first probes: nobody sends requests to it, nobody kills it, nobody calls it started. */
+/** The outcome before the first probe: the container gets no traffic, is not killed and does not count as started. */
 export const initialOutcome = {
   startup: "unknown",
   liveness: "success",
   readiness: "failure",
 } as const satisfies Record<ProbeKind, ProbeOutcome>;
 
-/** How often in a row a container has given the same answer. */
-export interface Tally {
-  readonly answer: "success" | "failure" | undefined;
-  readonly run: number;
+/** How often in a row a probe had the same result. */
+export interface ResultRun {
+  readonly result: "success" | "failure" | undefined;
+  readonly count: number;
 }
 
-export const noTally: Tally = { answer: undefined, run: 0 };
+export const noResults: ResultRun = { result: undefined, count: 0 };
 
-export function counted(tally: Tally, answer: "success" | "failure"): Tally {
-  return { answer, run: tally.answer === answer ? tally.run + 1 : 1 };
+export function countResult(run: ResultRun, result: "success" | "failure"): ResultRun {
+  return { result, count: run.result === result ? run.count + 1 : 1 };
 }
 
-/** True if the answer was given often enough to be believed. */
-export function believed(tally: Tally, probe: Pick<Probe, "successThreshold" | "failureThreshold">): boolean {
-  const threshold =
-    tally.answer === "success" ? (probe.successThreshold ?? 1) : (probe.failureThreshold ?? 3);
-  return tally.run >= threshold;
+export function thresholdReached(
+  run: ResultRun,
+  probe: Pick<Probe, "successThreshold" | "failureThreshold">,
+): boolean {
+  const threshold = run.result === "success" ? (probe.successThreshold ?? 1) : (probe.failureThreshold ?? 3);
+  return run.count >= threshold;
 }
 
 /**
- * True if that outcome is the last word on this container: one that has started stays started, and one that is about to
- * be killed is left in peace. Probing goes on with the container that comes after it.
+ * True if that outcome is final for this container: one that has started stays started, and one that is about to be killed
+ * is not probed any more. Probing resumes with the next container.
  */
-export function isLastWord(kind: ProbeKind, outcome: ProbeOutcome): boolean {
+export function isFinal(kind: ProbeKind, outcome: ProbeOutcome): boolean {
   switch (kind) {
     case "startup":
       return outcome !== "unknown";
@@ -49,10 +50,10 @@ export interface FirstTick {
   kind: ProbeKind;
   now: MonotonicTime;
   containerStartedAt: MonotonicTime;
-  /** A moment from which the ticks of the pod are counted: the creation of its sandbox. */
-  rhythm: MonotonicTime;
-  /** The container was already running when its pod arrived. */
-  found: boolean;
+  /** The ticks of the pod are counted from here: the creation of its sandbox. */
+  tickOrigin: MonotonicTime;
+  /** The container was already running when its pod was added. */
+  foundRunning: boolean;
   initialDelayMs: number;
   periodMs: number;
   /** From 0 to 1. */
@@ -60,23 +61,23 @@ export interface FirstTick {
 }
 
 /**
- * When a container is probed first. Readiness and startup are probed as soon as the initial delay is over. Liveness keeps
- * the rhythm of its pod, over restarts of the container too, and leaves out a tick that comes less than half a period after
- * its start: a program that is still starting must not be killed. The probes of containers that were found running are
- * spread over one period, so that they are not all made at once.
+ * When a container is probed first. Readiness and startup are probed as soon as the initial delay has passed. Liveness keeps
+ * the ticks of its pod, also across restarts of the container, and skips a tick less than half a period after its start: a
+ * program that is still starting must not be killed. The first probes of containers that were found running are spread over
+ * one period.
  */
 export function firstTick(o: FirstTick): MonotonicTime {
   const afterDelay = latest(o.now, plusMs(o.containerStartedAt, o.initialDelayMs));
-  if (o.found) return latest(afterDelay, plusMs(o.now, o.random() * o.periodMs));
+  if (o.foundRunning) return latest(afterDelay, plusMs(o.now, o.random() * o.periodMs));
   if (o.kind !== "liveness") return afterDelay;
   const notBefore = latest(afterDelay, plusMs(o.containerStartedAt, o.periodMs / 2));
-  const phase = ((msBetween(notBefore, o.rhythm) % o.periodMs) + o.periodMs) % o.periodMs;
+  const phase = ((msBetween(notBefore, o.tickOrigin) % o.periodMs) + o.periodMs) % o.periodMs;
   return plusMs(notBefore, phase);
 }
 
 /**
- * The tick after `tick`. Ticks keep their rhythm however long a probe takes; of those that passed meanwhile one is made
- * up for, at once, and the others are dropped.
+ * The tick after `tick`. Ticks stay on schedule however long a probe takes; one missed tick is made up for at once, the
+ * others are dropped.
  */
 export function nextTick(tick: MonotonicTime, periodMs: number, now: MonotonicTime): MonotonicTime {
   const passed = Math.max(0, Math.floor(msBetween(tick, now) / periodMs));

@@ -1,7 +1,7 @@
 import type { Container, Pod } from "../../../lib/model/pod.ts";
 import { type ObservedPod, readySandbox } from "../../state/observed-pods.ts";
 
-/** Where a pod is reached. Undefined as long as the runtime has not told its address. */
+/** The address of a pod. Undefined until the runtime has reported it. */
 export function podAddress(
   pod: Pod,
   observed: ObservedPod | undefined,
@@ -10,7 +10,7 @@ export function podAddress(
   return pod.spec.hostNetwork ? hostIps[0] : readySandbox(observed)?.ips[0];
 }
 
-/** The number of a port that may be given by the name that the container has for it. Throws if there is none. */
+/** Resolves a port number or the name of a container port. Throws if there is none. */
 export function portNumber(port: number | string, container: Pick<Container, "ports">): number {
   const found = typeof port === "number" ? port : (namedPort(port, container) ?? digits(port));
   if (found > 0 && found < 65536) return found;

@@ -4,8 +4,8 @@ import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { plusMs } from "../../../lib/base/time.ts";
 import { fakeContainer } from "../../../lib/model/fake-pod.ts";
 import type { ProbeKind } from "../../state/probe-results.ts";
-import { ProbedPod, probe, probed } from "./fake-probed-pod.ts";
-import { failure, probeError, success, warning } from "./probe-answer.ts";
+import { failure, probeError, success, warning } from "./attempt-result.ts";
+import { ProbedPod, probe, startProbedPod } from "./fake-probed-pod.ts";
 
 describe("the first result of a container", () => {
   const table: [kind: ProbeKind, outcome: string][] = [
@@ -15,112 +15,112 @@ describe("the first result of a container", () => {
   ];
   for (const [kind, outcome] of table)
     it(`is ${outcome} for ${kind}, as soon as the container is known`, async () => {
-      const it = await probed({ containers: [{ [`${kind}Probe`]: probe() }] });
-      it.shows("c0#1", "created");
-      assert.equal(it.result(kind, "c0#1"), outcome);
-      assert.deepEqual(it.asked, []);
+      const pod = await startProbedPod({ containers: [{ [`${kind}Probe`]: probe() }] });
+      pod.setContainer("c0#1", "created");
+      assert.equal(pod.result(kind, "c0#1"), outcome);
+      assert.deepEqual(pod.attempts, []);
     });
 
-  it("is none for what is not probed", async () => {
-    const it = await probed({ containers: [{ readinessProbe: probe() }] });
-    it.shows("c0#1", "running");
-    assert.equal(it.result("liveness", "c0#1"), undefined);
-    assert.equal(it.result("startup", "c0#1"), undefined);
+  it("is undefined for a kind that is not probed", async () => {
+    const pod = await startProbedPod({ containers: [{ readinessProbe: probe() }] });
+    pod.setContainer("c0#1", "running");
+    assert.equal(pod.result("liveness", "c0#1"), undefined);
+    assert.equal(pod.result("startup", "c0#1"), undefined);
   });
 });
 
-describe("a probe is asked", () => {
+describe("a container is probed", () => {
   it("at once when the container runs, and then every period", async () => {
-    const it = await probed({ containers: [{ readinessProbe: probe() }] });
-    await it.clock.advance(3000);
-    it.shows("c0#1", "running");
-    await it.clock.advance(20_000);
-    assert.deepEqual(it.asked, ["3 readiness c0#1", "13 readiness c0#1", "23 readiness c0#1"]);
-    assert.equal(it.result("readiness", "c0#1"), "success");
+    const pod = await startProbedPod({ containers: [{ readinessProbe: probe() }] });
+    await pod.clock.advance(3000);
+    pod.setContainer("c0#1", "running");
+    await pod.clock.advance(20_000);
+    assert.deepEqual(pod.attempts, ["3 readiness c0#1", "13 readiness c0#1", "23 readiness c0#1"]);
+    assert.equal(pod.result("readiness", "c0#1"), "success");
   });
 
-  it("after the initial delay, counted from the start of the container", async () => {
-    const it = await probed({ containers: [{ readinessProbe: probe({ initialDelaySeconds: 5 }) }] });
-    it.shows("c0#1", "running");
-    await it.clock.advance(4999);
-    assert.deepEqual(it.asked, []);
-    await it.clock.advance(10_001);
-    assert.deepEqual(it.asked, ["5 readiness c0#1", "15 readiness c0#1"]);
+  it("after the initial delay, countResult from the start of the container", async () => {
+    const pod = await startProbedPod({ containers: [{ readinessProbe: probe({ initialDelaySeconds: 5 }) }] });
+    pod.setContainer("c0#1", "running");
+    await pod.clock.advance(4999);
+    assert.deepEqual(pod.attempts, []);
+    await pod.clock.advance(10_001);
+    assert.deepEqual(pod.attempts, ["5 readiness c0#1", "15 readiness c0#1"]);
   });
 
   it("for liveness at a tick of its pod: one that needs 2 s to start is not killed", async () => {
-    const it = await probed({ containers: [{ livenessProbe: probe({ failureThreshold: 1 }) }] });
-    await it.clock.advance(3000);
-    it.failsWhile(() => it.clock.elapsedMs < 5000);
-    it.shows("c0#1", "running");
-    await it.clock.advance(20_000);
-    assert.deepEqual(it.asked, ["10 liveness c0#1", "20 liveness c0#1"]);
-    assert.equal(it.result("liveness", "c0#1"), "success");
+    const pod = await startProbedPod({ containers: [{ livenessProbe: probe({ failureThreshold: 1 }) }] });
+    await pod.clock.advance(3000);
+    pod.failWhile(() => pod.clock.elapsedMs < 5000);
+    pod.setContainer("c0#1", "running");
+    await pod.clock.advance(20_000);
+    assert.deepEqual(pod.attempts, ["10 liveness c0#1", "20 liveness c0#1"]);
+    assert.equal(pod.result("liveness", "c0#1"), "success");
   });
 
   it("at a random moment of its first period if the container is older than its pod here", async () => {
-    const it = await probed({ containers: [{ readinessProbe: probe() }] });
-    it.shows("c0#1", "running", { startedAt: plusMs(it.clock.wall(), -60_000) });
-    await it.clock.advance(15_000);
-    assert.deepEqual(it.asked, ["5 readiness c0#1", "15 readiness c0#1"]);
+    const pod = await startProbedPod({ containers: [{ readinessProbe: probe() }] });
+    pod.setContainer("c0#1", "running", { startedAt: plusMs(pod.clock.wall(), -60_000) });
+    await pod.clock.advance(15_000);
+    assert.deepEqual(pod.attempts, ["5 readiness c0#1", "15 readiness c0#1"]);
   });
 
-  it("not at all before the manager has started, and then without further news", async () => {
-    const it = new ProbedPod({ containers: [{ readinessProbe: probe() }] });
-    it.manager.watch(it.pod);
-    it.shows("c0#1", "running");
-    await it.clock.advance(5000);
-    assert.deepEqual(it.asked, []);
-    await it.manager.start(it.stop.signal);
-    await it.clock.advance(0);
-    assert.deepEqual(it.asked, ["5 readiness c0#1"]);
+  it("only after the manager has started, and then without another change", async () => {
+    const pod = new ProbedPod({ containers: [{ readinessProbe: probe() }] });
+    pod.manager.addPod(pod.pod);
+    pod.setContainer("c0#1", "running");
+    await pod.clock.advance(5000);
+    assert.deepEqual(pod.attempts, []);
+    await pod.manager.start(pod.stop.signal);
+    await pod.clock.advance(0);
+    assert.deepEqual(pod.attempts, ["5 readiness c0#1"]);
   });
 
   it("again at once if it took longer than its period, and never twice at a time", async () => {
-    const it = await probed({ containers: [{ readinessProbe: probe({ periodSeconds: 1 }) }] });
+    const pod = await startProbedPod({ containers: [{ readinessProbe: probe({ periodSeconds: 1 }) }] });
     let running = 0;
     let most = 0;
-    it.answer = async () => {
+    pod.respond = async () => {
       most = Math.max(most, ++running);
-      await new Promise<void>((resolve) => it.clock.after(2500, resolve));
+      await new Promise<void>((resolve) => pod.clock.after(2500, resolve));
       running--;
       return success();
     };
-    it.shows("c0#1", "running");
-    await it.clock.advance(8000);
+    pod.setContainer("c0#1", "running");
+    await pod.clock.advance(8000);
     assert.deepEqual(
-      it.asked.map((line) => line.split(" ")[0]),
+      pod.attempts.map((line) => line.split(" ")[0]),
       ["0", "2.5", "5", "7.5"],
     );
     assert.equal(most, 1);
   });
 
-  it("in its old rhythm after a slow one", async () => {
-    const it = await probed({ containers: [{ readinessProbe: probe({ periodSeconds: 2 }) }] });
+  it("on the old schedule after a slow probe", async () => {
+    const pod = await startProbedPod({ containers: [{ readinessProbe: probe({ periodSeconds: 2 }) }] });
     let slow = true;
-    it.answer = async () => {
-      if (slow) await new Promise<void>((resolve) => it.clock.after(4500, resolve));
+    pod.respond = async () => {
+      if (slow) await new Promise<void>((resolve) => pod.clock.after(4500, resolve));
       slow = false;
       return success();
     };
-    it.shows("c0#1", "running");
-    await it.clock.advance(8000);
+    pod.setContainer("c0#1", "running");
+    await pod.clock.advance(8000);
     assert.deepEqual(
-      it.asked.map((line) => line.split(" ")[0]),
+      pod.attempts.map((line) => line.split(" ")[0]),
       ["0", "4.5", "6", "8"],
     );
   });
 
   it("a period later even if the clock is set back meanwhile", async () => {
     const clock = new FakeClock(1_000_000);
-    const it = await probed({ containers: [{ readinessProbe: probe() }] }, { clock });
-    it.answer = () => {
+    const pod = await startProbedPod({ containers: [{ readinessProbe: probe() }] }, { clock });
+    pod.respond = () => {
       clock.jump(-3_600_000);
       return success();
     };
-    it.shows("c0#1", "running");
+    pod.setContainer("c0#1", "running");
     await clock.advance(20_000);
-    assert.equal(it.asked.length, 3);
+    assert.equal(pod.attempts.length, 3);
   });
 
   it("with the address of the pod, or of the host if the pod uses its network", async () => {
@@ -128,177 +128,177 @@ describe("a probe is asked", () => {
       [false, "10.0.0.7"],
       [true, "192.0.2.1"],
     ] as const) {
-      const it = await probed({ hostNetwork, containers: [{ readinessProbe: probe() }] });
+      const pod = await startProbedPod({ hostNetwork, containers: [{ readinessProbe: probe() }] });
       let seen: string | undefined;
-      it.answer = (_kind, { podIp }) => {
+      pod.respond = (_kind, { podIp }) => {
         seen = podIp;
         return success();
       };
-      it.shows("c0#1", "running");
-      await it.clock.advance(0);
+      pod.setContainer("c0#1", "running");
+      await pod.clock.advance(0);
       assert.equal(seen, ip);
     }
   });
 
   it("for sidecars, and not for other init containers", async () => {
-    const it = await probed({
+    const pod = await startProbedPod({
       initContainers: [
         fakeContainer({ restartPolicy: "Always", readinessProbe: probe() }, "side"),
         fakeContainer({ readinessProbe: probe() }, "init"),
       ],
       containers: [{}],
     });
-    it.shows("side#1", "running");
-    it.shows("init#1", "running");
-    await it.clock.advance(0);
-    assert.deepEqual(it.asked, ["0 readiness side#1"]);
-    assert.equal(it.result("readiness", "init#1"), undefined);
+    pod.setContainer("side#1", "running");
+    pod.setContainer("init#1", "running");
+    await pod.clock.advance(0);
+    assert.deepEqual(pod.attempts, ["0 readiness side#1"]);
+    assert.equal(pod.result("readiness", "init#1"), undefined);
   });
 });
 
 describe("a result changes", () => {
-  it("after as many failures in a row as the threshold says", async () => {
-    const it = await probed({ containers: [{ readinessProbe: probe() }] });
+  it("after as many failures in a row as the threshold", async () => {
+    const pod = await startProbedPod({ containers: [{ readinessProbe: probe() }] });
     const failing = [false, true, true, false, true, true, true];
-    it.answer = () => (failing[it.asked.length - 1] ? failure("sick") : success());
-    it.shows("c0#1", "running");
-    await it.clock.advance(60_000);
-    assert.deepEqual(it.news, [
+    pod.respond = () => (failing[pod.attempts.length - 1] ? failure("sick") : success());
+    pod.setContainer("c0#1", "running");
+    await pod.clock.advance(60_000);
+    assert.deepEqual(pod.changes, [
       "0 readiness c0#1 failure",
       "0 readiness c0#1 success",
       "60 readiness c0#1 failure",
     ]);
   });
 
-  it("after as many successes in a row as the threshold says", async () => {
-    const it = await probed({ containers: [{ readinessProbe: probe({ successThreshold: 2 }) }] });
+  it("after as many successes in a row as the threshold", async () => {
+    const pod = await startProbedPod({ containers: [{ readinessProbe: probe({ successThreshold: 2 }) }] });
     const failing = [false, true, false, false];
-    it.answer = () => (failing[it.asked.length - 1] ? failure("sick") : success());
-    it.shows("c0#1", "running");
-    await it.clock.advance(30_000);
-    assert.deepEqual(it.news, ["0 readiness c0#1 failure", "30 readiness c0#1 success"]);
+    pod.respond = () => (failing[pod.attempts.length - 1] ? failure("sick") : success());
+    pod.setContainer("c0#1", "running");
+    await pod.clock.advance(30_000);
+    assert.deepEqual(pod.changes, ["0 readiness c0#1 failure", "30 readiness c0#1 success"]);
   });
 
-  it("not for what a former container of that name did", async () => {
-    const it = await probed({ containers: [{ readinessProbe: probe({ successThreshold: 2 }) }] });
-    it.shows("c0#1", "running");
-    await it.clock.advance(10_000);
-    assert.equal(it.result("readiness", "c0#1"), "success");
-    it.shows("c0#2", "running");
-    await it.clock.advance(0);
-    assert.equal(it.result("readiness", "c0#1"), undefined);
-    assert.equal(it.result("readiness", "c0#2"), "failure");
-    await it.clock.advance(10_000);
-    assert.equal(it.result("readiness", "c0#2"), "success");
+  it("not by results of the previous container of that name", async () => {
+    const pod = await startProbedPod({ containers: [{ readinessProbe: probe({ successThreshold: 2 }) }] });
+    pod.setContainer("c0#1", "running");
+    await pod.clock.advance(10_000);
+    assert.equal(pod.result("readiness", "c0#1"), "success");
+    pod.setContainer("c0#2", "running");
+    await pod.clock.advance(0);
+    assert.equal(pod.result("readiness", "c0#1"), undefined);
+    assert.equal(pod.result("readiness", "c0#2"), "failure");
+    await pod.clock.advance(10_000);
+    assert.equal(pod.result("readiness", "c0#2"), "success");
   });
 
   it("not when the probe could not be made, which neither counts nor resets", async () => {
-    const it = await probed({ containers: [{ livenessProbe: probe({ failureThreshold: 2 }) }] });
-    const answers = [failure("sick"), probeError("no runtime"), failure("sick")];
-    it.answer = () => answers[it.asked.length - 1] ?? success();
-    it.shows("c0#1", "running");
-    await it.clock.advance(30_000);
-    assert.deepEqual(it.news, ["0 liveness c0#1 success", "30 liveness c0#1 failure"]);
+    const pod = await startProbedPod({ containers: [{ livenessProbe: probe({ failureThreshold: 2 }) }] });
+    const results = [failure("sick"), probeError("no runtime"), failure("sick")];
+    pod.respond = () => results[pod.attempts.length - 1] ?? success();
+    pod.setContainer("c0#1", "running");
+    await pod.clock.advance(30_000);
+    assert.deepEqual(pod.changes, ["0 liveness c0#1 success", "30 liveness c0#1 failure"]);
   });
 
-  it("to not ready at once when the container has ended", async () => {
-    const it = await probed({ containers: [{ readinessProbe: probe(), livenessProbe: probe() }] });
-    it.shows("c0#1", "running");
-    await it.clock.advance(0);
-    it.shows("c0#1", "exited");
-    assert.equal(it.result("readiness", "c0#1"), "failure");
-    assert.equal(it.result("liveness", "c0#1"), "success");
-    assert.equal(it.clock.pending, 0);
+  it("to not ready at once when the container has exited", async () => {
+    const pod = await startProbedPod({ containers: [{ readinessProbe: probe(), livenessProbe: probe() }] });
+    pod.setContainer("c0#1", "running");
+    await pod.clock.advance(0);
+    pod.setContainer("c0#1", "exited");
+    assert.equal(pod.result("readiness", "c0#1"), "failure");
+    assert.equal(pod.result("liveness", "c0#1"), "success");
+    assert.equal(pod.clock.pending, 0);
   });
 });
 
 describe("a container that failed its liveness probe", () => {
-  it("is left in peace until there is a new one, which is probed at the next tick", async () => {
-    const it = await probed({ containers: [{ livenessProbe: probe({ failureThreshold: 2 }) }] });
-    it.failsWhile(() => true);
-    it.shows("c0#1", "running");
-    await it.clock.advance(60_000);
-    assert.deepEqual(it.taken(), ["10 liveness c0#1", "20 liveness c0#1"]);
-    assert.equal(it.result("liveness", "c0#1"), "failure");
-    assert.equal(it.clock.pending, 0);
-    it.shows("c0#1", "exited");
-    it.shows("c0#2", "running");
-    it.failsWhile(() => false);
-    await it.clock.advance(10_000);
-    assert.deepEqual(it.taken(), ["70 liveness c0#2"]);
-    assert.equal(it.result("liveness", "c0#2"), "success");
+  it("is not probed any more; its successor is probed at the next tick", async () => {
+    const pod = await startProbedPod({ containers: [{ livenessProbe: probe({ failureThreshold: 2 }) }] });
+    pod.failWhile(() => true);
+    pod.setContainer("c0#1", "running");
+    await pod.clock.advance(60_000);
+    assert.deepEqual(pod.takeAttempts(), ["10 liveness c0#1", "20 liveness c0#1"]);
+    assert.equal(pod.result("liveness", "c0#1"), "failure");
+    assert.equal(pod.clock.pending, 0);
+    pod.setContainer("c0#1", "exited");
+    pod.setContainer("c0#2", "running");
+    pod.failWhile(() => false);
+    await pod.clock.advance(10_000);
+    assert.deepEqual(pod.takeAttempts(), ["70 liveness c0#2"]);
+    assert.equal(pod.result("liveness", "c0#2"), "success");
   });
 });
 
-describe("users are told", () => {
-  const table: [rule: string, answer: ReturnType<typeof success>, events: string[]][] = [
-    ["nothing of success", success("fine"), []],
-    ["of failure", failure("sick"), ["Unhealthy c0: Readiness probe failed: sick"]],
-    ["of success with a warning", warning("moved"), ["ProbeWarning c0: Readiness probe warning: moved"]],
+describe("an event is recorded", () => {
+  const table: [rule: string, result: ReturnType<typeof success>, events: string[]][] = [
+    ["not for success", success("fine"), []],
+    ["for failure", failure("sick"), ["Unhealthy c0: Readiness probe failed: sick"]],
+    ["for success with a warning", warning("moved"), ["ProbeWarning c0: Readiness probe warning: moved"]],
     [
-      "of a probe that could not be made",
+      "for a probe that could not be made",
       probeError("no runtime"),
       ["Unhealthy c0: Readiness probe errored and resulted in unknown state: no runtime"],
     ],
   ];
-  for (const [rule, answer, events] of table)
+  for (const [rule, result, events] of table)
     it(rule, async () => {
-      const it = await probed({ containers: [{ readinessProbe: probe() }] });
-      it.answer = () => answer;
-      it.shows("c0#1", "running");
-      await it.clock.advance(0);
-      assert.deepEqual(it.events, events);
-      const isGood = answer.kind === "success" || answer.kind === "warning";
-      assert.equal(it.result("readiness", "c0#1"), isGood ? "success" : "failure");
+      const pod = await startProbedPod({ containers: [{ readinessProbe: probe() }] });
+      pod.respond = () => result;
+      pod.setContainer("c0#1", "running");
+      await pod.clock.advance(0);
+      assert.deepEqual(pod.events, events);
+      const isGood = result.kind === "success" || result.kind === "warning";
+      assert.equal(pod.result("readiness", "c0#1"), isGood ? "success" : "failure");
     });
 
-  it("and a prober that breaks is one that could not be made", async () => {
-    const it = await probed({ containers: [{ livenessProbe: probe() }] });
-    it.answer = () => Promise.reject(new Error("broken"));
-    it.shows("c0#1", "running");
-    await it.clock.advance(20_000);
-    assert.equal(it.asked.length, 2);
-    assert.match(it.events[0] ?? "", /errored and resulted in unknown state: broken/);
+  it("for a prober that throws", async () => {
+    const pod = await startProbedPod({ containers: [{ livenessProbe: probe() }] });
+    pod.respond = () => Promise.reject(new Error("broken"));
+    pod.setContainer("c0#1", "running");
+    await pod.clock.advance(20_000);
+    assert.equal(pod.attempts.length, 2);
+    assert.match(pod.events[0] ?? "", /errored and resulted in unknown state: broken/);
   });
 
-  it("and a listener that breaks does not end the probing", async () => {
-    const it = await probed({ containers: [{ readinessProbe: probe() }] });
-    it.shows("c0#1", "running");
-    it.results.onChange(() => {
+  it("and a listener that throws does not stop the probing", async () => {
+    const pod = await startProbedPod({ containers: [{ readinessProbe: probe() }] });
+    pod.setContainer("c0#1", "running");
+    pod.results.onChange(() => {
       throw new Error("broken");
     });
-    await it.clock.advance(10_000);
-    assert.equal(it.asked.length, 2);
+    await pod.clock.advance(10_000);
+    assert.equal(pod.attempts.length, 2);
   });
 });
 
-describe("what a probe that does not pass says", () => {
-  it("is its last answer and how often in a row, until it passes", async () => {
-    const it = await probed({ containers: [{ readinessProbe: probe() }] });
-    it.shows("c0#1", "running");
-    it.answer = () => failure("503");
-    await it.clock.advance(10_000);
-    const [trouble, ...more] = it.manager.troubles(it.pod.metadata.uid);
+describe("the last failure of a probe", () => {
+  it("has the output and how often the probe failed in a row, until it passes", async () => {
+    const pod = await startProbedPod({ containers: [{ readinessProbe: probe() }] });
+    pod.setContainer("c0#1", "running");
+    pod.respond = () => failure("503");
+    await pod.clock.advance(10_000);
+    const [failed, ...more] = pod.manager.failures(pod.pod.metadata.uid);
     assert.deepEqual(
-      [trouble?.kind, trouble?.container, trouble?.text, trouble?.times, more.length],
+      [failed?.kind, failed?.container, failed?.text, failed?.times, more.length],
       ["readiness", "c0", "503", 2, 0],
     );
-    assert.equal(trouble?.at, it.clock.wall());
-    it.answer = () => probeError("cannot be asked");
-    await it.clock.advance(10_000);
-    assert.equal(it.manager.troubles(it.pod.metadata.uid)[0]?.text, "cannot be asked");
-    it.answer = () => success();
-    await it.clock.advance(10_000);
-    assert.deepEqual(it.manager.troubles(it.pod.metadata.uid), []);
+    assert.equal(failed?.at, pod.clock.wall());
+    pod.respond = () => probeError("no address");
+    await pod.clock.advance(10_000);
+    assert.equal(pod.manager.failures(pod.pod.metadata.uid)[0]?.text, "no address");
+    pod.respond = () => success();
+    await pod.clock.advance(10_000);
+    assert.deepEqual(pod.manager.failures(pod.pod.metadata.uid), []);
   });
 
-  it("is forgotten with its container", async () => {
-    const it = await probed({ containers: [{ readinessProbe: probe() }] });
-    it.shows("c0#1", "running");
-    it.answer = () => failure("503");
-    await it.clock.advance(1000);
-    assert.equal(it.manager.troubles(it.pod.metadata.uid).length, 1);
-    it.shows("c0#2", "created");
-    assert.deepEqual(it.manager.troubles(it.pod.metadata.uid), []);
+  it("is dropped with its container", async () => {
+    const pod = await startProbedPod({ containers: [{ readinessProbe: probe() }] });
+    pod.setContainer("c0#1", "running");
+    pod.respond = () => failure("503");
+    await pod.clock.advance(1000);
+    assert.equal(pod.manager.failures(pod.pod.metadata.uid).length, 1);
+    pod.setContainer("c0#2", "created");
+    assert.deepEqual(pod.manager.failures(pod.pod.metadata.uid), []);
   });
 });

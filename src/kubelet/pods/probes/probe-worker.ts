@@ -8,20 +8,26 @@ import { type Container, type Pod, type PodUid, podRef } from "../../../lib/mode
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
 import type { ProbeKind, ProbeOutcome, ProbeResults } from "../../state/probe-results.ts";
-import { type ProbeAnswer, probeError } from "./probe-answer.ts";
+import { type AttemptResult, probeError } from "./attempt-result.ts";
 import { kindNames, type Probed, type ProbeMetrics } from "./probe-metrics.ts";
 import {
-  believed,
-  counted,
+  countResult,
   firstTick,
   initialOutcome,
-  isLastWord,
+  isFinal,
   nextTick,
-  noTally,
+  noResults,
+  thresholdReached,
 } from "./probe-rules.ts";
-import { absent, idOf, type Running, type Sight, sightOf } from "./probe-sight.ts";
 import { podAddress } from "./probe-target.ts";
 import type { Probe, Prober } from "./prober.ts";
+import {
+  absent,
+  containerIdOf,
+  type RunningTarget,
+  type TargetState,
+  targetStateOf,
+} from "./target-state.ts";
 
 export interface WorkerContext {
   clock: Clock;
@@ -33,31 +39,31 @@ export interface WorkerContext {
   prober: Prober;
   hostIps: () => readonly string[];
   random: () => number;
-  /** What is known of a container that was running before its pod arrived, if anything. */
-  before: (kind: ProbeKind, pod: Pod, id: ContainerId) => ProbeOutcome | undefined;
-  /** The container passed its startup probe: its other probes may begin. */
+  /** The last known outcome of a container that was running before its pod was added. */
+  previousOutcome: (kind: ProbeKind, pod: Pod, id: ContainerId) => ProbeOutcome | undefined;
+  /** The container passed its startup probe: its other probes may start. */
   onStarted: (uid: PodUid) => void;
-  /** Work that is under way, for those who wait for its end. */
+  /** Registers running work, which the manager waits for when it stops. */
   track: (work: Promise<void>) => void;
 }
 
-/** What a probe that does not pass says. */
-export interface ProbeTrouble {
+/** The last failure of a probe that does not pass. */
+export interface ProbeFailure {
   readonly kind: ProbeKind;
   readonly container: string;
-  /** What came of it the last time, and when. */
+  /** Output or error message of the last attempt, and when it was made. */
   readonly text: string;
   readonly at: WallTime;
   /** How often in a row. */
   readonly times: number;
 }
 
-/** Enough to see what is wrong; a probe may answer with a whole page. */
-const longestTrouble = 300;
+/** Enough to see what is wrong; the output of a probe may be a whole page. */
+const maxFailureLength = 300;
 
 /**
- * One probe of one container, over all the containers of that name that come and go. It has a timer only while there is
- * something to ask: everything else it hears of through `look`.
+ * One probe of one container of the spec, for all its successive containers in the runtime. It has a timer only while a
+ * container is probed; all other changes reach it through `sync`.
  */
 export class ProbeWorker {
   readonly #c: WorkerContext;
@@ -65,24 +71,24 @@ export class ProbeWorker {
   readonly #probe: Probe;
   #pod: Pod;
   #container: Container;
-  /** A container that was started before is one that was found. */
-  readonly watchedSince: MonotonicTime;
-  #sight: Sight = absent;
-  #tally = noTally;
-  #held = false;
-  #waitsForStart = false;
+  /** A container that was started before was found running. */
+  readonly addedAt: MonotonicTime;
+  #target: TargetState = absent;
+  #run = noResults;
+  #onHold = false;
+  #awaitsStartup = false;
   #tick: MonotonicTime;
-  /** When the container started and its sandbox was created: converted once, so that no set clock moves the probes. */
+  /** When the container started and its sandbox was created: converted once, so that setting the clock moves no probes. */
   #started: { id: ContainerId; at: MonotonicTime } | undefined;
-  #rhythm: { of: WallTime; from: MonotonicTime } | undefined;
+  #tickOrigin: { of: WallTime; from: MonotonicTime } | undefined;
   #cancelTimer: (() => void) | undefined;
-  #asking: AbortController | undefined;
-  #ended = false;
-  #trouble: ProbeTrouble | undefined;
+  #inFlight: AbortController | undefined;
+  #stopped = false;
+  #lastFailure: ProbeFailure | undefined;
 
   constructor(
     context: WorkerContext,
-    of: { kind: ProbeKind; pod: Pod; container: Container; probe: Probe; watchedSince?: MonotonicTime },
+    of: { kind: ProbeKind; pod: Pod; container: Container; probe: Probe; addedAt?: MonotonicTime },
   ) {
     this.#c = context;
     this.#kind = of.kind;
@@ -90,10 +96,10 @@ export class ProbeWorker {
     this.#container = of.container;
     this.#probe = of.probe;
     this.#tick = context.clock.monotonic();
-    this.watchedSince = of.watchedSince ?? this.#tick;
+    this.addedAt = of.addedAt ?? this.#tick;
   }
 
-  asks(probe: Probe): boolean {
+  hasProbe(probe: Probe): boolean {
     return isDeepStrictEqual(this.#probe, probe);
   }
 
@@ -102,71 +108,71 @@ export class ProbeWorker {
     this.#container = container;
   }
 
-  /** The runtime's view of the pod, or what is known of its start, may have changed. */
-  look(): void {
-    if (this.#ended) return;
+  /** The observed pod, or the outcome of its startup probe, may have changed. */
+  sync(): void {
+    if (this.#stopped) return;
     const { results, observed } = this.#c;
     const uid = this.#pod.metadata.uid;
-    const was = this.#sight;
-    const sight = sightOf(observed.get(uid), this.#container.name);
-    this.#sight = sight;
-    const isNew = idOf(was) !== idOf(sight);
-    if (isNew) this.#meet(was, sight);
-    if (sight.kind !== "running") {
-      this.#rest();
-      if (sight.kind === "ended" && this.#kind === "readiness")
-        results.set({ uid, id: sight.id, kind: "readiness", outcome: "failure" });
+    const was = this.#target;
+    const target = targetStateOf(observed.get(uid), this.#container.name);
+    this.#target = target;
+    const isNew = containerIdOf(was) !== containerIdOf(target);
+    if (isNew) this.#replaceTarget(was, target);
+    if (target.kind !== "running") {
+      this.#pause();
+      if (target.kind === "ended" && this.#kind === "readiness")
+        results.set({ uid, id: target.id, kind: "readiness", outcome: "failure" });
       return;
     }
     if (isNew || was.kind !== "running") {
-      this.#tally = noTally;
-      this.#tick = this.#firstTick(sight, this.#isFound(sight));
+      this.#run = noResults;
+      this.#tick = this.#firstTick(target, this.#isFoundRunning(target));
     }
-    if (!this.#isStarted(sight.id)) {
-      this.#waitsForStart = true;
-      return this.#rest();
+    if (!this.#isStarted(target.id)) {
+      this.#awaitsStartup = true;
+      return this.#pause();
     }
-    if (this.#waitsForStart) {
-      this.#waitsForStart = false;
-      this.#tick = this.#firstTick(sight, false);
+    if (this.#awaitsStartup) {
+      this.#awaitsStartup = false;
+      this.#tick = this.#firstTick(target, false);
     }
-    this.#arm();
+    this.#schedule();
   }
 
   /**
-   * More may be known of the container than when it was found. What its own probes came to is not changed by that. In two
-   * steps for all workers of a pod: who follows the results sees either none of it or all.
+   * Applies a previous outcome that became known only after the container was found; results of its own probes win. In two
+   * steps for all workers of a pod: listeners see either no change or all of them.
    */
-  recall(): (() => void) | undefined {
-    const sight = this.#sight;
-    if (this.#ended || sight.kind !== "running" || this.#tally !== noTally) return undefined;
-    const known = this.#knownBefore(sight);
+  restore(): (() => void) | undefined {
+    const target = this.#target;
+    if (this.#stopped || target.kind !== "running" || this.#run !== noResults) return undefined;
+    const known = this.#previousOutcome(target);
     if (known === undefined) return undefined;
-    this.#c.results.delete(this.#kind, sight.id);
+    this.#c.results.delete(this.#kind, target.id);
     return () => {
-      this.#believe(sight.id, known);
-      if (this.#held) this.#rest();
+      this.#setOutcome(target.id, known);
+      if (this.#onHold) this.#pause();
     };
   }
 
-  /** No more probes; what they came to stays known. */
+  /** No more probes; the results stay. */
   stop(): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#rest();
+    if (this.#stopped) return;
+    this.#stopped = true;
+    this.#pause();
     this.#c.metrics.remove(this.#of);
   }
 
   /** No more probes, and no results. */
-  forget(): void {
+  remove(): void {
     this.stop();
-    const id = idOf(this.#sight);
+    const id = containerIdOf(this.#target);
     if (id) this.#c.results.delete(this.#kind, id);
   }
 
-  /** Undefined while it passes, or was never asked. */
-  get trouble(): ProbeTrouble | undefined {
-    return this.#trouble;
+  /** Undefined while it passes, or was never probed. */
+  get lastFailure(): ProbeFailure | undefined {
+    return this.#lastFailure;
   }
 
   get #of(): Probed {
@@ -181,30 +187,31 @@ export class ProbeWorker {
     return (this.#probe.periodSeconds || 10) * 1000;
   }
 
-  /** Another container has the name now: nothing that was found out about the former one holds for it. */
-  #meet(was: Sight, sight: Sight): void {
-    this.#rest();
-    this.#waitsForStart = false;
-    this.#trouble = undefined;
-    const former = idOf(was);
+  /** Results of the previous container do not apply to its successor. */
+  #replaceTarget(was: TargetState, target: TargetState): void {
+    this.#pause();
+    this.#awaitsStartup = false;
+    this.#lastFailure = undefined;
+    const former = containerIdOf(was);
     if (former) this.#c.results.delete(this.#kind, former);
-    if (sight.kind === "absent") return;
-    this.#believe(sight.id, this.#knownBefore(sight) ?? initialOutcome[this.#kind]);
+    if (target.kind === "absent") return;
+    this.#setOutcome(target.id, this.#previousOutcome(target) ?? initialOutcome[this.#kind]);
   }
 
-  #believe(id: ContainerId, outcome: ProbeOutcome): void {
-    this.#held = isLastWord(this.#kind, outcome);
+  #setOutcome(id: ContainerId, outcome: ProbeOutcome): void {
+    this.#onHold = isFinal(this.#kind, outcome);
     this.#c.results.set({ uid: this.#pod.metadata.uid, id, kind: this.#kind, outcome });
   }
 
-  #isFound(sight: Sight): boolean {
-    return sight.kind === "running" && this.#startOf(sight) < this.watchedSince;
+  #isFoundRunning(target: TargetState): boolean {
+    return target.kind === "running" && this.#startOf(target) < this.addedAt;
   }
 
-  #knownBefore(sight: Sight): ProbeOutcome | undefined {
-    if (sight.kind !== "running" || this.#kind === "liveness" || !this.#isFound(sight)) return undefined;
-    const known = this.#c.before(this.#kind, this.#pod, sight.id);
-    // A container is not killed for what somebody else found.
+  #previousOutcome(target: TargetState): ProbeOutcome | undefined {
+    if (target.kind !== "running" || this.#kind === "liveness" || !this.#isFoundRunning(target))
+      return undefined;
+    const known = this.#c.previousOutcome(this.#kind, this.#pod, target.id);
+    // A container is not killed for the result of another agent.
     return known === "success" || this.#kind === "readiness" ? known : undefined;
   }
 
@@ -213,38 +220,44 @@ export class ProbeWorker {
     return this.#c.results.get("startup", id) === "success";
   }
 
-  #startOf({ id, startedAt }: Running): MonotonicTime {
+  #startOf({ id, startedAt }: RunningTarget): MonotonicTime {
     if (this.#started?.id !== id) this.#started = { id, at: monotonicOf(this.#c.clock, startedAt) };
     return this.#started.at;
   }
 
-  #rhythmOf({ sandboxCreatedAt: of }: Running): MonotonicTime {
-    if (this.#rhythm?.of !== of) this.#rhythm = { of, from: monotonicOf(this.#c.clock, of) };
-    return this.#rhythm.from;
+  #tickOriginOf({ sandboxCreatedAt: of }: RunningTarget): MonotonicTime {
+    if (this.#tickOrigin?.of !== of) this.#tickOrigin = { of, from: monotonicOf(this.#c.clock, of) };
+    return this.#tickOrigin.from;
   }
 
-  #firstTick(sight: Running, found: boolean): MonotonicTime {
+  #firstTick(target: RunningTarget, foundRunning: boolean): MonotonicTime {
     return firstTick({
       kind: this.#kind,
       now: this.#c.clock.monotonic(),
-      containerStartedAt: this.#startOf(sight),
-      rhythm: this.#rhythmOf(sight),
-      found,
+      containerStartedAt: this.#startOf(target),
+      tickOrigin: this.#tickOriginOf(target),
+      foundRunning,
       initialDelayMs: (this.#probe.initialDelaySeconds ?? 0) * 1000,
       periodMs: this.#periodMs,
       random: this.#c.random,
     });
   }
 
-  #rest(): void {
+  #pause(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
-    this.#asking?.abort();
-    this.#asking = undefined;
+    this.#inFlight?.abort();
+    this.#inFlight = undefined;
   }
 
-  #arm(): void {
-    if (this.#held || this.#asking || this.#cancelTimer || this.#ended || this.#sight.kind !== "running")
+  #schedule(): void {
+    if (
+      this.#onHold ||
+      this.#inFlight ||
+      this.#cancelTimer ||
+      this.#stopped ||
+      this.#target.kind !== "running"
+    )
       return;
     const { clock } = this.#c;
     this.#cancelTimer = clock.after(Math.max(0, msUntil(clock, this.#tick)), () => {
@@ -252,90 +265,90 @@ export class ProbeWorker {
       // A timer may be a little early.
       const now = latest(clock.monotonic(), this.#tick);
       this.#tick = nextTick(this.#tick, this.#periodMs, now);
-      this.#ask();
+      this.#attempt();
     });
   }
 
-  #ask(): void {
-    if (this.#sight.kind !== "running") return;
+  #attempt(): void {
+    if (this.#target.kind !== "running") return;
     const { clock, logger, prober, observed, hostIps } = this.#c;
-    const asking = new AbortController();
-    this.#asking = asking;
-    const began = clock.monotonic();
+    const attempt = new AbortController();
+    this.#inFlight = attempt;
+    const startedAt = clock.monotonic();
     const podIp = podAddress(this.#pod, observed.get(this.#pod.metadata.uid), hostIps());
-    const take = (answer: ProbeAnswer) => {
-      // Somebody ended this probe: there is another container, or none.
-      if (this.#asking !== asking) return;
-      this.#asking = undefined;
+    const handle = (result: AttemptResult) => {
+      // This attempt was aborted: there is another container, or none.
+      if (this.#inFlight !== attempt) return;
+      this.#inFlight = undefined;
       try {
-        this.#take(answer, msSince(clock, began) / 1000);
+        this.#handle(result, msSince(clock, startedAt) / 1000);
       } catch (error) {
-        // Of whoever listens to results or events: no reason to stop asking.
+        // An error of a listener for results or events is no reason to stop probing.
         logger.error("Failed to report probe result", { ...this.#fields, err: messageOf(error) });
       }
-      this.#arm();
+      this.#schedule();
     };
-    const { signal } = asking;
-    const answer = prober({
+    const { signal } = attempt;
+    const attempted = prober({
       probe: this.#probe,
       container: this.#container,
-      id: this.#sight.id,
+      id: this.#target.id,
       podIp,
       signal,
     });
     this.#c.track(
-      answer.then(take, (error: unknown) => {
-        if (!isAbort(error)) take(probeError(messageOf(error)));
+      attempted.then(handle, (error: unknown) => {
+        if (!isAbort(error)) handle(probeError(messageOf(error)));
       }),
     );
   }
 
-  #take(answer: ProbeAnswer, seconds: number): void {
-    if (this.#sight.kind !== "running") return;
-    this.#tell(answer);
-    this.#trouble = this.#troubleOf(answer);
-    if (answer.kind === "error") return;
-    const outcome = answer.kind === "failure" ? "failure" : "success";
+  #handle(result: AttemptResult, seconds: number): void {
+    if (this.#target.kind !== "running") return;
+    this.#report(result);
+    this.#lastFailure = this.#failureOf(result);
+    if (result.kind === "error") return;
+    const outcome = result.kind === "failure" ? "failure" : "success";
     this.#c.metrics.record(this.#of, outcome, seconds);
-    this.#tally = counted(this.#tally, outcome);
-    if (!believed(this.#tally, this.#probe)) return;
-    this.#believe(this.#sight.id, outcome);
+    this.#run = countResult(this.#run, outcome);
+    if (!thresholdReached(this.#run, this.#probe)) return;
+    this.#setOutcome(this.#target.id, outcome);
     if (this.#kind === "startup" && outcome === "success") this.#c.onStarted(this.#pod.metadata.uid);
   }
 
-  #troubleOf(answer: ProbeAnswer): ProbeTrouble | undefined {
-    if (answer.kind === "success" || answer.kind === "warning") return undefined;
-    const said = answer.kind === "error" ? answer.message : answer.output;
+  #failureOf(result: AttemptResult): ProbeFailure | undefined {
+    if (result.kind === "success" || result.kind === "warning") return undefined;
+    const text = result.kind === "error" ? result.message : result.output;
     return {
       kind: this.#kind,
       container: this.#container.name,
-      text: said.slice(0, longestTrouble),
+      text: text.slice(0, maxFailureLength),
       at: this.#c.clock.wall(),
-      times: (this.#trouble?.times ?? 0) + 1,
+      times: (this.#lastFailure?.times ?? 0) + 1,
     };
   }
 
-  #tell(answer: ProbeAnswer): void {
+  #report(result: AttemptResult): void {
     const { events, logger } = this.#c;
     const what = `${kindNames[this.#kind]} probe`;
     const { name } = this.#container;
     const fields = this.#fields;
-    switch (answer.kind) {
+    switch (result.kind) {
       case "success":
         return logger.debug(3, `${what} succeeded`, fields);
       case "warning":
-        return events.warning(this.#pod, "ProbeWarning", `${what} warning: ${answer.output}`, name);
+        return events.warning(this.#pod, "ProbeWarning", `${what} warning: ${result.output}`, name);
       case "failure":
-        logger.debug(1, `${what} failed`, { ...fields, output: answer.output });
-        return events.warning(this.#pod, "Unhealthy", `${what} failed: ${answer.output}`, name);
+        logger.debug(1, `${what} failed`, { ...fields, output: result.output });
+        return events.warning(this.#pod, "Unhealthy", `${what} failed: ${result.output}`, name);
       case "error": {
-        const { state, message } = answer;
+        const { state, message } = result;
         logger.debug(1, `${what} errored`, { ...fields, err: message });
-        const told = `${what} errored and resulted in ${state} state: ${message}`;
-        return events.warning(this.#pod, "Unhealthy", told, name);
+        const text = `${what} errored and resulted in ${state} state: ${message}`;
+        return events.warning(this.#pod, "Unhealthy", text, name);
       }
       default:
-        return answer satisfies never;
+        return result satisfies never;
     }
   }
 }

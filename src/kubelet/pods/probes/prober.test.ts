@@ -10,7 +10,7 @@ import { createProber, type Probe } from "./prober.ts";
 
 const refusing: RuntimeService["execSync"] = () => Promise.reject(new Error("no runtime"));
 
-function ask(
+function probeOnce(
   probe: Probe,
   {
     execSync = refusing,
@@ -31,7 +31,7 @@ function ask(
 describe("the prober", () => {
   it("tries three times if a probe cannot be made", async () => {
     let calls = 0;
-    const answer = await ask(
+    const result = await probeOnce(
       { exec: { command: ["true"] } },
       {
         execSync: () => {
@@ -41,12 +41,12 @@ describe("the prober", () => {
       },
     );
     assert.equal(calls, 3);
-    assert.deepEqual(answer, { kind: "error", state: "unknown", message: "no runtime 3" });
+    assert.deepEqual(result, { kind: "error", state: "unknown", message: "no runtime 3" });
   });
 
-  it("takes the first answer, good or bad", async () => {
+  it("returns the first result, success or failure", async () => {
     const commands: string[][] = [];
-    const answer = await ask(
+    const result = await probeOnce(
       { exec: { command: ["test", "$(A)"] } },
       {
         execSync: (_id, command) => {
@@ -56,19 +56,22 @@ describe("the prober", () => {
         },
       },
     );
-    assert.deepEqual(answer, { kind: "failure", output: "no" });
+    assert.deepEqual(result, { kind: "failure", output: "no" });
     assert.deepEqual(commands, [
       ["test", "1"],
       ["test", "1"],
     ]);
   });
 
-  it("finds ports by name", async (t) => {
+  it("resolves ports by name", async (t) => {
     const server = await serveHttp((_, response) => response.end("ok"));
     t.after(() => server.close());
     const ports = [{ name: "web", containerPort: server.port }];
-    assert.equal((await ask({ tcpSocket: { port: "web" } }, { ports })).kind, "success");
-    assert.deepEqual(await ask({ httpGet: { port: "web" } }, { ports }), { kind: "success", output: "ok" });
+    assert.equal((await probeOnce({ tcpSocket: { port: "web" } }, { ports })).kind, "success");
+    assert.deepEqual(await probeOnce({ httpGet: { port: "web" } }, { ports }), {
+      kind: "success",
+      output: "ok",
+    });
   });
 
   const errors: [rule: string, probe: Probe, podIp: string | undefined, message: RegExp][] = [
@@ -86,20 +89,20 @@ describe("the prober", () => {
       undefined,
       /address of the pod is not known/,
     ],
-    ["a probe without a way to ask", {}, "127.0.0.1", /missing probe handler/],
+    ["a probe without a handler", {}, "127.0.0.1", /missing probe handler/],
   ];
   for (const [rule, probe, podIp, message] of errors)
-    it(`cannot ask ${rule}`, async () => {
+    it(`reports an error for ${rule}`, async () => {
       // "" stands for none: a default would take the place of undefined.
-      const answer = await ask(probe, { podIp: podIp ?? "", ports: [] });
-      assert.equal(answer.kind, "error");
-      assert.match(answer.kind === "error" ? answer.message : "", message);
+      const result = await probeOnce(probe, { podIp: podIp ?? "", ports: [] });
+      assert.equal(result.kind, "error");
+      assert.match(result.kind === "error" ? result.message : "", message);
     });
 
-  it("asks the named host if the pod has no address", async (t) => {
+  it("probes the host of the spec if the pod has no address", async (t) => {
     const server = await serveHttp((_, response) => response.end());
     t.after(() => server.close());
-    const answer = await ask({ tcpSocket: { port: server.port, host: "127.0.0.1" } }, { podIp: "" });
-    assert.equal(answer.kind, "success");
+    const result = await probeOnce({ tcpSocket: { port: server.port, host: "127.0.0.1" } }, { podIp: "" });
+    assert.equal(result.kind, "success");
   });
 });

@@ -2,11 +2,11 @@ import type { Clock } from "../../../lib/base/clock.ts";
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { ContainerId, RuntimeService } from "../../../lib/clients/cri/cri.ts";
 import type { Container } from "../../../lib/model/pod.ts";
+import { type AttemptResult, type ProbeLimits, probeError } from "./attempt-result.ts";
 import { probeCommand, probeExec } from "./exec-probe.ts";
 import { probeGrpc } from "./grpc-probe.ts";
 import { probeHttp } from "./http-probe.ts";
 import { httpRequest } from "./http-request.ts";
-import { type ProbeAnswer, type ProbeLimits, probeError } from "./probe-answer.ts";
 import { portNumber } from "./probe-target.ts";
 import { probeTcp } from "./tcp-probe.ts";
 
@@ -20,11 +20,11 @@ export interface ProbeRequest {
   signal: AbortSignal;
 }
 
-/** Asks a container once. Rejects only when it is aborted. */
-export type Prober = (request: ProbeRequest) => Promise<ProbeAnswer>;
+/** Probes a container once. Rejects only when it is aborted. */
+export type Prober = (request: ProbeRequest) => Promise<AttemptResult>;
 
-/** How often a probe is tried that says nothing about the container. */
-const tries = 3;
+/** How often a probe is tried that ends with an error. */
+const maxAttempts = 3;
 
 export function createProber(o: { clock: Clock; runtime: Pick<RuntimeService, "execSync"> }): Prober {
   return async (request) => {
@@ -33,10 +33,10 @@ export function createProber(o: { clock: Clock; runtime: Pick<RuntimeService, "e
       timeoutMs: (request.probe.timeoutSeconds || 1) * 1000,
       signal: request.signal,
     };
-    let answer = await probeOnce(o.runtime, request, limits);
-    for (let i = 1; i < tries && answer.kind === "error"; i++)
-      answer = await probeOnce(o.runtime, request, limits);
-    return answer;
+    let result = await probeOnce(o.runtime, request, limits);
+    for (let i = 1; i < maxAttempts && result.kind === "error"; i++)
+      result = await probeOnce(o.runtime, request, limits);
+    return result;
   };
 }
 
@@ -44,7 +44,7 @@ function probeOnce(
   runtime: Pick<RuntimeService, "execSync">,
   { probe, container, id, podIp }: ProbeRequest,
   limits: ProbeLimits,
-): Promise<ProbeAnswer> {
+): Promise<AttemptResult> {
   try {
     if (probe.exec)
       return probeExec(

@@ -16,18 +16,18 @@ const count = 500;
 const rounds = 4;
 const periodMs = 1000;
 
-/** Beginnings of something that should happen every period, by name. */
-class Rhythm {
+/** When something that should happen every period started, by name. */
+class Ticks {
   readonly #times = new Map<string, number[]>();
 
-  beat(name: string): number {
+  record(name: string): number {
     const times = this.#times.get(name) ?? [];
     times.push(performance.now());
     this.#times.set(name, times);
     return times.length;
   }
 
-  /** The 99th percentile of how late a beat was against the earliest that fits its rhythm. */
+  /** The 99th percentile of the delay of a tick against the earliest time that fits its schedule. */
   get lagMs(): number {
     const lags = [...this.#times.values()].flatMap((times) => {
       const offsets = times.map((time, i) => time - i * periodMs);
@@ -55,8 +55,8 @@ it("500 real probes a second are as punctual as bare timers on the same event lo
   const startedAt = systemClock.monotonic();
   const results = new ProbeResults();
   const runtime = { execSync: () => Promise.reject(new Error("no exec here")) };
-  const ask = createProber({ clock: systemClock, runtime });
-  const probes = new Rhythm();
+  const prober = createProber({ clock: systemClock, runtime });
+  const probes = new Ticks();
   const bad: string[] = [];
   let finished = 0;
   const all = Promise.withResolvers<void>();
@@ -71,18 +71,18 @@ it("500 real probes a second are as punctual as bare timers on the same event lo
     hostIps: () => [],
     random: Math.random,
     prober: (request) => {
-      if (probes.beat(request.id) === rounds && ++finished === count) all.resolve();
-      return ask(request);
+      if (probes.record(request.id) === rounds && ++finished === count) all.resolve();
+      return prober(request);
     },
   });
 
-  // The floor: as many timers that do nothing, in the same process at the same time.
-  const floor = new Rhythm();
+  // The baseline: as many timers that do nothing, in the same process at the same time.
+  const baseline = new Ticks();
   const timers = new Set<() => void>();
   const tick = (name: string, at: MonotonicTime) => {
     const cancel = systemClock.after(Math.max(0, msUntil(systemClock, at)), () => {
       timers.delete(cancel);
-      floor.beat(name);
+      baseline.record(name);
       tick(name, plusMs(at, periodMs));
     });
     timers.add(cancel);
@@ -91,18 +91,18 @@ it("500 real probes a second are as punctual as bare timers on the same event lo
 
   const stop = new AbortController();
   await manager.start(stop.signal);
-  manager.watch(pod);
+  manager.addPod(pod);
   await all.promise;
   stop.abort();
   for (const cancel of timers) cancel();
   await manager.done;
 
-  t.diagnostic(`p99 lag: probes ${probes.lagMs.toFixed(1)} ms, bare timers ${floor.lagMs.toFixed(1)} ms`);
+  t.diagnostic(`p99 lag: probes ${probes.lagMs.toFixed(1)} ms, bare timers ${baseline.lagMs.toFixed(1)} ms`);
   assert.deepEqual(bad, []);
-  // Beyond what the loop does to everybody, a probe may be off by the coarseness of two timers.
+  // Beyond what the event loop delays all timers, a probe may be off by the coarseness of two timers.
   assert.ok(
-    probes.lagMs <= 2 * floor.lagMs + 4,
-    `probes lag ${probes.lagMs} ms, bare timers ${floor.lagMs} ms`,
+    probes.lagMs <= 2 * baseline.lagMs + 4,
+    `probes lag ${probes.lagMs} ms, bare timers ${baseline.lagMs} ms`,
   );
 });
 

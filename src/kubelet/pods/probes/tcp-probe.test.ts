@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Clock, systemClock } from "../../../lib/base/clock.ts";
 import { isAbort } from "../../../lib/base/errors.ts";
-import { dialFailure } from "./dial.ts";
+import { dialError } from "./dial.ts";
 import { closedPort, serveTcp, timeWaitsTo } from "./fake-server.ts";
 import { probeTcp } from "./tcp-probe.ts";
 
@@ -14,19 +14,19 @@ const limits = (clock: Clock = systemClock, signal = new AbortController().signa
 
 describe("a TCP probe", () => {
   for (const host of ["127.0.0.1", "::1", "localhost"])
-    it(`succeeds if somebody listens on ${host}, and hangs up`, async (t) => {
-      const met = Promise.withResolvers<void>();
-      const server = await serveTcp((socket) => void socket.once("close", () => met.resolve()), host);
+    it(`succeeds if the port is open on ${host}, and closes the connection`, async (t) => {
+      const closed = Promise.withResolvers<void>();
+      const server = await serveTcp((socket) => void socket.once("close", () => closed.resolve()), host);
       t.after(() => server.close());
       assert.deepEqual(await probeTcp({ host, port: server.port }, limits()), {
         kind: "success",
         output: "",
       });
-      await met.promise;
+      await closed.promise;
       assert.equal(timeWaitsTo(server.port), 0);
     });
 
-  it("fails if nobody listens", async () => {
+  it("fails if the port is closed", async () => {
     const port = await closedPort();
     assert.deepEqual(await probeTcp({ host: "127.0.0.1", port }, limits()), {
       kind: "failure",
@@ -34,8 +34,8 @@ describe("a TCP probe", () => {
     });
   });
 
-  it("fails when there is no answer in time", async () => {
-    // Time is up before the kernel could have said anything.
+  it("fails when there is no response in time", async () => {
+    // The timeout fires before the kernel can report anything.
     const clock: Clock = {
       ...systemClock,
       after: (_ms, callback) => {
@@ -50,26 +50,26 @@ describe("a TCP probe", () => {
     });
   });
 
-  it("can be called off", async () => {
+  it("can be aborted", async () => {
     const call = new AbortController();
-    const answer = probeTcp({ host: "127.0.0.1", port: 1 }, limits(systemClock, call.signal));
+    const result = probeTcp({ host: "127.0.0.1", port: 1 }, limits(systemClock, call.signal));
     call.abort();
-    await assert.rejects(answer, isAbort);
+    await assert.rejects(result, isAbort);
   });
 });
 
-describe("why no connection came about", () => {
+describe("a dial error", () => {
   const failed = (code: string, syscall = "connect") => Object.assign(new Error(code), { code, syscall });
   const address = { host: "fd00::1", port: 80 };
   const table: [rule: string, error: Error, text: string][] = [
-    ["is said in known words", failed("EHOSTUNREACH"), "dial tcp [fd00::1]:80: connect: no route to host"],
-    ["is said as it came otherwise", failed("EODD"), "dial tcp [fd00::1]:80: connect: EODD"],
+    ["has the message of Go", failed("EHOSTUNREACH"), "dial tcp [fd00::1]:80: connect: no route to host"],
+    ["has the message of Node for an unknown code", failed("EODD"), "dial tcp [fd00::1]:80: connect: EODD"],
     [
-      "is said of the first address of several",
+      "names the error of the first address of several",
       new AggregateError([failed("ECONNREFUSED"), failed("ENETUNREACH")]),
       "dial tcp [fd00::1]:80: connect: connection refused",
     ],
-    ["may be the name", failed("ENOTFOUND", "getaddrinfo"), "dial tcp: lookup fd00::1: no such host"],
+    ["names a failed lookup", failed("ENOTFOUND", "getaddrinfo"), "dial tcp: lookup fd00::1: no such host"],
   ];
-  for (const [rule, error, text] of table) it(rule, () => assert.equal(dialFailure(address, error), text));
+  for (const [rule, error, text] of table) it(rule, () => assert.equal(dialError(address, error), text));
 });

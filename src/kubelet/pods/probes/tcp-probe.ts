@@ -1,14 +1,14 @@
+import { type AttemptResult, failure, type ProbeLimits, success } from "./attempt-result.ts";
 import { withDeadline } from "./deadline.ts";
-import { type Address, dial, dialFailure, hangUp, hostPort } from "./dial.ts";
-import { failure, type ProbeAnswer, type ProbeLimits, success } from "./probe-answer.ts";
+import { type Address, closeConnection, dial, dialError, hostPort } from "./dial.ts";
 
-/** A port that takes connections is fine. */
-export function probeTcp(address: Address, limits: ProbeLimits): Promise<ProbeAnswer> {
-  const late = () => failure(`dial tcp ${hostPort(address)}: i/o timeout`);
-  return withDeadline(limits, late, ({ finish }) => {
+/** Succeeds if the port accepts a connection. */
+export function probeTcp(address: Address, limits: ProbeLimits): Promise<AttemptResult> {
+  const timedOut = () => failure(`dial tcp ${hostPort(address)}: i/o timeout`);
+  return withDeadline(limits, timedOut, ({ finish }) => {
     const socket = dial(address);
     socket.once("connect", () => finish(success()));
-    socket.once("error", (error) => finish(failure(dialFailure(address, error))));
-    return () => hangUp(socket);
+    socket.once("error", (error) => finish(failure(dialError(address, error))));
+    return () => closeConnection(socket);
   });
 }

@@ -7,26 +7,26 @@ import { silentLogger } from "../../../lib/base/logger.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import { type ProbeKind, type ProbeOutcome, ProbeResults } from "../../state/probe-results.ts";
-import { ProbeMemory } from "./probe-memory.ts";
+import { ProbeCheckpoint } from "./probe-checkpoint.ts";
 
 const id = (name: string) => name as ContainerId;
 
 async function setUp(t: TestContext) {
-  const dir = await mkdtemp(join(tmpdir(), "probe-memory-"));
+  const dir = await mkdtemp(join(tmpdir(), "probe-checkpoint-"));
   t.after(() => rm(dir, { recursive: true }));
   const path = join(dir, "results.json");
   const agent = async () => {
     const results = new ProbeResults();
-    const memory = new ProbeMemory({ path, results, logger: silentLogger });
-    await memory.start();
+    const checkpoint = new ProbeCheckpoint({ path, results, logger: silentLogger });
+    await checkpoint.start();
     const set = (kind: ProbeKind, name: string, outcome: ProbeOutcome) =>
       results.set({ uid: "u" as PodUid, kind, id: id(name), outcome });
-    return { results, memory, set };
+    return { results, checkpoint, set };
   };
   return { path, agent };
 }
 
-test("what was ready and started is known to the next agent; what was not, and liveness, is not", async (t) => {
+test("readiness and startup that passed are known to the next agent; failures and liveness are not", async (t) => {
   const { agent } = await setUp(t);
   const first = await agent();
   first.set("readiness", "a", "success");
@@ -35,51 +35,51 @@ test("what was ready and started is known to the next agent; what was not, and l
   first.set("readiness", "b", "success");
   first.set("readiness", "b", "failure");
   first.set("startup", "b", "unknown");
-  await first.memory.flushed();
-  const { memory } = await agent();
+  await first.checkpoint.flushed();
+  const { checkpoint } = await agent();
   const known = (name: string) =>
-    (["startup", "readiness", "liveness"] as const).map((kind) => memory.known(kind, id(name)));
+    (["startup", "readiness", "liveness"] as const).map((kind) => checkpoint.get(kind, id(name)));
   assert.deepEqual(known("a"), ["success", "success", undefined]);
   assert.deepEqual(known("b"), [undefined, undefined, undefined]);
 });
 
-test("what an agent has not asked about yet is kept for the one after it, unless it is gone", async (t) => {
+test("results of containers that an agent has not probed yet are kept for the next, unless they are gone", async (t) => {
   const { agent } = await setUp(t);
   const first = await agent();
   for (const name of ["a", "b", "gone"]) first.set("readiness", name, "success");
-  await first.memory.flushed();
+  await first.checkpoint.flushed();
   const second = await agent();
-  second.memory.keepOnly((c) => c !== "gone");
+  second.checkpoint.keepOnly((c) => c !== "gone");
   second.set("readiness", "a", "failure");
-  await second.memory.flushed();
-  const { memory } = await agent();
-  assert.equal(memory.known("readiness", id("a")), undefined);
-  assert.equal(memory.known("readiness", id("b")), "success");
-  assert.equal(memory.known("readiness", id("gone")), undefined);
+  await second.checkpoint.flushed();
+  const { checkpoint } = await agent();
+  assert.equal(checkpoint.get("readiness", id("a")), undefined);
+  assert.equal(checkpoint.get("readiness", id("b")), "success");
+  assert.equal(checkpoint.get("readiness", id("gone")), undefined);
 });
 
-test("a file that is damaged is as good as none, and is replaced", async (t) => {
+test("a corrupt file is ignored and replaced", async (t) => {
   const { agent, path } = await setUp(t);
   await writeFile(path, "{ not json");
-  const { memory, set } = await agent();
-  assert.equal(memory.known("readiness", id("a")), undefined);
+  const { checkpoint, set } = await agent();
+  assert.equal(checkpoint.get("readiness", id("a")), undefined);
   set("readiness", "a", "success");
-  await memory.flushed();
+  await checkpoint.flushed();
   assert.deepEqual(JSON.parse(await readFile(path, "utf8")), { a: ["readiness"] });
 });
 
-test("what becomes known at whatever moment of a write is in the file", async (t) => {
+test("a change at any moment of a write is stored", async (t) => {
   const { path, agent } = await setUp(t);
   const missing: number[] = [];
   for (let turns = 0; turns < 10; turns++) {
-    const { memory, set } = await agent();
+    const { checkpoint, set } = await agent();
     set("readiness", "a", "success");
-    await memory.flushed();
-    // Nothing to write: the write is over within a few turns.
+    await checkpoint.flushed();
+    // Nothing to write: the write ends within a few ticks.
     set("startup", "a", "unknown");
     for (let i = 0; i < turns; i++) await Promise.resolve();
     set("readiness", `b${turns}`, "success");
-    await memory.flushed();
+    await checkpoint.flushed();
     if (!(await readFile(path, "utf8")).includes(`b${turns}`)) missing.push(turns);
   }
   assert.deepEqual(missing, []);

@@ -1,11 +1,11 @@
 import { unmovedByLeaps } from "../../../../test/builders/clock-leaps.ts";
-import { probe, probed } from "./fake-probed-pod.ts";
+import { probe, startProbedPod } from "./fake-probed-pod.ts";
 
 unmovedByLeaps(
-  "what probes ask and come to",
+  "probes and their results",
   150_000,
   async (clock) => {
-    const it = await probed(
+    const pod = await startProbedPod(
       {
         containers: [
           {
@@ -19,20 +19,20 @@ unmovedByLeaps(
       { clock },
     );
     // The first container starts late, is not ready for a while, and is killed and replaced once.
-    it.failsWhile((kind) => {
+    pod.failWhile((kind) => {
       const seconds = clock.elapsedMs / 1000;
       if (kind === "startup") return seconds < 20;
       return kind === "liveness" ? seconds > 60 && seconds < 85 : seconds > 30 && seconds < 45;
     });
     const seen: string[] = [];
-    it.shows("c0#1", "running");
-    it.shows("c1#1", "running");
+    pod.setContainer("c0#1", "running");
+    pod.setContainer("c1#1", "running");
     for (let second = 1; second <= 150; second++) {
       await clock.advance(1000);
-      if (second === 90) it.shows("c0#2", "running");
-      seen.push(...it.taken(), ...it.news.splice(0));
+      if (second === 90) pod.setContainer("c0#2", "running");
+      seen.push(...pod.takeAttempts(), ...pod.changes.splice(0));
     }
-    it.stop.abort();
+    pod.stop.abort();
     return seen;
   },
   { numRuns: 15 },

@@ -3,10 +3,10 @@ import type { PodStatus } from "../../../lib/model/pod.ts";
 import type { ProbeKind, ProbeOutcome } from "../../state/probe-results.ts";
 
 /**
- * What a status, which another kubelet may have written, says of a container with this very ID. Undefined if nothing, or
- * that it has not started: that is no reason to end one that has.
+ * The outcome that a status, which another kubelet may have written, implies for the container with this ID. Undefined if
+ * there is none, or if the container has not started: that is no reason to kill one that has.
  */
-export function knownInStatus(
+export function outcomeInStatus(
   status: PodStatus | undefined,
   kind: ProbeKind,
   id: ContainerId,

@@ -2,18 +2,18 @@ import type { WallTime } from "../../../lib/base/time.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import { newestContainer, type ObservedPod } from "../../state/observed-pods.ts";
 
-/** What a probe has to know of its container: is there one, which one, and does it run. */
-export type Sight =
+/** The newest container of a probe's target, as observed in the runtime. */
+export type TargetState =
   | { kind: "absent" }
   | { kind: "created"; id: ContainerId }
   | { kind: "running"; id: ContainerId; startedAt: WallTime; sandboxCreatedAt: WallTime }
   | { kind: "ended"; id: ContainerId };
 
-export type Running = Sight & { kind: "running" };
+export type RunningTarget = TargetState & { kind: "running" };
 
-export const absent: Sight = { kind: "absent" };
+export const absent: TargetState = { kind: "absent" };
 
-export function sightOf(observed: ObservedPod | undefined, name: string): Sight {
+export function targetStateOf(observed: ObservedPod | undefined, name: string): TargetState {
   const newest = newestContainer(observed, name);
   if (!newest) return absent;
   const { id, state, startedAt, sandboxId } = newest;
@@ -31,6 +31,6 @@ export function sightOf(observed: ObservedPod | undefined, name: string): Sight 
   }
 }
 
-export function idOf(sight: Sight): ContainerId | undefined {
-  return sight.kind === "absent" ? undefined : sight.id;
+export function containerIdOf(target: TargetState): ContainerId | undefined {
+  return target.kind === "absent" ? undefined : target.id;
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import type { ContainerStatus, PodStatus } from "../../../lib/model/pod.ts";
 import type { ProbeKind } from "../../state/probe-results.ts";
-import { knownInStatus } from "./known-in-status.ts";
+import { outcomeInStatus } from "./outcome-in-status.ts";
 
 const container = (more: Partial<ContainerStatus> = {}): ContainerStatus => ({
   name: "c",
@@ -21,24 +21,24 @@ const table: [rule: string, status: PodStatus | undefined, passed: ProbeKind[], 
   ["a container that is started and ready", { containerStatuses: [container()] }, ["startup", "readiness"]],
   ["a sidecar", { initContainerStatuses: [container()] }, ["startup", "readiness"]],
   [
-    "one that is started only",
+    "a container that is started only",
     { containerStatuses: [container({ ready: false })] },
     ["startup"],
     ["readiness"],
   ],
   [
-    "one that is not started",
+    "a container that is not started",
     { containerStatuses: [container({ started: false, ready: false })] },
     [],
     ["readiness"],
   ],
   [
-    "another container of the name",
+    "another container of the same name",
     { containerStatuses: [container({ containerID: "containerd://11" })] },
     [],
   ],
   [
-    "one that does not run",
+    "a container that does not run",
     { containerStatuses: [container({ state: { terminated: { exitCode: 0 } } })] },
     [],
   ],
@@ -46,9 +46,9 @@ const table: [rule: string, status: PodStatus | undefined, passed: ProbeKind[], 
 ];
 
 for (const [rule, status, passed, failed = []] of table)
-  test(`a status of ${rule} says what has passed and what has failed`, () => {
+  test(`a status of ${rule} implies the outcomes of its probes`, () => {
     const kinds: ProbeKind[] = ["startup", "readiness", "liveness"];
     const kindsThat = (outcome: string) =>
-      kinds.filter((kind) => knownInStatus(status, kind, "1" as ContainerId) === outcome);
+      kinds.filter((kind) => outcomeInStatus(status, kind, "1" as ContainerId) === outcome);
     assert.deepEqual([kindsThat("success"), kindsThat("failure")], [passed, failed]);
   });

@@ -4,19 +4,19 @@ import type { Logger } from "../../../lib/base/logger.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import type { ProbeKind, ProbeOutcome, ProbeResults } from "../../state/probe-results.ts";
 
-const remembered: readonly ProbeKind[] = ["startup", "readiness"];
+const storedKinds: readonly ProbeKind[] = ["startup", "readiness"];
 
 /**
- * Keeps on disk which containers have started and are ready, so that a new agent does not take that from them before it
- * has asked them itself. An API server would know it too; a node without one has nobody else to ask. Container IDs are
- * never used twice, so what is too old is nobody's.
+ * Stores on disk which containers have started and are ready, so that a restarted agent keeps them so until it has probed
+ * them itself. An API server has that too, but a node may have none. Container IDs are never reused, so a stale entry
+ * matches no container.
  */
-export class ProbeMemory {
+export class ProbeCheckpoint {
   readonly #path: string;
   readonly #results: ProbeResults;
   readonly #logger: Logger;
-  /** From before this agent, until its own results take over. */
-  #before = new Map<string, ReadonlySet<ProbeKind>>();
+  /** Results of the previous agent, until this one has its own. */
+  #previous = new Map<string, ReadonlySet<ProbeKind>>();
   #written = "";
   #writing: Promise<void> | undefined;
   #dirty = false;
@@ -27,32 +27,32 @@ export class ProbeMemory {
     this.#logger = o.logger;
   }
 
-  /** Reads what was known, and writes down what becomes known from now on. */
+  /** Reads the stored results, and stores changes from now on. */
   async start(): Promise<void> {
     try {
       const read: Record<string, ProbeKind[]> = JSON.parse(await readFile(this.#path, "utf8"));
-      this.#before = new Map(Object.entries(read).map(([id, kinds]) => [id, new Set(kinds)]));
+      this.#previous = new Map(Object.entries(read).map(([id, kinds]) => [id, new Set(kinds)]));
     } catch (error) {
-      // Without it containers are asked before they count as ready, which is no harm.
+      // Without it containers are probed before they count as ready, which does no harm.
       if (errnoOf(error) !== "ENOENT")
         this.#logger.info("Failed to read stored probe results", { path: this.#path, err: messageOf(error) });
     }
     this.#results.onChange(({ kind }) => {
-      if (remembered.includes(kind)) this.#save();
+      if (storedKinds.includes(kind)) this.#save();
     });
   }
 
-  /** What was known of a container before this agent. */
-  known(kind: ProbeKind, id: ContainerId): ProbeOutcome | undefined {
-    return this.#before.get(id)?.has(kind) ? "success" : undefined;
+  /** The stored result of a container. */
+  get(kind: ProbeKind, id: ContainerId): ProbeOutcome | undefined {
+    return this.#previous.get(id)?.has(kind) ? "success" : undefined;
   }
 
-  /** Forgets what is not in the runtime any more. */
+  /** Drops entries of containers that the runtime does not have any more. */
   keepOnly(exists: (id: ContainerId) => boolean): void {
-    for (const id of this.#before.keys()) if (!exists(id as ContainerId)) this.#before.delete(id);
+    for (const id of this.#previous.keys()) if (!exists(id as ContainerId)) this.#previous.delete(id);
   }
 
-  /** Resolves when all that is known has been written. */
+  /** Resolves when all changes have been written. */
   async flushed(): Promise<void> {
     while (this.#writing) await this.#writing;
   }
@@ -63,7 +63,7 @@ export class ProbeMemory {
   }
 
   async #write(): Promise<void> {
-    // What becomes known in the same turn goes into the same write.
+    // Changes in the same tick share one write.
     await Promise.resolve();
     while (this.#dirty) {
       this.#dirty = false;
@@ -77,21 +77,21 @@ export class ProbeMemory {
         this.#logger.info("Failed to store probe results", { path: this.#path, err: messageOf(error) });
       }
     }
-    // Together with the last look at what is to be written: whoever changes something after it begins another write.
+    // In the same tick as the last check of #dirty: a later change starts another write.
     this.#writing = undefined;
   }
 
   #content(): Record<string, ProbeKind[]> {
     const content: Record<string, ProbeKind[]> = {};
-    const note = (id: string, kind: ProbeKind) => {
+    const add = (id: string, kind: ProbeKind) => {
       const kinds = content[id] ?? [];
       content[id] = kinds;
       kinds.push(kind);
     };
-    for (const [id, kinds] of this.#before)
-      for (const kind of kinds) if (this.#results.get(kind, id as ContainerId) === undefined) note(id, kind);
+    for (const [id, kinds] of this.#previous)
+      for (const kind of kinds) if (this.#results.get(kind, id as ContainerId) === undefined) add(id, kind);
     for (const { kind, id, outcome } of this.#results.all())
-      if (outcome === "success" && remembered.includes(kind)) note(id, kind);
+      if (outcome === "success" && storedKinds.includes(kind)) add(id, kind);
     return content;
   }
 }

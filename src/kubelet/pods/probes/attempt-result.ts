@@ -1,0 +1,30 @@
+import type { Clock } from "../../../lib/base/clock.ts";
+
+/**
+ * The result of probing a container once. A warning counts as success. An error means that the probe could not be made: it
+ * is reported to the user and does not count.
+ */
+export type AttemptResult =
+  | { kind: "success" | "warning" | "failure"; output: string }
+  | { kind: "error"; state: "unknown" | "failure"; message: string };
+
+export interface ProbeLimits {
+  clock: Clock;
+  timeoutMs: number;
+  /** Aborts the probe and releases its resources. */
+  signal: AbortSignal;
+}
+
+/** How much output of a container is kept. */
+export const maxOutputBytes = 10 * 1024;
+
+export const userAgent = "kube-probe/1.36";
+
+export const success = (output = ""): AttemptResult => ({ kind: "success", output });
+export const warning = (output: string): AttemptResult => ({ kind: "warning", output });
+export const failure = (output: string): AttemptResult => ({ kind: "failure", output });
+export const probeError = (message: string, state: "unknown" | "failure" = "unknown"): AttemptResult => ({
+  kind: "error",
+  state,
+  message,
+});
