@@ -49,7 +49,6 @@ export const pending = [
   "src/kubelet/agent",
   "src/kubelet/pipeline",
   "src/kubelet/pods/admission",
-  "src/kubelet/pods/api-objects",
   "src/kubelet/pods/env-files",
   "src/kubelet/pods/events",
   "src/kubelet/pods/garbage",

@@ -30,7 +30,7 @@ export interface Secret {
 export type ApiObject = ConfigMap | Secret;
 export type ObjectOf<K extends ObjectKind> = K extends "Secret" ? Secret : ConfigMap;
 
-/** What is kept of an object: all that a pod can be given of it. */
+/** The fields of an object that a pod can use. */
 export function toApiObject(kind: ObjectKind, raw: RawObject): ApiObject {
   const { name = "", namespace = "", uid = "", resourceVersion = "" } = raw.metadata ?? {};
   const metadata = {
@@ -71,7 +71,7 @@ export function notRegistered({ namespace, name }: ObjectRef): KubeletError {
   return new KubeletError("NotRegistered", `object "${namespace}"/"${name}" not registered`);
 }
 
-/** As the API would say it, and with its status: who asks does not care which of the two has said so. */
+/** The same message and status as the API's: callers need not know where the error comes from. */
 export function notFound({ kind, name }: ObjectRef): KubeApiError {
   const message = `${kind.toLowerCase()} "${name}" not found`;
   return new KubeApiError({ status: 404, reason: "NotFound", message });

@@ -16,20 +16,20 @@ interface Written {
   object: FakeObject;
 }
 
-/** For tests: objects of the API in memory, listed and watched by name, with all that was asked of it. */
+/** For tests: API objects in memory, listed and watched by name, with a record of all requests. */
 export class FakeObjectApi {
-  readonly asked: string[] = [];
-  /** What goes wrong with a request, if anything. */
+  readonly requests: string[] = [];
+  /** The error of a request, if it fails. */
   fault: (path: string) => Error | undefined = () => undefined;
-  /** How long an answer takes. */
+  /** How long a response takes. */
   delayMs: () => number = () => 0;
-  /** How many writes a server that may answer from memory is behind. */
+  /** By how many writes the watch cache lags. */
   lag: () => number = () => 0;
-  /** What a watch sends instead of its events, once. */
+  /** Sent once by a watch instead of its next event. */
   garbage: string | undefined;
   readonly #clock: Clock;
   readonly #history: Written[] = [];
-  readonly #wakes = new Set<() => void>();
+  readonly #waiters = new Set<() => void>();
   readonly #watching: string[] = [];
   #uids = 0;
   #cuts = 0;
@@ -38,7 +38,7 @@ export class FakeObjectApi {
     this.#clock = clock;
   }
 
-  /** Paths of objects that are being watched now, in order. */
+  /** Paths of the objects that are watched, sorted. */
   get watching(): string[] {
     return [...this.#watching].sort((a, b) => (a < b ? -1 : 1));
   }
@@ -59,7 +59,7 @@ export class FakeObjectApi {
     if (before) this.#write(path, "DELETED", before.metadata.uid, {});
   }
 
-  /** The object as it was then. */
+  /** The object at this version. */
   at(path: string, version: number): FakeObject | undefined {
     const last = this.#history.findLast((event) => event.path === path && event.version <= version);
     return last?.type === "DELETED" ? undefined : last?.object;
@@ -67,12 +67,12 @@ export class FakeObjectApi {
 
   async request<T>(call: KubeRequest): Promise<T> {
     const { path, single } = this.#target(call.path, call.query?.fieldSelector);
-    const fromMemory = call.query?.resourceVersion === "0";
-    this.asked.push(`${single ? "GET" : "LIST"} ${path}${fromMemory ? " from memory" : ""}`);
-    await this.#answerTime(call.signal);
+    const fromCache = call.query?.resourceVersion === "0";
+    this.requests.push(`${single ? "GET" : "LIST"} ${path}${fromCache ? " from cache" : ""}`);
+    await this.#delay(call.signal);
     const fault = this.fault(path);
     if (fault) throw fault;
-    const version = Math.max(1, this.version - (fromMemory ? this.lag() : 0));
+    const version = Math.max(1, this.version - (fromCache ? this.lag() : 0));
     const object = structuredClone(this.at(path, version));
     if (!single) {
       const items = object ? [object] : [];
@@ -85,8 +85,8 @@ export class FakeObjectApi {
 
   async stream(call: KubeStreamRequest): Promise<AsyncIterable<Uint8Array>> {
     const { path } = this.#target(call.path, call.query?.fieldSelector);
-    this.asked.push(`WATCH ${path}`);
-    await this.#answerTime(call.signal);
+    this.requests.push(`WATCH ${path}`);
+    await this.#delay(call.signal);
     const fault = this.fault(path);
     if (fault) throw fault;
     return this.#events(path, Number(call.query?.resourceVersion), call.signal);
@@ -105,28 +105,28 @@ export class FakeObjectApi {
     try {
       while (!signal.aborted) {
         if (cuts !== this.#cuts) throw new TransportError("connection reset");
-        const news = this.#history.filter((event) => event.path === path && event.version > sent);
-        for (const { version, type, object } of news) {
+        const events = this.#history.filter((event) => event.path === path && event.version > sent);
+        for (const { version, type, object } of events) {
           const line = this.garbage ?? JSON.stringify({ type, object });
           this.garbage = undefined;
           yield Buffer.from(`${line}\n`);
           sent = version;
         }
-        if (news.length === 0) await this.#news(signal);
+        if (events.length === 0) await this.#nextEvent(signal);
       }
     } finally {
       this.#watching.splice(this.#watching.indexOf(path), 1);
     }
   }
 
-  #news(signal: AbortSignal): Promise<void> {
+  #nextEvent(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const wake = () => {
-        this.#wakes.delete(wake);
+        this.#waiters.delete(wake);
         signal.removeEventListener("abort", wake);
         resolve();
       };
-      this.#wakes.add(wake);
+      this.#waiters.add(wake);
       signal.addEventListener("abort", wake, { once: true });
     });
   }
@@ -148,10 +148,10 @@ export class FakeObjectApi {
   }
 
   #wake(): void {
-    for (const wake of [...this.#wakes]) wake();
+    for (const wake of [...this.#waiters]) wake();
   }
 
-  async #answerTime(signal: AbortSignal | undefined): Promise<void> {
+  async #delay(signal: AbortSignal | undefined): Promise<void> {
     const ms = this.delayMs();
     if (ms > 0) await sleep(this.#clock, ms, signal);
   }

@@ -1,16 +1,16 @@
 import type { ApiObject } from "./api-object.ts";
 import type { ObjectRef } from "./objects-of.ts";
 
-/** What became of an object; without one, it is gone. */
+/** A changed object; without `object` it was deleted. */
 export interface ObjectChange extends ObjectRef {
   readonly object?: ApiObject;
 }
 
-/** One way to have the objects that pods refer to. */
+/** One way to provide the objects that pods refer to. */
 export interface ObjectStore {
-  /** One more pod refers to it. */
-  refer(ref: ObjectRef): void;
-  /** Nobody refers to it any more. */
+  /** Another pod refers to the object. */
+  addReference(ref: ObjectRef): void;
+  /** No pod refers to the object any more. */
   drop(ref: ObjectRef): void;
   /** Fails with a 404 if there is no such object. */
   get(ref: ObjectRef, signal: AbortSignal): Promise<ApiObject>;

@@ -3,10 +3,10 @@ import type { Fields, Logger } from "../../../lib/base/logger.ts";
 import { ListWatch } from "../../../lib/clients/kube/list-watch.ts";
 import type { Change } from "../../../lib/clients/kube/store.ts";
 import { type ApiObject, collectionPath, toApiObject } from "./api-object.ts";
-import type { ObjectApi } from "./asked-objects.ts";
 import { type ObjectRef, refKey } from "./objects-of.ts";
+import type { ObjectApi } from "./uncached-objects.ts";
 
-/** A watch of one object by its name: all that a node may watch of secrets and config maps. */
+/** Watches one object by its name: a node may not watch Secrets and ConfigMaps in any other way. */
 export class ObjectWatch {
   readonly #ref: ObjectRef;
   readonly #list: ListWatch<ApiObject>;
@@ -21,9 +21,9 @@ export class ObjectWatch {
       name: refKey(ref),
       path: collectionPath(ref),
       fieldSelector: `metadata.name=${ref.name}`,
-      transport: newestFirst(o.api),
+      transport: latestLists(o.api),
       clock: o.clock,
-      logger: discreet(o.logger),
+      logger: redacted(o.logger),
       transform: (raw) => toApiObject(ref.kind, raw),
       onChange: (change) => {
         if (!this.ended.aborted) o.onChange(change);
@@ -31,7 +31,7 @@ export class ObjectWatch {
     });
   }
 
-  /** Aborted when nobody is to wait for this watch any more. */
+  /** Aborted when the watch was stopped. */
   get ended(): AbortSignal {
     return this.#stop.signal;
   }
@@ -44,7 +44,7 @@ export class ObjectWatch {
     return this.#list.synced;
   }
 
-  /** What it is now; undefined if there is none. Says nothing before the first list. */
+  /** The object, or undefined if it does not exist. Not meaningful before the first list. */
   get current(): ApiObject | undefined {
     return this.#list.store.get(this.#ref.namespace, this.#ref.name);
   }
@@ -61,10 +61,10 @@ export class ObjectWatch {
 }
 
 /**
- * Lists of whatever a server has at hand become lists of the newest: somebody who writes a secret and then a pod means that
- * secret, and what was told before must not be taken back when a watch begins anew. It is one object, so it costs little.
+ * Lists with resourceVersion 0, from the watch cache, become lists of the latest version: a Secret that was written before its pod
+ * must be found, and a watch that restarts must not go back to an older version. It is one object, so it costs little.
  */
-function newestFirst(api: ObjectApi): ObjectApi {
+function latestLists(api: ObjectApi): ObjectApi {
   return {
     stream: (call) => api.stream(call),
     request: (call) => {
@@ -74,8 +74,8 @@ function newestFirst(api: ObjectApi): ObjectApi {
   };
 }
 
-/** An error about a line that cannot be read quotes it, and here it may be a secret. */
-function discreet(logger: Logger): Logger {
+/** The error about a malformed watch event quotes it, and it may contain a Secret. */
+function redacted(logger: Logger): Logger {
   const cut = (fields?: Fields): Fields | undefined => {
     if (typeof fields?.err !== "string") return fields;
     return { ...fields, err: fields.err.replace(/(no watch event): .*/s, "$1") };
@@ -85,6 +85,6 @@ function discreet(logger: Logger): Logger {
     warn: (message, fields) => logger.warn(message, cut(fields)),
     error: (message, fields) => logger.error(message, cut(fields)),
     debug: (level, message, fields) => logger.debug(level, message, cut(fields)),
-    with: (fields) => discreet(logger.with(fields)),
+    with: (fields) => redacted(logger.with(fields)),
   };
 }

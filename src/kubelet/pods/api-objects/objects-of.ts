@@ -9,40 +9,40 @@ export interface ObjectRef {
 }
 
 export interface PodObjectRef extends ObjectRef {
-  /** A change reaches the running pod, by a volume. Of all others only the start of a container takes notice. */
+  /** A change reaches the running pod through a volume. Others are only read when a container starts. */
   readonly live: boolean;
 }
 
-/** One text for one object. */
+/** A unique key for the object. */
 export function refKey({ kind, namespace, name }: ObjectRef): string {
   return `${kind} ${namespace}/${name}`;
 }
 
-/** Every config map and secret that the pod names itself, each once. What others name for it (a claim's volume) is not in it. */
+/** Every ConfigMap and Secret that the pod spec refers to, each once. Those of the PersistentVolumes of its claims are not included. */
 export function objectsOf(pod: Pod): PodObjectRef[] {
   const { namespace } = pod.metadata;
   const found = new Map<string, PodObjectRef>();
-  const note = (kind: ObjectKind, name: string | undefined, live: boolean) => {
+  const add = (kind: ObjectKind, name: string | undefined, live: boolean) => {
     if (!name) return;
     const ref = { kind, namespace, name, live };
     const key = refKey(ref);
     if (live || !found.has(key)) found.set(key, ref);
   };
   const { spec } = pod;
-  for (const { name } of spec.imagePullSecrets ?? []) note("Secret", name, false);
+  for (const { name } of spec.imagePullSecrets ?? []) add("Secret", name, false);
   for (const container of allContainers(pod)) {
     for (const { configMapRef, secretRef } of container.envFrom ?? []) {
-      note("ConfigMap", configMapRef?.name, false);
-      note("Secret", secretRef?.name, false);
+      add("ConfigMap", configMapRef?.name, false);
+      add("Secret", secretRef?.name, false);
     }
     for (const { valueFrom } of container.env ?? []) {
-      note("ConfigMap", valueFrom?.configMapKeyRef?.name, false);
-      note("Secret", valueFrom?.secretKeyRef?.name, false);
+      add("ConfigMap", valueFrom?.configMapKeyRef?.name, false);
+      add("Secret", valueFrom?.secretKeyRef?.name, false);
     }
   }
   for (const volume of spec.volumes ?? []) {
-    for (const name of configMapsOf(volume)) note("ConfigMap", name, true);
-    for (const name of secretsOf(volume)) note("Secret", name, true);
+    for (const name of configMapsOf(volume)) add("ConfigMap", name, true);
+    for (const name of secretsOf(volume)) add("Secret", name, true);
   }
   return [...found.values()];
 }

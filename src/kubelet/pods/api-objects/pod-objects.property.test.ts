@@ -10,20 +10,20 @@ import type { PodUid } from "../../../lib/model/pod.ts";
 import { FakeObjectApi } from "./fake-object-api.ts";
 import { type ChangeDetection, PodObjects } from "./pod-objects.ts";
 
-const lives = 150;
+const runs = 150;
 const steps = 60;
 const names = ["a", "b", "c", "d", "e"];
 const uids = ["1", "2", "3", "4"];
 const pathOf = (name: string) => `secrets/default/${name}`;
 
-async function live(seed: number, strategy: ChangeDetection): Promise<void> {
+async function run(seed: number, strategy: ChangeDetection): Promise<void> {
   const { below } = seededRandom(seed);
   const clock = new FakeClock();
   const api = new FakeObjectApi(clock);
   let healthy = false;
-  const trouble = below(2) * 20;
+  const faultPercent = below(2) * 20;
   api.fault = () => {
-    if (healthy || below(100) >= trouble) return undefined;
+    if (healthy || below(100) >= faultPercent) return undefined;
     return below(2) === 0
       ? new TransportError("connection reset")
       : new KubeApiError({ status: 503, reason: "ServiceUnavailable", message: "busy" });
@@ -36,28 +36,28 @@ async function live(seed: number, strategy: ChangeDetection): Promise<void> {
   const referred = new Map<string, Set<string>>();
   const isReferred = (name: string) => [...referred.values()].some((refs) => refs.has(name));
   const immutable = new Set<string>();
-  /** The newest version that somebody was given. */
-  const told = new Map<string, number>();
+  /** The latest version that a caller has received. */
+  const served = new Map<string, number>();
   const pending: Promise<void>[] = [];
   const problems: unknown[] = [];
 
-  const look = async (name: string) => {
-    const atLeast = told.get(name) ?? 0;
-    const askedAt = api.version;
+  const read = async (name: string) => {
+    const atLeast = served.get(name) ?? 0;
+    const requestedAt = api.version;
     try {
       const object = await objects.get("Secret", "default", name, stop.signal);
       const version = Number(object.metadata.resourceVersion);
       assert.equal(object.metadata.name, name);
-      assert.ok(version >= atLeast, `${name}: version ${version} after ${atLeast} had been told`);
-      told.set(name, Math.max(told.get(name) ?? 0, version));
+      assert.ok(version >= atLeast, `${name}: version ${version} after ${atLeast} was served`);
+      served.set(name, Math.max(served.get(name) ?? 0, version));
     } catch (error) {
       if (httpStatusOf(error) !== 404) return;
-      // Then it was not there at some time between what was told last and now.
+      // Then it did not exist at some time between the last served version and now.
       const gone = Array.from(
         { length: api.version - atLeast + 1 },
         (_, i) => api.at(pathOf(name), atLeast + i) === undefined,
       );
-      assert.ok(gone.includes(true), `${name}: not found at ${askedAt}, and it was there all the time`);
+      assert.ok(gone.includes(true), `${name}: not found at ${requestedAt}, but it always existed`);
     }
   };
   for (let i = 0; i < steps; i++) {
@@ -89,16 +89,16 @@ async function live(seed: number, strategy: ChangeDetection): Promise<void> {
         break;
       case 3:
         if (below(3) === 0) api.cut();
-        // Long enough for watches that nobody asks for to end.
+        // Long enough for idle watches to be stopped.
         if (below(8) === 0) await clock.advance(7 * 60_000);
         break;
       default:
-        pending.push(look(name).catch((error) => void problems.push(error)));
+        pending.push(read(name).catch((error) => void problems.push(error)));
     }
     await clock.advance(below(3) === 0 ? below(5000) : 0);
   }
 
-  // All is well again: everything that is referred to is as the API has it.
+  // Without faults, everything that pods refer to is as in the API.
   healthy = true;
   await clock.advance(120_000);
   await Promise.all(pending);
@@ -115,7 +115,7 @@ async function live(seed: number, strategy: ChangeDetection): Promise<void> {
       assert.equal(got, `object "default"/"${name}" not registered`);
       continue;
     }
-    // What was immutable when it was seen is not looked at again.
+    // An object that was immutable is not read again.
     const seen = api.at(pathOf(name), Number(got));
     if (strategy === "Watch" && seen?.immutable) immutable.add(name);
     else if (strategy !== "Cache") assert.equal(got, now?.metadata.resourceVersion ?? "gone");
@@ -132,9 +132,9 @@ async function live(seed: number, strategy: ChangeDetection): Promise<void> {
 }
 
 for (const strategy of ["Watch", "Cache", "Get"] as const)
-  test(`${strategy}: whatever pods come and go, exactly what they refer to is there, and nothing goes back in time`, async () => {
-    for (let seed = 1; seed <= lives; seed++)
-      await live(seed, strategy).catch((error) => {
+  test(`${strategy}: exactly the objects that pods refer to are available, and versions never go backwards`, async () => {
+    for (let seed = 1; seed <= runs; seed++)
+      await run(seed, strategy).catch((error) => {
         throw new Error(`seed ${seed}: ${(error as Error).message}`, { cause: error });
       });
   });

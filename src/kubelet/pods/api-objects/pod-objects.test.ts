@@ -34,50 +34,50 @@ function pod(uid: string, toStart: string[], inVolumes: string[] = []) {
   });
 }
 
-const says = (message: string) => (error: unknown) => {
+const hasMessage = (message: string) => (error: unknown) => {
   assert.ok(error instanceof KubeletError);
   assert.equal(error.message, message);
   return true;
 };
 
 for (const strategy of ["Watch", "Cache"] as const)
-  test(`${strategy}: what no registered pod refers to cannot be had`, async () => {
+  test(`${strategy}: an object that no registered pod refers to is an error`, async () => {
     const { start, secret, objects, api } = setUp(strategy);
     await start();
     api.put("secrets/default/x");
-    await assert.rejects(secret(), says('object "default"/"x" not registered'));
+    await assert.rejects(secret(), hasMessage('object "default"/"x" not registered'));
     objects.register(pod("a", ["x"]));
     assert.equal((await secret()).metadata.name, "x");
     objects.unregister(pod("a", ["x"]));
-    await assert.rejects(secret(), says('object "default"/"x" not registered'));
+    await assert.rejects(secret(), hasMessage('object "default"/"x" not registered'));
   });
 
 const missing: [ChangeDetection, message: string][] = [
   ["Watch", 'secret "x" not found'],
-  // The API's own words.
+  // The API's own message.
   ["Cache", 'secrets "x" not found'],
   ["Get", 'secrets "x" not found'],
 ];
 for (const [strategy, message] of missing)
-  test(`${strategy}: no such object is an error with the status 404, or no object`, async () => {
+  test(`${strategy}: an object that does not exist is an error with status 404, and undefined from find`, async () => {
     const { start, secret, objects, stop } = setUp(strategy);
     await start();
     objects.register(pod("a", ["x"]));
-    await assert.rejects(secret(), (error) => says(message)(error) && httpStatusOf(error) === 404);
+    await assert.rejects(secret(), (error) => hasMessage(message)(error) && httpStatusOf(error) === 404);
     assert.equal(await objects.find("Secret", "default", "x", stop.signal), undefined);
   });
 
-test("Watch: a config map that is not there is named as one", async () => {
+test("Watch: the error about a missing ConfigMap names its kind", async () => {
   const { start, objects, stop } = setUp("Watch");
   await start();
   objects.register(fakePod({ spec: { containers: [{ envFrom: [{ configMapRef: { name: "c" } }] }] } }));
   await assert.rejects(
     objects.get("ConfigMap", "default", "c", stop.signal),
-    says('configmap "c" not found'),
+    hasMessage('configmap "c" not found'),
   );
 });
 
-test("Watch: one watch an object, from the first pod that refers to it to the last", async () => {
+test("Watch: one watch per object, from the first pod that refers to it to the last", async () => {
   const { start, objects, api, clock } = setUp("Watch");
   objects.register(pod("a", ["x"]));
   await start();
@@ -97,7 +97,7 @@ test("Watch: one watch an object, from the first pod that refers to it to the la
   assert.deepEqual(api.watching, []);
 });
 
-test("Watch: changes are told as they happen, and the next look finds them; what nobody had before is no change", async () => {
+test("Watch: changes are reported at once and returned by the next get; the first version is no change", async () => {
   const { start, objects, api, secret, changes } = setUp("Watch");
   await start();
   objects.register(pod("a", [], ["x"]));
@@ -108,7 +108,7 @@ test("Watch: changes are told as they happen, and the next look finds them; what
   assert.deepEqual((await secret()).data, { a: "Yg==" });
   api.delete("secrets/default/x");
   await settle();
-  await assert.rejects(secret(), says('secret "x" not found'));
+  await assert.rejects(secret(), hasMessage('secret "x" not found'));
   const third = api.put("secrets/default/x", { data: { a: "Yg==" } });
   await settle();
   assert.deepEqual(changes, [
@@ -118,7 +118,7 @@ test("Watch: changes are told as they happen, and the next look finds them; what
   ]);
 });
 
-test("Watch: who did not wait long enough hears of it when it comes", async () => {
+test("Watch: after a timeout the object is reported as a change when it is listed", async () => {
   const { start, objects, api, secret, clock, changes } = setUp("Watch", { firstListMs: 1000 });
   await start();
   const version = api.put("secrets/default/x");
@@ -126,7 +126,7 @@ test("Watch: who did not wait long enough hears of it when it comes", async () =
   objects.register(pod("a", ["x"]));
   const late = assert.rejects(
     secret(),
-    says("failed to sync secret cache: timed out waiting for the condition"),
+    hasMessage("failed to sync secret cache: timed out waiting for the condition"),
   );
   await clock.advance(1500);
   await late;
@@ -135,17 +135,17 @@ test("Watch: who did not wait long enough hears of it when it comes", async () =
   assert.deepEqual(changes, [`Secret default/x ${version}`]);
 });
 
-test("Watch: the newest is asked for, not what a server has at hand", async () => {
+test("Watch: the latest version is requested, not the one in the watch cache", async () => {
   const { start, objects, api, secret } = setUp("Watch");
   await start();
   api.lag = () => 5;
   const version = api.put("secrets/default/x");
   objects.register(pod("a", ["x"]));
   assert.equal((await secret()).metadata.resourceVersion, version);
-  assert.equal(api.asked[0], "LIST secrets/default/x");
+  assert.equal(api.requests[0], "LIST secrets/default/x");
 });
 
-test("Watch: a look waits for the first list, up to its deadline", async () => {
+test("Watch: get waits for the first list, up to its timeout", async () => {
   const { start, objects, api, secret, clock, stop } = setUp("Watch", { firstListMs: 1000 });
   await start();
   api.put("secrets/default/x");
@@ -158,27 +158,27 @@ test("Watch: a look waits for the first list, up to its deadline", async () => {
   objects.register(pod("b", ["y"]));
   const late = assert.rejects(
     secret("y"),
-    says("failed to sync secret cache: timed out waiting for the condition"),
+    hasMessage("failed to sync secret cache: timed out waiting for the condition"),
   );
-  const gaveUp = new AbortController();
-  const aborted = assert.rejects(secret("y", gaveUp.signal), isAbort);
+  const abort = new AbortController();
+  const aborted = assert.rejects(secret("y", abort.signal), isAbort);
   await settle();
-  gaveUp.abort();
+  abort.abort();
   await aborted;
   await clock.advance(1000);
   await late;
   assert.equal(stop.signal.aborted, false);
 });
 
-test("Watch: who waits for an object that nobody wants any more is told so at once", async () => {
+test("Watch: get fails at once when no pod refers to the object any more", async () => {
   const { start, objects, api, secret } = setUp("Watch");
   await start();
   api.delayMs = () => 5000;
   objects.register(pod("a", ["x"]));
-  const looked = assert.rejects(secret(), says('object "default"/"x" not registered'));
+  const result = assert.rejects(secret(), hasMessage('object "default"/"x" not registered'));
   await settle();
   objects.unregister(pod("a", []));
-  await looked;
+  await result;
 });
 
 test("Watch: an immutable object is fetched once, and then not watched", async () => {
@@ -189,11 +189,11 @@ test("Watch: an immutable object is fetched once, and then not watched", async (
   assert.equal((await secret()).immutable, true);
   await clock.advance(3_600_000);
   assert.equal((await secret()).immutable, true);
-  assert.deepEqual(api.asked, ["LIST secrets/default/x"]);
+  assert.deepEqual(api.requests, ["LIST secrets/default/x"]);
   assert.deepEqual(api.watching, []);
 });
 
-test("Watch: an object that becomes immutable is watched no longer", async () => {
+test("Watch: an object that becomes immutable is no longer watched", async () => {
   const { start, objects, api, secret } = setUp("Watch");
   await start();
   api.put("secrets/default/x");
@@ -207,7 +207,7 @@ test("Watch: an object that becomes immutable is watched no longer", async () =>
   assert.equal((await secret()).metadata.resourceVersion, version);
 });
 
-test("Watch: what is needed for a start only is not watched when nobody asks; the next look lists it anew", async () => {
+test("Watch: an idle object that is in no volume is no longer watched; the next get lists it again", async () => {
   const { start, objects, api, secret, clock } = setUp("Watch", { resyncMs: 60_000 });
   await start();
   api.put("secrets/default/x");
@@ -225,7 +225,7 @@ test("Watch: what is needed for a start only is not watched when nobody asks; th
   assert.deepEqual(api.watching, ["secrets/default/v", "secrets/default/x"]);
 });
 
-test("Watch: everything ends with the signal", async () => {
+test("Watch: all watches stop with the signal", async () => {
   const { start, objects, api, secret, stop } = setUp("Watch");
   await start();
   api.put("secrets/default/x");
@@ -239,10 +239,10 @@ test("Watch: everything ends with the signal", async () => {
   assert.deepEqual(api.watching, []);
 });
 
-test("Watch: nothing of an object is logged but its name", async () => {
+test("Watch: only the name of an object is logged", async () => {
   const lines: string[] = [];
-  const note = (...words: unknown[]) => void lines.push(JSON.stringify(words));
-  const logger: Logger = { info: note, warn: note, error: note, debug: note, with: () => logger };
+  const log = (...args: unknown[]) => void lines.push(JSON.stringify(args));
+  const logger: Logger = { info: log, warn: log, error: log, debug: log, with: () => logger };
   const { start, objects, api, secret, clock } = setUp("Watch", { logger });
   await start();
   api.put("secrets/default/x", { data: { a: "hunter2" } });
@@ -268,7 +268,7 @@ test("Watch: nothing of an object is logged but its name", async () => {
   );
 });
 
-test("Cache: asked again after its time, from the server's memory; an older answer changes nothing", async () => {
+test("Cache: requested again after the TTL, from the watch cache; an older version is ignored", async () => {
   let ttl: number | undefined;
   const { start, objects, api, secret, clock, changes } = setUp("Cache", { ttlMs: () => ttl });
   await start();
@@ -278,7 +278,7 @@ test("Cache: asked again after its time, from the server's memory; an older answ
   api.put("secrets/default/x");
   await clock.advance(59_999);
   assert.equal((await secret()).metadata.resourceVersion, first);
-  assert.deepEqual(api.asked.splice(0), ["GET secrets/default/x"]);
+  assert.deepEqual(api.requests.splice(0), ["GET secrets/default/x"]);
   api.lag = () => 1;
   await clock.advance(1);
   assert.equal((await secret()).metadata.resourceVersion, first);
@@ -289,16 +289,16 @@ test("Cache: asked again after its time, from the server's memory; an older answ
   api.lag = () => 2;
   await clock.advance(60_000);
   assert.equal((await secret()).metadata.resourceVersion, second);
-  assert.ok(api.asked.every((call) => call === "GET secrets/default/x from memory"));
+  assert.ok(api.requests.every((call) => call === "GET secrets/default/x from cache"));
   assert.deepEqual(changes, [`Secret default/x ${second}`]);
   ttl = 1000;
-  api.asked.length = 0;
+  api.requests.length = 0;
   await secret();
   await secret();
-  assert.equal(api.asked.length, 2);
+  assert.equal(api.requests.length, 2);
 });
 
-test("Cache: a pod that comes to refer to an object has the next look ask anew", async () => {
+test("Cache: a new reference to an object makes the next get fetch the latest version", async () => {
   const { start, objects, api, secret } = setUp("Cache");
   await start();
   api.put("secrets/default/x");
@@ -307,38 +307,38 @@ test("Cache: a pod that comes to refer to an object has the next look ask anew",
   const second = api.put("secrets/default/x");
   objects.register(pod("a", ["x"]));
   await secret();
-  assert.equal(api.asked.length, 1);
+  assert.equal(api.requests.length, 1);
   objects.register(pod("b", ["x"]));
   assert.equal((await secret()).metadata.resourceVersion, second);
-  assert.deepEqual(api.asked, ["GET secrets/default/x", "GET secrets/default/x"]);
+  assert.deepEqual(api.requests, ["GET secrets/default/x", "GET secrets/default/x"]);
 });
 
-test("Cache: looks at the same time share one question; one who gives up does not end it", async () => {
+test("Cache: concurrent gets share one request; an aborted one does not cancel it", async () => {
   const { start, objects, api, secret, clock } = setUp("Cache");
   await start();
   api.put("secrets/default/x");
   api.delayMs = () => 100;
   objects.register(pod("a", ["x"]));
-  const gaveUp = new AbortController();
-  const aborted = assert.rejects(secret("x", gaveUp.signal), isAbort);
-  const looked = secret();
-  gaveUp.abort();
+  const abort = new AbortController();
+  const aborted = assert.rejects(secret("x", abort.signal), isAbort);
+  const result = secret();
+  abort.abort();
   await aborted;
   await clock.advance(100);
-  assert.equal((await looked).metadata.name, "x");
-  assert.equal(api.asked.length, 1);
+  assert.equal((await result).metadata.name, "x");
+  assert.equal(api.requests.length, 1);
 });
 
-test("Cache: while the server cannot be asked, what it said last stands", async () => {
+test("Cache: while the API server is unreachable, its last response stays valid", async () => {
   const { start, objects, api, secret, clock } = setUp("Cache");
   await start();
   objects.register(pod("a", ["x"]));
   api.fault = () => new TransportError("no route");
-  await assert.rejects(secret(), says("no route"));
+  await assert.rejects(secret(), hasMessage("no route"));
   api.fault = () => undefined;
-  await assert.rejects(secret(), says('secrets "x" not found'));
+  await assert.rejects(secret(), hasMessage('secrets "x" not found'));
   api.fault = () => new TransportError("no route");
-  await assert.rejects(secret(), says('secrets "x" not found'));
+  await assert.rejects(secret(), hasMessage('secrets "x" not found'));
   api.fault = () => undefined;
   const first = api.put("secrets/default/x");
   await secret();
@@ -347,12 +347,12 @@ test("Cache: while the server cannot be asked, what it said last stands", async 
   assert.equal((await secret()).metadata.resourceVersion, first);
 });
 
-test("Get: asked each time, for anything", async () => {
+test("Get: each get is a request, whether a pod refers to the object or not", async () => {
   const { start, api, secret } = setUp("Get");
   await start();
   api.put("secrets/default/x");
   await secret();
   const second = api.put("secrets/default/x");
   assert.equal((await secret()).metadata.resourceVersion, second);
-  assert.deepEqual(api.asked, ["GET secrets/default/x", "GET secrets/default/x"]);
+  assert.deepEqual(api.requests, ["GET secrets/default/x", "GET secrets/default/x"]);
 });

@@ -4,11 +4,11 @@ import { messageOf, orNotFound } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
 import type { ObjectOf } from "./api-object.ts";
-import { AskedObjects, type ObjectApi } from "./asked-objects.ts";
 import { CachedObjects } from "./cached-objects.ts";
 import type { ObjectChange, ObjectStore } from "./object-store.ts";
 import type { ObjectKind } from "./objects-of.ts";
 import { References } from "./references.ts";
+import { type ObjectApi, UncachedObjects } from "./uncached-objects.ts";
 import { WatchedObjects } from "./watched-objects.ts";
 
 export type ChangeDetection = "Watch" | "Cache" | "Get";
@@ -18,11 +18,11 @@ export interface PodObjectsOptions {
   strategy: ChangeDetection;
   clock: Clock;
   logger: Logger;
-  /** Cache: how long an answer is good for, if the node's object says so (annotation node.alpha.kubernetes.io/ttl). */
+  /** Cache: how long a response is valid, if the Node object specifies it (annotation node.alpha.kubernetes.io/ttl). */
   ttlMs?: () => number | undefined;
-  /** Watch: how often pods are looked at again (syncFrequency). A watch that is not asked for 5 times as long may end. */
+  /** Watch: syncFrequency. A watch whose object was not requested for 5 times as long may be stopped. */
   resyncMs?: number;
-  /** Watch: how long a look waits for the first list of its object. */
+  /** Watch: how long `get` waits for the first list of its object. */
   firstListMs?: number;
 }
 
@@ -32,7 +32,7 @@ const defaultResyncMs = 60_000;
 const defaultFirstListMs = 5000;
 const idleAtLeastMs = 60_000;
 
-/** The secrets and config maps that the pods of this node refer to, and no others. */
+/** The Secrets and ConfigMaps that the pods of this node refer to, and no others. */
 export class PodObjects implements Component {
   readonly name = "pod-objects";
   readonly #o: PodObjectsOptions;
@@ -53,14 +53,14 @@ export class PodObjects implements Component {
     this.#store.start?.(signal);
   }
 
-  /** Before anything of the pod is asked for, and again when its spec changes. Does not wait for anything. */
+  /** Call before the first `get` for the pod, and again when its spec changes. Does not block. */
   register(pod: Pod): void {
     const { added, dropped } = this.#references.register(pod);
-    for (const ref of added) this.#store.refer(ref);
+    for (const ref of added) this.#store.addReference(ref);
     for (const ref of dropped) this.#store.drop(ref);
   }
 
-  /** When nothing of the pod is left. */
+  /** Call when the pod is gone. */
   unregister(pod: { metadata: { uid: PodUid } }): void {
     for (const ref of this.#references.unregister(pod.metadata.uid)) this.#store.drop(ref);
   }
@@ -75,7 +75,7 @@ export class PodObjects implements Component {
     return this.#store.get({ kind, namespace, name }, signal) as Promise<ObjectOf<K>>;
   }
 
-  /** The same, for those to whom no object is an answer, too. */
+  /** Like `get`, but undefined if the object does not exist. */
   find<K extends ObjectKind>(
     kind: K,
     namespace: string,
@@ -85,7 +85,7 @@ export class PodObjects implements Component {
     return orNotFound(this.get(kind, namespace, name, signal));
   }
 
-  /** Tells each change that is noticed: at once with Watch, at the next look with Cache, never with Get. */
+  /** Reports observed changes: at once with Watch, at the next `get` with Cache, never with Get. */
   onChange(listener: ObjectListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -93,10 +93,10 @@ export class PodObjects implements Component {
 
   #storeFor(options: PodObjectsOptions): ObjectStore {
     const { strategy, api, clock, logger, ttlMs, resyncMs = defaultResyncMs } = options;
-    const onChange = (change: ObjectChange) => this.#tell(change);
+    const onChange = (change: ObjectChange) => this.#notify(change);
     switch (strategy) {
       case "Get":
-        return new AskedObjects(api);
+        return new UncachedObjects(api);
       case "Cache":
         return new CachedObjects({ api, clock, ttlMs, onChange });
       case "Watch":
@@ -114,7 +114,7 @@ export class PodObjects implements Component {
     }
   }
 
-  #tell(change: ObjectChange): void {
+  #notify(change: ObjectChange): void {
     for (const listener of [...this.#listeners]) {
       try {
         listener(change);

@@ -13,7 +13,7 @@ export class References {
   readonly #ofPod = new Map<PodUid, Map<string, PodObjectRef>>();
   readonly #podsOf = new Map<string, Set<PodUid>>();
 
-  /** Also for a pod that is known already: it may refer to others now. */
+  /** Also for a known pod, whose references may have changed. */
   register(pod: Pod): ReferenceChanges {
     const { uid } = pod.metadata;
     const before = this.#ofPod.get(uid);
@@ -31,7 +31,7 @@ export class References {
     return { added, dropped: this.#release(uid, lost) };
   }
 
-  /** The objects that nobody refers to now. */
+  /** Returns the objects that no pod refers to any more. */
   unregister(uid: PodUid): readonly ObjectRef[] {
     const refs = this.#ofPod.get(uid) ?? [];
     this.#ofPod.delete(uid);
@@ -42,7 +42,7 @@ export class References {
     return this.#podsOf.has(key);
   }
 
-  /** True if a change of the object matters to a pod that runs. */
+  /** True if a change of the object reaches a running pod. */
   isLive(key: string): boolean {
     for (const uid of this.#podsOf.get(key) ?? []) if (this.#ofPod.get(uid)?.get(key)?.live) return true;
     return false;

@@ -7,18 +7,18 @@ import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import { within } from "../../../lib/clients/kube/deadline.ts";
 import type { Change } from "../../../lib/clients/kube/store.ts";
 import { type ApiObject, notFound, notRegistered } from "./api-object.ts";
-import type { ObjectApi } from "./asked-objects.ts";
 import type { ObjectChange, ObjectStore } from "./object-store.ts";
 import { ObjectWatch } from "./object-watch.ts";
 import { type ObjectRef, refKey } from "./objects-of.ts";
+import type { ObjectApi } from "./uncached-objects.ts";
 
 export interface WatchedObjectsOptions {
   api: ObjectApi;
   clock: Clock;
   logger: Logger;
-  /** How long a look at an object waits for its first list. */
+  /** How long `get` waits for the first list of its object. */
   firstListMs: number;
-  /** A watch that nobody has asked for so long, and whose changes matter to nobody, is ended. */
+  /** A watch is stopped if its object was not requested for this long and is in no volume (`isLive`). */
   idleMs: number;
   isLive: (key: string) => boolean;
   onChange: (change: ObjectChange) => void;
@@ -26,17 +26,17 @@ export interface WatchedObjectsOptions {
 
 interface Entry {
   readonly ref: ObjectRef;
-  askedAt: MonotonicTime;
+  requestedAt: MonotonicTime;
   watch: ObjectWatch | undefined;
   /** An immutable object needs no watch. */
   final: ApiObject | undefined;
-  /** Somebody has asked, and was told something. */
-  told: boolean;
+  /** A caller has received the object or an error. */
+  served: boolean;
 }
 
-const lookForIdleMs = 60_000;
+const idleCheckMs = 60_000;
 
-/** Keeps each object that is referred to up to date by a watch of its own. */
+/** Keeps each object that pods refer to up to date with its own watch. */
 export class WatchedObjects implements ObjectStore {
   readonly #o: WatchedObjectsOptions;
   readonly #entries = new Map<string, Entry>();
@@ -48,7 +48,7 @@ export class WatchedObjects implements ObjectStore {
     this.#o = options;
   }
 
-  /** The objects that are being watched, for tests and for whoever wants to see. */
+  /** The objects that are watched. */
   get watched(): string[] {
     return [...this.#entries].filter(([, entry]) => entry.watch).map(([key]) => key);
   }
@@ -63,18 +63,18 @@ export class WatchedObjects implements ObjectStore {
     whenAborted(signal, () => this.#endAll());
     const { clock } = this.#o;
     const round = async () => this.#endIdle();
-    this.#idleLoop = inRounds(round, { clock, everyMs: lookForIdleMs, signal, onError: () => {} });
+    this.#idleLoop = inRounds(round, { clock, everyMs: idleCheckMs, signal, onError: () => {} });
   }
 
-  refer(ref: ObjectRef): void {
+  addReference(ref: ObjectRef): void {
     const key = refKey(ref);
     if (this.#entries.has(key)) return;
     const entry: Entry = {
       ref,
-      askedAt: this.#o.clock.monotonic(),
+      requestedAt: this.#o.clock.monotonic(),
       watch: undefined,
       final: undefined,
-      told: false,
+      served: false,
     };
     this.#entries.set(key, entry);
     this.#watch(entry);
@@ -92,18 +92,18 @@ export class WatchedObjects implements ObjectStore {
       signal.throwIfAborted();
       const entry = this.#entries.get(refKey(ref));
       if (!entry) throw notRegistered(ref);
-      entry.askedAt = this.#o.clock.monotonic();
+      entry.requestedAt = this.#o.clock.monotonic();
       if (entry.final) return entry.final;
       const watch = this.#watch(entry);
       if (watch && !(await this.#firstList(entry, watch, signal))) continue;
-      entry.told = true;
+      entry.served = true;
       const object = watch?.current ?? entry.final;
       if (object) return object;
       throw watch ? notFound(ref) : this.#notInTime(ref);
     }
   }
 
-  /** The entry's watch, begun if there is none; undefined before the start and after the end. */
+  /** The watch of the entry, started if there is none; undefined before start and after stop. */
   #watch(entry: Entry): ObjectWatch | undefined {
     if (entry.watch || entry.final || this.#state !== "running") return entry.watch;
     const { api, clock, logger } = this.#o;
@@ -119,13 +119,13 @@ export class WatchedObjects implements ObjectStore {
     return watch;
   }
 
-  /** False if the watch ended meanwhile: then there is another, or an object that needs none, or nobody wants it. */
+  /** False if the watch was stopped meanwhile: it was replaced, the object is immutable, or no pod refers to it any more. */
   async #firstList(entry: Entry, watch: ObjectWatch, signal: AbortSignal): Promise<boolean> {
     if (watch.hasSynced) return true;
     const { clock, firstListMs: ms } = this.#o;
     const either = AbortSignal.any([signal, watch.ended]);
     const late = () => {
-      entry.told = true;
+      entry.served = true;
       return this.#notInTime(entry.ref);
     };
     try {
@@ -151,15 +151,15 @@ export class WatchedObjects implements ObjectStore {
       entry.watch?.end();
       entry.watch = undefined;
     }
-    // Nobody has another one yet, and whoever has asked is about to get this one.
-    if (entry.told) this.#o.onChange({ kind, namespace, name, object });
+    // No caller has an older version, and waiting callers are about to get this one.
+    if (entry.served) this.#o.onChange({ kind, namespace, name, object });
   }
 
   #endIdle(): void {
     const { clock, idleMs, isLive, logger } = this.#o;
     for (const [key, entry] of this.#entries) {
-      // Work that a busy server has begun for the first list would be lost.
-      if (!entry.watch?.hasSynced || msSince(clock, entry.askedAt) <= idleMs || isLive(key)) continue;
+      // Do not cancel a first list that a busy API server is working on.
+      if (!entry.watch?.hasSynced || msSince(clock, entry.requestedAt) <= idleMs || isLive(key)) continue;
       entry.watch.end();
       entry.watch = undefined;
       logger.debug(4, "Stopped watching unreferenced object", { object: key });

@@ -13,12 +13,12 @@ describe("local objects in a file", () => {
       [{ key: "ConfigMap default/c", data: { a: "text" }, binaryData: { b: "AAE=" } }],
     ],
     [
-      "a Secret; stringData is put in with the rest and wins",
+      "a Secret; stringData is merged into data and takes precedence",
       secret("type: Opaque\ndata:\n  a: b2xk\n  b: Yg==\nstringData:\n  a: new\n"),
       [{ key: "Secret default/s", type: "Opaque", data: { a: "bmV3", b: "Yg==" } }],
     ],
     [
-      "a namespace of its own, immutable",
+      "another namespace, immutable",
       "apiVersion: v1\nkind: ConfigMap\nimmutable: true\nmetadata: {name: c, namespace: shop}\n",
       [{ key: "ConfigMap shop/c", immutable: true }],
     ],
@@ -45,13 +45,13 @@ describe("local objects in a file", () => {
       [{ key: "ConfigMap default/c" }],
     ],
     [
-      "base64 in several lines",
+      "base64 on several lines",
       secret("data:\n  a: |\n    aGVs\n    bG8=\n"),
       [{ key: "Secret default/s", data: { a: "aGVsbG8=" } }],
     ],
   ];
   for (const [what, text, expected] of good)
-    it(`takes ${what}`, () => {
+    it(`decodes ${what}`, () => {
       const { objects, problems } = decodeObjects(text);
       assert.deepEqual(problems, []);
       const seen = objects.map(({ kind, namespace, name, object: { metadata: _, ...content } }) => {
@@ -60,15 +60,15 @@ describe("local objects in a file", () => {
       assert.deepEqual(seen, expected);
     });
 
-  const word = "hunter2-is-secret";
+  const value = "hunter2-is-secret";
   const bad: [string, string, unknown][] = [
-    ["nothing", "", { message: "holds neither a ConfigMap nor a Secret" }],
+    ["an empty file", "", { message: "holds neither a ConfigMap nor a Secret" }],
     [
       "another kind",
       "apiVersion: v1\nkind: Pod\n",
       { line: 2, field: "kind", message: 'must be "ConfigMap" or "Secret"' },
     ],
-    ["another API", "kind: Secret\n", { line: 1, field: "apiVersion", message: 'must be "v1"' }],
+    ["another API version", "kind: Secret\n", { line: 1, field: "apiVersion", message: 'must be "v1"' }],
     [
       "no name",
       "apiVersion: v1\nkind: Secret\n",
@@ -80,8 +80,8 @@ describe("local objects in a file", () => {
       { line: 6, field: "stringData.a", message: "is not a string: put it in quotes" },
     ],
     [
-      "what is not base64",
-      secret(`data:\n  a: ${word}\n`),
+      "a value that is not base64",
+      secret(`data:\n  a: ${value}\n`),
       { line: 6, field: "data.a", message: "is not base64" },
     ],
     [
@@ -90,40 +90,40 @@ describe("local objects in a file", () => {
       { line: 6, field: "data...a", message: "must not start with '..'" },
     ],
     [
-      "a key twice",
-      secret(`stringData:\n  a: ${word}\n  a: ${word}\n`),
+      "a duplicate key",
+      secret(`stringData:\n  a: ${value}\n  a: ${value}\n`),
       { line: 6, field: "stringData.a", message: "is given more than once" },
     ],
-    ["broken YAML", `a: [${word}\nb: "${word}`, { line: 1, message: "" }],
+    ["broken YAML", `a: [${value}\nb: "${value}`, { line: 1, message: "" }],
     [
       "a list for data",
-      secret(`data: [${word}]\n`),
+      secret(`data: [${value}]\n`),
       { line: 5, field: "data", message: "is not a map of strings" },
     ],
     [
-      "too much",
+      "an object that is too large",
       configMap(`data:\n  a: ${"x".repeat(1024 * 1024 + 1)}\n`),
       { line: 1, message: "holds more than 1048576 bytes" },
     ],
-    ["a bomb", `${"[".repeat(20_000)}`, { message: "" }],
+    ["deep nesting", `${"[".repeat(20_000)}`, { message: "" }],
   ];
   for (const [what, text, expected] of bad)
-    it(`says where ${what} is, and not what stands there`, () => {
+    it(`reports the location of ${what}, but not the value`, () => {
       const { objects, problems } = decodeObjects(text);
       assert.deepEqual(objects, []);
       const [problem] = problems;
       assert.ok(problem);
       const { message, ...where } = expected as { message: string };
       if (message) assert.deepEqual(problem, { ...where, message });
-      assert.doesNotMatch(JSON.stringify(problems), new RegExp(word));
+      assert.doesNotMatch(JSON.stringify(problems), new RegExp(value));
     });
 
-  it("keeps the good documents of a file with a bad one", () => {
+  it("keeps the valid documents of a file with an invalid one", () => {
     const { objects, problems } = decodeObjects(`${configMap("")}---\nkind: Foo\n---\n${secret("")}`);
     assert.deepEqual([objects.length, problems.length], [2, 1]);
   });
 
-  it("gives the same content the same version, and another one another", () => {
+  it("the version depends on the content only", () => {
     const versions = ["data: {a: x}\n", "data: {a: x}\n", "data: {a: y}\n"].map(
       (data) => decodeObjects(configMap(data)).objects[0]?.object.metadata.resourceVersion,
     );

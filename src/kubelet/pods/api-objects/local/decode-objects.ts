@@ -10,7 +10,7 @@ export interface LocalObject extends ObjectRef {
   readonly line: number;
 }
 
-/** What is wrong with a file. Says where, and never what stands there: it may be secret. */
+/** A problem in a file: its location, and never the value, which may be secret. */
 export interface FileProblem {
   readonly line?: number;
   readonly field?: string;
@@ -44,7 +44,7 @@ function decodeDocuments(text: string): DecodedFile {
   for (const document of documents) {
     const error = document.errors[0];
     if (error) {
-      // Its message may quote the text.
+      // The parser's message may quote the text.
       problems.push({
         line: lines.linePos(error.pos[0]).line,
         message: `not valid YAML (${error.code.toLowerCase().replaceAll("_", " ")})`,
@@ -68,7 +68,7 @@ function parse(text: string, lines: LineCounter): Document.Parsed[] {
     logLevel: "silent",
   }) as Document.Parsed[];
   if (documents.every((document) => document.errors.length === 0) || !/^\s*\{/.test(text)) return documents;
-  // JSON that is no YAML, as with tabs for indentation. Its lines are lost.
+  // JSON that is not YAML, such as with tabs for indentation. The line numbers are lost.
   try {
     return parse(JSON.stringify(JSON.parse(text)), new LineCounter());
   } catch {
@@ -93,29 +93,29 @@ class ObjectReader {
   read(): LocalObject[] {
     const repeated = repeatedKey(this.#document.contents, []);
     if (repeated) {
-      this.#complain(repeated, "is given more than once");
+      this.#addProblem(repeated, "is given more than once");
       return [];
     }
     let value: unknown;
     try {
       value = this.#document.toJS({ maxAliasCount: maxAliases });
     } catch {
-      this.#complain([], "has too many aliases, or one that refers to nothing");
+      this.#addProblem([], "has too many aliases, or one that refers to nothing");
       return [];
     }
     return value === null || value === undefined ? [] : this.#objectsOf(value, []);
   }
 
   #objectsOf(value: unknown, path: Path): LocalObject[] {
-    if (!isObject(value)) return this.#complain(path, "is not an object");
+    if (!isObject(value)) return this.#addProblem(path, "is not an object");
     const { kind, items, apiVersion } = value;
-    if (apiVersion !== "v1") return this.#complain([...path, "apiVersion"], 'must be "v1"');
+    if (apiVersion !== "v1") return this.#addProblem([...path, "apiVersion"], 'must be "v1"');
     if (kind === "List" || kind === "ConfigMapList" || kind === "SecretList") {
-      if (!Array.isArray(items)) return this.#complain([...path, "items"], "is not a list");
+      if (!Array.isArray(items)) return this.#addProblem([...path, "items"], "is not a list");
       return items.flatMap((item: unknown, i) => this.#objectsOf(item, [...path, "items", i]));
     }
     if (kind !== "ConfigMap" && kind !== "Secret")
-      return this.#complain([...path, "kind"], 'must be "ConfigMap" or "Secret"');
+      return this.#addProblem([...path, "kind"], 'must be "ConfigMap" or "Secret"');
     const object = this.#object(kind, value, path);
     return object ? [object] : [];
   }
@@ -133,9 +133,9 @@ class ObjectReader {
         : this.#values(value, "binaryData", path, true);
     const { immutable, type } = value;
     if (immutable !== undefined && typeof immutable !== "boolean")
-      this.#complain([...path, "immutable"], "must be true or false");
+      this.#addProblem([...path, "immutable"], "must be true or false");
     if (kind === "Secret" && type !== undefined && typeof type !== "string")
-      this.#complain([...path, "type"], "is not a string");
+      this.#addProblem([...path, "type"], "is not a string");
     if (this.#problems.length > before) return undefined;
     const ref = { kind, namespace: String(namespace), name: String(name) };
     const content =
@@ -144,7 +144,7 @@ class ObjectReader {
         : { ...(data && { data }), ...(other && { binaryData: other }) };
     const text = JSON.stringify(content);
     if (sizeOf(kind, content) > maxObjectBytes) {
-      this.#complain(path, `holds more than ${maxObjectBytes} bytes`);
+      this.#addProblem(path, `holds more than ${maxObjectBytes} bytes`);
       return undefined;
     }
     const resourceVersion = createHash("sha256").update(text).digest("hex").slice(0, 16);
@@ -170,30 +170,30 @@ class ObjectReader {
     if (values === undefined || values === null) return undefined;
     const at = [...path, field];
     if (!isObject(values)) {
-      this.#complain(at, "is not a map of strings");
+      this.#addProblem(at, "is not a map of strings");
       return undefined;
     }
     const kept: Record<string, string> = {};
     for (const [key, text] of Object.entries(values)) {
-      const complaint = configMapKey(key);
-      if (complaint) this.#complain([...at, key], complaint);
-      else if (typeof text !== "string") this.#complain([...at, key], "is not a string: put it in quotes");
+      const problem = configMapKey(key);
+      if (problem) this.#addProblem([...at, key], problem);
+      else if (typeof text !== "string") this.#addProblem([...at, key], "is not a string: put it in quotes");
       else if (isBase64 && !base64.test(text.replace(/\s+/g, "")))
-        this.#complain([...at, key], "is not base64");
+        this.#addProblem([...at, key], "is not base64");
       else kept[key] = isBase64 ? text.replace(/\s+/g, "") : text;
     }
     return kept;
   }
 
-  #check(path: Path, value: unknown, complaintOf: (text: string) => string | undefined): void {
-    if (typeof value !== "string" || value === "") this.#complain(path, "is not a name");
+  #check(path: Path, value: unknown, problemOf: (text: string) => string | undefined): void {
+    if (typeof value !== "string" || value === "") this.#addProblem(path, "is not a name");
     else {
-      const complaint = complaintOf(value);
-      if (complaint) this.#complain(path, complaint);
+      const problem = problemOf(value);
+      if (problem) this.#addProblem(path, problem);
     }
   }
 
-  #complain(path: Path, message: string): never[] {
+  #addProblem(path: Path, message: string): never[] {
     const field = path
       .map((part, i) => (typeof part === "number" ? `[${part}]` : i === 0 ? part : `.${part}`))
       .join("");
@@ -202,7 +202,7 @@ class ObjectReader {
     return [];
   }
 
-  /** The line of a field, or of the nearest thing around it that is there. */
+  /** The line of a field, or of its nearest parent that exists. */
   #lineOf(path: Path): number | undefined {
     let node = this.#document.contents as Node | null | undefined;
     let offset = node?.range?.[0];

@@ -26,7 +26,7 @@ describe("local objects", () => {
   let parent: string;
   let dir: string;
   let stop: AbortController;
-  let said: string[];
+  let logged: string[];
   let logger: Logger;
 
   beforeEach(() => {
@@ -34,22 +34,22 @@ describe("local objects", () => {
     dir = join(parent, "objects");
     mkdirSync(dir);
     stop = new AbortController();
-    said = [];
-    const say = (message: string) => said.push(message.replaceAll(dir, "DIR"));
-    logger = { ...silentLogger, info: say, warn: say, error: say };
+    logged = [];
+    const log = (message: string) => logged.push(message.replaceAll(dir, "DIR"));
+    logger = { ...silentLogger, info: log, warn: log, error: log };
   });
   afterEach(() => {
     stop.abort();
     rmSync(parent, { recursive: true, force: true });
   });
 
-  const put = (name: string, text: string) => writeFileSync(join(dir, name), text);
+  const write = (name: string, text: string) => writeFileSync(join(dir, name), text);
 
-  /** With a clock that stands: looks happen when the test moves it. */
-  const begin = async () => {
+  /** With a clock that stands still: rescans run when the test advances it. */
+  const start = async () => {
     const clock = new FakeClock();
     const changes: string[] = [];
-    const objects = new LocalObjects({ dir, clock, logger, watchFolder: () => ({ close() {} }) });
+    const objects = new LocalObjects({ dir, clock, logger, watchDirectory: () => ({ close() {} }) });
     objects.onChange(({ kind, namespace, name, object }) =>
       changes.push(`${kind} ${namespace}/${name}${object ? "" : " gone"}`),
     );
@@ -66,30 +66,30 @@ describe("local objects", () => {
     return { objects, changes, value, rescan, clock };
   };
 
-  it("serves what is in the folder as soon as it has started", async () => {
-    put("a.yaml", secret("s", "1"));
-    put("ignored.txt", secret("t", "1"));
-    put(".hidden.yaml", secret("u", "1"));
-    const { value } = await begin();
+  it("serves the objects of the directory as soon as it has started", async () => {
+    write("a.yaml", secret("s", "1"));
+    write("ignored.txt", secret("t", "1"));
+    write(".hidden.yaml", secret("u", "1"));
+    const { value } = await start();
     assert.deepEqual([await value("s"), await value("t"), await value("u")], ["1", undefined, undefined]);
-    assert.deepEqual(said, []);
+    assert.deepEqual(logged, []);
   });
 
-  it("says of what is not there what the API would say", async () => {
-    const { objects } = await begin();
+  it("an object that does not exist is the same error as from the API", async () => {
+    const { objects } = await start();
     await assert.rejects(objects.get("ConfigMap", "default", "x"), (error: Error) => {
       assert.equal(error.message, 'configmap "x" not found');
       return httpStatusOf(error) === 404;
     });
   });
 
-  it("tells each change once: added, changed, gone; not what stays", async () => {
-    put("a.yaml", secret("a", "1"));
-    put("b.yaml", secret("b", "1"));
-    const { changes, rescan, value } = await begin();
+  it("reports each added, changed and removed object once", async () => {
+    write("a.yaml", secret("a", "1"));
+    write("b.yaml", secret("b", "1"));
+    const { changes, rescan, value } = await start();
     changes.length = 0;
-    put("a.yaml", secret("a", "2"));
-    put("c.yaml", secret("c", "1"));
+    write("a.yaml", secret("a", "2"));
+    write("c.yaml", secret("c", "1"));
     rmSync(join(dir, "b.yaml"));
     await rescan();
     await rescan();
@@ -97,34 +97,36 @@ describe("local objects", () => {
     assert.deepEqual([await value("a"), await value("b"), await value("c")], ["2", undefined, "1"]);
   });
 
-  it("keeps the objects of a file that was broken, names file, line and field once, and says when it is good again", async () => {
-    put("a.yaml", secret("a", "1"));
-    const { rescan, value } = await begin();
-    put("a.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata:\n  v: hunter2!\n");
+  it("keeps the objects of a file that becomes invalid, logs file, line and field once, and logs when it is valid again", async () => {
+    write("a.yaml", secret("a", "1"));
+    const { rescan, value } = await start();
+    write("a.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata:\n  v: hunter2!\n");
     await rescan();
     await rescan();
-    assert.deepEqual(said, ["DIR/a.yaml:5: data.v is not base64"]);
+    assert.deepEqual(logged, ["DIR/a.yaml:5: data.v is not base64"]);
     assert.equal(await value("a"), "1");
-    put("a.yaml", secret("a", "3"));
+    write("a.yaml", secret("a", "3"));
     await rescan();
-    assert.deepEqual(said.slice(1), ["Local objects file is valid again"]);
+    assert.deepEqual(logged.slice(1), ["Local objects file is valid again"]);
     assert.equal(await value("a"), "3");
   });
 
-  it("takes the first of two files with the same object, and the other one when that is gone", async () => {
-    put("a.yaml", secret("s", "1"));
-    put("b.yaml", secret("s", "2"));
-    const { rescan, value } = await begin();
+  it("uses the first of two files with the same object, and the other one when the first is removed", async () => {
+    write("a.yaml", secret("s", "1"));
+    write("b.yaml", secret("s", "2"));
+    const { rescan, value } = await start();
     assert.equal(await value("s"), "1");
-    assert.deepEqual(said, ["DIR: b.yaml:1: Secret default/s is in the folder twice, this one is ignored"]);
+    assert.deepEqual(logged, [
+      "DIR: b.yaml:1: Secret default/s is in the directory twice, this one is ignored",
+    ]);
     rmSync(join(dir, "a.yaml"));
     await rescan();
     assert.equal(await value("s"), "2");
   });
 
-  it("keeps what it had while the folder is away, and says so", async () => {
-    put("a.yaml", secret("a", "1"));
-    const { objects, rescan, value } = await begin();
+  it("keeps its objects while the directory is missing, and is unhealthy", async () => {
+    write("a.yaml", secret("a", "1"));
+    const { objects, rescan, value } = await start();
     renameSync(dir, `${dir}.away`);
     await rescan();
     assert.equal(await value("a"), "1");
@@ -134,8 +136,8 @@ describe("local objects", () => {
     assert.equal(objects.health().ok, true);
   });
 
-  it("waits for who still writes a file, but not for ever", async () => {
-    const { rescan, value } = await begin();
+  it("waits until a file is closed by its writer, but not forever", async () => {
+    const { rescan, value } = await start();
     const fd = openSync(join(dir, "a.yaml"), "w");
     try {
       writeSync(fd, secret("a", "1"));
@@ -150,14 +152,14 @@ describe("local objects", () => {
     }
   });
 
-  it("refuses what is no regular file, without waiting for it", async () => {
-    mkdirSync(join(dir, "folder.yaml"));
-    await begin();
-    assert.deepEqual(said, ["DIR/folder.yaml: is not a regular file"]);
+  it("rejects a file that is not regular, without blocking", async () => {
+    mkdirSync(join(dir, "directory.yaml"));
+    await start();
+    assert.deepEqual(logged, ["DIR/directory.yaml: is not a regular file"]);
   });
 
-  it("hears of a change at once, also in a folder that took the place of the former one", async () => {
-    put("a.yaml", secret("a", "1"));
+  it("notices a change at once, also in a directory that replaced the first one", async () => {
+    write("a.yaml", secret("a", "1"));
     const objects = new LocalObjects({ dir, clock: systemClock, logger, rescanMs: 600_000 });
     let wake = () => {};
     objects.onChange(() => wake());
@@ -167,7 +169,7 @@ describe("local objects", () => {
         wake = resolve;
       });
     const changed = next();
-    put("b.yaml.tmp", secret("b", "1"));
+    write("b.yaml.tmp", secret("b", "1"));
     renameSync(join(dir, "b.yaml.tmp"), join(dir, "b.yaml"));
     await changed;
     assert.ok(await objects.find("Secret", "default", "b"));
@@ -179,7 +181,7 @@ describe("local objects", () => {
     await replaced;
     assert.ok(await objects.find("Secret", "default", "c"));
     const again = next();
-    put("d.yaml", secret("d", "1"));
+    write("d.yaml", secret("d", "1"));
     await again;
   });
 });

@@ -12,17 +12,21 @@ import type { ObjectChange } from "../object-store.ts";
 import { type ObjectKind, refKey } from "../objects-of.ts";
 import type { ObjectListener } from "../pod-objects.ts";
 import { decodeObjects, type FileProblem, type LocalObject } from "./decode-objects.ts";
-import { type FoundFile, readFolder } from "./read-folder.ts";
+import { type ObjectFile, readObjectFiles } from "./read-object-files.ts";
 
 export interface LocalObjectsOptions {
-  /** A folder of YAML or JSON files with ConfigMaps and Secrets. */
+  /** A directory of YAML or JSON files with ConfigMaps and Secrets. */
   dir: string;
   clock: Clock;
   logger: Logger;
-  /** How often to look even if nothing was heard of a change. */
+  /** How often to rescan even without a notification. */
   rescanMs?: number;
   /** For tests. */
-  watchFolder?: (dir: string, onChange: () => void, onError: (error: unknown) => void) => { close(): void };
+  watchDirectory?: (
+    dir: string,
+    onChange: () => void,
+    onError: (error: unknown) => void,
+  ) => { close(): void };
 }
 
 interface FileState {
@@ -31,47 +35,47 @@ interface FileState {
 }
 
 const defaultRescanMs = 20_000;
-/** Who writes a file is heard of often: one look for all of it. */
+/** A write causes many notifications: one rescan for all of them. */
 const quietMs = 50;
-/** A process that never closes its file is not waited for any longer. */
+/** How long to wait for a process to close a file that it writes. */
 const longestWriteMs = 10_000;
-/** Nothing tells when a folder that is missing appears. */
+/** A directory that does not exist cannot be watched. */
 const missingMs = 2000;
 
-/** Secrets and config maps of a node without an API server, from files. The same to its users as `PodObjects`. */
+/** Secrets and ConfigMaps from files, for a node without an API server. Has the same interface as `PodObjects`. */
 export class LocalObjects implements Component {
   readonly name = "local-objects";
   readonly #o: LocalObjectsOptions;
   readonly #files = new Map<string, FileState>();
   readonly #listeners = new Set<ObjectListener>();
-  readonly #told = new Map<string, string>();
+  readonly #reported = new Map<string, string>();
   #objects = new Map<string, LocalObject>();
-  readonly #busySince = new Map<string, MonotonicTime>();
+  readonly #writingSince = new Map<string, MonotonicTime>();
   #watched: { readonly identity: string; close(): void } | undefined;
   #timer: { readonly at: MonotonicTime; cancel(): void } | undefined;
-  #looking: Promise<void> = Promise.resolve();
-  #folderProblem: string | undefined;
+  #scanning: Promise<void> = Promise.resolve();
+  #directoryProblem: string | undefined;
 
   constructor(options: LocalObjectsOptions) {
     this.#o = options;
   }
 
-  /** Resolves when the folder was read once: what is in it is there for the first pod. */
+  /** Resolves after the first scan, so that the objects are available to the first pod. */
   async start(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     signal.addEventListener("abort", () => this.#stop(), { once: true });
-    await this.#look(signal);
+    await this.#rescan(signal);
   }
 
   get done(): Promise<void> {
-    return this.#looking;
+    return this.#scanning;
   }
 
   health(): Health {
-    return this.#folderProblem ? { ok: false, reason: this.#folderProblem } : healthy;
+    return this.#directoryProblem ? { ok: false, reason: this.#directoryProblem } : healthy;
   }
 
-  /** Whatever pods refer to is here or not: nothing has to be fetched for them. */
+  /** All files are read in any case: nothing has to be fetched for a pod. */
   register(_pod: unknown): void {}
   unregister(_pod: unknown): void {}
 
@@ -111,35 +115,35 @@ export class LocalObjects implements Component {
     this.#watched = undefined;
   }
 
-  /** One look at a time, in turn. */
-  #look(signal: AbortSignal): Promise<void> {
-    this.#looking = this.#looking.then(async () => {
+  /** One scan at a time. */
+  #rescan(signal: AbortSignal): Promise<void> {
+    this.#scanning = this.#scanning.then(async () => {
       if (signal.aborted) return;
-      // Before the look: what changes from then on is heard of.
+      // Watch before reading, so that no change is missed.
       await this.#watch(signal);
       const nextMs = await this.#read();
       if (signal.aborted) this.#stop();
-      else this.#lookIn(nextMs, signal);
+      else this.#rescanIn(nextMs, signal);
     });
-    return this.#looking;
+    return this.#scanning;
   }
 
-  /** An earlier look stands. */
-  #lookIn(ms: number, signal: AbortSignal): void {
+  /** An earlier rescan that is already scheduled stays. */
+  #rescanIn(ms: number, signal: AbortSignal): void {
     const { clock } = this.#o;
     const at = msFromNow(clock, ms);
     if (this.#timer && this.#timer.at <= at) return;
     this.#timer?.cancel();
     const cancel = clock.after(ms, () => {
       this.#timer = undefined;
-      void this.#look(signal);
+      void this.#rescan(signal);
     });
     this.#timer = { at, cancel };
   }
 
-  /** On the folder that has the name now: it may be another than before. */
+  /** The directory may have been replaced: watches the current one. */
   async #watch(signal: AbortSignal): Promise<void> {
-    const { dir, watchFolder = inotify } = this.#o;
+    const { dir, watchDirectory = inotify } = this.#o;
     const found = await stat(dir).catch(() => undefined);
     const identity = found && `${found.dev}:${found.ino}`;
     if (this.#watched?.identity === identity) return;
@@ -147,89 +151,89 @@ export class LocalObjects implements Component {
     if (!identity) return;
     const failed = (error: unknown) => {
       this.#unwatch();
-      this.#say("watch", [{ message: `cannot be watched: ${messageOf(error)}` }], "warn");
+      this.#report("watch", [{ message: `cannot be watched: ${messageOf(error)}` }], "warn");
     };
     try {
-      const watcher = watchFolder(dir, () => !signal.aborted && this.#lookIn(quietMs, signal), failed);
+      const watcher = watchDirectory(dir, () => !signal.aborted && this.#rescanIn(quietMs, signal), failed);
       this.#watched = { identity, close: () => watcher.close() };
-      this.#say("watch", [], "warn");
+      this.#report("watch", [], "warn");
     } catch (error) {
       failed(error);
     }
   }
 
-  /** When to look again. */
+  /** Returns the delay of the next scan. */
   async #read(): Promise<number> {
     const { dir, rescanMs = defaultRescanMs } = this.#o;
-    let found: FoundFile[];
+    let found: ObjectFile[];
     try {
-      found = await readFolder(dir, (name) => this.#isDue(name));
-      this.#folderProblem = undefined;
+      found = await readObjectFiles(dir, (name) => this.#isOverdue(name));
+      this.#directoryProblem = undefined;
     } catch (error) {
-      // It may be about to come back; what was in it is served meanwhile.
-      this.#folderProblem = `${dir}: ${messageOf(error)}`;
-      this.#say("folder", [{ message: messageOf(error) }], "error");
+      // The directory may come back: its last objects are served meanwhile.
+      this.#directoryProblem = `${dir}: ${messageOf(error)}`;
+      this.#report("directory", [{ message: messageOf(error) }], "error");
       return Math.min(rescanMs, missingMs);
     }
-    this.#say("folder", [], "error");
+    this.#report("directory", [], "error");
     const names = new Set(found.map(({ name }) => name));
     for (const name of [...this.#files.keys()]) if (!names.has(name)) this.#files.delete(name);
-    for (const about of [...this.#told.keys()])
-      if (about.includes(".") && !names.has(about)) this.#told.delete(about);
+    for (const topic of [...this.#reported.keys()])
+      if (topic.includes(".") && !names.has(topic)) this.#reported.delete(topic);
     const busy = new Set(found.filter((file) => "busy" in file).map(({ name }) => name));
-    for (const name of [...this.#busySince.keys()]) if (!busy.has(name)) this.#busySince.delete(name);
-    for (const file of found) this.#take(file);
-    this.#settle();
+    for (const name of [...this.#writingSince.keys()]) if (!busy.has(name)) this.#writingSince.delete(name);
+    for (const file of found) this.#load(file);
+    this.#mergeFiles();
     return busy.size > 0 ? quietMs : rescanMs;
   }
 
-  #isDue(name: string): boolean {
+  #isOverdue(name: string): boolean {
     const now = this.#o.clock.monotonic();
-    const since = this.#busySince.get(name) ?? now;
-    this.#busySince.set(name, since);
+    const since = this.#writingSince.get(name) ?? now;
+    this.#writingSince.set(name, since);
     return msBetween(since, now) >= longestWriteMs;
   }
 
-  /** The objects of a file that cannot be read stay as they were. */
-  #take(file: FoundFile): void {
+  /** The objects of a file that cannot be read are kept. */
+  #load(file: ObjectFile): void {
     if ("busy" in file) return;
-    if ("problem" in file) return this.#say(file.name, [{ message: file.problem }], "error");
+    if ("problem" in file) return this.#report(file.name, [{ message: file.problem }], "error");
     const known = this.#files.get(file.name);
     if (known?.text === file.text) return;
     const { objects, problems } = decodeObjects(file.text);
-    this.#say(file.name, problems, "error");
+    this.#report(file.name, problems, "error");
     const decoded = new Set(objects.map(refKey));
     const kept = problems.length > 0 ? (known?.objects ?? []).filter((o) => !decoded.has(refKey(o))) : [];
     this.#files.set(file.name, { text: file.text, objects: [...objects, ...kept] });
   }
 
-  /** Of two objects with the same name that of the first file counts. */
-  #settle(): void {
-    const former = this.#objects;
+  /** If two files contain the same object, the first file by name is used. */
+  #mergeFiles(): void {
+    const before = this.#objects;
     const now = new Map<string, LocalObject>();
-    const twice: string[] = [];
+    const duplicates: string[] = [];
     const names = [...this.#files.keys()].sort((a, b) => (a < b ? -1 : 1));
     for (const name of names)
       for (const object of this.#files.get(name)?.objects ?? []) {
         const key = refKey(object);
         if (now.has(key))
-          twice.push(`${name}:${object.line}: ${key} is in the folder twice, this one is ignored`);
+          duplicates.push(`${name}:${object.line}: ${key} is in the directory twice, this one is ignored`);
         else now.set(key, object);
       }
-    this.#say(
+    this.#report(
       "twice",
-      twice.map((message) => ({ message })),
+      duplicates.map((message) => ({ message })),
       "warn",
     );
     this.#objects = now;
-    for (const [key, { kind, namespace, name }] of former)
-      if (!now.has(key)) this.#tell({ kind, namespace, name });
+    for (const [key, { kind, namespace, name }] of before)
+      if (!now.has(key)) this.#notify({ kind, namespace, name });
     for (const [key, { kind, namespace, name, object }] of now)
-      if (former.get(key)?.object.metadata.resourceVersion !== object.metadata.resourceVersion)
-        this.#tell({ kind, namespace, name, object });
+      if (before.get(key)?.object.metadata.resourceVersion !== object.metadata.resourceVersion)
+        this.#notify({ kind, namespace, name, object });
   }
 
-  #tell(change: ObjectChange): void {
+  #notify(change: ObjectChange): void {
     for (const listener of [...this.#listeners]) {
       try {
         listener(change);
@@ -242,22 +246,22 @@ export class LocalObjects implements Component {
     }
   }
 
-  /** Each problem once: when it appears, and when all of a file's are gone. */
-  #say(about: string, problems: readonly FileProblem[], level: "error" | "warn"): void {
+  /** Logs each problem once, when it appears, and when a file has none any more. */
+  #report(topic: string, problems: readonly FileProblem[], level: "error" | "warn"): void {
     const { dir, logger } = this.#o;
-    // Files have an extension; other topics are about the folder.
-    const file = about.includes(".") ? join(dir, about) : dir;
+    // Files have an extension; other topics are about the directory.
+    const file = topic.includes(".") ? join(dir, topic) : dir;
     const lines = problems.map((problem) => format(file, problem));
     const text = lines.join("\n");
-    const told = this.#told.get(about) ?? "";
-    if (text === told) return;
+    const reported = this.#reported.get(topic) ?? "";
+    if (text === reported) return;
     if (text === "") {
-      this.#told.delete(about);
+      this.#reported.delete(topic);
       logger.info("Local objects file is valid again", { file });
       return;
     }
-    this.#told.set(about, text);
-    for (const line of lines) if (!told.split("\n").includes(line)) logger[level](line, { file });
+    this.#reported.set(topic, text);
+    for (const line of lines) if (!reported.split("\n").includes(line)) logger[level](line, { file });
   }
 }
 

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { errnoOf, messageOf } from "../../../../lib/base/errors.ts";
 import { isOpenForWriting } from "../../../../lib/host/open-for-writing.ts";
 
-export type FoundFile =
+export type ObjectFile =
   | { readonly name: string; readonly text: string }
-  /** Somebody still writes it. */
+  /** A process has it open for writing. */
   | { readonly name: string; readonly busy: true }
   | { readonly name: string; readonly problem: string };
 
@@ -14,15 +14,18 @@ const maxFileBytes = 4 * 1024 * 1024;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * The files of the folder that may hold objects, by name. Fails if there is no such folder. A file that somebody has open for
- * writing is left for later, unless `isDue` says that it was long enough.
+ * The YAML and JSON files of the directory, by name. Fails if the directory does not exist. A file that a process has open for
+ * writing is `busy`, unless `isOverdue` returns true.
  */
-export async function readFolder(dir: string, isDue: (name: string) => boolean): Promise<FoundFile[]> {
+export async function readObjectFiles(
+  dir: string,
+  isOverdue: (name: string) => boolean,
+): Promise<ObjectFile[]> {
   const names = await readdir(dir);
-  const files: FoundFile[] = [];
+  const files: ObjectFile[] = [];
   for (const name of names.sort((a, b) => (a < b ? -1 : 1))) {
     if (name.startsWith(".") || !/\.(?:ya?ml|json)$/i.test(name)) continue;
-    const found = await readObjectFile(dir, name, isDue);
+    const found = await readObjectFile(dir, name, isOverdue);
     if (found) files.push(found);
   }
   return files;
@@ -31,9 +34,9 @@ export async function readFolder(dir: string, isDue: (name: string) => boolean):
 async function readObjectFile(
   dir: string,
   name: string,
-  isDue: (name: string) => boolean,
-): Promise<FoundFile | undefined> {
-  // Without waiting for whoever might write to it, if it is a pipe.
+  isOverdue: (name: string) => boolean,
+): Promise<ObjectFile | undefined> {
+  // Opening a pipe must not block until it has a writer.
   const file = await open(join(dir, name), constants.O_RDONLY | constants.O_NONBLOCK).catch((error) => {
     if (errnoOf(error) === "ENOENT") return undefined;
     return { problem: messageOf(error) };
@@ -44,7 +47,7 @@ async function readObjectFile(
     const before = await file.stat({ bigint: true });
     if (!before.isFile()) return { name, problem: "is not a regular file" };
     if (before.size > BigInt(maxFileBytes)) return { name, problem: `has more than ${maxFileBytes} bytes` };
-    if (isOpenForWriting(file.fd) && !isDue(name)) return { name, busy: true };
+    if (isOpenForWriting(file.fd) && !isOverdue(name)) return { name, busy: true };
     const bytes = await file.readFile();
     const after = await file.stat({ bigint: true });
     if (after.mtimeNs !== before.mtimeNs || after.size !== before.size) return { name, busy: true };

@@ -8,8 +8,8 @@ const requestMs = 10_000;
 
 export type ObjectApi = Pick<KubeTransport, "request" | "stream">;
 
-/** `fresh`: the newest there is. Without it the server may answer from memory. */
-export async function askFor(
+/** `fresh`: the latest version. Otherwise the API server may respond from its watch cache. */
+export async function fetchObject(
   api: Pick<ObjectApi, "request">,
   ref: ObjectRef,
   { fresh, signal }: { fresh: boolean; signal?: AbortSignal },
@@ -24,18 +24,18 @@ export async function askFor(
   return toApiObject(ref.kind, raw);
 }
 
-/** Asks the API each time. Whether a pod refers to the object is not looked at. */
-export class AskedObjects implements ObjectStore {
+/** Sends a request each time, whether a pod refers to the object or not. */
+export class UncachedObjects implements ObjectStore {
   readonly #api: ObjectApi;
 
   constructor(api: ObjectApi) {
     this.#api = api;
   }
 
-  refer(): void {}
+  addReference(): void {}
   drop(): void {}
 
   get(ref: ObjectRef, signal: AbortSignal): Promise<ApiObject> {
-    return askFor(this.#api, ref, { fresh: true, signal });
+    return fetchObject(this.#api, ref, { fresh: true, signal });
   }
 }
