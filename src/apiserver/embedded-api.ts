@@ -7,7 +7,7 @@ import { messageOf } from "../lib/base/errors.ts";
 import { Lifecycle } from "../lib/base/lifecycle.ts";
 import type { Logger } from "../lib/base/logger.ts";
 import { epochMs } from "../lib/base/time.ts";
-import { rememberedPort } from "../lib/host/free-port.ts";
+import { persistentPort } from "../lib/host/free-port.ts";
 import { nodeAddresses } from "../lib/host/node-facts.ts";
 import { auth, type Identity, prepareIdentity } from "./auth/auth.ts";
 import { controllers, handledPropagation } from "./controllers/controllers.ts";
@@ -70,14 +70,14 @@ const version = "v1.36.4";
 export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedApi> {
   const { dir, clock, logger, host = "127.0.0.1", serviceRange = defaultServiceRange } = o;
   mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const port = o.port ?? (await rememberedPort(join(dir, "port"), host, usualPort));
+  const port = o.port ?? (await persistentPort(join(dir, "port"), host, usualPort));
   const address = `https://${host === "0.0.0.0" ? "127.0.0.1" : host}:${port}`;
   const addresses = await nodeAddresses(undefined);
   const serviceAddress = new AddressRange(serviceRange).first;
   const podEndpoint = o.podRange && {
     host: serviceAddress,
     // Who listens on this port of all addresses, as web servers do, has it here, too.
-    port: await rememberedPort(join(dir, "service-port"), serviceAddress, usualServicePort),
+    port: await persistentPort(join(dir, "service-port"), serviceAddress, usualServicePort),
     from: [o.podRange],
   };
   const identify = () =>

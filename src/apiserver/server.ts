@@ -6,7 +6,7 @@ import { type Component, type Health, healthy } from "../lib/base/component.ts";
 import { Connections } from "../lib/base/connections.ts";
 import { Http2Sessions } from "../lib/base/http2-sessions.ts";
 import { type Logger, silentLogger } from "../lib/base/logger.ts";
-import { readInTurn } from "../lib/base/read-in-turn.ts";
+import { bufferPipelinedData } from "../lib/base/pipelined-data.ts";
 import type { Admission, Authenticator, Authorizer } from "./access.ts";
 import type { Objects, ResourceDefinition } from "./definition.ts";
 import { Discovery, type OpenApi } from "./discovery/discovery.ts";
@@ -207,7 +207,7 @@ export class ApiServer implements Component {
     // What never finishes its handshake takes a place, too.
     server.on("connection", (socket: Socket) => this.#connected(socket));
     this.#sessions.follow(server);
-    server.on("secureConnection", readInTurn);
+    server.on("secureConnection", bufferPipelinedData);
     // Those of HTTP/1.1, which Node reads from here, too.
     Object.assign(server, {
       ...{ keepAliveTimeout: this.#limits.idleMs, headersTimeout: headersWithinMs, requestTimeout: 0 },

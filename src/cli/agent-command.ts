@@ -8,8 +8,8 @@ import { systemClock } from "../lib/base/clock.ts";
 import { createLogger, type LogWriterOptions } from "../lib/base/log-writer.ts";
 import { createMetrics } from "../lib/base/metrics.ts";
 import type { FeatureGates } from "../lib/config/feature-gates.ts";
+import { flagValues } from "../lib/config/flags/flag-values.ts";
 import type { KubeletFlags } from "../lib/config/flags/kubelet-flags.ts";
-import { shownFlags } from "../lib/config/flags/shown.ts";
 import { loadConfiguration } from "../lib/config/load.ts";
 import { nodeName as nodeNameOf } from "../lib/host/node-facts.ts";
 import { serviceManager } from "../lib/host/sd-notify.ts";
@@ -76,7 +76,7 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
     maxParallelStarts: flags.maxParallelStarts,
     certDir: config.enableServer || config.serverTLSBootstrap ? flags.certDir : undefined,
     server: config.enableServer
-      ? { version, flags: shownFlags(args), manifests: flags.enableManifestsHandler }
+      ? { version, flags: flagValues(args), manifests: flags.enableManifestsHandler }
       : undefined,
     localObjects: flags.localObjects === "" ? undefined : flags.localObjects,
     setVerbosity: (level) => {

@@ -8,7 +8,7 @@ import { type Logger, silentLogger } from "../lib/base/logger.ts";
 import { createMetrics } from "../lib/base/metrics.ts";
 import { loadKubeconfig } from "../lib/clients/kube/kubeconfig.ts";
 import type { KubeletConfiguration } from "../lib/config/kubelet-configuration.ts";
-import { rememberedPort } from "../lib/host/free-port.ts";
+import { persistentPort } from "../lib/host/free-port.ts";
 import { nodeAddresses, nodeName } from "../lib/host/node-facts.ts";
 import { ApiProcess } from "../single-node/api-process.ts";
 import { type NodeFiles, nodeFiles } from "../single-node/node-files.ts";
@@ -143,7 +143,7 @@ async function ofCluster(cluster: ClusterOptions, node: PrivateNode, given: Kube
   const [address = "127.0.0.1"] = await nodeAddresses(undefined);
   const config = structuredClone(given);
   config.address = address;
-  config.port = await rememberedPort(join(base, "port"), address, config.port);
+  config.port = await persistentPort(join(base, "port"), address, config.port);
   config.authentication.x509.clientCAFile = join(api.dir, "pki", "ca.crt");
   return { cluster, config, certDir: join(base, "pki"), server: { version } };
 }

@@ -6,15 +6,18 @@ import { type TestContext, test } from "node:test";
 import { isAbort } from "../../src/lib/base/errors.ts";
 import { FakeClock, settle } from "../../src/lib/base/fake-clock.ts";
 import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
-import { type Fate, InMemoryRuntime } from "./in-memory.ts";
+import { type CallBehavior, InMemoryRuntime } from "./in-memory.ts";
 import type { Exec } from "./methods.ts";
 
-async function setUp(t: TestContext, options: { exec?: Exec; fate?: () => Fate; events?: boolean } = {}) {
+async function setUp(
+  t: TestContext,
+  options: { exec?: Exec; behavior?: () => CallBehavior; events?: boolean } = {},
+) {
   const logDirectory = await mkdtemp(join(tmpdir(), "in-memory-"));
   t.after(() => rm(logDirectory, { recursive: true }));
   const clock = new FakeClock();
   const runtime = new InMemoryRuntime({ clock, exec: options.exec, events: options.events });
-  const client = runtime.client({ fate: options.fate });
+  const client = runtime.client({ behavior: options.behavior });
   const sandbox = { metadata: { name: "p", namespace: "default", uid: "u", attempt: 0 }, logDirectory };
   const sandboxId = await client.runPodSandbox(sandbox, "");
   const start = async (command: string[] = ["sleep", "inf"], attempt = 0) => {
@@ -99,7 +102,7 @@ test("logs are written, and reopened when they were moved away", async (t) => {
 
 test("a call that is given up ends at once, and what was not begun is not done", async (t) => {
   let beforeMs = 0;
-  const { client, runtime, start } = await setUp(t, { fate: () => ({ beforeMs }) });
+  const { client, runtime, start } = await setUp(t, { behavior: () => ({ beforeMs }) });
   const id = await start();
   beforeMs = 5000;
   const given = new AbortController();

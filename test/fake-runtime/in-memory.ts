@@ -24,7 +24,7 @@ import { FakePods } from "./pods.ts";
 import type { Program } from "./program.ts";
 
 /** What happens to a call besides the requested work. */
-export interface Fate {
+export interface CallBehavior {
   /** How long the runtime takes before it acts. */
   beforeMs?: number;
   /** How long the answer takes. */
@@ -46,7 +46,7 @@ export interface InMemoryOptions {
 
 export interface InMemoryClientOptions {
   /** Called for each call. */
-  fate?: (method: string, request: unknown) => Fate;
+  behavior?: (method: string, request: unknown) => CallBehavior;
   /** Before a call takes effect; late if its caller got an error before. */
   onCall?: (method: string, request: unknown, late: boolean) => void;
 }
@@ -120,7 +120,7 @@ export class InMemoryRuntime {
     ): Promise<MessageShape<M["output"]>> => {
       if (killed) return never;
       if (signal?.aborted) throw abortError(signal.reason);
-      const { beforeMs = 0, afterMs = 0, fault } = options.fate?.(method.name, request) ?? {};
+      const { beforeMs = 0, afterMs = 0, fault } = options.behavior?.(method.name, request) ?? {};
       const work = async () => {
         if (fault === "not done") throw new CriError("UNAVAILABLE", method.name, "not done");
         if (fault === "done late") {

@@ -5,7 +5,7 @@ import { FakeClock, settle } from "../../src/lib/base/fake-clock.ts";
 import { ContainerState, PodSandboxState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import type { Pod, PodUid } from "../../src/lib/model/pod.ts";
 import { aContainer, aPod } from "../builders/pods.ts";
-import { type Fate, InMemoryRuntime } from "../fake-runtime/in-memory.ts";
+import { type CallBehavior, InMemoryRuntime } from "../fake-runtime/in-memory.ts";
 import type { Program } from "../fake-runtime/program.ts";
 import { type Random, seededRandom } from "./seeded-random.ts";
 import { SimulatedAgent } from "./simulated-node.ts";
@@ -83,7 +83,7 @@ class World {
     this.agent = new SimulatedAgent({
       runtime: this.runtime,
       clock: this.clock,
-      fate: (method) => this.#fate(method),
+      behavior: (method) => this.#behavior(method),
       onCall: (method, request, late) => this.#onCall(method, request as Record<string, string>, late),
     });
     await this.agent.start([...this.manifests.values()]);
@@ -226,14 +226,14 @@ class World {
     if (count > 1) this.violations.push(`${key} is started a second time`);
   }
 
-  #fate(method: string): Fate {
+  #behavior(method: string): CallBehavior {
     const { below } = this.#random;
-    const fate: Fate = { beforeMs: below(1 + this.slow), afterMs: below(1 + this.slow) };
-    if (below(100) >= this.faults) return fate;
+    const behavior: CallBehavior = { beforeMs: below(1 + this.slow), afterMs: below(1 + this.slow) };
+    if (below(100) >= this.faults) return behavior;
     const kinds = changes.has(method)
       ? (["not done", "answer lost", "done late"] as const)
       : (["not done", "answer lost"] as const);
-    return { ...fate, fault: kinds[below(kinds.length)] };
+    return { ...behavior, fault: kinds[below(kinds.length)] };
   }
 
   #running() {

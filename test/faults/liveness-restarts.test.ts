@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { epochMs } from "../../src/lib/base/time.ts";
 import { aContainer, aPod } from "../builders/pods.ts";
-import { type Fate, InMemoryRuntime } from "../fake-runtime/in-memory.ts";
+import { type CallBehavior, InMemoryRuntime } from "../fake-runtime/in-memory.ts";
 import { server } from "../fake-runtime/program.ts";
 import { SimulatedClock } from "./simulated-clock.ts";
 import { SimulatedAgent } from "./simulated-node.ts";
@@ -18,7 +18,7 @@ interface Scenario {
 }
 
 /** A runtime on a machine that is not idle. */
-const latencies: Record<string, Fate> = {
+const latencies: Record<string, CallBehavior> = {
   RunPodSandbox: { afterMs: 900 },
   StartContainer: { afterMs: 100 },
   StopContainer: { beforeMs: 20, afterMs: 30 },
@@ -33,7 +33,7 @@ async function starts({ probe, passes, forSeconds }: Scenario): Promise<number[]
     runtime,
     clock,
     maxRestartDelayMs: 300_000,
-    fate: (method) => latencies[method] ?? {},
+    behavior: (method) => latencies[method] ?? {},
     onCall: (method) => {
       if (method === "StartContainer") started.push(Math.round(clock.elapsedMs / 1000));
     },

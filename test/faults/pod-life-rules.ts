@@ -1,5 +1,5 @@
 import type { PodWorker } from "../../src/kubelet/pipeline/pod-workers/pod-worker.ts";
-import type { WorkerPhase } from "../../src/kubelet/state/pod-life.ts";
+import type { WorkerPhase } from "../../src/kubelet/state/pod-sync-status.ts";
 import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { type Container, isStatic, type Pod, type PodId, type PodUid } from "../../src/lib/model/pod.ts";
 import type { InMemoryRuntime } from "../fake-runtime/in-memory.ts";

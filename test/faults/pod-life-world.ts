@@ -2,7 +2,7 @@ import type { ProbeKind } from "../../src/kubelet/state/probe-results.ts";
 import { ContainerState, PodSandboxState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { isStatic, type Pod, type PodUid } from "../../src/lib/model/pod.ts";
 import type { PodVerdict } from "../../src/lib/model/pod-verdict.ts";
-import { type Fate, InMemoryRuntime } from "../fake-runtime/in-memory.ts";
+import { type CallBehavior, InMemoryRuntime } from "../fake-runtime/in-memory.ts";
 import type { FakeContainer } from "../fake-runtime/pod-records.ts";
 import { type Edits, type Kind, podOf, programOf, unedited } from "./pod-kinds.ts";
 import { PodLifeRules, uidOf } from "./pod-life-rules.ts";
@@ -80,11 +80,11 @@ export class PodLifeWorld {
       hooks: this.hooks.ofAgent(this.#process.signal),
       prober: (results) => this.health.ofAgent(results),
       admit: (pod) => (pod.metadata.labels?.kind === "refused" ? refusal : undefined),
-      fate: (method, request) => {
+      behavior: (method, request) => {
         this.rules.called(method, request as Record<string, unknown>, {
           worker: (uid) => agent.workers.get(uid),
         });
-        return this.#fate(method);
+        return this.#behavior(method);
       },
       onCall: (method, request, late) => {
         if (this.#changesSomething(method, request as { podSandboxId?: string })) this.changes.push(method);
@@ -294,16 +294,17 @@ export class PodLifeWorld {
     );
   }
 
-  #fate(method: string): Fate {
+  #behavior(method: string): CallBehavior {
     const { below } = this.#random;
-    const fate: Fate = this.slowMs > 0 ? { beforeMs: below(this.slowMs), afterMs: below(this.slowMs) } : {};
+    const behavior: CallBehavior =
+      this.slowMs > 0 ? { beforeMs: below(this.slowMs), afterMs: below(this.slowMs) } : {};
     if (this.hangs > 0 && below(100) < this.hangs) {
-      if (below(2) === 0) fate.beforeMs = 8000;
-      else fate.afterMs = 8000;
+      if (below(2) === 0) behavior.beforeMs = 8000;
+      else behavior.afterMs = 8000;
     }
-    if (this.faults === 0 || below(100) >= this.faults) return fate;
+    if (this.faults === 0 || below(100) >= this.faults) return behavior;
     const faults = ["not done", "answer lost", "done late"] as const;
-    return { ...fate, fault: faults[below(changing.test(method) ? 3 : 2)] };
+    return { ...behavior, fault: faults[below(changing.test(method) ? 3 : 2)] };
   }
 }
 

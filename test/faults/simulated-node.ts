@@ -25,14 +25,14 @@ import { createMetrics } from "../../src/lib/base/metrics.ts";
 import { fullNameOf, type Pod, type PodUid } from "../../src/lib/model/pod.ts";
 import type { PodVerdict } from "../../src/lib/model/pod-verdict.ts";
 import { plainRequests } from "../builders/requests.ts";
-import type { Fate, InMemoryRuntime } from "../fake-runtime/in-memory.ts";
+import type { CallBehavior, InMemoryRuntime } from "../fake-runtime/in-memory.ts";
 import { SimulatedHost } from "./simulated-host.ts";
 
 export interface SimulatedAgentOptions {
   runtime: InMemoryRuntime;
   clock: Clock;
   host?: SimulatedHost;
-  fate: (method: string, request: unknown) => Fate;
+  behavior: (method: string, request: unknown) => CallBehavior;
   onCall: (method: string, request: unknown, late: boolean) => void;
   requests?: PodRuntimeOptions["requests"];
   maxRestartDelayMs?: number;
@@ -67,8 +67,8 @@ export class SimulatedAgent {
 
   constructor(options: SimulatedAgentOptions) {
     this.#o = options;
-    const { runtime, clock, fate, onCall, host = new SimulatedHost() } = options;
-    const client = runtime.client({ fate, onCall });
+    const { runtime, clock, behavior, onCall, host = new SimulatedHost() } = options;
+    const client = runtime.client({ behavior, onCall });
     this.#client = client;
     const { observed, probes, starting, replaced } = this;
     const events = { normal() {}, warning() {} };
@@ -147,7 +147,7 @@ export class SimulatedAgent {
       logger: silentLogger,
       syncEveryMs: () => 60_000,
       formerVersions: (pod) =>
-        [...observed.all(), ...observed.unclear()].filter(
+        [...observed.all(), ...observed.uninspected()].filter(
           (other) =>
             other.uid !== pod.metadata.uid &&
             fullNameOf({ metadata: other }) === fullNameOf(pod) &&

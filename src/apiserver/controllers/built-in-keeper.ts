@@ -2,7 +2,7 @@ import type { Clock } from "../../lib/base/clock.ts";
 import type { Component } from "../../lib/base/component.ts";
 import { httpStatusOf, messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
-import { inRounds } from "../../lib/base/rounds.ts";
+import { runPeriodically } from "../../lib/base/run-periodically.ts";
 import type { Objects } from "../definition.ts";
 import type { BuiltIn } from "../kinds/built-ins.ts";
 import { same } from "../kinds/same.ts";
@@ -42,7 +42,7 @@ export class BuiltInKeeper implements Component {
     }
     const onError = (error: unknown) =>
       logger.warn("Failed to reconcile built-in objects", { err: messageOf(error) });
-    void inRounds(keep, { clock, everyMs, signal, onError }).then(() => this.#done.resolve());
+    void runPeriodically(keep, { clock, everyMs, signal, onError }).then(() => this.#done.resolve());
   }
 }
 

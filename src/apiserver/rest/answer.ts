@@ -55,7 +55,7 @@ export class Answer {
 
   async text(status: number, text: string | Buffer, headers: OutgoingHttpHeaders = {}): Promise<void> {
     let body = typeof text === "string" ? Buffer.from(text) : text;
-    const zipped = body.length >= zipFrom && this.#takesGzip();
+    const zipped = body.length >= zipFrom && this.#acceptsGzip();
     if (zipped) body = await zip(body, { level: 1 });
     const all: OutgoingHttpHeaders = { ...headers };
     if (status !== 304) all["content-length"] = body.length;
@@ -74,7 +74,7 @@ export class Answer {
     return this.response.headersSent;
   }
 
-  #takesGzip(): boolean {
+  #acceptsGzip(): boolean {
     return /\bgzip\b/.test(String(this.request.headers["accept-encoding"] ?? ""));
   }
 }

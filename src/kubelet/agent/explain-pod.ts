@@ -1,7 +1,7 @@
 import type { Pod, PodStatus } from "../../lib/model/pod.ts";
 import type { StepKind, StepRecord } from "../../lib/model/pod-step.ts";
 import type { PodVerdict } from "../../lib/model/pod-verdict.ts";
-import type { PodHistory } from "../state/pod-life.ts";
+import type { PodHistory } from "../state/pod-sync-status.ts";
 import { lastTermination, type ProbeKill, statusesOf, terminationText } from "./container-termination.ts";
 import { causeOf } from "./pod-cause.ts";
 

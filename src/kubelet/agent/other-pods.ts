@@ -6,17 +6,17 @@ import {
   type PodUid,
   sourceOf,
 } from "../../lib/model/pod.ts";
-import type { ObservedPod, ObservedPods, UnclearPod } from "../state/observed-pods.ts";
+import type { ObservedPod, ObservedPods, UninspectedPod } from "../state/observed-pods.ts";
 
 /** What the runtime still has of a static pod as it was before an edit that this agent did not see. */
 export function formerVersions(
   pod: Pod,
   observed: ObservedPods,
   desired: { get(uid: PodUid): Pod | undefined },
-): UnclearPod[] {
+): UninspectedPod[] {
   const source = sourceOf(pod);
   // One that the runtime would not show is there all the same.
-  return [...observed.all(), ...observed.unclear()].filter(
+  return [...observed.all(), ...observed.uninspected()].filter(
     (other) =>
       other.uid !== pod.metadata.uid &&
       isStatic(pod) &&

@@ -4,9 +4,9 @@ import { type PodStatus, type PodUid, sourceOf } from "../../lib/model/pod.ts";
 import { isFinal } from "../pipeline/status-manager/phase.ts";
 import { readinessOf } from "../pipeline/status-manager/readiness.ts";
 import type { ProbeFailure } from "../pods/probes/probe-worker.ts";
-import type { Wanted } from "../server/explained.ts";
+import type { ExplainQuery } from "../server/explain-query.ts";
 import { type ObservedPod, runningContainers } from "../state/observed-pods.ts";
-import type { PodLife } from "../state/pod-life.ts";
+import type { PodSyncStatus } from "../state/pod-sync-status.ts";
 import type { ProbeResultChange } from "../state/probe-results.ts";
 import type { ProbeKill } from "./container-termination.ts";
 import { explainPod, type PodExplanation, type PodFacts } from "./explain-pod.ts";
@@ -15,7 +15,7 @@ import { FailedPods, listedMs } from "./failed-pods.ts";
 export interface PodExplanationsOptions {
   readonly nodeName: string;
   readonly clock: Clock;
-  readonly workers: { all(): Iterable<PodLife> };
+  readonly workers: { all(): Iterable<PodSyncStatus> };
   readonly statuses: { get(uid: PodUid): PodStatus | undefined };
   readonly observed: { get(uid: PodUid): ObservedPod | undefined };
   readonly probes: { failures(uid: PodUid): readonly ProbeFailure[] };
@@ -59,14 +59,14 @@ export class PodExplanations {
   }
 
   /** Nothing of the pod is left: if it failed, it is explained for a while longer. To be called before its status is forgotten. */
-  gone(worker: PodLife): void {
+  gone(worker: PodSyncStatus): void {
     const explanation = explainPod(this.#facts(worker));
     this.#kills.delete(worker.id.uid);
     if (explanation.failedAt !== null) this.#ended.remember(explanation, this.#o.clock.wall());
   }
 
   /** Undefined if there is no such pod. */
-  explain(wanted: Wanted): Explanations | undefined {
+  explain(wanted: ExplainQuery): Explanations | undefined {
     const { clock, nodeName } = this.#o;
     const workers = [...this.#o.workers.all()];
     const known = workers.map((worker) => ({ worker, ...worker.id }));
@@ -87,7 +87,7 @@ export class PodExplanations {
   }
 
   /** Not ready, on its way out, not staying up, or failed a short while ago. A pod that has completed is none of that. */
-  #isListed(worker: PodLife, { cause, failedAt }: PodExplanation): boolean {
+  #isListed(worker: PodSyncStatus, { cause, failedAt }: PodExplanation): boolean {
     if (failedAt !== null && epochMs(this.#o.clock.wall()) - Date.parse(failedAt) < listedMs) return true;
     const status = this.#o.statuses.get(worker.id.uid);
     switch (worker.phase) {
@@ -102,7 +102,7 @@ export class PodExplanations {
     }
   }
 
-  #facts(worker: PodLife): PodFacts {
+  #facts(worker: PodSyncStatus): PodFacts {
     const { clock, observed, runtime, statuses, volumes } = this.#o;
     const { id, pod, phase, blockedOn, history, verdict, waiting, endedByItself } = worker;
     const { uid } = id;
@@ -129,7 +129,7 @@ export class PodExplanations {
     return this.#o.probes.failures(uid).map((failure) => ({ ...failure, at: epochMs(failure.at) }));
   }
 
-  #unwrittenSince({ id, pod, phase, removed, history }: PodLife): number | undefined {
+  #unwrittenSince({ id, pod, phase, removed, history }: PodSyncStatus): number | undefined {
     if (phase !== "terminated" || removed || pod === undefined) return undefined;
     if (pod.metadata.deletionTimestamp === undefined && this.#o.isWritten(id.uid)) return undefined;
     if (sourceOf(pod) !== "api") return undefined;
@@ -137,7 +137,7 @@ export class PodExplanations {
   }
 }
 
-function isReady({ pod, phase }: PodLife, status: PodStatus | undefined): boolean {
+function isReady({ pod, phase }: PodSyncStatus, status: PodStatus | undefined): boolean {
   return phase === "syncing" && pod !== undefined && status !== undefined && readinessOf(pod, status).isReady;
 }
 

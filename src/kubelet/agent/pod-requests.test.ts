@@ -7,7 +7,7 @@ import { aContainer, aPod, seen, seenContainer, testUid } from "../../../test/bu
 import { abortError, KubeletError } from "../../lib/base/errors.ts";
 import { monotonicTime } from "../../lib/base/fake-clock.ts";
 import { NamespaceMode } from "../../lib/gen/runtime/v1/api_pb.js";
-import { hasChosenDnsPolicy } from "../../lib/model/named-dns-policy.ts";
+import { hasExplicitDnsPolicy } from "../../lib/model/explicit-dns-policy.ts";
 import type { Container, EnvVar, Pod } from "../../lib/model/pod.ts";
 import { makeStaticPod } from "../../lib/model/static-pod.ts";
 import { fakeNode, fakeSettings } from "../pipeline/pod-runtime/config/fake-context.ts";
@@ -105,7 +105,7 @@ for (const [rule, pod, reported] of missing)
   test(`one machine misses cluster DNS ${reported ? "for" : "not for"} ${rule}`, async (t) => {
     const { requests, said } = await setUp(t, undefined, {
       clusterDns: [],
-      reportsMissingDns: hasChosenDnsPolicy,
+      reportsMissingDns: hasExplicitDnsPolicy,
     });
     await requests.sandbox({ ...pod, metadata: { ...pod.metadata } }, 0);
     assert.deepEqual(said, reported ? ["MissingClusterDNS"] : []);

@@ -1,5 +1,5 @@
 import type { Component } from "../../lib/base/component.ts";
-import { hasChosenDnsPolicy } from "../../lib/model/named-dns-policy.ts";
+import { hasExplicitDnsPolicy } from "../../lib/model/explicit-dns-policy.ts";
 import type { PodUid } from "../../lib/model/pod.ts";
 import type { CriRequests } from "../pipeline/pod-runtime/cri-requests.ts";
 import { PodFiles } from "../pipeline/pod-runtime/pod-files.ts";
@@ -85,7 +85,7 @@ export function podRuntime(
     clusterDns: config.clusterDNS,
     clusterDomain: config.clusterDomain,
     // One machine has no cluster DNS to miss, unless a pod relies on one.
-    reportsMissingDns: (pod) => (o.cluster !== undefined && !o.isSingleNode) || hasChosenDnsPolicy(pod),
+    reportsMissingDns: (pod) => (o.cluster !== undefined && !o.isSingleNode) || hasExplicitDnsPolicy(pod),
     resolvConf: config.resolvConf ?? "",
     cgroupParentOf: (pod) => cgroups.parentFor(pod),
     events,

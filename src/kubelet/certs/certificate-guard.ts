@@ -1,11 +1,11 @@
 import type { Clock } from "../../lib/base/clock.ts";
 import type { Component } from "../../lib/base/component.ts";
 import type { Logger } from "../../lib/base/logger.ts";
-import { inRounds } from "../../lib/base/rounds.ts";
+import { runPeriodically } from "../../lib/base/run-periodically.ts";
 import type { CertificatePair } from "./certificate-pair.ts";
 
 export interface GuardOptions {
-  readonly manager: { current(): CertificatePair | undefined; readonly serverAnswered: boolean };
+  readonly manager: { current(): CertificatePair | undefined; readonly serverRejectedUs: boolean };
   readonly clock: Clock;
   readonly logger: Logger;
   /** Called once. A kubelet ends itself here, with status 1. */
@@ -36,7 +36,7 @@ export class CertificateGuard implements Component {
     const { clock, logger } = this.#o;
     const onError = (error: unknown) =>
       logger.error("Failed to check client certificate expiry", { err: String(error) });
-    void inRounds(async () => this.#look(), { clock, everyMs: lookEveryMs, signal, onError }).finally(
+    void runPeriodically(async () => this.#look(), { clock, everyMs: lookEveryMs, signal, onError }).finally(
       this.#ended.resolve,
     );
   }
@@ -50,7 +50,7 @@ export class CertificateGuard implements Component {
     }
     this.#withoutMs += lookEveryMs;
     if (this.#withoutMs <= hopelessAfterMs || this.#logged) return;
-    if (manager.serverAnswered) {
+    if (manager.serverRejectedUs) {
       this.#logged = true;
       onCertificateUnavailable("No valid client certificate is found and the server is responsive");
       return;

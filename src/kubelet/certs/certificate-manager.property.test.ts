@@ -6,7 +6,7 @@ import { FakeClock } from "../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../lib/base/logger.ts";
 import { createMetrics } from "../../lib/base/metrics.ts";
 import type { CertificateManager } from "./certificate-manager.ts";
-import { FakeSigner, type Fate, MemoryStore } from "./fake-signer.ts";
+import { FakeSigner, MemoryStore, type SignerBehavior } from "./fake-signer.ts";
 import { clientCertificateManager } from "./managers.ts";
 
 const minute = 60_000;
@@ -36,7 +36,9 @@ function chosen(numbers: readonly number[]): () => number {
   return () => numbers[at++ % numbers.length]! / 1000;
 }
 const numbers = fc.array(fc.nat(999), { minLength: 1, maxLength: 20 });
-const failures = fc.constantFrom<Fate[]>("deny", "fail", "delete", "away", "wrong key", { refuse: 503 });
+const failures = fc.constantFrom<SignerBehavior[]>("deny", "fail", "delete", "away", "wrong key", {
+  refuse: 503,
+});
 
 test("while the API answers in time there is always a valid certificate, through failures and restarts", async () => {
   const steps = fc.array(fc.record({ minutes: fc.integer({ min: 1, max: 20 }), restart: fc.boolean() }), {
@@ -57,9 +59,9 @@ test("while the API answers in time there is always a valid certificate, through
       const clock = new FakeClock();
       const signer = new FakeSigner(clock);
       Object.assign(signer, { lifeMs, backdateMs, delayMs: Math.min(delayMs, lifeMs / 100) });
-      const queue: Fate[] = [];
+      const queue: SignerBehavior[] = [];
       let round = 0;
-      signer.fate = () => {
+      signer.behavior = () => {
         if (queue.length === 0) queue.push(...fates[round++ % fates.length]!, "sign");
         return queue.shift()!;
       };
@@ -107,7 +109,7 @@ test("after an outage of hours there is a certificate within 40 s, and the API i
       const signer = new FakeSigner(clock);
       let isUp = true;
       let tries = 0;
-      signer.fate = () => {
+      signer.behavior = () => {
         tries++;
         return isUp ? "sign" : "away";
       };
@@ -148,16 +150,16 @@ test("whatever the clock is set to, there is a valid certificate within a minute
     fc.asyncProperty(jumps, numbers, async (jumps, numbers) => {
       const clock = new FakeClock();
       const signer = new FakeSigner(clock);
-      let fate: Fate = "sign";
-      signer.fate = () => fate;
+      let behavior: SignerBehavior = "sign";
+      signer.behavior = () => behavior;
       const stop = new AbortController();
       const manager = node(clock, signer, new MemoryStore(), chosen(numbers));
       await manager.start(stop.signal);
       for (const { hours, minutes, failing } of jumps) {
-        fate = failing ? "away" : "sign";
+        behavior = failing ? "away" : "sign";
         await clock.advance(minutes * minute);
         clock.jump(hours * hour);
-        fate = "sign";
+        behavior = "sign";
         await clock.advance(minute);
         assert.ok(manager.current(), "there is no valid certificate");
       }
@@ -174,7 +176,7 @@ unmovedByLeaps(
   async (clock) => {
     const signer = new FakeSigner(clock);
     const seen: string[] = [];
-    signer.fate = () => {
+    signer.behavior = () => {
       seen.push(`${clock.elapsedMs} request`);
       return "away";
     };

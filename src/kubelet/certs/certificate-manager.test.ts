@@ -9,7 +9,7 @@ import { generateKey, makeRequest, parseRequest, privateKeyPem } from "../../lib
 import { CertificateGuard } from "./certificate-guard.ts";
 import { CertificateManager } from "./certificate-manager.ts";
 import { servingCertificateMetrics } from "./certificate-metrics.ts";
-import { FakeSigner, type Fate, issue, MemoryStore } from "./fake-signer.ts";
+import { FakeSigner, issue, MemoryStore, type SignerBehavior } from "./fake-signer.ts";
 import { clientCertificateManager } from "./managers.ts";
 import { servingTemplate } from "./templates.ts";
 
@@ -127,14 +127,14 @@ test("an initial certificate is stored, used for the request, and replaced immed
   assert.equal(store.updates, 2);
 });
 
-for (const fate of ["deny", "fail", "delete", "away", "wrong key", { refuse: 500 }] as Fate[]) {
-  const name = JSON.stringify(fate);
+for (const behavior of ["deny", "fail", "delete", "away", "wrong key", { refuse: 500 }] as SignerBehavior[]) {
+  const name = JSON.stringify(behavior);
   test(`after ${name} another certificate is requested, 2, 4, 8, 16, 32, 32 seconds later`, async () => {
     const tries: number[] = [];
     const from = clock.elapsedMs;
-    signer.fate = () => {
+    signer.behavior = () => {
       tries.push((clock.elapsedMs - from) / 1000);
-      return tries.length < 8 ? fate : "sign";
+      return tries.length < 8 ? behavior : "sign";
     };
     const all = metrics();
     const manager = client({ random: () => 0, metrics: all });
@@ -149,7 +149,7 @@ for (const fate of ["deny", "fail", "delete", "away", "wrong key", { refuse: 500
 
 test("a refused request is repeated at least every 10 s: a corrected rule counts soon", async () => {
   const tries: number[] = [];
-  signer.fate = () => {
+  signer.behavior = () => {
     tries.push(clock.elapsedMs);
     return { refuse: 403 };
   };
@@ -179,7 +179,7 @@ test("a certificate of before, loaded at the start, ends the wait of those who c
 });
 
 test("a request that is not approved is given up after 15 minutes, and another is sent", async () => {
-  signer.fate = () => (signer.requests.length === 0 ? "ignore" : "sign");
+  signer.behavior = () => (signer.requests.length === 0 ? "ignore" : "sign");
   const manager = client();
   await manager.start(stop.signal);
   await clock.advance(15 * 60_000 - 1);
@@ -190,7 +190,7 @@ test("a request that is not approved is given up after 15 minutes, and another i
 });
 
 test("a manager that is stopped while it waits ends at once", async () => {
-  signer.fate = () => "ignore";
+  signer.behavior = () => "ignore";
   const manager = client();
   await manager.start(stop.signal);
   await clock.advance(1000);
@@ -209,7 +209,7 @@ test("certificates that are due again at once are not requested in a loop", asyn
 });
 
 test("certificates without the requested names are not requested in a loop", async () => {
-  signer.fate = () => "wrong name";
+  signer.behavior = () => "wrong name";
   const manager = client({ random: () => 0 });
   await manager.start(stop.signal);
   await clock.advance(130_000);
@@ -229,14 +229,14 @@ test("of a certificate that was dated back, what is left counts", async () => {
 });
 
 test("without a certificate for five minutes a manager is not healthy, and it is again with one", async () => {
-  signer.fate = () => "away";
+  signer.behavior = () => "away";
   const manager = client();
   await manager.start(stop.signal);
   await clock.advance(299_000);
   assert.equal(manager.health().ok, true);
   await clock.advance(2000);
   assert.match(JSON.stringify(manager.health()), /there is no valid certificate: .*connection refused/);
-  signer.fate = () => "sign";
+  signer.behavior = () => "sign";
   const available = manager.whenAvailable(stop.signal);
   await clock.advance(36_000);
   assert.equal(await available, manager.current());
@@ -288,7 +288,7 @@ test("a serving certificate is requested when there is an address, and again whe
 
 test("a request for addresses that have changed meanwhile is given up", async () => {
   let addresses = [ip("10.0.0.1")];
-  signer.fate = () => (signer.requests.length === 0 ? "ignore" : "sign");
+  signer.behavior = () => (signer.requests.length === 0 ? "ignore" : "sign");
   const all = metrics();
   const manager = serving(() => addresses, all);
   await manager.start(stop.signal);
@@ -305,14 +305,14 @@ test("a request for addresses that have changed meanwhile is given up", async ()
   assert.deepEqual(await metricValues(all, "kubelet_server_expiration_renew_errors"), {});
 });
 
-for (const [what, fate, expected] of [
+for (const [what, behavior, expected] of [
   ["refuses us", { refuse: 401 }, 1],
   ["is away", "away", 0],
   ["is broken", { refuse: 500 }, 0],
   ["signs", "sign", 0],
 ] as const) {
   test(`${expected ? "hope ends" : "there is hope"} after five minutes without a certificate if the server ${what}`, async () => {
-    signer.fate = () => fate;
+    signer.behavior = () => behavior;
     const manager = client();
     const reasons: string[] = [];
     const onCertificateUnavailable = (reason: string) => reasons.push(reason);

@@ -25,7 +25,7 @@ import {
   rotationDeadline,
   sameTemplate,
 } from "./rotation-plan.ts";
-import { serverAnswered } from "./server-answered.ts";
+import { serverRejectedUs } from "./server-rejected.ts";
 
 export interface CertificateManagerOptions {
   /** "client-certificate", "serving-certificate". */
@@ -90,7 +90,7 @@ export class CertificateManager implements Component {
   }
 
   /** True if the API responded to the last request, whatever the response. */
-  get serverAnswered(): boolean {
+  get serverRejectedUs(): boolean {
     return this.#answered;
   }
 
@@ -216,7 +216,7 @@ export class CertificateManager implements Component {
       return;
     }
     const at = clock.monotonic();
-    const answered = serverAnswered(error);
+    const answered = serverRejectedUs(error);
     this.#answered = answered ?? this.#answered;
     const delayMs = retryDelayMs(this.#tries, random(), answered);
     this.#retryAt = plusMs(at, delayMs);

@@ -4,7 +4,7 @@ import type { Clock } from "../../lib/base/clock.ts";
 import { errnoOf, KubeletError, messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import { dateOf, type WallTime } from "../../lib/base/time.ts";
-import { syncFolder, writeDurably } from "../../lib/host/durable-file.ts";
+import { syncDir, writeDurably } from "../../lib/host/durable-file.ts";
 import { type CertificatePair, readPair } from "./certificate-pair.ts";
 
 /** Where a manager keeps its pair from one start to the next. */
@@ -72,7 +72,7 @@ export class CertificateStore implements PairStore {
     await rm(this.#updatedPath, { force: true });
     await symlink(path, this.#updatedPath);
     await rename(this.#updatedPath, this.currentPath);
-    await syncFolder(this.#o.dir);
+    await syncDir(this.#o.dir);
     return pair;
   }
 

@@ -18,7 +18,7 @@ import { type CertificatePair, readPair } from "./certificate-pair.ts";
 import type { PairStore } from "./certificate-store.ts";
 
 /** What becomes of a request. `away`: no response; `refuse`: an HTTP status. */
-export type Fate =
+export type SignerBehavior =
   | "sign"
   | "deny"
   | "fail"
@@ -69,7 +69,7 @@ export class FakeSigner implements CertificateApi {
   readonly #states = new Map<string, SigningRequestState>();
   readonly #followers = new Set<{ name: string; notify: (state: SigningRequestState | undefined) => void }>();
   readonly #clock: Clock;
-  fate: () => Fate = () => "sign";
+  behavior: () => SignerBehavior = () => "sign";
   lifeMs = 3_600_000;
   backdateMs = 0;
   /** From a request to its certificate. */
@@ -80,13 +80,13 @@ export class FakeSigner implements CertificateApi {
   }
 
   async create(request: SigningRequest): Promise<SigningRequestState> {
-    const fate = this.fate();
-    if (fate === "away") throw new TransportError("connection refused");
-    if (typeof fate === "object") {
+    const behavior = this.behavior();
+    if (behavior === "away") throw new TransportError("connection refused");
+    if (typeof behavior === "object") {
       throw new KubeApiError({
-        status: fate.refuse,
+        status: behavior.refuse,
         reason: "Refused",
-        message: `refused with ${fate.refuse}`,
+        message: `refused with ${behavior.refuse}`,
       });
     }
     const name = request.name ?? `csr-${this.requests.length}`;
@@ -97,7 +97,7 @@ export class FakeSigner implements CertificateApi {
     const uid = `uid-${this.requests.length}`;
     const state = { name, uid, ...request, conditions: [], certificate: "" };
     this.#states.set(name, state);
-    this.#clock.after(this.delayMs, () => this.#decide(state, request, fate));
+    this.#clock.after(this.delayMs, () => this.#decide(state, request, behavior));
     return state;
   }
 
@@ -130,19 +130,19 @@ export class FakeSigner implements CertificateApi {
     for (const follower of this.#followers) if (follower.name === name) follower.notify(state);
   }
 
-  #decide(state: SigningRequestState, request: SigningRequest, fate: Fate): void {
+  #decide(state: SigningRequestState, request: SigningRequest, behavior: SignerBehavior): void {
     const condition = (type: string): { conditions: RequestCondition[] } => ({
       conditions: [{ type, reason: "Test", message: "as configured" }],
     });
-    if (fate === "ignore") return;
-    if (fate === "delete") return this.set(state.name, undefined);
-    if (fate === "deny") return this.set(state.name, { ...state, ...condition("Denied") });
-    if (fate === "fail") return this.set(state.name, { ...state, ...condition("Failed") });
+    if (behavior === "ignore") return;
+    if (behavior === "delete") return this.set(state.name, undefined);
+    if (behavior === "deny") return this.set(state.name, { ...state, ...condition("Denied") });
+    if (behavior === "fail") return this.set(state.name, { ...state, ...condition("Failed") });
     const now = epochMs(this.#clock.wall());
     const life = { from: now - this.backdateMs, until: now + this.lifeMs };
     const other = {
-      ...(fate === "wrong key" && { publicKey: generateKey().publicKey }),
-      ...(fate === "wrong name" && { subject: { commonName: "x", organizations: [] } }),
+      ...(behavior === "wrong key" && { publicKey: generateKey().publicKey }),
+      ...(behavior === "wrong name" && { subject: { commonName: "x", organizations: [] } }),
     };
     const certificate = issue(this.authority, request.request, request.usages, life, other);
     this.set(state.name, { ...state, ...condition("Approved") });

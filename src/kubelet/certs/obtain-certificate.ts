@@ -3,7 +3,7 @@ import { type Clock, sleep } from "../../lib/base/clock.ts";
 import { httpStatusOf, isAbort, KubeletError, messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import type { CertificateApi, SigningRequest, SigningRequestState } from "./certificate-api.ts";
-import { incompatibility, verdictOn } from "./verdict.ts";
+import { csrResult, incompatibility } from "./csr-result.ts";
 
 export interface ObtainOptions {
   readonly clock: Clock;
@@ -65,9 +65,9 @@ async function waitForCertificate(
   const following = api.follow(
     sent.name,
     (state) => {
-      const verdict = verdictOn(state, sent);
-      if (verdict.kind === "issued") known.resolve(verdict.certificate);
-      if (verdict.kind === "refused") known.reject(verdict.error);
+      const result = csrResult(state, sent);
+      if (result.kind === "issued") known.resolve(result.certificate);
+      if (result.kind === "refused") known.reject(result.error);
     },
     ending,
   );

@@ -2,9 +2,9 @@ import { readFile } from "node:fs/promises";
 import type { Clock } from "../../lib/base/clock.ts";
 import type { Component } from "../../lib/base/component.ts";
 import { KubeletError, messageOf } from "../../lib/base/errors.ts";
+import { FileBackedValue, fileVersion } from "../../lib/base/file-backed-value.ts";
 import type { Logger } from "../../lib/base/logger.ts";
-import { fileVersion, MadeOfFiles } from "../../lib/base/made-of-files.ts";
-import { inRounds } from "../../lib/base/rounds.ts";
+import { runPeriodically } from "../../lib/base/run-periodically.ts";
 import { Listeners } from "./listeners.ts";
 
 export interface WatchedFilesOptions<T> {
@@ -31,7 +31,7 @@ export class WatchedFiles<T> implements Component {
   readonly #o: WatchedFilesOptions<T>;
   readonly #ended = Promise.withResolvers<void>();
   readonly #listeners = new Listeners<T>();
-  readonly #made: MadeOfFiles<T>;
+  readonly #value: FileBackedValue<T>;
   #complaint = "";
 
   constructor(options: WatchedFilesOptions<T>) {
@@ -39,12 +39,12 @@ export class WatchedFiles<T> implements Component {
     this.name = options.name;
     this.done = this.#ended.promise;
     const part = (file: string) => ({ version: () => fileVersion(file), read: () => readFile(file, "utf8") });
-    this.#made = new MadeOfFiles(options.files.map(part), options.make);
+    this.#value = new FileBackedValue(options.files.map(part), options.make);
   }
 
   /** Undefined only before the start. */
   current(): T | undefined {
-    return this.#made.value;
+    return this.#value.value;
   }
 
   onChange(listener: (value: T) => void): () => void {
@@ -69,16 +69,16 @@ export class WatchedFiles<T> implements Component {
       signal,
       onError: (error: unknown) => this.#complain(error),
     };
-    void inRounds(() => this.#look(), options).finally(this.#ended.resolve);
+    void runPeriodically(() => this.#look(), options).finally(this.#ended.resolve);
   }
 
   async #look(): Promise<void> {
     const { files, logger, name } = this.#o;
-    const look = await this.#made.look();
+    const look = await this.#value.reload();
     this.#complaint = "";
-    if (look !== "changed" || this.#made.value === undefined) return;
+    if (look !== "changed" || this.#value.value === undefined) return;
     logger.info("Reloaded certificate files", { name, files });
-    this.#listeners.notify(this.#made.value);
+    this.#listeners.notify(this.#value.value);
   }
 
   #complain(error: unknown): void {

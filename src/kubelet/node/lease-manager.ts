@@ -6,7 +6,7 @@ import type { Logger } from "../../lib/base/logger.ts";
 import { type LeaseSettings, newLease, renewedLease } from "./lease.ts";
 import { httpStatusOf, type LeaseApi } from "./node-api.ts";
 import type { Lease } from "./node-types.ts";
-import { attempts, jittered, untilDone } from "./retry.ts";
+import { attempts, jittered, retryUntilDone } from "./retry.ts";
 
 export interface LeaseOptions extends LeaseSettings {
   api: LeaseApi;
@@ -119,7 +119,7 @@ export class LeaseManager implements Component {
         err: messageOf(error),
         retryMs,
       });
-    return untilDone(work, { clock, signal, onError });
+    return retryUntilDone(work, { clock, signal, onError });
   }
 
   async #uid(signal: AbortSignal): Promise<string | undefined> {

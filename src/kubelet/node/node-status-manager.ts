@@ -19,7 +19,7 @@ import {
 import type { NodeObject } from "./node-types.ts";
 import { reconcileNode } from "./reconcile.ts";
 import { ReportSchedule } from "./report-schedule.ts";
-import { attempts, jittered, longestRetryMs, untilDone } from "./retry.ts";
+import { attempts, jittered, longestRetryMs, retryUntilDone } from "./retry.ts";
 import type { StartupSteps } from "./startup-metrics.ts";
 
 export interface NodeStatusOptions {
@@ -174,7 +174,7 @@ export class NodeStatusManager implements Component {
             err: messageOf(error),
             retryMs,
           });
-        await untilDone(() => this.#register(signal), { clock, signal, onError });
+        await retryUntilDone(() => this.#register(signal), { clock, signal, onError });
         this.#registered = true;
         this.#firstRegistration.resolve();
       }

@@ -9,7 +9,7 @@ export const longestRetryMs = 4_000;
 const firstRetryMs = 100;
 
 /** Does the work until it succeeds, waiting longer and longer in between. Rejects only when the signal is aborted. */
-export async function untilDone<T>(
+export async function retryUntilDone<T>(
   work: () => Promise<T>,
   options: { clock: Clock; signal: AbortSignal; onError: (error: unknown, retryMs: number) => void },
 ): Promise<T> {

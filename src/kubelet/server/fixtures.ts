@@ -56,7 +56,7 @@ export function testPair(
 }
 
 /** Something that can be replaced, and what it is replaced with. */
-export function replaceable<T>(value: T) {
+export function reloadable<T>(value: T) {
   const listeners = new Set<(value: T) => void>();
   let now = value;
   return {
@@ -103,12 +103,12 @@ export interface TestServer {
 export async function startServer(o: {
   routes: readonly Route[];
   gate: Gate;
-  certificate?: ReturnType<typeof replaceable<TestPair>>;
-  clientCa?: ReturnType<typeof replaceable<string>>;
+  certificate?: ReturnType<typeof reloadable<TestPair>>;
+  clientCa?: ReturnType<typeof reloadable<string>>;
   limits?: Partial<Limits>;
   plain?: boolean;
 }): Promise<TestServer> {
-  const certificate = o.certificate ?? replaceable(testPair(testAuthority(), "node"));
+  const certificate = o.certificate ?? reloadable(testPair(testAuthority(), "node"));
   const ending = new AbortController();
   const server = new AgentServer({
     name: "test",

@@ -7,7 +7,7 @@ import { messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import { whenAborted } from "../../lib/base/when-aborted.ts";
 import { openGate } from "./auth/node-access.ts";
-import { type Explain, wantedOf } from "./explained.ts";
+import { type Explain, explainQueryOf } from "./explain-query.ts";
 import { Dispatcher } from "./https/dispatcher.ts";
 import { RouteTable } from "./https/route-table.ts";
 import { requestUrl } from "./request-url.ts";
@@ -116,7 +116,7 @@ export class LocalApi implements Component {
   }
 
   #explain(query: URLSearchParams, response: ServerResponse): void {
-    const answer = this.#o.explain(wantedOf(query));
+    const answer = this.#o.explain(explainQueryOf(query));
     const json = { "content-type": "application/json" };
     response.writeHead(answer === undefined ? 404 : 200, json).end(`${JSON.stringify(answer ?? {})}\n`);
   }

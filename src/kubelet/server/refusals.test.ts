@@ -10,7 +10,7 @@ import { fakeNodeRoutes, secret } from "./fake-node.ts";
 import {
   fakeReviews,
   rawTls,
-  replaceable,
+  reloadable,
   send,
   startServer,
   type TestPair,
@@ -54,8 +54,8 @@ before(async () => {
       clock: systemClock,
       logger: silentLogger,
     }),
-    certificate: replaceable(testPair(ca, "node")),
-    clientCa: replaceable(ca.certificate),
+    certificate: reloadable(testPair(ca, "node")),
+    clientCa: reloadable(ca.certificate),
     limits: { headersMs: 500, requestMs: 900 },
   });
 });

@@ -56,7 +56,7 @@ export interface ObservedPod {
 }
 
 /** A pod that the runtime has listed, and no more. */
-export interface UnclearPod extends PodId {
+export interface UninspectedPod extends PodId {
   sandboxes: readonly { annotations: Readonly<Record<string, string>> }[];
 }
 
@@ -64,27 +64,27 @@ export interface UnclearPod extends PodId {
 export class ObservedPods {
   #pods = new Map<PodUid, ObservedPod>();
   #looked = false;
-  #unclear = new Map<PodUid, UnclearPod>();
+  #uninspected = new Map<PodUid, UninspectedPod>();
 
   /** False if "nothing observed" means nothing: there was no look yet, or the pod was there and could not be inspected. */
   knows(uid: PodUid): boolean {
-    return this.#pods.has(uid) || (this.#looked && !this.#unclear.has(uid));
+    return this.#pods.has(uid) || (this.#looked && !this.#uninspected.has(uid));
   }
 
   /** All pods were looked for, and these are there. */
   looked(found: { has(uid: PodUid): boolean }): void {
     this.#looked = true;
-    for (const uid of this.#unclear.keys()) if (!found.has(uid)) this.#unclear.delete(uid);
+    for (const uid of this.#uninspected.keys()) if (!found.has(uid)) this.#uninspected.delete(uid);
   }
 
   /** The runtime has the pod, but its details could not be read. */
-  couldNotInspect(pod: UnclearPod): void {
-    this.#unclear.set(pod.uid, pod);
+  couldNotInspect(pod: UninspectedPod): void {
+    this.#uninspected.set(pod.uid, pod);
   }
 
   /** Pods that the runtime has and of which nothing else is known. */
-  unclear(): UnclearPod[] {
-    return [...this.#unclear.values()].filter((pod) => !this.#pods.has(pod.uid));
+  uninspected(): UninspectedPod[] {
+    return [...this.#uninspected.values()].filter((pod) => !this.#pods.has(pod.uid));
   }
 
   get(uid: PodUid): ObservedPod | undefined {
@@ -96,12 +96,12 @@ export class ObservedPods {
   }
 
   set(pod: ObservedPod): void {
-    this.#unclear.delete(pod.uid);
+    this.#uninspected.delete(pod.uid);
     this.#pods.set(pod.uid, pod);
   }
 
   delete(uid: PodUid): void {
-    this.#unclear.delete(uid);
+    this.#uninspected.delete(uid);
     this.#pods.delete(uid);
   }
 }

@@ -1,4 +1,4 @@
-import { fewAtOnce } from "../../lib/base/few-at-once.ts";
+import { mapWithLimit } from "../../lib/base/map-with-limit.ts";
 import type { WallTime } from "../../lib/base/time.ts";
 import type { CgroupUsage } from "../../lib/host/cgroups/usage.ts";
 import type { InterfaceCount } from "../../lib/host/network-usage.ts";
@@ -49,7 +49,7 @@ export async function cgroupRows(o: StatsOptions, host: StatsHost): Promise<Cgro
   const pods = podsByCgroup(o);
   await addTree(o, o.podsCgroup, pods, owners, 0);
   for (const [path, pod] of pods) await addPod(o, path, pod, owners);
-  const rows = await fewAtOnce([...owners], cgroupsAtOnce, ([path, owner]) => rowOf(o, host, path, owner));
+  const rows = await mapWithLimit([...owners], cgroupsAtOnce, ([path, owner]) => rowOf(o, host, path, owner));
   return rows.filter((row) => row !== undefined);
 }
 

@@ -5,7 +5,7 @@ import type { ContainerStats, FsStats, Psi, SwapStats } from "../../lib/model/st
 import type { ObservedContainer } from "../state/observed-pods.ts";
 import type { CgroupSampler } from "./cgroup-sampler.ts";
 import type { CpuRates } from "./cpu-rates.ts";
-import type { Room } from "./filesystems.ts";
+import type { FsSpace } from "./filesystems.ts";
 import { type CgroupStats, psiOf } from "./from-cgroup.ts";
 import { runtimeCpu, runtimeFs, runtimeIo, runtimeMemory, runtimeSwap } from "./from-runtime.ts";
 import type { FileUsage } from "./log-usage.ts";
@@ -65,12 +65,12 @@ export function present<T extends object>(values: T): Present<T> {
 /** What the container has written beside its image. */
 export function rootfsOf(
   runtimeStats: api.ContainerStats | undefined,
-  room: Room | undefined,
+  room: FsSpace | undefined,
 ): FsStats | undefined {
   const layer = runtimeFs(runtimeStats?.writableLayer);
   return layer && { ...layer, ...room };
 }
 
-export function logsOf(time: string, usage: FileUsage | undefined, room: Room): FsStats | undefined {
+export function logsOf(time: string, usage: FileUsage | undefined, room: FsSpace): FsStats | undefined {
   return usage && { time, ...room, usedBytes: usage.bytes, inodesUsed: usage.files };
 }

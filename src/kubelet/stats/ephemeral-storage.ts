@@ -1,6 +1,6 @@
 import type { Pod } from "../../lib/model/pod.ts";
 import type { ContainerStats, FsStats, VolumeStats } from "../../lib/model/stats-summary.ts";
-import type { Room } from "./filesystems.ts";
+import type { FsSpace } from "./filesystems.ts";
 import type { FileUsage } from "./log-usage.ts";
 
 /** True if what is in the volume is on the node's own disk and goes with the pod. */
@@ -11,7 +11,7 @@ export function isEphemeral(volume: NonNullable<Pod["spec"]["volumes"]>[number])
 
 export interface StorageParts {
   readonly time: string;
-  readonly room: Room;
+  readonly room: FsSpace;
   readonly containers: readonly ContainerStats[];
   /** Those that are ephemeral. */
   readonly volumes: readonly VolumeStats[];

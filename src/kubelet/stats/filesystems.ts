@@ -4,9 +4,9 @@ import type { FsStats } from "../../lib/model/stats-summary.ts";
 import { runtimeFs } from "./from-runtime.ts";
 
 /** The available space, whatever used the rest. */
-export type Room = Pick<FsStats, "availableBytes" | "capacityBytes" | "inodesFree" | "inodes">;
+export type FsSpace = Pick<FsStats, "availableBytes" | "capacityBytes" | "inodesFree" | "inodes">;
 
-export function roomOf(space: FilesystemSpace): Room {
+export function fsSpaceOf(space: FilesystemSpace): FsSpace {
   const { availableBytes, capacityBytes, inodesFree, inodes } = space;
   return { availableBytes, capacityBytes, inodesFree, inodes };
 }
@@ -34,5 +34,5 @@ async function withRoom(
   space: (mountpoint: string) => Promise<FilesystemSpace | undefined>,
 ): Promise<FsStats> {
   const found = mountpoint ? await space(mountpoint) : undefined;
-  return found ? { ...fs, ...roomOf(found) } : fs;
+  return found ? { ...fs, ...fsSpaceOf(found) } : fs;
 }

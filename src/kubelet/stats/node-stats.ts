@@ -12,7 +12,7 @@ import { rfc3339 } from "./times.ts";
 const imageFsWithinMs = 10_000;
 
 /** The statistics of the machine, and of those cgroups on it that are no pods'. */
-export class NodeStatsMaker {
+export class NodeStatsProvider {
   readonly #o: StatsOptions;
   readonly #host: StatsHost;
   readonly #sampler: CgroupSampler;

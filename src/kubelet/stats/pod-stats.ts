@@ -8,7 +8,7 @@ import type { CgroupSampler } from "./cgroup-sampler.ts";
 import { containerUsage, logsOf, present, rootfsOf } from "./container-stats.ts";
 import type { CpuRates } from "./cpu-rates.ts";
 import { ephemeralStorage, isEphemeral } from "./ephemeral-storage.ts";
-import { type Room, roomOf } from "./filesystems.ts";
+import { type FsSpace, fsSpaceOf } from "./filesystems.ts";
 import type { CgroupStats } from "./from-cgroup.ts";
 import { runtimeCpu, runtimeIo, runtimeMemory, runtimeNetwork } from "./from-runtime.ts";
 import { usageOfFile, usageOfFiles } from "./log-usage.ts";
@@ -31,7 +31,7 @@ export interface PodStatsParts {
 }
 
 /** The statistics of one pod at a time. */
-export class PodStatsMaker {
+export class PodStatsProvider {
   readonly #p: PodStatsParts;
 
   constructor(parts: PodStatsParts) {
@@ -72,7 +72,7 @@ export class PodStatsMaker {
   }
 
   /** All of it. */
-  async whole(pod: ObservedPod, counts: RuntimeCounts, nodeRoom: Room): Promise<PodStats | undefined> {
+  async whole(pod: ObservedPod, counts: RuntimeCounts, nodeSpace: FsSpace): Promise<PodStats | undefined> {
     const { o } = this.#p;
     const basic = await this.cpuAndMemory(pod, counts);
     if (!basic) return undefined;
@@ -84,10 +84,10 @@ export class PodStatsMaker {
         basic.containers.map(async (stats, index) => {
           const runtimeStats = counts.containers.get(running[index]!.id);
           const [room, logs] = await Promise.all([
-            this.#roomOf(runtimeStats),
+            this.#fsSpaceOf(runtimeStats),
             usageOfFiles(join(logDir, stats.name)),
           ]);
-          const files = { rootfs: rootfsOf(runtimeStats, room), logs: logsOf(time, logs, nodeRoom) };
+          const files = { rootfs: rootfsOf(runtimeStats, room), logs: logsOf(time, logs, nodeSpace) };
           const { swap, ...rest } = stats;
           return { ...rest, ...present(files), ...(swap && { swap }) };
         }),
@@ -105,7 +105,7 @@ export class PodStatsMaker {
       ...(network && { network }),
       ...(volumes.length > 0 && { volume: volumes }),
       "ephemeral-storage": ephemeralStorage({
-        ...{ time, room: nodeRoom, containers, volumes: ephemeral },
+        ...{ time, room: nodeSpace, containers, volumes: ephemeral },
         files: [podLogs, hosts],
       }),
       ...(processes !== undefined && { process_stats: { process_count: processes } }),
@@ -124,11 +124,11 @@ export class PodStatsMaker {
     return cpu && memory ? { cpu, memory, ...present({ io: runtimeIo(runtimeStats.io, o.psi) }) } : undefined;
   }
 
-  async #roomOf(runtimeStats: api.ContainerStats | undefined): Promise<Room | undefined> {
+  async #fsSpaceOf(runtimeStats: api.ContainerStats | undefined): Promise<FsSpace | undefined> {
     const mountpoint = runtimeStats?.writableLayer?.fsId?.mountpoint;
     if (!mountpoint) return undefined;
     const space = await this.#p.host.space(mountpoint).catch(() => undefined);
-    return space && roomOf(space);
+    return space && fsSpaceOf(space);
   }
 
   /** Any process of the pod is in its network; that of the sandbox was there first. */

@@ -1,6 +1,6 @@
 import { msSince, sleep } from "../../lib/base/clock.ts";
 import { isAbort, messageOf } from "../../lib/base/errors.ts";
-import { fewAtOnce } from "../../lib/base/few-at-once.ts";
+import { mapWithLimit } from "../../lib/base/map-with-limit.ts";
 import type { MonotonicTime } from "../../lib/base/time.ts";
 import { hasGrpcCode } from "../../lib/clients/cri/cri-error.ts";
 import { readBlockDevices } from "../../lib/host/block-devices.ts";
@@ -8,16 +8,16 @@ import { filesystemSpace } from "../../lib/host/disk-usage.ts";
 import { readNetworkUsage } from "../../lib/host/network-usage.ts";
 import { readTaskCounts } from "../../lib/host/process-limits.ts";
 import type { PodStats, Summary } from "../../lib/model/stats-summary.ts";
+import { CachedLoad } from "./cached-load.ts";
 import { type CgroupRow, cgroupRows } from "./cgroup-rows.ts";
 import { CgroupSampler } from "./cgroup-sampler.ts";
 import { CpuRates } from "./cpu-rates.ts";
 import { deviceOf } from "./disks.ts";
-import { roomOf } from "./filesystems.ts";
+import { fsSpaceOf } from "./filesystems.ts";
 import { layersOf } from "./layers.ts";
-import { NodeStatsMaker } from "./node-stats.ts";
+import { NodeStatsProvider } from "./node-stats.ts";
 import type { StatsHost, StatsOptions } from "./options.ts";
-import { PodStatsMaker, type RuntimeCounts } from "./pod-stats.ts";
-import { Remembered } from "./remembered.ts";
+import { PodStatsProvider, type RuntimeCounts } from "./pod-stats.ts";
 import { withoutIo } from "./without-io.ts";
 
 const realHost: StatsHost = {
@@ -38,14 +38,14 @@ export class Stats {
   readonly #o: StatsOptions;
   readonly #host: StatsHost;
   readonly #rates = new CpuRates();
-  readonly #node: NodeStatsMaker;
-  readonly #pods: PodStatsMaker;
-  readonly #summary: Remembered<Summary>;
-  readonly #cpuAndMemory: Remembered<Summary>;
-  readonly #totals: Remembered<Summary>;
-  readonly #storage: Remembered<Summary>;
-  readonly #containers: Remembered<readonly CgroupRow[]>;
-  readonly #counts: Remembered<RuntimeCounts>;
+  readonly #node: NodeStatsProvider;
+  readonly #pods: PodStatsProvider;
+  readonly #summary: CachedLoad<Summary>;
+  readonly #cpuAndMemory: CachedLoad<Summary>;
+  readonly #totals: CachedLoad<Summary>;
+  readonly #storage: CachedLoad<Summary>;
+  readonly #containers: CachedLoad<readonly CgroupRow[]>;
+  readonly #counts: CachedLoad<RuntimeCounts>;
   #sampledAt: MonotonicTime | undefined;
   /** Calls that this runtime does not implement; tried again with another runtime, which means another agent. */
   readonly #unknown = new Set<string>();
@@ -56,9 +56,9 @@ export class Stats {
     this.#host = host;
     const rates = this.#rates;
     const sampler = new CgroupSampler({ clock, cgroups, rates, psi });
-    this.#node = new NodeStatsMaker(options, host, sampler);
-    this.#pods = new PodStatsMaker({ o: options, host, sampler, rates });
-    const remembered = <T>(load: () => Promise<T>) => new Remembered(clock, maxAgeMs, load);
+    this.#node = new NodeStatsProvider(options, host, sampler);
+    this.#pods = new PodStatsProvider({ o: options, host, sampler, rates });
+    const remembered = <T>(load: () => Promise<T>) => new CachedLoad(clock, maxAgeMs, load);
     this.#summary = remembered(async () => {
       await this.#haveSamples();
       return this.#makeSummary();
@@ -109,10 +109,10 @@ export class Stats {
 
   async #makeSummary(): Promise<Summary> {
     const [counts, nodeFs] = await Promise.all([this.#counts.get(), this.#host.space(this.#o.rootDir)]);
-    const room = roomOf(nodeFs);
+    const room = fsSpaceOf(nodeFs);
     const [node, pods] = await Promise.all([
       this.#node.whole(nodeFs),
-      fewAtOnce([...this.#o.observed.all()], podsAtOnce, (pod) => this.#pods.whole(pod, counts, room)),
+      mapWithLimit([...this.#o.observed.all()], podsAtOnce, (pod) => this.#pods.whole(pod, counts, room)),
     ]);
     return this.#done(node, pods);
   }
@@ -121,7 +121,7 @@ export class Stats {
     const counts = await this.#counts.get();
     const [node, pods] = await Promise.all([
       this.#node.cpuAndMemory(),
-      fewAtOnce([...this.#o.observed.all()], podsAtOnce, (pod) => this.#pods.cpuAndMemory(pod, counts)),
+      mapWithLimit([...this.#o.observed.all()], podsAtOnce, (pod) => this.#pods.cpuAndMemory(pod, counts)),
     ]);
     return withoutIo(this.#done(node, pods));
   }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isAbort } from "./errors.ts";
 import { FakeClock, monotonicTime, settle } from "./fake-clock.ts";
-import { ConcurrencyGate, type GateOptions, type Turn } from "./gate.ts";
+import { ConcurrencyGate, type GateOptions, type SlotRequest } from "./gate.ts";
 
 /** Work that lasts until it is released. */
 function setUp(width: number, options: GateOptions = {}) {
@@ -10,7 +10,7 @@ function setUp(width: number, options: GateOptions = {}) {
   const running: string[] = [];
   const order: string[] = [];
   const ends = new Map<string, PromiseWithResolvers<void>>();
-  const run = (name: string, turn: Turn = {}) =>
+  const run = (name: string, turn: SlotRequest = {}) =>
     gate.run(async () => {
       order.push(name);
       running.push(name);
@@ -141,7 +141,7 @@ test("work that hangs gives its place to the next, and leaves only once", async 
 
 const kinds = ["restart", "container", "sandbox"] as const;
 
-const orders: [rule: string, turns: [name: string, turn: Turn][], expected: string[]][] = [
+const orders: [rule: string, turns: [name: string, turn: SlotRequest][], expected: string[]][] = [
   [
     "of equal priority the kinds go in their order, so that what is begun is finished first",
     [

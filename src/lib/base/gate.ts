@@ -16,7 +16,7 @@ export interface GateOptions<Kind extends string = string> {
   onChange?: (counts: { waiting: number; running: number }) => void;
 }
 
-export interface Turn<Kind extends string = string> {
+export interface SlotRequest<Kind extends string = string> {
   /** Higher goes first. */
   priority?: number;
   kind?: Kind;
@@ -66,7 +66,7 @@ export class ConcurrencyGate<Kind extends string = string> {
   }
 
   /** Runs the work when there is room for it. */
-  async run<T>(work: () => Promise<T>, turn: Turn<Kind> = {}): Promise<T> {
+  async run<T>(work: () => Promise<T>, turn: SlotRequest<Kind> = {}): Promise<T> {
     const { clock, longestMs } = this.#o;
     const requestedAt = clock?.monotonic();
     let place: Place | undefined = await this.#enter(turn, turn.since ?? requestedAt);
@@ -84,7 +84,10 @@ export class ConcurrencyGate<Kind extends string = string> {
     }
   }
 
-  #enter({ priority = 0, kind, signal }: Turn<Kind>, since: MonotonicTime | undefined): Promise<Place> {
+  #enter(
+    { priority = 0, kind, signal }: SlotRequest<Kind>,
+    since: MonotonicTime | undefined,
+  ): Promise<Place> {
     if (signal?.aborted) return Promise.reject(abortError(signal.reason));
     const free = this.#freePlace(kind);
     if (free) {

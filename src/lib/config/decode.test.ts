@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decodeConfiguration } from "./decode.ts";
 import { apiVersion, kind, kubeletFields } from "./kubelet-configuration.ts";
-import { type Path, type Problem, showPath, showProblem } from "./problems.ts";
+import { formatConfigProblem, formatPath, type Path, type Problem } from "./problems.ts";
 import type { Fields, Kind } from "./schema.ts";
 
 const header = { apiVersion, kind };
@@ -57,14 +57,14 @@ const withHeader = (value: unknown) => ({ ...header, ...(value as object) });
 
 for (const [path, type] of everyField(kubeletFields)) {
   const { good, decoded, bad } = samples(type);
-  test(`${showPath(path)} takes a ${type.kind} and nothing else`, () => {
+  test(`${formatPath(path)} takes a ${type.kind} and nothing else`, () => {
     const right = decodeConfiguration(withHeader(at(path, good)));
     assert.deepEqual(right.problems, []);
     assert.deepEqual(right.config, at(path, decoded));
     const wrong = decodeConfiguration(withHeader(at(path, bad)));
     assert.deepEqual(
-      wrong.problems.map((problem) => showPath(problem.path)),
-      [showPath(path)],
+      wrong.problems.map((problem) => formatPath(problem.path)),
+      [formatPath(path)],
     );
     assert.deepEqual(decodeConfiguration(withHeader(at(path, null))).problems, []);
   });
@@ -108,7 +108,7 @@ const refused: [raw: unknown, ...shown: string[]][] = [
 ];
 for (const [raw, ...shown] of refused) {
   test(`refused: ${shown.join("; ")}`, () => {
-    const lines = decodeConfiguration(raw).problems.map((problem: Problem) => showProblem(problem));
+    const lines = decodeConfiguration(raw).problems.map((problem: Problem) => formatConfigProblem(problem));
     assert.deepEqual(lines, shown);
   });
 }

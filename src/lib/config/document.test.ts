@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { parseDocument } from "./document.ts";
-import { showProblem } from "./problems.ts";
+import { formatConfigProblem } from "./problems.ts";
 
 test("YAML and JSON give the same data", () => {
   const yaml = parseDocument("a: 1\nb:\n  - x\n  - {c: true}\n", "f");
@@ -51,7 +51,7 @@ for (const [name, text, shown] of bad) {
   test(`${name} is a problem with its line`, () => {
     const [problem] = parseDocument(text, "/f").problems;
     assert.ok(problem);
-    assert.match(showProblem(problem), shown);
+    assert.match(formatConfigProblem(problem), shown);
   });
 }
 

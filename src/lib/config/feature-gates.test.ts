@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gateNeeds, gateTable } from "./feature-gate-table.ts";
 import { FeatureGates, type FeatureName, settableGates } from "./feature-gates.ts";
-import { showProblem } from "./problems.ts";
+import { formatConfigProblem } from "./problems.ts";
 
 const enabled: [settings: Record<string, boolean>, name: FeatureName, want: boolean][] = [
   [{}, "NodeSwap", true],
@@ -41,7 +41,7 @@ const refused: [settings: Record<string, boolean>, ...shown: string[]][] = [
 ];
 for (const [settings, ...shown] of refused) {
   test(`gates ${JSON.stringify(settings)} have ${shown.length} problems`, () => {
-    const lines = new FeatureGates(settings).problems().map((problem) => showProblem(problem));
+    const lines = new FeatureGates(settings).problems().map((problem) => formatConfigProblem(problem));
     assert.deepEqual(lines, shown);
   });
 }

@@ -11,7 +11,7 @@ export interface Problem {
   readonly origin?: string | undefined;
 }
 
-export function showPath(path: Path): string {
+export function formatPath(path: Path): string {
   let text = "";
   for (const step of path) {
     if (typeof step === "number") text += `[${step}]`;
@@ -51,12 +51,15 @@ function keyOf(path: Path): string {
   return path.map((step) => `${step}\0`).join("");
 }
 
-export function showProblem(problem: Problem, origins?: Origins): string {
+export function formatConfigProblem(problem: Problem, origins?: Origins): string {
   const origin = problem.origin ?? origins?.find(problem.path);
-  return [origin, showPath(problem.path), problem.message].filter((part) => part).join(": ");
+  return [origin, formatPath(problem.path), problem.message].filter((part) => part).join(": ");
 }
 
 /** One error for all problems, a line each. */
 export function configError(problems: readonly Problem[], origins?: Origins): KubeletError {
-  return new KubeletError("Config", problems.map((problem) => showProblem(problem, origins)).join("\n"));
+  return new KubeletError(
+    "Config",
+    problems.map((problem) => formatConfigProblem(problem, origins)).join("\n"),
+  );
 }

@@ -5,7 +5,7 @@ import {
   addressRequest,
   bridgeRequest,
   encodeRequest,
-  errnoOfAnswer,
+  errnoOfResponse,
   type NetlinkRequest,
   removalRequest,
 } from "./netlink.ts";
@@ -79,7 +79,7 @@ async function openNetlink() {
       const answer = Buffer.alloc(8192);
       // The kernel has done it and has answered before send returns.
       const length = checked(Number(receive(fd, answer, answer.length, dontWait)), what);
-      const errno = errnoOfAnswer(answer.subarray(0, length));
+      const errno = errnoOfResponse(answer.subarray(0, length));
       if (errno === undefined)
         throw new KubeletError("Netlink", `${what}: an answer that is no acknowledgement`);
       if (errno !== 0) throw systemError(errno, what);

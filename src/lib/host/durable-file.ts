@@ -1,6 +1,6 @@
 import { open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { makeFolders } from "./make-folders.ts";
+import { makeDirs } from "./make-dirs.ts";
 
 /** Puts a file in place at once or not at all, whenever the process or the machine ends; its folder is made if need be. */
 export async function writeDurably(
@@ -9,7 +9,7 @@ export async function writeDurably(
   mode: number,
   draft?: string,
 ): Promise<void> {
-  await makeFolders(dirname(path), 0o755);
+  await makeDirs(dirname(path), 0o755);
   await replaceDurably(path, content, mode, draft);
 }
 
@@ -30,11 +30,11 @@ export async function replaceDurably(
     await file.close();
   }
   await rename(draft, path);
-  await syncFolder(dirname(path));
+  await syncDir(dirname(path));
 }
 
 /** Makes sure that what was renamed in a folder stays so. */
-export async function syncFolder(path: string): Promise<void> {
+export async function syncDir(path: string): Promise<void> {
   const folder = await open(path, "r");
   try {
     await folder.sync();

@@ -35,7 +35,7 @@ export async function shortened(folder: RawPath): Promise<{ path: RawPath; handl
 }
 
 /** The names in a folder; none if there is no such folder. */
-export async function listFolder(folder: string): Promise<string[]> {
+export async function listDir(folder: string): Promise<string[]> {
   return readdir(folder).catch((error) => {
     if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return [];
     throw error;

@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { rememberedPort } from "./free-port.ts";
+import { persistentPort } from "./free-port.ts";
 
 const host = "127.0.0.1";
 
@@ -28,8 +28,8 @@ async function anyPort(): Promise<number> {
 /** Another process that requests it, reports what it got, and lives on until the test ends. */
 async function request(t: TestContext, file: string, usual: number): Promise<number> {
   const module = import.meta.resolve("./free-port.ts");
-  const code = `const { rememberedPort } = await import(${JSON.stringify(module)});
-    console.log(await rememberedPort(...${JSON.stringify([file, host, usual])})); process.stdin.resume();`;
+  const code = `const { persistentPort } = await import(${JSON.stringify(module)});
+    console.log(await persistentPort(...${JSON.stringify([file, host, usual])})); process.stdin.resume();`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", code], {
     stdio: ["pipe", "pipe", "inherit"],
   });
@@ -44,14 +44,14 @@ test("the port of the last time, or the usual one, or any that is free", async (
   t.after(() => taken.close());
   const busy = (taken.address() as { port: number }).port;
   const file = join(ownFolder(t), "port");
-  const first = await rememberedPort(file, host, busy);
+  const first = await persistentPort(file, host, busy);
   assert.notEqual(first, busy);
   assert.equal(readFileSync(file, "utf8"), `${first}\n`);
-  assert.equal(await rememberedPort(file, host, busy), first);
+  assert.equal(await persistentPort(file, host, busy), first);
   writeFileSync(file, "what?");
-  assert.notEqual(await rememberedPort(file, host, busy), busy);
+  assert.notEqual(await persistentPort(file, host, busy), busy);
   const usual = await anyPort();
-  assert.equal(await rememberedPort(join(ownFolder(t), "port"), host, usual), usual);
+  assert.equal(await persistentPort(join(ownFolder(t), "port"), host, usual), usual);
 });
 
 test("of several processes that request it at once, and do not listen yet, one gets it", async (t) => {

@@ -5,7 +5,7 @@ import { createServer, type Server } from "node:net";
  * The port of the last time if it is free, or the usual one, or any; it is noted in the file. No other process gets the
  * same one, though nothing listens there yet.
  */
-export async function rememberedPort(file: string, host: string, usual: number): Promise<number> {
+export async function persistentPort(file: string, host: string, usual: number): Promise<number> {
   const candidates = [notedIn(file), usual, 0].filter((port) => port !== undefined);
   for (const candidate of candidates) {
     const port = await freePort(candidate, host);

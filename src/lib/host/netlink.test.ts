@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addressRequest, bridgeRequest, encodeRequest, errnoOfAnswer, removalRequest } from "./netlink.ts";
+import { addressRequest, bridgeRequest, encodeRequest, errnoOfResponse, removalRequest } from "./netlink.ts";
 
 const hex = (text: string) => text.replace(/\s/g, "");
 
@@ -49,8 +49,8 @@ test("the kernel's answer is an errno, or 0 for done; anything else is no answer
     bytes.writeInt32LE(code, 16);
     return bytes;
   };
-  assert.equal(errnoOfAnswer(answer(2, -17)), 17);
-  assert.equal(errnoOfAnswer(answer(2, 0)), 0);
-  assert.equal(errnoOfAnswer(answer(16, -17)), undefined);
-  assert.equal(errnoOfAnswer(Buffer.alloc(3)), undefined);
+  assert.equal(errnoOfResponse(answer(2, -17)), 17);
+  assert.equal(errnoOfResponse(answer(2, 0)), 0);
+  assert.equal(errnoOfResponse(answer(16, -17)), undefined);
+  assert.equal(errnoOfResponse(Buffer.alloc(3)), undefined);
 });

@@ -71,7 +71,7 @@ export function encodeRequest(request: NetlinkRequest, sequence: number): Buffer
 }
 
 /** The errno in the kernel's response, 0 on success; undefined if this is no such response. */
-export function errnoOfAnswer(answer: Buffer): number | undefined {
+export function errnoOfResponse(answer: Buffer): number | undefined {
   if (answer.length < 20 || answer.readUInt16LE(4) !== errorType) return undefined;
   return Math.abs(answer.readInt32LE(16));
 }

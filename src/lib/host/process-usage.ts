@@ -1,6 +1,6 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
-import { fewAtOnce } from "../base/few-at-once.ts";
+import { mapWithLimit } from "../base/map-with-limit.ts";
 import { plusMs, type WallTime } from "../base/time.ts";
 
 /** A process may have more files open than others should wait for. */
@@ -70,7 +70,9 @@ export async function readOpenFiles(pids: readonly number[]): Promise<{ files: n
   for (const pid of pids) {
     const dir = `/proc/${pid}/fd`;
     const names = await readdir(dir).catch(() => []);
-    const targets = await fewAtOnce(names, readAtOnce, (name) => readlink(join(dir, name)).catch(() => ""));
+    const targets = await mapWithLimit(names, readAtOnce, (name) =>
+      readlink(join(dir, name)).catch(() => ""),
+    );
     total.files += names.length;
     total.sockets += targets.filter((target) => target.startsWith("socket:")).length;
   }

@@ -95,10 +95,10 @@ function unlessGone(error: unknown): undefined {
 /** Removes folders that are empty or hold nothing but empty folders; any file in them is an error. */
 export async function removeEmptyTree(dir: string): Promise<void> {
   await refuseMounts(dir);
-  await removeFolders(dir);
+  await removeDirs(dir);
 }
 
-async function removeFolders(dir: string): Promise<void> {
+async function removeDirs(dir: string): Promise<void> {
   const entries = await readdir(dir, { withFileTypes: true }).catch((error) => {
     if (errnoOf(error) === "ENOENT") return [];
     throw error;
@@ -106,7 +106,7 @@ async function removeFolders(dir: string): Promise<void> {
   for (const entry of entries) {
     const path = join(dir, entry.name);
     if (!entry.isDirectory()) throw new KubeletError("ENOTEMPTY", `remove ${dir}: ${path} is not a folder`);
-    await removeFolders(path);
+    await removeDirs(path);
   }
   await removeEntry(dir);
 }

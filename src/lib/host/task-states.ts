@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fewAtOnce } from "../base/few-at-once.ts";
+import { mapWithLimit } from "../base/map-with-limit.ts";
 
 /** How many tasks (threads) are in which state. */
 export interface TaskStates {
@@ -30,7 +30,7 @@ export async function readTaskStates(pids: readonly number[], proc = "/proc"): P
   for (const pid of pids) {
     const dir = join(proc, String(pid), "task");
     const tasks = await readdir(dir).catch(() => []);
-    const stats = await fewAtOnce(tasks, readAtOnce, (task) =>
+    const stats = await mapWithLimit(tasks, readAtOnce, (task) =>
       readFile(join(dir, task, "stat"), "utf8").catch(() => ""),
     );
     for (const stat of stats) {

@@ -4,7 +4,7 @@ import { fakeContainer, fakePod } from "./fake-pod.ts";
 import {
   containerAnnotations,
   containerLabels,
-  readContainerNotes,
+  readContainerInfo,
   sandboxAnnotations,
   sandboxLabels,
 } from "./labels.ts";
@@ -64,7 +64,7 @@ describe("container annotations", () => {
     );
   });
   it("are read back", () => {
-    const notes = readContainerNotes(annotations);
+    const notes = readContainerInfo(annotations);
     assert.equal(notes.restartCount, 3);
     assert.equal(notes.terminationGracePeriodSeconds, 30);
     assert.equal(notes.deletionGracePeriodSeconds, undefined);
@@ -73,7 +73,7 @@ describe("container annotations", () => {
     assert.equal(notes.ports[0]?.containerPort, 80);
   });
   it("that are damaged count as absent", () => {
-    const notes = readContainerNotes({
+    const notes = readContainerInfo({
       "io.kubernetes.container.restartCount": "many",
       "io.kubernetes.container.preStopHandler": "{",
     });
@@ -84,7 +84,7 @@ describe("container annotations", () => {
   });
   it("remember a grace period that a deletion came with", () => {
     const deleted = fakePod({ metadata: { deletionGracePeriodSeconds: 5 } });
-    const notes = readContainerNotes(containerAnnotations(deleted, container, 0));
+    const notes = readContainerInfo(containerAnnotations(deleted, container, 0));
     assert.equal(notes.deletionGracePeriodSeconds, 5);
   });
 });

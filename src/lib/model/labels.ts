@@ -89,7 +89,7 @@ function orderedPort({ name, hostPort, containerPort, protocol, hostIP }: Port):
   return { name, hostPort, containerPort, protocol, hostIP };
 }
 
-export interface ContainerNotes {
+export interface ContainerInfo {
   /** Hexadecimal, as containerHash gives it. */
   readonly hash: string | undefined;
   readonly restartCount: number;
@@ -102,9 +102,7 @@ export interface ContainerNotes {
 }
 
 /** What a container's annotations remember of a pod spec that may be gone by now. Damaged ones count as absent. */
-export function readContainerNotes(
-  annotations: Readonly<Record<string, string | undefined>>,
-): ContainerNotes {
+export function readContainerInfo(annotations: Readonly<Record<string, string | undefined>>): ContainerInfo {
   return {
     hash: annotations[annotationContainerHash] || undefined,
     restartCount: integer(annotations[annotationRestartCount]) ?? 0,

@@ -4,7 +4,7 @@ import { aContainer, aPod } from "../../../test/builders/pods.ts";
 import type { Container, Pod } from "./pod.ts";
 import {
   type ContainerRole,
-  judgedExitCode,
+  effectiveExitCode,
   type RestartDecision,
   type RestartGates,
   restartDecision,
@@ -125,9 +125,9 @@ for (const [name, role, restartPolicy, own, expected] of killed)
     assert.equal(restartsWhenKilled(aPod({ restartPolicy }), aContainer("a", own), role), expected));
 
 test("out of memory is no success of an init container", () => {
-  assert.equal(judgedExitCode("init", { exitCode: 0, reason: "OOMKilled" }), 137);
-  assert.equal(judgedExitCode("init", { exitCode: 0, reason: "Completed" }), 0);
-  assert.equal(judgedExitCode("regular", { exitCode: 0, reason: "OOMKilled" }), 0);
+  assert.equal(effectiveExitCode("init", { exitCode: 0, reason: "OOMKilled" }), 137);
+  assert.equal(effectiveExitCode("init", { exitCode: 0, reason: "Completed" }), 0);
+  assert.equal(effectiveExitCode("regular", { exitCode: 0, reason: "OOMKilled" }), 0);
 });
 
 test("all is restarted while the one that triggered it is the last of its name", () => {

@@ -16,7 +16,7 @@ export interface RestartGates {
 export const defaultRestartGates: RestartGates = { containerRules: true, restartAll: true };
 
 /** How a container ended. */
-export interface Ending {
+export interface Termination {
   exitCode: number;
   reason?: string;
 }
@@ -54,7 +54,7 @@ export function restartsWhenKilled(
 }
 
 /** The exit code to judge by. Out of memory is a failure, even of an init container that ended as if all was well. */
-export function judgedExitCode(role: ContainerRole, { exitCode, reason }: Ending): number {
+export function effectiveExitCode(role: ContainerRole, { exitCode, reason }: Termination): number {
   return role === "init" && exitCode === 0 && reason === "OOMKilled" ? 137 : exitCode;
 }
 
@@ -63,22 +63,22 @@ export function isSidecar(container: { restartPolicy?: string }): boolean {
 }
 
 /** The last container of a name, as the runtime has it. */
-export type LastOf = (name: string) => (Ending & { state: string }) | undefined;
+export type LastTermination = (name: string) => (Termination & { state: string }) | undefined;
 
 /**
  * True while all containers of the pod are being restarted: one terminated in a way that triggers it. It is removed
  * last, so that this stays true until the rest is gone.
  */
-export function restartsAll(pod: Pod, lastOf: LastOf, gates?: RestartGates): boolean {
+export function restartsAll(pod: Pod, lastOf: LastTermination, gates?: RestartGates): boolean {
   return restartAllTriggers(pod, lastOf, gates).length > 0;
 }
 
 /** The names of the containers that ended in a way that restarts all. */
-export function restartAllTriggers(pod: Pod, lastOf: LastOf, gates?: RestartGates): string[] {
+export function restartAllTriggers(pod: Pod, lastOf: LastTermination, gates?: RestartGates): string[] {
   const triggers = (container: Container, role: ContainerRole) => {
     const last = lastOf(container.name);
     if (last?.state !== "exited") return false;
-    return restartDecision(pod, container, role, judgedExitCode(role, last), gates) === "restart-all";
+    return restartDecision(pod, container, role, effectiveExitCode(role, last), gates) === "restart-all";
   };
   return [
     ...(pod.spec.initContainers ?? []).filter((c) => triggers(c, isSidecar(c) ? "sidecar" : "init")),

@@ -1,9 +1,9 @@
 import { applyPodDefaults } from "./defaults/pod.ts";
-import { noteNamedDnsPolicy } from "./named-dns-policy.ts";
+import { markExplicitDnsPolicy } from "./explicit-dns-policy.ts";
 import { annotationHash, annotationSource, type Pod, type PodUid } from "./pod.ts";
 import { staticPodUid } from "./static-pod-uid/static-pod-uid.ts";
 import { checkNoApiReferences } from "./validation/api-references.ts";
-import { decodePod, type WrittenPod } from "./validation/decode-pod.ts";
+import { decodePod, type UndefaultedPod } from "./validation/decode-pod.ts";
 import type { Problem } from "./validation/problem.ts";
 import { checkPod } from "./validation/validate-pod.ts";
 
@@ -42,7 +42,7 @@ export function makeStaticPod(input: unknown, options: StaticPodOptions, at = ""
   return { problems: problems.map(({ path, message }) => ({ path: prefix + path, message })) };
 }
 
-function onThisNode(written: WrittenPod, input: unknown, { nodeName, origin }: StaticPodOptions): Pod {
+function onThisNode(written: UndefaultedPod, input: unknown, { nodeName, origin }: StaticPodOptions): Pod {
   const pod = applyPodDefaults(written) as Pod;
   const uid = (written.metadata.uid || staticPodUid(pod, input, placeOf(origin, nodeName))) as PodUid;
   pod.metadata.uid = uid;
@@ -57,7 +57,7 @@ function onThisNode(written: WrittenPod, input: unknown, { nodeName, origin }: S
   pod.spec.nodeName = nodeName;
   if (origin.source !== "http") tolerateNoExecute(pod);
   pod.status = { phase: "Pending" };
-  if (written.spec.dnsPolicy) noteNamedDnsPolicy(pod.spec);
+  if (written.spec.dnsPolicy) markExplicitDnsPolicy(pod.spec);
   return pod;
 }
 

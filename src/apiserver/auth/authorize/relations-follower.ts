@@ -2,7 +2,7 @@ import type { Clock } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
-import { inRounds } from "../../../lib/base/rounds.ts";
+import { runPeriodically } from "../../../lib/base/run-periodically.ts";
 import type { PersistentVolume } from "../../../lib/gen/kubernetes/core.d.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { Objects } from "../../definition.ts";
@@ -29,7 +29,7 @@ export class RelationsFollower implements Component {
 
   start(signal: AbortSignal): Promise<void> {
     const loops = ["pods", "persistentvolumes", attachments].map((resource) =>
-      inRounds(() => this.#follow(resource, signal), {
+      runPeriodically(() => this.#follow(resource, signal), {
         clock: this.#o.clock,
         everyMs: 1000,
         signal,

@@ -2,7 +2,7 @@ import type { Clock } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
-import { inRounds } from "../../../lib/base/rounds.ts";
+import { runPeriodically } from "../../../lib/base/run-periodically.ts";
 import type { Authorizer } from "../../access.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
@@ -35,7 +35,7 @@ export class RequestApprover implements Component {
   start(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#o;
     const requests = followRequests({ ...this.#o, signal, handle: (request) => this.#handle(request) });
-    const nodes = inRounds(() => this.#followNodes(signal), {
+    const nodes = runPeriodically(() => this.#followNodes(signal), {
       clock,
       everyMs: 1000,
       signal,

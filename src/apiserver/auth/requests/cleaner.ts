@@ -2,7 +2,7 @@ import type { Clock } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
-import { inRounds } from "../../../lib/base/rounds.ts";
+import { runPeriodically } from "../../../lib/base/run-periodically.ts";
 import { epochMs } from "../../../lib/base/time.ts";
 import { parseCertificates } from "../../../lib/base/x509/x509.ts";
 import type { Objects } from "../../definition.ts";
@@ -50,7 +50,7 @@ export class RequestCleaner implements Component {
     const { clock, logger } = this.#o;
     const onError = (error: unknown) =>
       logger.warn("Failed to delete old certificate signing requests", { err: messageOf(error) });
-    const loop = inRounds(() => this.#round(), { clock, everyMs: hour, signal, onError });
+    const loop = runPeriodically(() => this.#round(), { clock, everyMs: hour, signal, onError });
     void loop.then(() => this.#ended.resolve());
     return Promise.resolve();
   }

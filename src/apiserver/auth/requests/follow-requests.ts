@@ -1,7 +1,7 @@
 import type { Clock } from "../../../lib/base/clock.ts";
 import { isAbort, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
-import { inRounds } from "../../../lib/base/rounds.ts";
+import { runPeriodically } from "../../../lib/base/run-periodically.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { requestsResource } from "./signers.ts";
@@ -21,7 +21,7 @@ export async function followRequests(o: FollowOptions): Promise<void> {
   const { objects, clock, logger, signal } = o;
   const onError = (error: unknown) =>
     logger.warn("Failed to watch certificate signing requests", { err: messageOf(error) });
-  await inRounds(
+  await runPeriodically(
     async () => {
       for await (const { type, object } of objects().follow(requestsResource, signal))
         if (type !== "DELETED") await handleOrRetry(object, o);

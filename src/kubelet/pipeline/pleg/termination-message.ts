@@ -3,7 +3,7 @@ import { lastUtf8 } from "../../../lib/base/utf8.ts";
 import { type ContainerStatus, ContainerState as State } from "../../../lib/gen/runtime/v1/api_pb.js";
 import { tailLog } from "../../../lib/host/container-log.ts";
 import { openRegularFile, readEnd } from "../../../lib/host/regular-file.ts";
-import { readContainerNotes } from "../../../lib/model/labels.ts";
+import { readContainerInfo } from "../../../lib/model/labels.ts";
 
 const mostFileBytes = 4096;
 const mostLogBytes = 2048;
@@ -12,7 +12,7 @@ const mostLogLines = 80;
 /** The message that a container left at its end; "" if none, or if it has not ended. */
 export async function terminationMessage(status: ContainerStatus): Promise<string> {
   if (status.state !== State.CONTAINER_EXITED) return "";
-  const notes = readContainerNotes(status.annotations);
+  const notes = readContainerInfo(status.annotations);
   const file = fileFor(status, notes.terminationMessagePath);
   const message = file === undefined ? "" : await readMessage(file);
   if (message !== "") return message;

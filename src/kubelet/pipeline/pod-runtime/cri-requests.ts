@@ -2,7 +2,7 @@ import { chmod, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import { NamespaceMode } from "../../../lib/gen/runtime/v1/api_pb.js";
-import { makeFolders } from "../../../lib/host/make-folders.ts";
+import { makeDirs } from "../../../lib/host/make-dirs.ts";
 import { containerHash } from "../../../lib/model/container-hash.ts";
 import { isImageFailure } from "../../../lib/model/image-reasons.ts";
 import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
@@ -217,7 +217,7 @@ async function makeTerminationFile(
 ): Promise<void> {
   if (!container.terminationMessagePath) return;
   const path = join(containerDir(rootDir, pod, container.name), name);
-  await makeFolders(dirname(path), 0o750);
+  await makeDirs(dirname(path), 0o750);
   await writeFile(path, "");
   await chmod(path, 0o666);
 }

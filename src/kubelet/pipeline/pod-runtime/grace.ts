@@ -1,4 +1,4 @@
-import { readContainerNotes } from "../../../lib/model/labels.ts";
+import { readContainerInfo } from "../../../lib/model/labels.ts";
 import type { Container, Pod } from "../../../lib/model/pod.ts";
 import type { ObservedContainer } from "../../state/observed-pods.ts";
 import type { KillCause } from "./plan/pod-plan.ts";
@@ -33,7 +33,7 @@ function graceOfPod({ metadata, spec }: Pod) {
 }
 
 function recordedGrace({ annotations }: Ending) {
-  const notes = readContainerNotes(annotations);
+  const notes = readContainerInfo(annotations);
   return {
     deletion: notes.deletionGracePeriodSeconds,
     own: notes.terminationGracePeriodSeconds ?? shortestGraceSeconds,

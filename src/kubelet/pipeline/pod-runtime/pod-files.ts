@@ -2,8 +2,8 @@ import { readlink, realpath, rm, symlink, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { errnoOf, KubeletError } from "../../../lib/base/errors.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
-import { listFolder } from "../../../lib/host/entries.ts";
-import { makeFolders } from "../../../lib/host/make-folders.ts";
+import { listDir } from "../../../lib/host/entries.ts";
+import { makeDirs } from "../../../lib/host/make-dirs.ts";
 import { readMounts } from "../../../lib/host/mount-table.ts";
 import { removeEmptyTree, removeTree } from "../../../lib/host/remove-tree.ts";
 import { restartsByLogs } from "../../../lib/host/restart-logs.ts";
@@ -42,14 +42,14 @@ export class PodFiles {
 
   async make(pod: Pod): Promise<void> {
     const dir = this.podDir(pod.metadata.uid);
-    await makeFolders(dir, 0o750);
-    await makeFolders(join(dir, "volumes"), 0o750);
-    await makeFolders(join(dir, "plugins"), 0o750);
-    await makeFolders(this.logDir(pod.metadata), 0o755);
+    await makeDirs(dir, 0o750);
+    await makeDirs(join(dir, "volumes"), 0o750);
+    await makeDirs(join(dir, "plugins"), 0o750);
+    await makeDirs(this.logDir(pod.metadata), 0o755);
   }
 
   async makeContainer(pod: Pod, container: string): Promise<void> {
-    await makeFolders(join(this.logDir(pod.metadata), container), 0o755);
+    await makeDirs(join(this.logDir(pod.metadata), container), 0o755);
   }
 
   /** How often a container was started, by the logs that it left. */
@@ -59,7 +59,7 @@ export class PodFiles {
 
   async linkLog(pod: Pod, container: string, attempt: number, id: ContainerId): Promise<void> {
     const target = join(this.logDir(pod.metadata), containerLogPath(container, attempt));
-    await makeFolders(this.#o.containerLogsDir, 0o755);
+    await makeDirs(this.#o.containerLogsDir, 0o755);
     try {
       await symlink(target, this.#linkOf(pod.metadata, container, id));
     } catch (error) {
@@ -73,7 +73,7 @@ export class PodFiles {
     if (!container.logPath.startsWith(`${this.logDir(pod)}/`)) return;
     const dir = dirname(container.logPath);
     const file = basename(container.logPath);
-    for (const name of await listFolder(dir))
+    for (const name of await listDir(dir))
       if (name === file || name.startsWith(`${file}.`)) await rm(join(dir, name), { force: true });
   }
 
@@ -110,22 +110,22 @@ export class PodFiles {
   /** Removes the links that point to the logs of pods that are gone. */
   async removeDeadLinks(): Promise<void> {
     const { containerLogsDir, podLogsDir } = this.#o;
-    for (const name of await listFolder(containerLogsDir)) {
+    for (const name of await listDir(containerLogsDir)) {
       if (!name.endsWith(".log")) continue;
       const link = join(containerLogsDir, name);
       const target = await readlink(link).catch(() => undefined);
       if (!target?.startsWith(`${podLogsDir}/`)) continue;
       const folder = target.split("/").slice(0, -2).join("/");
-      if ((await listFolder(folder)).length === 0) await unlink(link).catch(() => {});
+      if ((await listDir(folder)).length === 0) await unlink(link).catch(() => {});
     }
   }
 
   /** The pods that have a folder or logs here. */
   async known(): Promise<PodId[]> {
     const pods = new Map<string, PodId>();
-    for (const uid of await listFolder(join(this.#o.rootDir, "pods")))
+    for (const uid of await listDir(join(this.#o.rootDir, "pods")))
       pods.set(uid, { uid: uid as PodUid, name: "", namespace: "" });
-    for (const entry of await listFolder(this.#o.podLogsDir)) {
+    for (const entry of await listDir(this.#o.podLogsDir)) {
       const [namespace, name, uid] = entry.split("_");
       if (namespace && name && uid) pods.set(uid, { uid: uid as PodUid, name, namespace });
     }

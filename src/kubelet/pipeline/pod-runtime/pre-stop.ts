@@ -1,7 +1,7 @@
 import { type Clock, msUntil, sleep } from "../../../lib/base/clock.ts";
 import { isAbort, messageOf } from "../../../lib/base/errors.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
-import { readContainerNotes } from "../../../lib/model/labels.ts";
+import { readContainerInfo } from "../../../lib/model/labels.ts";
 import { type Lifecycle, type Pod, podRef } from "../../../lib/model/pod.ts";
 import { specOf } from "./grace.ts";
 import type { KillContainerOptions, KillDeps } from "./kill.ts";
@@ -27,7 +27,7 @@ export class PreStop implements StopHook {
   static begin(deps: KillDeps, options: KillContainerOptions, pod: Pod): PreStop | undefined {
     const { name, annotations } = options.container;
     const spec = options.pod && specOf(options.pod, name);
-    const notes = readContainerNotes(annotations);
+    const notes = readContainerInfo(annotations);
     const handler = spec ? spec.lifecycle?.preStop : notes.preStop;
     if (!handler) return undefined;
     return new PreStop(deps, options, pod, handler, spec ? spec.ports : [...notes.ports]);

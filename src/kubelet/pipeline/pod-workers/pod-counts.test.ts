@@ -4,7 +4,7 @@ import { aContainer, aPod } from "../../../../test/builders/pods.ts";
 import { metricValues } from "../../../lib/base/fixtures.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
 import { annotationSource, type Pod, type PodUid } from "../../../lib/model/pod.ts";
-import type { WorkerPhase } from "../../state/pod-life.ts";
+import type { WorkerPhase } from "../../state/pod-sync-status.ts";
 import { type CountedPods, createPodCounts } from "./pod-counts.ts";
 
 const pod = (uid: string, source = "file", debuggers = 0): Pod =>

@@ -1,6 +1,6 @@
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import { isStatic, type Pod, type PodUid } from "../../../lib/model/pod.ts";
-import type { WorkerPhase } from "../../state/pod-life.ts";
+import type { WorkerPhase } from "../../state/pod-sync-status.ts";
 
 export interface CountedPods {
   /** What the sources want. */

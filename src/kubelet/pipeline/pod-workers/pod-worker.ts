@@ -6,7 +6,7 @@ import type { Pod, PodId } from "../../../lib/model/pod.ts";
 import type { Step } from "../../../lib/model/pod-step.ts";
 import type { Waiting } from "../../../lib/model/pod-sync.ts";
 import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
-import type { PodLife, WorkerPhase } from "../../state/pod-life.ts";
+import type { PodSyncStatus, WorkerPhase } from "../../state/pod-sync-status.ts";
 import { graceOf } from "./grace.ts";
 import { deadlineExceeded, type PodSyncer, type TerminateOptions } from "./pod-syncer.ts";
 import type { StepHistory } from "./step-history.ts";
@@ -47,7 +47,7 @@ const longestRetryMs = 10_000;
  * The life of one pod: syncing, then terminating, then terminated, never back. Its work is serial; a wish that arrives
  * during a pass is served by the next one, and a wish to end, or to end sooner, cancels the pass.
  */
-export class PodWorker implements PodLife {
+export class PodWorker implements PodSyncStatus {
   readonly id: PodId;
   readonly #o: PodWorkerOptions;
   #pod: Pod | undefined;

@@ -5,7 +5,7 @@ import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import { fullNameOf, isStatic, type Pod, type PodId, type PodUid } from "../../../lib/model/pod.ts";
 import type { Step } from "../../../lib/model/pod-step.ts";
 import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
-import type { WorkerPhase } from "../../state/pod-life.ts";
+import type { WorkerPhase } from "../../state/pod-sync-status.ts";
 import type { PodSyncer, TerminateOptions } from "./pod-syncer.ts";
 import { PodWorker } from "./pod-worker.ts";
 import type { WorkerMetrics } from "./worker-metrics.ts";

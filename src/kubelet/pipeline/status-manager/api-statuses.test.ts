@@ -10,7 +10,7 @@ import {
   type Pod,
   type PodStatus,
 } from "../../../lib/model/pod.ts";
-import type { WorkerPhase } from "../../state/pod-life.ts";
+import type { WorkerPhase } from "../../state/pod-sync-status.ts";
 import { ApiStatuses } from "./api-statuses.ts";
 import { FakePodApi } from "./fake-pod-api.ts";
 

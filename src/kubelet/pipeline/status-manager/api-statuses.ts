@@ -1,7 +1,7 @@
 import type { Component } from "../../../lib/base/component.ts";
 import { isStatic, type Pod, type PodStatus, type PodUid } from "../../../lib/model/pod.ts";
 import { isMirror } from "../../state/desired-pods.ts";
-import type { WorkerPhase } from "../../state/pod-life.ts";
+import type { WorkerPhase } from "../../state/pod-sync-status.ts";
 import { ApiStatusWriter, type ApiStatusWriterOptions } from "./api-writer.ts";
 import { isFinal } from "./phase.ts";
 

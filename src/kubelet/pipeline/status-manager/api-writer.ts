@@ -3,7 +3,7 @@ import type { Component } from "../../../lib/base/component.ts";
 import { httpStatusOf, messageOf, retryAfterOf } from "../../../lib/base/errors.ts";
 import { failureLog } from "../../../lib/base/failure-log.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
-import { inRounds } from "../../../lib/base/rounds.ts";
+import { runPeriodically } from "../../../lib/base/run-periodically.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
 import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
 import { type Pod, type PodStatus, type PodUid, podRef } from "../../../lib/model/pod.ts";
@@ -78,7 +78,7 @@ export class ApiStatusWriter implements Component {
   async start(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#o;
     this.#signal = signal;
-    this.#rounds = inRounds(async () => this.#reconcile(), {
+    this.#rounds = runPeriodically(async () => this.#reconcile(), {
       clock,
       everyMs: reconcileMs,
       signal,

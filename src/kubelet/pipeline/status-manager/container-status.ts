@@ -1,5 +1,5 @@
 import type { Container, ContainerState, VolumeMount } from "../../../lib/model/pod.ts";
-import { type ContainerRole, judgedExitCode, restartDecision } from "../../../lib/model/restart-policy.ts";
+import { type ContainerRole, effectiveExitCode, restartDecision } from "../../../lib/model/restart-policy.ts";
 import { newestContainer, type ObservedContainer } from "../../state/observed-pods.ts";
 import type { ApiContainerStatus, Terminated } from "./api-types.ts";
 import {
@@ -78,7 +78,7 @@ function willRun(
 /** True if an init container has done its work in the sandbox that is in use, also if another was to take its place. */
 function isDoneHere(last: ObservedContainer, { seen }: StatusInput): boolean {
   const [newest] = seen?.sandboxes ?? [];
-  return newest?.state === "ready" && last.sandboxId === newest.id && judgedExitCode("init", last) === 0;
+  return newest?.state === "ready" && last.sandboxId === newest.id && effectiveExitCode("init", last) === 0;
 }
 
 function fromRuntime(

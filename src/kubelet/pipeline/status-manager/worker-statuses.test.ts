@@ -2,19 +2,19 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aPod } from "../../../../test/builders/pods.ts";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
-import type { PodLife } from "../../state/pod-life.ts";
+import type { PodSyncStatus } from "../../state/pod-sync-status.ts";
 import type { StatusDetails } from "./status-manager.ts";
 import { WorkerStatuses } from "./worker-statuses.ts";
 
-const life = (uid: string, source: string): PodLife =>
+const life = (uid: string, source: string): PodSyncStatus =>
   ({
     id: { uid: uid as PodUid, name: uid, namespace: "default" },
     pod: aPod({}, { uid: uid as PodUid, annotations: { "kubernetes.io/config.source": source } }),
     phase: "syncing",
     waiting: new Map(),
-  }) as unknown as PodLife;
+  }) as unknown as PodSyncStatus;
 
-function setUp(...lives: PodLife[]) {
+function setUp(...lives: PodSyncStatus[]) {
   const made: string[] = [];
   const statuses = new WorkerStatuses({
     workers: { get: (uid) => lives.find(({ id }) => id.uid === uid), all: () => lives },
@@ -30,7 +30,7 @@ function setUp(...lives: PodLife[]) {
 }
 
 test("the mirror counts for static pods only; what has no worker or no pod has no status", () => {
-  const orphan = { ...life("orphan", "file"), pod: undefined } as PodLife;
+  const orphan = { ...life("orphan", "file"), pod: undefined } as PodSyncStatus;
   const { statuses, made } = setUp(life("static", "file"), life("api", "api"), orphan);
   for (const uid of ["static", "api", "orphan", "unknown"]) statuses.refresh(uid as PodUid);
   assert.deepEqual(made, ["static Running", "api no mirror"]);

@@ -1,10 +1,10 @@
 import { messageOf } from "../../../lib/base/errors.ts";
 import { isStatic, type Pod, type PodStatus, type PodUid } from "../../../lib/model/pod.ts";
-import type { PodLife } from "../../state/pod-life.ts";
+import type { PodSyncStatus } from "../../state/pod-sync-status.ts";
 import type { StatusManager } from "./status-manager.ts";
 
 export interface WorkerStatusesOptions {
-  readonly workers: { get(uid: PodUid): PodLife | undefined; all(): Iterable<PodLife> };
+  readonly workers: { get(uid: PodUid): PodSyncStatus | undefined; all(): Iterable<PodSyncStatus> };
   readonly statuses: Pick<StatusManager, "refresh">;
   /** What the mirror of a static pod reports, if there is one. */
   readonly mirrorStatus: (pod: Pod) => PodStatus | undefined;
@@ -36,7 +36,7 @@ export class WorkerStatuses {
     if (failures.length > 0) throw new AggregateError(failures, failures.map(messageOf).join("; "));
   }
 
-  #refresh({ pod, waiting, phase, verdict, refused }: PodLife): void {
+  #refresh({ pod, waiting, phase, verdict, refused }: PodSyncStatus): void {
     if (!pod) return;
     const mirror = isStatic(pod) ? this.#o.mirrorStatus(pod) : undefined;
     this.#o.statuses.refresh(pod, { waiting, workerPhase: phase, verdict, refused, mirror });

@@ -1,7 +1,7 @@
 import type { Container, Pod, PodId, PodSourceName, PodUid } from "../../../lib/model/pod.ts";
 import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
 import type { PodChange } from "../../state/pod-change.ts";
-import type { PodLife, WorkerPhase } from "../../state/pod-life.ts";
+import type { PodSyncStatus, WorkerPhase } from "../../state/pod-sync-status.ts";
 import type { ProbeResultChange } from "../../state/probe-results.ts";
 
 /** An object of the API that files of volumes are made of. */
@@ -42,7 +42,7 @@ export type KubeletEvent =
   | { readonly kind: "pod-rejected"; readonly uid: PodUid; readonly verdict: PodVerdict }
   /** Volumes and cgroup of a pod that has ended are gone. */
   | { readonly kind: "pod-released"; readonly uid: PodUid }
-  | { readonly kind: "worker-gone"; readonly uid: PodUid; readonly worker: PodLife }
+  | { readonly kind: "worker-gone"; readonly uid: PodUid; readonly worker: PodSyncStatus }
   | { readonly kind: "status-changed"; readonly uid: PodUid }
   // Volumes
   | { readonly kind: "volumes-in-use" }

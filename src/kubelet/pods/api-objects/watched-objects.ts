@@ -1,7 +1,7 @@
 import { type Clock, msSince } from "../../../lib/base/clock.ts";
 import { KubeletError } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
-import { inRounds } from "../../../lib/base/rounds.ts";
+import { runPeriodically } from "../../../lib/base/run-periodically.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
 import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import { within } from "../../../lib/clients/kube/deadline.ts";
@@ -63,7 +63,7 @@ export class WatchedObjects implements ObjectStore {
     whenAborted(signal, () => this.#endAll());
     const { clock } = this.#o;
     const round = async () => this.#endIdle();
-    this.#idleLoop = inRounds(round, { clock, everyMs: idleCheckMs, signal, onError: () => {} });
+    this.#idleLoop = runPeriodically(round, { clock, everyMs: idleCheckMs, signal, onError: () => {} });
   }
 
   addReference(ref: ObjectRef): void {

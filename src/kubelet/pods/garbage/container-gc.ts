@@ -2,7 +2,7 @@ import type { Clock } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
 import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
-import { inRounds } from "../../../lib/base/rounds.ts";
+import { runPeriodically } from "../../../lib/base/run-periodically.ts";
 import type { Tracer } from "../../../lib/base/tracing/tracer.ts";
 import type { ContainerId, RuntimeService, SandboxId } from "../../../lib/clients/cri/cri.ts";
 import type { PodId, PodUid } from "../../../lib/model/pod.ts";
@@ -49,7 +49,7 @@ export class ContainerGc implements Component {
 
   async start(signal: AbortSignal): Promise<void> {
     const { clock, events, logger } = this.#o;
-    this.#loop = inRounds(() => this.collect({ signal }), {
+    this.#loop = runPeriodically(() => this.collect({ signal }), {
       clock,
       everyMs,
       signal,

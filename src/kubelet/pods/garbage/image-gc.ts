@@ -5,7 +5,7 @@ import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import { ConcurrencyGate } from "../../../lib/base/gate.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
-import { inRounds } from "../../../lib/base/rounds.ts";
+import { runPeriodically } from "../../../lib/base/run-periodically.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
 import type { Tracer } from "../../../lib/base/tracing/tracer.ts";
 import type { ImageService } from "../../../lib/clients/cri/cri.ts";
@@ -74,7 +74,7 @@ export class ImageGc implements Component {
       else await this.collect(signal);
       this.#failedBefore = false;
     };
-    this.#loop = inRounds(round, { clock, everyMs, signal, onError: (error) => this.#failed(error) });
+    this.#loop = runPeriodically(round, { clock, everyMs, signal, onError: (error) => this.#failed(error) });
   }
 
   #failed(error: unknown): void {

@@ -5,7 +5,7 @@ import type { Component } from "../../../lib/base/component.ts";
 import { errnoOf, isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import { ConcurrencyGate } from "../../../lib/base/gate.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
-import { inRounds } from "../../../lib/base/rounds.ts";
+import { runPeriodically } from "../../../lib/base/run-periodically.ts";
 import type { ContainerId, RuntimeService } from "../../../lib/clients/cri/cri.ts";
 import { hasGrpcCode } from "../../../lib/clients/cri/cri-error.ts";
 import { compressFile } from "./compress.ts";
@@ -54,7 +54,7 @@ export class LogRotation implements Component {
   async start(signal: AbortSignal): Promise<void> {
     const { clock, everyMs, maxBytes, logger } = this.#o;
     if (maxBytes < 0) return;
-    this.#loop = inRounds(async () => this.#round(signal), {
+    this.#loop = runPeriodically(async () => this.#round(signal), {
       clock,
       everyMs,
       signal,

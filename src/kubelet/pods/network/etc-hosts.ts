@@ -1,6 +1,6 @@
 import { chmod, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { makeFolders } from "../../../lib/host/make-folders.ts";
+import { makeDirs } from "../../../lib/host/make-dirs.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { PodHostname } from "./hostname.ts";
 
@@ -36,7 +36,7 @@ function aliases(pod: Pod): string {
 
 /** Written in place: running containers have this very file mounted, and would not see a new one. */
 export async function writeEtcHosts(path: string, content: string): Promise<void> {
-  await makeFolders(dirname(path), 0o750);
+  await makeDirs(dirname(path), 0o750);
   await writeFile(path, content);
   await chmod(path, 0o644);
 }

@@ -1,7 +1,7 @@
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { errnoOf, KubeletError, messageOf } from "../../../lib/base/errors.ts";
-import { makeFolders } from "../../../lib/host/make-folders.ts";
+import { makeDirs } from "../../../lib/host/make-dirs.ts";
 
 const fileName = "userns";
 
@@ -59,7 +59,7 @@ function same(a: IdMapping, b: IdMapping): boolean {
  */
 export async function writeMappings(podDir: string, { first, length }: Mappings): Promise<void> {
   const mappings: IdMapping[] = [{ hostId: first, containerId: 0, length }];
-  await makeFolders(podDir, 0o750);
+  await makeDirs(podDir, 0o750);
   const path = join(podDir, fileName);
   const draft = join(podDir, `.${fileName}.tmp`);
   await synced(draft, "w", JSON.stringify({ uidMappings: mappings, gidMappings: mappings }));

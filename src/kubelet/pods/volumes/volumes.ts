@@ -3,7 +3,7 @@ import type { Clock } from "../../../lib/base/clock.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import { HangGuard } from "../../../lib/host/hang-guard.ts";
-import { makeFolders } from "../../../lib/host/make-folders.ts";
+import { makeDirs } from "../../../lib/host/make-dirs.ts";
 import { hostMounts, type Mounts } from "../../../lib/host/mounts.ts";
 import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
@@ -95,7 +95,7 @@ export function createVolumes(o: VolumesOptions): Volumes {
       blockMaps: new BlockMaps({ mounts }),
       cleanSubPaths: (uid, volume) => subPaths.clean(uid, volume),
       // Another volume may be just about to use it: then it is not empty, or is made again.
-      makeFolder: (dir) => makeFolders(dir, 0o750),
+      makeFolder: (dir) => makeDirs(dir, 0o750),
       removeIfEmpty: (dir) => rmdir(dir).catch(() => {}),
       verifyAttached: o.verifyAttached,
       refusedByAffinity: o.refusedByAffinity,

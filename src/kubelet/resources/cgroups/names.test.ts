@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { PodUid } from "../../../lib/model/pod.ts";
-import { type CgroupNaming, parseRoot, podName, qosName, toPath, uidOfFolder } from "./names.ts";
+import { type CgroupNaming, parseRoot, podName, qosName, toPath, uidOfDir } from "./names.ts";
 
 const uid = "3fdc9486-faef-4296" as PodUid;
 const root = [...parseRoot("/"), "kubepods"];
@@ -40,15 +40,15 @@ describe("cgroup names", () => {
         const folder = toPath(podName(root, "Burstable", some), naming)
           .split("/")
           .at(-1)!;
-        assert.equal(uidOfFolder(folder, naming), some);
+        assert.equal(uidOfDir(folder, naming), some);
       }),
     );
   });
   it("folders of others are no pods", () => {
     for (const folder of ["burstable", "besteffort", "system", "pod"])
-      assert.equal(uidOfFolder(folder, "cgroupfs"), undefined);
+      assert.equal(uidOfDir(folder, "cgroupfs"), undefined);
     for (const folder of ["kubepods-burstable.slice", "podx", "cri-abc.scope"])
-      assert.equal(uidOfFolder(folder, "systemd"), undefined);
+      assert.equal(uidOfDir(folder, "systemd"), undefined);
   });
   it("a name that would be another cgroup is refused", () => {
     assert.throws(() => podName(root, "Burstable", "../x" as PodUid), /cannot be the name of a cgroup/);

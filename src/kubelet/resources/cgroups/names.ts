@@ -43,7 +43,7 @@ function toSlices(name: CgroupName): string {
 }
 
 /** The pod whose cgroup has this folder name; undefined for other folders (the tiers, things of others). */
-export function uidOfFolder(folder: string, naming: CgroupNaming): PodUid | undefined {
+export function uidOfDir(folder: string, naming: CgroupNaming): PodUid | undefined {
   const last = naming === "systemd" ? lastSlicePart(folder) : folder;
   if (last === undefined || !last.startsWith(podPrefix)) return undefined;
   const uid = last.slice(podPrefix.length);

@@ -11,7 +11,7 @@ import {
   podName,
   qosName,
   toPath,
-  uidOfFolder,
+  uidOfDir,
 } from "./names.ts";
 
 /** The cgroups of pods: one for each, in the tier of its QoS class. */
@@ -135,7 +135,7 @@ class QosPodCgroups implements PodCgroups {
     const found = new Set<PodUid>();
     for (const qos of classes) {
       for (const folder of await this.#driver.children(this.#path(qosName(this.#root, qos)))) {
-        const uid = uidOfFolder(folder, this.#o.naming);
+        const uid = uidOfDir(folder, this.#o.naming);
         if (uid !== undefined) found.add(uid);
       }
     }

@@ -6,7 +6,7 @@ import { metricValues } from "../../../lib/base/fixtures.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
 import { KubeApiError, TransportError } from "../../../lib/clients/kube/api-error.ts";
-import { LinkLost } from "../../../lib/clients/kube/link.ts";
+import { ConnectionLost } from "../../../lib/clients/kube/link.ts";
 import { fakeReviews } from "../fixtures.ts";
 import { HttpError } from "../http-error.ts";
 import { type AccessOptions, attributesOf, nodeAccess } from "./node-access.ts";
@@ -130,7 +130,7 @@ describe("reviews of the cluster", () => {
   });
 
   const lost = () =>
-    new TransportError("lost", { cause: new LinkLost("reset", { untouched: false, reused: true }) });
+    new TransportError("lost", { cause: new ConnectionLost("reset", { untouched: false, reused: true }) });
   const failed = (code: number) => new KubeApiError({ status: code, reason: "", message: "no" });
   const failures: [string, () => Error, number][] = [
     ["a connection that was lost", lost, 5],

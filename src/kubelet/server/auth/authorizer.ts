@@ -1,16 +1,16 @@
 import type { Clock } from "../../../lib/base/clock.ts";
-import { AnswerCache } from "./answer-cache.ts";
+import { ExpiringCache } from "./expiring-cache.ts";
 import type { Identity } from "./identity.ts";
 import type { Reviewer } from "./review-metrics.ts";
 
-export interface Right {
+export interface Permission {
   readonly verb: string;
   readonly subresource: string;
 }
 
 export interface Authorizer {
   /** Throws if that could not be found out. */
-  allows(identity: Identity, right: Right): Promise<boolean>;
+  allows(identity: Identity, right: Permission): Promise<boolean>;
 }
 
 export const alwaysAllow: Authorizer = { allows: async () => true };
@@ -30,7 +30,7 @@ export class AccessReviews implements Authorizer {
     readonly allowedTtlMs: number;
     readonly deniedTtlMs: number;
   };
-  readonly #cache: AnswerCache<boolean>;
+  readonly #cache: ExpiringCache<boolean>;
 
   constructor(o: {
     transport: Reviewer;
@@ -40,10 +40,10 @@ export class AccessReviews implements Authorizer {
     clock: Clock;
   }) {
     this.#o = o;
-    this.#cache = new AnswerCache(o.clock);
+    this.#cache = new ExpiringCache(o.clock);
   }
 
-  allows(identity: Identity, { verb, subresource }: Right): Promise<boolean> {
+  allows(identity: Identity, { verb, subresource }: Permission): Promise<boolean> {
     const { nodeName, allowedTtlMs, deniedTtlMs } = this.#o;
     const { name: user, groups, uid, extra } = identity;
     const spec = {

@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { systemClock } from "../../../lib/base/clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { OpensslAuthority, opensslMissing } from "../../../lib/base/x509/fake-authority.ts";
-import { replaceable, send, startServer, type TestServer } from "../fixtures.ts";
+import { reloadable, send, startServer, type TestServer } from "../fixtures.ts";
 import { findChain } from "./certificate-chain.ts";
 import { nodeAccess } from "./node-access.ts";
 
@@ -17,7 +17,7 @@ describe("chains of client certificates", { skip: opensslMissing, timeout: 120_0
   const root = () =>
     make({ subject: "/CN=root", extensions: ["basicConstraints=critical,CA:TRUE,pathlen:1", ca[1] ?? ""] });
   const x509 = ({ certificate }: { certificate: string }) => new X509Certificate(certificate);
-  const clientCa = replaceable("");
+  const clientCa = reloadable("");
   let server: TestServer;
 
   before(async () => {

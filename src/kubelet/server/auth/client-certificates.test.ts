@@ -5,7 +5,7 @@ import { describe, type TestContext, test } from "node:test";
 import { connect as connectTls } from "node:tls";
 import { systemClock } from "../../../lib/base/clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
-import { replaceable, startServer, type TestPair, testAuthority, testPair } from "../fixtures.ts";
+import { reloadable, startServer, type TestPair, testAuthority, testPair } from "../fixtures.ts";
 import type { Route } from "../route.ts";
 import { http1, http2 } from "./fake-clients.ts";
 import { type Gate, nodeAccess } from "./node-access.ts";
@@ -20,7 +20,7 @@ const ofFormer = testPair(former, "of-former");
 const chained = testPair(deeper, "chained", { chain: deeper.certificate + between.certificate });
 
 async function setUp(t: TestContext, bundle: string, around: (gate: Gate) => Gate = (gate) => gate) {
-  const clientCa = replaceable(bundle);
+  const clientCa = reloadable(bundle);
   const held = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
   const attributes = () => ({ verb: "get", subresources: ["proxy"] });

@@ -8,7 +8,7 @@ import { allowsClientAuth, findChain, incompatibleUsage, maxChain } from "./cert
 import { clientCaOf, peerOf } from "./handshake.ts";
 import type { Identity } from "./identity.ts";
 
-export type Answer =
+export type CertificateResult =
   | { readonly kind: "known"; readonly identity: Identity }
   /** Nothing was shown. */
   | { readonly kind: "none" }
@@ -16,7 +16,7 @@ export type Answer =
 
 interface Seen {
   readonly ca: string;
-  readonly answer: Answer;
+  readonly answer: CertificateResult;
   readonly from: WallTime;
   readonly to: WallTime;
 }
@@ -37,7 +37,7 @@ export class ClientCertificates {
     this.#clock = o.clock;
   }
 
-  authenticate(request: IncomingMessage): Answer {
+  authenticate(request: IncomingMessage): CertificateResult {
     const ca = this.#authorities();
     const socket = request.socket as Partial<TLSSocket>;
     if (ca === undefined || typeof socket.getPeerX509Certificate !== "function") return { kind: "none" };
@@ -103,7 +103,7 @@ function judge(
   const all = found.kind === "valid" ? found.chain : [certificate];
   const from = latest(...all.map((c) => wallTime(c.validFromDate)));
   const to = earliest(...all.map((c) => wallTime(c.validToDate)));
-  const seen = (answer: Answer): Seen => ({ ca, answer, from, to });
+  const seen = (answer: CertificateResult): Seen => ({ ca, answer, from, to });
   const refused = (problem: string) => seen({ kind: "refused", problem });
   if (found.kind === "invalid" && !vouched) return refused(found.problem);
   if (!allowsClientAuth(certificate)) return refused(incompatibleUsage);

@@ -5,7 +5,7 @@ const clientCa = Symbol("client CA of the handshake");
 const peer = Symbol("certificate of the client");
 
 /** The bundle that the handshake of a connection verified against, as PEM; undefined if there was none. */
-export function noteClientCa(socket: TLSSocket, bundle: string | undefined): void {
+export function setClientCa(socket: TLSSocket, bundle: string | undefined): void {
   Object.assign(socket, { [clientCa]: bundle });
 }
 

@@ -12,7 +12,7 @@ import { TokenReviews } from "./tokens.ts";
 
 export { attributesOf } from "./attributes.ts";
 export { type Gate, openGate } from "./gate.ts";
-export { clientCaOf, noteClientCa } from "./handshake.ts";
+export { clientCaOf, setClientCa } from "./handshake.ts";
 
 export interface AccessOptions {
   readonly nodeName: string;

@@ -1,6 +1,6 @@
 import { type Clock, sleep } from "../../../lib/base/clock.ts";
 import { KubeApiError, TransportError } from "../../../lib/clients/kube/api-error.ts";
-import { LinkLost } from "../../../lib/clients/kube/link.ts";
+import { ConnectionLost } from "../../../lib/clients/kube/link.ts";
 import type { Reviewer } from "./review-metrics.ts";
 
 const mostTries = 5;
@@ -30,5 +30,5 @@ export function retriedReviews(reviewer: Reviewer, clock: Clock): Reviewer {
 function mayPass(error: unknown): boolean {
   if (error instanceof KubeApiError)
     return error.status === 429 || error.status === 500 || error.status === 504;
-  return error instanceof TransportError && error.cause instanceof LinkLost;
+  return error instanceof TransportError && error.cause instanceof ConnectionLost;
 }

@@ -1,8 +1,8 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { type Clock, msSince } from "../../../lib/base/clock.ts";
-import { AnswerCache } from "./answer-cache.ts";
-import type { Answer } from "./client-certificates.ts";
+import type { CertificateResult } from "./client-certificates.ts";
+import { ExpiringCache } from "./expiring-cache.ts";
 import type { Identity } from "./identity.ts";
 import type { Reviewer, TokenCacheMetrics } from "./review-metrics.ts";
 
@@ -28,7 +28,7 @@ export class TokenReviews {
   readonly #ttlMs: number;
   readonly #clock: Clock;
   readonly #metrics: TokenCacheMetrics | undefined;
-  readonly #cache: AnswerCache<Answer>;
+  readonly #cache: ExpiringCache<CertificateResult>;
   /** What is remembered must not be a list of tokens. */
   readonly #secret = randomBytes(32);
 
@@ -42,11 +42,11 @@ export class TokenReviews {
     this.#metrics = o.metrics;
     this.#transport = o.transport;
     this.#ttlMs = o.ttlMs;
-    this.#cache = new AnswerCache(o.clock);
+    this.#cache = new ExpiringCache(o.clock);
   }
 
   /** Throws if the cluster could not be reached. */
-  async authenticate(token: string): Promise<Answer> {
+  async authenticate(token: string): Promise<CertificateResult> {
     const key = createHmac("sha256", this.#secret).update(token).digest("base64");
     const began = this.#clock.monotonic();
     let fetched = false;
@@ -67,7 +67,7 @@ export class TokenReviews {
     }
   }
 
-  async #review(token: string): Promise<Answer> {
+  async #review(token: string): Promise<CertificateResult> {
     const { status } = await this.#transport.request<TokenReview>({
       method: "POST",
       path: "/apis/authentication.k8s.io/v1/tokenreviews",

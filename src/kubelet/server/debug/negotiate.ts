@@ -1,5 +1,5 @@
 /** A kind that a client wants an answer as: `application/json;g=config.k8s.io;v=v1beta1;as=Flagz`. */
-export interface WantedKind {
+export interface RequestedKind {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
@@ -11,7 +11,7 @@ export type MediaType = (typeof mediaTypes)[number];
 
 export interface Negotiated {
   readonly type: MediaType;
-  readonly wanted: WantedKind | undefined;
+  readonly wanted: RequestedKind | undefined;
   /** Laid out for people to read. */
   readonly pretty: boolean;
 }
@@ -25,7 +25,7 @@ interface Clause {
 /** The first type that an Accept header prefers and that is allowed in that form; undefined if there is none. */
 export function negotiate(
   accept: string,
-  allows: (type: MediaType, wanted: WantedKind | undefined) => boolean,
+  allows: (type: MediaType, wanted: RequestedKind | undefined) => boolean,
 ): Negotiated | undefined {
   for (const { range, params } of clauses(accept)) {
     const wanted = wantedKind(params);
@@ -64,7 +64,7 @@ function matches([type, subtype]: Clause["range"], candidate: MediaType): boolea
   return type === own && (subtype === ownSubtype || subtype === "*");
 }
 
-function wantedKind(params: ReadonlyMap<string, string>): WantedKind | undefined {
+function wantedKind(params: ReadonlyMap<string, string>): RequestedKind | undefined {
   if (!["g", "v", "as"].some((key) => params.has(key))) return undefined;
   const get = (key: string) => params.get(key) ?? "";
   return { group: get("g"), version: get("v"), kind: get("as") };

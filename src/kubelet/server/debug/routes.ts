@@ -5,7 +5,7 @@ import type { RuntimeService } from "../../../lib/clients/cri/cri.ts";
 import type { Pod, PodFullName, PodStatus } from "../../../lib/model/pod.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
 import { attributesOf } from "../auth/attributes.ts";
-import { type Explain, wantedOf } from "../explained.ts";
+import { type Explain, explainQueryOf } from "../explain-query.ts";
 import { HttpError } from "../http-error.ts";
 import { replyJson } from "../replies.ts";
 import type { Exchange, Route } from "../route.ts";
@@ -65,7 +65,7 @@ export function debugRoutes(o: DebugOptions, others: readonly Route[]): Route[] 
     runningPodsRoute(o),
     get("/configz", async ({ response }) => replyJson(response, { kubeletconfig: o.configuration() })),
     get("/debug/blocked", async ({ query, response }) => {
-      const answer = o.blocked(wantedOf(query));
+      const answer = o.blocked(explainQueryOf(query));
       if (!answer) throw new HttpError(404, "pod does not exist\n");
       replyJson(response, answer);
     }),

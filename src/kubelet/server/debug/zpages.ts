@@ -4,7 +4,7 @@ import { dateOf, type WallTime } from "../../../lib/base/time.ts";
 import { attributesOf } from "../auth/attributes.ts";
 import { replyText } from "../replies.ts";
 import type { Exchange, Route } from "../route.ts";
-import { type MediaType, mediaTypes, negotiate, type WantedKind } from "./negotiate.ts";
+import { type MediaType, mediaTypes, negotiate, type RequestedKind } from "./negotiate.ts";
 
 const warning =
   "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.";
@@ -60,7 +60,7 @@ export function flagzRoute(flags: () => Readonly<Record<string, string>>): Route
 }
 
 function page(path: string, kind: string, make: () => { text: string; fields: object }): Route {
-  const allows = (type: MediaType, wanted: WantedKind | undefined) =>
+  const allows = (type: MediaType, wanted: RequestedKind | undefined) =>
     type === "text/plain"
       ? wanted === undefined
       : wanted?.group === group && wanted.kind === kind && versions.includes(wanted.version);

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { Duplex } from "node:stream";
 import { after, before, describe, it } from "node:test";
 import { AuthorityFilter } from "./authority-filter.ts";
-import { withGoodAuthority } from "./header-block.ts";
+import { withValidAuthority } from "./header-block.ts";
 import { huffmanText } from "./huffman.ts";
 
 /** What arrives at a server behind the filter, of what a real client sends. */
@@ -130,7 +130,7 @@ describe("what cannot be read stays as it is", () => {
     ["a code that no name has", [0x41, 0x84, 0xff, 0xff, 0xff, 0xff]],
   ];
   for (const [name, bytes] of rows)
-    it(name, () => assert.equal(withGoodAuthority(Buffer.from(bytes)), undefined));
+    it(name, () => assert.equal(withValidAuthority(Buffer.from(bytes)), undefined));
 });
 
 it("Huffman: the example of the standard, and what is no end of a text", () => {

@@ -1,5 +1,5 @@
 import { Transform, type TransformCallback } from "node:stream";
-import { withGoodAuthority } from "./header-block.ts";
+import { withValidAuthority } from "./header-block.ts";
 
 const prefaceBytes = 24;
 const headBytes = 9;
@@ -61,7 +61,7 @@ function withoutBadAuthority(frame: Buffer): Buffer {
   const padding = has(flags.padded) ? (frame[headBytes] ?? 0) : 0;
   const from = headBytes + (has(flags.padded) ? 1 : 0) + (has(flags.priority) ? 5 : 0);
   const to = frame.length - padding;
-  const block = from <= to ? withGoodAuthority(frame.subarray(from, to)) : undefined;
+  const block = from <= to ? withValidAuthority(frame.subarray(from, to)) : undefined;
   if (!block) return frame;
   const changed = Buffer.concat([frame.subarray(0, from), block, frame.subarray(to)]);
   if (changed.length - headBytes > maxPayload) return frame;

@@ -7,7 +7,7 @@ const stand = "localhost";
  * The same header block with a good name in place of :authority, as long as the one that was there: the tables of both ends go on
  * counting the same. Undefined if it cannot be read, or has none to replace.
  */
-export function withGoodAuthority(block: Buffer): Buffer | undefined {
+export function withValidAuthority(block: Buffer): Buffer | undefined {
   const reader = new BlockReader(block);
   const parts: Buffer[] = [];
   let from = 0;

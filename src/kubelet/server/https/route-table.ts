@@ -1,6 +1,6 @@
 import type { Route } from "../route.ts";
 
-export type Found =
+export type RouteMatch =
   | { readonly kind: "route"; readonly route: Route; readonly params: Readonly<Record<string, string>> }
   | { readonly kind: "redirect"; readonly to: string }
   /** Nothing begins like this. */
@@ -34,7 +34,7 @@ export class RouteTable {
     return [...new Set(this.#routes.map(({ route }) => route.path))].sort((a, b) => (a < b ? -1 : 1));
   }
 
-  find(method: string, path: string): Found {
+  find(method: string, path: string): RouteMatch {
     const segments = segmentsOf(path);
     if (!this.#roots.has(segments[0] ?? "")) return { kind: "unknown" };
     const allow = new Set<string>();

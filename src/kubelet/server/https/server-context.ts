@@ -5,7 +5,7 @@ import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import { type TlsSettings, tlsOptions } from "./tls-options.ts";
 
 /** Something that may be replaced while the server runs. */
-export interface Replaceable<T> {
+export interface Reloadable<T> {
   current(): T | undefined;
   /** Gives back what ends it. */
   onChange(listener: (value: T) => void): () => void;
@@ -14,9 +14,9 @@ export interface Replaceable<T> {
 export interface ServerTls {
   readonly settings: TlsSettings;
   /** PEM. While there is none, handshakes fail. */
-  readonly certificate: Replaceable<{ readonly cert: string; readonly key: string }>;
+  readonly certificate: Reloadable<{ readonly cert: string; readonly key: string }>;
   /** PEM. Absent: no client certificates are requested. */
-  readonly clientCa?: Replaceable<string>;
+  readonly clientCa?: Reloadable<string>;
 }
 
 /** What handshakes are made with, as of now. */

@@ -11,7 +11,7 @@ import { openGate } from "../auth/node-access.ts";
 import { fakeNodeRoutes } from "../fake-node.ts";
 import {
   rawTls,
-  replaceable,
+  reloadable,
   send,
   startServer,
   type TestServer,
@@ -29,7 +29,7 @@ const route = (path: string, handle: (exchange: Exchange) => Promise<void>, meth
 let [underWay, most] = [0, 0];
 const broken = Promise.withResolvers<unknown>();
 const ca = testAuthority();
-const certificate = replaceable(testPair(ca, "first"));
+const certificate = reloadable(testPair(ca, "first"));
 let server: TestServer;
 let left: () => void = () => {};
 const gone = new Promise<void>((resolve) => {

@@ -10,17 +10,17 @@ import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import { Http2Sessions } from "../../../lib/base/http2-sessions.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
-import { readInTurn } from "../../../lib/base/read-in-turn.ts";
+import { bufferPipelinedData } from "../../../lib/base/pipelined-data.ts";
 import { whenAborted } from "../../../lib/base/when-aborted.ts";
-import { clientCaOf, type Gate, noteClientCa } from "../auth/node-access.ts";
+import { clientCaOf, type Gate, setClientCa } from "../auth/node-access.ts";
 import { listen } from "../listen.ts";
 import type { Route } from "../route.ts";
 import { Dispatcher, noteWritten } from "./dispatcher.ts";
 import { bucketsOf, requestMetrics } from "./request-metrics.ts";
+import { RequestQueue } from "./request-queue.ts";
 import { RouteTable } from "./route-table.ts";
 import { ServerContext, type ServerTls } from "./server-context.ts";
 import type { ServerTracing } from "./traced-exchange.ts";
-import { Turns } from "./turns.ts";
 
 export interface AgentServerOptions {
   readonly name: string;
@@ -90,7 +90,7 @@ export class AgentServer implements Component {
   readonly #stopping = new AbortController();
   readonly #ended = Promise.withResolvers<void>();
   readonly #sessions: Http2Sessions;
-  readonly #turns = new Turns(maxAhead);
+  readonly #requests = new RequestQueue(maxAhead);
   /** Connections of HTTP/1.1 that end with the answer that is under way. */
   readonly #retired = new WeakSet<Socket>();
   #ending = false;
@@ -183,11 +183,11 @@ export class AgentServer implements Component {
     this.#sessions.follow(server);
     server.prependListener("secureConnection", (socket) => {
       const { _parent: below } = socket as unknown as { _parent: Socket };
-      noteClientCa(socket, handshakes.get(below));
+      setClientCa(socket, handshakes.get(below));
       // The bundle changed during the handshake.
       if (clientCaOf(socket) !== context.clientCa && !this.#trusts(socket)) socket.destroy();
     });
-    server.on("secureConnection", readInTurn);
+    server.on("secureConnection", bufferPipelinedData);
     server.on("tlsClientError", () => {});
     this.#listen(server);
     return server;
@@ -243,7 +243,7 @@ export class AgentServer implements Component {
     const serve = () => this.#serve(request, response);
     // HTTP/2 is made for many at once.
     if (request.httpVersionMajor >= 2) serve();
-    else this.#turns.take(request.socket, response, serve);
+    else this.#requests.add(request.socket, response, serve);
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {

@@ -1,5 +1,5 @@
 import type { LogPiece, LogStream } from "./log-row.ts";
-import { type LogTime, OlderThan, shownTime } from "./log-time.ts";
+import { formatLogTime, type LogTime, TimeFilter } from "./log-time.ts";
 
 export interface LineOptions {
   /** Only this one; default both. */
@@ -29,11 +29,11 @@ export class LineJoiner {
   #out: Buffer[] = [];
   #outBytes = 0;
   #left: number;
-  readonly #old: OlderThan | undefined;
+  readonly #old: TimeFilter | undefined;
 
   constructor(options: LineOptions) {
     this.#o = options;
-    this.#old = options.since && new OlderThan(options.since);
+    this.#old = options.since && new TimeFilter(options.since);
     this.#left = options.limitBytes ?? Number.POSITIVE_INFINITY;
   }
 
@@ -82,13 +82,13 @@ export class LineJoiner {
     const { stream, ends, text } = piece;
     let shown = this.#within.get(stream);
     const begins = shown === undefined;
-    shown ??= !this.#old?.has(piece.stamp());
+    shown ??= !this.#old?.isOlder(piece.stamp());
     if (ends) this.#within.delete(stream);
     else this.#within.set(stream, shown);
     if (!ends) this.#open = stream;
     else if (this.#open === stream) this.#open = undefined;
     if (!shown) return;
-    if (begins && this.#o.timestamps) this.#write(Buffer.from(`${shownTime(piece.stamp())} `, "latin1"));
+    if (begins && this.#o.timestamps) this.#write(Buffer.from(`${formatLogTime(piece.stamp())} `, "latin1"));
     this.#write(text);
     if (ends) this.#write(newline);
   }

@@ -23,7 +23,7 @@ export interface RowHead {
 }
 
 /** A row's time, stream and tags have less than this. */
-export const mostHeadBytes = 128;
+export const maxHeadBytes = 128;
 
 const space = 32;
 const newline = 10;
@@ -34,7 +34,7 @@ const shortestStamp = "2026-01-31T00:00:00Z".length;
  * piece that goes on in a later row. Undefined for anything else: a row that was cut off by a crash, for instance.
  */
 export function readHead(bytes: Buffer, start: number, end: number): RowHead | undefined {
-  const limit = Math.min(end, start + mostHeadBytes);
+  const limit = Math.min(end, start + maxHeadBytes);
   let stampEnd = start + shortestStamp;
   while (stampEnd < limit && bytes[stampEnd] !== space) stampEnd++;
   // The cheap part of a check of the time: year, T, and colons where they belong.

@@ -37,7 +37,7 @@ export function isBefore(a: LogTime, b: LogTime): boolean {
 }
 
 /** The time of a row as it is shown: always nine digits behind the second, in the zone that the runtime wrote. */
-export function shownTime(text: string): string {
+export function formatLogTime(text: string): string {
   const at = /(?:[.,](\d+))?(?:[Zz]|[+-]\d\d:\d\d)$/.exec(text);
   if (!at) return text;
   const fraction = at[1] ?? "";
@@ -50,7 +50,7 @@ export function shownTime(text: string): string {
  * Determines which rows are older than a moment. For most rows the date and time of day in their text decide: only
  * those of the same second are parsed.
  */
-export class OlderThan {
+export class TimeFilter {
   readonly #moment: LogTime;
   /** The second of the moment, as it is written in a zone. */
   #seconds = new Map<string, string>();
@@ -60,7 +60,7 @@ export class OlderThan {
   }
 
   /** A row whose time makes no sense is not known to be older. */
-  has(text: string): boolean {
+  isOlder(text: string): boolean {
     const second = this.#secondIn(text.endsWith("Z") ? "Z" : text.slice(-6));
     if (!text.startsWith(second)) return text < second;
     const time = parseLogTime(text);

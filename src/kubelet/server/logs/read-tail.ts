@@ -1,7 +1,7 @@
 import type { FileHandle } from "node:fs/promises";
 import { readAt } from "../../../lib/host/regular-file.ts";
 import { type OpenLog, readLog } from "./log-files.ts";
-import { mostHeadBytes, readHead, readRow } from "./log-row.ts";
+import { maxHeadBytes, readHead, readRow } from "./log-row.ts";
 import { RowSplitter } from "./row-splitter.ts";
 import type { TailSearch } from "./tail-search.ts";
 
@@ -20,12 +20,12 @@ export async function searchLog(search: TailSearch, log: OpenLog, file: number, 
 }
 
 async function searchBackwards(search: TailSearch, handle: FileHandle, file: number, end: number) {
-  const buffer = Buffer.allocUnsafe(blockBytes + mostHeadBytes);
+  const buffer = Buffer.allocUnsafe(blockBytes + maxHeadBytes);
   let rowEnd = end;
   for (let blockEnd = end; blockEnd > 0 && !search.done; ) {
     const start = Math.max(0, blockEnd - blockBytes);
     // The head of a row that begins just before the block's end lies across it.
-    const size = Math.min(end - start, blockEnd - start + mostHeadBytes);
+    const size = Math.min(end - start, blockEnd - start + maxHeadBytes);
     const block = buffer.subarray(0, size);
     // A file that was cut short meanwhile has no end to show any more.
     if ((await readAt(handle, block, start)) < size) return;

@@ -1,4 +1,4 @@
-import { type LogPiece, mostHeadBytes, pieceOf, type RowHead, readHead, readRow } from "./log-row.ts";
+import { type LogPiece, maxHeadBytes, pieceOf, type RowHead, readHead, readRow } from "./log-row.ts";
 
 const newline = 10;
 const none = Buffer.alloc(0);
@@ -80,7 +80,7 @@ export class RowSplitter {
     let textAt = 0;
     if (this.#long === undefined) {
       // Its time is parsed later, when the buffer may have other content.
-      const head = readHead(Buffer.from(row.subarray(0, mostHeadBytes)), 0, mostHeadBytes);
+      const head = readHead(Buffer.from(row.subarray(0, maxHeadBytes)), 0, maxHeadBytes);
       this.#long = head ?? null;
       textAt = head?.textAt ?? 0;
     }

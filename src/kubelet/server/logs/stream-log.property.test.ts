@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { FakeLog, type FakeRow, rowText } from "./fake-log.ts";
 import type { LogStream } from "./log-row.ts";
-import { shownTime } from "./log-time.ts";
+import { formatLogTime } from "./log-time.ts";
 
 const seed = 20260731;
 const begin = Date.UTC(2026, 0, 1);
@@ -71,7 +71,7 @@ function expected(rows: readonly FakeRow[], o: Options): Buffer {
     .filter((line) => !o.stream || line.stream === o.stream)
     .filter((line) => o.sinceMs === undefined || line.first.at >= begin + o.sinceMs)
     .map((line) => {
-      const stamp = o.timestamps ? `${shownTime(rowText(line.first).split(" ")[0]!)} ` : "";
+      const stamp = o.timestamps ? `${formatLogTime(rowText(line.first).split(" ")[0]!)} ` : "";
       return `${stamp}${line.text}${line.ended ? "\n" : ""}`;
     })
     .join("");

@@ -8,7 +8,7 @@ import { LogChain } from "./log-chain.ts";
 import { closeLog, type OpenLog, openLog, openRotated, readLog, rotatedLogs } from "./log-files.ts";
 import { lastRowEnd, searchLog } from "./read-tail.ts";
 import { RowSplitter } from "./row-splitter.ts";
-import { isEarlier, type LogPlace, type LogStarts, TailSearch } from "./tail-search.ts";
+import { isEarlier, type LogPosition, type LogStarts, TailSearch } from "./tail-search.ts";
 
 export interface StreamLogOptions extends LineOptions {
   readonly tailLines?: number;
@@ -33,7 +33,7 @@ export async function streamLog(givenPath: string, options: StreamLogOptions): P
     // Half a row at the end is left to the follower, who gets to see the rest of it.
     const size = options.follow ? await lastRowEnd(current.file, whole) : whole;
     const older = await olderThan(path, current.ino);
-    const end: LogPlace = { file: older.length, offset: size };
+    const end: LogPosition = { file: older.length, offset: size };
     const reading = new Reading(options, path, older, current, end);
     await reading.past();
     if (!options.follow || reading.full) return;
@@ -73,7 +73,7 @@ class Reading {
   readonly #path: string;
   readonly #older: readonly string[];
   readonly #current: OpenLog;
-  readonly #end: LogPlace;
+  readonly #end: LogPosition;
   #starts: LogStarts | undefined;
   #file = 0;
 
@@ -82,7 +82,7 @@ class Reading {
     path: string,
     older: readonly string[],
     current: OpenLog,
-    end: LogPlace,
+    end: LogPosition,
   ) {
     this.#o = options;
     this.#path = path;
@@ -144,7 +144,7 @@ class Reading {
     }, from);
   }
 
-  async #start(): Promise<LogPlace> {
+  async #start(): Promise<LogPosition> {
     const { tailLines } = this.#o;
     if (tailLines === undefined) return { file: await this.#firstSince(), offset: 0 };
     const search = new TailSearch(tailLines);

@@ -1,13 +1,13 @@
 import type { LogStream } from "./log-row.ts";
 
 /** A place in a log of several files, which are counted from the oldest. */
-export interface LogPlace {
+export interface LogPosition {
   readonly file: number;
   readonly offset: number;
 }
 
 /** From where on each stream is shown. */
-export type LogStarts = Readonly<Record<LogStream, LogPlace>>;
+export type LogStarts = Readonly<Record<LogStream, LogPosition>>;
 
 /** Pieces of one line lie close together: further away, nothing is searched for that might belong to it. */
 const mostApart = 256 * 1024;
@@ -20,7 +20,7 @@ export class TailSearch {
   readonly #lines: number;
   #found = 0;
   #travelled = 0;
-  #streams = new Map<LogStream, { start: LogPlace; seenAt: number; complete: boolean }>();
+  #streams = new Map<LogStream, { start: LogPosition; seenAt: number; complete: boolean }>();
 
   constructor(lines: number) {
     this.#lines = lines;
@@ -39,7 +39,7 @@ export class TailSearch {
     return this.#lines - this.#found;
   }
 
-  row(row: { stream: LogStream; partial: boolean; place: LogPlace; bytes: number }): void {
+  row(row: { stream: LogStream; partial: boolean; place: LogPosition; bytes: number }): void {
     const { stream, partial, place, bytes } = row;
     this.#travelled += bytes;
     const known = this.#streams.get(stream);
@@ -58,7 +58,7 @@ export class TailSearch {
   }
 
   /** A stream that has none of the lines is shown from the end of the log on. */
-  starts(end: LogPlace): LogStarts {
+  starts(end: LogPosition): LogStarts {
     const of = (stream: LogStream) => {
       const start = this.#streams.get(stream)?.start ?? nowhere;
       return start === nowhere ? end : start;
@@ -67,8 +67,8 @@ export class TailSearch {
   }
 }
 
-const nowhere: LogPlace = { file: -1, offset: -1 };
+const nowhere: LogPosition = { file: -1, offset: -1 };
 
-export function isEarlier(a: LogPlace, b: LogPlace): boolean {
+export function isEarlier(a: LogPosition, b: LogPosition): boolean {
   return a.file === b.file ? a.offset < b.offset : a.file < b.file;
 }

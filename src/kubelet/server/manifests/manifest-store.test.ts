@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { changeOf, decodeJson, podManifest, seeded } from "./fake-manifests.ts";
-import { ManifestFolder } from "./manifest-folder.ts";
+import { ManifestDir } from "./manifest-dir.ts";
 import { ManifestStore, type ManifestStoreOptions } from "./manifest-store.ts";
 
 function folder(t: TestContext): string {
@@ -147,7 +147,7 @@ test("a removal that may not have reached the disk is done again when it is requ
   const dir = folder(t);
   const store = await opened(dir);
   await store.put("a", podManifest("a"));
-  const remove = t.mock.method(ManifestFolder.prototype, "remove", async () => {
+  const remove = t.mock.method(ManifestDir.prototype, "remove", async () => {
     rmSync(join(dir, "a"));
     throw new Error("sync failed");
   });
@@ -155,7 +155,7 @@ test("a removal that may not have reached the disk is done again when it is requ
   assert.deepEqual(images(store), {});
   assert.equal(remove.mock.callCount(), 1);
   remove.mock.restore();
-  const again = t.mock.method(ManifestFolder.prototype, "remove");
+  const again = t.mock.method(ManifestDir.prototype, "remove");
   assert.equal(await store.remove("a"), false);
   assert.equal(again.mock.callCount(), 1);
   assert.equal(await store.remove("a"), false);
@@ -166,7 +166,7 @@ test("a put that may not have reached the disk is done again when it is requeste
   const dir = folder(t);
   const store = await opened(dir);
   await store.put("a", podManifest("a"));
-  const write = t.mock.method(ManifestFolder.prototype, "write", async (_name: string, bytes: Uint8Array) => {
+  const write = t.mock.method(ManifestDir.prototype, "write", async (_name: string, bytes: Uint8Array) => {
     writeFileSync(join(dir, "a"), bytes);
     throw new Error("sync failed");
   });

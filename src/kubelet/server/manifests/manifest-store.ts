@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { type Pod, podRef } from "../../../lib/model/pod.ts";
-import { ManifestFolder } from "./manifest-folder.ts";
+import { ManifestDir } from "./manifest-dir.ts";
 
 /** Something wrong with a manifest, for people. */
 export interface ManifestProblem {
@@ -57,7 +57,7 @@ export interface StoredManifest {
  */
 export class ManifestStore {
   readonly #o: ManifestStoreOptions;
-  readonly #folder: ManifestFolder;
+  readonly #folder: ManifestDir;
   readonly #most: number;
   #manifests = new Map<string, StoredManifest>();
   #listeners = new Set<() => void>();
@@ -68,7 +68,7 @@ export class ManifestStore {
 
   constructor(options: ManifestStoreOptions) {
     this.#o = options;
-    this.#folder = new ManifestFolder(options.dir);
+    this.#folder = new ManifestDir(options.dir);
     this.#most = options.mostManifests ?? 1000;
   }
 

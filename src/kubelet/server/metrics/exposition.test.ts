@@ -4,7 +4,7 @@ import { parsePrometheus } from "../../../../test/metrics/prometheus-text.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
 import { wallTime } from "../../../lib/base/time.ts";
 import { exposition, type Family } from "./exposition.ts";
-import { formatFor, takesGzip } from "./negotiate.ts";
+import { acceptsGzip, formatFor } from "./negotiate.ts";
 import { registryFamilies } from "./registry-families.ts";
 
 const awkward: Family[] = [
@@ -118,8 +118,8 @@ describe("which format", () => {
   for (const [accept, format] of table)
     it(`${accept}: ${format}`, () => assert.equal(formatFor(accept), format));
   it("gzip if it is requested", () => {
-    assert.equal(takesGzip("gzip, deflate"), true);
-    assert.equal(takesGzip("gzip;q=0"), false);
-    assert.equal(takesGzip(undefined), false);
+    assert.equal(acceptsGzip("gzip, deflate"), true);
+    assert.equal(acceptsGzip("gzip;q=0"), false);
+    assert.equal(acceptsGzip(undefined), false);
   });
 });

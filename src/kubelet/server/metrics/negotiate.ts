@@ -19,7 +19,7 @@ export function formatFor(accept: string | undefined): Format {
   return open > 0 && open >= quality("text/plain") ? "openmetrics" : "text";
 }
 
-export function takesGzip(acceptEncoding: string | undefined): boolean {
+export function acceptsGzip(acceptEncoding: string | undefined): boolean {
   return parse(acceptEncoding ?? "").some(({ type, q }) => (type === "gzip" || type === "*") && q > 0);
 }
 

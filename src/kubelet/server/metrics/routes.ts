@@ -15,7 +15,7 @@ import { type Disk, filesystemFamilies } from "./filesystem-families.ts";
 import { type AgentInfo, infoFamilies } from "./info-families.ts";
 import { type MachineInfo, machineFamilies } from "./machine-families.ts";
 import { metaFamilies } from "./meta-families.ts";
-import { contentTypes, formatFor, takesGzip } from "./negotiate.ts";
+import { acceptsGzip, contentTypes, formatFor } from "./negotiate.ts";
 import { processFamilies, startTimeFamily } from "./process-families.ts";
 import { registryFamilies } from "./registry-families.ts";
 import { resourceFamilies } from "./resource-families.ts";
@@ -155,7 +155,7 @@ async function send(
   text: string,
 ): Promise<void> {
   if (response.headersSent || response.destroyed) return;
-  const zipped = text.length >= zipFrom && takesGzip(String(request.headers["accept-encoding"] ?? ""));
+  const zipped = text.length >= zipFrom && acceptsGzip(String(request.headers["accept-encoding"] ?? ""));
   const body = zipped ? await zip(text, { level: 1 }) : Buffer.from(text);
   response.writeHead(status, {
     "content-type": type,

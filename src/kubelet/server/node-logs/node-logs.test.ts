@@ -17,7 +17,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { serveRoutes } from "../logs/fake-route-server.ts";
-import { isNotFound, openEntry } from "./log-folder.ts";
+import { isNotFound, openEntry } from "./log-dir.ts";
 import { type NodeLogsOptions, nodeLogs } from "./node-logs.ts";
 
 /** A log folder, and beside it what must never be seen. */

@@ -5,7 +5,7 @@ import { HttpError } from "../http-error.ts";
 import { responseWriter } from "../logs/response-writer.ts";
 import { replyText } from "../replies.ts";
 import type { Exchange, Route } from "../route.ts";
-import { isNotFound, openEntry } from "./log-folder.ts";
+import { isNotFound, openEntry } from "./log-dir.ts";
 import { checkLogQuery, invalid, joinProblems, parseLogQuery } from "./log-query.ts";
 import { serveEntry } from "./serve-entry.ts";
 import { ServiceLogs } from "./service-logs.ts";

@@ -5,13 +5,13 @@ import { HttpError } from "../http-error.ts";
 import { responseWriter } from "../logs/response-writer.ts";
 import type { Exchange } from "../route.ts";
 import { byteRange } from "./byte-range.ts";
-import type { FolderEntry } from "./log-folder.ts";
+import type { DirEntry } from "./log-dir.ts";
 
 const chunkBytes = 128 * 1024;
 const sniffBytes = 512;
 
 /** Answers with a file, or a part of it, or with the list of a folder. Closes the file. */
-export async function serveEntry(exchange: Exchange, entry: FolderEntry): Promise<void> {
+export async function serveEntry(exchange: Exchange, entry: DirEntry): Promise<void> {
   try {
     if (isUnchanged(exchange, entry.modified)) {
       exchange.response.writeHead(304, { "last-modified": entry.modified.toUTCString() }).end();
@@ -29,7 +29,7 @@ function isUnchanged({ request }: Exchange, modified: Date): boolean {
   return Math.floor(modified.getTime() / 1000) * 1000 <= since;
 }
 
-function serveList({ response }: Exchange, { names, modified }: FolderEntry & { kind: "folder" }): void {
+function serveList({ response }: Exchange, { names, modified }: DirEntry & { kind: "folder" }): void {
   const links = names.map((name) => `<a href="${linkTo(name)}">${escaped(name)}</a>\n`);
   const page = `<!doctype html>\n<meta name="viewport" content="width=device-width">\n<pre>\n${links.join("")}</pre>\n`;
   response
@@ -59,7 +59,7 @@ function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? "");
 }
 
-async function serveFile(exchange: Exchange, entry: FolderEntry & { kind: "file" }): Promise<void> {
+async function serveFile(exchange: Exchange, entry: DirEntry & { kind: "file" }): Promise<void> {
   const { request, response, signal } = exchange;
   const { file, size, modified } = entry;
   const requestedRange = isStale(request.headers["if-range"]?.toString(), modified)

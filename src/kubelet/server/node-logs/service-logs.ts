@@ -2,7 +2,7 @@ import { errnoOf, messageOf } from "../../../lib/base/errors.ts";
 import { readAt } from "../../../lib/host/regular-file.ts";
 import { HttpError } from "../http-error.ts";
 import { journalArguments, journalServices, runJournal } from "./journal.ts";
-import { isNotFound, openEntry } from "./log-folder.ts";
+import { isNotFound, openEntry } from "./log-dir.ts";
 import { hasOptions, type LogQuery } from "./log-query.ts";
 
 type Write = (bytes: Buffer) => Promise<void>;

@@ -9,8 +9,8 @@ import { serviceDefinition } from "../../../lib/clients/cri/service-definition.t
 import { PodResourcesLister } from "../../../lib/gen/podresources/v1/api_pb.js";
 import { PodResourcesLister as AlphaLister } from "../../../lib/gen/podresources/v1alpha1/api_pb.js";
 import { GrpcComponent } from "../grpc-socket/grpc-component.ts";
-import { allocatable, alphaList, podResources } from "./answers.ts";
 import { type ApiVersion, type Call, type RequestCounts, requestCounts } from "./request-counts.ts";
+import { allocatable, alphaList, podResources } from "./responses.ts";
 import type { PodResourcesSources } from "./sources.ts";
 
 export interface PodResourcesServerOptions {

@@ -6,9 +6,9 @@ import type {
 } from "../../../lib/gen/podresources/v1/api_pb.js";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
 
-export type DevicesGiven = MessageInitShape<typeof ContainerDevicesSchema>;
-export type MemoryGiven = MessageInitShape<typeof ContainerMemorySchema>;
-export type ClaimGiven = MessageInitShape<typeof DynamicResourceSchema>;
+export type AllocatedDevices = MessageInitShape<typeof ContainerDevicesSchema>;
+export type AllocatedMemory = MessageInitShape<typeof ContainerMemorySchema>;
+export type AllocatedClaim = MessageInitShape<typeof DynamicResourceSchema>;
 
 /** Exclusive resources of containers, and what is allocatable. Absent: there is no such manager. */
 export interface PodResourcesSources {
@@ -18,13 +18,13 @@ export interface PodResourcesSources {
     byName(namespace: string, name: string): Pod | undefined;
   };
   readonly devices?: {
-    of(uid: PodUid, container: string): readonly DevicesGiven[];
-    all(): readonly DevicesGiven[];
+    of(uid: PodUid, container: string): readonly AllocatedDevices[];
+    all(): readonly AllocatedDevices[];
   };
   readonly cpus?: { of(uid: PodUid, container: string): readonly number[]; all(): readonly number[] };
   readonly memory?: {
-    of(uid: PodUid, container: string): readonly MemoryGiven[];
-    all(): readonly MemoryGiven[];
+    of(uid: PodUid, container: string): readonly AllocatedMemory[];
+    all(): readonly AllocatedMemory[];
   };
-  readonly claims?: { of(pod: Pod, container: string): readonly ClaimGiven[] };
+  readonly claims?: { of(pod: Pod, container: string): readonly AllocatedClaim[] };
 }

@@ -6,7 +6,7 @@ import { joinStreams } from "../../../lib/base/join-streams.ts";
 import { HttpError } from "../http-error.ts";
 import type { UpgradeExchange } from "../route.ts";
 import { watchIdle } from "./idle-watch.ts";
-import { type RuntimeAnswer, refusalText, upgradeToRuntime } from "./runtime-upgrade.ts";
+import { type RuntimeResponse, refusalText, upgradeToRuntime } from "./runtime-upgrade.ts";
 import type { StreamOptions } from "./stream-options.ts";
 import { translate } from "./translator.ts";
 import { tunnel } from "./tunnel.ts";
@@ -100,8 +100,8 @@ async function upgraded(
   method: string,
   headers: OutgoingHttpHeaders,
   clock: Clock,
-): Promise<Extract<RuntimeAnswer, { kind: "upgraded" }>> {
-  let answer: RuntimeAnswer;
+): Promise<Extract<RuntimeResponse, { kind: "upgraded" }>> {
+  let answer: RuntimeResponse;
   try {
     answer = await upgradeToRuntime({ url, method, headers, signal: exchange.signal, clock });
   } catch (error) {

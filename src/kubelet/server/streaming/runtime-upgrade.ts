@@ -6,7 +6,7 @@ import { abortError, isAbort, KubeletError, messageOf } from "../../../lib/base/
 import { hasGrpcCode } from "../../../lib/clients/cri/cri-error.ts";
 import { HttpError } from "../http-error.ts";
 
-export type RuntimeAnswer =
+export type RuntimeResponse =
   | {
       readonly kind: "upgraded";
       readonly message: IncomingMessage;
@@ -24,7 +24,7 @@ export function upgradeToRuntime(o: {
   headers: OutgoingHttpHeaders;
   signal: AbortSignal;
   clock: Clock;
-}): Promise<RuntimeAnswer> {
+}): Promise<RuntimeResponse> {
   const { url, method, headers, signal, clock } = o;
   const secure = url.protocol === "https:";
   const options = {
@@ -43,7 +43,7 @@ export function upgradeToRuntime(o: {
         createConnection: () =>
           connect({ host: options.host, port: Number(options.port), allowHalfOpen: true }),
       });
-  return new Promise<RuntimeAnswer>((resolve, reject) => {
+  return new Promise<RuntimeResponse>((resolve, reject) => {
     const stop = () => outgoing.destroy(abortError(signal.reason));
     const cancel = clock.after(answerWithinMs, () =>
       outgoing.destroy(new KubeletError("Streaming", "the runtime's streaming server does not answer")),

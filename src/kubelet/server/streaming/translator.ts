@@ -2,8 +2,8 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Clock } from "../../../lib/base/clock.ts";
 import { KubeletError } from "../../../lib/base/errors.ts";
+import { applyBackpressure } from "./backpressure.ts";
 import { endStatus } from "./end-status.ts";
-import { hold } from "./hold.ts";
 import { watchIdle } from "./idle-watch.ts";
 import { SpdyConnection, type SpdyStream, type StreamHandler } from "./spdy/connection.ts";
 import type { StreamOptions } from "./stream-options.ts";
@@ -184,7 +184,7 @@ class Session {
     }
     if (!this.#outputs.has(channel)) return;
     if (this.#ws.send(Buffer.from([channels[channel]]), chunk)) return;
-    hold(this.#spdy.socket as Socket, this.#t.client.socket);
+    applyBackpressure(this.#spdy.socket as Socket, this.#t.client.socket);
   }
 
   #fromClient(message: Buffer): void {
@@ -198,6 +198,6 @@ class Session {
     const name = channel === channels.stdin ? "stdin" : channel === channels.resize ? "resize" : undefined;
     const stream = name && this.#streams.get(name);
     if (!stream || data.length === 0) return;
-    if (!stream.write(data)) hold(this.#t.client.socket, this.#spdy.socket as Socket);
+    if (!stream.write(data)) applyBackpressure(this.#t.client.socket, this.#spdy.socket as Socket);
   }
 }

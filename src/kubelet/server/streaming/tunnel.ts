@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { Clock } from "../../../lib/base/clock.ts";
-import { hold } from "./hold.ts";
+import { applyBackpressure } from "./backpressure.ts";
 import { watchIdle } from "./idle-watch.ts";
 import { WebSocketConnection } from "./websocket/connection.ts";
 
@@ -17,12 +17,12 @@ export async function tunnel(o: {
   const ws = new WebSocketConnection(client.socket, {
     message: (data) => {
       if (data.length === 0 || !runtime.socket.writable) return;
-      if (!runtime.socket.write(data)) hold(client.socket, runtime.socket);
+      if (!runtime.socket.write(data)) applyBackpressure(client.socket, runtime.socket);
     },
     end: () => over.resolve(),
   });
   const fromRuntime = (chunk: Buffer) => {
-    if (!ws.send(chunk)) hold(runtime.socket, client.socket);
+    if (!ws.send(chunk)) applyBackpressure(runtime.socket, client.socket);
   };
   if (runtime.head.length > 0) fromRuntime(runtime.head);
   runtime.socket.on("data", fromRuntime);

@@ -12,7 +12,7 @@ import { readPublicKey, writePublicKey } from "./keys.ts";
 import { type DistinguishedName, readName, writeName } from "./names.ts";
 import { OID, readOid, writeOid } from "./oids.ts";
 import { pem, pemBlocks } from "./pem.ts";
-import { readSignature, signatureHolds, signed } from "./signatures.ts";
+import { isSignatureValid, readSignature, signed } from "./signatures.ts";
 
 const ATTRIBUTES = contextTag(0, true);
 
@@ -76,7 +76,7 @@ export function parseRequest(text: string): ParsedRequest {
   const publicKey = readPublicKey(info.expect(TAG.sequence).whole);
   const names = info.sees(ATTRIBUTES) ? requestedNames(info.into(ATTRIBUTES)) : NO_NAMES;
   info.end();
-  return { subject, ...names, publicKey, signatureValid: signatureHolds(body.whole, signature, publicKey) };
+  return { subject, ...names, publicKey, signatureValid: isSignatureValid(body.whole, signature, publicKey) };
 }
 
 function requestedNames(attributes: DerReader): AlternativeNames {

@@ -60,7 +60,7 @@ const WEAK: ReadonlySet<Oid> = new Set([
 export const isWeak = ({ algorithm }: Signature): boolean => WEAK.has(algorithm);
 
 /** False, too, for algorithms that are not known or no longer trusted (SHA-1). */
-export function signatureHolds(body: Buffer, signature: Signature, key: KeyObject): boolean {
+export function isSignatureValid(body: Buffer, signature: Signature, key: KeyObject): boolean {
   const algorithm = ALGORITHMS[signature.algorithm];
   if (algorithm === undefined || algorithm.keyType !== key.asymmetricKeyType) return false;
   try {

@@ -9,7 +9,7 @@ import { brokenOff, readText } from "./body.ts";
 import { Connections } from "./connections.ts";
 import { orAbort, within } from "./deadline.ts";
 import type { KubeAccess } from "./kubeconfig.ts";
-import type { Answer } from "./link.ts";
+import type { HttpResponse } from "./link.ts";
 import type { OutageLog } from "./outage-log.ts";
 import type { Environment } from "./proxy.ts";
 import type { RequestMetrics } from "./request-metrics.ts";
@@ -26,14 +26,14 @@ export interface ApiServerOptions {
   readonly stdinIsTerminal?: boolean;
   readonly metrics?: RequestMetrics | undefined;
   /** Called for each response, also for those that are retried; status 0: no response. */
-  readonly onAnswer?: (answer: SeenAnswer) => void;
+  readonly onAnswer?: (answer: ObservedResponse) => void;
   /** Absent: no spans are made. */
   readonly tracer?: Tracer | undefined;
   /** Shared by clients that speak to the same server. */
   readonly outages?: OutageLog | undefined;
 }
 
-export interface SeenAnswer {
+export interface ObservedResponse {
   readonly method: string;
   readonly host: string;
   readonly path: string;
@@ -104,7 +104,10 @@ export class ApiServer {
   }
 
   /** `take` gets what ends the exchange: an answer may be read on after the attempt is over. */
-  attempt<T>(call: Call, take: (answer: Answer, life: AbortController) => Promise<T>): Promise<Attempt<T>> {
+  attempt<T>(
+    call: Call,
+    take: (answer: HttpResponse, life: AbortController) => Promise<T>,
+  ): Promise<Attempt<T>> {
     const { tracer } = this.#options;
     return tracer ? this.#traced(tracer, call, take) : this.#attempt(call, take);
   }
@@ -113,7 +116,7 @@ export class ApiServer {
   #traced<T>(
     tracer: Tracer,
     call: Call,
-    take: (answer: Answer, life: AbortController) => Promise<T>,
+    take: (answer: HttpResponse, life: AbortController) => Promise<T>,
   ): Promise<Attempt<T>> {
     const { method } = call;
     const { origin, hostname, port, protocol } = this.#options.access.cluster.server;
@@ -139,7 +142,7 @@ export class ApiServer {
 
   async #attempt<T>(
     call: Call,
-    take: (answer: Answer, life: AbortController) => Promise<T>,
+    take: (answer: HttpResponse, life: AbortController) => Promise<T>,
   ): Promise<Attempt<T>> {
     const startedAt = this.clock.monotonic();
     const life = new AbortController();
@@ -199,7 +202,7 @@ export class ApiServer {
   /** The body of an answer as it comes. It ends when the caller aborts, and fails when the connection does. */
   async *read(
     call: Call,
-    answer: Answer,
+    answer: HttpResponse,
     life: AbortController,
     signal: AbortSignal,
   ): AsyncGenerator<Uint8Array> {
@@ -212,7 +215,7 @@ export class ApiServer {
   }
 
   /** Ends the stream with its signal, or when its connection is renewed. */
-  tie(answer: Answer, life: AbortController, signal: AbortSignal): void {
+  tie(answer: HttpResponse, life: AbortController, signal: AbortSignal): void {
     const end = () => life.abort(abortError(signal.reason));
     const cut = () => life.abort(new Error("the connection is renewed"));
     if (signal.aborted) end();
@@ -262,7 +265,7 @@ export class ApiServer {
     };
   }
 
-  async #refusal(call: Call, answer: Answer): Promise<KubeletError> {
+  async #refusal(call: Call, answer: HttpResponse): Promise<KubeletError> {
     const header = answer.headers["retry-after"];
     return apiError({
       method: call.method,

@@ -1,11 +1,11 @@
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import type { Answer } from "./link.ts";
+import type { HttpResponse } from "./link.ts";
 
 export const brokenOff = "the answer broke off";
 
 /** The whole body as text, unpacked. */
-export async function readText(answer: Answer, maxBytes: number): Promise<string> {
+export async function readText(answer: HttpResponse, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   const body = unpacked(answer);
@@ -19,7 +19,7 @@ export async function readText(answer: Answer, maxBytes: number): Promise<string
   return Buffer.concat(chunks, size).toString("utf8");
 }
 
-function unpacked(answer: Answer): Readable {
+function unpacked(answer: HttpResponse): Readable {
   if (answer.headers["content-encoding"] !== "gzip") return answer.body;
   const gunzip = createGunzip();
   // pipe() does not notify either side when the other one breaks.

@@ -7,7 +7,7 @@ import { type Dialed, dial } from "./dial.ts";
 import { Http1Link } from "./http1-link.ts";
 import { Http2Link } from "./http2-link.ts";
 import type { ClusterAccess } from "./kubeconfig.ts";
-import { type Answer, type Exchange, type Link, LinkLost } from "./link.ts";
+import { ConnectionLost, type Exchange, type HttpResponse, type Link } from "./link.ts";
 import { OutageLog } from "./outage-log.ts";
 import { certificateAuthority, type KeyPair, PemFiles } from "./pem-files.ts";
 import { type Environment, proxyFor } from "./proxy.ts";
@@ -59,12 +59,12 @@ export class Connections {
     }
   }
 
-  async exchange(exchange: Exchange, clientCertificate: KeyPair | undefined): Promise<Answer> {
+  async exchange(exchange: Exchange, clientCertificate: KeyPair | undefined): Promise<HttpResponse> {
     this.#identify(await this.#authority?.current(), clientCertificate);
     for (let opened = 0; ; opened++) {
       if (this.#closed.signal.aborted)
         throw markReported(new KubeletError("KubeTransport", "the client is closed"));
-      const link = this.#links.find((candidate) => candidate.hasRoom());
+      const link = this.#links.find((candidate) => candidate.hasCapacity());
       if (link) return this.#watched(link, exchange);
       // Many who wait may fill a new one. But a server that is going away may refuse all, as fast as we connect.
       if (opened >= maxOpenings) throw new Error("the server takes no requests on new connections");
@@ -76,7 +76,7 @@ export class Connections {
     }
   }
 
-  async #watched(link: Link, exchange: Exchange): Promise<Answer> {
+  async #watched(link: Link, exchange: Exchange): Promise<HttpResponse> {
     // Only the absence of any answer makes a connection suspicious, so not the time that reading one takes.
     const onAbort = () => link.suspect();
     exchange.signal.addEventListener("abort", onAbort, { once: true });
@@ -85,8 +85,8 @@ export class Connections {
     } catch (error) {
       // A connection that worked breaks when the server goes away: the next one that cannot be opened is logged. One
       // that goes on (HTTP/2) has only this request reset, perhaps each time.
-      const isLost = error instanceof LinkLost && error.reused;
-      throw isLost && (link.protocol === "http/1.1" || !link.hasRoom()) ? markReported(error) : error;
+      const isLost = error instanceof ConnectionLost && error.reused;
+      throw isLost && (link.protocol === "http/1.1" || !link.hasCapacity()) ? markReported(error) : error;
     } finally {
       exchange.signal.removeEventListener("abort", onAbort);
     }

@@ -1,7 +1,7 @@
 import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
 import type { Duplex } from "node:stream";
 import { abortError, messageOf } from "../../base/errors.ts";
-import { type Answer, type Exchange, type Link, LinkLost } from "./link.ts";
+import { ConnectionLost, type Exchange, type HttpResponse, type Link } from "./link.ts";
 
 /** For servers that do not speak HTTP/2: as many connections as there are exchanges, kept for the next ones. */
 export class Http1Link implements Link {
@@ -16,11 +16,11 @@ export class Http1Link implements Link {
     this.#host = server.host;
   }
 
-  hasRoom(): boolean {
+  hasCapacity(): boolean {
     return !this.#retired;
   }
 
-  exchange(exchange: Exchange): Promise<Answer> {
+  exchange(exchange: Exchange): Promise<HttpResponse> {
     const { method, path, headers, body, signal } = exchange;
     if (signal.aborted) return Promise.reject(abortError(signal.reason));
     return new Promise((resolve, reject) => {
@@ -52,7 +52,11 @@ export class Http1Link implements Link {
         reject(
           dialFailure
             ? error
-            : new LinkLost(messageOf(error), { untouched: false, reused: call.reusedSocket, cause: error }),
+            : new ConnectionLost(messageOf(error), {
+                untouched: false,
+                reused: call.reusedSocket,
+                cause: error,
+              }),
         );
       });
       call.end(body);

@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import { type Clock, msFromNow } from "../../base/clock.ts";
 import { abortError, errnoOf, messageOf } from "../../base/errors.ts";
 import type { MonotonicTime } from "../../base/time.ts";
-import { type Answer, type Exchange, type Link, LinkLost } from "./link.ts";
+import { ConnectionLost, type Exchange, type HttpResponse, type Link } from "./link.ts";
 
 /** A connection on which a ping is not answered is dead, however long TCP may still retry. */
 const pingEveryMs = 30_000;
@@ -70,12 +70,12 @@ export class Http2Link implements Link {
     });
   }
 
-  hasRoom(): boolean {
+  hasCapacity(): boolean {
     if (this.#retired || this.#session.closed || this.#session.destroyed) return false;
     return this.#open < (this.#session.remoteSettings.maxConcurrentStreams ?? Number.POSITIVE_INFINITY);
   }
 
-  exchange(exchange: Exchange): Promise<Answer> {
+  exchange(exchange: Exchange): Promise<HttpResponse> {
     const { method, path, headers, body, signal } = exchange;
     if (signal.aborted) return Promise.reject(abortError(signal.reason));
     const reused = this.#served;
@@ -88,7 +88,7 @@ export class Http2Link implements Link {
         );
       } catch (error) {
         const untouched = unsentErrors.has(errnoOf(error) ?? "");
-        reject(new LinkLost(messageOf(error), { untouched, reused, cause: error }));
+        reject(new ConnectionLost(messageOf(error), { untouched, reused, cause: error }));
         return;
       }
       this.#open++;
@@ -105,7 +105,7 @@ export class Http2Link implements Link {
         this.#served = true;
         resolve({
           status: Number(answerHeaders[":status"]),
-          headers: answerHeaders as Answer["headers"],
+          headers: answerHeaders as HttpResponse["headers"],
           body: stream,
           isWhole: () => stream.rstCode === constants.NGHTTP2_NO_ERROR,
         });
@@ -120,7 +120,7 @@ export class Http2Link implements Link {
         if (signal.aborted) return reject(abortError(signal.reason));
         const cause = this.#why ?? failure;
         reject(
-          new LinkLost(cause === undefined ? "the connection was closed" : messageOf(cause), {
+          new ConnectionLost(cause === undefined ? "the connection was closed" : messageOf(cause), {
             untouched: stream.rstCode === constants.NGHTTP2_REFUSED_STREAM,
             reused,
             cause,

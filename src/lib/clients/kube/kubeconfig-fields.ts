@@ -1,7 +1,7 @@
 import { dirname, resolve } from "node:path";
 import { isObject } from "../../base/json-value.ts";
 import type { Origins, Path, Problem } from "../../config/problems.ts";
-import { showPath } from "../../config/problems.ts";
+import { formatPath } from "../../config/problems.ts";
 import type { PemSource } from "./kubeconfig.ts";
 
 /** One object of a kubeconfig: hands out its fields and notes what is wrong with them. */
@@ -95,6 +95,6 @@ export class Fields {
 
   #where(name: string): string {
     const path = [...this.#path, name];
-    return `${this.#origins.find(path) ?? this.#file}: ${showPath(path)}`;
+    return `${this.#origins.find(path) ?? this.#file}: ${formatPath(path)}`;
   }
 }

@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { errnoOf, KubeletError, messageOf } from "../../base/errors.ts";
 import { parseDocument } from "../../config/document.ts";
 import type { Origins, Path } from "../../config/problems.ts";
-import { type Problem, showProblem } from "../../config/problems.ts";
+import { formatConfigProblem, type Problem } from "../../config/problems.ts";
 import { Fields } from "./kubeconfig-fields.ts";
 
 /** PEM text, or where to read it, again and again: such files are replaced while we run. */
@@ -98,7 +98,10 @@ export function parseKubeconfig(text: string, file: string): KubeAccess {
 }
 
 function refusal(problems: readonly Problem[], origins: Origins): KubeletError {
-  return new KubeletError("Kubeconfig", problems.map((problem) => showProblem(problem, origins)).join("\n"));
+  return new KubeletError(
+    "Kubeconfig",
+    problems.map((problem) => formatConfigProblem(problem, origins)).join("\n"),
+  );
 }
 
 /** The entry of this name in one of the three lists. */

@@ -10,7 +10,7 @@ export interface Exchange {
   readonly signal: AbortSignal;
 }
 
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Readable;
@@ -19,14 +19,14 @@ export interface Answer {
 }
 
 /** The connection was lost before the answer began. */
-export class LinkLost extends Error {
+export class ConnectionLost extends Error {
   /** True if the server has certainly not begun with it, so that anything may be sent again. */
   readonly untouched: boolean;
   /** True if the connection had served before: the server may just have closed an idle one. */
   readonly reused: boolean;
   constructor(message: string, options: { untouched: boolean; reused: boolean; cause?: unknown }) {
     super(message, { cause: options.cause });
-    this.name = "LinkLost";
+    this.name = "ConnectionLost";
     this.untouched = options.untouched;
     this.reused = options.reused;
   }
@@ -36,8 +36,8 @@ export class LinkLost extends Error {
 export interface Link {
   readonly protocol: "h2" | "http/1.1";
   /** False when it is full or going away: another one has to be opened. */
-  hasRoom(): boolean;
-  exchange(exchange: Exchange): Promise<Answer>;
+  hasCapacity(): boolean;
+  exchange(exchange: Exchange): Promise<HttpResponse>;
   /** An exchange timed out: check that the server is alive. */
   suspect(): void;
   /** Takes no new exchanges and goes when those under way have ended. */

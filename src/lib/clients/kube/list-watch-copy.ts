@@ -2,7 +2,7 @@ import { messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { type Incoming, readObject } from "./list-watch-objects.ts";
 import { type Change, isOlderVersion, type ObjectReader, objectKey, Store } from "./store.ts";
-import { keepEqualParts } from "./store-sharing.ts";
+import { shareEqualParts } from "./store-sharing.ts";
 import type { ObjectEvent, RawObject } from "./watch-stream.ts";
 
 export interface ObjectCopyOptions<T> {
@@ -54,7 +54,7 @@ export class ObjectCopy<T> {
     }
     // What is new is often made from the same template as what came before it.
     const similar = this.#store.former(incoming.version) ?? this.#lastRead;
-    this.#lastRead = keepEqualParts(similar, incoming.object);
+    this.#lastRead = shareEqualParts(similar, incoming.object);
     return { ...incoming, object: this.#lastRead };
   }
 

@@ -8,7 +8,7 @@ interface ListAnswer {
   items?: RawObject[] | null;
 }
 
-export interface ListQuestion {
+export interface ListRequest {
   transport: Pick<KubeTransport, "request">;
   path: string;
   selectors: Query;
@@ -28,7 +28,7 @@ export interface Listed {
 }
 
 /** Requests all objects, page by page. When the pages expire on the way, all of them in one response. */
-export async function listPages(question: ListQuestion): Promise<Listed> {
+export async function listPages(question: ListRequest): Promise<Listed> {
   const { from, pageSize, page, restart } = question;
   const first = await fetchPage(question, {
     resourceVersion: from || undefined,
@@ -55,7 +55,7 @@ export async function listPages(question: ListQuestion): Promise<Listed> {
   return { resourceVersion: first.resourceVersion, paged };
 }
 
-async function fetchPage(question: ListQuestion, query: Query) {
+async function fetchPage(question: ListRequest, query: Query) {
   const { transport, path, selectors, timeoutMs, signal } = question;
   const answer = await transport.request<ListAnswer | undefined>({
     method: "GET",

@@ -57,17 +57,17 @@ class FakeStream {
   }
 }
 
-type Answer = object | Error;
+type HttpResponse = object | Error;
 
 /** Responds as scripted, in this order, and records the requests. */
 class ScriptedTransport implements KubeTransport {
   readonly requests: Query[] = [];
   readonly requestedAt: number[] = [];
-  readonly answers: Answer[];
+  readonly answers: HttpResponse[];
   readonly listeners = new Set<() => void>();
   readonly #clock: FakeClock;
 
-  constructor(clock: FakeClock, answers: Answer[]) {
+  constructor(clock: FakeClock, answers: HttpResponse[]) {
     this.#clock = clock;
     this.answers = answers;
   }
@@ -101,7 +101,7 @@ class ScriptedTransport implements KubeTransport {
   close(): void {}
 }
 
-async function started(answers: Answer[], options: Partial<ListWatchOptions<RawObject>> = {}) {
+async function started(answers: HttpResponse[], options: Partial<ListWatchOptions<RawObject>> = {}) {
   const clock = new FakeClock();
   const transport = new ScriptedTransport(clock, answers);
   const reported: string[] = [];

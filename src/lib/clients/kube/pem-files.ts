@@ -2,8 +2,8 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { type Clock, msSince } from "../../base/clock.ts";
 import { KubeletError, messageOf } from "../../base/errors.ts";
+import { FileBackedValue, fileVersion, type Part } from "../../base/file-backed-value.ts";
 import type { Logger } from "../../base/logger.ts";
-import { fileVersion, MadeOfFiles, type Part } from "../../base/made-of-files.ts";
 import { type MonotonicTime, plusMs, type WallTime, wallTime } from "../../base/time.ts";
 import type { PemSource } from "./kubeconfig.ts";
 import type { AuthorityRead } from "./request-metrics.ts";
@@ -27,7 +27,7 @@ const lastMomentsMs = 5000;
  */
 export class PemFiles<T> {
   readonly #sources: readonly PemSource[];
-  readonly #made: MadeOfFiles<T>;
+  readonly #value: FileBackedValue<T>;
   readonly #clock: Clock;
   readonly #logger: Logger;
   #lookedAt: MonotonicTime | undefined;
@@ -52,7 +52,7 @@ export class PemFiles<T> {
     this.#onReadAgain = options.onReadAgain ?? (() => {});
     this.#goodUntil = options.goodUntil ?? (() => undefined);
     this.#sources = sources;
-    this.#made = new MadeOfFiles(sources.map(partOf), (pems) => {
+    this.#value = new FileBackedValue(sources.map(partOf), (pems) => {
       this.#isRead = true;
       return make(pems);
     });
@@ -62,7 +62,7 @@ export class PemFiles<T> {
 
   async current(): Promise<T> {
     const lookedNow = this.#lookedAt !== undefined && msSince(this.#clock, this.#lookedAt) < lookEveryMs;
-    const { value } = this.#made;
+    const { value } = this.#value;
     if (value !== undefined && lookedNow && !this.#isOver(value)) return value;
     this.#looking ??= this.#look().finally(() => {
       this.#looking = undefined;
@@ -84,7 +84,7 @@ export class PemFiles<T> {
     this.#lookedAt = this.#clock.monotonic();
     this.#isRead = false;
     try {
-      const look = await this.#made.look();
+      const look = await this.#value.reload();
       if (look === "same") this.#onReadAgain("unchanged");
       if (look === "changed") {
         this.#onReadAgain("updated");
@@ -92,7 +92,7 @@ export class PemFiles<T> {
       }
       this.#complaint = "";
     } catch (error) {
-      if (this.#made.value === undefined) throw error;
+      if (this.#value.value === undefined) throw error;
       this.#onReadAgain(this.#isRead ? "ca_parse_error" : "read_error");
       const complaint = messageOf(error);
       if (complaint !== this.#complaint) {
@@ -102,7 +102,7 @@ export class PemFiles<T> {
         });
       }
     }
-    return this.#made.value as T;
+    return this.#value.value as T;
   }
 
   #files(): string[] {

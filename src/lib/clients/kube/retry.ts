@@ -1,5 +1,5 @@
 import { KubeApiError } from "./api-error.ts";
-import { LinkLost } from "./link.ts";
+import { ConnectionLost } from "./link.ts";
 
 /** As many tries as the reference client makes. */
 export const maxTries = 11;
@@ -15,7 +15,7 @@ export function retryAfter(failure: unknown, tries: number, method: string): num
     const wait = failure.retryAfterMs;
     return wantsRetry && wait !== undefined && wait <= maxWaitMs ? wait : undefined;
   }
-  if (failure instanceof LinkLost) {
+  if (failure instanceof ConnectionLost) {
     // Reading twice does no harm, but only an old connection may have been closed for no reason of ours.
     const harmless = failure.untouched || (method === "GET" && failure.reused);
     return harmless && tries <= 2 ? 0 : undefined;

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { keepEqualParts } from "./store-sharing.ts";
+import { shareEqualParts } from "./store-sharing.ts";
 
 test("equal parts are those of the former version, changed ones are new", () => {
   const before = { spec: { a: [1, { b: "x" }] }, status: { list: [{ n: 1 }, { n: 2 }] } };
   const after = { spec: { a: [1, { b: "x" }] }, status: { list: [{ n: 1 }, { n: 3 }] } };
-  const kept = keepEqualParts(before, after);
+  const kept = shareEqualParts(before, after);
   assert.equal(kept.spec, before.spec);
   assert.equal(kept.status.list[0], before.status.list[0]);
   assert.notEqual(kept.status, before.status);
@@ -15,7 +15,7 @@ test("equal parts are those of the former version, changed ones are new", () => 
 
 test("what is equal as a whole is the former version", () => {
   const before = { a: { b: [1, 2] } };
-  assert.equal(keepEqualParts(before, { a: { b: [1, 2] } }), before);
+  assert.equal(shareEqualParts(before, { a: { b: [1, 2] } }), before);
 });
 
 test("the result is the newer version and the former one is as it was, whatever they are", () => {
@@ -26,7 +26,7 @@ test("the result is the newer version and the former one is as it was, whatever 
         { a: b, common, x: [b, common] },
       ].map((version) => structuredClone(version));
       const [former, wanted] = [structuredClone(before), structuredClone(after)];
-      const kept = keepEqualParts(before, after);
+      const kept = shareEqualParts(before, after);
       assert.deepEqual(kept, wanted);
       assert.deepEqual(before, former);
       if (typeof common === "object") assert.equal(kept?.common, before?.common);
@@ -46,12 +46,12 @@ const differences: [string, unknown, unknown][] = [
 
 for (const [what, before, after] of differences)
   test(`${what} is a difference`, () =>
-    assert.deepEqual(keepEqualParts(before, structuredClone(after)), after));
+    assert.deepEqual(shareEqualParts(before, structuredClone(after)), after));
 
 test("what is not plain data, or frozen, is left as it is", () => {
   const after = { map: new Map([["a", 1]]), frozen: Object.freeze({ x: { y: 1 } }) };
   const { map, frozen } = after;
-  const kept = keepEqualParts({ map: new Map([["a", 1]]), frozen: { x: { y: 1 } } }, after);
+  const kept = shareEqualParts({ map: new Map([["a", 1]]), frozen: { x: { y: 1 } } }, after);
   assert.equal(kept.map, map);
   assert.equal(kept.frozen, frozen);
 });

@@ -3,7 +3,7 @@
  * fields: so the rest of what came is garbage at once, which costs next to nothing, and who compares two versions finds out by
  * identity what is the same. Writes into `after`; what is not plain data (a Map, an instance of a class) is left as it is.
  */
-export function keepEqualParts<T>(before: unknown, after: T): T {
+export function shareEqualParts<T>(before: unknown, after: T): T {
   if (before === after) return before as T;
   if (Array.isArray(after)) return Array.isArray(before) ? keepItems(before, after) : after;
   return isPlain(before) && isPlain(after) ? keepFields(before, after) : after;
@@ -13,7 +13,7 @@ function keepItems<T extends unknown[]>(before: unknown[], after: T): T {
   if (Object.isFrozen(after)) return after;
   let isSame = before.length === after.length;
   for (let i = 0; i < after.length; i++) {
-    const kept = keepEqualParts(before[i], after[i]);
+    const kept = shareEqualParts(before[i], after[i]);
     if (kept !== before[i]) isSame = false;
     after[i] = kept;
   }
@@ -26,7 +26,7 @@ function keepFields<T extends Record<string, unknown>>(before: Record<string, un
   let isSame = keys.length === Object.keys(before).length;
   for (const key of keys) {
     const former = before[key];
-    const kept = keepEqualParts(former, after[key]);
+    const kept = shareEqualParts(former, after[key]);
     if (kept !== former || !Object.hasOwn(before, key)) isSame = false;
     (after as Record<string, unknown>)[key] = kept;
   }

@@ -4,7 +4,7 @@ import { RateLimit } from "../../base/rate-limit.ts";
 import { KubeApiError, TransportError } from "./api-error.ts";
 import { ApiServer, type ApiServerOptions, type Call } from "./api-server.ts";
 import { readText } from "./body.ts";
-import type { Answer } from "./link.ts";
+import type { HttpResponse } from "./link.ts";
 import { retryAfter } from "./retry.ts";
 import type { KubeRequest, KubeStreamRequest, KubeTransport } from "./transport-interface.ts";
 
@@ -95,7 +95,7 @@ export class HttpKubeTransport implements KubeTransport {
     if (this.#owned) this.#server.close();
   }
 
-  async #try<T>(call: Call, take: (answer: Answer, life: AbortController) => Promise<T>): Promise<T> {
+  async #try<T>(call: Call, take: (answer: HttpResponse, life: AbortController) => Promise<T>): Promise<T> {
     const { clock, metrics, host } = this.#server;
     const startedAt = clock.monotonic();
     metrics?.sent(call.method, host, call.body?.length ?? 0);
@@ -107,7 +107,10 @@ export class HttpKubeTransport implements KubeTransport {
   }
 
   /** Tries until there is a result or no more sense in it. */
-  async #tryAgain<T>(call: Call, take: (answer: Answer, life: AbortController) => Promise<T>): Promise<T> {
+  async #tryAgain<T>(
+    call: Call,
+    take: (answer: HttpResponse, life: AbortController) => Promise<T>,
+  ): Promise<T> {
     const { clock, metrics, host } = this.#server;
     let renewed = false;
     for (let tries = 1; ; tries++) {

@@ -3,13 +3,13 @@ import { test } from "node:test";
 import { withDefaults, withFileDefaults } from "../defaults.ts";
 import { FeatureGates } from "../feature-gates.ts";
 import type { PartialConfiguration } from "../kubelet-configuration.ts";
-import { showProblem } from "../problems.ts";
+import { formatConfigProblem } from "../problems.ts";
 import { validateConfiguration, validateForHost } from "./validate.ts";
 
 function problemsOf(partial: PartialConfiguration): string[] {
   const gates = new FeatureGates(partial.featureGates);
   const config = withDefaults(withFileDefaults(partial), gates);
-  return validateConfiguration(config, gates).map((problem) => showProblem(problem));
+  return validateConfiguration(config, gates).map((problem) => formatConfigProblem(problem));
 }
 
 const valid: PartialConfiguration[] = [

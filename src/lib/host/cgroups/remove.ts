@@ -3,7 +3,7 @@ import { type Clock, msFromNow, sleep } from "../../base/clock.ts";
 import { abortError, errnoOf, KubeletError } from "../../base/errors.ts";
 import type { RemoveOptions } from "./driver.ts";
 import { type CgroupFiles, isGone } from "./files.ts";
-import { foldersBelow, pidsBelow } from "./tree.ts";
+import { dirsBelow, pidsBelow } from "./tree.ts";
 
 const defaultDeadlineMs = 10_000;
 const firstPauseMs = 5;
@@ -20,7 +20,7 @@ export interface RemoveDeps {
  * Removes the folders (one cgroup in each hierarchy) with everything below. What still runs in them is ended; the kernel
  * frees a cgroup a moment after its last process, so "busy" is tried again until the deadline.
  */
-export async function removeFolders(
+export async function removeDirs(
   dirs: readonly string[],
   { files, clock, kill }: RemoveDeps,
   { signal, deadlineMs = defaultDeadlineMs }: RemoveOptions = {},
@@ -75,7 +75,7 @@ async function endAll(
 }
 
 async function removeTree(files: CgroupFiles, dir: string): Promise<boolean> {
-  for (const folder of await foldersBelow(files, dir)) if (!(await removeOne(files, folder))) return false;
+  for (const folder of await dirsBelow(files, dir)) if (!(await removeOne(files, folder))) return false;
   return true;
 }
 

@@ -18,9 +18,9 @@ export function pathAndParents(path: string): string[] {
 }
 
 /** The folder and everything below it, deepest first. */
-export async function foldersBelow(files: CgroupFiles, dir: string): Promise<string[]> {
+export async function dirsBelow(files: CgroupFiles, dir: string): Promise<string[]> {
   const below: string[] = [];
-  for (const name of await files.folders(dir)) below.push(...(await foldersBelow(files, join(dir, name))));
+  for (const name of await files.folders(dir)) below.push(...(await dirsBelow(files, join(dir, name))));
   return [...below, dir];
 }
 
@@ -45,7 +45,7 @@ export async function readPids(files: CgroupFiles, dir: string): Promise<number[
 export async function pidsBelow(files: CgroupFiles, dirs: readonly string[]): Promise<number[]> {
   const found = new Set<number>();
   for (const dir of dirs) {
-    for (const folder of await foldersBelow(files, dir)) {
+    for (const folder of await dirsBelow(files, dir)) {
       for (const pid of await readPids(files, folder)) found.add(pid);
     }
   }

@@ -7,8 +7,8 @@ import {
   type CgroupUsage,
   type CgroupUsageReader,
   type CpuCount,
+  cgroupDirOf,
   type DeviceCount,
-  folderOf,
   limitOf,
   type MemoryCount,
   type UsageParts,
@@ -66,12 +66,12 @@ export class V1UsageReader implements CgroupUsageReader {
 
   #main(path: string): string | undefined {
     const mount = ["memory", "cpuacct", "cpu", "pids"].map((c) => this.#mounts.get(c)).find(Boolean);
-    return mount === undefined ? undefined : folderOf(mount, path);
+    return mount === undefined ? undefined : cgroupDirOf(mount, path);
   }
 
   #of(controller: string, path: string): CountFiles | undefined {
     const mount = this.#mounts.get(controller);
-    return mount === undefined ? undefined : new CountFiles(this.#files, folderOf(mount, path));
+    return mount === undefined ? undefined : new CountFiles(this.#files, cgroupDirOf(mount, path));
   }
 
   async #cpu(path: string, all: boolean): Promise<CpuCount | undefined> {

@@ -8,8 +8,8 @@ import {
   type CgroupUsage,
   type CgroupUsageReader,
   type CpuCount,
+  cgroupDirOf,
   type DeviceCount,
-  folderOf,
   limitOf,
   type MemoryCount,
   type UsageParts,
@@ -31,7 +31,7 @@ export class V2UsageReader implements CgroupUsageReader {
 
   async read(path: string, parts: UsageParts): Promise<CgroupUsage | undefined> {
     const all = parts === "all";
-    const files = new CountFiles(this.#files, folderOf(this.#root, path));
+    const files = new CountFiles(this.#files, cgroupDirOf(this.#root, path));
     const [cpu, memory, pids, io, pressure] = await Promise.all([
       cpuOf(files, all),
       path === "/" ? this.#machineMemory(files) : memoryOf(files, all),
@@ -50,15 +50,15 @@ export class V2UsageReader implements CgroupUsageReader {
   }
 
   async children(path: string): Promise<string[]> {
-    return this.#files.folders(folderOf(this.#root, path));
+    return this.#files.folders(cgroupDirOf(this.#root, path));
   }
 
   pids(path: string): Promise<number[]> {
-    return readPids(this.#files as CgroupFiles, folderOf(this.#root, path));
+    return readPids(this.#files as CgroupFiles, cgroupDirOf(this.#root, path));
   }
 
   createdAt(path: string): Promise<WallTime | undefined> {
-    return stat(folderOf(this.#root, path)).then(
+    return stat(cgroupDirOf(this.#root, path)).then(
       ({ ctimeMs }) => wallTime(ctimeMs),
       () => undefined,
     );

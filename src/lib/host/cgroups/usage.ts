@@ -88,7 +88,7 @@ export function limitOf(text: string | undefined): number | undefined {
 }
 
 /** A cgroup path cannot leave the hierarchy. */
-export function folderOf(mount: string, path: string): string {
+export function cgroupDirOf(mount: string, path: string): string {
   if (!path.startsWith("/") || path.split("/").includes("..")) throw new Error(`"${path}" is no cgroup`);
   return join(mount, path);
 }

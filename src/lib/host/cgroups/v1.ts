@@ -3,7 +3,7 @@ import { type Clock, systemClock } from "../../base/clock.ts";
 import { errnoOf } from "../../base/errors.ts";
 import type { CgroupDriver, CgroupPath, CgroupResources, RemoveOptions } from "./driver.ts";
 import { type CgroupFiles, hostCgroupFiles } from "./files.ts";
-import { removeFolders } from "./remove.ts";
+import { removeDirs } from "./remove.ts";
 import { checkPath, pathAndParents, pidsBelow } from "./tree.ts";
 
 /** The hierarchies that decide whether a cgroup exists; others may come and go. */
@@ -64,7 +64,7 @@ export class CgroupV1 implements CgroupDriver {
 
   async remove(path: CgroupPath, options?: RemoveOptions): Promise<void> {
     checkPath(path);
-    await removeFolders(
+    await removeDirs(
       this.#folders(path),
       { files: this.#files, clock: this.#clock, kill: this.#kill },
       options,

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from "../../base/clock.ts";
 import { errnoOf } from "../../base/errors.ts";
 import type { CgroupDriver, CgroupPath, CgroupResources, RemoveOptions } from "./driver.ts";
 import { type CgroupFiles, hostCgroupFiles, isGone } from "./files.ts";
-import { removeFolders } from "./remove.ts";
+import { removeDirs } from "./remove.ts";
 import { checkPath, pathAndParents, pidsBelow } from "./tree.ts";
 import { sharesToWeight } from "./weight.ts";
 
@@ -84,7 +84,7 @@ export class CgroupV2 implements CgroupDriver {
 
   async remove(path: CgroupPath, options?: RemoveOptions): Promise<void> {
     const dir = join(this.#root, checkPath(path));
-    await removeFolders([dir], { files: this.#files, clock: this.#clock, kill: this.#kill }, options);
+    await removeDirs([dir], { files: this.#files, clock: this.#clock, kill: this.#kill }, options);
   }
 
   async pids(path: CgroupPath): Promise<number[]> {

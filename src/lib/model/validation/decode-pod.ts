@@ -5,7 +5,7 @@ import { decode } from "./decode-value.ts";
 import type { Problem } from "./problem.ts";
 
 /** A pod of the right types, as written: nothing is defaulted, and nothing else is checked yet. */
-export type WrittenPod = Omit<Pod, "metadata"> & {
+export type UndefaultedPod = Omit<Pod, "metadata"> & {
   metadata: Omit<Pod["metadata"], "name" | "namespace" | "uid"> & {
     name?: string;
     namespace?: string;
@@ -13,7 +13,7 @@ export type WrittenPod = Omit<Pod, "metadata"> & {
   };
 };
 
-export type DecodeResult = { pod: WrittenPod; unknownFields: string[] } | { problems: Problem[] };
+export type DecodeResult = { pod: UndefaultedPod; unknownFields: string[] } | { problems: Problem[] };
 
 /** The structural half of validation: is this a v1 Pod, and is every field of the type that it should be? */
 export function decodePod(input: unknown, at = ""): DecodeResult {
@@ -21,7 +21,7 @@ export function decodePod(input: unknown, at = ""): DecodeResult {
   if (wrongKind) return { problems: [wrongKind] };
   const { value, problems, unknown } = decode(core.struct("Pod")!, withoutBookkeeping(input), at);
   if (problems.list.length > 0) return { problems: problems.list };
-  const pod = value as WrittenPod;
+  const pod = value as UndefaultedPod;
   pod.metadata ??= {};
   pod.spec ??= { containers: [] };
   pod.spec.containers ??= [];

@@ -1,7 +1,7 @@
 import { isObject } from "../../base/json-value.ts";
 import { type FieldType, type Scalar, underlying } from "../../schema/field-type.ts";
 import { canonicalQuantity } from "../quantity-form.ts";
-import { Problems, shown } from "./problem.ts";
+import { formatValue, Problems } from "./problem.ts";
 
 export interface Decoded {
   value: unknown;
@@ -122,5 +122,5 @@ function got(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (isObject(value)) return "an object";
   if (typeof value === "number" && !Number.isFinite(value)) return String(value);
-  return shown(value);
+  return formatValue(value);
 }

@@ -17,20 +17,20 @@ export class Problems {
   }
 
   invalid(path: string, value: unknown, detail: string): void {
-    this.add(path, `Invalid value: ${shown(value)}: ${detail}`);
+    this.add(path, `Invalid value: ${formatValue(value)}: ${detail}`);
   }
 
   unsupported(path: string, value: unknown, supported: Iterable<string>): void {
     const names = [...supported].sort((a, b) => (a < b ? -1 : 1)).map((name) => JSON.stringify(name));
-    this.add(path, `Unsupported value: ${shown(value)}: supported values: ${names.join(", ")}`);
+    this.add(path, `Unsupported value: ${formatValue(value)}: supported values: ${names.join(", ")}`);
   }
 
   duplicate(path: string, value: unknown): void {
-    this.add(path, `Duplicate value: ${shown(value)}`);
+    this.add(path, `Duplicate value: ${formatValue(value)}`);
   }
 
   notFound(path: string, value: unknown): void {
-    this.add(path, `Not found: ${shown(value)}`);
+    this.add(path, `Not found: ${formatValue(value)}`);
   }
 
   forbidden(path: string, detail: string): void {
@@ -52,7 +52,7 @@ export class Problems {
 }
 
 /** A value as it appears in a message: short, on one line. */
-export function shown(value: unknown): string {
+export function formatValue(value: unknown): string {
   if (typeof value === "number" || typeof value === "bigint") return String(value);
   const text = value === undefined ? "null" : JSON.stringify(value);
   return text.length > 120 ? `${text.slice(0, 117)}...` : text;

@@ -1,7 +1,7 @@
 import type { Container, Pod } from "../../../../lib/model/pod.ts";
 import {
+  effectiveExitCode,
   isSidecar,
-  judgedExitCode,
   type RestartDecision,
   restartDecision,
   restartsWhenKilled,
@@ -55,7 +55,7 @@ export class PodView {
   }
 
   decision(container: Container, role: Role, ended: ObservedContainer): RestartDecision {
-    const code = judgedExitCode(role, ended);
+    const code = effectiveExitCode(role, ended);
     const decision = restartDecision(this.pod, container, role, code, this.context.gates);
     return decision === "no" && this.context.replaced(ended) ? "restart" : decision;
   }
@@ -89,5 +89,5 @@ export function isLive({ state }: ObservedContainer): boolean {
 
 /** True for an init container that has done its work. */
 export function isDone(ended: ObservedContainer | undefined): boolean {
-  return ended?.state === "exited" && judgedExitCode("init", ended) === 0;
+  return ended?.state === "exited" && effectiveExitCode("init", ended) === 0;
 }

@@ -1,7 +1,7 @@
 import { isObject } from "../../../../lib/base/json-value.ts";
 import { decodeValue } from "../../../../lib/config/decode.ts";
 import { type ConfigDocument, parseDocument } from "../../../../lib/config/document.ts";
-import { type Problem, showProblem } from "../../../../lib/config/problems.ts";
+import { formatConfigProblem, type Problem } from "../../../../lib/config/problems.ts";
 import {
   bool,
   duration,
@@ -60,7 +60,10 @@ export interface DecodedProviders {
 export function decodeProviders(text: string, file: string): DecodedProviders {
   const document = parseDocument(text, file);
   const show = (problem: Problem) =>
-    showProblem({ ...problem, origin: problem.origin ?? document.origins.find(problem.path) ?? file });
+    formatConfigProblem({
+      ...problem,
+      origin: problem.origin ?? document.origins.find(problem.path) ?? file,
+    });
   const problems = [...document.problems];
   const providers = problems.length > 0 ? [] : decodeDocument(document, problems);
   return { providers, problems: problems.map(show), show };

@@ -5,7 +5,7 @@ import { KubeletError, messageOf } from "../../../../lib/base/errors.ts";
 import { ConcurrencyGate } from "../../../../lib/base/gate.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
 import { createMetrics, type Metrics } from "../../../../lib/base/metrics.ts";
-import { inRounds } from "../../../../lib/base/rounds.ts";
+import { runPeriodically } from "../../../../lib/base/run-periodically.ts";
 import type { WallTime } from "../../../../lib/base/time.ts";
 import type { ImageService } from "../../../../lib/clients/cri/cri.ts";
 import type { TrackedCredential } from "../tracked-credential.ts";
@@ -90,7 +90,7 @@ export class PullRecords implements Component {
     const { clock, logger } = this.#o;
     await this.#load();
     await this.#settleIntents(signal);
-    this.#loop = inRounds(() => this.#sweep(signal), {
+    this.#loop = runPeriodically(() => this.#sweep(signal), {
       clock,
       everyMs: sweepEveryMs,
       signal,

@@ -2,7 +2,7 @@ import { chmod, lstat, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { errnoOf, KubeletError, messageOf } from "../../../../lib/base/errors.ts";
 import { entryExists } from "../../../../lib/host/entries.ts";
-import { makeFolders } from "../../../../lib/host/make-folders.ts";
+import { makeDirs } from "../../../../lib/host/make-dirs.ts";
 import type { Mounts, TmpfsOptions } from "../../../../lib/host/mounts.ts";
 import { removeTree } from "../../../../lib/host/remove-tree.ts";
 import { dataLink } from "./volume-root.ts";
@@ -40,7 +40,7 @@ export async function makePlace(
   medium: Medium,
   tmpfs: () => TmpfsOptions,
 ): Promise<void> {
-  await makeFolders(dir, 0o755);
+  await makeDirs(dir, 0o755);
   await chmod(dir, placeMode); // whatever the umask
   if (medium === "memory") await mounts.mountTmpfs(dir, tmpfs());
   await markReady(dir);
@@ -68,7 +68,7 @@ function markFolder(dir: string): string {
 
 async function markReady(dir: string): Promise<void> {
   const folder = markFolder(dir);
-  await makeFolders(folder, 0o750);
+  await makeDirs(folder, 0o750);
   await writeFile(join(folder, "ready"), "");
 }
 
@@ -76,7 +76,7 @@ async function markReady(dir: string): Promise<void> {
 export async function makeMountPoints(dir: string, paths: readonly string[]): Promise<void> {
   for (const path of paths) {
     try {
-      await makeFolders(join(dir, path), 0o755);
+      await makeDirs(join(dir, path), 0o755);
     } catch (error) {
       // A file of the volume has the name: the runtime mounts on that.
       if (errnoOf(error) === "EEXIST" && path.split("/").length === 1) continue;

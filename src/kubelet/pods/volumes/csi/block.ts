@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { messageOf } from "../../../../lib/base/errors.ts";
-import { exists, listFolder } from "../../../../lib/host/entries.ts";
+import { exists, listDir } from "../../../../lib/host/entries.ts";
 import type { Pod } from "../../../../lib/model/pod.ts";
 import type { PodVolumePlace, VolumeSpec } from "../volume-plugin.ts";
 import type { CsiClient, DriverCapabilities } from "./csi-client.ts";
@@ -178,7 +178,7 @@ async function forget(places: BlockPlaces): Promise<void> {
 
 /** Of both folders: what another kubelet left is only in the one where devices are bound. */
 async function usersOf({ users, global }: BlockPlaces): Promise<number> {
-  return new Set([...(await listFolder(users)), ...(await listFolder(global))]).size;
+  return new Set([...(await listDir(users)), ...(await listDir(global))]).size;
 }
 
 async function capabilitiesOf(client: CsiClient, signal: AbortSignal): Promise<DriverCapabilities> {

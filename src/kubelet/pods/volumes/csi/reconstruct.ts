@@ -1,5 +1,5 @@
 import { basename, join } from "node:path";
-import { listFolder } from "../../../../lib/host/entries.ts";
+import { listDir } from "../../../../lib/host/entries.ts";
 import type { PodVolumePlace, VolumeSpec } from "../volume-plugin.ts";
 import { blockPlaces, csiPluginName, globalMountDir } from "./names.ts";
 import { loadVolumeData, type VolumeData } from "./volume-data.ts";
@@ -38,9 +38,9 @@ export interface StagedVolume {
 export async function stagedVolumes(rootDir: string): Promise<StagedVolume[]> {
   const base = join(rootDir, "plugins", csiPluginName);
   const staged: StagedVolume[] = [];
-  for (const driver of await listFolder(base)) {
+  for (const driver of await listDir(base)) {
     if (driver === "volumeDevices") continue;
-    for (const volume of await listFolder(join(base, driver))) {
+    for (const volume of await listDir(join(base, driver))) {
       const data = await loadVolumeData(join(base, driver, volume)).catch(() => undefined);
       if (!data) continue;
       const { driverName, volumeHandle } = data;

@@ -2,7 +2,7 @@ import { chmod, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { KubeletError } from "../../../../lib/base/errors.ts";
 import { exists } from "../../../../lib/host/entries.ts";
-import { makeFolders } from "../../../../lib/host/make-folders.ts";
+import { makeDirs } from "../../../../lib/host/make-dirs.ts";
 import type { Mounts } from "../../../../lib/host/mounts.ts";
 import { removeTree } from "../../../../lib/host/remove-tree.ts";
 import type { Pod } from "../../../../lib/model/pod.ts";
@@ -100,12 +100,12 @@ function isReady(dir: string): Promise<boolean> {
 
 async function setReady(dir: string): Promise<void> {
   const meta = metaDirOf(dir);
-  await makeFolders(meta, 0o750);
+  await makeDirs(meta, 0o750);
   await writeFile(join(meta, "ready"), "");
 }
 
 async function makeFolder(dir: string, mounted: boolean): Promise<void> {
   if (mounted) return;
-  await makeFolders(dir, 0o755);
+  await makeDirs(dir, 0o755);
   await chmod(dir, folderMode); // whatever the umask
 }

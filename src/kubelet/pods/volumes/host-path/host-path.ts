@@ -2,7 +2,7 @@ import type { Stats } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { KubeletError } from "../../../../lib/base/errors.ts";
 import type { HangGuard } from "../../../../lib/host/hang-guard.ts";
-import { makeFolders } from "../../../../lib/host/make-folders.ts";
+import { makeDirs } from "../../../../lib/host/make-dirs.ts";
 import type { VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
 
 interface HostPathSource {
@@ -52,7 +52,7 @@ async function checkType(path: string, type: string): Promise<void> {
     throw new KubeletError("Volume", `${type} is an invalid volume type`);
   const found = await stat(path).catch(() => undefined);
   if (!found && type === "DirectoryOrCreate") {
-    await makeFolders(path, 0o755);
+    await makeDirs(path, 0o755);
     return;
   }
   if (!found && type === "FileOrCreate") {

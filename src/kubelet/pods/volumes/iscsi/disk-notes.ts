@@ -1,15 +1,15 @@
 import { readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { errnoOf } from "../../../../lib/base/errors.ts";
-import { listFolder } from "../../../../lib/host/entries.ts";
-import { makeFolders } from "../../../../lib/host/make-folders.ts";
+import { listDir } from "../../../../lib/host/entries.ts";
+import { makeDirs } from "../../../../lib/host/make-dirs.ts";
 import { diskFromDir, type IscsiDisk, pluginDir } from "./iscsi-disk.ts";
 
 const fileName = "iscsi.json";
 
 /** Notes beside the mount what has to be known to detach the disk. While it is mounted, the mount is over the note. */
 export async function saveDisk(dir: string, disk: IscsiDisk): Promise<void> {
-  await makeFolders(dir, 0o750);
+  await makeDirs(dir, 0o750);
   const path = join(dir, fileName);
   await writeFile(`${path}.tmp`, `${JSON.stringify({ ...disk, MetricsProvider: null })}\n`);
   await rename(`${path}.tmp`, path);
@@ -38,9 +38,9 @@ export async function diskDirs(
   mode: "Filesystem" | "Block" = "Filesystem",
 ): Promise<string[]> {
   const base = pluginDir(rootDir, mode);
-  const ifaces = (await listFolder(base)).filter((name) => name.startsWith("iface-"));
+  const ifaces = (await listDir(base)).filter((name) => name.startsWith("iface-"));
   const dirs = ifaces.map(async (iface) =>
-    (await listFolder(join(base, iface))).map((name) => join(base, iface, name)),
+    (await listDir(join(base, iface))).map((name) => join(base, iface, name)),
   );
   return (await Promise.all(dirs)).flat();
 }

@@ -2,7 +2,7 @@ import { readdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { errnoOf, KubeletError, messageOf } from "../../../../lib/base/errors.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
-import { makeFolders } from "../../../../lib/host/make-folders.ts";
+import { makeDirs } from "../../../../lib/host/make-dirs.ts";
 import type { Mounts } from "../../../../lib/host/mounts.ts";
 import type { Pod } from "../../../../lib/model/pod.ts";
 import { formatAndMount, type RunProgram } from "../local/format-and-mount.ts";
@@ -140,7 +140,7 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
     async setUp(request) {
       const { spec, dir, deviceDir, fsGroup } = request;
       if (await mounts.isMountPoint(dir)) return;
-      await makeFolders(dir, 0o750);
+      await makeDirs(dir, 0o750);
       const source = deviceDir ?? diskDir(rootDir, diskOf(spec), "Filesystem");
       try {
         const mountOptions: string[] = spec.persistent?.spec.mountOptions ?? [];

@@ -1,7 +1,7 @@
 import { lstat, readFile, realpath, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { errnoOf } from "../../../../lib/base/errors.ts";
-import { listFolder } from "../../../../lib/host/entries.ts";
+import { listDir } from "../../../../lib/host/entries.ts";
 
 /** What the kernel tells of SCSI hosts and disks, and takes. */
 export interface ScsiDevices {
@@ -23,7 +23,7 @@ export function scsiDevices(sysDir = "/sys", devDir = "/dev"): ScsiDevices {
     async portalHosts(iqn) {
       const hosts = new Map<string, number>();
       for (const { host, session } of await sessionsOf(sysDir, iqn)) {
-        for (const name of await listFolder(session)) {
+        for (const name of await listDir(session)) {
           if (!name.startsWith("connection")) continue;
           const connection = join(session, name, "iscsi_connection", name);
           const read = (file: string) => text(join(connection, file));
@@ -42,14 +42,14 @@ export function scsiDevices(sysDir = "/sys", devDir = "/dev"): ScsiDevices {
       const [head = "", tail] = pattern.split("*");
       const isIt = (name: string) =>
         tail === undefined ? name === pattern : name.startsWith(head) && name.endsWith(tail);
-      const name = (await listFolder(byPath)).sort((a, b) => (a < b ? -1 : 1)).find(isIt);
+      const name = (await listDir(byPath)).sort((a, b) => (a < b ? -1 : 1)).find(isIt);
       return name && join(byPath, name);
     },
     async multipathOf(device) {
       if (basename(device).startsWith("dm-")) return device;
       const real = await realpath(device).catch(() => undefined);
       if (real === undefined || dirname(real) !== devDir) return undefined;
-      for (const name of await listFolder(join(sysDir, "block"))) {
+      for (const name of await listDir(join(sysDir, "block"))) {
         if (!name.startsWith("dm-")) continue;
         if (await exists(join(sysDir, "block", name, "slaves", basename(real)))) return join(devDir, name);
       }
@@ -58,7 +58,7 @@ export function scsiDevices(sysDir = "/sys", devDir = "/dev"): ScsiDevices {
     async disksOf(iqn, lun) {
       const disks: string[] = [];
       for (const { host, session } of await sessionsOf(sysDir, iqn)) {
-        const [disk] = await listFolder(join(session, `target${host}:0:0`, `${host}:0:0:${lun}`, "block"));
+        const [disk] = await listDir(join(session, `target${host}:0:0`, `${host}:0:0:${lun}`, "block"));
         if (disk) disks.push(disk);
       }
       return disks;
@@ -74,11 +74,11 @@ export function scsiDevices(sysDir = "/sys", devDir = "/dev"): ScsiDevices {
 async function sessionsOf(sysDir: string, iqn: string): Promise<{ host: number; session: string }[]> {
   const sessions: { host: number; session: string }[] = [];
   const hosts = join(sysDir, "class/iscsi_host");
-  for (const hostName of await listFolder(hosts)) {
+  for (const hostName of await listDir(hosts)) {
     const host = /^host(\d+)$/.exec(hostName)?.[1];
     if (host === undefined) continue;
     const device = join(hosts, hostName, "device");
-    for (const name of await listFolder(device)) {
+    for (const name of await listDir(device)) {
       if (!name.startsWith("session")) continue;
       const session = join(device, name);
       if ((await text(join(session, "iscsi_session", name, "targetname"))) === iqn)

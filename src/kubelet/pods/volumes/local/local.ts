@@ -2,7 +2,7 @@ import { readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { errnoOf, KubeletError } from "../../../../lib/base/errors.ts";
 import type { HangGuard } from "../../../../lib/host/hang-guard.ts";
-import { makeFolders } from "../../../../lib/host/make-folders.ts";
+import { makeDirs } from "../../../../lib/host/make-dirs.ts";
 import { mountReferences } from "../../../../lib/host/mount-table.ts";
 import type { Mounts } from "../../../../lib/host/mounts.ts";
 import { removeEntry } from "../../../../lib/host/remove-tree.ts";
@@ -49,7 +49,7 @@ export function localPlugin(o: LocalVolumeOptions): VolumePlugin {
         (await o.guard.run(path, () => kindOf(path))) === "folder" ? path : device.deviceDir(spec);
       const others = podMountsOf(source);
       if (others.length > 0) await warnOfOtherGroup(request, source);
-      await makeFolders(dir, 0o750);
+      await makeDirs(dir, 0o750);
       try {
         await o.mounts.bind(source, dir, {
           readOnly: spec.readOnly,
@@ -144,7 +144,7 @@ function localDevice(o: LocalVolumeOptions, devicesDir: string): DevicePlugin {
     async mountDevice(_pod, spec, dir, _fsGroup, signal) {
       const { path, fsType = "ext4" } = sourceOf(spec)!;
       if ((await o.guard.run(path, () => kindOf(path))) === "folder" || (await o.mounts.at(dir))) return;
-      await makeFolders(dir, 0o750);
+      await makeDirs(dir, 0o750);
       const options = [...(spec.readOnly ? ["ro"] : []), ...(spec.persistent?.spec.mountOptions ?? [])];
       const tools = { run: o.run ?? runProgram, mounts: o.mounts };
       try {

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { errnoOf } from "../../../../lib/base/errors.ts";
 import { entryExists } from "../../../../lib/host/entries.ts";
 import { attachLoopDevice, detachLoopDevice } from "../../../../lib/host/loop-devices.ts";
-import { makeFolders } from "../../../../lib/host/make-folders.ts";
+import { makeDirs } from "../../../../lib/host/make-dirs.ts";
 import type { Mounts } from "../../../../lib/host/mounts.ts";
 import { removeEntry } from "../../../../lib/host/remove-tree.ts";
 import type { VolumeRecord } from "./volume-state.ts";
@@ -31,7 +31,7 @@ export class BlockMaps {
       await this.#bind(target, global);
       await (this.#o.locks ?? loopLocks).attach(global);
     }
-    await makeFolders(dirname(record.dir), 0o750);
+    await makeDirs(dirname(record.dir), 0o750);
     await rm(record.dir, { force: true }); // after a reboot the same device can have another name
     await symlink(target, record.dir);
   }
@@ -51,7 +51,7 @@ export class BlockMaps {
   }
 
   async #bind(device: string, path: string): Promise<void> {
-    await makeFolders(dirname(path), 0o750);
+    await makeDirs(dirname(path), 0o750);
     if (await this.#o.mounts.isMountPoint(path)) return;
     await (await open(path, "a", 0o640)).close();
     try {

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { listFolder } from "../../../../lib/host/entries.ts";
+import { listDir } from "../../../../lib/host/entries.ts";
 import type { PodUid } from "../../../../lib/model/pod.ts";
 import { kindFolders, unescapePlugin, type VolumeKind } from "./layout.ts";
 
@@ -14,7 +14,7 @@ export interface FoundVolume {
 /** All volumes that have a folder. Only names are read: what is mounted there may not answer. */
 export async function findVolumes(rootDir: string): Promise<FoundVolume[]> {
   const pods = join(rootDir, "pods");
-  const found = await Promise.all((await listFolder(pods)).map((uid) => findPodVolumes(pods, uid as PodUid)));
+  const found = await Promise.all((await listDir(pods)).map((uid) => findPodVolumes(pods, uid as PodUid)));
   return found.flat();
 }
 
@@ -22,8 +22,8 @@ async function findPodVolumes(pods: string, podUid: PodUid): Promise<FoundVolume
   const found: FoundVolume[] = [];
   for (const kind of ["mount", "block"] as const) {
     const folder = join(pods, podUid, kindFolders[kind]);
-    for (const escaped of await listFolder(folder))
-      for (const name of await listFolder(join(folder, escaped)))
+    for (const escaped of await listDir(folder))
+      for (const name of await listDir(join(folder, escaped)))
         found.push({
           podUid,
           kind,

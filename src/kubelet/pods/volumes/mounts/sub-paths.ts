@@ -2,8 +2,8 @@ import { lstat, open, rmdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { errnoOf } from "../../../../lib/base/errors.ts";
 import { makeDirsBeneath, type OpenedFile, openBeneath, openRoot } from "../../../../lib/host/beneath.ts";
-import { listFolder } from "../../../../lib/host/entries.ts";
-import { makeFolders } from "../../../../lib/host/make-folders.ts";
+import { listDir } from "../../../../lib/host/entries.ts";
+import { makeDirs } from "../../../../lib/host/make-dirs.ts";
 import type { Mounts } from "../../../../lib/host/mounts.ts";
 import { removeEntry } from "../../../../lib/host/remove-tree.ts";
 import type { PodUid } from "../../../../lib/model/pod.ts";
@@ -58,8 +58,8 @@ export class SubPaths {
   /** Takes away all parts of a volume that containers of the pod had. */
   async clean(podUid: PodUid, volume: string): Promise<void> {
     const dir = join(this.#dirOf(podUid), volume);
-    for (const container of await listFolder(dir)) {
-      for (const index of await listFolder(join(dir, container))) {
+    for (const container of await listDir(dir)) {
+      for (const index of await listDir(join(dir, container))) {
         const path = join(dir, container, index);
         await this.#o.mounts.unmount(path);
         await removeEntry(path);
@@ -104,9 +104,9 @@ async function openOrMake(root: OpenedFile, subPath: string): Promise<OpenedFile
 }
 
 async function makeTarget(target: string, isDirectory: boolean): Promise<void> {
-  await makeFolders(dirname(target), 0o750);
+  await makeDirs(dirname(target), 0o750);
   const there = await lstat(target).catch(() => undefined);
   if (there && there.isDirectory() !== isDirectory) await removeEntry(target);
-  if (isDirectory) await makeFolders(target, 0o750);
+  if (isDirectory) await makeDirs(target, 0o750);
   else await (await open(target, "a", 0o640)).close(); // a file will do for whatever is no folder
 }

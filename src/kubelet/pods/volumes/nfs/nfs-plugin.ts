@@ -2,7 +2,7 @@ import { rmdir } from "node:fs/promises";
 import { isIPv6 } from "node:net";
 import { errnoOf, messageOf } from "../../../../lib/base/errors.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
-import { makeFolders } from "../../../../lib/host/make-folders.ts";
+import { makeDirs } from "../../../../lib/host/make-dirs.ts";
 import { joinOptions, mountByCommand, unmountByCommand } from "../tools/mount-command.ts";
 import type { Commands } from "../tools/run-command.ts";
 import type { VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
@@ -35,7 +35,7 @@ export function nfsPlugin({ commands, mounts, logger }: NfsOptions): VolumePlugi
       const source = exportOf(spec);
       if (!source) throw new Error("Spec does not reference a NFS volume type");
       if (await mounts.isMountPoint(dir)) return;
-      await makeFolders(dir, 0o750);
+      await makeDirs(dir, 0o750);
       const options = joinOptions(spec.persistent?.spec.mountOptions ?? [], spec.readOnly ? ["ro"] : []);
       const server = isIPv6(source.server) ? `[${source.server}]` : source.server;
       try {

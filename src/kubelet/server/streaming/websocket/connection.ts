@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import { hold } from "../hold.ts";
+import { applyBackpressure } from "../backpressure.ts";
 import { closeCodes } from "./close-frame.ts";
 import { frameHead, opcodes } from "./frame-head.ts";
 import { FrameReader } from "./frames.ts";
@@ -70,7 +70,8 @@ export class WebSocketConnection {
           break;
         case "ping":
           // A client that sends pings and does not read the pongs has to wait.
-          if (!this.#write(opcodes.pong, [event.data], event.data.length)) hold(this.socket, this.socket);
+          if (!this.#write(opcodes.pong, [event.data], event.data.length))
+            applyBackpressure(this.socket, this.socket);
           break;
         case "close":
           // The answer to a close frame repeats its code.

@@ -9,16 +9,16 @@ export interface Part {
 }
 
 /** What a look came to: made for the first time, not touched since, touched but with the same content, made again. */
-export type Look = "made" | "untouched" | "same" | "changed";
+export type ReloadResult = "made" | "untouched" | "same" | "changed";
 
 /**
  * Something made of files, and made again when they change. Its owner decides when to check. A look that fails (a
  * file is gone, half of a pair was replaced) leaves the value as it is, and the next one tries again.
  */
-export class MadeOfFiles<T> {
+export class FileBackedValue<T> {
   readonly #parts: readonly Part[];
   readonly #make: (texts: readonly string[]) => T;
-  #made: { readonly value: T; readonly hash: string } | undefined;
+  #value: { readonly value: T; readonly hash: string } | undefined;
   #versions = "";
 
   /** `make` throws if the texts do not make sense (together). */
@@ -29,19 +29,19 @@ export class MadeOfFiles<T> {
 
   /** Undefined only before the first look that succeeded. The same object until the files change. */
   get value(): T | undefined {
-    return this.#made?.value;
+    return this.#value?.value;
   }
 
-  async look(): Promise<Look> {
+  async reload(): Promise<ReloadResult> {
     const versions = (await Promise.all(this.#parts.map((part) => part.version()))).join("\n");
-    const before = this.#made;
+    const before = this.#value;
     if (before && versions === this.#versions) return "untouched";
     const texts = await Promise.all(this.#parts.map((part) => part.read()));
     const hash = createHash("sha256").update(texts.join("\0")).digest("hex");
-    if (hash !== before?.hash) this.#made = { value: this.#make(texts), hash };
+    if (hash !== before?.hash) this.#value = { value: this.#make(texts), hash };
     this.#versions = versions;
     if (!before) return "made";
-    return before === this.#made ? "same" : "changed";
+    return before === this.#value ? "same" : "changed";
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * Does the work for each, a few at a time and in order: hundreds of concurrent file reads would block all other reads.
  */
-export async function fewAtOnce<T, R>(
+export async function mapWithLimit<T, R>(
   items: readonly T[],
   width: number,
   work: (item: T) => Promise<R>,

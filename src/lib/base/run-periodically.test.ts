@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { abortError } from "./errors.ts";
 import { FakeClock, settle } from "./fake-clock.ts";
-import { inRounds } from "./rounds.ts";
+import { runPeriodically } from "./run-periodically.ts";
 
 function setUp(work: () => Promise<void> = async () => {}) {
   const clock = new FakeClock(0);
   const stop = new AbortController();
   const at: number[] = [];
   const errors: unknown[] = [];
-  const done = inRounds(
+  const done = runPeriodically(
     async () => {
       at.push(clock.elapsedMs);
       await work();

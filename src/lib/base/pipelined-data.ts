@@ -6,7 +6,7 @@ import type { TLSSocket } from "node:tls";
  * broken and closes the connection. A listener for data, once there was one, makes the parser read through the stream,
  * which buffers early data. To be called after the server itself has seen the connection; HTTP/2 has its own reader.
  */
-export function readInTurn(socket: TLSSocket): void {
+export function bufferPipelinedData(socket: TLSSocket): void {
   if (socket.alpnProtocol === "h2") return;
   const listener = () => {};
   socket.on("data", listener).off("data", listener);

@@ -2,7 +2,7 @@ import { type Clock, msSince } from "../../lib/base/clock.ts";
 import type { MonotonicTime } from "../../lib/base/time.ts";
 
 /** One request for all concurrent callers. A failure is passed to those that waited, and not kept. */
-export class Remembered<T> {
+export class CachedLoad<T> {
   readonly #clock: Clock;
   readonly #maxAgeMs: number;
   readonly #load: () => Promise<T>;

@@ -7,7 +7,7 @@ interface Kept<V> {
 }
 
 /** Caches results for as long as each of them is valid. Concurrent callers of the same key share one request. */
-export class AnswerCache<V> {
+export class ExpiringCache<V> {
   readonly #clock: Clock;
   readonly #max: number;
   readonly #kept = new Map<string, Kept<V>>();

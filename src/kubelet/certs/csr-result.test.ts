@@ -4,9 +4,9 @@ import { test } from "node:test";
 import { wallTime } from "../../lib/base/time.ts";
 import { generateKey, makeRequest } from "../../lib/base/x509/x509.ts";
 import type { SigningRequestState } from "./certificate-api.ts";
+import { csrResult, incompatibility } from "./csr-result.ts";
 import { fakeAuthority, issue } from "./fake-signer.ts";
 import { requestName } from "./request-name.ts";
-import { incompatibility, verdictOn } from "./verdict.ts";
 
 const { privateKey: key } = generateKey();
 const subject = { commonName: "system:node:n1", organizations: ["system:nodes"] };
@@ -40,13 +40,13 @@ for (const [what, seen, expected] of [
   ["is another one of the same name", { ...state, uid: "u2" }, 'csr "csr-1" changed UIDs'],
 ] as const) {
   test(`a request that ${what}`, () => {
-    const verdict = verdictOn(seen, state);
-    const outcome = { waiting: "waiting", issued: "", refused: "" }[verdict.kind];
+    const result = csrResult(seen, state);
+    const outcome = { waiting: "waiting", issued: "", refused: "" }[result.kind];
     const text =
-      verdict.kind === "issued"
-        ? verdict.certificate
-        : verdict.kind === "refused"
-          ? verdict.error.message
+      result.kind === "issued"
+        ? result.certificate
+        : result.kind === "refused"
+          ? result.error.message
           : outcome;
     assert.equal(text, expected);
   });

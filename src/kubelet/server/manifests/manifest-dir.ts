@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { errnoOf } from "../../../lib/base/errors.ts";
-import { replaceDurably, syncFolder } from "../../../lib/host/durable-file.ts";
+import { replaceDurably, syncDir } from "../../../lib/host/durable-file.ts";
 
 /** Names of manifests never begin with a dot. */
 const draft = ".draft";
@@ -10,7 +10,7 @@ const draft = ".draft";
  * Files that are there whole or not at all, whenever the process or the machine ends. One write at a time: the caller sees to
  * that.
  */
-export class ManifestFolder {
+export class ManifestDir {
   readonly #dir: string;
 
   constructor(dir: string) {
@@ -58,13 +58,13 @@ export class ManifestFolder {
 
   async remove(name: string): Promise<void> {
     await rm(join(this.#dir, name), { force: true });
-    await syncFolder(this.#dir);
+    await syncDir(this.#dir);
   }
 
   /** A folder that the disk forgets takes its files along. */
   async #make(): Promise<void> {
     const first = await mkdir(this.#dir, { recursive: true, mode: 0o700 });
     if (first === undefined) return;
-    for (let dir = this.#dir; dir.length >= first.length; dir = dirname(dir)) await syncFolder(dirname(dir));
+    for (let dir = this.#dir; dir.length >= first.length; dir = dirname(dir)) await syncDir(dirname(dir));
   }
 }

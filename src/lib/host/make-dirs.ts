@@ -6,13 +6,13 @@ import { errnoOf } from "../base/errors.ts";
  * Creates a directory and its parents. Unlike mkdir with `recursive`, it reports the cause of a failure (EROFS,
  * ENOSPC), not ENOENT.
  */
-export async function makeFolders(dir: string, mode: number): Promise<void> {
+export async function makeDirs(dir: string, mode: number): Promise<void> {
   try {
     await mkdir(dir, mode);
   } catch (error) {
     if (errnoOf(error) === "ENOENT" && dirname(dir) !== dir) {
-      await makeFolders(dirname(dir), mode);
-      return makeFolders(dir, mode);
+      await makeDirs(dirname(dir), mode);
+      return makeDirs(dir, mode);
     }
     if (errnoOf(error) !== "EEXIST" || !(await stat(dir)).isDirectory()) throw error;
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MadeOfFiles } from "./made-of-files.ts";
+import { FileBackedValue } from "./file-backed-value.ts";
 
 function setUp() {
   const files = [
@@ -15,7 +15,7 @@ function setUp() {
       return file.text;
     },
   }));
-  const made = new MadeOfFiles(parts, (texts) => {
+  const made = new FileBackedValue(parts, (texts) => {
     if (texts.includes("bad")) throw new Error("bad");
     return { texts: [...texts] };
   });
@@ -27,43 +27,43 @@ function setUp() {
 test("files are read again only after they were touched", async () => {
   const { made, reads, write } = setUp();
   assert.equal(made.value, undefined);
-  assert.equal(await made.look(), "made");
+  assert.equal(await made.reload(), "made");
   assert.deepEqual(made.value, { texts: ["a", "b"] });
-  assert.equal(await made.look(), "untouched");
+  assert.equal(await made.reload(), "untouched");
   assert.equal(reads.length, 2);
   write(1, "c", "2");
-  assert.equal(await made.look(), "changed");
+  assert.equal(await made.reload(), "changed");
   assert.deepEqual(made.value, { texts: ["a", "c"] });
   assert.equal(reads.length, 4);
 });
 
 test("the value is the same object while the content is", async () => {
   const { made, write } = setUp();
-  await made.look();
+  await made.reload();
   const before = made.value;
   write(0, "a", "2");
-  assert.equal(await made.look(), "same");
+  assert.equal(await made.reload(), "same");
   assert.equal(made.value, before);
-  assert.equal(await made.look(), "untouched");
+  assert.equal(await made.reload(), "untouched");
 });
 
 test("what makes no sense leaves the value and is looked at again", async () => {
   const { made, write } = setUp();
-  await made.look();
+  await made.reload();
   const before = made.value;
   write(0, "bad", "2");
-  await assert.rejects(made.look(), /bad/);
-  await assert.rejects(made.look(), /bad/);
+  await assert.rejects(made.reload(), /bad/);
+  await assert.rejects(made.reload(), /bad/);
   assert.equal(made.value, before);
   write(0, "d", "3");
-  assert.equal(await made.look(), "changed");
+  assert.equal(await made.reload(), "changed");
 });
 
 test("a first look that fails is tried again", async () => {
   const { made, write } = setUp();
   write(0, "bad", "1");
-  await assert.rejects(made.look(), /bad/);
+  await assert.rejects(made.reload(), /bad/);
   assert.equal(made.value, undefined);
   write(0, "a", "1");
-  assert.equal(await made.look(), "made");
+  assert.equal(await made.reload(), "made");
 });

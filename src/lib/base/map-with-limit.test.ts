@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { fewAtOnce } from "./few-at-once.ts";
+import { mapWithLimit } from "./map-with-limit.ts";
 
 it("all are done in order, never more than a few together", async () => {
   let running = 0;
   let most = 0;
-  const results = await fewAtOnce([5, 1, 4, 2, 3], 2, async (turns) => {
+  const results = await mapWithLimit([5, 1, 4, 2, 3], 2, async (turns) => {
     most = Math.max(most, ++running);
     for (let i = 0; i < turns; i++) await null;
     running--;
@@ -13,12 +13,12 @@ it("all are done in order, never more than a few together", async () => {
   });
   assert.deepEqual(results, [50, 10, 40, 20, 30]);
   assert.equal(most, 2);
-  assert.deepEqual(await fewAtOnce([], 2, async () => 1), []);
+  assert.deepEqual(await mapWithLimit([], 2, async () => 1), []);
 });
 
 it("a failure is the failure of all", async () => {
   await assert.rejects(
-    fewAtOnce([1, 2], 2, async (n) => {
+    mapWithLimit([1, 2], 2, async (n) => {
       if (n === 2) throw new Error("no");
     }),
     /no/,

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { FakeClock } from "../../lib/base/fake-clock.ts";
-import { Remembered } from "./remembered.ts";
+import { CachedLoad } from "./cached-load.ts";
 
 it("concurrent callers share one result, later ones get a new one", async () => {
   const clock = new FakeClock();
   let calls = 0;
-  const remembered = new Remembered(clock, 1000, async () => ++calls);
+  const remembered = new CachedLoad(clock, 1000, async () => ++calls);
   assert.deepEqual(await Promise.all([remembered.get(), remembered.get()]), [1, 1]);
   await clock.advance(999);
   assert.equal(await remembered.get(), 1);
@@ -16,7 +16,7 @@ it("concurrent callers share one result, later ones get a new one", async () => 
 
 it("a failure is passed to all waiting callers, and the next one tries again", async () => {
   let calls = 0;
-  const remembered = new Remembered(new FakeClock(), 1000, async () => {
+  const remembered = new CachedLoad(new FakeClock(), 1000, async () => {
     if (++calls === 1) throw new Error("not now");
     return calls;
   });

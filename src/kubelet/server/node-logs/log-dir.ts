@@ -4,7 +4,7 @@ import { join, sep } from "node:path";
 import { errnoOf, KubeletError } from "../../../lib/base/errors.ts";
 import { type OpenedFile, openBeneath, openRoot } from "../../../lib/host/beneath.ts";
 
-export type FolderEntry =
+export type DirEntry =
   | { readonly kind: "file"; readonly file: FileHandle; readonly size: number; readonly modified: Date }
   | { readonly kind: "folder"; readonly names: readonly string[]; readonly modified: Date };
 
@@ -17,7 +17,7 @@ export function isNotFound(error: unknown): boolean {
  * Opens what a path leads to below a directory. The kernel ensures that no link leads out, even if one is created
  * meanwhile; and nothing but files and directories is opened: a pipe would block, a device might do something.
  */
-export async function openEntry(folder: string, path: string): Promise<FolderEntry> {
+export async function openEntry(folder: string, path: string): Promise<DirEntry> {
   const root = await openRoot(folder);
   try {
     const found = await openInside(root, folder, path);
@@ -52,7 +52,7 @@ function escapes(): KubeletError {
   return new KubeletError("EXDEV", "path escapes from parent");
 }
 
-async function entryOf({ path }: OpenedFile): Promise<FolderEntry> {
+async function entryOf({ path }: OpenedFile): Promise<DirEntry> {
   const found = await stat(path);
   const modified = found.mtime;
   if (found.isDirectory()) return { kind: "folder", names: await listing(path), modified };

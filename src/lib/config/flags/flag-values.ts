@@ -7,7 +7,7 @@ import type { FlagSpec } from "./spec.ts";
 import { flagTable } from "./table.ts";
 
 /** Each flag with its value on the command line, or its default. Values of files are not flags. */
-export function shownFlags(args: readonly string[]): Record<string, string> {
+export function flagValues(args: readonly string[]): Record<string, string> {
   const { flags, configOverrides } = parseFlags(args);
   const defaults = withCommandLineDefaults(withDefaults({}, new FeatureGates()));
   const given = new Map(configOverrides.map(({ flag, value }) => [flag, value]));

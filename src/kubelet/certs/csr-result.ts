@@ -9,16 +9,16 @@ import {
 } from "../../lib/base/x509/x509.ts";
 import type { SigningRequest, SigningRequestState } from "./certificate-api.ts";
 
-export type Verdict =
+export type CsrResult =
   | { readonly kind: "waiting" }
   | { readonly kind: "issued"; readonly certificate: string }
   | { readonly kind: "refused"; readonly error: KubeletError };
 
 /** What has become of the request with this UID. */
-export function verdictOn(
+export function csrResult(
   state: SigningRequestState | undefined,
   requested: Pick<SigningRequestState, "name" | "uid">,
-): Verdict {
+): CsrResult {
   if (state === undefined) return refused("CertificateRequestGone", `csr "${requested.name}" was deleted`);
   if (state.uid !== requested.uid)
     return refused("CertificateRequestGone", `csr "${requested.name}" changed UIDs`);
@@ -34,7 +34,7 @@ export function verdictOn(
     : { kind: "waiting" };
 }
 
-const refused = (code: string, message: string): Verdict => ({
+const refused = (code: string, message: string): CsrResult => ({
   kind: "refused",
   error: new KubeletError(code, message),
 });

@@ -6,7 +6,7 @@ const annotationApplied = "kubectl.kubernetes.io/last-applied-configuration";
 /** Specs whose manifest names a dnsPolicy. By identity: on its way from the source to the runtime a spec is not copied. */
 const named = new WeakSet<PodSpec>();
 
-export function noteNamedDnsPolicy(spec: PodSpec): void {
+export function markExplicitDnsPolicy(spec: PodSpec): void {
   named.add(spec);
 }
 
@@ -14,7 +14,7 @@ export function noteNamedDnsPolicy(spec: PodSpec): void {
  * True if the dnsPolicy of this pod was chosen explicitly. In the API a default looks as if it were chosen, and some
  * tools write it into all pods (`kubectl run`): only the applied manifest shows it.
  */
-export function hasChosenDnsPolicy(pod: Pod): boolean {
+export function hasExplicitDnsPolicy(pod: Pod): boolean {
   if (pod.spec.dnsPolicy === "ClusterFirstWithHostNet") return true;
   if (isStatic(pod)) return named.has(pod.spec);
   return isInApplied(pod.metadata.annotations?.[annotationApplied]) || isManagedByApply(pod);

@@ -5,7 +5,7 @@ import { isAbort } from "./errors.ts";
  * Does the work now and then again, each time `everyMs` after the last has ended, until the signal is aborted. Errors
  * are passed to `onError`, and the next round comes anyway. Never rejects.
  */
-export async function inRounds(
+export async function runPeriodically(
   work: () => Promise<void>,
   options: { clock: Clock; everyMs: number; signal: AbortSignal; onError: (error: unknown) => void },
 ): Promise<void> {

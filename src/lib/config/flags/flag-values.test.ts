@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { shownFlags } from "./shown.ts";
+import { flagValues } from "./flag-values.ts";
 import { flagTable } from "./table.ts";
 
 describe("the flags of a command line as they are shown", () => {
   it("are all that there are, with their defaults", () => {
-    const all = shownFlags([]);
+    const all = flagValues([]);
     assert.deepEqual(new Set(Object.keys(all)), new Set(flagTable.keys()));
     for (const [name, value] of Object.entries(all)) assert.equal(typeof value, "string", name);
   });
@@ -49,6 +49,6 @@ describe("the flags of a command line as they are shown", () => {
   ];
   for (const [args, name, value] of rows)
     it(`--${name} is ${value === "" ? "empty" : value} ${args.length > 0 ? `after ${args[0]}` : "by default"}`, () => {
-      assert.equal(shownFlags(args)[name], value);
+      assert.equal(flagValues(args)[name], value);
     });
 });

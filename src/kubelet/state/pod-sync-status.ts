@@ -18,7 +18,7 @@ export interface PodHistory {
 }
 
 /** The life of one pod as its worker has it: for those who read it, and may not import the worker. */
-export interface PodLife {
+export interface PodSyncStatus {
   readonly id: PodId;
   /** Undefined for what only the runtime has. */
   readonly pod: Pod | undefined;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { wallTime } from "../../base/time.ts";
 import { apiError, KubeApiError, retryAfterMs, TransportError } from "./api-error.ts";
-import { LinkLost } from "./link.ts";
+import { ConnectionLost } from "./link.ts";
 import { maxTries, retryAfter } from "./retry.ts";
 import { warningTexts } from "./warnings.ts";
 
@@ -94,7 +94,7 @@ describe("retryAfterMs", () => {
 describe("retryAfter", () => {
   const api = (status: number, ms?: number) =>
     new KubeApiError({ status, reason: "x", message: "x", ...(ms !== undefined && { retryAfterMs: ms }) });
-  const lost = (untouched: boolean, reused: boolean) => new LinkLost("lost", { untouched, reused });
+  const lost = (untouched: boolean, reused: boolean) => new ConnectionLost("lost", { untouched, reused });
   const cases: {
     name: string;
     failure: unknown;
